@@ -20,6 +20,7 @@ mod describe;
 mod doctor;
 pub mod equal;
 pub mod experiment;
+mod footprint;
 mod front;
 mod help;
 mod history;
@@ -43,7 +44,6 @@ mod sweep;
 mod theatre;
 mod topics;
 mod tree;
-mod weigh;
 pub mod workload_file;
 
 use std::ffi::{OsStr, OsString};
@@ -67,7 +67,7 @@ pub const OWN: FrontEnds = &[
     &sweep::FRONT,
     &search::FRONT,
     &survey::FRONT,
-    &weigh::FRONT,
+    &footprint::FRONT,
     &suite::FRONT,
     &deliver::DeliverFront,
     &connect::ConnectFront,

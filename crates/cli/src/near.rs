@@ -254,8 +254,8 @@ pub(super) fn written(arg: &Arg) -> String {
 }
 
 /// Names of subcommands that are options of others now.
-const FORMER: [(&str, &str); 2] =
-    [("calibrate", "doctor --client"), ("report", "show FILE --html PAGE")];
+const FORMER: [(&str, &str); 3] =
+    [("calibrate", "doctor --client"), ("report", "show FILE --html PAGE"), ("weigh", "footprint")];
 
 /// What to say of a first word that surely is a subcommand with a slip in it, or was one; `None` for one that
 /// may be a command for the server.

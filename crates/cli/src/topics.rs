@@ -31,7 +31,7 @@ const TOPICS: &[(&str, &[u8])] = &[
     topic!("comparing"),
     topic!("history"),
     topic!("suite"),
-    topic!("weighing"),
+    topic!("footprint"),
     topic!("fleet"),
     topic!("memtier"),
     topic!("ycsb"),

@@ -1,13 +1,13 @@
-//! What the experiments are to do: `keystorm sweep`, `search`, `survey`, `theatre`, `blame`, `weigh`
+//! What the experiments are to do: `keystorm sweep`, `search`, `survey`, `theatre`, `blame`, `footprint`
 //! and `suite`.
 
 use std::path::PathBuf;
 
+use lab::footprint::Item;
 use lab::search::Settings;
 use lab::suite::Choice;
 use lab::survey::SurveySpec;
 use lab::theatre::Act;
-use lab::weigh::Item;
 use lab::{Axis, Line};
 use report::slo::Slo;
 use workload::Plan;
@@ -85,13 +85,13 @@ pub struct SurveyJob {
     pub command_line: String,
 }
 
-/// What `keystorm weigh` is to do.
-pub struct WeighJob {
+/// What `keystorm footprint` is to do.
+pub struct FootprintJob {
     /// What is stored.
     pub items: Vec<Item>,
     /// A job for each server: the one that was named, then those beside it.
     pub servers: Vec<Job>,
-    /// How often each item is weighed, each time on a fresh start of the server.
+    /// How often each item is measured, each time on a fresh start of the server.
     pub starts: u32,
     /// Keys of the smallest fill; `None` for what suits each item.
     pub keys: Option<u64>,
@@ -105,16 +105,12 @@ pub struct WeighJob {
     pub command_line: String,
 }
 
-/// What `keystorm weigh --maxmemory` is to do.
+/// What `keystorm footprint --maxmemory` is to do.
 pub struct MemoryJob {
     /// Limits of memory, each with the workload on a server that has it.
     pub limits: Vec<(String, Job)>,
     /// How the server chooses what it evicts.
     pub policy: String,
-    /// Where results go.
-    pub output: ExperimentOutput,
-    /// The command line, without secrets.
-    pub command_line: String,
 }
 
 /// What `keystorm suite` is to do.

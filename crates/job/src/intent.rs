@@ -6,9 +6,9 @@ use std::path::PathBuf;
 use clap::Command;
 
 use crate::{
-    BaselineJob, BisectJob, BlameJob, Checkup, ClientCheck, CompareJob, DescribeJob, HistoryJob,
-    Job, MergeJob, RecordJob, RehearseJob, ReplayJob, SearchJob, ShowJob, SinkJob, SuiteJob,
-    SurveyJob, SweepJob, TheatreJob, ToolMessage, UsageError, WeighJob,
+    BaselineJob, BisectJob, BlameJob, Checkup, ClientCheck, CompareJob, DescribeJob, FootprintJob,
+    HistoryJob, Job, MergeJob, RecordJob, RehearseJob, ReplayJob, SearchJob, ShowJob, SinkJob,
+    SuiteJob, SurveyJob, SweepJob, TheatreJob, ToolMessage, UsageError,
 };
 
 /// A tool whose command line we understand.
@@ -77,7 +77,7 @@ pub enum Intent {
     /// Many specs.
     Suite(Box<SuiteJob>),
     /// What a key costs in memory.
-    Weigh(Box<WeighJob>),
+    Footprint(Box<FootprintJob>),
     /// Which kind of a mix makes the others wait.
     Blame(Box<BlameJob>),
     /// The price of operations.

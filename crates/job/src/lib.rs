@@ -29,8 +29,8 @@ pub use compare::{
     UntilSure,
 };
 pub use experiments::{
-    BlameJob, ExperimentOutput, MemoryJob, SearchJob, StagedAct, SuiteJob, SurveyJob, SweepJob,
-    TheatreJob, WeighJob,
+    BlameJob, ExperimentOutput, FootprintJob, MemoryJob, SearchJob, StagedAct, SuiteJob, SurveyJob,
+    SweepJob, TheatreJob,
 };
 pub use history::{BaselineJob, HistoryJob, HistoryOptions};
 pub use intent::{FrontEnd, Intent};

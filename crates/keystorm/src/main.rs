@@ -95,7 +95,7 @@ fn main() -> ExitCode {
         Ok(Intent::Rehearse(job)) => commands::rehearse::rehearse(&job),
         Ok(Intent::Survey(job)) => commands::survey::survey(&job),
         Ok(Intent::Suite(job)) => commands::suite::suite(&job),
-        Ok(Intent::Weigh(job)) => commands::weigh::weigh(&job),
+        Ok(Intent::Footprint(job)) => commands::footprint::footprint(&job),
         Ok(Intent::Blame(job)) => commands::blame::blame(&job),
         Ok(Intent::Theatre(job)) => commands::theatre::theatre(&job),
         Ok(Intent::Hold) => commands::client::client(),

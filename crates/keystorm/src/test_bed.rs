@@ -1,7 +1,7 @@
 //! Where plans are carried out: a server, this machine, and the word to stop.
 //!
 //! One way for a test of the command line and for a point of an experiment, so that both are
-//! prepared, watched and weighed alike, whether this process puts on the load or several clients do.
+//! prepared, watched and judged alike, whether this process puts on the load or several clients do.
 //! What to do with a run is left to the caller.
 
 use std::sync::atomic::AtomicBool;

@@ -1,10 +1,10 @@
 //! Experiments: what to run, one run after another, and what the runs say together.
 //!
 //! [`grid`] turns a command line with lists into ordinary ones, [`search`] decides which rate is
-//! tried next, [`survey`] says what is measured on a machine, [`terms`] what is compared on equal terms, [`weigh`]
+//! tried next, [`survey`] says what is measured on a machine, [`terms`] what is compared on equal terms, [`footprint`]
 //! what a key costs in memory, [`suite`] what specs of redis-benchmarks-specification ask for, [`rehearsal`] what
 //! another server changes for recorded traffic, [`blame`] which kind of a mix makes the others wait. What was
-//! measured becomes documents ([`Sweep`], [`RateSearch`], [`Survey`], [`Weighing`], [`Rehearsal`], [`Blame`]) and,
+//! measured becomes documents ([`Sweep`], [`RateSearch`], [`Survey`], [`Footprint`], [`Rehearsal`], [`Blame`]) and,
 //! with `page`, tables, charts and pages.
 //! Everything here is pure: no run is carried out, no file or terminal touched; that is left to the binary.
 
@@ -14,6 +14,7 @@ pub mod conclusion;
 mod csv;
 pub mod document;
 pub mod figures;
+pub mod footprint;
 pub mod grid;
 pub mod head_room;
 pub mod rate_search;
@@ -27,7 +28,6 @@ pub mod terms;
 pub mod theatre;
 pub mod values;
 mod view;
-pub mod weigh;
 pub mod words;
 
 pub use answers::{Answers, Difference};
@@ -35,6 +35,7 @@ pub use blame::Blame;
 pub use conclusion::{Conclusion, SearchOutcome};
 pub use document::Document;
 pub use figures::Figures;
+pub use footprint::Footprint;
 pub use grid::{Axis, Grid, Point};
 pub use rate_search::{Phase, RateSearch};
 pub use rehearsal::Rehearsal;
@@ -42,5 +43,4 @@ pub use search::{Answer, Search};
 pub use suite::Suite;
 pub use survey::Survey;
 pub use sweep::Sweep;
-pub use weigh::Weighing;
 pub use words::{Arity, Line};

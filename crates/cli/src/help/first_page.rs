@@ -54,7 +54,7 @@ Subcommands (keystorm NAME --help):
   replay, rehearse           send recorded traffic again; tell what another server changes for it
   theatre, blame             the price of BGSAVE, DEL, scripts; which requests make others wait
   compare, doctor            compare two servers or saved runs; check what distorts results here
-  suite, weigh               run a suite of specs; find what a key costs in memory
+  suite, footprint           run a suite of specs; find what a key costs in memory
   show, merge                print or chart saved runs; add them up
   history, bisect            saved runs over time; the commit that changed a figure
   presets, sink              list presets; a server that does nothing, to measure clients with

@@ -7,6 +7,7 @@ pub(crate) mod client;
 pub(crate) mod compare;
 pub(crate) mod describe;
 pub(crate) mod doctor;
+pub(crate) mod footprint;
 pub(crate) mod help;
 pub(crate) mod history;
 pub(crate) mod merge;
@@ -22,7 +23,6 @@ pub(crate) mod suite;
 pub(crate) mod survey;
 pub(crate) mod sweep;
 pub(crate) mod theatre;
-pub(crate) mod weigh;
 
 /// An error in a command line that a command composed itself: the run has failed, and the user made no mistake.
 fn usage_error(job::UsageError(text): job::UsageError) -> anyhow::Error {

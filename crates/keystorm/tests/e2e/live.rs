@@ -142,11 +142,11 @@ fn experiments(servers: &[Server; 3], dir: &Path) -> Vec<Experiment> {
             ),
         ),
         (
-            "weigh",
+            "footprint",
             "--spawn=redis-server --starts 3 --no-steps --keys 2048 string:10 hash:4x10".to_owned(),
         ),
         (
-            "weigh",
+            "footprint",
             "--spawn=redis-server --maxmemory 3mb,4mb,30mb -t get --rps 200 --duration 1 -r 100".to_owned(),
         ),
         (

@@ -6,7 +6,7 @@ use report::CountUnit;
 use super::{figure_cells, figure_names, incomplete, limited};
 use crate::Document;
 use crate::csv::Csv;
-use crate::weigh::{MemoryCurve, MemoryPoint, Settled};
+use crate::footprint::{MemoryCurve, MemoryPoint, Settled};
 
 /// How a hit ratio is known to stand still, in a sentence.
 const JUDGED: &str = "Before each is measured, the load runs as fast as it goes, in rounds that are each twice as long \

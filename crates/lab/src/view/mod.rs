@@ -1,6 +1,7 @@
 //! Experiments as tables, charts and pages.
 
 mod blame;
+mod footprint;
 mod knee;
 mod memory;
 mod rate_search;
@@ -9,7 +10,6 @@ mod suite;
 mod survey;
 mod sweep;
 mod theatre;
-mod weigh;
 
 use page::{Block, Page, Section, Tone, Verdict, sentence};
 

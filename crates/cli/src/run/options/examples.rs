@@ -56,7 +56,7 @@ Subcommands, each with its own --help:
   keystorm blame       find the kind of request in a mix that makes the others wait
   keystorm survey      measure how fast Redis is on this machine: a page with charts
   keystorm suite       measure many specs of commands, and find what a new version changes
-  keystorm weigh       find out what a key costs in memory, and where encodings change
+  keystorm footprint   find out what a key costs in memory, and where encodings change
   keystorm presets     list the presets of --workload
   keystorm doctor      check this machine and a server for what distorts results; measure the
                        limits of this client

@@ -13,7 +13,7 @@ compare)
     case " $* " in *" --baseline "*) exec "$program" "$@" ;; esac
     command=$1 && shift
     ;;
-sweep | search | doctor | survey | weigh | suite | theatre | blame | memtier) command=$1 && shift ;;
+sweep | search | doctor | survey | footprint | suite | theatre | blame | memtier) command=$1 && shift ;;
 deliver) command="$1 $2" && shift 2 ;;
 connect) command=$1 && shift ;;
 rehearse)
@@ -62,7 +62,7 @@ done
 [ "$command" != compare ] || [ "$repeat" ] || set -- --repeat 2 "$@"
 # Whatever else this machine does.
 [ "$command" != blame ] || set -- --blocks 2 --count-disturbed "$@"
-[ "$command" != weigh ] || [ "$keys" ] || set -- --keys 256 "$@"
+[ "$command" != footprint ] || [ "$keys" ] || set -- --keys 256 "$@"
 case $command in
 sweep | search | compare | blame) [ "$length" ] || set -- --duration "$short" "$@" ;;
 '') [ "$length" ] || set -- -n 500 "$@" ;;

@@ -208,7 +208,7 @@ pages! {
     theatre: "docs/theatre.md",
     automation: "docs/automation.md",
     suite: "docs/suite.md",
-    weighing: "docs/weighing.md",
+    footprint: "docs/footprint.md",
     where_the_time_went: "docs/where-the-time-went.md",
     workloads: "docs/workloads.md",
     ycsb: "docs/ycsb.md",

@@ -2,10 +2,10 @@
 
 use anyhow::{Result, bail};
 use host::{Client, Transport};
-use lab::weigh::{Axis, Growth, Item, Step, Type, growths, last_before_step};
+use lab::footprint::{Axis, Growth, Item, Step, Type, growths, last_before_step};
 use wire::resp::Value;
 
-use super::scale::{encoding, memory_usage};
+use super::reader::{encoding, memory_usage};
 use crate::setting;
 
 /// Lengths that are tried where a server has no setting, and the most that any setting leads to.
@@ -64,11 +64,11 @@ fn walk(client: &mut Client<Transport>, growth: &Growth, high: u32) -> Result<Ve
             return Ok(changes);
         };
         let key = Item::key(NUMBER);
-        let mut weigh = |length| -> Result<Option<u64>> {
+        let mut usage = |length| -> Result<Option<u64>> {
             stored(client, growth, length)?;
             memory_usage(client, &key)
         };
-        let bytes = weigh(last)?.zip(weigh(last + 1)?).map(|(before, after)| [before, after]);
+        let bytes = usage(last)?.zip(usage(last + 1)?).map(|(before, after)| [before, after]);
         changes.push(Change { last, from, to, bytes });
         low = last + 1;
     }

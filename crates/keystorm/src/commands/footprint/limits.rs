@@ -1,13 +1,13 @@
-//! Carrying out `keystorm weigh --maxmemory`: a workload on a fresh start of the server with each limit.
+//! Carrying out `keystorm footprint --maxmemory`: a workload on a fresh start of the server with each limit.
 
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow};
 use console::diagnostics::{self, Diagnostics};
-use job::{End, MemoryJob};
+use job::{End, FootprintJob, MemoryJob};
 use lab::Document;
-use lab::weigh::{MemoryCurve, Settling};
+use lab::footprint::{MemoryCurve, Settling};
 use measure::Ending;
 use report::{Summary, WarningKind};
 use workload::{Pace, Plan, PlanParts, Stop, Target};
@@ -29,14 +29,14 @@ const SETTLES_S: f64 = 10.0;
 ///
 /// # Errors
 /// What kept it from being carried out, in words for a person; what was measured before is kept.
-pub(super) fn run(job: &MemoryJob) -> Result<End> {
+pub(super) fn run(job: &FootprintJob, memory: &MemoryJob) -> Result<End> {
     let mut files = Files::new(&job.output)?;
     let interrupted = signals::interrupted().context("installing the Ctrl-C handler")?;
     let mut progress = files.progress();
-    let mut curve = MemoryCurve::new(String::new(), job.policy.clone());
-    let mut left_s: f64 = job.limits.iter().flat_map(|(_, job)| &job.plans).map(planned_s).sum();
+    let mut curve = MemoryCurve::new(String::new(), memory.policy.clone());
+    let mut left_s: f64 = memory.limits.iter().flat_map(|(_, job)| &job.plans).map(planned_s).sum();
     let mut end = End::Complete;
-    for (limit, of_limit) in &job.limits {
+    for (limit, of_limit) in &memory.limits {
         let Some(first) = of_limit.plans.first() else { continue };
         let connections = of_limit.plans.iter().map(|plan| plan.own_connections()).max();
         let connections = connections.unwrap_or(1);

@@ -1,9 +1,9 @@
-//! The command line of `keystorm weigh`: what is stored, in which servers.
+//! The command line of `keystorm footprint`: what is stored, in which servers.
 
 use clap::Parser;
-use job::{ExperimentOutput, Job, MemoryJob, WeighJob};
+use job::{ExperimentOutput, FootprintJob, Job, MemoryJob};
 use lab::Line;
-use lab::weigh::{ITEMS, Item, Type};
+use lab::footprint::{ITEMS, Item, Type};
 use lab::words::TypedOption;
 use workload::Endpoint;
 
@@ -21,30 +21,30 @@ use super::{Intent, UsageError};
 ///
 /// KEY is string:SIZE, or a type with elements and their size: hash:10x20 list:100x20 set:100xint
 /// zset:100x20 stream:100x20. `int` as a size stores integers, +ttl at the end gives each key a lifetime.
-/// Without KEY a list of all types is weighed.
+/// Without KEY a list of all types is measured.
 ///
 /// An existing server has to be empty, and is again afterwards; only --spawn also shows how starts differ.
 /// Takes the options of a run that name the server: -h, -p, -s, -u, -a, --spawn and the like (see keystorm
 /// --help).
 #[derive(Debug, Parser)]
 #[command(
-    name = "keystorm weigh",
-    override_usage = "keystorm weigh [OPTIONS] [OPTIONS OF THE SERVER] [KEY...]",
+    name = "keystorm footprint",
+    override_usage = "keystorm footprint [OPTIONS] [OPTIONS OF THE SERVER] [KEY...]",
     after_help = EXAMPLE,
 )]
 struct Options {
-    /// Also weigh in this server, a program with its arguments in one word; may be repeated
-    #[arg(long, value_name = "PROGRAM", help_heading = "Weighing")]
+    /// Also store them in this server, a program with its arguments in one word; may be repeated
+    #[arg(long, value_name = "PROGRAM", help_heading = "Keys")]
     beside: Vec<String>,
-    /// How often a server is started and each key weighed
-    #[arg(long, value_name = "TIMES", help_heading = "Weighing", default_value = "3",
+    /// How often a server is started and each key measured
+    #[arg(long, value_name = "TIMES", help_heading = "Keys", default_value = "3",
           value_parser = count_in(1..=100))]
     starts: u32,
     /// Keys of the smallest fill, rounded up to a power of two [default: what suits each KEY]
-    #[arg(long, value_name = "NUM", help_heading = "Weighing", value_parser = count)]
+    #[arg(long, value_name = "NUM", help_heading = "Keys", value_parser = count)]
     keys: Option<u64>,
     /// Do not look for the lengths at which encodings change
-    #[arg(long, help_heading = "Weighing")]
+    #[arg(long, help_heading = "Keys")]
     no_steps: bool,
     /// Instead of keys, measure a workload with each of these limits of memory, as the server writes them:
     /// 64mb,128mb. Takes --workload, a command and the other options of a load, and requires --spawn
@@ -65,24 +65,24 @@ struct Options {
 
 /// What stands below the options.
 const EXAMPLE: &str = "\
-Ctrl-C prints and saves what was weighed so far and exits with code 130.
+Ctrl-C prints and saves what was measured so far and exits with code 130.
 
 Examples:
   A string of 100 bytes, with and without a lifetime:
-    $ keystorm weigh --spawn --starts 1 --no-steps --keys 1k string:100 string:100+ttl
+    $ keystorm footprint --spawn --starts 1 --no-steps --keys 1k string:100 string:100+ttl
 
   The same hash in Redis and in Valkey, as a page:
-    $ keystorm weigh --spawn=redis-server --beside valkey-server --keys 256 hash:10x20 --html weigh.html
+    $ keystorm footprint --spawn=redis-server --beside valkey-server --keys 256 hash:10x20 --html footprint.html
 
   How often a cache of each size would miss:
-    $ keystorm weigh --spawn=redis-server --maxmemory 2mb,4mb,8mb -t get --fill -r 20k -d 200 -n 20000";
+    $ keystorm footprint --spawn=redis-server --maxmemory 2mb,4mb,8mb -t get --fill -r 20k -d 200 -n 20000";
 
-const NAME: &str = "keystorm weigh";
+const NAME: &str = "keystorm footprint";
 const KEYS_MAX: u64 = 100_000_000;
 
 /// Its front end.
 pub(crate) const FRONT: Front = Front {
-    names: &["weigh"],
+    names: &["footprint"],
     command: || with_those_of_a_run(command::<Options>(), &OF_A_LOAD),
     parse: |args| with_words(args, &REFUSED, intent),
 };
@@ -95,7 +95,7 @@ fn intent(options: Options, line: Line, command_line: String) -> Result<Intent, 
         return memory(&maxmemory, policy, line, output, command_line);
     }
     if let Some(option) = OF_A_LOAD.iter().find(|option| line.has(option)) {
-        return Err(UsageError(format!("{option}: weigh stores keys and measures no load")));
+        return Err(UsageError(format!("{option}: footprint stores keys and measures no load")));
     }
     if keys.is_some_and(|keys| !(1..=KEYS_MAX).contains(&keys)) {
         return Err(UsageError(format!("--keys: must be between 1 and {KEYS_MAX}")));
@@ -126,17 +126,17 @@ fn intent(options: Options, line: Line, command_line: String) -> Result<Intent, 
     };
     if servers.iter().find(several).is_some() {
         return Err(UsageError(
-            "weigh takes one server, with -h and -p, -s, or --spawn".to_owned(),
+            "footprint takes one server, with -h and -p, -s, or --spawn".to_owned(),
         ));
     }
     if output.print_plan {
         return Err(UsageError(
-            "--print-plan: weigh has no plan; it stores what KEY says".to_owned(),
+            "--print-plan: footprint has no plan; it stores what KEY says".to_owned(),
         ));
     }
     let (steps, memory) = (!no_steps, None);
-    let job = WeighJob { items, servers, starts, keys, steps, memory, output, command_line };
-    Ok(Intent::Weigh(Box::new(job)))
+    let job = FootprintJob { items, servers, starts, keys, steps, memory, output, command_line };
+    Ok(Intent::Footprint(Box::new(job)))
 }
 
 /// A workload on a server with each limit of memory.
@@ -177,9 +177,8 @@ fn memory(
     };
     let limits = limits.iter().map(of_limit).collect::<Result<_, _>>()?;
     let policy = if is_memcached { "memcached's own LRU".to_owned() } else { policy };
-    let memory =
-        MemoryJob { limits, policy, output: output.clone(), command_line: command_line.clone() };
-    Ok(Intent::Weigh(Box::new(WeighJob {
+    let memory = MemoryJob { limits, policy };
+    Ok(Intent::Footprint(Box::new(FootprintJob {
         items: Vec::new(),
         servers: Vec::new(),
         starts: 1,

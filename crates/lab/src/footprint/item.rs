@@ -1,4 +1,4 @@
-//! What is weighed: a type with so many elements of such a size, and the commands that store one of it.
+//! What is measured: a type with so many elements of such a size, and the commands that store one of it.
 
 use std::fmt;
 
@@ -10,14 +10,14 @@ pub type Words = Vec<Vec<u8>>;
 
 /// Bytes of every key.
 pub const KEY_BYTES: usize = 16;
-/// Seconds of a lifetime: long enough for nothing to expire while it is weighed.
+/// Seconds of a lifetime: long enough for nothing to expire while it is measured.
 const LIFETIME_S: &str = "31536000";
 /// Elements that one command adds.
 const ELEMENTS_AT_ONCE: u32 = 512;
 /// Most elements of a key, and bytes of one of them.
 const ELEMENTS_MAX: u64 = 1 << 20;
 const SIZE_MAX: u64 = 1 << 20;
-/// Integers begin here: Redis shares objects of those below 10,000, which would weigh nothing.
+/// Integers begin here: Redis shares objects of those below 10,000, which would cost nothing.
 const INTEGERS_FROM: u64 = 1_000_000_000;
 /// Names of fields have so many bytes.
 const FIELD_BYTES: usize = 8;
@@ -115,7 +115,7 @@ impl Item {
     /// The key of this number.
     #[must_use]
     pub fn key(number: u64) -> Vec<u8> {
-        format!("weigh:{number:010}").into_bytes()
+        format!("foot:{number:011}").into_bytes()
     }
 
     /// The bytes that a user stores with a key: its name, values, members and names of fields.

@@ -1,19 +1,19 @@
-//! Carrying out `keystorm weigh`: every item on every server, over several starts.
+//! Carrying out `keystorm footprint`: every item on every server, over several starts.
 
 mod limits;
-mod scale;
+mod reader;
 mod steps;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context, Result, bail};
 use console::diagnostics::{self, Diagnostics};
-use job::{End, WeighJob};
-use lab::Weighing;
-use lab::weigh::{FILLS, Item, Row, Scale as Server, Weight, fills};
+use job::{End, FootprintJob};
+use lab::Footprint;
+use lab::footprint::{FILLS, Item, KeyBytes, Row, Server, fills};
 use workload::Target;
 
-use self::scale::Scale;
+use self::reader::MemoryReader;
 use crate::commands::run::tell_about;
 use crate::experiment::files::Files;
 use crate::experiment::progress::Progress;
@@ -22,16 +22,16 @@ use crate::experiment::terminal::Terminal;
 use crate::signals;
 use crate::test_bed::TestBed;
 
-/// Connections that weighing needs.
+/// Connections that it needs.
 const CONNECTIONS: u32 = 4;
 
-/// Weighs, prints the tables, and writes the page.
+/// Measures, prints the tables, and writes the page.
 ///
 /// # Errors
-/// What kept it from being carried out, in words for a person; what was weighed before is kept.
-pub(crate) fn weigh(job: &WeighJob) -> Result<End> {
+/// What kept it from being carried out, in words for a person; what was measured before is kept.
+pub(crate) fn footprint(job: &FootprintJob) -> Result<End> {
     if let Some(memory) = &job.memory {
-        return limits::run(memory);
+        return limits::run(job, memory);
     }
     let mut files = Files::new(&job.output)?;
     let interrupted = signals::interrupted().context("installing the Ctrl-C handler")?;
@@ -45,23 +45,30 @@ pub(crate) fn weigh(job: &WeighJob) -> Result<End> {
         beds.push((target.clone(), bed));
     }
     let starts = if beds.iter().all(|(_, bed)| bed.server.is_own()) { job.starts } else { 1 };
-    let mut weighing = Weighing::new(servers(&beds)?, starts);
+    let mut footprint = Footprint::new(servers(&beds)?, starts);
     for (target, bed) in &beds {
         check_empty(target, bed)?;
         if !bed.server.is_own() {
             let address = &bed.server.address;
-            weighing.warnings.push(format!(
+            footprint.warnings.push(format!(
                 "{address} was not restarted: RSS includes memory that was free before, and errors do not \
                  cover how starts differ"
             ));
         }
     }
     let mut progress = files.progress();
-    let ended =
-        weigh_all(job, starts, &mut beds, &mut weighing, &mut progress, &mut files, &interrupted);
+    let ended = measure_all(
+        job,
+        starts,
+        &mut beds,
+        &mut footprint,
+        &mut progress,
+        &mut files,
+        &interrupted,
+    );
     progress.clear();
-    weighing.complete = matches!(ended, Ok(End::Complete));
-    let shown = show(job, &weighing, &files);
+    footprint.complete = matches!(ended, Ok(End::Complete));
+    let shown = show(job, &footprint, &files);
     let end = ended?;
     shown?;
     Ok(end)
@@ -80,17 +87,17 @@ fn servers(beds: &[(Target, TestBed<'_>)]) -> Result<Vec<Server>> {
             true => format!("{} ({})", names[number], number + 1),
             false => names[number].clone(),
         };
-        Ok(Server { name, allocator: Scale::open(bed, target)?.allocator()? })
+        Ok(Server { name, allocator: MemoryReader::open(bed, target)?.allocator()? })
     };
     beds.iter().enumerate().map(server).collect()
 }
 
-/// Refuses a server that holds keys: they would be weighed, too.
+/// Refuses a server that holds keys: they would be measured, too.
 fn check_empty(target: &Target, bed: &TestBed<'_>) -> Result<()> {
-    let keys = Scale::open(bed, target)?.keys()?;
+    let keys = MemoryReader::open(bed, target)?.keys()?;
     if keys > 0 {
         bail!(
-            "{} holds {} already, and what is weighed begins with an empty server; use --spawn, or name \
+            "{} holds {} already, and what is measured begins with an empty server; use --spawn, or name \
              another server",
             bed.server.address,
             workload::quantity::counted(keys, "key")
@@ -99,11 +106,11 @@ fn check_empty(target: &Target, bed: &TestBed<'_>) -> Result<()> {
     Ok(())
 }
 
-fn weigh_all(
-    job: &WeighJob,
+fn measure_all(
+    job: &FootprintJob,
     starts: u32,
     beds: &mut [(Target, TestBed<'_>)],
-    weighing: &mut Weighing,
+    footprint: &mut Footprint,
     progress: &mut Progress,
     files: &mut Files,
     interrupted: &AtomicBool,
@@ -114,27 +121,27 @@ fn weigh_all(
     let mut used = vec![false; beds.len()];
     for item in &job.items {
         for (number, (target, bed)) in beds.iter_mut().enumerate() {
-            let mut row = unweighed(item, number, job.keys);
+            let mut row = unmeasured(item, number, job.keys);
             for _ in 0..starts {
                 if interrupted.load(Ordering::Relaxed) {
                     return Ok(End::Interrupted);
                 }
                 left -= 1.0;
-                progress.begin(format!("weighing {item}"), 1.0, left);
+                progress.begin(format!("storing {item}"), 1.0, left);
                 if std::mem::replace(&mut used[number], true) {
                     bed.restart(target)?;
                 }
-                let weighed = weigh_once(item, target, bed, &mut row, interrupted)?;
+                let measured = measure_once(item, target, bed, &mut row, interrupted)?;
                 progress.end();
-                match weighed {
-                    Some(weight) => row.weights.push(weight),
+                match measured {
+                    Some(bytes) => row.bytes_per_key.push(bytes),
                     None => break,
                 }
             }
-            if !row.weights.is_empty() || row.failure.is_some() {
-                weighing.rows.push(row);
+            if !row.bytes_per_key.is_empty() || row.failure.is_some() {
+                footprint.rows.push(row);
             }
-            files.keep(|| weighing.to_json(), || weighing.page(&job.command_line))?;
+            files.keep(|| footprint.to_json(), || footprint.page(&job.command_line))?;
         }
     }
     for (number, (target, bed)) in beds.iter_mut().enumerate().filter(|_| job.steps) {
@@ -145,7 +152,7 @@ fn weigh_all(
         progress.begin("looking for steps".to_owned(), 1.0, left);
         if !bed.server.protocol().is_memcache() {
             bed.restart(target)?;
-            weighing.steps.extend(steps::find(&mut bed.server.client(target)?, number)?);
+            footprint.steps.extend(steps::find(&mut bed.server.client(target)?, number)?);
         }
         progress.end();
     }
@@ -153,7 +160,7 @@ fn weigh_all(
     Ok(if interrupted { End::Interrupted } else { End::Complete })
 }
 
-fn unweighed(item: &Item, server: usize, keys: Option<u64>) -> Row {
+fn unmeasured(item: &Item, server: usize, keys: Option<u64>) -> Row {
     Row {
         item: item.to_string(),
         server,
@@ -161,40 +168,40 @@ fn unweighed(item: &Item, server: usize, keys: Option<u64>) -> Row {
         elements: item.elements,
         payload_bytes: item.payload_bytes(),
         encoding: None,
-        weights: Vec::new(),
+        bytes_per_key: Vec::new(),
         memory_usage: None,
         failure: None,
     }
 }
 
 /// Fills a server to three sizes and takes the slope; `None` if the row says why there is none, or after Ctrl-C.
-fn weigh_once(
+fn measure_once(
     item: &Item,
     target: &Target,
     bed: &TestBed<'_>,
     row: &mut Row,
     interrupted: &AtomicBool,
-) -> Result<Option<Weight>> {
-    let mut scale = Scale::open(bed, target)?;
-    if !scale.stores(item) {
+) -> Result<Option<KeyBytes>> {
+    let mut reader = MemoryReader::open(bed, target)?;
+    if !reader.stores(item) {
         row.failure = Some("memcached has strings only".to_owned());
         return Ok(None);
     }
     let (mut readings, mut stored) = (Vec::new(), 0);
     let filled = (|| -> Result<bool> {
         for (keys, times) in row.keys.into_iter().zip(FILLS) {
-            if !scale.fill(item, stored..keys, interrupted)? {
+            if !reader.fill(item, stored..keys, interrupted)? {
                 return Ok(false);
             }
             stored = keys;
-            readings.push(scale.settled(keys)?);
+            readings.push(reader.settled(keys)?);
             if times == FILLS[0] {
-                (row.encoding, row.memory_usage) = scale.describe()?;
+                (row.encoding, row.memory_usage) = reader.describe()?;
             }
         }
         Ok(true)
     })();
-    let removed = if bed.server.is_own() { Ok(()) } else { scale.remove(row.keys[2]) };
+    let removed = if bed.server.is_own() { Ok(()) } else { reader.remove(row.keys[2]) };
     match filled {
         Ok(true) => removed?,
         Ok(false) => return removed.map(|()| None),
@@ -204,29 +211,29 @@ fn weigh_once(
             return Ok(None);
         }
     }
-    Ok(Weight::from_readings(&readings))
+    Ok(KeyBytes::from_readings(&readings))
 }
 
-fn show(job: &WeighJob, weighing: &Weighing, files: &Files) -> Result<()> {
-    if weighing.rows.is_empty() && weighing.steps.is_empty() {
+fn show(job: &FootprintJob, footprint: &Footprint, files: &Files) -> Result<()> {
+    if footprint.rows.is_empty() && footprint.steps.is_empty() {
         return Ok(());
     }
     let text = |terminal: &Terminal| {
-        terminal.table(&weighing.table())?;
-        if !weighing.steps.is_empty() {
+        terminal.table(&footprint.table())?;
+        if !footprint.steps.is_empty() {
             terminal.line("")?;
-            terminal.table(&weighing.steps_table())?;
+            terminal.table(&footprint.steps_table())?;
         }
         if !job.output.quiet {
             terminal.line("")?;
-            terminal.line(&weighing.method())?;
-            terminal.warnings(&weighing.warnings)?;
+            terminal.line(&footprint.method())?;
+            terminal.warnings(&footprint.warnings)?;
         }
         Ok(())
     };
-    let page = || weighing.page(&job.command_line);
-    results::show(&job.output, files, || weighing.to_json(), || weighing.to_csv(), page, text)?;
-    for line in weighing.left_out() {
+    let page = || footprint.page(&job.command_line);
+    results::show(&job.output, files, || footprint.to_json(), || footprint.to_csv(), page, text)?;
+    for line in footprint.left_out() {
         diagnostics::say(report::escape(line))?;
     }
     Ok(())

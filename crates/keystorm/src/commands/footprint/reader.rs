@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, anyhow, bail};
 use host::memcache::MemcacheClient;
 use host::{Client, Transport, info_field};
-use lab::weigh::{Item, Reading, Type, Words};
+use lab::footprint::{Item, Reading, Type, Words};
 use wire::resp::Value;
 use workload::Target;
 
@@ -23,42 +23,42 @@ const LOOK_EVERY: Duration = Duration::from_millis(40);
 /// How long that is waited for: a server that others use is never still.
 const STILL_WITHIN: Duration = Duration::from_secs(3);
 
-/// The connection to a server that is weighed on.
-enum ScaleClient {
+/// The connection to a server that is measured.
+enum MemoryClient {
     Resp(Box<Client<Transport>>),
     Memcache(MemcacheClient),
 }
 
-/// A server on which keys are weighed.
-pub(super) struct Scale<'b> {
+/// A server on which keys are measured.
+pub(super) struct MemoryReader<'b> {
     bed: &'b TestBed<'b>,
     target: &'b Target,
-    asked: ScaleClient,
+    asked: MemoryClient,
 }
 
-impl<'b> Scale<'b> {
+impl<'b> MemoryReader<'b> {
     pub(super) fn open(bed: &'b TestBed<'b>, target: &'b Target) -> Result<Self> {
         let asked = match bed.server.protocol().is_memcache() {
-            true => ScaleClient::Memcache(bed.server.memcache_client(target)?),
-            false => ScaleClient::Resp(Box::new(bed.server.client(target)?)),
+            true => MemoryClient::Memcache(bed.server.memcache_client(target)?),
+            false => MemoryClient::Resp(Box::new(bed.server.client(target)?)),
         };
         Ok(Self { bed, target, asked })
     }
 
     /// Whether the server has the type of this item.
     pub(super) fn stores(&self, item: &Item) -> bool {
-        item.of == Type::String || matches!(self.asked, ScaleClient::Resp(_))
+        item.of == Type::String || matches!(self.asked, MemoryClient::Resp(_))
     }
 
     /// How many keys it holds.
     pub(super) fn keys(&mut self) -> Result<u64> {
         match &mut self.asked {
-            ScaleClient::Resp(client) => match client.ask(&[b"DBSIZE"])? {
+            MemoryClient::Resp(client) => match client.ask(&[b"DBSIZE"])? {
                 Value::Integer(keys) => Ok(keys.unsigned_abs()),
                 Value::Error(text) => bail!("DBSIZE: {}", String::from_utf8_lossy(&text)),
                 _ => Ok(0),
             },
-            ScaleClient::Memcache(client) => {
+            MemoryClient::Memcache(client) => {
                 let stats = client.stats(None).map_err(|why| anyhow!(why))?;
                 Ok(number(&stats, "curr_items").unwrap_or_default())
             }
@@ -68,11 +68,11 @@ impl<'b> Scale<'b> {
     /// Its allocator of memory, if it reports one.
     pub(super) fn allocator(&mut self) -> Result<Option<String>> {
         match &mut self.asked {
-            ScaleClient::Resp(client) => {
+            MemoryClient::Resp(client) => {
                 let info = info::text(client, Some("memory"))?;
                 Ok(info_field(&info, "mem_allocator").map(str::to_owned))
             }
-            ScaleClient::Memcache(_) => Ok(Some("slabs".to_owned())),
+            MemoryClient::Memcache(_) => Ok(Some("slabs".to_owned())),
         }
     }
 
@@ -87,8 +87,8 @@ impl<'b> Scale<'b> {
         let (mut batch, mut bytes): (Vec<Words>, usize) = (Vec::new(), 0);
         for number in numbers {
             let commands = match filler.asked {
-                ScaleClient::Resp(_) => item.commands(number),
-                ScaleClient::Memcache(_) => vec![memcached(item, number)],
+                MemoryClient::Resp(_) => item.commands(number),
+                MemoryClient::Memcache(_) => vec![memcached(item, number)],
             };
             for words in commands {
                 bytes += words.iter().map(Vec::len).sum::<usize>();
@@ -107,7 +107,7 @@ impl<'b> Scale<'b> {
 
     fn send(&mut self, batch: &[Words]) -> Result<()> {
         match &mut self.asked {
-            ScaleClient::Resp(client) => {
+            MemoryClient::Resp(client) => {
                 for (reply, words) in client.ask_all(batch)?.into_iter().zip(batch) {
                     if let Value::Error(text) = reply {
                         let name = String::from_utf8_lossy(&words[0]);
@@ -116,7 +116,7 @@ impl<'b> Scale<'b> {
                 }
                 Ok(())
             }
-            ScaleClient::Memcache(client) => client.send_all(batch).map_err(|why| anyhow!(why)),
+            MemoryClient::Memcache(client) => client.send_all(batch).map_err(|why| anyhow!(why)),
         }
     }
 
@@ -141,7 +141,7 @@ impl<'b> Scale<'b> {
     fn reading(&mut self, keys: u64) -> Result<Reading> {
         let own = self.bed.server.resident_bytes();
         match &mut self.asked {
-            ScaleClient::Resp(client) => {
+            MemoryClient::Resp(client) => {
                 let info = info::text(client, Some("memory"))?;
                 let bytes = |name| info_field(&info, name).and_then(|text| text.parse().ok());
                 let Some(used) = bytes("used_memory") else {
@@ -151,7 +151,7 @@ impl<'b> Scale<'b> {
                 let active = bytes("allocator_active");
                 Ok(Reading { keys, used, dataset: bytes("used_memory_dataset"), resident, active })
             }
-            ScaleClient::Memcache(client) => {
+            MemoryClient::Memcache(client) => {
                 let stats = client.stats(None).map_err(|why| anyhow!(why))?;
                 let slabs = client.stats(Some("slabs")).map_err(|why| anyhow!(why))?;
                 let used = chunks(&slabs);
@@ -170,8 +170,10 @@ impl<'b> Scale<'b> {
     pub(super) fn describe(&mut self) -> Result<(Option<String>, Option<u64>)> {
         let key = Item::key(0);
         match &mut self.asked {
-            ScaleClient::Resp(client) => Ok((encoding(client, &key)?, memory_usage(client, &key)?)),
-            ScaleClient::Memcache(client) => {
+            MemoryClient::Resp(client) => {
+                Ok((encoding(client, &key)?, memory_usage(client, &key)?))
+            }
+            MemoryClient::Memcache(client) => {
                 let slabs = client.stats(Some("slabs")).map_err(|why| anyhow!(why))?;
                 let class = slabs.iter().find(|(name, value)| {
                     name.ends_with(":used_chunks") && value.parse().is_ok_and(|used: u64| used > 1)
@@ -185,15 +187,15 @@ impl<'b> Scale<'b> {
 
     /// Removes the keys of all numbers below this one.
     pub(super) fn remove(&mut self, below: u64) -> Result<()> {
-        let verb = if matches!(self.asked, ScaleClient::Resp(_)) { "DEL" } else { "delete" };
+        let verb = if matches!(self.asked, MemoryClient::Resp(_)) { "DEL" } else { "delete" };
         let numbers: Vec<u64> = (0..below).collect();
         for numbers in numbers.chunks(BATCH_BYTES / 64) {
             let delete = |number: &u64| vec![verb.as_bytes().to_vec(), Item::key(*number)];
             let batch: Vec<Words> = numbers.iter().map(delete).collect();
             match &mut self.asked {
                 // Some may never have been stored.
-                ScaleClient::Resp(client) => drop(client.ask_all(&batch)?),
-                ScaleClient::Memcache(client) => {
+                MemoryClient::Resp(client) => drop(client.ask_all(&batch)?),
+                MemoryClient::Memcache(client) => {
                     client.send_all(&batch).map_err(|why| anyhow!(why))?
                 }
             }

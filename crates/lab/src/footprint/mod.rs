@@ -12,11 +12,11 @@ use statistics::Mean;
 pub use curve::{MemoryCurve, MemoryPoint};
 pub use item::{Item, KEY_BYTES, Type, Words};
 pub use settling::{Settled, Settling};
-pub use slope::{Reading, Weight};
+pub use slope::{KeyBytes, Reading};
 pub use step::{Axis, Growth, Step, growths, last_before_step};
 
 /// The name of the document's layout.
-pub const SCHEMA: &str = "keystorm.weigh/1";
+pub const SCHEMA: &str = "keystorm.footprint/1";
 /// Fills, each with twice the keys of the one before: tables that double are equally full at each of them.
 pub const FILLS: [u64; 3] = [1, 2, 4];
 /// Bytes that the largest fill stores at least, unless the keys are given: buffers of a server's own come and go by
@@ -26,16 +26,16 @@ const KEYS_MIN: u64 = 16;
 /// Keys of a short string are cheap to store, and many of them say more.
 const KEYS_OF_ONE: u64 = 1 << 14;
 
-/// What was weighed, as far as it has come. Reads and writes as the document `keystorm.weigh/1`.
+/// What was measured, as far as it has come. Reads and writes as the document `keystorm.footprint/1`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Weighing {
+pub struct Footprint {
     schema: String,
-    /// Whether everything has been weighed as planned.
+    /// Whether everything has been measured as planned.
     pub complete: bool,
     /// How often each server was started; 1 for one that was given.
     pub starts: u32,
     /// The servers, the first one first.
-    pub servers: Vec<Scale>,
+    pub servers: Vec<Server>,
     /// What each item costs on each server.
     pub rows: Vec<Row>,
     /// Where encodings change.
@@ -46,7 +46,7 @@ pub struct Weighing {
 
 /// A server that items are stored in.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Scale {
+pub struct Server {
     /// What it is called: `redis 7.0.15`.
     pub name: String,
     /// Its allocator, if it tells.
@@ -69,32 +69,32 @@ pub struct Row {
     /// How the server stores it, in its own word.
     pub encoding: Option<String>,
     /// What it costs, by each start of the server.
-    pub weights: Vec<Weight>,
+    pub bytes_per_key: Vec<KeyBytes>,
     /// What `MEMORY USAGE` says of one key.
     pub memory_usage: Option<u64>,
-    /// Why there is no weight.
+    /// Why there is none.
     pub failure: Option<String>,
 }
 
 impl Row {
-    /// A part of the weight in bytes per key, over all starts.
+    /// A part of the bytes in bytes per key, over all starts.
     #[must_use]
-    pub fn mean(&self, part: impl Fn(&Weight) -> Option<f64>) -> Option<Mean> {
-        let values: Option<Vec<f64>> = self.weights.iter().map(part).collect();
+    pub fn mean(&self, part: impl Fn(&KeyBytes) -> Option<f64>) -> Option<Mean> {
+        let values: Option<Vec<f64>> = self.bytes_per_key.iter().map(part).collect();
         Mean::from_values(&values?)
     }
 
     /// Bytes of `used_memory` for each key; of a memcached, those of its chunk.
     #[must_use]
     pub fn used(&self) -> Option<Mean> {
-        self.mean(|weight| Some(weight.used))
+        self.mean(|bytes| Some(bytes.used))
     }
 }
 
-impl Weighing {
+impl Footprint {
     /// A document without rows.
     #[must_use]
-    pub fn new(servers: Vec<Scale>, starts: u32) -> Self {
+    pub fn new(servers: Vec<Server>, starts: u32) -> Self {
         Self {
             schema: SCHEMA.to_owned(),
             complete: false,
@@ -124,7 +124,7 @@ pub fn fills(item: &Item, keys: Option<u64>) -> [u64; 3] {
     FILLS.map(|times| least * times)
 }
 
-/// What is weighed unless the command line says.
+/// What is measured unless the command line says.
 pub const ITEMS: [&str; 16] = [
     "string:int",
     "string:10",

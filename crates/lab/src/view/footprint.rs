@@ -1,14 +1,14 @@
-//! What keys weigh, as tables, a chart and a page.
+//! What keys cost in memory, as tables, a chart and a page.
 
 use page::{
-    Axis as Scale, Block, Chart, DataPoint, Page, Section, Series, Table, Tone, Unit, Verdict,
+    Axis as ChartAxis, Block, Chart, DataPoint, Page, Section, Series, Table, Tone, Unit, Verdict,
     sentence,
 };
 use statistics::Mean;
 
 use super::incomplete;
 use crate::csv::Csv;
-use crate::weigh::{Axis, KEY_BYTES, Row, Weighing, Weight};
+use crate::footprint::{Axis, Footprint, KEY_BYTES, KeyBytes, Row};
 
 /// How a figure is found, for people.
 const METHOD: &str = "Bytes per key: the slope through fills of three sizes, each twice the one before, so that \
@@ -17,19 +17,19 @@ const METHOD: &str = "Bytes per key: the slope through fills of three sizes, eac
 const METHOD_MEMCACHED: &str = "Of memcached, used_memory is the chunk of the slab class in which the item stands, and \
     dataset the item with its header.";
 
-/// A part of a weight.
-type Part = fn(&Weight) -> Option<f64>;
+/// A part of a bytes.
+type Part = fn(&KeyBytes) -> Option<f64>;
 
-/// The parts of a weight, by their names for programs.
+/// The parts of a bytes, by their names for programs.
 const PARTS: [(&str, Part); 4] = [
-    ("used_memory", |weight| Some(weight.used)),
-    ("dataset", |weight| weight.dataset),
-    ("rss", |weight| weight.resident),
-    ("allocator", |weight| weight.allocator),
+    ("used_memory", |bytes| Some(bytes.used)),
+    ("dataset", |bytes| bytes.dataset),
+    ("rss", |bytes| bytes.resident),
+    ("allocator", |bytes| bytes.allocator),
 ];
 
-impl Weighing {
-    /// The table of weights.
+impl Footprint {
+    /// The table of bytes_per_key.
     #[must_use]
     pub fn table(&self) -> Table {
         let several = self.servers.len() > 1;
@@ -66,7 +66,7 @@ impl Weighing {
         table
     }
 
-    /// What was not weighed and why, a line for each reason.
+    /// What was not measured and why, a line for each reason.
     #[must_use]
     pub fn left_out(&self) -> Vec<String> {
         let mut reasons: Vec<(&str, &str, Vec<&str>)> = Vec::new();
@@ -79,7 +79,7 @@ impl Weighing {
             }
         }
         let line = |(server, why, items): &(&str, &str, Vec<&str>)| {
-            format!("{}: not weighed in {server}: {why}", items.join(", "))
+            format!("{}: not measured in {server}: {why}", items.join(", "))
         };
         reasons.iter().map(line).collect()
     }
@@ -174,7 +174,7 @@ impl Weighing {
                 labels.push(&row.item);
             }
         }
-        let unit = Scale::linear("memory for each byte stored", Unit::Ratio);
+        let unit = ChartAxis::linear("memory for each byte stored", Unit::Ratio);
         let mut chart = Chart::bars("Memory for each byte stored", labels.clone(), unit);
         for (number, server) in self.servers.iter().enumerate() {
             let rows = self.rows.iter().filter(|row| row.server == number);
@@ -224,7 +224,7 @@ impl Weighing {
         ));
         sections.push(Section::new("Run it again", [Block::Code(command_line.to_owned())]));
         Page {
-            title: format!("What a key weighs in {}", names.join(", ")),
+            title: format!("What a key costs in {}", names.join(", ")),
             versions: names.into_iter().map(str::to_owned).collect(),
             lede,
             sections,
@@ -235,9 +235,9 @@ impl Weighing {
     /// The answer in a sentence: that of the first string, or of the first item.
     #[must_use]
     pub fn verdict(&self) -> Option<Verdict> {
-        let weighed = || self.rows.iter().filter(|row| row.used().is_some());
-        let row = weighed().find(|row| row.item == "string:100").or_else(|| weighed().next())?;
-        let others = weighed().filter(|other| other.item == row.item);
+        let measured = || self.rows.iter().filter(|row| row.used().is_some());
+        let row = measured().find(|row| row.item == "string:100").or_else(|| measured().next())?;
+        let others = measured().filter(|other| other.item == row.item);
         let each = others.map(|row| {
             let used = row.used().map_or(0.0, |used| used.mean);
             format!("{used:.0} bytes in {}", self.server(row))
@@ -272,12 +272,12 @@ fn with_error(mean: Option<Mean>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::weigh::{Scale as Server, Step};
+    use crate::footprint::{Server, Step};
 
-    fn weighing() -> Weighing {
+    fn footprint() -> Footprint {
         let server = |name: &str| Server { name: name.into(), allocator: None };
-        let mut weighing = Weighing::new(vec![server("redis 7"), server("memcached 1.6")], 3);
-        let weight = |used| Weight { used, dataset: Some(116.0), resident: None, allocator: None };
+        let mut footprint = Footprint::new(vec![server("redis 7"), server("memcached 1.6")], 3);
+        let bytes = |used| KeyBytes { used, dataset: Some(116.0), resident: None, allocator: None };
         let row = |server, used: [f64; 3]| Row {
             item: "string:100".into(),
             server,
@@ -285,12 +285,12 @@ mod tests {
             elements: 1,
             payload_bytes: 116,
             encoding: (server == 0).then(|| "raw".into()),
-            weights: used.map(weight).into(),
+            bytes_per_key: used.map(bytes).into(),
             memory_usage: (server == 0).then_some(168),
             failure: None,
         };
-        weighing.rows = vec![row(0, [176.0, 177.0, 178.0]), row(1, [192.0; 3])];
-        weighing.steps.push(Step {
+        footprint.rows = vec![row(0, [176.0, 177.0, 178.0]), row(1, [192.0; 3])];
+        footprint.steps.push(Step {
             server: 0,
             growth: "hash, elements of 8 bytes".into(),
             axis: Axis::Elements,
@@ -300,43 +300,43 @@ mod tests {
             setting: Some(("hash-max-listpack-entries".into(), "128".into())),
             bytes: Some([2000, 9000]),
         });
-        weighing
+        footprint
     }
 
     #[test]
     fn tables_have_every_server_and_its_error() {
-        let weighing = weighing();
-        let table = weighing.table();
+        let footprint = footprint();
+        let table = footprint.table();
         assert_eq!(table.rows[0][4], "177.0 ±2.5");
         assert_eq!(table.rows[1][1..5], ["memcached 1.6", "–", "116", "192.0"]);
-        let step = &weighing.steps_table().rows[0];
+        let step = &footprint.steps_table().rows[0];
         assert!(step.contains(&"hash-max-listpack-entries 128".to_owned()), "{step:?}");
-        let verdict = weighing.verdict().unwrap();
+        let verdict = footprint.verdict().unwrap();
         assert!(
             verdict.text.contains("177 bytes in redis 7, 192 bytes in memcached"),
             "{verdict:?}"
         );
-        let html = weighing.page("again").html();
+        let html = footprint.page("again").html();
         assert!(html.contains("hashtable") && html.contains("Incomplete"));
     }
 
     #[test]
     fn what_was_not_weighed_is_named_once_for_each_reason() {
-        let mut weighing = weighing();
+        let mut footprint = footprint();
         for item in ["hash:1x1", "set:1x2"] {
             let failure = Some("memcached has strings only".to_owned());
-            let row = Row { weights: Vec::new(), failure, ..weighing.rows[1].clone() };
-            weighing.rows.push(Row { item: item.into(), ..row });
+            let row = Row { bytes_per_key: Vec::new(), failure, ..footprint.rows[1].clone() };
+            footprint.rows.push(Row { item: item.into(), ..row });
         }
-        let line = "hash:1x1, set:1x2: not weighed in memcached 1.6: memcached has strings only";
-        assert_eq!(weighing.left_out(), [line]);
-        assert!(weighing.page("again").html().contains(line));
-        assert_eq!(weighing.table().rows[2][4], "–");
+        let line = "hash:1x1, set:1x2: not measured in memcached 1.6: memcached has strings only";
+        assert_eq!(footprint.left_out(), [line]);
+        assert!(footprint.page("again").html().contains(line));
+        assert_eq!(footprint.table().rows[2][4], "–");
     }
 
     #[test]
     fn csv_has_a_line_for_each_figure() {
-        let text = weighing().to_csv();
+        let text = footprint().to_csv();
         assert_eq!(text.lines().count(), 1 + 3 + 2, "{text}");
         assert!(text.contains("\"used_memory\",\"177.00\",\"174.5"), "{text}");
     }

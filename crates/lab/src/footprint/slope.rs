@@ -19,7 +19,7 @@ pub struct Reading {
 
 /// Bytes of each further key.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Weight {
+pub struct KeyBytes {
     /// Of what the allocator has given: `used_memory`.
     pub used: f64,
     /// Of what the server counts as its dataset.
@@ -30,7 +30,7 @@ pub struct Weight {
     pub allocator: Option<f64>,
 }
 
-impl Weight {
+impl KeyBytes {
     /// The slopes through readings; `None` of fewer than two different numbers of keys.
     #[must_use]
     pub fn from_readings(readings: &[Reading]) -> Option<Self> {
@@ -74,10 +74,10 @@ mod tests {
             resident: None,
             active: Some(1_000_000 + 160 * keys),
         };
-        let weight = Weight::from_readings(&[1024, 2048, 4096].map(reading)).unwrap();
-        assert!((weight.used - 152.0).abs() < 1e-9 && weight.resident.is_none(), "{weight:?}");
-        assert!((weight.dataset.unwrap() - 116.0).abs() < 1e-9);
-        assert!((weight.allocator.unwrap() - 8.0).abs() < 1e-9);
-        assert_eq!(Weight::from_readings(&[reading(7), reading(7)]), None);
+        let bytes = KeyBytes::from_readings(&[1024, 2048, 4096].map(reading)).unwrap();
+        assert!((bytes.used - 152.0).abs() < 1e-9 && bytes.resident.is_none(), "{bytes:?}");
+        assert!((bytes.dataset.unwrap() - 116.0).abs() < 1e-9);
+        assert!((bytes.allocator.unwrap() - 8.0).abs() < 1e-9);
+        assert_eq!(KeyBytes::from_readings(&[reading(7), reading(7)]), None);
     }
 }

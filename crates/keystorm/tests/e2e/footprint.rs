@@ -1,27 +1,27 @@
-//! `keystorm weigh`: what it says is held against MEMORY USAGE, the allocator's classes and the settings.
+//! `keystorm footprint`: what it says is held against MEMORY USAGE, the allocator's classes and the settings.
 
 use serde_json::Value;
 
 use crate::program::Keystorm;
 use crate::server::{Server, valkey_program};
 
-fn weighed(line: &str) -> Value {
-    let ran = Keystorm::new(&format!("weigh {line} --format json")).run().ok();
+fn measured(line: &str) -> Value {
+    let ran = Keystorm::new(&format!("footprint {line} --format json")).run().ok();
     serde_json::from_str(&ran.out).unwrap()
 }
 
 /// Bytes of `used_memory` for each key, by the first start.
 fn used(row: &Value) -> f64 {
-    row["weights"][0]["used"].as_f64().unwrap()
+    row["bytes_per_key"][0]["used"].as_f64().unwrap()
 }
 
 #[test]
-fn a_string_weighs_what_its_allocations_add_up_to() {
+fn a_string_costs_what_its_allocations_add_up_to() {
     let line = "--spawn=redis-server --starts 2 --no-steps --keys 4096 string:100 string:100+ttl";
-    let document = weighed(line);
+    let document = measured(line);
     assert_eq!(
         (&document["schema"], &document["complete"]),
-        (&"keystorm.weigh/1".into(), &true.into())
+        (&"keystorm.footprint/1".into(), &true.into())
     );
     let [plain, expiring] = [0, 1].map(|at| &document["rows"][at]);
     assert_eq!(plain["encoding"], "raw");
@@ -34,10 +34,10 @@ fn a_string_weighs_what_its_allocations_add_up_to() {
     let class = server.number(&["MEMORY", "USAGE", "k"]) - 8 - 24;
     assert!(class == 24 || class == 32, "{class}");
     let predicted = usage + (class as f64 - 24.0) + 8.0;
-    for weight in plain["weights"].as_array().unwrap() {
-        let used = weight["used"].as_f64().unwrap();
+    for bytes in plain["bytes_per_key"].as_array().unwrap() {
+        let used = bytes["used"].as_f64().unwrap();
         assert!((used / predicted - 1.0).abs() < 0.03, "{used}, and not {predicted}");
-        let (dataset, rss) = (weight["dataset"].as_f64().unwrap(), weight["resident"].as_f64());
+        let (dataset, rss) = (bytes["dataset"].as_f64().unwrap(), bytes["resident"].as_f64());
         assert!(dataset > 100.0 && dataset < used, "{dataset} of {used}");
         assert!(rss.unwrap() > 0.8 * used, "{rss:?}");
     }
@@ -53,7 +53,7 @@ fn steps_are_where_the_settings_put_them() {
     let line = format!(
         "--spawn=redis-server --spawn-args='{args}' --starts 1 --keys 8 hash:37x8 hash:38x8"
     );
-    let document = weighed(&line);
+    let document = measured(&line);
     let steps = document["steps"].as_array().unwrap();
     let step = |growth: &str| {
         let found = steps.iter().find(|step| step["growth"] == growth);
@@ -83,9 +83,9 @@ fn steps_are_where_the_settings_put_them() {
 #[test]
 fn servers_stand_beside_each_other_and_memcached_has_chunks() {
     let dir = tempfile::tempdir().unwrap();
-    let page = dir.path().join("weigh.html");
+    let page = dir.path().join("footprint.html");
     let line = format!(
-        "weigh --spawn=redis-server --starts 1 --keys 1024 --no-steps --beside {} --beside memcached \
+        "footprint --spawn=redis-server --starts 1 --keys 1024 --no-steps --beside {} --beside memcached \
          --format csv --html {} string:100 set:10x5",
         valkey_program().display(),
         page.display()
@@ -103,7 +103,7 @@ fn servers_stand_beside_each_other_and_memcached_has_chunks() {
     assert!(redis > 150.0 && valkey > 116.0 && valkey < redis, "{redis} and {valkey}");
     // 48 bytes of header, the key, the value and its line end, in the chunk of a class.
     assert!((170.0..=240.0).contains(&memcached), "{memcached}");
-    ran.says("set:10x5: not weighed in memcached").says("memcached has strings only");
+    ran.says("set:10x5: not measured in memcached").says("memcached has strings only");
     let page = std::fs::read_to_string(page).unwrap();
     assert!(page.contains("Memory for each byte stored") && page.contains("set:10x5"));
 }
@@ -112,7 +112,7 @@ fn servers_stand_beside_each_other_and_memcached_has_chunks() {
 fn a_server_that_is_used_is_left_alone_and_an_empty_one_is_empty_again() {
     let server = Server::redis();
     server.ask(&["SET", "precious", "1"]);
-    let line = format!("weigh -p {} --no-steps --keys 256 string:10", server.port());
+    let line = format!("footprint -p {} --no-steps --keys 256 string:10", server.port());
     Keystorm::new(&line).run().exits(1).says("holds 1 key already");
     server.ask(&["DEL", "precious"]);
     let ran = Keystorm::new(&line).run().ok();
@@ -125,7 +125,8 @@ fn a_server_that_is_used_is_left_alone_and_an_empty_one_is_empty_again() {
 fn a_cache_with_more_memory_misses_less() {
     // The keys take about 6 MB, and an empty server takes 1.
     let load = "-t get --fill -r 20k -d 200 -n 20000 -c 4 -P 8";
-    let line = format!("weigh --spawn=redis-server --maxmemory 3mb,4mb,30mb {load} --format json");
+    let line =
+        format!("footprint --spawn=redis-server --maxmemory 3mb,4mb,30mb {load} --format json");
     let ran = Keystorm::new(&line).run().ok();
     let document: Value = serde_json::from_str(&ran.out).unwrap();
     let points = document["points"].as_array().unwrap();
@@ -143,7 +144,7 @@ fn a_hit_ratio_is_that_of_a_cache_in_its_steady_state() {
     // The fill writes hot keys first, which are evicted first: how long the measured run is must not matter.
     let line = |n: u32| {
         format!(
-            "weigh --spawn=redis-server --maxmemory 4mb --fill -r 8000 -d 500 -n {n} -c 8 -P 8 \
+            "footprint --spawn=redis-server --maxmemory 4mb --fill -r 8000 -d 500 -n {n} -c 8 -P 8 \
              --key-dist zipf:1.1 --format json get user:__key__ ';?' set user:__key__ __data__"
         )
     };
@@ -169,12 +170,12 @@ fn a_hit_ratio_is_that_of_a_cache_in_its_steady_state() {
 fn what_cannot_be_weighed_is_refused_by_name() {
     for (line, why) in [
         ("--spawn strings:10", "no such type"),
-        ("--spawn -c 5 string:10", "weigh stores keys and measures no load"),
+        ("--spawn -c 5 string:10", "footprint stores keys and measures no load"),
         ("--spawn=memcached hash:10x20", "memcached has strings only"),
         ("--maxmemory 1mb -t get", "--maxmemory requires --spawn"),
         ("--spawn --maxmemory 1mb", "name what is measured"),
         ("--spawn --maxmemory 1mb string:10", "measures a workload, not keys"),
     ] {
-        Keystorm::new(&format!("weigh {line}")).run().exits(2).says(why);
+        Keystorm::new(&format!("footprint {line}")).run().exits(2).says(why);
     }
 }
