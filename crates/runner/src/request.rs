@@ -238,6 +238,13 @@ impl<M: Copy> Requests<M> {
         self.settle_many(1, now_ns)
     }
 
+    /// How many of the oldest requests wait for one reply each, to this command.
+    #[inline]
+    pub(crate) fn alike(&self, command: u32) -> u32 {
+        let is_alike = |request: &&Request<M>| request.command == command && request.left == 1;
+        self.queue.iter().take_while(is_alike).count() as u32
+    }
+
     /// Takes the commands of the next `count` replies off, all of the oldest request.
     #[inline]
     pub(crate) fn settle_many(

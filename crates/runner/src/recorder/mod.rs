@@ -35,14 +35,20 @@ use crate::{FailedRequest, FailedRequests, Gauges, INTERVAL_NS};
 /// Absences of a worker that are kept.
 const ABSENCES_MAX: usize = 1000;
 
+/// Groups of like replies that are put together at a time: a mix has few commands, each of which hits or misses.
+const GROUPS_MAX: usize = 8;
+
 pub(crate) struct Recorder {
     worker: u16,
     shape: TallyShape,
     /// Of each command of the sequence, which of the tally's it is.
     tallies: Arc<[u32]>,
     tally: Tally,
-    /// The replies being put together into one sample.
-    group: Option<Sample>,
+    /// The replies of one read, those that share every stamp put together into one sample: of each command of a mix one
+    /// of its own.
+    groups: Vec<Sample>,
+    /// Which of the groups the last reply belongs to.
+    newest_group: usize,
     phase: Phase,
     /// Number of the interval that the tally is of, and when it ends.
     interval: u32,
@@ -101,7 +107,8 @@ impl Recorder {
             shape,
             tallies,
             tally: Tally::new(&shape),
-            group: None,
+            groups: Vec::with_capacity(GROUPS_MAX),
+            newest_group: 0,
             phase: Phase::Before,
             interval: 0,
             interval_end_ns: u64::MAX,
@@ -202,7 +209,7 @@ impl Recorder {
 
     /// Whether nothing was counted since the last interval was handed over.
     fn is_empty(&self) -> bool {
-        self.tally.is_empty() && self.group.is_none() && self.fresh == 0 && self.failed.is_empty()
+        self.tally.is_empty() && self.groups.is_empty() && self.fresh == 0 && self.failed.is_empty()
     }
 
     fn measure_from(&mut self, from_ns: u64) {
@@ -221,7 +228,7 @@ impl Recorder {
             Phase::Before => true,
             Phase::Warmup { .. } => false,
             Phase::Measured { from_ns } => {
-                self.last_end_ns <= from_ns && self.fresh == 0 && self.group.is_none()
+                self.last_end_ns <= from_ns && self.fresh == 0 && self.groups.is_empty()
             }
         }
     }
@@ -250,23 +257,36 @@ impl Recorder {
             let (asked, found) = (u64::from(keys.asked), u64::from(keys.found));
             self.tally.commands[command].keys.add(asked * count, found * count);
         }
-        if let Some(group) = &mut self.group {
-            // The replies to one send that came with one read share every stamp.
-            if group.command == command
+        // The replies to one send that came with one read share every stamp.
+        let is_alike = |group: &Sample| {
+            group.command == command
                 && group.outcome == outcome
                 && group.sent_ns == answered.sent_ns
                 && group.intended_ns == answered.intended_ns
-            {
-                group.count += count;
-                group.bytes += bytes * count;
-                return;
+        };
+        let newest = self.groups.get(self.newest_group).is_some_and(is_alike);
+        if !newest {
+            match self.groups.iter().position(is_alike) {
+                Some(group) => self.newest_group = group,
+                None => return self.open_group(command, answer, count, now_ns),
             }
-            let group = *group;
-            self.settled(&group);
         }
-        self.group = Some(Sample {
+        let group = &mut self.groups[self.newest_group];
+        group.count += count;
+        group.bytes += bytes * count;
+    }
+
+    /// Begins a group with `count` replies; where there are as many groups as are kept, they are added first.
+    #[inline]
+    fn open_group(&mut self, command: usize, answer: &Answer, count: u64, now_ns: u64) {
+        if self.groups.len() == GROUPS_MAX {
+            self.settle_groups();
+        }
+        let Answer { answered, outcome, bytes, .. } = answer;
+        self.newest_group = self.groups.len();
+        self.groups.push(Sample {
             command,
-            outcome,
+            outcome: *outcome,
             count,
             bytes: bytes * count,
             intended_ns: answered.intended_ns,
@@ -275,6 +295,16 @@ impl Recorder {
             arrived_ns: self.arrived_ns,
             done_ns: now_ns,
         });
+    }
+
+    /// Adds the groups, to which no further reply belongs.
+    #[inline]
+    fn settle_groups(&mut self) {
+        for at in 0..self.groups.len() {
+            let group = self.groups[at];
+            self.settled(&group);
+        }
+        self.groups.clear();
     }
 
     /// Adds a group that no further reply belongs to.
@@ -410,8 +440,8 @@ impl Recorder {
     /// Everything that a read at `now_ns` delivered was added.
     #[inline]
     pub(crate) fn read_ended(&mut self, now_ns: u64, bytes: usize) {
-        if let Some(group) = self.group.take() {
-            self.settled(&group);
+        if !self.groups.is_empty() {
+            self.settle_groups();
             self.last_end_ns = now_ns;
             let fresh = std::mem::take(&mut self.fresh);
             let since_ns = now_ns.saturating_sub(self.interval_from_ns);

@@ -20,6 +20,8 @@ pub(super) struct Inspections {
     /// None of those below but the number of receivers, of a sequence of one command that is always answered: replies
     /// with the same bytes mean the same, and are settled together.
     pub(super) nothing: bool,
+    /// Nothing but how far operations have come: replies with the same bytes mean the same to the same command.
+    pub(super) alike: bool,
     /// How far operations have come; bytes are then counted by command.
     pub(super) operations: bool,
     /// The strings of replies, for any of the four that follow.
@@ -51,15 +53,18 @@ impl Inspections {
         let (queues, misses_fail) = (answers.has_queues(), answers.misses_fail());
         let replicas = plan.replica_wait().filter(|_| P::SHOWS);
         let strings = verifier.is_some() || keeps || per_position || queues || replicas.is_some();
-        let any = operations || strings || misses_fail;
+        let inspects = strings || misses_fail;
+        let any = operations || inspects;
         let receivers = plan.delivery.as_ref().is_some_and(|d| d.kind.replies_name_receivers());
         let acknowledged =
             plan.delivery.as_ref().is_some_and(|d| d.kind.follows_acknowledgements());
-        let plain = !any && !acknowledged && plan.sequence.len() == 1;
-        let nothing = R::COUNTS_ALL && plain && !answers.may_be_missing();
+        let repeats = R::COUNTS_ALL && !acknowledged && !answers.may_be_missing();
+        let nothing = repeats && !any && plan.sequence.len() == 1;
+        let alike = repeats && operations && !inspects && !receivers;
         Self {
             any,
             nothing,
+            alike,
             operations,
             strings,
             keeps,

@@ -163,7 +163,7 @@ impl<P: Protocol, R: Route> Settler<'_, P, R> {
         inbox: &[u8],
     ) -> Span {
         let mut span = Span::default();
-        let mut may_repeat = self.asks.nothing;
+        let mut may_repeat = self.asks.nothing || self.asks.alike;
         loop {
             let rest = &inbox[span.decoded..];
             if rest.is_empty() {
@@ -205,10 +205,16 @@ impl<P: Protocol, R: Route> Settler<'_, P, R> {
                 }
             }
             let repeated = if is_whole { reply.without_text() } else { None };
+            let command = requests.oldest_mut().map_or(0, |oldest| oldest.command);
             if !self.settle(requests, reply, bytes as u64) {
                 return span;
             }
-            if let Some(reply) = repeated {
+            if let Some(reply) = repeated.filter(|_| self.asks.alike) {
+                let answer = (command, reply, bytes as u64);
+                let more = self.settle_alike(requests, answer, (rest, consumed));
+                span.decoded += more * consumed;
+                span.settled = span.decoded;
+            } else if let Some(reply) = repeated {
                 let more = self.settle_repeats(requests, (reply, receivers), (rest, consumed));
                 span.decoded += more * consumed;
                 span.settled = span.decoded;
@@ -239,6 +245,27 @@ impl<P: Protocol, R: Route> Settler<'_, P, R> {
             self.recorder.replies(&answer, count, self.now_ns);
             self.complete(request);
             requests.advance_many(count);
+        }
+        count as usize
+    }
+
+    /// Settles the replies of a mix that follow one of `len` bytes at the start of `input`, have the same bytes and answer
+    /// the same command. They are not decoded; each ends an operation of its own. Returns how many they are.
+    #[inline]
+    fn settle_alike(
+        &mut self,
+        requests: &mut Requests<R::Mark>,
+        (command, reply, bytes): (u32, Reply<'_>, u64),
+        (input, len): (&[u8], usize),
+    ) -> usize {
+        let count = wire::repeats(input, len, requests.alike(command));
+        for _ in 0..count {
+            let Some((first_byte_ns, request)) = requests.settle(self.now_ns) else { break };
+            request.progress.missed |= reply == Reply::Miss;
+            let answer = self.answer((request, first_byte_ns), reply, bytes);
+            self.record(request, &answer);
+            self.complete(request);
+            requests.advance(self.sequence_len);
         }
         count as usize
     }
