@@ -427,6 +427,19 @@ mod tests {
     }
 
     #[test]
+    fn requests_are_alike_up_to_another_command_or_one_with_more_replies() {
+        let mut requests = Requests::default();
+        assert_eq!(requests.alike(0), 0);
+        (0..3).for_each(|_| requests.push(request(10, 1)));
+        requests.push(Request { command: 1, ..request(10, 1) });
+        assert_eq!((requests.alike(0), requests.alike(1)), (3, 0));
+        (0..3).for_each(|_| drop(requests.settle(20).map(|_| requests.advance(2))));
+        assert_eq!((requests.alike(0), requests.alike(1)), (0, 1));
+        requests.push(Request { command: 1, ..request(10, 2) });
+        assert_eq!(requests.alike(1), 1, "the one behind waits for two");
+    }
+
+    #[test]
     fn the_first_byte_is_that_of_all_that_was_sent_together() {
         let mut requests = Requests::default();
         requests.push(request(10, 2));
