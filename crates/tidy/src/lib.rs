@@ -6,6 +6,7 @@
 mod budget;
 mod comments;
 mod graph;
+mod idiom;
 mod lengths;
 mod sleeps;
 mod source;
@@ -13,6 +14,7 @@ mod source;
 pub use budget::{Area, AreaCount, code_lines, count, table, test_modules};
 pub use comments::{DIALECT, EMPTY_REFERENCES, long_lines, phrases};
 pub use graph::{Manifest, undocumented, upward};
+pub use idiom::Idiom;
 pub use lengths::functions;
 pub use sleeps::fixed_sleeps;
 pub use source::{is_test, without_tests};

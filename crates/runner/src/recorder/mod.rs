@@ -7,6 +7,7 @@
 
 mod by_command;
 mod deadline;
+mod groups;
 mod handover;
 mod lateness;
 mod optional;
@@ -24,6 +25,7 @@ use measure::{
     Sample, Slices, Stamps, Tally, TallyShape,
 };
 
+use self::groups::ReplyGroups;
 pub(crate) use self::handover::RecorderResult;
 use self::optional::OptionalRecorders;
 use self::outbox::Outbox;
@@ -35,20 +37,14 @@ use crate::{FailedRequest, FailedRequests, Gauges, INTERVAL_NS};
 /// Absences of a worker that are kept.
 const ABSENCES_MAX: usize = 1000;
 
-/// Groups of like replies that are put together at a time: a mix has few commands, each of which hits or misses.
-const GROUPS_MAX: usize = 8;
-
 pub(crate) struct Recorder {
     worker: u16,
     shape: TallyShape,
     /// Of each command of the sequence, which of the tally's it is.
     tallies: Arc<[u32]>,
     tally: Tally,
-    /// The replies of one read, those that share every stamp put together into one sample: of each command of a mix one
-    /// of its own.
-    groups: Vec<Sample>,
-    /// Which of the groups the last reply belongs to.
-    newest_group: usize,
+    /// The replies of the current read.
+    groups: ReplyGroups,
     phase: Phase,
     /// Number of the interval that the tally is of, and when it ends.
     interval: u32,
@@ -107,8 +103,7 @@ impl Recorder {
             shape,
             tallies,
             tally: Tally::new(&shape),
-            groups: Vec::with_capacity(GROUPS_MAX),
-            newest_group: 0,
+            groups: ReplyGroups::new(),
             phase: Phase::Before,
             interval: 0,
             interval_end_ns: u64::MAX,
@@ -257,36 +252,9 @@ impl Recorder {
             let (asked, found) = (u64::from(keys.asked), u64::from(keys.found));
             self.tally.commands[command].keys.add(asked * count, found * count);
         }
-        // The replies to one send that came with one read share every stamp.
-        let is_alike = |group: &Sample| {
-            group.command == command
-                && group.outcome == outcome
-                && group.sent_ns == answered.sent_ns
-                && group.intended_ns == answered.intended_ns
-        };
-        let newest = self.groups.get(self.newest_group).is_some_and(is_alike);
-        if !newest {
-            match self.groups.iter().position(is_alike) {
-                Some(group) => self.newest_group = group,
-                None => return self.open_group(command, answer, count, now_ns),
-            }
-        }
-        let group = &mut self.groups[self.newest_group];
-        group.count += count;
-        group.bytes += bytes * count;
-    }
-
-    /// Begins a group with `count` replies; where there are as many groups as are kept, they are added first.
-    #[inline]
-    fn open_group(&mut self, command: usize, answer: &Answer, count: u64, now_ns: u64) {
-        if self.groups.len() == GROUPS_MAX {
-            self.settle_groups();
-        }
-        let Answer { answered, outcome, bytes, .. } = answer;
-        self.newest_group = self.groups.len();
-        self.groups.push(Sample {
+        let reply = Sample {
             command,
-            outcome: *outcome,
+            outcome,
             count,
             bytes: bytes * count,
             intended_ns: answered.intended_ns,
@@ -294,15 +262,25 @@ impl Recorder {
             first_byte_ns: answered.first_byte_ns,
             arrived_ns: self.arrived_ns,
             done_ns: now_ns,
-        });
+        };
+        if let Some(group) = self.groups.find(&reply) {
+            group.count += reply.count;
+            group.bytes += reply.bytes;
+            return;
+        }
+        if self.groups.is_full() {
+            self.settle_groups();
+        }
+        self.groups.push(reply);
     }
 
     /// Adds the groups, to which no further reply belongs.
     #[inline]
     fn settle_groups(&mut self) {
-        for at in 0..self.groups.len() {
-            let group = self.groups[at];
+        let mut at = 0;
+        while let Some(group) = self.groups.get(at) {
             self.settled(&group);
+            at += 1;
         }
         self.groups.clear();
     }

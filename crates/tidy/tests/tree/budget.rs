@@ -4,14 +4,12 @@ use std::fs;
 
 use tidy::Area;
 
-use crate::{root, sources};
+use crate::{WRITE, root, sources};
 
 /// Where the table of areas stands.
 const PAGE: &str = "docs/architecture.md";
 /// What is around it there.
 const MARKS: (&str, &str) = ("<!-- product lines -->\n", "<!-- end of product lines -->\n");
-/// The variable that has the table written anew.
-const WRITE: &str = "TIDY_WRITE";
 
 /// What only tests use, although it is compiled into the program or stands among its files.
 const SUPPORT: &[&str] = &[

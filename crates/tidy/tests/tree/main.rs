@@ -5,12 +5,15 @@
 #![allow(clippy::unwrap_used)]
 
 mod budget;
+mod idiom;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use tidy::{DIALECT, EMPTY_REFERENCES, Manifest};
 
+/// The variable that has tables and limits written anew.
+const WRITE: &str = "TIDY_WRITE";
 /// Lines of a source file.
 const FILE_LINES_MAX: usize = 450;
 /// Lines of a function.

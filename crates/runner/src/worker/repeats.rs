@@ -1,0 +1,56 @@
+//! Replies that have the bytes of the one before: between replies, the same bytes are the same reply, which need not be
+//! decoded.
+
+use wire::{Protocol, Reply};
+
+use super::receive::Settler;
+use crate::request::Requests;
+use crate::route::Route;
+
+impl<P: Protocol, R: Route> Settler<'_, P, R> {
+    /// Settles the replies that follow one of `len` bytes at the start of `input` and have the same bytes. They
+    /// are not decoded. Returns how many they are; those to a request that was sent later are left to the next call.
+    #[inline]
+    pub(super) fn settle_repeats(
+        &mut self,
+        requests: &mut Requests<R::Mark>,
+        (reply, receivers): (Reply<'_>, u32),
+        (input, len): (&[u8], usize),
+    ) -> usize {
+        let most = requests.oldest_mut().map_or(0, |oldest| oldest.left);
+        let count = wire::repeats(input, len, most);
+        if count > 0
+            && let Some((first_byte_ns, request)) = requests.settle_many(count, self.now_ns)
+        {
+            let answer = self.answer((request, first_byte_ns), reply, 0);
+            if receivers > 0 {
+                self.recorder.reached(request, u64::from(receivers) * u64::from(count));
+            }
+            self.recorder.replies(&answer, count, self.now_ns);
+            self.complete(request);
+            requests.advance_many(count);
+        }
+        count as usize
+    }
+
+    /// Settles the replies of a mix that follow one of `len` bytes at the start of `input`, have the same bytes and
+    /// answer the same command. They are not decoded; each ends an operation of its own. Returns how many they are.
+    #[inline]
+    pub(super) fn settle_alike(
+        &mut self,
+        requests: &mut Requests<R::Mark>,
+        (command, reply, bytes): (u32, Reply<'_>, u64),
+        (input, len): (&[u8], usize),
+    ) -> usize {
+        let count = wire::repeats(input, len, requests.alike(command));
+        for _ in 0..count {
+            let Some((first_byte_ns, request)) = requests.settle(self.now_ns) else { break };
+            request.progress.missed |= reply == Reply::Miss;
+            let answer = self.answer((request, first_byte_ns), reply, bytes);
+            self.record(request, &answer);
+            self.complete(request);
+            requests.advance(self.sequence_len);
+        }
+        count as usize
+    }
+}

@@ -1,0 +1,114 @@
+//! Counts of what makes code and comments slow to read: they may only fall.
+
+use crate::source::without_tests;
+
+/// First words of a doc comment that does not say what the item is.
+const OPENERS: [&str; 16] = [
+    "What ",
+    "Whether ",
+    "How ",
+    "Where ",
+    "When ",
+    "Which ",
+    "Why ",
+    "Who ",
+    "Of ",
+    "In which ",
+    "That ",
+    "Those ",
+    "It ",
+    "Its ",
+    "One ",
+    "The same ",
+];
+
+/// Counts of one crate, or of all.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Idiom {
+    /// Doc comments.
+    pub comments: usize,
+    /// Doc comments that begin with a refused opener.
+    pub openers: usize,
+    /// Arms of a `match` whose whole pattern is `true`.
+    pub bool_matches: usize,
+    /// Parameters that are tuples.
+    pub tuple_parameters: usize,
+}
+
+impl Idiom {
+    /// Counts in a file of product code; its `#[cfg(test)]` modules do not count.
+    #[must_use]
+    pub fn of_file(text: &str) -> Self {
+        let lines = without_tests(text);
+        let starts_with = |line: &str, start: &str| line.trim_start().starts_with(start);
+        let mut counts = Self::default();
+        for (at, line) in lines.iter().enumerate() {
+            let begins = at == 0 || !starts_with(lines[at - 1], "///");
+            if let Some(comment) = line.trim_start().strip_prefix("/// ").filter(|_| begins) {
+                counts.comments += 1;
+                counts.openers += usize::from(OPENERS.iter().any(|o| comment.starts_with(o)));
+            }
+            counts.bool_matches += usize::from(starts_with(line, "true => "));
+        }
+        counts.tuple_parameters = tuple_parameters(&lines);
+        counts
+    }
+
+    /// Adds the counts of another file.
+    pub fn add(&mut self, other: Self) {
+        self.comments += other.comments;
+        self.openers += other.openers;
+        self.bool_matches += other.bool_matches;
+        self.tuple_parameters += other.tuple_parameters;
+    }
+
+    /// Counts that are above the ones allowed, in words.
+    #[must_use]
+    pub fn above(&self, allowed: &Self) -> Vec<String> {
+        let counts = [
+            ("doc comments begin with What, Whether, It, …", self.openers, allowed.openers),
+            ("matches of a bool", self.bool_matches, allowed.bool_matches),
+            ("parameters that are tuples", self.tuple_parameters, allowed.tuple_parameters),
+        ];
+        let above = counts.into_iter().filter(|(_, found, allowed)| found > allowed);
+        above.map(|(what, found, allowed)| format!("{found} {what}, {allowed} allowed")).collect()
+    }
+}
+
+/// Parameters of functions whose pattern or type is a tuple of several: `(a, b): (A, B)` and `a: (A, B)`.
+fn tuple_parameters(lines: &[&str]) -> usize {
+    let mut count = 0;
+    let mut inside = false;
+    for line in lines {
+        let words = line.trim_start();
+        if words.starts_with("//") {
+            continue;
+        }
+        let is_head = words.starts_with("fn ") || words.contains(" fn ");
+        inside |= is_head;
+        if inside {
+            let parameters = words.split(") -> ").next().unwrap_or(words);
+            count += parameters.matches(": (").count();
+        }
+        inside &= !words.ends_with(['{', ';']);
+    }
+    count
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn comments_matches_and_tuples_are_counted_outside_tests() {
+        let text = "/// What it is.\n/// Whether in a second line.\nstruct A;\n\n/// A name.\n\
+                    fn a((b, c): (u8, u8), d: (u8, u8)) -> (u8, u8) {\n    match b {\n        true => 1,\n    }\n}\n\
+                    fn b(\n    &self,\n    c: (u8, u8),\n) {\n    let d: (u8, u8) = c;\n}\n\
+                    #[cfg(test)]\nmod tests {\n    /// Which one.\n    fn c(d: (u8, u8)) {}\n}\n";
+        let counts = Idiom::of_file(text);
+        assert_eq!(counts, Idiom { comments: 2, openers: 1, bool_matches: 1, tuple_parameters: 3 });
+        let allowed = Idiom { tuple_parameters: 2, ..counts };
+        assert_eq!(counts.above(&allowed), ["3 parameters that are tuples, 2 allowed"]);
+        assert_eq!(allowed.above(&counts), [""; 0]);
+    }
+}
