@@ -72,8 +72,8 @@ pub trait Engine {
     /// nothing.
     fn send(&mut self, conn: ConnId, bytes: &[u8]) -> u64;
 
-    /// What the connection of the current [`Event::Received`] has received and not consumed;
-    /// empty at any other time.
+    /// Returns the bytes that the connection of the current [`Event::Received`] has received and not consumed; empty at
+    /// any other time.
     fn inbox(&self) -> &[u8];
 
     /// Marks the first `bytes` of the inbox as done with.
@@ -95,14 +95,14 @@ pub trait Engine {
     /// The next thing that happened, or `None` when it is time to wait again.
     fn next(&mut self) -> Option<Event>;
 
-    /// When the last bytes that the current [`Event::Received`] brought arrived in this machine's kernel, on the
-    /// engine's clock. `None` where the kernel does not say: its connection was opened without
+    /// Returns when the last bytes of the current [`Event::Received`] arrived in this machine's kernel, on the engine's
+    /// clock. `None` where the kernel does not say: the connection was opened without
     /// [`ConnectOptions::kernel_stamps`], or is no TCP.
     fn arrived_ns(&self) -> Option<u64> {
         None
     }
 
-    /// The same engine behind a pointer, for what is compiled once for all engines.
+    /// Boxes the engine, for code that is compiled once for all engines.
     fn boxed(self) -> Box<dyn Engine>
     where
         Self: Sized + 'static,
@@ -120,20 +120,20 @@ pub trait Engine {
 /// Something that happened to a connection.
 #[derive(Debug)]
 pub enum Event {
-    /// It may be sent on.
+    /// The connection is open and can send.
     Opened(ConnId),
     /// Bytes are in the inbox.
     Received(ConnId),
-    /// It is no more, and not by our doing. Bytes that arrived before were received before.
+    /// The connection ended, and not by our doing. All bytes that arrived before have been reported.
     Closed(ConnId, Reason),
 }
 
-/// Why a connection ended without our closing it.
+/// Reasons for which a connection ended without our closing it.
 #[derive(Debug)]
 pub enum Reason {
     /// The other side closed it in an orderly way.
     ByPeer,
-    /// It could not be opened, or broke.
+    /// The connection could not be opened, or broke.
     Failed(io::Error),
 }
 

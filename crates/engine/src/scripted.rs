@@ -19,7 +19,7 @@ pub trait Script {
     /// Bytes were sent. What to deliver when; each time is at or after `now_ns`.
     fn received(&mut self, conn: ConnId, bytes: &[u8], now_ns: u64) -> Vec<(u64, Delivery)>;
 
-    /// When the client goes on that would wake up at `now_ns`: later if somebody has stopped it.
+    /// Returns when a client that would wake up at `now_ns` goes on: later if the script has stopped it.
     fn resumes_ns(&mut self, now_ns: u64) -> u64 {
         now_ns
     }

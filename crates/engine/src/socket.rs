@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 
-/// Where to connect, names resolved.
+/// An address to connect to, with names resolved.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Address {
     /// An IP address and a port.
@@ -34,7 +34,7 @@ impl From<SocketAddr> for Address {
     }
 }
 
-/// How to connect.
+/// Options of a connection.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ConnectOptions {
     /// Multipath TCP (Linux; RFC 8684).
@@ -46,13 +46,12 @@ pub struct ConnectOptions {
     /// rest of connecting. Such a connection is closed by a reset, so that the port is free at
     /// once.
     pub port: Option<u16>,
-    /// Whether closing it sends a reset, so that its local port is free at once.
+    /// Close the connection with a reset, so that its local port is free at once.
     pub reset: bool,
-    /// Whether a unix socket that finds the backlog full fails at once, as TCP never does, instead of waiting
-    /// for room.
+    /// Fail at once if a unix socket finds the backlog full, as TCP never does, instead of waiting for room.
     pub no_wait: bool,
-    /// Whether the kernel is asked when bytes arrived ([`Engine::arrived_ns`](crate::Engine::arrived_ns)). Linux
-    /// tells of TCP; elsewhere this changes nothing.
+    /// Ask the kernel when bytes arrived ([`Engine::arrived_ns`](crate::Engine::arrived_ns)). Linux stamps TCP;
+    /// elsewhere this changes nothing.
     pub kernel_stamps: bool,
 }
 
@@ -62,7 +61,7 @@ pub(crate) fn stamped(socket: &Socket, to: &Address, options: &ConnectOptions) -
     options.kernel_stamps && matches!(to, Address::Tcp(_)) && crate::stamps::enable(socket)
 }
 
-/// How long connecting to a unix socket may wait for room in the server's backlog.
+/// Longest wait for room in the server's backlog when connecting to a unix socket.
 const UNIX_CONNECT_MAX: Duration = Duration::from_secs(5);
 
 /// A non-blocking socket, and whether it is connected already.
@@ -135,8 +134,8 @@ fn connect_tcp(
     }
 }
 
-/// Where the kernel makes a socket non-blocking from the start, that saves two calls for each of
-/// many thousands.
+/// Creates a socket that is non-blocking from the start, where the kernel can: this saves two calls for each of many
+/// thousands.
 #[cfg(target_os = "linux")]
 fn non_blocking(domain: Domain, protocol: Protocol) -> io::Result<Socket> {
     Socket::new(domain, Type::STREAM.nonblocking(), Some(protocol))

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use mio::{Registry, Token};
 
-/// How long one wait may take when nobody asked for an end: for ever is not testable.
+/// Longest wait without a deadline: an endless one could not be tested.
 const WAIT_MAX: Duration = Duration::from_secs(3600);
 
 fn left(until_ns: u64, origin: Instant) -> Duration {

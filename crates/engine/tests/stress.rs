@@ -59,7 +59,7 @@ fn unix_peer(directory: &tempfile::TempDir) -> Address {
     Address::Unix(path)
 }
 
-/// One connection as the test knows it: byte `n` of its stream is a function of its life and `n`.
+/// A connection as the test knows it: byte `n` of its stream is a function of its life and `n`.
 #[derive(Default, Clone, Copy)]
 struct Life {
     number: u64,

@@ -47,8 +47,8 @@ pub(crate) fn run(load: &mut Load, sockets: Vec<Socket>) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether there was something to send. What the kernel does not take at once ends the loop: no
-/// case of the comparison sends so much.
+/// Sends what is due, and returns whether there was anything. A partial write by the kernel ends the loop with an
+/// error: no case of the comparison sends that much.
 #[inline]
 fn send(load: &mut Load, mut socket: &Socket, turn: &mut PipelineImage) -> io::Result<bool> {
     let len = load.fill(turn);

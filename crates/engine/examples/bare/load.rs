@@ -32,16 +32,15 @@ pub(crate) struct Load {
     pub(crate) pipeline: u32,
     pub(crate) reply_bytes: u64,
     range: u64,
-    /// One request.
     request: Vec<u8>,
-    /// What asks whether the server is there, and what it says to that.
+    /// A request that checks that the server is there, and the reply that it expects.
     idle: (&'static [u8], &'static [u8]),
-    /// Where its random number goes.
+    /// Offset of the request's random number.
     hole: Option<usize>,
     random: u64,
 }
 
-/// One connection's bytes to send, and how many it waits for.
+/// A connection's pipeline: the bytes to send, and how many reply bytes are still due.
 pub(crate) struct PipelineImage {
     /// A whole pipeline.
     pub(crate) bytes: Vec<u8>,
@@ -50,7 +49,7 @@ pub(crate) struct PipelineImage {
 }
 
 impl Load {
-    /// Whether io_uring is asked for, and the load.
+    /// Parses the arguments into a flag that asks for io_uring, and the load.
     pub(crate) fn parse(args: &[String]) -> Result<(bool, Self), Box<dyn Error>> {
         let [engine, address, requests, connections, pipeline, reply_bytes, range, words @ ..] =
             args
@@ -117,7 +116,7 @@ impl Load {
         Ok(sockets)
     }
 
-    /// One for each connection.
+    /// Returns an image for each connection.
     pub(crate) fn turns(&self) -> Vec<PipelineImage> {
         let bytes = self.request.repeat(self.pipeline as usize);
         let turn = || PipelineImage { bytes: bytes.clone(), pending: 0 };

@@ -30,7 +30,7 @@ const EVENTS_MAX: usize = 1024;
 pub struct Epoll {
     poll: Poll,
     events: Events,
-    /// What the last wait reported and is not yet dealt with.
+    /// Events of the last wait that are not yet handled.
     ready: VecDeque<Readiness>,
     /// Connections that could not even be begun.
     failures: VecDeque<(ConnId, io::Error)>,
@@ -38,11 +38,11 @@ pub struct Epoll {
     /// Openings so far: tells a report about a socket from one about the socket that had the same
     /// id before.
     generation: u32,
-    /// What was read last, behind what its connection had kept.
+    /// The bytes of the last read, behind the unconsumed ones of the same connection.
     buffer: Vec<u8>,
     /// Whose bytes are in the buffer, and where they begin and end.
     current: Option<(ConnId, usize, usize)>,
-    /// When these bytes arrived in the kernel.
+    /// Time at which these bytes arrived in the kernel.
     arrived_ns: Option<u64>,
     wall_clock: WallClock,
     timer: Timer,
@@ -62,7 +62,7 @@ struct Connection {
     /// socket reports it each time the other side has read, which would double our turns, so it is
     /// watched only while there is something unsent.
     always_watches_room: bool,
-    /// Whether the kernel stamps what arrives.
+    /// Set if the kernel stamps what arrives.
     stamped: bool,
 }
 

@@ -62,7 +62,7 @@ pub(crate) fn message(control_len: usize) -> libc::msghdr {
     message
 }
 
-/// Where a control message is put, aligned as the kernel's structure is.
+/// Space for control messages, aligned as the kernel's structure is.
 #[repr(align(8))]
 struct Control([u8; CONTROL_LEN]);
 

@@ -25,7 +25,7 @@ pub struct KernelStamps {
     _ends: Option<[Socket; 2]>,
 }
 
-/// How long is waited for the first stamp.
+/// Longest wait for the first stamp.
 const BEGIN_MAX: Duration = Duration::from_millis(500);
 const LOOK_AGAIN: Duration = Duration::from_millis(1);
 
@@ -60,7 +60,7 @@ impl KernelStamps {
     }
 }
 
-/// How long one look at the wall clock is good for: whoever sets that clock spoils the stamps of so long.
+/// Time for which one look at the wall clock is used: setting that clock spoils the stamps of at most this long.
 const LOOK_EVERY_NS: u64 = 100_000_000;
 /// A look between two readings this close is exact enough, and so many are tried for one.
 const CLOSE: Duration = Duration::from_nanos(500);
@@ -81,9 +81,9 @@ pub(crate) fn read(mut socket: &Socket, into: &mut [u8]) -> io::Result<(usize, O
 /// The wall clock as the engines' clock sees it.
 #[derive(Debug)]
 pub(crate) struct WallClock {
-    /// Where the engines' clock began.
+    /// Start of the engines' clock.
     origin: Instant,
-    /// What the wall clock showed then, if it had gone as it goes now.
+    /// Reading of the wall clock at `origin`, if it had always run as it does now.
     at_origin: Duration,
     /// Until when that is believed.
     until_ns: u64,

@@ -34,7 +34,7 @@ impl<S: Read + Write> TlsStream<S> {
         }
     }
 
-    /// What it is over.
+    /// Returns the stream below TLS.
     pub fn get_ref(&self) -> &S {
         &self.stream.get_ref().stream
     }

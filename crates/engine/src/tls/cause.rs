@@ -64,13 +64,13 @@ const NO_CIPHER: &str = "server and client have no cipher in common: choose with
 const NEEDS_CERTIFICATE: &str =
     "the server requires a client certificate: add --cert FILE and --key FILE";
 
-/// Why a connection could not even be prepared.
+/// Describes why a connection could not even be prepared.
 pub(super) fn setup(error: &ErrorStack) -> String {
     format!("TLS cannot be set up: {}", reason_of(error))
 }
 
-/// What a failed call to OpenSSL on this connection means. `spoke_tls` is what the first bytes of
-/// the server looked like.
+/// Describes a failed call to OpenSSL on this connection. `spoke_tls`: whether the server's first bytes looked like
+/// TLS.
 pub(super) fn failed(
     context: &TlsContext,
     ssl: &SslRef,
@@ -104,7 +104,7 @@ pub(super) fn failed(
     }
 }
 
-/// What the alert that a server sent means.
+/// Describes the alert with which a server refused the handshake.
 fn refused(context: &TlsContext, ssl: &SslRef, alert: i32, stack: &ErrorStack) -> String {
     match alert {
         // Until TLS 1.2 this alert also says that a certificate is missing, and then a cipher was
@@ -143,7 +143,7 @@ fn no_version() -> String {
         .to_owned()
 }
 
-/// What the outcome of checking the server's certificate means.
+/// Describes why the server's certificate was rejected.
 fn certificate(context: &TlsContext, name: Option<&str>, result: i32, openssl: &str) -> String {
     let shown = context.rejected();
     let name = name.unwrap_or("the address connected to");
@@ -187,7 +187,7 @@ fn certificate(context: &TlsContext, name: Option<&str>, result: i32, openssl: &
     }
 }
 
-/// What it means that a server closed the connection before TLS stood.
+/// Describes a connection that the server closed before the TLS handshake was complete.
 pub(super) fn closed_early(spoke_tls: Option<bool>) -> String {
     match spoke_tls {
         Some(false) => PLAIN_SERVER.to_owned(),

@@ -29,7 +29,7 @@ pub struct TlsContext {
     host: Option<String>,
     /// Addresses that go by a name.
     names: Arc<[(IpAddr, String)]>,
-    /// What nodes of a cluster say they are called. It may change while connections are opened.
+    /// Names that the nodes of a cluster announce. They may change while connections are opened.
     announced: Arc<Mutex<HashMap<SocketAddr, String>>>,
     verify: Verify,
     resume: bool,
@@ -89,9 +89,8 @@ impl TlsContext {
         })
     }
 
-    /// The same context, in which these addresses go by a name: a connection to one of them asks
-    /// for that name, and its certificate is checked for it. An address without a name is checked
-    /// as an IP address. `--sni` goes before either.
+    /// Adds names for addresses: a connection to one of them asks for its name, and the certificate is checked for that
+    /// name. An address without a name is checked as an IP address. `--sni` takes precedence over both.
     #[must_use]
     pub fn knowing(mut self, names: impl IntoIterator<Item = (IpAddr, String)>) -> Self {
         self.names = self.names.iter().cloned().chain(names).collect();
@@ -114,8 +113,8 @@ impl TlsContext {
         self.announced.lock().ok()?.get(address).cloned()
     }
 
-    /// What stands in the way of trusting a server by name, where only its chain is checked: noted
-    /// when a certificate was seen that is for another host.
+    /// Warns of a server that could not be trusted by name, where only its chain is checked: a certificate for another
+    /// host was seen.
     #[must_use]
     pub fn name_mismatch(&self) -> Option<String> {
         let rejected = self.rejected();
@@ -139,7 +138,7 @@ impl TlsContext {
         self.has_certificate
     }
 
-    /// What is known of the certificate that was turned down last.
+    /// Returns what is known of the last rejected certificate.
     pub(super) fn rejected(&self) -> Rejection {
         self.rejected.lock().map(|r| r.clone()).unwrap_or_default()
     }

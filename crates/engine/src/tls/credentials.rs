@@ -11,7 +11,7 @@ use super::roots;
 use super::settings::{TlsError, TlsSettings, broken};
 use crate::error_text;
 
-/// Which CAs are trusted.
+/// Sets the trusted CAs.
 pub(super) fn trust(
     builder: &mut SslContextBuilder,
     settings: &TlsSettings,
@@ -51,7 +51,7 @@ fn is_hash(name: &str) -> bool {
     })
 }
 
-/// Who we are, for servers that ask.
+/// Sets the client certificate, for servers that ask for one.
 pub(super) fn identify(
     builder: &mut SslContextBuilder,
     settings: &TlsSettings,

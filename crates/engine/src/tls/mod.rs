@@ -40,12 +40,12 @@ const RECORD_MAX: usize = 1 << 14;
 /// Room for the plaintext of one read of the inner engine.
 const PLAIN_PREPARED: usize = 160 * 1024;
 
-/// What a TLS handshake came to.
+/// Result of a TLS handshake.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TlsHandshake {
     /// From the open connection below to the end of the handshake.
     pub took_ns: u64,
-    /// Whether an earlier session was taken up again (`--tls-resume`).
+    /// Set if an earlier session was resumed (`--tls-resume`).
     pub resumed: bool,
     /// The version, such as `TLSv1.3`.
     pub version: &'static str,
@@ -66,11 +66,11 @@ pub struct Tls {
     again: VecDeque<(ConnId, u32)>,
     /// Connections that ended, or could not begin, without a word of the inner engine.
     ended: VecDeque<(ConnId, u32, Reason)>,
-    /// What was decrypted last, behind what its connection had kept.
+    /// The last decrypted bytes, behind the unconsumed ones of the same connection.
     plain: Vec<u8>,
     /// Whose bytes are there, and where they begin and end.
     current: Option<(ConnId, usize, usize)>,
-    /// When the bytes that they were decrypted from arrived in the kernel.
+    /// Time at which the encrypted bytes behind them arrived in the kernel.
     arrived_ns: Option<u64>,
 }
 
@@ -79,7 +79,7 @@ struct Slot {
     stream: Option<SslStream<Pipe>>,
     /// Openings of this id so far.
     generation: u32,
-    /// When the connection below was open.
+    /// Time at which the connection below was open.
     began_ns: u64,
     /// Once the handshake has ended.
     handshake: Option<TlsHandshake>,

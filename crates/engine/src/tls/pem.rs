@@ -13,11 +13,11 @@ use crate::error_text;
 /// A file in PEM form, which is read when it is needed, unless what is in it is known already.
 #[derive(Clone, Default)]
 pub struct PemFile {
-    /// Where it is, or was.
+    /// Path of the file, even if its content has been read already.
     pub path: PathBuf,
-    /// What is in it.
+    /// Content, if it has been read already.
     pub content: Option<Vec<u8>>,
-    /// What opens a key in it that is encrypted.
+    /// Password of an encrypted key in the file.
     pub password: Option<Vec<u8>>,
 }
 
@@ -34,12 +34,12 @@ impl fmt::Debug for PemFile {
 }
 
 impl PemFile {
-    /// Where it is, for a person.
+    /// Returns the path for messages.
     pub(super) fn shown(&self) -> impl fmt::Display {
         self.path.display()
     }
 
-    /// What is in it. An error names the option that names the file.
+    /// Returns the content. An error names the option that names the file.
     pub(super) fn read(&self, option: &str) -> Result<Cow<'_, [u8]>, TlsError> {
         if let Some(content) = &self.content {
             return Ok(content.into());
@@ -49,7 +49,7 @@ impl PemFile {
             .map_err(|e| TlsError(format!("{option} {}: {}", self.shown(), error_text(&e))))
     }
 
-    /// Its certificates, one at least.
+    /// Returns the certificates in the file, at least one.
     pub(super) fn certificates(&self, option: &str) -> Result<Vec<X509>, TlsError> {
         let certificates = X509::stack_from_pem(&self.read(option)?).unwrap_or_default();
         if certificates.is_empty() {
@@ -59,7 +59,7 @@ impl PemFile {
         }
     }
 
-    /// That what it is for is not in it.
+    /// Returns the error for a file that lacks the item that `option` needs.
     pub(super) fn holds_no(&self, option: &str, what: &str) -> TlsError {
         TlsError(format!("{option} {}: the file has no {what} in PEM format", self.shown()))
     }

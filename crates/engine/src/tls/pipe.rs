@@ -6,11 +6,11 @@ use std::io::{self, Read, Write};
 #[derive(Debug, Default)]
 pub(super) struct Pipe {
     incoming: Vec<u8>,
-    /// How much of it OpenSSL has read.
+    /// Bytes of `incoming` that OpenSSL has read.
     read: usize,
-    /// What OpenSSL wrote and nobody has sent yet.
+    /// Bytes that OpenSSL wrote and that are not yet sent.
     pub(super) outgoing: Vec<u8>,
-    /// Whether the first bytes were the head of a TLS record.
+    /// Set if the first bytes were the head of a TLS record.
     spoke_tls: Option<bool>,
 }
 
@@ -28,8 +28,7 @@ impl Pipe {
         }
     }
 
-    /// Whether the other side spoke TLS, as far as its first bytes tell; `None` while there are
-    /// none.
+    /// Returns whether the other side spoke TLS, judged by its first bytes; `None` while there are none.
     pub(super) fn spoke_tls(&self) -> Option<bool> {
         self.spoke_tls
     }

@@ -7,26 +7,26 @@ use openssl::error::ErrorStack;
 
 use super::pem::PemFile;
 
-/// What of the server's certificate is checked.
+/// Checks of the server's certificate.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Verify {
-    /// That a trusted CA signed it, and that it is for the host that was connected to.
+    /// A trusted CA signed the certificate, and it is for the host that was connected to.
     #[default]
     Host,
-    /// That a trusted CA signed it. For whom is noted and not held against it.
+    /// A trusted CA signed the certificate. A name of another host is noted but accepted.
     Chain,
     /// Nothing.
     Nothing,
 }
 
-/// What a [`TlsContext`] is made of: files by their paths, lists as OpenSSL takes them.
+/// Settings of a [`TlsContext`]: files by their paths, lists as OpenSSL takes them.
 #[derive(Debug, Clone, Default)]
 pub struct TlsSettings {
     /// The host that was named, to check the certificate for and to ask the server for.
     pub host: Option<String>,
     /// A name that takes its place (`--sni`), at every address that announces no name of its own.
     pub sni: Option<String>,
-    /// What is checked.
+    /// Checks of the server's certificate.
     pub verify: Verify,
     /// PEM file of trusted CA certificates (`--cacert`). Without it and the directory, those that
     /// the system trusts are.
@@ -47,11 +47,11 @@ pub struct TlsSettings {
     pub groups: Option<String>,
     /// Versions that are offered (`--tls-protocols`): `TLSv1.2,TLSv1.3`.
     pub protocols: Option<String>,
-    /// Whether a connection takes up the session of an earlier one.
+    /// Resume the session of an earlier connection.
     pub resume: bool,
 }
 
-/// Why a context cannot be made; names the option and the file.
+/// Error of a context that cannot be made; names the option and the file.
 #[derive(Debug)]
 pub struct TlsError(pub(super) String);
 

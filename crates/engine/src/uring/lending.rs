@@ -19,9 +19,9 @@ pub(super) struct Slot {
     pub(super) socket: Option<Socket>,
     pub(super) generation: u32,
     pub(super) open: bool,
-    /// Whether the kernel stamps what arrives.
+    /// Set if the kernel stamps what arrives.
     pub(super) stamped: bool,
-    /// Whether it stands in `staged`.
+    /// Set while the connection is in `staged`.
     pub(super) staged: bool,
     /// To be handed over.
     pub(super) outbox: Vec<u8>,
@@ -41,7 +41,7 @@ impl Slot {
     }
 }
 
-/// Where the bytes of the current event are.
+/// Location of the current event's bytes.
 pub(super) struct CurrentEvent {
     pub(super) conn: ConnId,
     pub(super) place: Place,
@@ -136,8 +136,8 @@ impl Uring {
         Some(Event::Received(conn))
     }
 
-    /// Where received bytes lie in a buffer of which the kernel filled `len`; notes their stamp. `None` at the end
-    /// of the stream, of which a receive with a stamp brings a buffer, too.
+    /// Returns the range of the received bytes within a buffer of which the kernel filled `len`, and notes their stamp.
+    /// `None` at the end of the stream: a receive with a stamp returns a buffer for that, too.
     #[inline]
     fn bytes_within(&mut self, conn: ConnId, buffer: u16, len: usize) -> Option<Range<usize>> {
         if !self.slots[conn.0 as usize].stamped {
@@ -174,7 +174,7 @@ impl Uring {
         }
     }
 
-    /// What the current event received and nobody consumed.
+    /// Returns the bytes of the current event that are not yet consumed.
     #[inline]
     pub(super) fn bytes_of_current(&self) -> &[u8] {
         let Some(CurrentEvent { conn, place, start, end }) = &self.current else {

@@ -38,7 +38,7 @@ use ring::{Completion, Ring};
 /// Connections with something to send after which a turn is handed over early, so that the stamp
 /// of a send is never older than it takes to prepare so many.
 const STAGED_MAX: usize = 32;
-/// How long the end of the engine may wait for its operations.
+/// Longest wait for operations in flight when the engine ends.
 const FAREWELL_MAX: Duration = Duration::from_secs(1);
 
 /// The engine on `io_uring`.
@@ -54,7 +54,7 @@ pub struct Uring {
     /// Connections whose opening or failing no completion will tell.
     outcomes: VecDeque<(ConnId, io::Result<()>)>,
     current: Option<CurrentEvent>,
-    /// When its bytes arrived in the kernel.
+    /// Time at which the current event's bytes arrived in the kernel.
     arrived_ns: Option<u64>,
     wall_clock: WallClock,
     generation: u32,
@@ -98,9 +98,10 @@ impl Uring {
         })
     }
 
-    /// Whether io_uring works here with all that this engine asks of it, tried and not guessed.
+    /// Tries out whether io_uring works here with all that this engine asks of it.
     ///
     /// # Errors
+    ///
     /// What is missing.
     pub fn probe() -> io::Result<()> {
         probe::probe()

@@ -7,7 +7,7 @@ use crate::ConnId;
 pub(super) struct Operation {
     pub(super) kind: Kind,
     pub(super) conn: ConnId,
-    /// Which opening of that connection: its id may have been used again since.
+    /// Number of the opening of that connection, whose id may have been used again since.
     pub(super) generation: u32,
 }
 
@@ -28,7 +28,7 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    /// Whether it is sure to complete.
+    /// Returns whether the operation is sure to complete.
     pub(super) fn completes(self) -> bool {
         !matches!(self, Self::Send | Self::Cancel)
     }

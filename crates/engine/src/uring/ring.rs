@@ -16,7 +16,7 @@ use crate::stamps;
 
 /// Operations prepared before they must be handed over.
 const SUBMISSIONS: u32 = 512;
-/// How long a wait that nobody limited may take.
+/// Longest wait without a deadline.
 const WAIT_MAX: Duration = Duration::from_secs(3600);
 
 const MSG_DONTWAIT: i32 = rustix::net::SendFlags::DONTWAIT.bits() as i32;
@@ -30,11 +30,11 @@ pub(super) const POLL_FAULTS: usize =
 
 pub(super) struct Ring {
     ring: IoUring,
-    /// What receives with a stamp ask for. The kernel copies it when it takes the operation.
+    /// Header for receives with a stamp. The kernel copies it when it takes the operation.
     stamped: Box<libc::msghdr>,
 }
 
-/// What the kernel says of an operation.
+/// The kernel's report on an operation.
 pub(super) struct Completion {
     pub(super) operation: Operation,
     /// Bytes, or why not.
@@ -118,8 +118,8 @@ impl Ring {
         unsafe { self.push(entry, operation) }
     }
 
-    /// Where the bytes of a receive with a stamp lie in the buffer that it filled, and the stamp; `None` of what
-    /// no kernel writes.
+    /// Parses the buffer of a receive with a stamp into the range of the received bytes, and their stamp; `None` for a
+    /// buffer that no kernel writes.
     #[inline]
     pub(super) fn parse_stamped(&self, filled: &[u8]) -> Option<(Range<usize>, Option<Duration>)> {
         let parts = RecvMsgOut::parse(filled, &self.stamped).ok()?;

@@ -22,7 +22,7 @@ pub(crate) struct Identity {
     pub(crate) key: PKey<Private>,
 }
 
-/// What a certificate says.
+/// Contents of a certificate.
 pub(crate) struct Subject<'a> {
     pub(crate) names: &'a [&'a str],
     pub(crate) ips: &'a [&'a str],

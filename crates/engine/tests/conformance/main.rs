@@ -70,7 +70,7 @@ const A: ConnId = ConnId(0);
 /// Long enough for the slowest machine, short enough to fail by.
 const PATIENCE_NS: u64 = 10_000_000_000;
 
-/// What a case sees of an event, and of the inbox that goes with it.
+/// An event as a case sees it, with the inbox that goes with it.
 #[derive(Debug, PartialEq, Eq)]
 enum Observed {
     Opened,

@@ -12,7 +12,7 @@ use openssl::ssl::{Ssl, SslContext, SslMethod, SslStream};
 
 use crate::certificates::Identity;
 
-/// What the other side does.
+/// Behaviour of the other side.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Behaviour {
     /// Sends back what it gets.
@@ -76,7 +76,7 @@ impl<S: Read + Write> Drop for TlsPeer<S> {
     }
 }
 
-/// How a server takes its connections.
+/// Kinds of transport over which a server takes its connections.
 #[derive(Clone)]
 pub(crate) enum Transport {
     Plain,

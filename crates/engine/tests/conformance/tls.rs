@@ -15,7 +15,7 @@ use crate::certificates::{Identity, Subject};
 use crate::peer::{Behaviour, Peer, Transport};
 use crate::{A, Lab, real};
 
-/// Who the servers are, and the file with their CA.
+/// Certificates of the servers, and the file with their CA.
 struct Trust {
     server: Identity,
     cacert: PathBuf,
@@ -62,7 +62,7 @@ struct Server {
     /// Echoes so many bytes, and then the connection ends as `end` says.
     echoes: usize,
     end: End,
-    /// When all that was sent so far is delivered.
+    /// Time at which everything sent so far is delivered.
     busy_ns: u64,
 }
 
@@ -114,7 +114,7 @@ impl Server {
         Self { stream, piece, echoes, end, busy_ns: 0 }
     }
 
-    /// What is to be delivered, a piece each microsecond.
+    /// Takes the outgoing bytes as deliveries, a piece each microsecond.
     fn deliveries(&mut self, now_ns: u64) -> Vec<(u64, Delivery)> {
         let outgoing = std::mem::take(&mut self.stream.get_mut().outgoing);
         let pieces = outgoing.chunks(self.piece).map(|piece| Delivery::Bytes(piece.to_vec()));
