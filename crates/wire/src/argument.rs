@@ -6,7 +6,7 @@ use workload::{Arg, Piece, Slot, argument};
 use crate::template::NumberAt;
 use crate::{Hole, Insert, LengthForm, Template, ValueAt};
 
-/// How long arguments are together: a number, and what adds to it where it varies.
+/// The combined length of arguments: a fixed number of bytes, and the inserts that add to it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Length {
     pub(crate) fixed: usize,
@@ -15,7 +15,7 @@ pub(crate) struct Length {
 }
 
 impl Length {
-    /// Of an argument. `values` are the places for values from it on.
+    /// Measures an argument. `values` are the places for values from it on.
     pub(crate) fn new(arg: &Arg, digits: Option<usize>, mut values: &[ValueAt]) -> Self {
         let mut length = Self::default();
         for piece in &arg.pieces {
@@ -27,12 +27,12 @@ impl Length {
         length
     }
 
-    /// Whether it is the same for all requests.
+    /// Returns whether the length is the same for all requests.
     pub(crate) fn is_fixed(&self) -> bool {
         self.varying.is_empty()
     }
 
-    /// Of both together, and so many bytes.
+    /// Adds `other` and so many bytes.
     pub(crate) fn plus(mut self, other: &Self, bytes: usize) -> Self {
         let fresh = self.fresh();
         self.fixed += other.fixed + bytes;
@@ -109,8 +109,8 @@ pub(crate) fn append_body(
     }
 }
 
-/// What a piece puts in that is not as long in every request, if it does. `fresh` fresh numbers stand before
-/// it. A value takes its place off `values`.
+/// Returns the insert for a piece whose length varies between requests. `fresh` fresh numbers stand before it. A value
+/// takes its place off `values`.
 fn insert_of(
     piece: &Piece,
     digits: Option<usize>,

@@ -25,20 +25,19 @@ pub struct Batch {
     image: Vec<u8>,
     /// The templates of one sequence, joined.
     sequence: Template,
-    /// Where each of its commands stands in the joined template.
+    /// The sequence's commands in the joined template.
     commands: Vec<CommandAt>,
-    /// Of each operation.
+    /// The numbers of each operation.
     numbers: Vec<Numbers>,
     pub(crate) dataset: Option<Arc<Dataset>>,
     pub(crate) payload: Option<Payload>,
-    /// What replies are compared with, if they are.
+    /// Values that replies are compared with, if they are.
     pub(crate) asked: ValueRequests,
-    /// Which strings of replies tell whose they are, if any do.
+    /// Strings of replies that tell whose they are, if any do.
     pub(crate) checked: Option<CheckedReads>,
-    /// Where the message of a command stands, if its command carries one.
+    /// The place of a command's message, if a command carries one.
     messages: Option<MessagePlace>,
-    /// Where each command of the current turn ends in the image, where each carries a message and they differ
-    /// in length.
+    /// Ends of the current turn's commands in the image, if each carries a message and they differ in length.
     ends: Vec<usize>,
 }
 
@@ -47,13 +46,11 @@ pub struct Batch {
 struct CommandAt {
     start: usize,
     end: usize,
-    /// Its holes.
     holes: Range<usize>,
-    /// Its inserts.
     inserts: Range<usize>,
     /// Fresh numbers before it in its operation.
     fresh: u64,
-    /// Which operation it belongs to.
+    /// Index of its operation.
     operation: usize,
 }
 
@@ -134,7 +131,7 @@ impl Batch {
         if self.sequence.inserts.is_empty() { self.patch(turn) } else { self.write(turn) }
     }
 
-    /// Whether its commands carry messages.
+    /// Returns whether the commands carry messages.
     #[inline]
     #[must_use]
     pub fn carries_messages(&self) -> bool {

@@ -129,7 +129,7 @@ fn slots_are_those_of_the_keys_that_are_sent() {
     }
 }
 
-/// The same plan in cluster mode, which knows `{tag}`.
+/// Puts the plan in cluster mode, which knows `{tag}`.
 fn tagged(plan: Plan) -> Plan {
     let mut parts = (*plan).clone();
     for arg in parts.sequence.iter_mut().flat_map(|c| &mut c.args) {

@@ -7,7 +7,7 @@ use crate::RequestInputs;
 use crate::batch::Batch;
 use crate::payload::LastDraw;
 
-/// What a string of a reply is.
+/// The role of a string in a reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StringRole {
     /// Nothing that can be checked.
@@ -39,7 +39,7 @@ enum StringPattern {
 }
 
 impl CheckedReads {
-    /// Of a plan that checks; of any other nothing.
+    /// Builds the patterns of a plan that checks; `None` for any other plan.
     pub(crate) fn from_plan(plan: &Plan) -> Option<Self> {
         let asks = plan.sequence.iter().map(|command| {
             // The records of a list are not those of the request's key.
@@ -57,15 +57,15 @@ impl CheckedReads {
 }
 
 impl Batch {
-    /// Whether values that come back tell whose they are.
+    /// Returns whether replies are checked for values that tell whose they are.
     #[inline]
     #[must_use]
     pub fn checks(&self) -> bool {
         self.checked.is_some()
     }
 
-    /// What string number `element` of the reply to a command is. If it is a value, `want` becomes what
-    /// it must be; `name` is that of the field, where one came before, and a buffer otherwise.
+    /// Returns the role of string number `element` of the reply to a command. For a value, `want` becomes what it must
+    /// be; `name` is the name of its field, if one came before, and a buffer otherwise.
     pub fn shown(
         &self,
         request: RequestInputs<'_>,

@@ -18,13 +18,13 @@ pub struct ExpectedValue {
 /// Whose value it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ValueOwner {
-    /// Of the key with this number, which of its values it is added.
+    /// The key with this number, to which the variant of the value is added.
     Key(u64),
     /// The cell of a row in a column.
     Cell(u64, usize),
 }
 
-/// What a string of a reply is the value of.
+/// The source of a string of a reply: whose value it is.
 #[derive(Debug, Clone, Copy)]
 enum ValueSource {
     /// The key with this number, and which of its values.
@@ -39,7 +39,7 @@ enum ValueSource {
 pub(crate) struct ValueRequests(Vec<Vec<Option<ValueSource>>>);
 
 impl ValueRequests {
-    /// Of a plan that verifies; of any other nothing.
+    /// Collects the requested values of a plan that verifies; none for any other plan.
     pub(crate) fn new(plan: &Plan, fresh_before: impl Fn(usize) -> u64) -> Self {
         if !plan.data.verify {
             return Self::default();

@@ -9,14 +9,14 @@ use crate::argument::append_body;
 use crate::batch::digits_of;
 use crate::{Batch, Protocol, RequestInputs, Template};
 
-/// How a command is written with only some of its keys.
+/// A command in parts, to be written with only some of its keys.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Split {
-    /// What comes before the first key.
+    /// Bytes before the first key.
     pub head: Template,
-    /// What comes before each key.
+    /// Bytes before each key.
     pub between: &'static [u8],
-    /// What comes after the last.
+    /// Bytes after the last key.
     pub tail: &'static [u8],
 }
 
@@ -32,7 +32,7 @@ struct CommandKeys {
 }
 
 impl Keys {
-    /// Those of a plan.
+    /// Collects the keys of each command of a plan.
     #[must_use]
     pub fn of<P: Protocol>(plan: &Plan) -> Self {
         let mut commands = Vec::with_capacity(plan.sequence.len());
@@ -47,7 +47,7 @@ impl Keys {
         Self(commands)
     }
 
-    /// How many keys a command has.
+    /// Returns the number of keys of a command.
     #[inline]
     #[must_use]
     pub fn count(&self, command: usize) -> usize {

@@ -7,10 +7,11 @@ use crate::memcache::{Binary, Text};
 use crate::resp::Resp;
 use crate::{Protocol, Silence};
 
-/// Whether every command of a plan can be written in its protocol.
+/// Checks that every command of a plan can be written in its protocol.
 ///
 /// # Errors
-/// Why not, in words for the person who typed it.
+///
+/// The reason why one cannot, in words for the person who typed it.
 pub fn check(plan: &PlanParts) -> Result<(), String> {
     let check = match plan.protocol {
         ProtocolKind::Resp2 | ProtocolKind::Resp3 => Resp::check,

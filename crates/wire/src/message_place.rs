@@ -4,7 +4,7 @@ use workload::{Arg, CommandSpec, Message, Piece, Plan, message};
 
 use crate::argument::Length;
 
-/// What ends an argument.
+/// The end of an argument.
 const END: &str = "\r\n";
 
 /// The place of the message in each command of a plan, or of its number.
@@ -14,17 +14,17 @@ pub(crate) struct MessagePlace {
     is_number: bool,
 }
 
-/// Where it stands: what is on one side of it is always as long.
+/// The fixed side of a message's place: the bytes on this side always have the same length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Anchor {
-    /// It begins so many bytes behind the start of the command.
+    /// The message begins so many bytes behind the start of the command.
     FromStart(usize),
     /// So many bytes stand behind it.
     FromEnd(usize),
 }
 
 impl MessagePlace {
-    /// That of the plan's command, if one carries a message.
+    /// Finds the place in the plan's command, if one carries a message.
     pub(crate) fn from_plan(plan: &Plan) -> Option<Self> {
         let is_message = |arg: &Arg| arg.pieces.iter().any(|piece| piece.message_bytes() > 0);
         let at = |command: &CommandSpec| command.args.iter().position(is_message);

@@ -12,7 +12,7 @@ use crate::template::append_number;
 /// The stream of `__key__`, after those of the nine shared slots.
 const KEY_STREAM: u64 = 10 << 56;
 
-/// Where the numbers of placeholders come from.
+/// The source of the numbers of placeholders.
 pub(crate) struct Numbers {
     keys: Box<dyn KeyDraw>,
     /// The number of the first key, and how many there are.
@@ -20,9 +20,9 @@ pub(crate) struct Numbers {
     range: u64,
     numbering: Numbering,
     pub(crate) seed: u64,
-    /// How many different tags there are.
+    /// Number of different tags.
     tags: u16,
-    /// Of fresh numbers, and of keys.
+    /// Streams of fresh numbers, and of keys.
     streams: [Stream; 2],
     /// `Fresh` occurrences in a request, each of which is a draw of its own.
     fresh_per_request: u64,
@@ -31,7 +31,7 @@ pub(crate) struct Numbers {
 }
 
 impl Numbers {
-    /// Those of each operation of a plan.
+    /// Builds the numbers of each operation of a plan.
     pub(crate) fn of_operations(plan: &Plan) -> Vec<Self> {
         let fresh = |span: Range<usize>| {
             let pieces = plan.sequence[span].iter().flat_map(|c| &c.args).flat_map(|a| &a.pieces);

@@ -19,10 +19,10 @@ use crate::numbers::Numbers;
 pub struct ValueAt {
     /// The number of the key whose value it is, and how many fresh numbers come before that one.
     pub key: Option<ValueKey>,
-    /// Which value of its key it is, as a number that is added to that of the key: by the field that it
-    /// stands in, or by those that stand before it in the command.
+    /// Number that is added to the key's, to tell apart the values of one key: it follows from the field, or from the
+    /// number of values before it in the command.
     pub variant: u64,
-    /// How many values come before it in the sequence.
+    /// Number of values before it in the sequence.
     pub place: u64,
     /// Bytes of its size that stand behind it: those of the message that its argument ends in.
     pub behind: usize,
@@ -73,14 +73,14 @@ impl ValueAt {
     }
 }
 
-/// What values are and how large.
+/// Bytes and sizes of values.
 pub(crate) struct Payload {
     values: Values,
     sizes: Box<dyn SizeDraw>,
     by: SizeBy,
-    /// Whether every value has bytes of its own.
+    /// Set if every value has bytes of its own.
     fresh: bool,
-    /// Whether neither bytes nor size depend on the key.
+    /// Set if neither bytes nor size depend on the key.
     keyless: bool,
     seed: u64,
     /// Values in a sequence.
@@ -165,7 +165,7 @@ impl Payload {
 pub(crate) struct LastDraw(Option<(Slot, u64, u64)>);
 
 impl LastDraw {
-    /// What a derived text of a request follows from.
+    /// Returns the source that a derived text of a request follows from.
     #[inline]
     pub(crate) fn source(
         &mut self,

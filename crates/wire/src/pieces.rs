@@ -38,7 +38,7 @@ pub(crate) fn decoded<'a, D: Decode + Default, S: Clone + PartialEq + Debug>(
     (replies, false)
 }
 
-/// What a decoder shows, in words.
+/// The strings that a decoder shows, in words.
 #[derive(Default)]
 struct Transcript(Vec<String>);
 
@@ -78,7 +78,7 @@ impl ReplyVisitor for Transcript {
     }
 }
 
-/// What replies show, decoded in pieces of this size, and how many they are.
+/// Decodes replies in pieces of this size, and returns what they show and how many they are.
 pub(crate) fn shown<D: Decode + Default>(input: &[u8], size: usize) -> (Vec<String>, usize) {
     let (mut decoder, mut seen) = (D::default(), Transcript::default());
     let (mut held, mut replies) = (Vec::new(), 0);

@@ -7,16 +7,16 @@ use workload::CommandSpec;
 
 use crate::{Split, Template};
 
-/// One protocol: how commands are written and replies read.
+/// A protocol: how commands are written and replies read.
 pub trait Protocol {
-    /// What reads the replies of one connection.
+    /// The decoder of one connection's replies.
     type Decoder: Decode + Default;
 
     /// Encodes a command, leaving holes where numbers of `digits` digits go. With `digits` of
     /// `None` number placeholders stay as the text they are.
     fn compile(command: &CommandSpec, digits: Option<usize>) -> Template;
 
-    /// Whether its decoder shows the strings of replies as they pass.
+    /// Set if the decoder shows the strings of replies as they pass.
     const SHOWS: bool = false;
 
     /// Appends a command of plain arguments, for what is sent before the load.
@@ -24,39 +24,38 @@ pub trait Protocol {
         out.extend_from_slice(&Self::compile(&CommandSpec::from_words(args), None).bytes);
     }
 
-    /// Whether a command can be written in this protocol. [`compile`](Self::compile) cannot fail, so
-    /// this is asked before.
+    /// Checks that a command can be written in this protocol. [`compile`](Self::compile) cannot fail, so this is asked
+    /// before.
     ///
     /// # Errors
-    /// Why not, and what to write instead, in words for the person who typed it.
+    ///
+    /// The reason why it cannot, and what to write instead, in words for the person who typed it.
     fn check(_command: &CommandSpec, _digits: Option<usize>) -> Result<(), String> {
         Ok(())
     }
 
-    /// Whether there are commands whose reply may be left out. Where there are none, nothing that
-    /// deals with them is compiled.
+    /// Set if some commands may have no reply. Otherwise nothing that deals with them is compiled.
     const QUIET: bool = false;
 
-    /// Whether servers that speak it form clusters, by hash slot. Where they do not, no route to one is
-    /// compiled.
+    /// Set if servers of this protocol form clusters, by hash slot. Otherwise no route to one is compiled.
     const CLUSTERS: bool = false;
 
-    /// Whether clients share keys out among several servers that speak it, which know nothing of each
-    /// other. Where they do not, no route to them is compiled.
+    /// Set if clients spread keys over several servers that know nothing of each other. Otherwise no route to them is
+    /// compiled.
     const RINGS: bool = false;
 
-    /// What the lack of a reply to this command means, if its reply may be left out.
+    /// Returns what the lack of a reply to this command means, if it may have none.
     fn silence(_command: &CommandSpec) -> Option<Silence> {
         None
     }
 
-    /// Whether a collection of no element, or of nulls only, means that what this command asks for is not
+    /// Returns whether a collection that is empty, or holds nulls only, means that what this command asks for is not
     /// there.
     fn empty_is_miss(_command: &CommandSpec) -> bool {
         false
     }
 
-    /// Whether a number as the reply to this command says how many are there of what it asks for.
+    /// Returns whether a number as the reply to this command counts the items found.
     fn counts_found(_command: &CommandSpec) -> bool {
         false
     }
@@ -71,29 +70,29 @@ pub trait Protocol {
         0..0
     }
 
-    /// How a command of several keys is written with only some of them; `None` if it has to go to one
-    /// server whole.
+    /// Returns the parts of a command of several keys, to be written with only some of them; `None` if it has to go to
+    /// one server whole.
     fn split(_command: &CommandSpec, _digits: Option<usize>) -> Option<Split> {
         None
     }
 
-    /// Whether this error leaves it open where the next reply begins, or whose it is. `alone` says that
+    /// Returns whether this error leaves it open where the next reply begins, or whose it is. `alone` means that
     /// nothing else was in flight on the connection.
     fn is_last_words(_command: &CommandSpec, _error: &[u8], _alone: bool) -> bool {
         false
     }
 
-    /// Whether a server says this to a client that it has no room for, before it hangs up. It has read
-    /// nothing of what that client asks.
+    /// Returns whether this is the error that a server sends before it hangs up on a client that it has no room for. It
+    /// has read nothing of what that client asks.
     fn is_refusal(_error: &[u8]) -> bool {
         false
     }
 }
 
-/// What it means that a command has no reply.
+/// The meaning of a command's lack of a reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Silence {
-    /// It did what it should.
+    /// The command did what it should.
     Done,
     /// There was nothing there.
     Miss,
@@ -125,8 +124,8 @@ pub trait Decode {
         self.decode(input)
     }
 
-    /// Whether the next byte begins a reply, and nothing of what came before changes what it means: the same bytes
-    /// are then the same reply. A decoder that cannot know says no.
+    /// Returns whether the next byte begins a reply, and no earlier byte changes what it means: the same bytes are then
+    /// the same reply. A decoder that cannot know says no.
     #[inline]
     fn is_between_replies(&self) -> bool {
         false
@@ -141,10 +140,10 @@ pub trait Decode {
 
 /// Whom the strings of a reply are shown to, in the order in which they stand in it.
 pub trait ReplyVisitor {
-    /// Whether it looks at all. If not, nothing that shows is compiled.
+    /// Set if the visitor looks at all. Otherwise nothing that shows is compiled.
     const SEES: bool = true;
 
-    /// Whether it looks at messages that answer no request, too.
+    /// Set if the visitor also looks at messages that answer no request.
     const PUSHES: bool = false;
 
     /// The reply is to the command of that place in the sequence, in protocols whose replies say so.
@@ -170,7 +169,7 @@ pub trait ReplyVisitor {
     fn bytes(&mut self, part: &[u8]);
 }
 
-/// Who does not look.
+/// A visitor that looks at nothing.
 pub(crate) struct NoVisitor;
 
 impl ReplyVisitor for NoVisitor {
@@ -183,7 +182,7 @@ impl ReplyVisitor for NoVisitor {
     fn bytes(&mut self, _part: &[u8]) {}
 }
 
-/// How often the first `len` bytes of `input` stand behind themselves at once, at most `most` times.
+/// Counts how often the first `len` bytes of `input` directly repeat behind themselves, up to `most`.
 #[inline]
 #[must_use]
 pub fn repeats(input: &[u8], len: usize, most: u32) -> u32 {
@@ -197,7 +196,7 @@ pub fn repeats(input: &[u8], len: usize, most: u32) -> u32 {
         as u32
 }
 
-/// What [`Decode::decode`] found.
+/// The result of [`Decode::decode`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Frame<'b> {
     /// Bytes of the input that are done with.
@@ -206,7 +205,7 @@ pub struct Frame<'b> {
     pub reply: Option<Reply<'b>>,
 }
 
-/// What the server said.
+/// A server's reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reply<'b> {
     /// A value, or a status.
@@ -250,7 +249,7 @@ impl Reply<'_> {
 pub struct ProtocolError {
     /// The protocol that was expected.
     pub protocol: &'static str,
-    /// What is wrong with them.
+    /// Description of what is wrong with them.
     pub why: &'static str,
     /// The beginning of the offending bytes, escaped for a terminal.
     pub excerpt: String,

@@ -6,11 +6,11 @@ use std::num::NonZeroU64;
 /// it more.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub struct RequestInputs<'r> {
-    /// Its number.
+    /// Number of the request.
     pub number: u64,
     /// The number of its key, where it depends on what the run has inserted.
     pub key: Option<KeyNumber>,
-    /// What replies to earlier steps of its operation brought.
+    /// Values from replies to earlier steps of its operation.
     pub replied: EarlierReplies<'r>,
 }
 
@@ -20,7 +20,7 @@ impl From<u64> for RequestInputs<'_> {
     }
 }
 
-/// What replies to earlier steps of an operation brought.
+/// Values from replies to earlier steps of an operation.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub struct EarlierReplies<'r> {
     /// A value, if one came.
@@ -34,7 +34,7 @@ pub struct EarlierReplies<'r> {
 pub struct KeyNumber(NonZeroU64);
 
 impl KeyNumber {
-    /// Of a number; the largest of all becomes the one before it.
+    /// Wraps a number; the largest of all becomes the one before it.
     #[inline]
     #[must_use]
     pub fn new(number: u64) -> Self {

@@ -15,7 +15,7 @@ pub struct Hole {
     pub at: usize,
     /// Decimal digits, zero-padded; of a tag, its characters.
     pub digits: usize,
-    /// Which number.
+    /// Kind of number.
     pub slot: Slot,
 }
 
@@ -41,11 +41,11 @@ pub enum Insert {
     Cas(LengthForm),
     /// `fixed` plus the lengths of these inserts.
     Length {
-        /// How it is written.
+        /// Form of the number.
         form: LengthForm,
         /// Bytes that do not vary.
         fixed: usize,
-        /// What adds to it; neither tokens nor lengths.
+        /// Inserts that add to it; neither tokens nor lengths.
         varying: Vec<Insert>,
     },
 }
@@ -53,20 +53,20 @@ pub enum Insert {
 /// A place for a number of varying width.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NumberAt {
-    /// Which number.
+    /// Kind of number.
     pub slot: Slot,
-    /// How many fresh numbers come before it in the sequence.
+    /// Number of fresh numbers before it in the sequence.
     pub fresh: u64,
 }
 
 impl NumberAt {
-    /// Its position after `fresh` more numbers.
+    /// Moves the position behind `fresh` more numbers.
     pub(crate) fn behind(self, fresh: u64) -> Self {
         Self { fresh: self.fresh + fresh, ..self }
     }
 }
 
-/// How a length, or another number of varying width, is written.
+/// Ways to write a length, or another number of varying width.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LengthForm {
     /// In decimal digits.
@@ -91,7 +91,7 @@ impl LengthForm {
     }
 }
 
-/// One encoded command.
+/// An encoded command.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Template {
     /// The bytes, placeholders still in the holes.
@@ -110,7 +110,7 @@ impl Template {
         (holes + inserts) as u64
     }
 
-    /// The same template with its holes renumbered: `fresh` numbers are drawn before its own.
+    /// Renumbers the holes: `fresh` numbers are drawn before the template's own.
     pub(crate) fn behind(self, fresh: u64) -> Self {
         let inserts = self.inserts.iter().map(|(at, insert)| (*at, insert.behind(fresh, 0)));
         Self { inserts: inserts.collect(), ..self }
@@ -144,7 +144,7 @@ impl Insert {
         }
     }
 
-    /// Whether it is a number that no other place has.
+    /// Returns whether the insert is a number that no other place has.
     pub(crate) fn is_fresh(&self) -> bool {
         matches!(self, Self::Number(at) if at.slot == Slot::Fresh)
     }

@@ -10,7 +10,7 @@ use crate::{Insert, RequestInputs, ValueAt};
 /// Stands for the token of an item where no reply brought one: no item has it.
 const NO_CAS: u64 = u64::MAX;
 
-/// What varies in one request.
+/// The varying parts of one request.
 pub(crate) struct RequestVariables<'b> {
     request: RequestInputs<'b>,
     numbers: &'b Numbers,
@@ -22,7 +22,7 @@ pub(crate) struct RequestVariables<'b> {
 }
 
 impl<'b> RequestVariables<'b> {
-    /// Of this request, whose numbers, rows and values come from these.
+    /// Prepares this request, whose numbers, rows and values come from these.
     #[inline]
     pub(crate) fn new(
         request: RequestInputs<'b>,

@@ -9,10 +9,10 @@ use crate::numbers::Numbers;
 use crate::payload::LastDraw;
 use crate::template::{append_decimal, append_number, write_digits};
 
-/// How to find the slot of one command for any request number.
+/// Ways to find the slot of a command for any request number.
 #[derive(Debug, Clone)]
 pub(crate) enum KeyHash {
-    /// It is always the same.
+    /// The slot is the same for every request.
     Fixed(u16),
     /// A `{tag}` placeholder is what is hashed.
     Tag,

@@ -1,6 +1,6 @@
 //! The errors by which a cluster says that a command belongs elsewhere, or later.
 
-/// What to do with a command that a node did not carry out.
+/// A redirection: what to do with a command that a node did not carry out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Redirect<'t> {
     /// The slot has another owner: ask there, and always from now on.
@@ -9,14 +9,14 @@ pub enum Redirect<'t> {
         slot: u16,
         /// The owner's host; empty for the host of the node that said so.
         host: &'t str,
-        /// Its port.
+        /// Port of the node.
         port: u16,
     },
     /// The slot is on its way: ask there, once, after `ASKING`.
     Ask {
         /// The importing node's host; empty for the host of the node that said so.
         host: &'t str,
-        /// Its port.
+        /// Port of the node.
         port: u16,
     },
     /// The keys of the command are on two nodes while their slot moves: ask again later.

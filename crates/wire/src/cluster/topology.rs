@@ -13,10 +13,10 @@ pub struct Topology {
     pub nodes: Vec<Node>,
 }
 
-/// One node.
+/// A node of a cluster.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Node {
-    /// Its id, forty characters; empty if the server gives none.
+    /// Id of forty characters; empty if the server gives none.
     pub id: String,
     /// The host name or address that it announces; that of the node that was asked where it
     /// announces none.
@@ -25,20 +25,20 @@ pub struct Node {
     pub hostname: Option<String>,
     /// The port, of TLS where that is asked for.
     pub port: u16,
-    /// Where to connect, once the host is resolved.
+    /// Address to connect to, once the host is resolved.
     pub address: Option<SocketAddr>,
-    /// What it is.
+    /// Role in the cluster.
     pub role: Role,
     /// The slots that it, or the master that it copies, owns.
     pub slots: Vec<RangeInclusive<u16>>,
 }
 
-/// What a node is.
+/// Role of a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
-    /// It owns slots.
+    /// The node owns slots.
     Master,
-    /// It copies the master at this place in the list of nodes.
+    /// The node copies the master at this place in the list of nodes.
     Replica {
         /// Index in [`Topology::nodes`].
         of: usize,
@@ -46,21 +46,21 @@ pub enum Role {
 }
 
 impl Node {
-    /// How it is named: `host:port`.
+    /// Returns the name: `host:port`.
     #[must_use]
     pub fn name(&self) -> String {
         let Self { host, port, .. } = self;
         if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") }
     }
 
-    /// How many slots it owns or copies.
+    /// Returns the number of slots that the node owns or copies.
     #[must_use]
     pub fn slot_count(&self) -> u32 {
         self.slots.iter().map(|range| u32::from(*range.end() - *range.start()) + 1).sum()
     }
 }
 
-/// One shard as a reply tells it.
+/// A shard, as a reply describes it.
 #[derive(Debug, Default)]
 struct Shard {
     slots: Vec<RangeInclusive<u16>>,
@@ -135,20 +135,20 @@ impl Topology {
         Self { nodes }
     }
 
-    /// How many masters there are. They are the first in the list.
+    /// Returns the number of masters. They are the first in the list.
     #[must_use]
     pub fn masters(&self) -> usize {
         self.nodes.iter().take_while(|node| node.role == Role::Master).count()
     }
 
-    /// How many slots nobody owns.
+    /// Returns the number of slots that nobody owns.
     #[must_use]
     pub fn slots_without_owner(&self) -> u32 {
         let owned: u32 = self.nodes[..self.masters()].iter().map(Node::slot_count).sum();
         u32::from(SLOTS).saturating_sub(owned)
     }
 
-    /// How many masters with slots have no healthy replica.
+    /// Returns the number of masters with slots that have no healthy replica.
     #[must_use]
     pub fn masters_without_replica(&self) -> usize {
         let (masters, replicas) = self.nodes.split_at(self.masters());

@@ -2,7 +2,7 @@
 
 use crate::ProtocolError;
 
-/// What errors call the protocols.
+/// Name of the protocols in errors.
 pub(super) const TEXT: &str = "memcached's text protocol";
 pub(super) const BINARY: &str = "memcached's binary protocol";
 
@@ -12,7 +12,7 @@ pub(super) fn fault(protocol: &'static str, why: &'static str, input: &[u8]) -> 
     ProtocolError::new(protocol, why, input)
 }
 
-/// Why the first byte of a reply cannot be one: most likely the server speaks something else.
+/// The error for a first byte that begins no reply: most likely the server speaks something else.
 #[cold]
 pub(super) fn stranger(protocol: &'static str, input: &[u8]) -> ProtocolError {
     let why = match input.first() {

@@ -9,7 +9,7 @@ use workload::{Arg, CommandSpec};
 use super::words;
 use crate::Silence;
 
-/// What it means that a command is not answered, if it may not be.
+/// Returns what the lack of a reply to a command means, if it may have none.
 pub(super) fn silence(command: &CommandSpec) -> Option<Silence> {
     let means = match &words::name(command)[..] {
         b"mg" => Silence::Miss,

@@ -8,7 +8,7 @@ use crate::ProtocolError;
 /// Names and values, in the server's order.
 pub type Stats = Vec<(String, String)>;
 
-/// What `stats` was answered with.
+/// The answer to `stats`.
 pub type Answer = Result<Stats, String>;
 
 /// The statistics at the start of `input`, or the error in their place, and their length; `None` if

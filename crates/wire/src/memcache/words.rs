@@ -10,7 +10,7 @@ use workload::{Arg, CommandSpec, Piece};
 use super::KEY_MAX;
 use crate::argument::Length;
 
-/// What a command is made of.
+/// The parts of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Shape {
     /// A line; its keys, if it has any, from this word on, of at most so many words.
@@ -23,14 +23,14 @@ const NONE: Shape = Shape::Line { keys_from: usize::MAX, keys_max: 0 };
 const ONE: Shape = Shape::Line { keys_from: 1, keys_max: 1 };
 const STORE: Shape = Shape::Storage { words: 5, length_at: 4 };
 
-/// What is known of a command by its first word.
+/// The grammar of a command, found by its first word.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Grammar {
     pub(super) name: &'static str,
     pub(super) shape: Shape,
     /// Fewest words.
     pub(super) least: usize,
-    /// How it is written, for errors.
+    /// Syntax, for errors.
     pub(super) usage: &'static str,
 }
 
@@ -80,13 +80,13 @@ pub(super) fn name(command: &CommandSpec) -> Vec<u8> {
     command.args.first().and_then(literal).unwrap_or_default()
 }
 
-/// What is known of a command.
+/// Returns the grammar of a command.
 pub(super) fn grammar(command: &CommandSpec) -> Option<&'static Grammar> {
     let name = name(command);
     GRAMMAR.iter().find(|known| known.name.as_bytes() == name)
 }
 
-/// Whether it has a block of data, and is complete.
+/// Returns the place of the length if the command has a block of data and is complete.
 pub(super) fn storage(command: &CommandSpec) -> Option<usize> {
     let grammar = grammar(command)?;
     match grammar.shape {
@@ -95,7 +95,7 @@ pub(super) fn storage(command: &CommandSpec) -> Option<usize> {
     }
 }
 
-/// Which words of a command are keys.
+/// Returns the words of a command that are keys.
 pub(super) fn key_places(command: &CommandSpec) -> Range<usize> {
     let (from, max) = match grammar(command).map(|grammar| grammar.shape) {
         Some(Shape::Line { keys_from, keys_max }) => (keys_from, keys_max),
@@ -112,7 +112,7 @@ pub(super) fn keys(command: &CommandSpec) -> &[Arg] {
     &command.args[key_places(command)]
 }
 
-/// Whether it reads, and tells by its reply how many of its keys were there.
+/// Returns whether a command reads, and its reply shows how many of its keys were there.
 pub(super) fn reads(name: &[u8]) -> bool {
     matches!(name, b"get" | b"gets" | b"gat" | b"gats" | b"mg" | b"getk")
 }
@@ -200,7 +200,7 @@ fn check_key(name: &str, key: &Arg, digits: Option<usize>) -> Result<(), String>
     Ok(())
 }
 
-/// Whether a byte may stand within a word of a line.
+/// Returns whether a byte may stand within a word of a line.
 pub(super) fn is_of_word(byte: u8) -> bool {
     byte > b' ' && byte != 0x7f
 }

@@ -21,7 +21,7 @@ const ERROR_KEPT: usize = 1024;
 /// allows, low enough that no sum overflows.
 const COUNT_MAX: u64 = 1 << 48;
 
-/// What a line and a string end in.
+/// The end of a line and of a string.
 const LINE_END: &[u8] = b"\r\n";
 
 /// The state of one connection between pieces of input.
@@ -34,7 +34,7 @@ pub struct RespDecoder {
     /// Elements still to come when the next element of the outermost collection begins, as far as somebody
     /// looks.
     next: u64,
-    /// What to say when the reply being read ends.
+    /// The outcome to report when the reply being read ends.
     ending: Ending,
     /// The line being skipped, if one is.
     long: Option<LongLine>,
@@ -45,9 +45,9 @@ pub struct RespDecoder {
 /// A line too long to be waited for.
 #[derive(Debug, Clone, Copy)]
 struct LongLine {
-    /// Whether it is an error of which [`RespDecoder::kept`] has the beginning.
+    /// Set if the line is an error, of which [`RespDecoder::kept`] has the beginning.
     error: bool,
-    /// Whether what was skipped so far ends in the first half of a line end.
+    /// Set if the part skipped so far ends in the first half of a line end.
     cr: bool,
 }
 
@@ -194,7 +194,7 @@ impl RespDecoder {
         show_header(line, look)
     }
 
-    /// Whether somebody looks at what is being read.
+    /// Returns whether a visitor looks at what is being read.
     fn is_shown<L: ReplyVisitor>(&self) -> bool {
         let is_push = self.ending == Ending::Push;
         is_push && L::PUSHES || matches!(self.ending, Ending::Done | Ending::Values(_))

@@ -2,7 +2,7 @@ use super::*;
 use crate::pieces::{decoded, shown};
 use proptest::prelude::*;
 
-/// What was decoded, owned.
+/// A decoded step, owned.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Outcome {
     Done,
@@ -236,7 +236,7 @@ proptest! {
     }
 }
 
-/// What is shown, owned: each string, `None` for a null.
+/// Covers each string that is shown, `None` for a null.
 #[test]
 fn strings_are_shown_as_they_pass_however_they_are_cut() {
     let input = b"$3\r\nabc\r\n$-1\r\n+OK\r\n>2\r\n$3\r\nmsg\r\n$1\r\nx\r\n_\r\n\
@@ -250,7 +250,7 @@ fn strings_are_shown_as_they_pass_however_they_are_cut() {
     }
 }
 
-/// Of what stands within an element nothing is an element of its own.
+/// Parts within an element are no elements of their own.
 #[test]
 fn elements_are_those_of_the_outermost_collection() {
     let input =
@@ -278,7 +278,7 @@ fn an_empty_collection_is_distinguished_from_one_that_is_not() {
     }
 }
 
-/// Of a reply to a command that asks for several, in RESP2 and RESP3, however it is cut.
+/// Covers replies to a command that asks for several values, in RESP2 and RESP3, however they are cut.
 #[test]
 fn values_of_a_collection_are_counted_without_its_nulls() {
     for (input, expected) in [

@@ -51,5 +51,5 @@ impl Protocol for Resp {
     }
 }
 
-/// What errors call the protocol.
+/// Name of the protocol in errors.
 const NAME: &str = "RESP";

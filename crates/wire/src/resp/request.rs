@@ -16,7 +16,7 @@ const LINE_MAX: usize = 64 * 1024;
 /// enough that no sum overflows.
 const COUNT_MAX: u64 = 1 << 40;
 
-/// One request. Words beyond the fourth are only counted.
+/// A request. Words beyond the fourth are only counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Request<'a> {
     words: [&'a [u8]; WORDS_MAX],
@@ -31,14 +31,14 @@ impl<'a> Request<'a> {
         self.words.get(n).copied().unwrap_or_default()
     }
 
-    /// How many words it has, the name included; at least 1.
+    /// Returns the number of words, the name included; at least 1.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.count
     }
 }
 
-/// What [`RequestDecoder::decode`] found.
+/// The result of [`RequestDecoder::decode`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RequestFrame<'a> {
     /// Bytes of the input that are done with.
@@ -62,13 +62,13 @@ pub struct RequestDecoder {
     left: u64,
     /// Bytes still to come of the word being read, its line end included; 0 between words.
     skip: u64,
-    /// Those of them that are to be kept.
+    /// Bytes of `skip` that are to be kept.
     keep: usize,
     /// The words read so far, one after another.
     held: Vec<u8>,
-    /// Where each of them ends.
+    /// Ends of the words in `held`.
     ends: [usize; WORDS_MAX],
-    /// How many they are.
+    /// Number of words.
     count: u64,
 }
 
@@ -264,7 +264,7 @@ mod tests {
     use crate::resp::encode_command;
     use proptest::prelude::*;
 
-    /// What was decoded, owned.
+    /// A decoded step, owned.
     #[derive(Debug, Clone, PartialEq, Eq)]
     enum Outcome {
         Request(Vec<Vec<u8>>, u64),

@@ -9,7 +9,7 @@ pub(super) fn stranger(input: &[u8]) -> ProtocolError {
     ProtocolError::new(NAME, speaker(input).unwrap_or("no reply type begins like this"), input)
 }
 
-/// Who sends bytes that are not RESP, and what to do about it, where that is known.
+/// Returns what sends bytes that are not RESP, and what to do about it, if that is known.
 #[must_use]
 pub fn speaker(bytes: &[u8]) -> Option<&'static str> {
     Some(match bytes {

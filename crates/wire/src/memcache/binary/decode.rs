@@ -11,7 +11,7 @@ use crate::{Decode, Frame, ProtocolError, Reply, ReplyVisitor};
 pub struct BinaryDecoder {
     /// Bytes still to come of the body of the reply being read.
     body: u32,
-    /// What to say when it ends; `None` between replies.
+    /// The outcome to report when the reply ends; `None` between replies.
     ending: Option<Ending>,
     /// Bytes of it that come before the value.
     before_value: u32,
@@ -27,7 +27,7 @@ enum Ending {
     Found,
     Miss,
     Error,
-    /// One of several statistics: the reply goes on.
+    /// A statistic out of several: the reply goes on.
     Statistic,
 }
 

@@ -8,7 +8,7 @@ use crate::memcache::words;
 use crate::payload::places;
 use crate::{Insert, LengthForm, Template, ValueAt};
 
-/// One command: its opcode, and at which word its key and its value stand.
+/// A command: its opcode, and at which word its key and its value stand.
 struct Opcode {
     name: &'static str,
     code: u8,
@@ -112,7 +112,7 @@ pub(super) fn compile(command: &CommandSpec, digits: Option<usize>) -> Template 
     template
 }
 
-/// Whether the token of an earlier reply stands in it.
+/// Returns whether the command holds the token of an earlier reply.
 fn has_token(command: &CommandSpec) -> bool {
     command.args.iter().any(|arg| arg.pieces.contains(&Piece::Cas))
 }

@@ -1,6 +1,6 @@
 //! The header that requests and replies begin with.
 
-/// Its length.
+/// Bytes of a header.
 pub(crate) const LEN: usize = 24;
 /// The first byte of a request and of a reply.
 pub(crate) const REQUEST: u8 = 0x80;

@@ -48,7 +48,7 @@ impl Ring {
 mod tests {
     use super::*;
 
-    /// Where libmemcached itself stored keys; the file says how that was found out.
+    /// Places where libmemcached itself stored keys; the file says how that was found out.
     const LIBMEMCACHED: &str = include_str!("libmemcached.txt");
 
     #[test]

@@ -207,8 +207,8 @@ impl TextDecoder {
     }
 }
 
-/// Whether nothing is there: who is to fill an item that is not there gets an empty one, and so do those
-/// who come meanwhile.
+/// Returns whether this is an empty item that stands for a missing one: the client that is to fill it gets one (`W`),
+/// and so do those that ask meanwhile (`Z`).
 fn is_stub(length: u64, flags: &[u8]) -> bool {
     length == 0 && flags.split(|b| *b == b' ').any(|flag| matches!(flag, b"W" | b"Z"))
 }
@@ -244,8 +244,7 @@ fn show_cas(digits: &[u8], look: &mut impl ReplyVisitor) {
     }
 }
 
-/// Whether a line that begins so is an error. Those of administration say by their first word what is
-/// the matter.
+/// Returns whether a line with this first word is an error. Errors of administration are named by their first word.
 fn is_error(word: &[u8]) -> bool {
     const ADMINISTRATION: [&[u8]; 6] =
         [b"BUSY", b"BADCLASS", b"NOSPARE", b"NOTFULL", b"UNSAFE", b"SAME"];

@@ -6,7 +6,7 @@ use super::TextDecoder;
 use crate::Reply;
 use crate::pieces::{decoded, shown};
 
-/// What was decoded, owned.
+/// A decoded step, owned.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Outcome {
     Done(Option<u32>),

@@ -10,7 +10,7 @@ use crate::{LengthForm, Split, Template};
 /// A server that finds no line end in so many bytes hangs up, unless the line is a `get` or `gets`.
 const LINE_MAX: usize = 2048;
 
-/// What ends a line.
+/// The end of a line.
 const END: &[u8] = b"\r\n";
 
 /// See [`crate::Protocol::compile`].
