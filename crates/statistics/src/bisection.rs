@@ -11,23 +11,23 @@ use crate::mean::Moments;
 /// The search among members 1 to `count` of a sequence: member 0 is known to be before the change, and the last after.
 #[derive(Debug, Clone)]
 pub struct Bisection {
-    /// What the change is, in logarithms, and what a value varies by.
+    /// The change in logarithms, and the standard deviation of a value.
     shift: f64,
     deviation: f64,
     freedom: f64,
     /// The logarithm of the weight of a change with member 1, 2, …
     weights: Vec<f64>,
-    /// Whether a member cannot be measured.
+    /// Set for members that cannot be measured.
     skipped: Vec<bool>,
 }
 
-/// Where the change is.
+/// The likely places of the change.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Suspects {
     /// Members that the change may have come with, the most probable first, which together are right with
     /// `probability`.
     pub members: Vec<usize>,
-    /// Of all of them together.
+    /// Probability that the change came with one of them.
     pub probability: f64,
 }
 
@@ -111,7 +111,7 @@ impl Bisection {
     }
 }
 
-/// What is so sure is not measured again.
+/// Doubt about a member below which it is not worth another measurement.
 const NEARLY_SURE: f64 = 0.002;
 
 #[cfg(test)]

@@ -11,8 +11,8 @@ use crate::{ERROR_RATE, mean::Moments};
 pub type BlockValues = [Vec<f64>];
 
 impl RatioEstimate {
-    /// Of blocks, in each of which every side was measured once or more, side by side. Its value in a block is the
-    /// geometric mean. The interval is no narrower than the blocks' ratios allow, nor than the repeated values do.
+    /// Compares blocks, in each of which every side was measured once or more, side by side. Its value in a block is
+    /// the geometric mean. The interval is no narrower than the blocks' ratios allow, nor than the repeated values do.
     /// `resolution` and `None` as in [`paired`](Self::paired); neither may a block be empty.
     #[must_use]
     pub fn of_blocks(a: &BlockValues, b: &BlockValues, resolution: f64) -> Option<Self> {
@@ -27,7 +27,7 @@ impl RatioEstimate {
     }
 }
 
-/// What the difference of logarithms may be off by, as far as repeated values tell: `None` without any.
+/// Standard error of the difference of logarithms, as far as repeated values show it: `None` without any.
 fn repeats(a: &BlockValues, b: &BlockValues) -> Option<StandardError> {
     let (mut squares, mut freedom, mut of_mean) = (0.0, 0.0, 0.0);
     for values in a.iter().chain(b) {

@@ -10,7 +10,8 @@ use crate::{ERROR_RATE, Interval, POWER, student};
 
 /// Standard deviations from the median beyond which a value counts no farther off.
 const CLIP: f64 = 3.5;
-/// What few values say of their spread is rough: of n they may be farther off, by this many n-ths.
+/// Addition to [`CLIP`] for few values, which show their spread only roughly: of n they may be farther off, by this
+/// many n-ths.
 const CLIP_OF_FEW: f64 = 5.0;
 /// Fewer values do not tell which of them is off.
 const CLIPPED_MIN: usize = 6;
@@ -30,8 +31,8 @@ pub struct Forecast {
 }
 
 impl Forecast {
-    /// What follows from these values; `None` of fewer than three, or where one is not above 0. `figures` is how many
-    /// are judged at once.
+    /// Predicts the next value from these; `None` of fewer than three, or where one is not above 0. `figures` is how
+    /// many are judged at once.
     #[must_use]
     pub fn from_values(values: &[f64], figures: usize) -> Option<Self> {
         let logarithms: Vec<f64> = values.iter().map(|value| value.ln()).collect();

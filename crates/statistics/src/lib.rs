@@ -37,7 +37,7 @@ pub use regression::{Estimate, Observation, Regression};
 pub use share::Share;
 pub use steps::{SIDE_MIN, Step, steps};
 
-/// How often an interval misses the truth: one time in twenty.
+/// Share of intervals that miss the truth: one in twenty.
 pub const ERROR_RATE: f64 = 0.05;
 
 /// A difference is called visible where it is found at least so often.

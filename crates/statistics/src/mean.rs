@@ -20,7 +20,7 @@ pub struct Interval {
 }
 
 impl Interval {
-    /// Whether a value lies within.
+    /// Returns whether a value lies within.
     #[must_use]
     pub fn holds(&self, value: f64) -> bool {
         (self.low..=self.high).contains(&value)
@@ -30,7 +30,7 @@ impl Interval {
 /// The mean of a sample.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Mean {
-    /// How many values it is of.
+    /// Number of values.
     pub count: usize,
     /// The arithmetic mean.
     pub mean: f64,
@@ -60,7 +60,7 @@ impl Mean {
         Some(if half == 0.0 { 0.0 } else { half / self.mean.abs() })
     }
 
-    /// Whether the values vary too much, or are too few, to conclude anything from the mean; see
+    /// Returns whether the values vary too much, or are too few, to conclude anything from the mean; see
     /// [`SPREAD_MAX`].
     #[must_use]
     pub fn too_wide(&self) -> bool {
@@ -68,7 +68,7 @@ impl Mean {
     }
 }
 
-/// What a sample boils down to.
+/// Count, mean and variance of a sample.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Moments {
     pub(crate) count: usize,
@@ -89,7 +89,7 @@ impl Moments {
         Some(Self { count, mean, variance })
     }
 
-    /// Of the logarithms of values, which must be above 0.
+    /// Computes the moments of the values' logarithms; values must be above 0.
     pub(crate) fn of_logarithms(values: &[f64]) -> Option<Self> {
         Self::from_values(&values.iter().map(|value| value.ln()).collect::<Vec<_>>())
     }

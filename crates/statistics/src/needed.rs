@@ -8,7 +8,7 @@ use crate::{COUNT_MAX, ERROR_RATE, student};
 /// Fewer new values say less of their spread than those before them do.
 const SPREAD_OF: usize = 3;
 
-/// Which values are too few.
+/// The side that has too few values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SampleShortage {
     /// There are to be so many new ones in all.
@@ -18,8 +18,8 @@ pub enum SampleShortage {
     Both(Option<usize>),
 }
 
-/// What it takes until the ratio of `new` to `before` is known within `share` to either side, if further values spread
-/// like these. `None` of fewer than two before, or where a value is not above 0.
+/// Computes how many values it takes until the ratio of `new` to `before` is known within `share` to either side, if
+/// further values spread like these. `None` of fewer than two before, or where a value is not above 0.
 #[must_use]
 pub fn needed(before: &[f64], new: &[f64], share: f64) -> Option<SampleShortage> {
     let (before, new) = (moments(before)?, moments(new)?);

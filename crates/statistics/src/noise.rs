@@ -19,7 +19,7 @@ impl Noise {
         ((self.0.draw() >> 11) as f64 + 0.5) / (1u64 << 53) as f64
     }
 
-    /// Of mean 0 and standard deviation 1 (Box and Muller, 1958).
+    /// Draws from the normal distribution of mean 0 and standard deviation 1 (Box and Muller, 1958).
     pub fn normal(&mut self) -> f64 {
         let (radius, angle) = (self.uniform(), self.uniform());
         (-2.0 * radius.ln()).sqrt() * (std::f64::consts::TAU * angle).cos()

@@ -13,13 +13,12 @@ const NEWEST_MAX: usize = 8;
 /// The newest values of a series, where they lie beyond all of those before.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Newest {
-    /// How many.
     pub(crate) count: usize,
-    /// How often values of one level do so, to either side.
+    /// Probability that values of one level do so, to either side.
     pub(crate) p: f64,
 }
 
-/// How often `after` lies as far above `before` by ranks if both are of one level; 1 where one of them is empty.
+/// Probability that `after` lies as far above `before` by ranks if both are of one level; 1 where one of them is empty.
 #[must_use]
 pub fn p_higher(before: &[f64], after: &[f64]) -> f64 {
     let pairs = before.len() * after.len();
@@ -34,7 +33,7 @@ pub fn p_higher(before: &[f64], after: &[f64]) -> f64 {
     statrs::function::erf::erfc(z / std::f64::consts::SQRT_2) / 2.0
 }
 
-/// The same below.
+/// Probability that `after` lies as far below `before` by ranks if both are of one level; 1 where one of them is empty.
 #[must_use]
 pub fn p_lower(before: &[f64], after: &[f64]) -> f64 {
     let negative = |values: &[f64]| values.iter().map(|value| -value).collect::<Vec<f64>>();

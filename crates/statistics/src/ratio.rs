@@ -59,7 +59,7 @@ fn half_width(interval: Interval) -> f64 {
     (interval.high / interval.low).sqrt() - 1.0
 }
 
-/// The same, and what it follows from: how sure it is of any bound.
+/// A figure of B over that of A, with the evidence that tells how sure it is of any bound.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RatioEstimate {
     /// The ratio of the geometric means; of blocks whose median is judged, the median of the means of all pairs of
@@ -68,7 +68,7 @@ pub struct RatioEstimate {
     /// Holds the true ratio 95 times in 100. `None` with a single value of a side (of two samples)
     /// or a single block (of a paired one): what has no spread has no interval.
     pub interval: Option<Interval>,
-    /// What the interval follows from.
+    /// Evidence behind the interval.
     evidence: Option<Evidence>,
 }
 
@@ -80,14 +80,14 @@ struct Evidence {
     sorted: Vec<f64>,
 }
 
-/// What the mean alone says.
+/// The evidence of the mean alone.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct MeanEvidence {
     center: f64,
     error: StandardError,
-    /// What the instrument cannot tell apart, or what is known to have been unlike, below and above.
+    /// Differences of logarithms, below and above, that the instrument cannot see or that a known disturbance explains.
     slack: [f64; 2],
-    /// How often the interval misses the truth.
+    /// Share of intervals that miss the truth.
     rate: f64,
 }
 
@@ -95,11 +95,11 @@ struct MeanEvidence {
 pub(crate) struct StandardError {
     pub(crate) error: f64,
     pub(crate) freedom: f64,
-    /// How many blocks, or values of the smaller side, it is of.
+    /// Number of blocks, or of values of the smaller side.
     pub(crate) count: usize,
 }
 
-/// What a ratio allows to say.
+/// Conclusions that a ratio allows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Conclusion {
     /// The two differ: the interval does not hold 1. True of equals one time in twenty.
@@ -108,7 +108,7 @@ pub enum Conclusion {
     Alike,
     /// The interval does not say: it holds both 1 and differences that matter.
     Undecided,
-    /// One value a side: there is no interval.
+    /// There is no interval, as each side has one value.
     Single,
 }
 
@@ -191,16 +191,15 @@ impl Evidence {
 }
 
 impl RatioEstimate {
-    /// Of measurements that belong together: each block has a value of A and one of B, taken side
-    /// by side, so that what slows the machine for a while slows both. `resolution` is the relative
-    /// difference that the instrument cannot see, 0 for none. `None` if the counts differ, there is
-    /// nothing, or a value is not above 0.
+    /// Compares measurements that belong together: each block has a value of A and one of B, taken side by side, so
+    /// that what slows the machine for a while slows both. `resolution` is the relative difference that the instrument
+    /// cannot see, 0 for none. `None` if the counts differ, there is nothing, or a value is not above 0.
     #[must_use]
     pub fn paired(a: &[f64], b: &[f64], resolution: f64) -> Option<Self> {
         Self::of_pairs(a, b, resolution, |error| error)
     }
 
-    /// The same, where something else is known of the standard error of the mean.
+    /// Compares pairs as [`paired`](Self::paired) does, with a function that corrects the standard error of the mean.
     pub(crate) fn of_pairs(
         a: &[f64],
         b: &[f64],
@@ -231,16 +230,15 @@ impl RatioEstimate {
         Some(Self::from_evidence(center, Evidence { mean, sorted: differences }))
     }
 
-    /// Of two samples that have nothing to do with each other, whose spreads may differ (Welch,
-    /// "The Generalization of Student's Problem when Several Different Population Variances are
-    /// Involved", Biometrika 1947). `resolution` and `None` as in [`paired`](Self::paired), except that
-    /// the counts may differ.
+    /// Compares two independent samples, whose spreads may differ (Welch, "The Generalization of Student's Problem when
+    /// Several Different Population Variances are Involved", Biometrika 1947). `resolution` and `None` as in
+    /// [`paired`](Self::paired), except that the counts may differ.
     #[must_use]
     pub fn unpaired(a: &[f64], b: &[f64], resolution: f64) -> Option<Self> {
         Self::of_samples([a, b], resolution, |_| 0.0)
     }
 
-    /// Of two samples that were taken at different times: another hour of the same machine is one more thing that
+    /// Compares two samples that were taken at different times: another hour of the same machine is one more thing that
     /// differs, by as much at least as values of one sitting differ, and by a standard deviation of `drift`, a share.
     #[must_use]
     pub fn of_sittings(a: &[f64], b: &[f64], resolution: f64, drift: f64) -> Option<Self> {
@@ -285,7 +283,7 @@ impl RatioEstimate {
         Self { ratio: center.exp(), interval, evidence: Some(evidence) }
     }
 
-    /// The same, where this is one of so many looks at growing data: the intervals of all of them hold the true ratio
+    /// Widens the interval for one of so many looks at growing data: the intervals of all of them hold the true ratio
     /// together 95 times in 100 (Bonferroni).
     #[must_use]
     pub fn of_looks(self, looks: u32) -> Self {
@@ -299,8 +297,8 @@ impl RatioEstimate {
         }
     }
 
-    /// The same, where B may as well have been lower by the factor `low`, or higher by `high`, than it was measured:
-    /// something is known to have hit one side more than the other.
+    /// Widens the interval by a known disturbance of one side: B may as well have been lower by the factor `low`, or
+    /// higher by `high`, than it was measured.
     #[must_use]
     pub fn stretched(self, [low, high]: [f64; 2]) -> Self {
         let center = self.ratio.ln();
@@ -314,7 +312,7 @@ impl RatioEstimate {
         }
     }
 
-    /// What to make of it.
+    /// Returns the conclusion that the ratio allows.
     #[must_use]
     pub fn conclusion(&self) -> Conclusion {
         let Some(interval) = self.interval else { return Conclusion::Single };
@@ -325,7 +323,7 @@ impl RatioEstimate {
         }
     }
 
-    /// Whether the whole interval is within such a share of 1, to either side.
+    /// Returns whether the whole interval is within such a share of 1, to either side.
     #[must_use]
     pub fn is_within(&self, share: f64) -> bool {
         let bound = share.ln_1p();
@@ -333,7 +331,7 @@ impl RatioEstimate {
         self.interval.is_some_and(within)
     }
 
-    /// Whether it differs from 1 with so many other figures looked at beside it (Bonferroni).
+    /// Returns whether it differs from 1 with so many other figures looked at beside it (Bonferroni).
     #[must_use]
     pub fn differs_among(&self, figures: usize) -> bool {
         let Some(evidence) = &self.evidence else { return false };
@@ -350,7 +348,7 @@ impl RatioEstimate {
         Some(evidence.half_of(evidence.mean.error.count, true)?.exp() - 1.0)
     }
 
-    /// How many blocks, or values a side, of this spread find a difference of `share` four times in five.
+    /// Computes how many blocks, or values a side, of this spread find a difference of `share` four times in five.
     /// `None` without an interval, or where even [`COUNT_MAX`] are too few.
     #[must_use]
     pub fn count_for(&self, share: f64) -> Option<usize> {
@@ -363,8 +361,8 @@ impl RatioEstimate {
         self.interval.map(half_width)
     }
 
-    /// How many blocks, or values a side, of this spread have an interval of no more than `share` to either side.
-    /// `None` without an interval, or where even [`COUNT_MAX`] are too few.
+    /// Computes how many blocks, or values a side, of this spread have an interval of no more than `share` to either
+    /// side. `None` without an interval, or where even [`COUNT_MAX`] are too few.
     #[must_use]
     pub fn count_within(&self, share: f64) -> Option<usize> {
         self.least(share, false)
@@ -416,10 +414,9 @@ fn logarithms(values: &[f64]) -> Option<Vec<f64>> {
     values.iter().map(logarithm).collect()
 }
 
-/// Which of several probabilities are small enough to act on, so that the chance of acting on any
-/// of them wrongly is at most [`ERROR_RATE`] in all (Holm, "A Simple Sequentially Rejective Multiple
-/// Test Procedure", Scandinavian Journal of Statistics 1979), over so many looks at growing data
-/// (Bonferroni).
+/// Marks the probabilities that are small enough to act on, so that the chance of acting on any of them wrongly is at
+/// most [`ERROR_RATE`] in all (Holm, "A Simple Sequentially Rejective Multiple Test Procedure", Scandinavian Journal of
+/// Statistics 1979), over so many looks at growing data (Bonferroni).
 #[must_use]
 pub fn holm(probabilities: &[f64], looks: u32) -> Vec<bool> {
     let rate = ERROR_RATE / f64::from(looks.max(1));

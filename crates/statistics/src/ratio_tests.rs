@@ -3,7 +3,7 @@
 use super::*;
 use crate::Noise;
 
-/// How often, of 2,000 seeds, a comparison of `count` values a side says that they differ.
+/// Counts, of 2,000 seeds, the comparisons of `count` values a side that find a difference.
 fn found(paired: bool, count: usize, difference: f64) -> usize {
     let seeds = 0..2_000;
     let differ = seeds.filter(|seed| {
@@ -43,8 +43,8 @@ fn two_per_cent_are_found() {
     }
 }
 
-/// How often, of 2,000 seeds, the interval of five blocks of A B B A holds the true ratio of 1
-/// when starts of a server differ by 2 % and runs of one start by half a per cent.
+/// Counts, of 2,000 seeds, the intervals of five blocks of A B B A that hold the true ratio of 1 when starts of a
+/// server differ by 2 % and runs of one start by half a per cent.
 fn held_over_starts(each_block: bool) -> usize {
     let held = (0..2_000).filter(|seed| {
         let mut noise = Noise::new(*seed);
@@ -181,9 +181,9 @@ enum Kind {
     Normal,
     /// Every fifth run is slowed down, by up to several times.
     Slowed,
-    /// One run in twenty takes up to twenty times as long.
+    /// A twentieth of the runs takes up to twenty times as long.
     Spikes,
-    /// Of no variance (a power law).
+    /// A power law without a finite variance.
     PowerLaw,
     /// A burst of other work slows several runs in a row.
     Bursts,
@@ -237,7 +237,7 @@ fn blocks(kind: Kind, seed: u64, count: usize, slower: f64) -> [Vec<Vec<f64>>; 2
 
 const SEEDS: u64 = 250;
 
-/// How many of [`SEEDS`] comparisons say at one of their looks that B differs.
+/// Counts the comparisons, of [`SEEDS`], that find at one of their looks that B differs.
 fn differing(kind: Kind, looks: &[usize], slower: f64) -> usize {
     let differs = |seed: &u64| {
         let [a, b] = blocks(kind, *seed, looks[looks.len() - 1], slower);

@@ -3,18 +3,18 @@
 
 use crate::{ERROR_RATE, Interval, student};
 
-/// What was seen once.
+/// An observation: the causes and the outcome.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Observation {
-    /// Those of one group have a common level, which says nothing of the causes.
+    /// Number of its group. Observations of a group have a common level, which says nothing of the causes.
     pub group: usize,
-    /// How much there was of each cause.
+    /// Amount of each cause.
     pub causes: Vec<f64>,
-    /// What came of it.
+    /// Observed outcome.
     pub outcome: f64,
 }
 
-/// What the causes add.
+/// A fit of the amount that each cause adds.
 #[derive(Debug, Clone)]
 pub struct Regression {
     /// For each cause its place among those that varied.
@@ -91,7 +91,7 @@ impl Regression {
         Some(Self { places, slopes, inverse, variance, freedom })
     }
 
-    /// What one more of a cause adds; `None` of one that did not vary.
+    /// Returns what one more of a cause adds; `None` of one that did not vary.
     #[must_use]
     pub fn slope(&self, cause: usize) -> Option<Estimate> {
         let mut weights = vec![0.0; self.places.len()];

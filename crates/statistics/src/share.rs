@@ -9,7 +9,7 @@ use std::cmp::Ordering;
 
 use crate::{ERROR_RATE, student};
 
-/// What exceeds the normal distribution to either side with the crate's error rate.
+/// Quantile of the normal distribution that is exceeded to either side with the crate's error rate.
 const NORMAL: f64 = 1.959_964;
 /// Few groups say little of their spread, and Student's t says how little. Of fewer than four the t of
 /// four is taken: less would call almost everything unclear.
@@ -20,12 +20,12 @@ const GROUPS_MIN: usize = 4;
 pub struct Share {
     /// The share that was seen, 0 to 1.
     pub share: f64,
-    /// How many independent ones those that were counted are worth.
+    /// Number of independent members that those counted are worth.
     pub effective: f64,
 }
 
 impl Share {
-    /// Of groups, each with how many of it were hit and how many there were; `None` of nothing.
+    /// Computes the share of groups, each given as its hits and its members; `None` without any members.
     #[must_use]
     pub fn from_groups(groups: &[(u64, u64)]) -> Option<Self> {
         let groups: Vec<(f64, f64)> = groups
@@ -52,8 +52,8 @@ impl Share {
         Some(Self { share, effective: of / effect })
     }
 
-    /// Of groups that belong to trials, one list for each. What one trial meets hits neighbouring groups alike,
-    /// so trials count as groups, too, and the more cautious of the two counts holds.
+    /// Computes the share of groups that belong to trials, one list for each. What one trial meets hits neighbouring
+    /// groups alike, so trials count as groups, too, and the more cautious of the two counts holds.
     #[must_use]
     pub fn of_trials(trials: &[&[(u64, u64)]]) -> Option<Self> {
         let groups: Vec<(u64, u64)> = trials.iter().copied().flatten().copied().collect();
@@ -72,7 +72,7 @@ impl Share {
         NORMAL * (bound * (1.0 - bound) / self.effective).sqrt()
     }
 
-    /// Whether the true share is below or above a bound; `None` where both can be.
+    /// Compares the true share with a bound; `None` where it can be on either side.
     #[must_use]
     pub fn against(&self, bound: f64) -> Option<Ordering> {
         let margin = self.margin(bound);

@@ -10,17 +10,17 @@
 
 use crate::{ERROR_RATE, Noise, Ratio, ranks};
 
-/// How often a series of one level shows a step among all of its values: each side of a step is another chance to be
-/// wrong, and all together are to be wrong at most one time in twenty.
+/// Rate at which a series of one level shows a step among all of its values: each side of a step is another chance to
+/// be wrong, and all together are to be wrong at most one time in twenty.
 const STEP_RATE: f64 = 0.02;
 
 /// Fewest values of a level.
 pub const SIDE_MIN: usize = 3;
-/// How often values are shuffled to learn what chance does.
+/// Number of shuffles that show what chance does.
 const SHUFFLES: u32 = 1_999;
 /// Standard deviations from the median beyond which a value counts no farther off.
 const CLIP: f64 = 2.5;
-/// What the median distance from the median is to be multiplied by to estimate a standard deviation.
+/// Factor from the median distance from the median to a standard deviation.
 const MAD_TO_SD: f64 = 1.4826;
 
 /// A change of level.
@@ -32,7 +32,7 @@ pub struct Step {
     pub range: (usize, usize),
     /// The new level over the one before.
     pub ratio: Ratio,
-    /// How often values of one level show as much.
+    /// Probability that values of one level show as much.
     pub p: f64,
 }
 
@@ -77,8 +77,8 @@ fn search(values: &[f64], offset: usize, rate: f64, found: &mut Vec<(usize, (usi
     search(&values[at..], offset + at, rate / 2.0, found);
 }
 
-/// Where a step is most likely, and how often chance alone makes one as likely. `None` where that is more often than
-/// `rate`, of too few values, and of values that do not vary.
+/// Finds the most likely place of a step, and the probability that chance alone makes one as likely. `None` where that
+/// is more than `rate`, of too few values, and of values that do not vary.
 fn most_likely(values: &[f64], rate: f64) -> Option<(usize, f64)> {
     if values.len() < 2 * SIDE_MIN {
         return None;
@@ -109,7 +109,7 @@ fn most_likely(values: &[f64], rate: f64) -> Option<(usize, f64)> {
     Some((at, p(as_far)))
 }
 
-/// Where two levels lie farthest apart, and the sum of squares between them, of values around 0.
+/// Finds the place where two levels lie farthest apart, and the sum of squares between them, of values around 0.
 fn farthest(values: &[f64]) -> (usize, f64) {
     let count = values.len();
     let (mut sum, mut best) = (0.0, (SIDE_MIN, 0.0));
@@ -126,8 +126,7 @@ fn farthest(values: &[f64]) -> (usize, f64) {
     best
 }
 
-/// What share of the values a series with a step there is worth, in which neighbours are alike: 1 of independent
-/// ones.
+/// Share of the values that a series with a step there is worth, as neighbours are alike: 1 of independent ones.
 fn worth(values: &[f64], at: usize) -> f64 {
     // Further steps make what is left of the levels look alike; few values make differences look so. What is alike
     // indeed is so in both.
@@ -147,8 +146,8 @@ fn alike_by_rest(values: &[f64], at: usize) -> f64 {
     products / squares.max(f64::MIN_POSITIVE) + 2.0 / values.len() as f64
 }
 
-/// The same by differences: in a series of which each value keeps a part of the one before, values two apart differ by
-/// one and that part as much as neighbours do (in squares). A step is in few of the differences.
+/// The correlation of neighbours by differences: in a series of which each value keeps a part of the one before, values
+/// two apart differ by one and that part as much as neighbours do (in squares). A step is in few of the differences.
 fn alike_by_differences(values: &[f64]) -> f64 {
     let (one, two) = (differences(values, 1), differences(values, 2));
     two / one.max(f64::MIN_POSITIVE) - 1.0
@@ -163,7 +162,7 @@ fn differences(values: &[f64], apart: usize) -> f64 {
     mean(&squares)
 }
 
-/// What is left of values when the level of each side is taken off.
+/// Takes the level of each side off its values.
 fn rest(values: &[f64], at: usize, level: fn(&[f64]) -> f64) -> Vec<f64> {
     let (before, after) = values.split_at(at);
     let of = |side: &[f64]| {
