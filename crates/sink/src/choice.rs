@@ -23,7 +23,7 @@ impl EngineChoice {
     /// Every engine, the fastest first.
     pub const ALL: [Self; 2] = [Self::Uring, Self::Epoll];
 
-    /// Its name, as engines call themselves.
+    /// Returns the name, as engines call themselves.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -32,9 +32,10 @@ impl EngineChoice {
         }
     }
 
-    /// Whether it works here, tried and not guessed.
+    /// Tries out whether it works here.
     ///
     /// # Errors
+    ///
     /// What is missing.
     pub fn probe(self) -> io::Result<()> {
         match self {

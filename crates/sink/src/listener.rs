@@ -50,7 +50,7 @@ impl Listener {
         Ok(Self { socket, address: Address::Unix(path) })
     }
 
-    /// Where it listens.
+    /// Returns the address on which it listens.
     #[must_use]
     pub fn address(&self) -> &Address {
         &self.address
@@ -94,7 +94,7 @@ fn listening(socket: Socket) -> io::Result<Socket> {
     Ok(socket)
 }
 
-/// Whether there is a socket that nobody listens on.
+/// Returns whether there is a socket that nobody listens on.
 fn is_left_behind(path: &Path) -> bool {
     let is_socket = std::fs::symlink_metadata(path).is_ok_and(|m| m.file_type().is_socket());
     let refused = |e: &io::Error| e.kind() == ErrorKind::ConnectionRefused;

@@ -18,7 +18,7 @@ const ELEMENTS_BYTES_MAX: usize = 64 << 20;
 const STRIP_LEN_MAX: usize = 1000;
 const STRIP_BYTES_MAX: usize = 64 * 1024;
 
-/// What kind of reply a command gets.
+/// Kinds of replies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Ok,
@@ -26,7 +26,7 @@ enum Kind {
     Echo,
     One,
     Bulk,
-    /// One string, or as many as the third word says.
+    /// A string, or as many as the third word says.
     Pop,
     /// As [`Self::Pop`], each with its score.
     PopScored,
@@ -89,7 +89,7 @@ pub struct Replies {
     /// Kinds by packed name, in the order of the names.
     kinds: Vec<(u128, Kind)>,
     bulk: Vec<u8>,
-    /// The same over and over.
+    /// Copies of `bulk`, one after another.
     strip: Vec<u8>,
     info: Vec<u8>,
 }
@@ -182,8 +182,7 @@ fn number(word: &[u8]) -> Option<i64> {
     std::str::from_utf8(word).ok()?.parse().ok()
 }
 
-/// How many elements a collection has between two indices, both included; negative ones count
-/// from its end.
+/// Counts the elements of a collection between two indices, both included; negative ones count from its end.
 #[inline]
 fn range(first: &[u8], last: &[u8]) -> u64 {
     let (Some(first), Some(last)) = (number(first), number(last)) else { return 0 };

@@ -20,12 +20,12 @@ use crate::speaks::ReplyProtocol;
 const LOOK_EVERY_NS: u64 = 5_000_000;
 const LOOK_OFTEN_NS: u64 = 100_000;
 const OFTEN_FOR_NS: u64 = 10_000_000;
-/// How long somebody who is not understood has to read that.
+/// Time that a client which is not understood has to read the error.
 const FAREWELL_NS: u64 = 10_000_000;
 /// Replies gathered for one send before they are sent early.
 const GATHERED_MAX: usize = 1 << 20;
 
-/// What a sink did.
+/// The work that a sink did.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct SinkTotals {
     /// Connections that were accepted.
@@ -46,7 +46,7 @@ impl SinkTotals {
     }
 }
 
-/// One thread's connections and what to answer on them.
+/// The connections of a thread, and what to answer on them.
 #[derive(Debug)]
 pub struct Sink<'s, E, S: ReplyProtocol> {
     engine: E,
@@ -79,7 +79,7 @@ enum State {
     #[default]
     Closed,
     Open,
-    /// It was sent an error because its bytes are no request; what it sends is no longer read.
+    /// The connection was sent an error because its bytes are no request; what it sends is no longer read.
     Faulty,
 }
 

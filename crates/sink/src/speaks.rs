@@ -6,7 +6,7 @@ use crate::Replies;
 
 /// A protocol, and the replies that the sink sends in it.
 pub trait ReplyProtocol: Sync {
-    /// What frames the requests of one connection.
+    /// The framer of a connection's requests.
     type Framer: Default + std::fmt::Debug;
 
     /// The reply to a client beyond the limit of connections.

@@ -87,7 +87,7 @@ fn expect(stream: &mut dyn Stream, reply: &[u8]) {
     assert_eq!(got.escape_ascii().to_string(), reply.escape_ascii().to_string());
 }
 
-/// Whether the other side has closed, and said nothing more.
+/// Returns whether the other side has closed, and said nothing more.
 fn is_closed(stream: &mut dyn Stream) -> bool {
     loop {
         match stream.read(&mut [0; 64]) {
