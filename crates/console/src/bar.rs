@@ -45,11 +45,11 @@ impl Drop for Bar {
 }
 
 thread_local! {
-    /// Whether this thread has put the bar out of the way already.
+    /// Set once this thread has put the bar out of the way.
     static ASIDE: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Whether a bar takes a line of the terminal.
+/// Returns whether a bar takes a line of the terminal.
 pub fn is_shown() -> bool {
     shown().is_some_and(|bar| !bar.is_finished() && !bar.is_hidden())
 }

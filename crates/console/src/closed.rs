@@ -6,14 +6,14 @@
 use std::fs;
 use std::path::Path;
 
-/// Whether there is no standard output; `false` where nobody can say.
+/// Returns whether there is no standard output; `false` if that cannot be found out.
 pub fn has_no_output() -> bool {
     let to = fs::read_link("/proc/self/fd/1");
     let info = fs::read_to_string("/proc/self/fdinfo/1").unwrap_or_default();
     to.is_ok_and(|to| to == Path::new("/dev/null")) && is_read_and_written(&info)
 }
 
-/// What the kernel says of an open file: its flags are octal, and the last two bits are the access.
+/// Parses the kernel's description of an open file: its flags are octal, and the last two bits are the access.
 fn is_read_and_written(info: &str) -> bool {
     let flags = info.lines().find_map(|line| line.strip_prefix("flags:"));
     let flags = flags.and_then(|flags| u32::from_str_radix(flags.trim(), 8).ok());

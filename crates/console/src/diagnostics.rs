@@ -68,13 +68,13 @@ pub fn put(text: &str) -> Result<(), ClosedPipe> {
     }
 }
 
-/// Why there is no result, in words that those look for who read a peer's standard error. An error reply of
-/// the server is quoted as one already.
+/// Words an error so that those who look for it in a peer's standard error find it. An error reply of the server is
+/// quoted as an error already.
 pub fn as_error(why: &str, is_of_server: bool) -> String {
     if is_of_server { why.to_owned() } else { format!("Error: {why}") }
 }
 
-/// Where messages beside results go.
+/// A destination of messages beside results.
 pub enum Diagnostics {
     /// Standard error.
     Stderr,
@@ -101,7 +101,7 @@ impl Diagnostics {
         }
     }
 
-    /// Where lines of that kind go.
+    /// Opens the destination of such lines.
     fn new(to: &VerdictTo) -> Result<Self> {
         Ok(match to {
             VerdictTo::Nowhere => Self::Nowhere,
@@ -117,9 +117,9 @@ impl Diagnostics {
 
 /// Messages of a run beside its results, by kind.
 pub struct Asides {
-    /// What a person should know of the server, the machine and the command line.
+    /// Remarks on the server, the machine and the command line.
     pub remarks: Diagnostics,
-    /// What limited each test and what spoiled it.
+    /// Verdicts: what limited each test, and what spoiled it.
     pub verdicts: Diagnostics,
 }
 

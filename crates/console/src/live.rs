@@ -30,7 +30,7 @@ pub struct LiveDisplay<'p> {
     wording: Persona,
     /// Characters of the line that stands there; `None` where nobody watches.
     shown: Option<usize>,
-    /// What came since the last line: how long that was, and the response times.
+    /// Time and response times since the last line.
     since_ns: u64,
     requests: u64,
     recent: Latency,
@@ -82,14 +82,14 @@ impl<'p> LiveDisplay<'p> {
         }
     }
 
-    /// The same, which also says a row on standard error each time so much has passed.
+    /// Adds a row on standard error each time so much has passed.
     pub fn with_rows(self, every: Option<Duration>) -> Self {
         // Of several shares one says them.
         let rows = every.filter(|_| self.plan.load.shard.index == 1).map(Rows::new);
         Self { rows, ..self }
     }
 
-    /// The same, by another title than the plan's name.
+    /// Sets another title than the plan's name.
     pub fn titled(self, title: String) -> Self {
         Self { title, ..self }
     }
@@ -121,7 +121,7 @@ impl<'p> LiveDisplay<'p> {
         }
     }
 
-    /// What an interval is worth saying of, beside the line that moves.
+    /// Prints the events of an interval that are worth a line of their own.
     fn events(&mut self, snapshot: &Snapshot<'_>) {
         if self.wording.is_peer() || (self.shown.is_none() && self.rows.is_none()) {
             return;
@@ -219,7 +219,7 @@ impl<'p> LiveDisplay<'p> {
         self.recent.clear();
     }
 
-    /// Whether it is time for another line. The first comes as soon as there is something to say.
+    /// Returns whether it is time for another line. The first comes as soon as there is something to say.
     fn is_due(&self, snapshot: &Snapshot<'_>) -> bool {
         self.wording.is_peer()
             || self.shown == Some(0)

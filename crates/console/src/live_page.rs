@@ -27,12 +27,12 @@ use crate::http::{Answer, HttpRequest, HttpServer, Service};
 use crate::metrics::listen;
 use crate::so_far::PartialRun;
 
-/// How often the page is drawn anew.
+/// The pace at which the page is redrawn.
 #[derive(Debug, Clone, Copy)]
 pub struct DrawPace {
     /// No sooner after the last time.
     pub every: Duration,
-    /// How many times as long as a drawing took none follows.
+    /// Rest after a drawing, as a multiple of the time that it took.
     pub rest: u32,
 }
 
@@ -64,11 +64,11 @@ struct PageState {
     /// The host that a browser must name: none where anybody may ask.
     host: Option<String>,
     pace: DrawPace,
-    /// Whether marks are set: there is a saved run that they stand in.
+    /// Set if marks can be set: there is a saved run that keeps them.
     takes_marks: bool,
     /// Rises with all that is to be drawn anew.
     version: AtomicU64,
-    /// When a browser last asked for events, in milliseconds since `began`, and 1; 0 for never.
+    /// Time at which a browser last asked for events, in milliseconds since `began`, plus 1; 0 for never.
     asked_ms: AtomicU64,
     state: Mutex<State>,
     drawing: Mutex<Drawing>,
@@ -79,9 +79,9 @@ struct State {
     /// Tests that have ended, the latest [`TESTS_MAX`], and the one that runs, as far as it has come. A drawing holds
     /// on to those that it draws.
     runs: Arc<Vec<Run>>,
-    /// Whether the last of them still runs.
+    /// Set while the last of `runs` still runs.
     is_running: bool,
-    /// How far it is, in a few words.
+    /// Progress in a few words.
     words: String,
     /// A page that takes the place of the runs': that of an experiment.
     page: Option<Arc<Page>>,
@@ -164,7 +164,7 @@ impl LivePage {
         Ok(Self { shared, server: Some(server) })
     }
 
-    /// What watches a test that is about to run, beside what is `seen` of servers and machine meanwhile.
+    /// Starts to watch a test that is about to run, beside what is `seen` of servers and machine meanwhile.
     pub fn watch<'p>(
         &self,
         plan: &'p Plan,
@@ -176,7 +176,7 @@ impl LivePage {
         LiveWatch { plan, so_far, shared: Arc::clone(&self.shared), says, copied: None }
     }
 
-    /// What says on it how far the job is.
+    /// Returns a handle that shows on the page how far the job is.
     #[must_use]
     pub fn words(&self) -> LiveWords {
         LiveWords { shared: Arc::clone(&self.shared), said: Cell::new(None) }
@@ -223,7 +223,7 @@ impl PageState {
         asked_ms > 0 && now_ms.saturating_sub(asked_ms) < GONE.as_millis() as u64
     }
 
-    /// Whether what would be replaced is needed for a drawing: the next interval is soon enough.
+    /// Returns whether a drawing holds on to what would be replaced: the next interval is soon enough.
     fn is_drawing(&self) -> bool {
         Arc::strong_count(&self.lock().runs) > 1
     }
@@ -245,7 +245,7 @@ impl PageState {
         Ok(())
     }
 
-    /// Whether a browser on this machine may have sent it for this page and no other.
+    /// Returns whether the request is for this page and no other, so that a browser on this machine may send it.
     fn is_addressed(&self, asked: &HttpRequest<'_>) -> bool {
         let Some(host) = &self.host else { return true };
         let named = asked.field("Host").unwrap_or_default();
@@ -365,7 +365,7 @@ pub struct LiveWatch<'p> {
     plan: &'p Plan,
     so_far: PartialRun<'p>,
     shared: Arc<PageState>,
-    /// Whether it says how far the test is: of an experiment, [`LiveWords`] do.
+    /// Set if the watch itself says how far the test is: for an experiment, [`LiveWords`] do.
     says: bool,
     copied: Option<Instant>,
 }
@@ -381,7 +381,7 @@ impl LiveWatch<'_> {
         self.shared.changed();
     }
 
-    /// How far the test is.
+    /// Words the progress of the test.
     fn words(&self, snapshot: &Snapshot<'_>) -> String {
         let elapsed_s = snapshot.elapsed_ns as f64 / 1e9;
         let left = match (self.plan.load.stop, self.plan.own_requests()) {

@@ -83,7 +83,7 @@ impl Metrics {
         Ok(Self { tests, _server: server })
     }
 
-    /// What watches a test that is about to run.
+    /// Starts to watch a test that is about to run.
     pub fn watch<'p>(&self, plan: &'p Plan) -> Watch<'p> {
         let state = TestState { name: plan.name.clone(), running: true, ..TestState::default() };
         let mut tests = self.tests.lock();

@@ -25,7 +25,7 @@ pub struct Printer<'a> {
     persona: Persona,
     reports: Option<Arc<dyn ToolOutput>>,
     asides: &'a Asides,
-    /// What limited the tests and what spoiled them, to be printed after all of them.
+    /// Verdicts on the tests, to be printed after all of them.
     verdicts: report::VerdictLines,
     /// Runs of one plan, until all of them are there.
     gathering: RepeatCollector,
@@ -139,7 +139,7 @@ impl<'a> Printer<'a> {
         written(self.format.close(&mut self.out).and_then(|()| self.out.flush()))
     }
 
-    /// What the layout has no place for, once for all tests.
+    /// Prints the verdicts that the layout has no place for, once for all tests.
     fn say_verdicts(&mut self) -> Result<()> {
         for line in self.verdicts.lines() {
             self.asides.verdicts.say(line)?;
@@ -190,12 +190,12 @@ pub fn cluster_nodes(
     text + "\n"
 }
 
-/// Whether a person reads the report, by our own name.
+/// Returns whether a person reads the report, by our own name.
 fn for_people(output: &Output) -> bool {
     !output.options.persona.is_peer() && matches!(output.format, "text" | "classic" | "quiet")
 }
 
-/// Whether a layout is for people, so that the nodes of a cluster may stand before it.
+/// Returns whether a layout is for people, so that the nodes of a cluster may stand before it.
 pub fn is_for_people(format: &str) -> bool {
     ["text", "redis", "quiet", "classic"].contains(&format)
 }

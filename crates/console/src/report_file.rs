@@ -35,7 +35,7 @@ pub fn write(path: &Path, text: impl AsRef<[u8]>) -> io::Result<()> {
     ReportFile::create(path)?.write_all(text.as_ref())
 }
 
-/// Whether files whose names begin with this can be made, as far as their folder tells.
+/// Checks that files whose names begin with this can be made, as far as their folder tells.
 pub fn can_begin_with(prefix: &str) -> io::Result<()> {
     match Path::new(prefix).parent().filter(|folder| !folder.as_os_str().is_empty()) {
         Some(folder) if !folder.is_dir() => {
@@ -46,7 +46,7 @@ pub fn can_begin_with(prefix: &str) -> io::Result<()> {
     }
 }
 
-/// Whether an error is one of a file, which says itself what failed.
+/// Returns whether an error is about a file: such an error says itself what failed.
 pub fn is_of_file(error: &io::Error) -> bool {
     error.get_ref().is_some_and(|error| error.is::<WriteFault>())
 }

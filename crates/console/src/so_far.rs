@@ -17,17 +17,17 @@ const SETTLED_AT_ONCE: usize = 60;
 pub(crate) struct PartialRun<'p> {
     plan: &'p Plan,
     server: ServerFacts,
-    /// What is seen of servers and machine meanwhile.
+    /// Observations of servers and machine meanwhile.
     seen: Option<WatchSoFar>,
-    /// What was measured, over time.
+    /// Figures of the run over time.
     timeline: Option<Timeline>,
-    /// Whether all of it is in its place.
+    /// Set if all points of the timeline are put together.
     is_settled: bool,
     began: Instant,
 }
 
 impl<'p> PartialRun<'p> {
-    /// Of a test that is about to run.
+    /// Prepares for a test that is about to run.
     pub(crate) fn new(plan: &'p Plan, server: ServerFacts, seen: Option<WatchSoFar>) -> Self {
         Self { plan, server, seen, timeline: None, is_settled: false, began: Instant::now() }
     }

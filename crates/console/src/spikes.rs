@@ -21,11 +21,10 @@ const LINES_MAX: u32 = 30;
 /// An interval.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct IntervalFigures {
-    /// How long it was.
     pub(crate) span_ns: u64,
     /// Replies in it.
     pub(crate) replies: u64,
-    /// Whether anything was asked: sent, or due.
+    /// Set if requests were in flight or due.
     pub(crate) asked: bool,
     /// The 99th percentile of its response times.
     pub(crate) p99_ns: Option<u64>,

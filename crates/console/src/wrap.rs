@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use workload::streams;
 
-/// Whether lines may be broken; an imitated tool's output keeps that tool's lines.
+/// Set if lines may be broken; an imitated tool's output keeps that tool's lines.
 static ALLOWED: AtomicBool = AtomicBool::new(false);
 
 /// In a terminal that is narrower, lines are not broken.

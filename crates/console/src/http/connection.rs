@@ -10,23 +10,23 @@ use rustix::event::PollFlags;
 use super::Service;
 use super::request::answered;
 
-/// How long there is for the head to come.
+/// Longest wait for the head of a request.
 const HEAD_PATIENCE: Duration = Duration::from_secs(5);
-/// How long there is for the answer, or an event, to be taken.
+/// Longest wait for the client to take the answer, or an event.
 const ANSWER_PATIENCE: Duration = Duration::from_secs(10);
-/// How long what a client still sends is thrown away: if it were left unread, closing would reset
-/// the connection, and the client might lose the answer.
+/// Time for which further bytes of a client are read and thrown away: if they were left unread, closing would reset the
+/// connection, and the client might lose the answer.
 const LINGERING: Duration = Duration::from_millis(500);
 /// A connection may give way to others so long after it was opened, if its head has not come, or
 /// after its answer was begun, if that has not been taken.
 const HEAD_GRACE: Duration = Duration::from_millis(50);
 const ANSWER_GRACE: Duration = Duration::from_secs(2);
-/// How often it is asked whether there is an event.
+/// Time between checks for a new event.
 const EVENTS_EVERY: Duration = Duration::from_millis(250);
 /// The deadline of a connection that waits for events: it may last as long as the server.
 const FOR_EVER: Duration = Duration::from_secs(366 * 86_400);
 
-/// One connection.
+/// A connection to a client.
 pub(super) struct Connection {
     pub(super) stream: TcpStream,
     since: Instant,
@@ -69,7 +69,7 @@ impl Connection {
         }
     }
 
-    /// When there is something to do though nothing arrives.
+    /// Returns when there is something to do even if nothing arrives.
     pub(super) fn wake_at(&self) -> Instant {
         match self.step {
             Step::Events { next, .. } => next.min(self.deadline),

@@ -24,10 +24,10 @@ pub use request::{Answer, HttpRequest};
 pub const CONNECTIONS_MAX: usize = 64;
 /// Connections accepted from that queue before the open ones are served again.
 const ACCEPTED_AT_ONCE: usize = 4;
-/// How long [`HttpServer::finish`] waits for clients to take the last events.
+/// Longest time that [`HttpServer::finish`] waits for clients to take the last events.
 const FINISH_PATIENCE: Duration = Duration::from_secs(1);
 
-/// What is served.
+/// A service that answers requests.
 pub trait Service: Send + 'static {
     /// The answer to a request.
     fn answer(&self, asked: &HttpRequest<'_>) -> Answer;
@@ -53,7 +53,7 @@ pub struct HttpServer {
     /// Closed to end the thread.
     wake: Option<UnixStream>,
     thread: Option<JoinHandle<()>>,
-    /// Whether clients that wait for events get the last one when the server ends.
+    /// Set if clients that wait for events get the last one when the server ends.
     finishes: Arc<AtomicBool>,
 }
 
@@ -113,7 +113,7 @@ impl Drop for HttpServer {
     }
 }
 
-/// What the thread holds.
+/// The state of the server's thread.
 struct ServerThread {
     listener: TcpListener,
     /// Readable when the server is to end.
@@ -146,12 +146,12 @@ impl ServerThread {
         }
     }
 
-    /// Whether another connection may be accepted; an old one may have to be closed for it.
+    /// Returns whether another connection may be accepted; an old one may have to be closed for it.
     fn has_room(&self, now: Instant) -> bool {
         self.open.len() < CONNECTIONS_MAX || self.open.iter().any(|c| c.gives_way_at() <= now)
     }
 
-    /// When there is something to do even if nothing arrives.
+    /// Returns when there is something to do even if nothing arrives.
     fn wake_at(&self, has_room: bool) -> Option<Instant> {
         let deadlines = self.open.iter().map(Connection::wake_at);
         let room = self.open.iter().map(Connection::gives_way_at).min().filter(|_| !has_room);
@@ -204,7 +204,7 @@ impl ServerThread {
     }
 }
 
-/// Which descriptors are ready: the listener, and each of the open connections.
+/// The descriptors that are ready: the listener, and each of the open connections.
 struct Readiness {
     listener: bool,
     open: Vec<bool>,

@@ -4,21 +4,21 @@
 const HEAD_MAX: usize = 8192;
 const FIELDS_MAX: usize = 64;
 
-/// What a request is answered with.
+/// An answer to a request.
 pub struct Answer {
     /// A status of HTTP and its name.
     pub status: &'static str,
-    /// Of the body.
+    /// Media type of the body.
     pub content_type: &'static str,
     /// The methods that a path has, where that of the request is none of them.
     pub allow: &'static str,
     /// The text.
     pub body: String,
-    /// Whether events follow it for as long as the connection lasts.
+    /// Set if events follow the answer for as long as the connection lasts.
     pub(super) has_events: bool,
 }
 
-/// What is asked.
+/// A request.
 #[derive(Debug, Clone, Copy)]
 pub struct HttpRequest<'r> {
     /// `GET` and the like.
@@ -34,7 +34,7 @@ impl<'r> HttpRequest<'r> {
         Self { method, path, fields: &[] }
     }
 
-    /// Whether it asks to read.
+    /// Returns whether the request reads (GET or HEAD).
     pub fn reads(&self) -> bool {
         matches!(self.method, "GET" | "HEAD")
     }
