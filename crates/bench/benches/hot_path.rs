@@ -22,7 +22,7 @@ const OPS: usize = 1_000;
 /// Turns between two looks at the clock. Left to itself the harness decides by the first turn, which
 /// finds the caches cold.
 const TURNS: u32 = 1_000;
-/// Where key numbers come from; any number does.
+/// Seed of the key numbers; any number does.
 const SEED: u64 = 7;
 
 fn main() {
@@ -46,7 +46,7 @@ fn encode(bencher: Bencher<'_, '_>, plan: &Plan) {
     });
 }
 
-/// One pipeline of `SET key:__key__ __data__ -r 1000000 --key-dist zipf -d uniform:100..4k`.
+/// Encodes a pipeline of `SET key:__key__ __data__ -r 1000000 --key-dist zipf -d uniform:100..4k`.
 #[divan::bench(args = [1, 16], sample_size = TURNS)]
 fn encode_set_varied(bencher: Bencher<'_, '_>, depth: u32) {
     let mut parts = (*set_plan(depth)).clone();
@@ -79,7 +79,7 @@ fn decode_ok_16(bencher: Bencher<'_, '_>) {
     decode(bencher, &b"+OK\r\n".repeat(16), 16);
 }
 
-/// One key drawn, by each distribution. Items are keys.
+/// Draws a key, by each distribution. Items are keys.
 #[divan::bench(args = distributions())]
 fn draw_key(bencher: Bencher<'_, '_>, dist: &KeyDist) {
     let keys = dist.over(KEYS);
@@ -105,7 +105,7 @@ fn distributions() -> impl Iterator<Item = KeyDist> {
     texts.map(|text| text.parse().expect("an example of the table"))
 }
 
-/// One reply recorded, as in a closed loop. Items are samples.
+/// Records a reply, as in a closed loop. Items are samples.
 #[divan::bench]
 fn record_tally(bencher: Bencher<'_, '_>) {
     let mut tally = Tally::new(&TallyShape {

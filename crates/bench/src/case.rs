@@ -9,12 +9,12 @@ use wire::resp::Value;
 
 use anyhow::{Context, Result, bail, ensure};
 
-/// One case. Both tools get the same options for it.
+/// A case. Both tools get the same options for it.
 #[derive(Debug)]
 pub(crate) struct Case {
-    /// What `--case` calls it.
+    /// Name for `--case`.
     pub(crate) name: &'static str,
-    /// What the Targets table calls it.
+    /// Name in the Targets table.
     pub(crate) title: &'static str,
     /// Requests of one run: about 4 s of redis-benchmark where it does 90,000 `SET` a second.
     requests: u64,
@@ -22,21 +22,21 @@ pub(crate) struct Case {
     pub(crate) connections: u32,
     /// `-P`.
     pub(crate) pipeline: u32,
-    /// Whether it goes over a unix socket.
+    /// Use a unix socket.
     pub(crate) unix: bool,
-    /// What else stands on the command line, at its end.
+    /// Further words at the end of the command line.
     pub(crate) args: &'static [&'static str],
-    /// What it is held against beside another tool.
+    /// Base of the comparison, beside another tool.
     pub(crate) base: Base,
-    /// What the server holds before.
+    /// Data that the server holds before.
     data: Data,
-    /// Whether every run has a server, and with it a port, of its own. Closed connections rest for
-    /// a minute (`TIME_WAIT`); with 10,000 of the run before on the same port, the kernel takes
-    /// twice as long to find ports for the next 10,000, whoever asks.
+    /// Give every run a server, and with it a port, of its own. Closed connections rest for a minute (`TIME_WAIT`);
+    /// with 10,000 of the run before on the same port, the kernel takes twice as long to find ports for the next
+    /// 10,000, whoever asks.
     pub(crate) fresh_port: bool,
-    /// Who serves it.
+    /// Server of the case.
     pub(crate) of: CaseServer,
-    /// Which throughput is compared.
+    /// Clock of the throughput that is compared.
     pub(crate) clock: Clock,
     /// The most client CPU, ours / theirs.
     pub(crate) cpu_most: f64,
@@ -49,23 +49,23 @@ pub(crate) struct Case {
 pub(crate) enum Base {
     /// The bare loop, which knows no suite.
     Bare(BareLoop),
-    /// The same client with commands of one kind after another.
+    /// Keystorm itself, with commands of one kind after another.
     Fixed(&'static [MixPart]),
 }
 
 /// A share of the requests of a mix, all alike.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct MixPart {
-    /// Of all requests, in per cent.
+    /// Share of all requests, in per cent.
     pub(crate) percent: u64,
-    /// What stands at the end of the command line.
+    /// Words at the end of the command line.
     pub(crate) args: &'static [&'static str],
 }
 
-/// What the bare loop sends and counts.
+/// The requests of the bare loop, and the replies that it counts.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct BareLoop {
-    /// One request.
+    /// Words of a request.
     pub(crate) words: &'static [&'static str],
     /// Appended to `words`: a value of so many bytes; none if 0.
     pub(crate) value_bytes: usize,
@@ -75,7 +75,7 @@ pub(crate) struct BareLoop {
     pub(crate) reply_bytes: usize,
 }
 
-/// Who serves a case, and so which tool it is held against.
+/// The server of a case, and the tool that it is compared with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CaseServer {
     /// Redis; redis-benchmark.
@@ -88,7 +88,7 @@ pub(crate) enum CaseServer {
     Memcached(&'static [&'static str]),
 }
 
-/// What the server holds before the first run.
+/// The data that the server holds before the first run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Data {
     Nothing,
@@ -100,7 +100,7 @@ enum Data {
     Items,
 }
 
-/// Whose time the throughput is over.
+/// The clock of a throughput.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Clock {
     /// The tool's own figure, which leaves connecting out.

@@ -13,9 +13,9 @@ use host::machine::cpu_list;
 /// A core for the server and another for the client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Cores {
-    /// Where the server runs.
+    /// Core of the server.
     pub(crate) server: usize,
-    /// Where the client runs.
+    /// Core of the client.
     pub(crate) client: usize,
 }
 
@@ -113,8 +113,8 @@ fn siblings(cpu: usize) -> Vec<usize> {
     cpu_list(&std::fs::read_to_string(path).unwrap_or_default())
 }
 
-/// How many cores were busy in the last moment, while this program slept; `None` if this machine
-/// does not tell.
+/// Measures how many cores were busy in the last moment, while this program slept; `None` if this machine does not
+/// tell.
 pub(crate) fn busy_share() -> Option<f64> {
     const MOMENT: Duration = Duration::from_millis(300);
     let read = || std::fs::read_to_string("/proc/stat").ok();

@@ -5,7 +5,7 @@ use std::fmt;
 use crate::case::{Case, Clock};
 use crate::tool::Run;
 
-/// What one run comes to.
+/// The figures of a run.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Figures {
     /// Client CPU per request, in microseconds, from starting the client to its end.
@@ -19,7 +19,7 @@ pub(crate) struct Figures {
 }
 
 impl Figures {
-    /// Of a run of `requests`, during which the server used `server_s` of CPU time.
+    /// Computes the figures of a run of `requests`, during which the server used `server_s` of CPU time.
     pub(crate) fn new(run: &Run, requests: u64, server_s: f64) -> Self {
         Self {
             cpu_us: run.cpu_s * 1e6 / requests as f64,
@@ -49,7 +49,7 @@ impl fmt::Display for Figures {
     }
 }
 
-/// What ran turn about: one run of each.
+/// A round: one run of each tool.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Round {
     pub(crate) ours: Figures,
@@ -62,7 +62,7 @@ pub(crate) struct Round {
 /// The rounds of one case, at least one.
 #[derive(Debug)]
 pub(crate) struct Comparison {
-    /// Which.
+    /// The case of all rounds.
     pub(crate) case: &'static Case,
     /// Requests of every run.
     pub(crate) requests: u64,

@@ -52,7 +52,7 @@ struct Args {
     /// Engine of keystorm [default: auto]
     #[arg(long, value_name = "NAME", value_parser = ["auto", "uring", "epoll"])]
     engine: Option<String>,
-    /// What to compare with: redis-benchmark or a drop-in for it
+    /// Tool to compare with: redis-benchmark or a drop-in for it
     #[arg(long, value_name = "PATH", default_value = "redis-benchmark")]
     baseline: PathBuf,
     /// The keystorm to run [default: the one built beside this program]
@@ -67,7 +67,7 @@ struct Args {
     /// The memcached to run
     #[arg(long, value_name = "PATH", default_value = "memcached")]
     memcached: String,
-    /// What to compare with on memcached, where it is there
+    /// Tool to compare with on memcached, if it is installed
     #[arg(long, value_name = "PATH", default_value = "memtier_benchmark")]
     memtier: PathBuf,
     /// The core of the server and the core of the client [default: two that this process may use]
@@ -173,11 +173,11 @@ fn names() -> impl clap::builder::TypedValueParser {
     clap::builder::PossibleValuesParser::new(CASES.iter().map(|case| case.name))
 }
 
-/// What runs turn about.
+/// The tools that take turns.
 struct Tools {
     ours: Tool,
     theirs: Tool,
-    /// What memcached's cases are held against, where it is there.
+    /// Tool to compare with on memcached, if it is installed.
     memtier: Option<Tool>,
     bare: Option<Tool>,
 }
@@ -217,7 +217,7 @@ impl Tools {
         Ok(Self { ours, theirs, memtier, bare })
     }
 
-    /// What a case is held against beside the bare loop.
+    /// Returns the tool to compare a case with, beside the bare loop.
     fn peer(&self, case: &Case) -> Option<&Tool> {
         match case.of {
             CaseServer::Redis => Some(&self.theirs),
@@ -292,12 +292,12 @@ fn run_case(
     Ok((comparison, server.version().to_owned()))
 }
 
-/// What is run of a case.
+/// The part of a case to run.
 #[derive(Debug, Clone, Copy)]
 enum Selection {
     /// All of it.
     Case,
-    /// Its kinds of requests one after another.
+    /// All kinds of requests of a mix, one after another.
     Parts(&'static [MixPart]),
 }
 

@@ -81,7 +81,7 @@ impl Server {
         Ok(Self { asked, spawned, version })
     }
 
-    /// Where it listens.
+    /// Returns the address on which it listens.
     pub(crate) fn address(&self) -> &host::Address {
         self.spawned.address()
     }

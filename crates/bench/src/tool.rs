@@ -26,7 +26,7 @@ pub(crate) struct Tool {
     pub(crate) version: String,
 }
 
-/// Its arguments.
+/// Kinds of command lines.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Words {
     /// As redis-benchmark is.
@@ -37,7 +37,7 @@ pub(crate) enum Words {
     Memtier,
 }
 
-/// What one run of it used and printed.
+/// The use of resources and the output of a run.
 #[derive(Debug, Clone)]
 pub(crate) struct Run {
     /// User and system time of the process and its threads.
@@ -46,7 +46,7 @@ pub(crate) struct Run {
     pub(crate) wall_s: f64,
     /// Requests per second, as it says.
     pub(crate) rate: f64,
-    /// What it wrote to standard error.
+    /// Text that it wrote to standard error.
     pub(crate) complaints: String,
 }
 
@@ -94,7 +94,7 @@ impl Tool {
         })
     }
 
-    /// Its own arguments, and then these.
+    /// Puts the tool's own arguments before these.
     fn before(&self, args: Vec<String>) -> Vec<String> {
         self.args.iter().cloned().chain(args).collect()
     }
@@ -181,8 +181,8 @@ fn bare_args(case: &Case, server: &Server, requests: u64) -> Vec<String> {
     args
 }
 
-/// One thread, and keys of the form and range that the case stores: 100000 to 199999 of its twelve
-/// digits.
+/// Arguments of memtier_benchmark: one thread, and keys of the form and range that the case stores, 100000 to 199999 of
+/// its twelve digits.
 fn memtier_args(case: &Case, address: &host::Address, requests: u64) -> Vec<String> {
     let mut args: Vec<String> = match address {
         host::Address::Tcp(tcp) => {

@@ -4,14 +4,14 @@
 //! arrived, so each one bounds the offset from both sides; together they bound it closer than the
 //! quickest alone.
 
-/// One question and its answer, in nanoseconds.
+/// A question for the time and its answer, in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ping {
-    /// When the question left, on our clock.
+    /// Time on our clock when the question left.
     pub sent_ns: u64,
-    /// What the other clock showed.
+    /// Time that the other clock showed.
     pub theirs_ns: u64,
-    /// When the answer was there, on our clock.
+    /// Time on our clock when the answer was there.
     pub received_ns: u64,
 }
 
@@ -25,8 +25,8 @@ pub struct Offset {
 }
 
 impl Offset {
-    /// What all these say together; `None` if there are none. If they contradict each other, a clock
-    /// was set meanwhile, and the quickest counts.
+    /// Computes the offset that all these pings agree on; `None` if there are none. If they contradict each other, a
+    /// clock was set meanwhile, and the quickest counts.
     #[must_use]
     pub fn from_pings(pings: &[Ping]) -> Option<Self> {
         let least = |ping: &Ping| ping.theirs_ns as f64 - ping.received_ns as f64;
@@ -38,8 +38,7 @@ impl Offset {
         Some(Self { ahead_ns: f64::midpoint(from, to), bound_ns: (to - from) / 2.0 })
     }
 
-    /// Whether all these can be of one clock that ran on: false tells that it was set, or that
-    /// several answered.
+    /// Returns whether all these can be of one clock that ran on: otherwise it was set, or several answered.
     #[must_use]
     pub fn agrees(pings: &[Ping]) -> bool {
         Self::contradiction_ns(pings) <= 0
@@ -76,8 +75,8 @@ impl Offset {
     }
 }
 
-/// How far apart several times are of which each is known within its bound, and by how much that may
-/// be wrong: by the bounds of the two that are known worst.
+/// Computes how far apart several times are of which each is known within its bound, and by how much that may be wrong:
+/// by the bounds of the two that are known worst.
 #[must_use]
 pub fn spread(times_and_bounds: &[(f64, f64)]) -> (f64, f64) {
     let times = || times_and_bounds.iter().map(|(time, _)| *time);

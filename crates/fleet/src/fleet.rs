@@ -13,16 +13,16 @@ use crate::line::{FromClient, Hello, ToClient};
 use crate::round::Round;
 use crate::{FleetError, FleetResult, LaunchError, On, roster};
 
-/// How long a client may take to say who it is: a login may ask for a word first.
+/// Longest wait for a client to introduce itself: a login may ask for a word first.
 const HELLO: Duration = Duration::from_secs(120);
 /// Clients say that they are alive once a second. One that was silent for so long is suspected…
 const SUSPECTED: Duration = Duration::from_secs(3);
 /// …and for so long is lost.
 pub(crate) const SILENT: Duration = Duration::from_secs(10);
-/// How often silence is looked at. A look that comes late, because we were stopped, counts as one.
+/// Time between looks for silent clients. A look that comes late, because we were stopped, counts as one.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// What becomes of the others when a client is lost while load runs.
+/// The fate of the other clients when one is lost while load runs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum OnLoss {
     /// They stop at once.
@@ -38,23 +38,23 @@ pub struct Fleet {
     events: Receiver<Event>,
     pub(crate) clients: Vec<Client>,
     pub(crate) on_loss: OnLoss,
-    /// Where our own clock begins.
+    /// Start of our own clock.
     pub(crate) epoch: Instant,
     /// This process, by which clients on this machine are known.
     pub(crate) ours: Hello,
     pub(crate) on: On,
-    /// When silence was looked at last.
+    /// Time of the last look for silent clients.
     looked: Instant,
 }
 
-/// One of them.
+/// A client of the fleet.
 pub(crate) struct Client {
-    /// What its launcher calls it.
+    /// Name that its launcher gives it.
     pub(crate) name: String,
     /// `client 3 of 4 (NAME)`.
     pub(crate) called: String,
     pub(crate) hello: Option<Hello>,
-    /// Why it is lost, if it is.
+    /// Reason why it is lost, if it is.
     pub(crate) lost: Option<String>,
     silent: Duration,
     /// The longest that it was silent and then spoke again.
@@ -73,7 +73,7 @@ impl Client {
     }
 }
 
-/// What there is to know next.
+/// The next news of a client.
 pub(crate) enum News {
     FromClient(Box<FromClient>),
     Lost,
@@ -131,20 +131,20 @@ impl Fleet {
         roster::check(&self.clients, &self.ours).map_err(|LaunchError(why)| fault(self, why))
     }
 
-    /// How many clients there are.
+    /// Returns the number of clients.
     #[must_use]
     pub fn count(&self) -> u32 {
         self.clients.len() as u32
     }
 
-    /// Whether a client is on the machine of the coordinator.
+    /// Returns whether a client is on the machine of the coordinator.
     pub(crate) fn is_here(&self, client: usize) -> bool {
         let machine = |hello: &Hello| hello.machine.clone();
         let theirs = self.clients[client].hello.as_ref().and_then(machine);
         theirs.is_some() && theirs == self.ours.machine
     }
 
-    /// What a reader must know of the clients.
+    /// Collects the warnings on the clients.
     pub(crate) fn warnings(&self) -> Vec<Warning> {
         let mut found = roster::warnings(&self.clients, self.on.is_here());
         for client in self.clients.iter().filter(|c| c.was_silent >= SUSPECTED) {

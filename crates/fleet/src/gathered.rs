@@ -14,10 +14,10 @@ use crate::fleet::Fleet;
 use crate::round::{Part, Round};
 use crate::{FleetError, OnLoss};
 
-/// What several clients saw, added up.
+/// The results of several clients, added up.
 #[derive(Debug)]
 pub struct FleetResult {
-    /// As a single client that sent everything would have seen it.
+    /// The measurement, as a single client that sent everything would have made it.
     pub measurement: Measurement,
     /// Worker threads of all.
     pub workers: u16,
@@ -25,15 +25,15 @@ pub struct FleetResult {
     pub receiver_threads: u16,
     /// A row for each.
     pub clients: Clients,
-    /// The machines of those that are not on the coordinator's.
+    /// Machines of clients, other than the coordinator's.
     pub hosts: Vec<HostFacts>,
-    /// What those watched of themselves.
+    /// Observations of those machines.
     pub watched: Vec<WatchRecord>,
-    /// Whether one is on the coordinator's.
+    /// Set if a client is on the coordinator's machine.
     pub here: bool,
-    /// What a reader must know of the clients.
+    /// Warnings on the clients.
     pub warnings: Vec<Warning>,
-    /// Whether one was lost.
+    /// Set if a client was lost.
     pub lost: bool,
 }
 
@@ -108,7 +108,7 @@ impl FleetResult {
         })
     }
 
-    /// What was watched, with what clients elsewhere saw of their machines: of each figure the worst.
+    /// Merges in what clients elsewhere saw of their machines: of each figure the worst.
     #[must_use]
     pub fn watched_with(&self, ours: WatchRecord) -> WatchRecord {
         if self.watched.is_empty() {
@@ -138,7 +138,7 @@ impl FleetResult {
     }
 }
 
-/// That fewer clients put on the load than were named, or that one of them was lost.
+/// Warns that fewer clients put on the load than were named, or that one of them was lost.
 fn absences(fleet: &Fleet, whole: &Plan, rows: &[ClientRow], lost: bool) -> Vec<Warning> {
     let (took_part, all) = (rows.len(), fleet.clients.len());
     let mut warnings = Vec::new();
@@ -160,7 +160,7 @@ fn absences(fleet: &Fleet, whole: &Plan, rows: &[ClientRow], lost: bool) -> Vec<
     warnings
 }
 
-/// When a client began, on our clock, and how sure that is.
+/// Start of a client's load on our clock, and how far that may be off.
 fn began(part: &Part, start: Option<(u64, std::time::SystemTime)>) -> (f64, f64) {
     let planned_ns = start.map_or(0, |(ns, _)| ns) as f64;
     match (part.offset, part.begun_ns) {
@@ -169,7 +169,7 @@ fn began(part: &Part, start: Option<(u64, std::time::SystemTime)>) -> (f64, f64)
     }
 }
 
-/// What load was left of the whole when clients were lost and the others went on.
+/// Words for the load that was left of the whole when clients were lost and the others went on.
 fn left(whole: &Plan, rows: &[ClientRow]) -> String {
     let kept = rows.iter().filter(|row| row.lost.is_none()).count();
     let of = rows.len();

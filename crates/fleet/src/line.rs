@@ -33,14 +33,14 @@ pub enum ToClient {
     AllReceived,
     /// The receivers of all clients are gone.
     AllClosed {
-        /// Whether this client removes the keys of the run.
+        /// Set if this client removes the keys of the run.
         removes: bool,
     },
     /// Stop, say what there is, and wait for another plan.
     Stop(String),
 }
 
-/// What a client says.
+/// A message from a client.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FromClient {
@@ -50,7 +50,7 @@ pub enum FromClient {
     Alive(u64),
     /// Every connection stands.
     Ready {
-        /// How many those are.
+        /// Number of connections.
         connections: u32,
     },
     /// The time.
@@ -60,16 +60,16 @@ pub enum FromClient {
         /// Nanoseconds since its start.
         monotonic_ns: u64,
     },
-    /// When load begins: the time that was ordered, or when the order arrived if that was later.
+    /// The start of load: the time that was ordered, or when the order arrived if that was later.
     Begun {
         /// On the same clock.
         monotonic_ns: u64,
     },
-    /// Its senders are done, and its receivers wait for what others send.
+    /// The client's senders are done, and its receivers wait for what others send.
     Sent,
-    /// How far it is with messages of which any client may get each.
+    /// Progress with messages of which any client may get each.
     Messages(Messages),
-    /// Which messages it got, of those.
+    /// Numbers of those messages that the client received.
     Received(ReceivedNumbers),
     /// Once a second while load runs: what was added since the last message.
     Tick(Box<Tick>),
@@ -82,14 +82,14 @@ pub enum FromClient {
     Stopped(String),
 }
 
-/// Who a client is.
+/// The introduction of a client.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Hello {
     /// [`CONTRACT`].
     pub contract: u32,
     /// The version of keystorm.
     pub version: String,
-    /// Its process.
+    /// Process id.
     pub pid: u32,
     /// The name of its host.
     pub host: Option<String>,
@@ -99,11 +99,11 @@ pub struct Hello {
     pub cpus: Option<String>,
     /// CPUs' worth of time that its control group gets, where it has a quota.
     pub quota: Option<f64>,
-    /// Its niceness.
+    /// Niceness of the process.
     pub nice: i32,
 }
 
-/// How far a client is with messages that go between clients.
+/// A client's progress with messages that go between clients.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Messages {
     /// Deliveries that there must be of its probes, at whichever client.
@@ -115,11 +115,11 @@ pub struct Messages {
     pub expected: Option<u64>,
     /// Messages that its receivers had.
     pub received: u64,
-    /// Whether its receivers are gone.
+    /// Set if its receivers are gone.
     pub closed: bool,
 }
 
-/// Which messages of a range of numbers a client received.
+/// The messages of a range of numbers that a client received.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReceivedNumbers {
     /// The group of receivers of which one gets each message.
@@ -151,26 +151,26 @@ impl From<Progress> for Messages {
     }
 }
 
-/// What a client saw in a second.
+/// A client's report on a second of load.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Tick {
     /// From 0, through the warm-up and the measured part.
     pub number: u32,
-    /// Whether it belongs to the warm-up.
+    /// Set if it belongs to the warm-up.
     pub warming_up: bool,
     /// From the start of the measured part, or of the warm-up while that lasts.
     pub elapsed_ns: u64,
-    /// How long it was.
+    /// Length of the interval.
     pub span_ns: u64,
-    /// What was seen in it.
+    /// Figures of the interval.
     pub growth: TallyDelta,
-    /// Where each worker stands.
+    /// State of each worker.
     pub workers: Vec<WorkerState>,
     /// The engine that moves the bytes.
     pub engine: String,
 }
 
-/// Where a worker stands.
+/// The state of a worker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorkerState {
     /// CPU time of the thread since load began.

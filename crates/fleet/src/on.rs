@@ -10,7 +10,7 @@ use crate::launcher;
 pub struct On {
     /// `local`, `ssh`, or another of which `keystorm-on-NAME` is on the PATH.
     pub launcher: String,
-    /// What stands after the colon.
+    /// Text after the colon.
     pub settings: String,
 }
 
@@ -34,13 +34,13 @@ impl On {
         self.settings.split(',').filter(|word| !word.is_empty())
     }
 
-    /// How many clients that makes, where it says.
+    /// Returns the number of clients, if the settings say it.
     #[must_use]
     pub fn count(&self) -> Option<u32> {
         launcher::count(self)
     }
 
-    /// Whether all clients are on this machine.
+    /// Returns whether all clients are on this machine.
     #[must_use]
     pub fn is_here(&self) -> bool {
         self.launcher == launcher::LOCAL

@@ -17,7 +17,7 @@ pub(crate) struct Partial {
     total: Option<Tally>,
     deliveries: Option<Box<Deliveries>>,
     timeline: Option<Timeline>,
-    /// Of the measured part.
+    /// Length of the measured part so far.
     elapsed_ns: u64,
     /// Since load began.
     load_ns: u64,
@@ -89,14 +89,15 @@ impl Partial {
     }
 }
 
-/// What senders of this plan have seen who have seen nothing.
+/// The tally of senders of this plan that have seen nothing.
 fn senders_tally(plan: &Plan) -> Result<Tally, RecordError> {
     let senders = plan.of_senders().map_err(|error| RecordError::wrong(error.to_string()))?;
     // Saved tallies of senders have no operations.
     Ok(Tally::new(&TallyShape { operations: 0, ..tally_shape(&senders) }))
 }
 
-/// What is known of a client that was lost: nobody knows whether what it had not reported came, and it removed nothing.
+/// Completes the deliveries of a client that was lost: nobody knows whether what it had not reported came, and it
+/// removed nothing.
 fn as_lost(delivery: &Delivery, mut of: Box<Deliveries>) -> Box<Deliveries> {
     of.expected = of.counts.received;
     of.receivers = delivery.receivers;

@@ -10,7 +10,7 @@ use crate::fleet::Client;
 use crate::line::{CONTRACT, Hello};
 
 impl Hello {
-    /// That of this process.
+    /// The introduction of this process.
     #[must_use]
     pub fn of_this_process(version: &str) -> Self {
         let facts = HostFacts::read();
@@ -52,7 +52,7 @@ pub(crate) fn check(clients: &[Client], ours: &Hello) -> Result<(), LaunchError>
     )))
 }
 
-/// What a reader must know of the clients. Those of `local:` are on one machine by intent.
+/// Collects the warnings on the clients. Clients of `local:` are on one machine by intent.
 pub(crate) fn warnings(clients: &[Client], here_by_intent: bool) -> Vec<Warning> {
     let mut lines = Vec::new();
     // Each is about a client as it is, which no run changes.

@@ -26,26 +26,26 @@ use crate::{FleetError, FleetResult, wrong_clock};
 const PINGS: usize = 16;
 /// Clients that are asked at once: more would keep each other waiting.
 const ASKED_AT_ONCE: usize = 8;
-/// How long an answer may take.
+/// Longest wait for an answer.
 const PING_PATIENCE: Duration = Duration::from_secs(2);
 /// From the word to start to the start, at least: it has to arrive, and clocks are looked at again.
 const LEAD_MIN: Duration = Duration::from_millis(60);
 const LEAD_MAX: Duration = Duration::from_secs(5);
-/// How long a client may take to send its result after it was asked to stop.
+/// Longest wait for a client's result after it was asked to stop.
 const STOPPING: Duration = Duration::from_secs(20);
-/// How long a client may say nothing but that it is alive, once load has begun: while load runs it tells
-/// what it saw once a second, and at its end the result.
+/// Longest time for which a client may report nothing but that it is alive, once load has begun: while load runs it
+/// reports once a second what it saw, and at its end the result.
 const RESULT: Duration = Duration::from_secs(30);
-/// How often it is looked whether somebody asks for the end.
+/// Time between checks for an interrupt.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// What is known of a client's share.
+/// The state of a client's share.
 #[derive(Default)]
 pub(crate) struct Part {
     ready: bool,
-    /// Whether its senders are done, where its receivers wait for what others send.
+    /// Set if its senders are done, while its receivers wait for what others send.
     sent: bool,
-    /// How far it is with messages that go between clients.
+    /// Progress with messages that go between clients.
     messages: Messages,
     /// Questions that are on their way, by number.
     asked: BTreeMap<u64, u64>,
@@ -53,12 +53,12 @@ pub(crate) struct Part {
     /// The offset of its clock: shortly before the start, and at the end.
     pub(crate) offset: Option<Offset>,
     pub(crate) offset_after: Option<Offset>,
-    /// When it began, on its own clock.
+    /// Time at which it began, on its own clock.
     pub(crate) begun_ns: Option<u64>,
     pub(crate) partial: Partial,
     pub(crate) result: Option<LoadedRecord>,
     failed: Option<String>,
-    /// Why it was lost, and when after the start.
+    /// Reason why it was lost, and when after the start.
     pub(crate) lost: Option<String>,
     /// The signal by which somebody else stops it.
     stopped: Option<String>,
@@ -72,24 +72,24 @@ impl Part {
     }
 }
 
-/// One plan on its way through all clients.
+/// A plan on its way through all clients.
 pub(crate) struct Round<'f> {
     pub(crate) fleet: &'f mut Fleet,
     /// The plan of each client.
     pub(crate) shares: Vec<Plan>,
     pub(crate) parts: Vec<Part>,
-    /// When load was to begin, on our clock, and by the wall.
+    /// Time at which load was to begin, on our clock, and by the wall.
     pub(crate) start: Option<(u64, SystemTime)>,
     seconds: Seconds,
     observer: &'f mut dyn Observer,
     started: &'f mut dyn FnMut(Instant),
     interrupted: &'f AtomicBool,
-    /// When clients were asked to stop; `None` before that.
+    /// Time at which clients were asked to stop; `None` before that.
     stopping: Option<Instant>,
     pinged: u64,
-    /// What is known of messages that go between clients.
+    /// State of the messages that go between clients.
     pub(crate) exchange: exchange::Exchange,
-    /// When it was listened last.
+    /// Time at which events were last waited for.
     listened: Instant,
 }
 
@@ -162,7 +162,7 @@ impl<'f> Round<'f> {
         FleetResult::from_round(self)
     }
 
-    /// Why there is nothing to gather, if that is so.
+    /// Returns why there is nothing to gather, if that is so.
     fn broken(&self) -> Option<String> {
         let called = |client: usize| &self.fleet.clients[client].called;
         for (client, part) in self.parts.iter().enumerate() {

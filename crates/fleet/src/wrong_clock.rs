@@ -13,7 +13,7 @@ const DRIFT_MAX: f64 = 0.001;
 /// By how much a client's run may have been longer on its clock than on ours.
 const LONGER: Duration = Duration::from_secs(10);
 
-/// Why times that a client reported cannot be of one clock, if they cannot.
+/// Describes why times that a client reported cannot be of one clock; `None` if they can.
 pub(crate) fn contradicts_itself(pings: &[Ping]) -> Option<String> {
     let apart_ns = Offset::contradiction_ns(pings);
     (apart_ns > CLOCK_NS).then(|| {
@@ -25,7 +25,7 @@ pub(crate) fn contradicts_itself(pings: &[Ping]) -> Option<String> {
 }
 
 impl Round<'_> {
-    /// What is wrong with a run that took so long on the client's clock, if it cannot have.
+    /// Describes why a run cannot have taken so long on the client's clock; `None` if it can.
     pub(crate) fn longer_than_here(&self, at: Instant, elapsed_ns: u64) -> Option<String> {
         let (start_ns, _) = self.start?;
         let here = Duration::from_nanos(self.fleet.on_clock(at).saturating_sub(start_ns));

@@ -16,7 +16,7 @@ use workload::secret::without_passwords;
 
 use crate::line::LINE_BYTES_MAX;
 
-/// How long a child may take to end once its input has.
+/// Longest wait for a child to end once its input has.
 const FAREWELL: Duration = Duration::from_secs(3);
 /// Lines of standard error that are kept, to say why a child ended.
 const SAID_LAST: usize = 3;
@@ -27,13 +27,13 @@ pub(super) struct ChildProcess {
     lines: Option<Sender<String>>,
 }
 
-/// Why a child ended, in words for a person.
+/// The end of a child, in words for a person.
 pub(super) struct ChildExit {
     /// `killed by SIGKILL`, `ended with exit code 3`.
     pub(super) how: String,
-    /// Its exit code, if it had one.
+    /// Exit code, if it had one.
     pub(super) code: Option<i32>,
-    /// What it said last on standard error.
+    /// The last lines on standard error.
     pub(super) last_lines: String,
 }
 

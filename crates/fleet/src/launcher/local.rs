@@ -10,7 +10,6 @@ use super::children::{self, ChildProcess};
 use super::{ClientOutput, Event, Launcher};
 use crate::{LaunchError, On};
 
-/// Its name.
 pub(crate) const NAME: &str = "local";
 
 /// Most clients of one machine.

@@ -19,28 +19,28 @@ pub(crate) use local::NAME as LOCAL;
 /// Files that are open beside those of clients: the server's, the terminal's, those of results.
 const OTHER_FILES: u64 = 32;
 
-/// What a launcher tells of a client.
+/// A report of a launcher on a client.
 #[derive(Debug)]
 pub(crate) struct Event {
-    /// Which, from 0; `None` for all of them.
+    /// Number of the client, from 0; `None` for all of them.
     pub(crate) client: Option<usize>,
-    /// When it was there.
+    /// Time at which the report was there.
     pub(crate) at: Instant,
     pub(crate) what: ClientOutput,
 }
 
-/// See [`Event`].
+/// A client's line, or its loss.
 #[derive(Debug)]
 pub(crate) enum ClientOutput {
     /// A line that it printed.
     Line(String),
-    /// It is gone, and why.
+    /// The client is gone, for this reason.
     Lost(String),
 }
 
 /// Clients that have been placed. Dropping it ends them.
 pub(crate) trait Launcher: Send {
-    /// What each goes by: the host, or nothing where that is this one.
+    /// Returns the name of each client: its host, or nothing if that is this one.
     fn names(&self) -> Vec<String>;
 
     /// Hands a client a line, its end included. Does not wait for it to be read.
@@ -80,7 +80,7 @@ pub(crate) fn check(on: &On) -> Result<(), String> {
     }
 }
 
-/// How many clients it makes, where that is known before.
+/// Returns the number of clients that a launcher makes, if that is known before.
 pub(crate) fn count(on: &On) -> Option<u32> {
     built_in(on).and_then(|launcher| (launcher.check)(on).ok())
 }

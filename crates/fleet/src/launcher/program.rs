@@ -18,7 +18,7 @@ use super::children::{self, ChildProcess};
 use super::{ClientOutput, Event, Launcher};
 use crate::{LaunchError, On};
 
-/// How long it may take to place clients: a cluster may have to grow for them.
+/// Longest time that a launcher may take to place clients: a cluster may have to grow for them.
 const PLACING: Duration = Duration::from_secs(600);
 
 #[derive(Deserialize)]
@@ -37,7 +37,7 @@ enum ToProgram<'l> {
     Cut { cut: usize },
 }
 
-/// Where it is.
+/// Finds the launcher's program.
 pub(super) fn find(name: &str) -> Result<PathBuf, String> {
     let is_name = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     if name.is_empty() || !name.chars().all(is_name) {

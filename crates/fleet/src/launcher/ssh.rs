@@ -8,10 +8,9 @@ use super::local::Children;
 use super::{Event, Launcher};
 use crate::{LaunchError, On};
 
-/// Its name.
 pub(super) const NAME: &str = "ssh";
 
-/// What the shell there answers when it finds no such program.
+/// Exit code with which the remote shell reports that it finds no such program.
 const NOT_FOUND: i32 = 127;
 
 pub(super) fn check(on: &On) -> Result<u32, String> {

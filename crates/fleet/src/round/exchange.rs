@@ -11,20 +11,20 @@ use crate::line::{Messages, ReceivedNumbers, ToClient};
 /// For how long probes may be on their way when all clients are ready.
 const PROBES: Duration = Duration::from_secs(10);
 
-/// What clients know of each other's messages.
+/// Common knowledge of the clients' messages to each other.
 #[derive(Default)]
 pub(crate) struct Exchange {
-    /// That all have sent everything.
+    /// Set once all clients were informed that everything has been sent.
     all_sent: bool,
-    /// That all that was sent has come to some client.
+    /// Set once all clients were informed that all that was sent has come to some client.
     all_received: bool,
-    /// That the receivers of all are gone.
+    /// Set once all clients were informed that the receivers of all are gone.
     all_closed: bool,
-    /// When all were ready, and probes were still on their way.
+    /// Time at which all clients were ready while probes were still on their way.
     ready: Option<Instant>,
-    /// Why load cannot begin.
+    /// Reason why load cannot begin.
     pub(super) fault: Option<String>,
-    /// What any client received, by group and page.
+    /// Messages that any client received, by group and page.
     received: BTreeMap<(usize, usize), Vec<u64>>,
     /// Messages that came to one client, and then to another.
     doubled: u64,
@@ -50,7 +50,7 @@ impl Exchange {
 }
 
 impl Round<'_> {
-    /// Whether all probes have come that any client may get. If they do not come in time, load does not begin.
+    /// Returns whether all probes have come that any client may get. If they do not come in time, load does not begin.
     pub(super) fn are_probes_there(&mut self) -> bool {
         let sum = |count: fn(&Messages) -> u64| -> u64 {
             self.parts.iter().map(|part| count(&part.messages)).sum()
