@@ -13,19 +13,19 @@ use workload::quantity::counted;
 pub struct Evidence {
     /// This machine.
     pub host: HostFacts,
-    /// Where its CPU time went while we looked.
+    /// Use of its CPU time while we looked.
     pub meanwhile: Option<CpuTimes>,
     /// The load that is to be run.
     pub load: Load,
-    /// Where the server is, seen from here.
+    /// Place of the server, seen from here.
     pub place: Place,
     /// Round trips to it; `Err` is why there are none.
     pub round_trips: Result<RoundTrips, String>,
     /// The server; `Err` is why it could not be asked.
     pub server: Result<ServerEvidence, String>,
-    /// What a memcached reported; `None` for other servers.
+    /// Report of a memcached; `None` for other servers.
     pub memcache: Option<Result<MemcacheEvidence, String>>,
-    /// What this machine alone adds to latencies; `None` if that was not measured.
+    /// Latency that this machine alone adds; `None` if that was not measured.
     pub intrinsic: Option<Intrinsic>,
 }
 
@@ -48,7 +48,7 @@ impl Evidence {
 }
 
 impl Evidence {
-    /// Why the server could not be asked, if it could not.
+    /// Returns why the server could not be asked, if it could not.
     #[must_use]
     pub fn unasked(&self) -> Option<&str> {
         let why = match &self.memcache {
@@ -70,21 +70,21 @@ pub struct Load {
     pub rate_per_s: Option<f64>,
     /// Bytes of a value.
     pub value_bytes: u64,
-    /// Whether connections are kept from one request to the next.
+    /// Set if connections are kept from one request to the next.
     pub keep_alive: bool,
 }
 
 impl Default for Load {
-    /// That of redis-benchmark.
+    /// The load of redis-benchmark.
     fn default() -> Self {
         Self { connections: 50, pipeline: 1, rate_per_s: None, value_bytes: 3, keep_alive: true }
     }
 }
 
-/// Where the server is, seen from here.
+/// The place of the server, seen from here.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Place {
-    /// There is none.
+    /// There is no server.
     Nowhere,
     /// On this machine, by a unix socket.
     Unix,
@@ -92,7 +92,7 @@ pub enum Place {
     Local,
     /// Elsewhere. This machine's files say nothing about it.
     Remote {
-        /// Its address.
+        /// Address of the server.
         address: IpAddr,
         /// The interface that packets leave by, where a route is known.
         interface: Option<String>,
@@ -100,18 +100,18 @@ pub enum Place {
 }
 
 impl Place {
-    /// Whether the server shares this machine.
+    /// Returns whether the server shares this machine.
     #[must_use]
     pub fn is_here(&self) -> bool {
         matches!(self, Self::Unix | Self::Local)
     }
 }
 
-/// How long replies to a command that does nothing took (`PING`, of memcached `version`), on one connection
-/// without anything else on it.
+/// Times of replies to a command that does nothing (`PING`, of memcached `version`), on a connection without anything
+/// else on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RoundTrips {
-    /// How many.
+    /// Number of replies.
     pub count: usize,
     /// The shortest.
     pub min: Duration,
@@ -142,7 +142,7 @@ impl RoundTrips {
     }
 }
 
-/// What the server reported. Each `Err` says why it did not.
+/// A server's report. Each `Err` says why it has no such part.
 #[derive(Debug, Clone)]
 pub struct ServerEvidence {
     /// `INFO everything`.
@@ -153,7 +153,7 @@ pub struct ServerEvidence {
     pub clients: Result<Clients, String>,
     /// `SLOWLOG LEN`.
     pub slowlog: Result<u64, String>,
-    /// Of `SLOWLOG GET`, the slowest first.
+    /// Commands of `SLOWLOG GET`, the slowest first.
     pub slow_commands: Vec<SlowCommand>,
     /// `LATENCY LATEST`: event, and the longest in milliseconds.
     pub latency_events: Result<Vec<(String, u64)>, String>,
@@ -161,7 +161,7 @@ pub struct ServerEvidence {
     pub missing_commands: Result<Vec<String>, String>,
     /// Commands of the suite that our user may not run (`ACL DRYRUN`).
     pub forbidden_commands: Result<Vec<String>, String>,
-    /// What others had it do while we looked.
+    /// Commands of others while we looked.
     pub traffic: Result<Traffic, String>,
     /// The type of the file system that its data directory is on.
     pub data_filesystem: Result<String, String>,
@@ -170,16 +170,16 @@ pub struct ServerEvidence {
 /// A command that a server's log of slow ones holds.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SlowCommand {
-    /// Its name and first argument.
+    /// Name and first argument.
     pub what: String,
-    /// How long it ran.
+    /// Time that it ran.
     pub ran: Duration,
-    /// How long ago that was.
+    /// Time since then.
     pub ago: Duration,
 }
 
 impl ServerEvidence {
-    /// Why it may be somebody's, in words; `None` of one that is empty and has no other clients.
+    /// Returns why the server may be in use by others, in words; `None` if it is empty and has no other clients.
     pub(crate) fn is_of_others(&self) -> Option<String> {
         let Ok(info) = &self.info else { return Some("it may serve others".to_owned()) };
         let keys = info.keys();
@@ -207,20 +207,20 @@ impl ServerEvidence {
     }
 }
 
-/// What memcached reported.
+/// The report of a memcached.
 #[derive(Debug, Clone)]
 pub struct MemcacheEvidence {
     /// `stats`.
     pub stats: BTreeMap<String, String>,
     /// `stats settings`; `Err` is why it did not tell.
     pub settings: Result<BTreeMap<String, String>, String>,
-    /// What changed while we looked; `Err` is why that is not known.
+    /// Changes while we looked; `Err` is why they are not known.
     pub grown: Result<MemcachedCounts, String>,
     /// Sockets that it listens at, if it reports them: `curr_connections` counts all of these except one.
     pub listening: Option<u64>,
 }
 
-/// What memcached counted while we looked.
+/// The counts of memcached while we looked.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct MemcachedCounts {
     /// Keys asked for, stored, changed and deleted.
@@ -262,7 +262,7 @@ impl MemcacheEvidence {
     }
 }
 
-/// What others had the server do while we looked.
+/// The server's work for others while we looked.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Traffic {
     /// Commands that were not ours.
@@ -321,13 +321,13 @@ impl Info {
 /// The clients of a server, ourselves left out.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Clients {
-    /// All of them.
+    /// All other clients.
     pub others: usize,
-    /// Those that watch every command (`MONITOR`).
+    /// Clients that watch every command (`MONITOR`).
     pub monitors: usize,
     /// Replicas.
     pub replicas: usize,
-    /// Those that did something in the last second.
+    /// Clients that did something in the last second.
     pub active: usize,
 }
 

@@ -2,21 +2,21 @@
 
 use serde::{Deserialize, Serialize};
 
-/// How bad it is.
+/// The severity of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Level {
     /// As it should be.
     Ok,
-    /// It could not be seen.
+    /// The value could not be seen.
     Unknown,
-    /// It may move the figures.
+    /// The value may move the figures.
     Warn,
-    /// It spoils them.
+    /// The value spoils the figures.
     Bad,
 }
 
-/// What a check looks at.
+/// The area of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Area {
@@ -28,26 +28,25 @@ pub enum Area {
     Server,
 }
 
-/// What a check found. Texts may hold what a server said, so they are escaped before a terminal
-/// gets them.
+/// The result of a check. Texts may hold what a server said, so they are escaped before a terminal gets them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finding {
-    /// What was looked at.
+    /// Area of the check.
     pub area: Area,
     /// The name of the check, in words between spaces.
     pub name: String,
-    /// How bad it is.
+    /// Severity.
     pub level: Level,
     /// The value seen; for [`Level::Unknown`], why none was.
     pub seen: String,
-    /// Why it matters; empty if all is well.
+    /// Reason why it matters; empty if all is well.
     pub why: String,
     /// The command that mends it, or what to do; empty if nothing need be done.
     pub mend: String,
 }
 
 impl Finding {
-    /// It as a warning about a test that it preceded; unescaped.
+    /// Words the finding as a warning about a test that it preceded; unescaped.
     #[must_use]
     pub fn of_test(&self) -> String {
         format!("{}: {} when the test began; see keystorm doctor", self.name, self.seen)
@@ -98,5 +97,5 @@ impl Outcome {
     }
 }
 
-/// What a check returns: `Err` is why it cannot know.
+/// The result of a check; `Err` is why it cannot know.
 pub(crate) type Verdict = Result<Outcome, String>;

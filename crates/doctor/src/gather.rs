@@ -77,7 +77,7 @@ fn gather_with(load: Load, patience: Duration, look: impl FnOnce(&mut Evidence))
     evidence
 }
 
-/// Where a server is, seen from here. An address that a socket here can be bound to is ours.
+/// Finds the place of a server, seen from here. An address that a socket here can be bound to is ours.
 #[must_use]
 pub fn place(address: &Address) -> Place {
     let ip = match address {
@@ -128,7 +128,7 @@ fn round_trips(
     RoundTrips::from_samples(samples).ok_or_else(|| "no reply came in time".to_owned())
 }
 
-/// What memcached counts of commands: keys of reads, and changes.
+/// The command counts of memcached: keys of reads, and changes.
 const MEMCACHE_COMMANDS: [&str; 9] = [
     "cmd_get",
     "cmd_set",
@@ -244,7 +244,7 @@ fn slowest(reply: &Value) -> Vec<SlowCommand> {
     all
 }
 
-/// What the server executed since its first `INFO`, less `ours` and that `INFO` itself.
+/// Counts what the server executed since its first `INFO`, less `ours` and that `INFO` itself.
 fn traffic<T: Read + Write>(
     client: &mut Client<T>,
     before: &Result<Info, String>,
@@ -273,7 +273,7 @@ fn config<T: Read + Write>(client: &mut Client<T>) -> Result<BTreeMap<String, St
     Ok(texts.filter(|(name, _)| !name.contains("pass") && !name.contains("auth")).collect())
 }
 
-/// Why `CLIENT LIST` says nothing of others.
+/// The reason why `CLIENT LIST` says nothing of others.
 fn unreadable_clients() -> String {
     "the reply to CLIENT LIST lists no client, not even this one".to_owned()
 }

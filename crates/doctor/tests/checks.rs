@@ -33,7 +33,7 @@ fn intrinsic(us: f64) -> Option<Intrinsic> {
     Some(Intrinsic { seconds: 1.0, busy, timers, interrupted: 0.0, stolen, waited })
 }
 
-/// What a good machine has otherwise than the recorded one.
+/// The facts in which a good machine differs from the recorded one.
 const METAL: &str = "== proc/cpuinfo\nprocessor : 0\nmodel name : EPYC\nflags : fpu tsc\n\
     == proc/sys/vm/overcommit_memory\n1\n== proc/loadavg\n0.01 0.02 0.03 1/9 9\n\
     == proc/stat\ncpu  967057 24675 295503 2465744 70398 0 73004 3586 0 0\nprocs_running 1\n\
@@ -43,7 +43,7 @@ const METAL: &str = "== proc/cpuinfo\nprocessor : 0\nmodel name : EPYC\nflags : 
     == sys/devices/system/cpu/cpufreq/boost\n0\n== sys/class/net/eth0/speed\n25000\n\
     == sys/class/net/eth0/mtu\n1500\n";
 
-/// What a spoilt machine has otherwise.
+/// The facts in which a spoilt machine differs.
 const SPOILT: &str = "== proc/loadavg\n9.00 9.00 9.00 1/9 9\n\
     == proc/stat\ncpu  967057 24675 295503 2465744 70398 0 73004 3586 0 0\nprocs_running 9\n\
     == proc/pressure/cpu\nsome avg10=60.00 avg60=0.00 avg300=0.00 total=1\n\
@@ -209,7 +209,7 @@ fn what_is_off_or_was_not_seen_is_not_called_good() {
     unknown(&examine(&evidence), "port range", "does not report how many are in TIME_WAIT");
 }
 
-/// The same, with the server behind `eth0`.
+/// The evidence, with the server behind `eth0`.
 fn remote(evidence: &Evidence) -> Evidence {
     let mut evidence = evidence.clone();
     let address = "192.0.2.9".parse().unwrap();

@@ -34,18 +34,18 @@ pub struct Figure {
     pub without_noise: f64,
 }
 
-/// One test of one file.
+/// A test of a saved file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Entry {
     /// The file, below the folder.
     pub file: String,
     /// The name of the test.
     pub test: String,
-    /// What tells its load from others: equal of equal loads, whatever the server.
+    /// Identity of its load: equal for equal loads, whatever the server.
     pub load: String,
     /// The load as options and their values.
     pub options: Vec<(String, String)>,
-    /// Where the server was, or the program that was started.
+    /// Address of the server, or the program that was started.
     pub target: String,
     /// Product and version of the server.
     pub server: String,
@@ -53,23 +53,23 @@ pub struct Entry {
     pub client: String,
     /// The machine that put on the load; empty where it has no name.
     pub machine: String,
-    /// Its processor.
+    /// Processor of the machine.
     pub cpu: String,
-    /// Its kernel.
+    /// Kernel of the machine.
     pub kernel: String,
-    /// When its first run began, in milliseconds since 1970.
+    /// Start of the first run, in milliseconds since 1970.
     pub started_ms: u64,
-    /// How many runs its means are of.
+    /// Number of runs behind the means.
     pub runs: usize,
-    /// Whether all of them ended as planned.
+    /// Set if all runs ended as planned.
     pub complete: bool,
-    /// Why the client did not do its work in most of them, if it did not.
+    /// Reason why the client did not do its work in most runs, if it did not.
     pub disturbed: Option<String>,
     /// The share of the time, 0 to 1, in which other programs or the hypervisor had the CPU of client or server.
     pub noise: f64,
-    /// What limited the last.
+    /// Limit of the last run.
     pub limited_by: String,
-    /// Its figures, those that are known.
+    /// Figures that are known.
     pub figures: Vec<Figure>,
 }
 
@@ -80,13 +80,13 @@ impl Entry {
         self.figures.iter().find(|figure| figure.metric == metric.name())
     }
 
-    /// When its first run began.
+    /// Returns the start of the first run.
     #[must_use]
     pub fn started(&self) -> SystemTime {
         SystemTime::UNIX_EPOCH + Duration::from_millis(self.started_ms)
     }
 
-    /// The same as text: `2026-11-25 04:13`.
+    /// Returns the start of the first run as text: `2026-11-25 04:13`.
     #[must_use]
     pub fn date(&self) -> String {
         let whole = report::wall_clock_rfc3339(self.started(), 0);
@@ -164,8 +164,8 @@ fn figure(metric: Metric, runs: &[NoisyFigures]) -> Option<Figure> {
     Some(Figure { metric: metric.name().to_owned(), mean: mean.mean, interval, without_noise })
 }
 
-/// Why a run does not count in a history; `None` of one that does. Noise is no reason: what it can have done is in the
-/// interval of the run.
+/// Returns why a run does not count in a history; `None` if it does. Noise is no reason: what it can have done is in
+/// the interval of the run.
 #[must_use]
 pub fn uncounted(run: &Run) -> Option<String> {
     match run.measurement.ending {
@@ -174,7 +174,8 @@ pub fn uncounted(run: &Run) -> Option<String> {
     }
 }
 
-/// How the client did not do what was asked of it: it missed the schedule by itself, while nothing else held it up.
+/// Describes how the client failed to do what was asked of it: it missed the schedule by itself, while nothing else
+/// held it up.
 fn missed_work(run: &Run) -> Option<String> {
     let schedule = ScheduleFigures::new(&run.plan, &run.measurement)?;
     let by_client = !schedule.kept() && schedule.fault.is_some_and(|fault| fault.is_own());

@@ -30,7 +30,7 @@ const INDEX_BYTES_MAX: u64 = 1 << 28;
 pub const FILES_MAX: usize = 100_000;
 /// Folders below each other.
 const DEPTH_MAX: usize = 8;
-/// How the schema of runs begins, which stand in the documents of experiments, too.
+/// The beginning of the schema of runs, which also appear within the documents of experiments.
 const RUNS: &str = "\"keystorm.run/";
 
 /// A file that cannot be used, and why.
@@ -45,11 +45,11 @@ pub struct Fault {
 /// A folder of saved runs, read.
 #[derive(Debug)]
 pub struct Folder {
-    /// What its files hold, in the order of time.
+    /// Entries of its files, in the order of time.
     pub entries: Vec<Entry>,
     /// Saved runs that cannot be read.
     pub faults: Vec<Fault>,
-    /// How many files had to be parsed; the index has the others.
+    /// Number of files that had to be parsed; the index has the others.
     pub parsed: usize,
 }
 
@@ -65,7 +65,7 @@ struct Index {
 struct IndexEntry {
     bytes: u64,
     modified_ns: u64,
-    /// Why it cannot be read, if it is a saved run that cannot.
+    /// Reason why it cannot be read, if it is a saved run that cannot.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     fault: Option<String>,
     /// None of a file that is no saved run.
@@ -158,7 +158,7 @@ fn modified_ns(metadata: &Metadata) -> u64 {
 /// A file that the index lacks: its name, path, size and time.
 type ChangedFile = (String, PathBuf, u64, u64);
 
-/// What these files hold, by as many threads as there are CPUs.
+/// Parses these files, with as many threads as there are CPUs.
 fn parse_all(changed: &[ChangedFile]) -> Vec<(String, IndexEntry)> {
     let next = AtomicUsize::new(0);
     let work = || {
@@ -201,7 +201,7 @@ fn parse(name: &str, path: &Path) -> Result<Vec<Entry>, String> {
     loaded.and_then(|loaded| entries(name, &loaded.runs)).map_err(|error| error.to_string())
 }
 
-/// What the index knows; nothing where there is none that can be used.
+/// Reads the index; empty if there is none that can be used.
 fn read_index(dir: &Path) -> BTreeMap<String, IndexEntry> {
     let mut text = Vec::new();
     let file = File::open(dir.join(INDEX));

@@ -14,18 +14,18 @@ use crate::{Entry, Series};
 /// The figures that are judged: those that a gate of a comparison watches.
 const JUDGED: [Metric; 2] = report::compare::WATCHED;
 
-/// Under which terms runs are judged.
+/// The terms under which runs are judged.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Terms {
-    /// How many runs of a series count, the newest included.
+    /// Number of runs of a series that count, the newest included.
     pub last: usize,
     /// The per cent by which a figure may have become worse.
     pub percent: Option<f64>,
-    /// Whether runs count whose client did not do its work.
+    /// Count runs whose client did not do its work.
     pub disturbed: bool,
 }
 
-/// What the newest runs show of a figure.
+/// The finding on a figure of the newest runs.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Finding {
     /// The level changed for good.
@@ -36,18 +36,18 @@ pub enum Finding {
         range: (usize, usize),
         /// The new level over the one before.
         ratio: Ratio,
-        /// How many runs the levels before and after have.
+        /// Numbers of runs on the levels before and after.
         runs: [usize; 2],
-        /// How it compares with what the terms allow.
+        /// Size of the change beside what the terms allow.
         extent: Extent,
     },
     /// Only the newest run is off, or the newest two: whether that stays is not known.
     Off {
         /// The last value over the level.
         ratio: f64,
-        /// How many.
+        /// Number of runs that are off.
         runs: usize,
-        /// How it compares with what the terms allow.
+        /// Size of the change beside what the terms allow.
         extent: Extent,
         /// The share of the time that others had the CPU in them, if that is more than in any run before.
         noise: Option<f64>,
@@ -58,34 +58,34 @@ pub enum Finding {
     TooFew,
 }
 
-/// How a change compares with what may become worse.
+/// The size of a change beside what the terms allow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Extent {
-    /// It is surely worse by more than that.
+    /// The figure is surely worse by more than that.
     Beyond,
-    /// It may be.
+    /// The figure may be worse by more than that.
     Unsure,
-    /// It is surely not.
+    /// The figure is surely not worse by more than that.
     Within,
 }
 
-/// One figure of a series, judged.
+/// A figure of a series, judged.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FigureJudgement {
-    /// Which one.
+    /// The figure.
     pub metric: Metric,
-    /// Its value in the newest run that counts.
+    /// Value in the newest run that counts.
     pub newest: f64,
-    /// What the newest run is expected to lie in, by the runs of its level before it.
+    /// Range in which the newest run is expected, by the runs of its level before it.
     pub expected: Option<Interval>,
     /// The smallest change, as a share, that one more run shows four times in five; `None` of too few.
     pub smallest_visible: Option<f64>,
-    /// What was found.
+    /// Finding on the figure.
     pub finding: Finding,
 }
 
 impl FigureJudgement {
-    /// Whether what was found is for the worse; `None` where nothing was.
+    /// Returns whether the finding is a change for the worse; `None` if there is no change.
     #[must_use]
     pub fn is_worse(&self) -> Option<bool> {
         let ratio = match self.finding {
@@ -111,13 +111,13 @@ pub struct Judgement {
     pub name: String,
     /// The last runs of it, those included that do not count.
     pub series: Series,
-    /// How many of them count.
+    /// Number of runs that count.
     pub counted: usize,
     /// The figures.
     pub figures: Vec<FigureJudgement>,
 }
 
-/// What becomes of a gate.
+/// The outcome of a gate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Gate {
     /// Nothing became worse by more than allowed.
@@ -156,8 +156,8 @@ fn recent(series: &Series, is_newest: &dyn Fn(&Entry) -> bool, terms: Terms) -> 
     Some(Judgement { name: series.name.clone(), series, counted, figures: Vec::new() })
 }
 
-/// What one figure shows, and how often a step that is not worse by more than allowed shows as much; whether that is
-/// seldom enough is left to [`decide`].
+/// Judges a figure, and computes the probability that a step which is not worse by more than allowed shows as much;
+/// whether that is small enough is left to [`decide`].
 fn figure(
     judgement: &Judgement,
     metric: Metric,
@@ -213,7 +213,7 @@ fn decide(judged: &mut [Judgement], p_beyond: &[Option<f64>]) {
     }
 }
 
-/// What the judgements come to.
+/// Decides the gate by the judgements.
 #[must_use]
 pub fn gate(judged: &[Judgement], terms: Terms) -> Gate {
     let allowed = terms.percent.map(|percent| percent / 100.0);

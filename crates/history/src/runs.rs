@@ -39,7 +39,7 @@ impl Runs<'_> {
         (at..self.values.len()).map(of).collect()
     }
 
-    /// By which factor the level before may become worse.
+    /// Returns the factor by which the level before may become worse.
     fn allowed(&self) -> f64 {
         let allowed = self.terms.percent.unwrap_or(0.0) / 100.0;
         match self.metric.better() {
@@ -48,7 +48,7 @@ impl Runs<'_> {
         }
     }
 
-    /// How often the runs from `at` on are as bad beside those between `from` and `at` if they are not worse by
+    /// Probability that the runs from `at` on are as bad beside those between `from` and `at` if they are not worse by
     /// more than allowed.
     pub(crate) fn p_beyond(&self, from: usize, at: usize) -> f64 {
         let before = self.times_allowed(&self.values[from..at]);
@@ -108,7 +108,7 @@ impl Runs<'_> {
         None
     }
 
-    /// How runs from `at` on that are off compare with what is allowed. Surely beyond is what is improbable by the
+    /// Compares the runs from `at` on, which are off, with what is allowed. Surely beyond is what is improbable by the
     /// spread of the level, and beyond its worst run by more than half of the distance between its worst and its best:
     /// bad days come in all sizes.
     fn extent(&self, forecast: &Forecast, level: usize, at: usize, figures: usize) -> Extent {

@@ -5,7 +5,7 @@ use statistics::{Step, steps};
 
 use crate::{Entry, METRICS};
 
-/// What makes entries one series, beside load and server.
+/// The property that entries of a series share, beside load and server.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Grouping {
     /// The name of the machine that put on the load.
@@ -18,11 +18,11 @@ pub enum Grouping {
 /// Entries of one load on one server from one machine, in order of time.
 #[derive(Debug, Clone)]
 pub struct Series {
-    /// What no other series is called.
+    /// Unique name among all series.
     pub name: String,
     /// The machine, or its processor.
     pub machine: String,
-    /// Its entries; never none.
+    /// Entries of the series; never none.
     pub entries: Vec<Entry>,
 }
 
@@ -140,7 +140,7 @@ impl Series {
             .collect()
     }
 
-    /// What differs between two neighbouring entries beside the figures, such as the server's version.
+    /// Returns what differs between two neighbouring entries beside the figures, such as the server's version.
     #[must_use]
     pub fn changes(&self, at: usize) -> Vec<String> {
         let Some((before, now)) =

@@ -16,27 +16,28 @@ pub struct Change {
     pub metric: Metric,
     /// The newest file of the series.
     pub newest: String,
-    /// How many runs count on either side: those before, on their last level, and the newest.
+    /// Numbers of runs that count on either side: those before, on their last level, and the newest.
     pub runs: [usize; 2],
     /// The newest over those before; `None` where there is nothing on a side.
     pub ratio: Option<Ratio>,
-    /// What is missing.
+    /// Runs that are missing.
     pub lack: RunShortage,
 }
 
-/// Which runs are missing for a change to be known as well as is wanted.
+/// The runs that are missing before a change is known as well as is wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RunShortage {
-    /// None: it is.
+    /// None are missing.
     Nothing,
     /// So many more of the newest.
     Newest(usize),
-    /// Those before are too few, however many of the newest there are: so many more; `None` where it is not known how
+    /// The runs before are too few, however many of the newest there are: so many more; `None` if it is not known how
     /// many, or over a thousand.
     Before(Option<usize>),
 }
 
-/// How well the change of each series is known that has a newest run, for it to be known within `share` to either side.
+/// Computes the change of each series that has a newest run, and what is missing before it is known within `share` to
+/// either side.
 #[must_use]
 pub fn changes(
     all: &[Series],
@@ -100,7 +101,7 @@ fn lack(before: &[f64], new: &[f64], ratio: Option<Ratio>, share: f64) -> RunSho
 }
 
 impl Change {
-    /// What is known, and what is missing, in a sentence without the runs' time.
+    /// Words what is known, and what is missing, in a sentence without the runs' time.
     #[must_use]
     pub fn sentence(&self, share: f64) -> String {
         let Self { name, metric, runs: [before, new], .. } = self;

@@ -13,7 +13,7 @@ use crate::{
 /// More runs of a series are not listed on a page, only drawn.
 const ROWS_MAX: usize = 100;
 
-/// Of each series its newest run and the last step.
+/// Tabulates the newest run of each series, and the last step.
 #[must_use]
 pub fn table(all: &[Series], disturbed: bool) -> Table {
     let mut table =
@@ -212,7 +212,7 @@ fn chart(series: &Series, metric: Metric, disturbed: bool) -> Option<Chart> {
     Some(chart)
 }
 
-/// Of each series and figure the newest value, what was expected, and what was found.
+/// Tabulates the newest value of each series and figure, what was expected, and what was found.
 #[must_use]
 pub fn judgement_table(all: &[Judgement]) -> Table {
     let mut table =
@@ -257,7 +257,7 @@ fn counted_runs(runs: usize) -> &'static str {
     if runs == 1 { "one run" } else { "two runs" }
 }
 
-/// What the gate comes to and why, a sentence each.
+/// Words the outcome of the gate and its reasons, a sentence each.
 #[must_use]
 pub fn sentences(all: &[Judgement], terms: Terms) -> Vec<String> {
     let gate = gate(all, terms);

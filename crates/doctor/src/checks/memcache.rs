@@ -127,7 +127,7 @@ pub(super) fn turned_away(evidence: &Evidence) -> Verdict {
     })
 }
 
-/// What it takes where nobody says more.
+/// The default of memcached's memory limit.
 const MEMORY_DEFAULT: u64 = 64 << 20;
 
 pub(super) fn memory(evidence: &Evidence) -> Verdict {

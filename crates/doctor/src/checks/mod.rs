@@ -21,23 +21,23 @@ use crate::{Evidence, Place, ServerEvidence};
 /// A check.
 #[derive(Debug)]
 pub struct Check {
-    /// What it is called in every output.
+    /// Name in every output.
     pub name: &'static str,
-    /// What it looks at.
+    /// Area of the check.
     pub area: Area,
-    /// Whether it needs the facts of this machine and nothing else, and those are of now: what is
-    /// an average of the last seconds may tell of the run before.
+    /// Set if the check needs current facts of this machine and nothing else: an average of the last seconds may show
+    /// the run before.
     pub cheap: bool,
-    /// Which servers it is about.
+    /// Servers that the check is about.
     of: Subject,
     look: fn(&Evidence) -> Verdict,
 }
 
-/// Which servers a check is about.
+/// The servers that a check is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Subject {
     Any,
-    /// Those that speak RESP.
+    /// Servers that speak RESP.
     Redis,
     Memcached,
     /// None: the machine, where its own delays were measured.
@@ -45,7 +45,7 @@ enum Subject {
 }
 
 impl Check {
-    /// Whether it is about the server that was asked.
+    /// Returns whether the check is about the server that was asked.
     #[must_use]
     pub fn is_for(&self, evidence: &Evidence) -> bool {
         match self.of {

@@ -4,7 +4,7 @@ use super::{asked, for_private, here};
 use crate::finding::{Outcome, Verdict};
 use crate::{Evidence, ServerEvidence};
 
-/// Whether it does right now what a field of `INFO` tells; `Err` is why that is not known.
+/// Returns whether the work of an `INFO` field goes on right now; `Err` is why that is not known.
 fn goes_on(server: &ServerEvidence, field: &str) -> Result<bool, String> {
     let info = server.info.as_ref().map_err(Clone::clone)?;
     Ok(info.get(field)? == "1")

@@ -113,10 +113,10 @@ fn logged(entries: u64) -> String {
     format!("{entries} {}", if entries == 1 { "entry" } else { "entries" })
 }
 
-/// How many slow commands are shown.
+/// Number of slow commands that are shown.
 const SHOWN: usize = 3;
 
-/// Whether a command ran for so long that others noticed.
+/// Returns whether a command ran for so long that others noticed.
 fn is_slow(command: &SlowCommand) -> bool {
     command.ran.as_micros() >= SLOWLOG_MIN_US as u128
 }
