@@ -68,7 +68,7 @@ pub fn put(text: &str) -> Result<(), ClosedPipe> {
     }
 }
 
-/// Words an error so that those who look for it in a peer's standard error find it. An error reply of the server is
+/// Formats an error in the words that readers of a peer's standard error look for. An error reply of the server is
 /// quoted as an error already.
 pub fn as_error(why: &str, is_of_server: bool) -> String {
     if is_of_server { why.to_owned() } else { format!("Error: {why}") }

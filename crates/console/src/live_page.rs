@@ -381,7 +381,7 @@ impl LiveWatch<'_> {
         self.shared.changed();
     }
 
-    /// Words the progress of the test.
+    /// Describes the progress of the test.
     fn words(&self, snapshot: &Snapshot<'_>) -> String {
         let elapsed_s = snapshot.elapsed_ns as f64 / 1e9;
         let left = match (self.plan.load.stop, self.plan.own_requests()) {

@@ -46,7 +46,7 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// Words the finding as a warning about a test that it preceded; unescaped.
+    /// Formats the finding as a warning about a test that it preceded; unescaped.
     #[must_use]
     pub fn of_test(&self) -> String {
         format!("{}: {} when the test began; see keystorm doctor", self.name, self.seen)

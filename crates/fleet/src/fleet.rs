@@ -144,7 +144,7 @@ impl Fleet {
         theirs.is_some() && theirs == self.ours.machine
     }
 
-    /// Collects the warnings on the clients.
+    /// Collects the warnings about the clients.
     pub(crate) fn warnings(&self) -> Vec<Warning> {
         let mut found = roster::warnings(&self.clients, self.on.is_here());
         for client in self.clients.iter().filter(|c| c.was_silent >= SUSPECTED) {

@@ -31,7 +31,7 @@ pub struct FleetResult {
     pub watched: Vec<WatchRecord>,
     /// Set if a client is on the coordinator's machine.
     pub here: bool,
-    /// Warnings on the clients.
+    /// Warnings about the clients.
     pub warnings: Vec<Warning>,
     /// Set if a client was lost.
     pub lost: bool,
@@ -169,7 +169,7 @@ fn began(part: &Part, start: Option<(u64, std::time::SystemTime)>) -> (f64, f64)
     }
 }
 
-/// Words for the load that was left of the whole when clients were lost and the others went on.
+/// Describes the load that was left of the whole when clients were lost and the others went on.
 fn left(whole: &Plan, rows: &[ClientRow]) -> String {
     let kept = rows.iter().filter(|row| row.lost.is_none()).count();
     let of = rows.len();

@@ -26,12 +26,12 @@ pub use on::On;
 
 use thiserror::Error;
 
-/// Error of clients that cannot be used, in words for a person: nothing has been started.
+/// Reason why clients cannot be used, in words for a person: nothing has been started.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{0}")]
 pub struct LaunchError(pub String);
 
-/// Error of a run that came to nothing, in words for a person.
+/// Reason why a run came to nothing, in words for a person.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{0}")]
 pub struct FleetError(pub String);

@@ -52,7 +52,7 @@ pub(crate) fn check(clients: &[Client], ours: &Hello) -> Result<(), LaunchError>
     )))
 }
 
-/// Collects the warnings on the clients. Clients of `local:` are on one machine by intent.
+/// Collects the warnings about the clients. Clients of `local:` are on one machine by intent.
 pub(crate) fn warnings(clients: &[Client], here_by_intent: bool) -> Vec<Warning> {
     let mut lines = Vec::new();
     // Each is about a client as it is, which no run changes.

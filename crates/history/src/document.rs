@@ -74,7 +74,7 @@ fn of_step(step: &Step, series: &Series) -> Value {
     })
 }
 
-/// The findings on the newest runs as a document.
+/// The findings about the newest runs as a document.
 #[must_use]
 pub fn judged(all: &[Judgement], gate: Gate, sentences: &[String]) -> Value {
     let tests = all.iter().map(|judgement| {

@@ -25,7 +25,7 @@ pub struct Terms {
     pub disturbed: bool,
 }
 
-/// The finding on a figure of the newest runs.
+/// The finding about a figure of the newest runs.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Finding {
     /// The level changed for good.
@@ -80,7 +80,7 @@ pub struct FigureJudgement {
     pub expected: Option<Interval>,
     /// The smallest change, as a share, that one more run shows four times in five; `None` of too few.
     pub smallest_visible: Option<f64>,
-    /// Finding on the figure.
+    /// Finding about the figure.
     pub finding: Finding,
 }
 

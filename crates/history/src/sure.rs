@@ -101,7 +101,7 @@ fn lack(before: &[f64], new: &[f64], ratio: Option<Ratio>, share: f64) -> RunSho
 }
 
 impl Change {
-    /// Words what is known, and what is missing, in a sentence without the runs' time.
+    /// Describes what is known, and what is missing, in a sentence without the runs' time.
     #[must_use]
     pub fn sentence(&self, share: f64) -> String {
         let Self { name, metric, runs: [before, new], .. } = self;

@@ -257,7 +257,7 @@ fn counted_runs(runs: usize) -> &'static str {
     if runs == 1 { "one run" } else { "two runs" }
 }
 
-/// Words the outcome of the gate and its reasons, a sentence each.
+/// Describes the outcome of the gate and its reasons, a sentence each.
 #[must_use]
 pub fn sentences(all: &[Judgement], terms: Terms) -> Vec<String> {
     let gate = gate(all, terms);

@@ -18,12 +18,12 @@ use crate::client_error::{
 };
 use crate::{Address, PlainSocket, Transport, plain};
 
-/// How long a server may take.
+/// Time limits for a server.
 #[derive(Debug, Clone, Copy)]
 pub struct Patience {
-    /// To accept the connection.
+    /// Time to accept the connection.
     pub connect: Duration,
-    /// To answer one command in full.
+    /// Time to answer a command in full.
     pub reply: Duration,
 }
 
@@ -41,10 +41,10 @@ pub struct Client<T> {
     transport: T,
     address: Address,
     reply_patience: Duration,
-    /// Whether a read may end before patience does.
+    /// Set if a read may end before patience does.
     reads_briefly: bool,
     inbox: Vec<u8>,
-    /// Whether the server has said anything.
+    /// Set once the server has said anything.
     heard: bool,
 }
 
@@ -117,7 +117,7 @@ impl Client<Transport> {
     }
 }
 
-/// How long a server is listened to that may refuse a certificate.
+/// Time for which a server that may refuse a certificate is listened to.
 const REFUSAL_WITHIN: Duration = Duration::from_millis(100);
 
 /// Connects, over TCP from the first of these sources that fits.
@@ -149,8 +149,8 @@ fn secured(
     Ok(Transport::Tls(Box::new(secure)))
 }
 
-/// Why a handshake came to nothing. A server that does not speak TLS may wait in silence for the
-/// end of what it takes for a command, so that one is asked in plain text.
+/// Describes why a handshake failed. A server that does not speak TLS may wait in silence for the end of what it takes
+/// for a command, so that one is asked in plain text.
 fn no_handshake(error: &io::Error, address: &Address, patience: Patience) -> String {
     if !late(error) {
         return error.to_string();
@@ -223,17 +223,17 @@ impl<T: Read + Write> Client<T> {
         Ok(replies)
     }
 
-    /// Who is spoken to.
+    /// Returns the address of the server.
     pub fn address(&self) -> &Address {
         &self.address
     }
 
-    /// What carries the bytes, for a server that goes on talking, and what it has sent since its last reply.
+    /// Returns the transport, for a server that goes on talking, and the bytes that it has sent since its last reply.
     pub fn into_stream(self) -> (Vec<u8>, T) {
         (self.inbox, self.transport)
     }
 
-    /// Whether the server has said anything.
+    /// Returns whether the server has said anything.
     pub(crate) fn has_heard(&self) -> bool {
         self.heard
     }
@@ -316,7 +316,7 @@ impl<T: Read + Write> Client<T> {
         }))
     }
 
-    /// What came is of another protocol than was asked in.
+    /// The error for a reply in another protocol than was asked in.
     fn stranger(&self, command: &str, error: ProtocolError) -> ClientError {
         let (address, command) = (self.address.clone(), command.to_owned());
         let ProtocolError { protocol, why, excerpt } = error;

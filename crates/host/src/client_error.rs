@@ -10,69 +10,69 @@ use crate::Address;
 /// Longest reply read. `INFO` and `CONFIG GET` stay below a thousandth of it.
 pub(crate) const REPLY_BYTES_MAX: usize = 64 << 20;
 
-/// Why a conversation with a server failed. Worded for the person at the command line.
+/// Reason why a conversation with a server failed. Worded for the person at the command line.
 #[derive(Debug, Error)]
 pub enum ClientError {
     /// Nobody took the connection.
     #[error("could not connect to {address}: {reason}")]
     Connect {
-        /// Where.
+        /// Address of the server.
         address: Address,
-        /// Why, in words.
+        /// Reason, in words.
         reason: String,
-        /// Whether this machine is the reason, and not that nobody is there.
+        /// Set if this machine is the reason, and not that nobody is there.
         ours: bool,
     },
     /// The server took the connection, and then too long.
     #[error("{address} accepted the connection but did not answer {command} within {waited_s} s")]
     Silent {
-        /// Where.
+        /// Address of the server.
         address: Address,
         /// The name of the command.
         command: String,
-        /// How long it was given, in seconds.
+        /// Time that it was given, in seconds.
         waited_s: f64,
     },
     /// The server took the connection, and no TLS came of it.
     #[error("TLS with {address} failed: {reason}")]
     Tls {
-        /// Where.
+        /// Address of the server.
         address: Address,
-        /// Why, in words.
+        /// Reason, in words.
         reason: String,
     },
     /// The server closed the connection before it answered.
     #[error("{address} closed the connection instead of answering {command}{hint}")]
     Closed {
-        /// Where.
+        /// Address of the server.
         address: Address,
         /// The name of the command.
         command: String,
-        /// What may be the matter, with what joins it to the rest; or nothing.
+        /// Likely cause, with what joins it to the rest; or nothing.
         hint: &'static str,
     },
-    /// What came back is another protocol.
+    /// The answer is in another protocol.
     #[error(
         "{address} does not speak RESP, the protocol of Redis and Valkey: it answered \
          {command} with \"{excerpt}\"; {hint}"
     )]
     NotResp {
-        /// Where.
+        /// Address of the server.
         address: Address,
         /// The name of the command.
         command: String,
         /// The beginning of the answer, escaped for a terminal.
         excerpt: String,
-        /// What may be the matter.
+        /// Likely cause.
         hint: &'static str,
     },
-    /// What came back is not memcached's.
+    /// The answer is not memcached's.
     #[error(
         "{address} does not speak {protocol}: it answered {command} with \"{excerpt}\"; {why}, and \
          check -h and -p"
     )]
     NotMemcache {
-        /// Where.
+        /// Address of the server.
         address: Address,
         /// The protocol that was spoken to it.
         protocol: &'static str,
@@ -80,13 +80,13 @@ pub enum ClientError {
         command: String,
         /// The beginning of the answer, escaped for a terminal.
         excerpt: String,
-        /// What may be the matter.
+        /// Likely cause.
         why: &'static str,
     },
     /// The reply is longer than any that keystorm's questions bring.
     #[error("{address} answered {command} with more than {REPLY_BYTES_MAX} bytes")]
     TooLong {
-        /// Where.
+        /// Address of the server.
         address: Address,
         /// The name of the command.
         command: String,
@@ -94,7 +94,7 @@ pub enum ClientError {
     /// The connection broke otherwise.
     #[error("the connection to {address} failed: {cause}")]
     Io {
-        /// Where.
+        /// Address of the server.
         address: Address,
         /// The kernel's error.
         cause: io::Error,
@@ -102,8 +102,8 @@ pub enum ClientError {
 }
 
 impl ClientError {
-    /// Whether the server took the connection and then gave no whole answer. It may still answer
-    /// other questions, on other connections.
+    /// Returns whether the server took the connection and then gave no whole answer. It may still answer other
+    /// questions, on other connections.
     #[must_use]
     pub fn is_silence(&self) -> bool {
         matches!(self, Self::Silent { .. } | Self::Closed { .. } | Self::Io { .. })
@@ -118,7 +118,7 @@ impl ClientError {
     }
 }
 
-/// What may be behind bytes that are not RESP.
+/// Returns the likely cause of bytes that are not RESP.
 pub(crate) fn hint(bytes: &[u8]) -> &'static str {
     wire::resp::speaker(bytes).unwrap_or("check -h and -p")
 }
@@ -133,13 +133,13 @@ pub(crate) fn ended(error: &io::Error) -> bool {
     matches!(error.kind(), BrokenPipe | ConnectionAborted | ConnectionReset | UnexpectedEof)
 }
 
-/// Whether connections, open or lately closed, have used up the ports of this machine.
+/// Returns whether connections, open or lately closed, have used up the ports of this machine.
 pub(crate) fn is_want_of_ports(error: &io::Error) -> bool {
     use io::ErrorKind::{AddrInUse, AddrNotAvailable};
     matches!(error.kind(), AddrInUse | AddrNotAvailable)
 }
 
-/// Why a connection was not to be had, without the numbers of the kernel.
+/// Describes why a connection failed, without the error numbers of the kernel.
 pub(crate) fn reason(error: &io::Error, waited: Duration) -> String {
     match error.kind() {
         io::ErrorKind::ConnectionRefused => "connection refused".to_owned(),

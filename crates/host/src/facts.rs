@@ -2,14 +2,14 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What was learnt of the server before the run. Every field is `None` where the server did not
-/// say or did not allow the question.
+/// Facts about the server from before the run. Every field is `None` where the server did not say or did not allow the
+/// question.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ServerFacts {
     /// `redis`, `valkey`, or what else its `INFO` names.
     pub product: Option<String>,
-    /// Its version, such as `7.0.15`.
+    /// Version, such as `7.0.15`.
     pub version: Option<String>,
     /// Settings that the classic report prints.
     pub config: Option<ServerConfig>,
@@ -18,14 +18,14 @@ pub struct ServerFacts {
     pub nodes: Vec<NodeFacts>,
 }
 
-/// What was learnt of a node of a cluster.
+/// Facts about a node of a cluster.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NodeFacts {
-    /// Its `host:port`, as the cluster announces it.
+    /// Name as `host:port`, as the cluster announces it.
     pub name: String,
-    /// Its id.
+    /// Id of the node.
     pub id: String,
-    /// Whether it is a master.
+    /// Set if the node is a master.
     pub master: bool,
     /// Settings that the classic report prints.
     pub config: Option<ServerConfig>,

@@ -19,13 +19,13 @@ use thiserror::Error;
 /// arguments.
 pub const GUARD_ARG: &str = "__guard";
 
-/// Why the guard did not become the server.
+/// Reason why the guard did not become the server.
 #[derive(Debug, Error)]
 pub enum GuardError {
     /// Somebody called it by hand.
     #[error("{GUARD_ARG} is keystorm's own: it takes a pid, a program and its arguments")]
     Usage,
-    /// Who started it is gone, and with it the need for a server.
+    /// The program that started it is gone, and with it the need for a server.
     #[error("keystorm (pid {parent}) ended before its server started")]
     Orphaned {
         /// The pid that should have been the parent's.

@@ -27,7 +27,7 @@ pub struct OpenFilesError {
     pub allowed: u64,
 }
 
-/// What else would do, if anything would.
+/// Suggests the number of connections that would do, if any would.
 fn fewer(allowed: u64, others: u64) -> String {
     match allowed.saturating_sub(others) {
         0 => String::new(),
@@ -68,7 +68,7 @@ pub struct PortShortage {
     pub ports: u64,
     /// Source addresses.
     pub sources: u64,
-    /// Where they connect to.
+    /// Address to connect to.
     pub address: SocketAddr,
 }
 
@@ -87,11 +87,11 @@ impl fmt::Display for PortShortage {
     }
 }
 
-/// Whether the local ports suffice for `connections` from so many `sources` to one address. `None`
-/// if they do, or if this machine does not tell.
+/// Checks whether the local ports suffice for `connections` from so many `sources` to one address. `None` if they do,
+/// or if this machine does not tell.
 ///
-/// Ports that other programs use, or that rest after a connection was closed (`TIME_WAIT`), are
-/// not taken off, so what this lets pass may still run out.
+/// Ports that other programs use, or that rest after a connection was closed (`TIME_WAIT`), are not taken off, so what
+/// this lets pass may still run out.
 #[must_use]
 pub fn port_shortage(
     address: SocketAddr,
@@ -115,7 +115,7 @@ pub fn port_shortage(
 pub struct SourceError {
     /// The address.
     pub address: IpAddr,
-    /// What the kernel says of it.
+    /// The kernel's error.
     pub error: io::Error,
 }
 

@@ -1,7 +1,7 @@
 //! A password in what a server says, hidden where it stands: servers that do not know a command quote its
 //! arguments.
 
-/// What stands for it.
+/// The text in place of a password.
 const HIDDEN: &str = "***";
 /// A shorter word may be one of the server's own sentence.
 const WORD_MIN: usize = 4;
@@ -25,7 +25,7 @@ pub(crate) fn without(password: &str, text: &str) -> String {
     shown + &text[done..]
 }
 
-/// Whether a password between these texts is one, and no part of a word of the server's.
+/// Returns whether a password between these texts is one, and no part of a word of the server's.
 fn stands(before: &str, password: &str, after: &str) -> bool {
     let (last, next) = (before.chars().next_back(), after.chars().next());
     let quoted = last == next && last.is_some_and(|c| matches!(c, '\'' | '"' | '`'));

@@ -19,7 +19,7 @@ use crate::{
     Transport,
 };
 
-/// Who logs in, and which database is used.
+/// Credentials, the database to use, and the way to connect.
 #[derive(Clone, Copy, Default)]
 pub struct Login<'a> {
     /// The ACL user; without one the password is that of the `default` user.
@@ -48,8 +48,8 @@ impl fmt::Debug for Login<'_> {
     }
 }
 
-/// Why a server cannot be measured. Worded for the person at the command line, with what to do
-/// about it; no password is in any text, and what a server said is escaped.
+/// Reason why a server cannot be measured. Worded for the person at the command line, with what to do about it; no
+/// password is in any text, and what a server said is escaped.
 #[derive(Debug, Error)]
 pub enum ProbeError {
     /// Nobody listens there.
@@ -61,7 +61,7 @@ pub enum ProbeError {
          a minute, connect from more local addresses (--source-ip), or use a unix socket (-s)"
     )]
     NoPort(ClientError),
-    /// It took the connection, but no conversation came of it.
+    /// The server took the connection, but no conversation came of it.
     #[error(transparent)]
     Broken(ClientError),
     /// The password, or the user, is wrong.
@@ -70,11 +70,11 @@ pub enum ProbeError {
          --user", who(.user)
     )]
     WrongPassword {
-        /// Where.
+        /// Address of the server.
         address: Address,
         /// The user, where one was named.
         user: Option<String>,
-        /// What the server said.
+        /// Reply of the server.
         reply: String,
     },
     /// There is no password to give.
@@ -82,9 +82,9 @@ pub enum ProbeError {
         "{address} has no password set: {reply}. Remove -a, and unset REDISCLI_AUTH if it is set"
     )]
     PasswordUnwanted {
-        /// Where.
+        /// Address of the server.
         address: Address,
-        /// What the server said.
+        /// Reply of the server.
         reply: String,
     },
     /// The server wants a password.
@@ -93,9 +93,9 @@ pub enum ProbeError {
          ACL user) or in the environment variable REDISCLI_AUTH"
     )]
     PasswordMissing {
-        /// Where.
+        /// Address of the server.
         address: Address,
-        /// What the server said.
+        /// Reply of the server.
         reply: String,
     },
     /// The database does not exist.
@@ -104,11 +104,11 @@ pub enum ProbeError {
          setting (16 by default; cluster mode has only database 0)"
     )]
     NoSuchDb {
-        /// Where.
+        /// Address of the server.
         address: Address,
         /// The database asked for.
         db: u32,
-        /// What the server said.
+        /// Reply of the server.
         reply: String,
     },
     /// The server has all the clients that it allows.
@@ -117,9 +117,9 @@ pub enum ProbeError {
          setting (memcached: option -c) or close other connections to it"
     )]
     TooManyClients {
-        /// Where.
+        /// Address of the server.
         address: Address,
-        /// What the server said.
+        /// Reply of the server.
         reply: String,
     },
     /// The server takes nobody from outside its own machine.
@@ -128,9 +128,9 @@ pub enum ProbeError {
          password there, or run keystorm on that machine. Its reply: {reply}"
     )]
     Protected {
-        /// Where.
+        /// Address of the server.
         address: Address,
-        /// What the server said.
+        /// Reply of the server.
         reply: String,
     },
     /// The server reads its data from disk.
@@ -138,21 +138,21 @@ pub enum ProbeError {
         "{address} is still loading its data set from disk: {reply}. Try again when it is done"
     )]
     Loading {
-        /// Where.
+        /// Address of the server.
         address: Address,
-        /// What the server said.
+        /// Reply of the server.
         reply: String,
     },
     /// The server refused something that the run cannot do without.
     #[error("{address} refused {command}: {reply}{hint}")]
     Refused {
-        /// Where.
+        /// Address of the server.
         address: Address,
         /// The command.
         command: &'static str,
-        /// What the server said.
+        /// Reply of the server.
         reply: String,
-        /// What to do about it, with the space before it; or nothing.
+        /// Advice, with the space before it; or nothing.
         hint: &'static str,
     },
 }
@@ -194,14 +194,14 @@ pub fn probe(
     }
 }
 
-/// What a server that leaves our first question without an answer is given for a simpler one.
+/// Patience with a simpler question, after a server has left our first one without an answer.
 pub(crate) const SECOND_PATIENCE: Patience =
     Patience { connect: Duration::from_secs(5), reply: Duration::from_secs(2) };
 
 /// A key that nobody has.
 pub(crate) const NO_KEY: &str = "keystorm-probe";
 
-/// Whether a server that does not tell about itself answers what load consists of.
+/// Checks whether a server that hides its facts answers the commands that load consists of.
 fn answers_anything(address: &Address, login: Login<'_>) -> Result<bool, ProbeError> {
     for question in [&["PING"][..], &["GET", NO_KEY]] {
         let answer = Conversation::begin(address, login, SECOND_PATIENCE)
@@ -225,7 +225,7 @@ pub fn log_in(address: &Address, login: Login<'_>) -> Result<Client<Transport>, 
     log_in_within(address, login, Patience::default())
 }
 
-/// The same, in a time of the caller's choice.
+/// Connects and logs in as [`log_in`], with a patience of the caller's choice.
 ///
 /// # Errors
 /// As [`probe`].
@@ -254,7 +254,7 @@ fn unconnected(error: ClientError) -> ProbeError {
     }
 }
 
-/// Whether somebody takes our connection, who is asked nothing.
+/// Checks that a server takes our connection, and asks it nothing.
 pub(crate) fn is_there(address: &Address, login: Login<'_>) -> Result<(), ProbeError> {
     let (sources, patience) = (login.sources, Patience::default());
     let reached = match login.tls {
@@ -264,7 +264,7 @@ pub(crate) fn is_there(address: &Address, login: Login<'_>) -> Result<(), ProbeE
     reached.map(drop).map_err(unconnected)
 }
 
-/// One conversation.
+/// A conversation with a server.
 struct Conversation<'a> {
     client: Client<Transport>,
     address: &'a Address,
@@ -303,8 +303,8 @@ impl<'a> Conversation<'a> {
         Ok(self.ask(args)?.ok())
     }
 
-    /// What the server said, fit for a terminal and to be followed by a full stop. Servers that do
-    /// not know a command quote its arguments, so the password is taken out.
+    /// Makes a reply of the server fit for a terminal and to be followed by a full stop. Servers that do not know a
+    /// command quote its arguments, so the password is taken out.
     fn shown(&self, text: &[u8]) -> String {
         let text = String::from_utf8_lossy(text);
         let text = text.trim_end_matches(['.', '?', '!', ' ']);
@@ -384,7 +384,7 @@ impl<'a> Conversation<'a> {
         ProbeError::Refused { address: self.address.clone(), command, reply, hint }
     }
 
-    /// What the server says of itself. After an error `facts` has what it said before.
+    /// Asks the server about itself. After an error `facts` has what it said before.
     fn facts(&mut self, questions: Questions, facts: &mut ServerFacts) -> Result<(), ProbeError> {
         if questions == Questions::None {
             return Ok(());

@@ -1,25 +1,25 @@
-//! How much a server is asked of itself, and what a look at it found.
+//! The questions that a server is asked about itself, and the result of a look at it.
 
 use crate::ServerFacts;
 
-/// How much a server is asked of itself.
+/// The questions that a server is asked about itself.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Questions {
-    /// Nothing: it is connected to, and logged in to where there are credentials.
+    /// No question: connect, and log in if there are credentials.
     None,
     /// `CONFIG GET save` and `CONFIG GET appendonly`, which redis-benchmark prints.
     Settings,
-    /// What it is and how it is set; before and after load also what it counts and uses.
+    /// Facts and settings; before and after load also its counts and its use of resources.
     #[default]
     All,
 }
 
-/// What a look at a server found.
+/// The result of a look at a server.
 #[derive(Debug, Clone, Default)]
 pub struct ProbeResult {
-    /// What it said of itself.
+    /// Facts that it gave about itself.
     pub facts: ServerFacts,
-    /// Why it says no more, in words for a person: it closes connections that ask, or never
-    /// answers. Another question would fare no better.
+    /// Reason why it gives no more, in words for a person: it closes connections that ask, or never answers. Another
+    /// question would fare no better.
     pub silence: Option<String>,
 }

@@ -35,7 +35,6 @@ impl EngineChoice {
     /// Tries out whether it works here.
     ///
     /// # Errors
-    ///
     /// What is missing.
     pub fn probe(self) -> io::Result<()> {
         match self {

@@ -10,7 +10,6 @@ use crate::{Protocol, Silence};
 /// Checks that every command of a plan can be written in its protocol.
 ///
 /// # Errors
-///
 /// The reason why one cannot, in words for the person who typed it.
 pub fn check(plan: &PlanParts) -> Result<(), String> {
     let check = match plan.protocol {

@@ -28,7 +28,6 @@ pub trait Protocol {
     /// before.
     ///
     /// # Errors
-    ///
     /// The reason why it cannot, and what to write instead, in words for the person who typed it.
     fn check(_command: &CommandSpec, _digits: Option<usize>) -> Result<(), String> {
         Ok(())

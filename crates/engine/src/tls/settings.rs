@@ -51,7 +51,7 @@ pub struct TlsSettings {
     pub resume: bool,
 }
 
-/// Error of a context that cannot be made; names the option and the file.
+/// Reason why a context cannot be made; names the option and the file.
 #[derive(Debug)]
 pub struct TlsError(pub(super) String);
 

@@ -101,7 +101,6 @@ impl Uring {
     /// Tries out whether io_uring works here with all that this engine asks of it.
     ///
     /// # Errors
-    ///
     /// What is missing.
     pub fn probe() -> io::Result<()> {
         probe::probe()

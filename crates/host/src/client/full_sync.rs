@@ -11,7 +11,7 @@ use crate::client_error::{ClientError, late};
 /// Bytes of the mark by which a data set of unknown length ends.
 const MARK: usize = 40;
 
-/// How a data set ends.
+/// The end of a data set: after so many bytes, or at a mark.
 enum End {
     After(u64),
     Mark([u8; MARK]),
@@ -58,7 +58,7 @@ impl<T: Read + Write> Client<T> {
         }
     }
 
-    /// How the data set ends that a line announces.
+    /// Parses the line that announces a data set: it ends after so many bytes or at a mark.
     fn end_of(&self, line: &[u8]) -> Result<End, ClientError> {
         let text = String::from_utf8_lossy(line);
         if let Some(mark) = line.strip_prefix(b"$EOF:")

@@ -8,8 +8,7 @@ use workload::{Arg, CommandSpec, Piece, Plan, argument, derived::Source, values:
 use super::{ClusterError, refused};
 use crate::{Address, Login, log_in};
 
-/// What decides where each command of a plan's sequence goes; no place is
-/// [`KeyPlace::Movable`] any more.
+/// Finds out what decides where each command of a plan's sequence goes; no place is [`KeyPlace::Movable`] any more.
 ///
 /// # Errors
 /// The server does not answer, or refuses to say where the keys of a command are.
@@ -65,7 +64,7 @@ impl KeyQueries<'_, Client> {
         Ok(routing)
     }
 
-    /// What the server says of a command. One that it does not know has no key.
+    /// Asks the server about a command. A command that it does not know has no key.
     fn described(&mut self, name: &str, sub: Option<String>) -> Result<Routing, ClusterError> {
         let keyless = Routing { key: KeyPlace::Keyless, read_only: false };
         let reply = self.ask(&[b"COMMAND", b"INFO", name.as_bytes()])?;

@@ -17,7 +17,7 @@ use crate::{Address, ClientError, Login, Patience, ProbeError, log_in_within};
 
 pub use keys::routings;
 
-/// Why a cluster cannot be used. Worded for the person at the command line.
+/// Reason why a cluster cannot be used. Worded for the person at the command line.
 #[derive(Debug, Error)]
 pub enum ClusterError {
     /// The node does not let us in.
@@ -32,21 +32,21 @@ pub enum ClusterError {
          {reply}. Remove --cluster"
     )]
     NoCluster {
-        /// Where.
+        /// Address of the server.
         address: Address,
-        /// What the server said.
+        /// Reply of the server.
         reply: String,
     },
     /// The server refused a question.
     #[error("{address} refused {command}, which --cluster needs: {reply}{hint}")]
     Refused {
-        /// Where.
+        /// Address of the server.
         address: Address,
         /// The question.
         command: String,
-        /// What the server said.
+        /// Reply of the server.
         reply: String,
-        /// What to do about it, with the space before it; or nothing.
+        /// Advice, with the space before it; or nothing.
         hint: &'static str,
     },
     /// Nobody owns a slot.
@@ -55,13 +55,13 @@ pub enum ClusterError {
          with redis-cli --cluster create"
     )]
     NoSlots {
-        /// Where.
+        /// Address of the server.
         address: Address,
     },
     /// The answer has a shape that we do not know.
     #[error("the reply of {address} to {command} is not a list of nodes")]
     Unreadable {
-        /// Where.
+        /// Address of the server.
         address: Address,
         /// The question.
         command: &'static str,
@@ -74,7 +74,7 @@ pub enum ClusterError {
     UnknownHost {
         /// The node.
         name: String,
-        /// Why.
+        /// Reason.
         reason: String,
     },
 }
@@ -155,7 +155,7 @@ fn refused(address: &Address, command: &str, text: &[u8]) -> ClusterError {
     ClusterError::Refused { address, command: command.to_owned(), reply, hint }
 }
 
-/// Where a node is. Of several addresses, one of the family that the first node was reached by.
+/// Resolves the address of a node. Of several addresses, returns one of the family that the first node was reached by.
 fn resolve(node: &Node, asked: &Address) -> Result<SocketAddr, ClusterError> {
     let fault = |reason: String| ClusterError::UnknownHost { name: printable(node.name()), reason };
     let found: Vec<SocketAddr> = (node.host.as_str(), node.port)

@@ -30,7 +30,7 @@ pub struct CpuFacts {
     pub numa_nodes: Vec<String>,
     /// Frequency governors in use, each once; empty where the system has none.
     pub governors: Vec<String>,
-    /// Whether the clock may rise above its nominal rate (turbo, boost).
+    /// Set if the clock may rise above its nominal rate (turbo, boost).
     pub turbo: Option<bool>,
     /// The hypervisor's name, if this is a virtual machine that tells; `unknown` if it does not
     /// say whose.

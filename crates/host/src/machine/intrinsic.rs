@@ -14,7 +14,7 @@ use super::load::cpu_times;
 
 /// Two readings of the clock that lie further apart are an interruption. Reading it takes 20 to 60 ns.
 const INTERRUPTION_NS: u64 = 5_000;
-/// What timers are set to: as long as a client waits between requests of 1,000/s.
+/// Time that timers are set to: as long as a client waits between requests of 1,000/s.
 const TIMER: Duration = Duration::from_millis(1);
 /// The shortest time that says something: a hundred timers.
 const SHORTEST: Duration = Duration::from_millis(100);
@@ -24,9 +24,9 @@ const SHORTEST: Duration = Duration::from_millis(100);
 pub struct Intrinsic {
     /// Seconds in which a thread was busy, and again in which it set timers.
     pub seconds: f64,
-    /// What a moment, picked at random, of the busy thread has to wait for the CPU.
+    /// Wait of the busy thread for the CPU at a random moment.
     pub busy: Delays,
-    /// How late timers of 1 ms end.
+    /// Lateness of timers of 1 ms.
     pub timers: Delays,
     /// Share of the busy time without a CPU, 0 to 1, whoever had it.
     pub interrupted: f64,
@@ -80,7 +80,7 @@ impl Intrinsic {
 }
 
 impl Delays {
-    /// What a moment within `span_ns` waits if it falls into one of these interruptions: from then to its end.
+    /// Computes how long a random moment within `span_ns` waits for the end of the interruption that it falls into.
     fn from_interruptions(gaps: &Histogram<u64>, span_ns: u64) -> Self {
         let at = |quantile| delay_of_a_moment(gaps, span_ns, quantile) / 1e3;
         Self::new(gaps, at)
@@ -131,7 +131,7 @@ fn interruptions(time: Duration) -> Histogram<u64> {
     }
 }
 
-/// How late timers end.
+/// Measures the lateness of timers.
 fn timers(time: Duration) -> Histogram<u64> {
     let mut late = histogram();
     let begun = Instant::now();
@@ -182,7 +182,7 @@ mod tests {
         gaps
     }
 
-    /// Of 10 s, 100 times 10 ms are lost: a tenth of all moments waits, each evenly from 0 to 10 ms.
+    /// A tenth of all moments waits when 100 times 10 ms of 10 s are lost, each evenly from 0 to 10 ms.
     #[test]
     fn moments_wait_for_the_rest_of_their_interruption() {
         let delays = Delays::from_interruptions(&gaps(&[(10_000_000, 100)]), 10_000_000_000);

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::tree::Tree;
 
-/// How busy the machine was when it was asked.
+/// The load of the machine when it was asked.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct LoadFacts {
@@ -30,9 +30,9 @@ pub struct LoadFacts {
 /// <https://docs.kernel.org/accounting/psi.html>
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Pressure {
-    /// Of the last 10 seconds.
+    /// Average of the last 10 seconds.
     pub avg10: f64,
-    /// Of the last minute.
+    /// Average of the last minute.
     pub avg60: f64,
 }
 
@@ -43,19 +43,19 @@ pub(crate) const TICKS_PER_S: f64 = 100.0;
 /// common systems; only ratios are of use).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CpuTimes {
-    /// All of it.
+    /// Time of all kinds.
     pub total: u64,
     /// With nothing to do, or only a disk to wait for.
     pub idle: u64,
     /// Ready to run, while the hypervisor ran something else.
     pub steal: u64,
-    /// In which programs ran, without what interrupts took. Saved facts leave it out.
+    /// Time in which programs ran, without that of interrupts. Saved facts leave it out.
     #[serde(skip)]
     pub work: u64,
 }
 
 impl CpuTimes {
-    /// What was added since.
+    /// Returns the difference to an earlier reading.
     #[must_use]
     pub fn since(self, earlier: Self) -> Self {
         Self {
@@ -92,8 +92,7 @@ pub fn cpu_times() -> Option<CpuTimes> {
     cpu_times_of(&std::fs::read_to_string("/proc/stat").ok()?)
 }
 
-/// How often, and how far apart, the number of running tasks is looked at: some that wake up by
-/// chance weigh little then.
+/// Number of looks at the running tasks, and the time between them: some that wake up by chance weigh little then.
 const LOOKS: u32 = 10;
 const APART: Duration = Duration::from_millis(2);
 

@@ -10,7 +10,7 @@ use super::tree::Tree;
 pub struct MemoryFacts {
     /// All of it.
     pub total_bytes: Option<u64>,
-    /// What programs could have without anything being swapped.
+    /// Memory that programs could have without anything being swapped.
     pub available_bytes: Option<u64>,
     /// Swap space.
     pub swap_total_bytes: Option<u64>,
@@ -22,7 +22,7 @@ pub struct MemoryFacts {
     pub overcommit_memory: Option<u32>,
     /// Transparent huge pages: `always`, `madvise` or `never`.
     pub transparent_huge_pages: Option<String>,
-    /// How they are made room for: `always`, `defer`, `defer+madvise`, `madvise` or `never`.
+    /// Way in which room is made for huge pages: `always`, `defer`, `defer+madvise`, `madvise` or `never`.
     pub transparent_huge_pages_defrag: Option<String>,
 }
 

@@ -24,12 +24,12 @@ pub use network::{Interface, NetworkFacts};
 pub use route::interface_to;
 use tree::Tree;
 
-/// What this machine is, and how busy it was when it was asked. Fields that are added later have
-/// defaults, so that older results can be read.
+/// Facts about this machine, and its load when it was asked. Fields that are added later have defaults, so that older
+/// results can be read.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct HostFacts {
-    /// Its name on the network.
+    /// Name on the network.
     pub hostname: Option<String>,
     /// The system, such as `Debian GNU/Linux 12 (bookworm)`.
     pub os: Option<String>,
@@ -41,7 +41,7 @@ pub struct HostFacts {
     pub memory: MemoryFacts,
     /// Network interfaces and settings.
     pub network: NetworkFacts,
-    /// How busy it is.
+    /// Load of the machine.
     pub load: LoadFacts,
     /// Files that this process may open: the soft limit.
     pub open_files_soft: Option<u64>,

@@ -31,9 +31,9 @@ pub struct NetworkFacts {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Interface {
-    /// Its name, such as `eth0`.
+    /// Name, such as `eth0`.
     pub name: String,
-    /// Whether it is up; the loopback says `unknown`, which counts.
+    /// Set if it is up; the loopback says `unknown`, which counts.
     pub up: bool,
     /// Speed of the link in Mbit/s; virtual ones tell none.
     pub speed_mbit_per_s: Option<u64>,

@@ -9,7 +9,7 @@ use workload::ProtocolKind;
 
 use crate::{Client, ClientError, Transport, printable};
 
-/// In which of its protocols a server is asked.
+/// The protocol in which a server is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Dialect {
     /// Lines.
@@ -27,7 +27,7 @@ impl Dialect {
     }
 }
 
-/// Whether commands went well; the error that one was answered with.
+/// The outcome of commands; the error is the server's reply.
 type Outcome = Result<(), String>;
 
 /// A connection to memcached, logged in where that was asked for.
@@ -42,7 +42,7 @@ impl MemcacheClient {
         Self { client, dialect }
     }
 
-    /// What carries the bytes, for a server that goes on talking.
+    /// Returns the transport, for a server that goes on talking.
     pub fn into_stream(self) -> Transport {
         self.client.into_stream().1
     }
@@ -147,7 +147,7 @@ impl MemcacheClient {
     }
 }
 
-/// What the reply at the start of `bytes` says, and its length; `None` if more is to come.
+/// Decodes the reply at the start of `bytes` into its outcome and length; `None` if more is to come.
 fn answered<P: Protocol>(bytes: &[u8]) -> Result<Option<(Outcome, usize)>, ProtocolError> {
     let mut decoder = P::Decoder::default();
     let step = decoder.decode(bytes)?;

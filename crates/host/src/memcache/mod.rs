@@ -10,9 +10,8 @@ pub use client::MemcacheClient;
 pub(crate) use probe::is_there;
 pub use probe::{log_in, probe};
 
-/// Whether a memcached of this version writes the reply to each `get` of a pipeline with a system call of
-/// its own. Since 1.6.35 they leave together, as all other replies do. Of what is no version nothing is
-/// known.
+/// Returns whether a memcached of this version writes the reply to each `get` of a pipeline with a system call of its
+/// own. Since 1.6.35 they leave together, as all other replies do. `false` for a text that is no version.
 #[must_use]
 pub fn answers_gets_apart(version: &str) -> bool {
     const TOGETHER: [u32; 3] = [1, 6, 35];

@@ -51,7 +51,7 @@ pub fn probe(
     Ok(ProbeResult { facts: version.map(facts).unwrap_or_default(), silence: None })
 }
 
-/// Whether a server that does not tell its version answers what load consists of.
+/// Checks whether a server that hides its version answers a `get`.
 fn answers_a_get(
     address: &Address,
     login: Login<'_>,
@@ -79,8 +79,8 @@ pub fn log_in(
     begin(address, login, protocol, patience).map(|(client, _)| client)
 }
 
-/// What a server that has just been started says, if it is the one with this pid. One that asks for a
-/// login, or speaks only the binary protocol, says nothing to strangers and is there all the same.
+/// Returns the facts about a server that has just been started, if it is the one with this pid. A server that asks for
+/// a login, or speaks only the binary protocol, says nothing to strangers and is there all the same.
 pub(crate) fn is_there(address: &Address, pid: u32, patience: Patience) -> Option<ServerFacts> {
     let client = Client::<Transport>::reach(address, None, &[], patience).ok()?;
     let mut client = MemcacheClient::new(client, Dialect::Text);
@@ -98,8 +98,7 @@ fn facts(version: String) -> ServerFacts {
     }
 }
 
-/// How long a server is given to answer in binary before it is asked in lines, for whose end others
-/// than memcached wait.
+/// Longest wait for an answer in binary before the server is asked in lines, for whose end others than memcached wait.
 const BINARY_PATIENCE: Duration = Duration::from_millis(300);
 
 /// Connects and logs in; the server's version, if it tells that.
@@ -212,18 +211,18 @@ fn converse(
     }
 }
 
-/// Who answers in lines.
+/// A server that answers in lines.
 enum LineGreeting {
     /// Somebody else, as this error says.
     Stranger(ClientError),
     /// A memcached.
     Memcached {
-        /// Whether it has to be logged in to first.
+        /// Set if it requires a login first.
         wants_login: bool,
     },
 }
 
-/// What a server that does not answer in binary says in lines; `None` if it says nothing there either.
+/// Asks in lines a server that does not answer in binary; `None` if it says nothing there either.
 fn in_lines(address: &Address, login: Login<'_>, patience: Patience) -> Option<LineGreeting> {
     let client = connected(address, login, patience).ok()?;
     match MemcacheClient::new(client, Dialect::Text).version() {

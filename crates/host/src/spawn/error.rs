@@ -8,7 +8,7 @@ use thiserror::Error;
 
 use crate::Address;
 
-/// Why there is no server. Worded for the person at the command line.
+/// Reason why a server could not be started. Worded for the person at the command line.
 #[derive(Debug, Error)]
 pub enum SpawnError {
     /// There is no server to be found.
@@ -17,7 +17,7 @@ pub enum SpawnError {
          --spawn=PATH"
     )]
     NoServer {
-        /// What was looked for.
+        /// Names that were looked for.
         programs: String,
     },
     /// There is no program of that name.
@@ -41,7 +41,7 @@ pub enum SpawnError {
     /// The private directory could not be made.
     #[error("--spawn: could not make a private directory in {}: {cause}", place.display())]
     Home {
-        /// Where.
+        /// Directory in which it was to be made.
         place: PathBuf,
         /// The file system's error.
         cause: io::Error,
@@ -60,34 +60,34 @@ pub enum SpawnError {
         /// The kernel's error.
         cause: io::Error,
     },
-    /// It ended before it was ready.
+    /// The server ended before it was ready.
     #[error("--spawn: {} ended before it was ready ({status})", program.display())]
     Ended {
         /// The server.
         program: PathBuf,
-        /// How it ended.
+        /// Status with which it ended.
         status: ExitStatus,
-        /// What it said last, fit for a terminal and without passwords.
+        /// Last lines of its output, fit for a terminal and without passwords.
         log: Vec<String>,
     },
-    /// It did not become ready.
+    /// The server did not become ready.
     #[error(
         "--spawn: {} did not answer on {address} within {waited_s} s", program.display()
     )]
     NotReady {
         /// The server.
         program: PathBuf,
-        /// Where it should have answered.
+        /// Address where it should have answered.
         address: Address,
-        /// How long it was given, in seconds.
+        /// Time that it was given, in seconds.
         waited_s: u64,
-        /// What it said last, fit for a terminal and without passwords.
+        /// Last lines of its output, fit for a terminal and without passwords.
         log: Vec<String>,
     },
 }
 
 impl SpawnError {
-    /// What the server said last, line by line, if it came to say something.
+    /// Returns the last lines of the server's output, if there are any.
     #[must_use]
     pub fn last_lines(&self) -> &[String] {
         match self {

@@ -40,17 +40,17 @@ impl Home {
         Ok(Self { dir, _lock: lock })
     }
 
-    /// Where it is.
+    /// Returns the path of the directory.
     pub(super) fn path(&self) -> &Path {
         self.dir.path()
     }
 
-    /// Where the server's output goes.
+    /// Returns the path of the file for the server's output.
     pub(super) fn log(&self) -> PathBuf {
         self.path().join("server.log")
     }
 
-    /// Where its unix socket is.
+    /// Returns the path of its unix socket.
     pub(super) fn socket(&self) -> PathBuf {
         self.path().join("server.sock")
     }
@@ -79,9 +79,9 @@ fn is_ours(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|m| m.is_dir() && m.uid() == getuid().as_raw())
 }
 
-/// Whether its keystorm is dead and its lock, if it came to have one, free. The pid alone would
-/// not do, since containers that share a `/tmp` do not share pids; the lock alone would not
-/// either, since it is taken a moment after the directory is made.
+/// Returns whether its keystorm is dead and its lock, if it came to have one, free. The pid alone would not do, since
+/// containers that share a `/tmp` do not share pids; the lock alone would not either, since it is taken a moment after
+/// the directory is made.
 fn is_stale(path: &Path, pid: i32) -> bool {
     let alive = Pid::from_raw(pid).is_none_or(|pid| test_kill_process(pid) != Err(Errno::SRCH));
     if alive {

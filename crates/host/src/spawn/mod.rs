@@ -27,7 +27,7 @@ pub use error::SpawnError;
 use home::Home;
 pub use options::Kind;
 
-/// Where a spawned server listens.
+/// The kind of address on which a spawned server listens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Listen {
     /// A free port of 127.0.0.1.
@@ -49,17 +49,17 @@ pub struct Spawn {
     /// Arguments for the server, after keystorm's own. Where the first is no option it is a
     /// configuration file, which servers want first.
     pub args: Vec<String>,
-    /// Where it listens.
+    /// Kind of address on which it listens.
     pub listen: Listen,
     /// The executable that calls [`crate::guard::exec`] when it gets [`GUARD_ARG`]: keystorm.
     pub guard: PathBuf,
 }
 
-/// How long a server may take until it answers.
+/// Longest wait until a server answers, in seconds.
 const READY_S: u64 = 10;
-/// How long it may take to end when asked to, before it is killed.
+/// Longest wait for a server to end when asked to, before it is killed.
 const END_WITHIN: Duration = Duration::from_secs(2);
-/// How many ports are tried when other programs snatch the free one.
+/// Number of ports to try when other programs snatch the free one.
 const PORTS_TRIED: u32 = 5;
 /// Longest path of a socket: 104 bytes with the final zero on macOS, 108 on Linux.
 const SOCKET_PATH_MAX: usize = 103;
@@ -188,8 +188,8 @@ fn free_port() -> io::Result<SocketAddr> {
     Err(last)
 }
 
-/// What the server says of itself, if it is there, is the one with this pid, and has its data.
-/// Asks by `INFO` and not by `PING`, so that the server's count of PINGs is the run's alone.
+/// Asks the server about itself; `None` unless it is there, is the one with this pid, and has its data. Asks by `INFO`
+/// and not by `PING`, so that the server's count of PINGs is the run's alone.
 fn look(kind: Kind, address: &Address, pid: u32) -> Option<ServerFacts> {
     let patience = Patience { connect: Duration::from_secs(1), reply: Duration::from_secs(1) };
     if kind == Kind::Memcached {
@@ -271,13 +271,13 @@ pub struct SpawnedServer {
 }
 
 impl SpawnedServer {
-    /// Where it listens.
+    /// Returns the address on which it listens.
     #[must_use]
     pub fn address(&self) -> &Address {
         &self.address
     }
 
-    /// Its process.
+    /// Returns the id of its process.
     #[must_use]
     pub fn pid(&self) -> u32 {
         self.child.0.id()
@@ -289,7 +289,7 @@ impl SpawnedServer {
         ServerProcess::new(self.pid()).resident_bytes()
     }
 
-    /// Its program and arguments, with `***` for the passwords among them.
+    /// Returns its program and arguments, with `***` for the passwords among them.
     #[must_use]
     pub fn command_line(&self) -> &[String] {
         &self.command_line
@@ -301,7 +301,7 @@ impl SpawnedServer {
         self.facts.product.as_deref()
     }
 
-    /// Its version, such as `7.0.15`; `None` if its arguments keep it from saying.
+    /// Returns its version, such as `7.0.15`; `None` if its arguments keep it from saying.
     #[must_use]
     pub fn version(&self) -> Option<&str> {
         self.facts.version.as_deref()

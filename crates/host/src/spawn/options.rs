@@ -5,13 +5,13 @@ use std::path::Path;
 
 use crate::Address;
 
-/// Whose options a spawned server takes.
+/// The family of options that a spawned server takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Kind {
-    /// Those of Redis and Valkey.
+    /// Options of Redis and Valkey.
     #[default]
     Redis,
-    /// Those of memcached.
+    /// Options of memcached.
     Memcached,
 }
 
@@ -24,7 +24,7 @@ impl Kind {
         }
     }
 
-    /// Whether keystorm decides this, since it must find the server, read its output and end it.
+    /// Returns whether keystorm decides this option, since it must find the server, read its output and end it.
     pub(super) fn reserves(self, arg: &str) -> bool {
         match self {
             Self::Redis => ["--port", "--unixsocket", "--daemonize", "--logfile", "--dir"]

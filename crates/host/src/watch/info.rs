@@ -34,7 +34,7 @@ impl Info {
         self.text(name)?.parse().ok()
     }
 
-    /// Whether it copies another server.
+    /// Returns whether the server copies another one.
     pub(super) fn replica(&self) -> Option<bool> {
         self.text("role").map(|role| role == "slave" || role == "replica")
     }
@@ -73,12 +73,12 @@ impl Info {
         workload::sort::map(named)
     }
 
-    /// Whether it is Valkey, which names its own version beside that of Redis.
+    /// Returns whether the server is Valkey, which names its own version beside that of Redis.
     pub(super) fn is_valkey(&self) -> bool {
         self.text("valkey_version").is_some() || self.text("server_name") == Some("valkey")
     }
 
-    /// Whether it is memcached, whose first thread only takes connections.
+    /// Returns whether the server is memcached, whose first thread only takes connections.
     pub(super) fn is_memcached(&self) -> bool {
         self.text("memcached_version").is_some()
     }
@@ -88,12 +88,12 @@ impl Info {
         self.text("redis_version")?.split('.').next()?.parse().ok()
     }
 
-    /// Whether a save of the data set is under way.
+    /// Returns whether a save of the data set is under way.
     pub(super) fn saving(&self) -> bool {
         self.number("rdb_bgsave_in_progress") == Some(1)
     }
 
-    /// Whether the append-only file is being rewritten.
+    /// Returns whether the append-only file is being rewritten.
     pub(super) fn rewriting(&self) -> bool {
         self.number("aof_rewrite_in_progress") == Some(1)
     }

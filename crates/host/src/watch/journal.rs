@@ -13,13 +13,13 @@ use super::info::Info;
 use super::sample::ServerSample;
 use crate::{Client, Transport, printable};
 
-/// What a server remembers of the time of a run.
+/// A server's own record of the time of a run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Journal {
-    /// What happened, in order of time.
+    /// Slow moments, in order of time.
     pub entries: Vec<JournalEntry>,
-    /// What could not be looked at, in words for a person: monitors that are off, or refused.
+    /// Gaps in the record, in words for a person: monitors that are off, or refused.
     pub unseen: Vec<String>,
     /// By how many seconds the server's clock was ahead of this machine's. Times of entries are the
     /// server's.
@@ -30,19 +30,19 @@ pub struct Journal {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct JournalEntry {
-    /// What.
+    /// Kind of the entry.
     pub kind: JournalKind,
-    /// When it began at the earliest, in seconds since 1970 by the server's clock.
+    /// Earliest time at which it can have begun, in seconds since 1970 by the server's clock.
     pub from_s: f64,
-    /// When it was over at the latest.
+    /// Latest time at which it can have ended.
     pub to_s: f64,
-    /// How long the server says that it took, in microseconds.
+    /// Time that it took, as the server says, in microseconds.
     pub usec: Option<u64>,
-    /// How many (keys, clients), or how large (bytes).
+    /// Number (of keys, clients) or size (in bytes).
     pub count: Option<u64>,
     /// The command with its first argument, or the event's name.
     pub what: String,
-    /// Which client asked for it: its address, and its name if it has one.
+    /// Client that asked for it: its address, and its name if it has one.
     pub client: String,
 }
 
@@ -75,12 +75,12 @@ pub enum JournalKind {
     FullSync,
 }
 
-/// Where the lists stood before the load.
+/// The state of the lists before the load.
 #[derive(Debug, Clone, Default)]
 pub(super) struct JournalMark {
     /// The number of the latest entry of `SLOWLOG`; `None` if it was empty or refused.
     slow: Option<i64>,
-    /// When, by this machine's clock.
+    /// Time of the mark, by this machine's clock.
     at_s: f64,
 }
 
@@ -98,7 +98,7 @@ const CONNECTIONS_MIN: u64 = 10;
 
 type Server = Client<Transport>;
 
-/// Where the lists stand; `None` of a server that ends the connection, or says nothing, when it is asked.
+/// Marks the state of the lists; `None` of a server that ends the connection, or says nothing, when it is asked.
 pub(super) fn mark(client: &mut Server) -> Option<JournalMark> {
     let latest = client.ask(&[b"SLOWLOG", b"GET", b"1"]).ok()?;
     let slow = items(&latest).and_then(|all| all.first().and_then(first_number));
@@ -112,7 +112,7 @@ pub fn slow_commands(reply: &Value) -> Vec<JournalEntry> {
     all.filter_map(|item| command(item, JournalKind::SlowCommand)).collect()
 }
 
-/// What came since; `None` as of [`mark`].
+/// Reads the entries since the mark; `None` as of [`mark`].
 pub(super) fn read(
     client: &mut Server,
     mark: &JournalMark,
@@ -172,7 +172,7 @@ pub(super) fn read(
     Some(journal)
 }
 
-/// What changed from one sample to the next, each within the second between them.
+/// Derives entries from what changed between samples, each within the second between two.
 pub(super) fn between_samples(samples: &[ServerSample], ahead_s: f64) -> Vec<JournalEntry> {
     let mut entries = Vec::new();
     for pair in samples.windows(2) {
@@ -223,7 +223,7 @@ impl Journal {
     }
 }
 
-/// Those of each kind that lasted longest or were most, in order of time.
+/// Keeps the entries of each kind that lasted longest or were most, in order of time.
 fn longest(mut entries: Vec<JournalEntry>) -> Vec<JournalEntry> {
     workload::sort::sort_by_key(&mut entries, |entry| std::cmp::Reverse((entry.usec, entry.count)));
     let mut kept: Vec<JournalEntry> = Vec::new();
@@ -326,7 +326,7 @@ fn shown(words: &[String]) -> String {
     printable(format!("{name} {argument}"))
 }
 
-/// What the latency monitor has kept since; `None` where it is refused.
+/// Reads the events that the latency monitor has kept since; `None` where it is refused.
 fn latency_events(client: &mut Server, since_s: f64) -> Option<Vec<JournalEntry>> {
     let latest = client.ask(&[b"LATENCY", b"LATEST"]).ok()?;
     let mut entries = Vec::new();

@@ -10,12 +10,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Address, machine};
 
-/// What a link carried in a span of time.
+/// The traffic of a link in a span of time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LinkUse {
     /// The device, such as `eth0`.
     pub device: String,
-    /// Its speed in each direction; `None` where the device does not say, as virtual ones do not.
+    /// Speed in each direction; `None` where the device does not say, as virtual ones do not.
     pub bits_per_s: Option<u64>,
     /// Bytes that this machine sent over it.
     pub sent_bytes: u64,
@@ -26,7 +26,7 @@ pub struct LinkUse {
 }
 
 impl LinkUse {
-    /// How full the fuller direction was, 0 to 1.
+    /// Returns how full the fuller direction was, 0 to 1.
     #[must_use]
     pub fn share(&self) -> Option<f64> {
         let bits = self.sent_bytes.max(self.received_bytes) as f64 * 8.0;
@@ -59,7 +59,7 @@ impl Link {
         Some(Self { device, at: Instant::now(), sent_bytes, received_bytes })
     }
 
-    /// What it has carried since.
+    /// Returns the traffic since this reading.
     pub(super) fn used(self) -> Option<LinkUse> {
         let Self { device, at, sent_bytes, received_bytes } = self;
         let now = Self::read(device)?;

@@ -13,7 +13,7 @@ use super::quota;
 use super::workers::{self, Workers};
 use crate::machine::{self, TICKS_PER_S};
 
-/// What the kernel knows of a server's main thread and process.
+/// The kernel's figures on a server's main thread and process.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct LocalUse {
     /// CPU time of the main thread.
@@ -32,7 +32,7 @@ pub(super) struct LocalUse {
     pub(super) workers: Workers,
 }
 
-/// How far apart two statements of one process's age, or of its CPU time, may be.
+/// Largest difference between two statements of one process's age, or of its CPU time, in seconds.
 const APART_S_MAX: f64 = 2.0;
 
 /// The process that `info` is of, if it runs here.
@@ -61,7 +61,7 @@ pub(super) fn own_cpu_s() -> f64 {
     time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
 }
 
-/// What the process has used so far.
+/// Reads what the process has used so far.
 pub(super) fn read(pid: u32) -> Option<LocalUse> {
     let schedstat = fs::read_to_string(format!("/proc/{pid}/task/{pid}/schedstat")).ok()?;
     let mut numbers = schedstat.split_whitespace().map(str::parse);

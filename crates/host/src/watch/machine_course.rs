@@ -27,13 +27,13 @@ const SHORT: Duration = Duration::from_millis(125);
 /// Threads of a process that are looked at: more would cost more than they tell.
 const THREADS_MAX: usize = 64;
 
-/// What this machine did in a span of a run.
+/// The state of this machine in a span of a run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct MachineSpan {
-    /// When it began, in seconds since 1970 by this machine's clock.
+    /// Start, in seconds since 1970 by this machine's clock.
     pub from_s: f64,
-    /// How long it lasted, in seconds.
+    /// Length, in seconds.
     pub lasted_s: f64,
     /// Share of this machine's CPU time that its hypervisor gave to others, 0 to 1.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -41,7 +41,7 @@ pub struct MachineSpan {
     /// Seconds in which threads of this program could have run and had no CPU, all together.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wait_s: Option<f64>,
-    /// The same of the threads of servers on this machine.
+    /// Seconds in which threads of servers on this machine could have run and had no CPU, all together.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub server_wait_s: Option<f64>,
     /// Interrupts on the CPUs that this program may use, those of timers included.
@@ -72,11 +72,11 @@ impl MachineSpan {
     }
 }
 
-/// Spans of a run, of which there are never too many.
+/// The spans of a run, in bounded number.
 #[derive(Debug, Default)]
 struct Spans {
     kept: Vec<MachineSpan>,
-    /// How many looks a span is put together from.
+    /// Number of looks in a span.
     each: usize,
     /// The span that is not complete, and of how many looks it is.
     open: Option<(MachineSpan, usize)>,
@@ -154,7 +154,7 @@ impl KernelCounts {
         }
     }
 
-    /// What happened from this look to the next.
+    /// Returns what happened from this look to the next.
     fn until(&self, next: &Self, cpus: &[usize]) -> MachineSpan {
         let spent = self.cpu_times.zip(next.cpu_times).map(|(then, now)| now.since(then));
         let waited = |old: &Option<Waits>, new: &Option<Waits>| {
@@ -180,7 +180,7 @@ impl KernelCounts {
     }
 }
 
-/// What the threads of a process (a number, or `self`) have waited so far.
+/// Reads how long each thread of a process (a number, or `self`) has waited so far.
 fn waits(process: &str) -> Option<Waits> {
     let tasks = fs::read_dir(format!("/proc/{process}/task")).ok()?;
     let waited = |task: fs::DirEntry| {

@@ -51,7 +51,7 @@ pub use subject::Subject;
 pub struct WatchRecord {
     /// Each server that was looked at; empty if none could be.
     pub servers: Vec<ServerUse>,
-    /// Why a server is missing, in words for a person.
+    /// Reason why a server is missing, in words for a person.
     pub unseen: Option<String>,
     /// The median round trip of a command that does nothing, before the load.
     pub idle_round_trip_ns: Option<u64>,
@@ -68,7 +68,7 @@ pub struct WatchRecord {
     /// `None` where that is not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub others_s: Option<f64>,
-    /// What this machine did through the run, span by span, where that was looked at.
+    /// Spans of the run, with the state of this machine in each, where that was looked at.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub machine: Vec<MachineSpan>,
 }
@@ -76,23 +76,23 @@ pub struct WatchRecord {
 /// Connects to one of the servers with this patience and logs in anew.
 pub type Connect<'a> = dyn Fn(&Address, Patience) -> Result<Subject, ProbeError> + 'a;
 
-/// Somebody who looks at the servers of a run.
+/// A watch over the servers of a run.
 pub struct Watch<'a> {
     addresses: Vec<Address>,
     connect: Box<Connect<'a>>,
-    /// Where the link leads.
+    /// Address to which the link leads.
     link_to: Option<Address>,
-    /// Why nobody is looked at, if there is a reason.
+    /// Reason why no server is looked at, if there is one.
     unseen: Option<String>,
-    /// Whether to look once a second too.
+    /// Look once a second, too.
     sample: bool,
-    /// Whether samples leave out memory.
+    /// Leave memory out of samples.
     without_memory: bool,
-    /// Whether to ask for what the server remembers of its slow moments.
+    /// Ask for the server's record of its slow moments.
     journal: bool,
-    /// Whether to ask how long it ran each command.
+    /// Ask how long the server ran each command.
     run_times: bool,
-    /// Where to tell what has been seen while load runs.
+    /// Shared record of what has been seen while load runs.
     so_far: Option<WatchSoFar>,
 }
 
@@ -108,7 +108,7 @@ pub struct PendingWatch {
     machine: Option<MachineSampler>,
 }
 
-/// What the first look saw of one server.
+/// The first look at a server, which waits for its second.
 struct PendingServerWatch {
     before: Result<Snapshot, String>,
     pid: Option<u32>,
@@ -305,7 +305,7 @@ impl<'a> Watch<'a> {
         watched
     }
 
-    /// What reads its lists of slow moments while load runs, where somebody wants to know.
+    /// Starts a reader of the server's lists of slow moments while load runs, if the record is shared.
     fn reader(&self, address: &Address, before: &Snapshot) -> Option<JournalReader> {
         let (so_far, mark) = (self.so_far.clone()?, before.journal.clone()?);
         let subject = self.client(address, SECOND_LOOK).ok()?;
@@ -334,12 +334,12 @@ fn look(subject: &mut Subject, local: Option<local::LocalUse>) -> Result<Snapsho
     Ok(Snapshot { info, settings, monitors, local, journal: None, run_times: None })
 }
 
-/// Those of [`SETTINGS`] that the server knows and shows.
+/// Reads those of [`SETTINGS`] that the server knows and shows.
 fn settings(client: &mut Client<Transport>) -> Vec<(String, String)> {
     shown_settings(client, &SETTINGS)
 }
 
-/// Those of these settings that the server knows and shows.
+/// Reads those of these settings that the server knows and shows.
 fn shown_settings(client: &mut Client<Transport>, names: &[&str]) -> Vec<(String, String)> {
     let mut words: Vec<&[u8]> = vec![b"CONFIG", b"GET"];
     words.extend(names.iter().map(|name| name.as_bytes()));
@@ -364,8 +364,8 @@ fn pairs(reply: &Value) -> Option<Vec<(String, String)>> {
     }
 }
 
-/// How many clients watch every command: a field of newer servers, else the flag `O` in the list
-/// of clients.
+/// Counts the clients that watch every command: by a field of newer servers, else by the flag `O` in the list of
+/// clients.
 fn monitors(client: &mut Client<Transport>, info: &Info) -> Option<u64> {
     if let Some(text) = info.number("monitor_clients") {
         return Some(text);

@@ -7,9 +7,9 @@ use std::{fs, thread};
 use super::info::Info;
 use super::{local, workers};
 
-/// How the names of background threads begin: they have names since Redis 6.
+/// The beginning of the names of background threads: they have names since Redis 6.
 const BACKGROUND: &str = "bio_";
-/// How long background threads are watched, and what they do in it at most if they rest.
+/// Time for which background threads are watched, and the most that they run in it if they rest.
 const WATCHED_FOR: Duration = Duration::from_millis(5);
 const BUSY_NS: u64 = 500_000;
 
@@ -53,8 +53,8 @@ impl ServerProcess {
         Some(self.resident_bytes()?.saturating_add(copies))
     }
 
-    /// Whether its background threads, which free memory and close files, have run or waited for a CPU just now.
-    /// Takes some milliseconds.
+    /// Returns whether its background threads, which free memory and close files, have run or waited for a CPU just
+    /// now. Takes some milliseconds.
     #[must_use]
     pub fn works_in_background(self) -> bool {
         let before = self.background_ns();

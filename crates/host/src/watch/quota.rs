@@ -59,7 +59,7 @@ fn counted(file: &Path) -> Option<u64> {
 mod tests {
     use super::*;
 
-    /// What the files of such a tree say of process 7.
+    /// Reads the throttled time of process 7 from the files of such a tree.
     fn throttled(files: &[(&str, &str)]) -> Option<u64> {
         let tree = tempfile::tempdir().unwrap();
         for (path, text) in files {

@@ -12,15 +12,15 @@ use wire::resp::Value;
 use super::server_use::CommandUse;
 use crate::{Client, Transport};
 
-/// How long one command ran in a server, by its own count.
+/// The run time of a command in a server, by the server's own count.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct CommandRunTime {
-    /// Its name in lower case, with its subcommand after `|`.
+    /// Name in lower case, with its subcommand after `|`.
     pub name: String,
-    /// How often it ran.
+    /// Number of calls.
     pub calls: u64,
-    /// How long on average, in microseconds.
+    /// Mean run time, in microseconds.
     pub mean_us: f64,
     /// Half of the calls took at most so many microseconds; `None` where the server keeps no histograms.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -28,23 +28,23 @@ pub struct CommandRunTime {
     /// 99 of 100 calls took at most so many.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub p99_at_most_us: Option<u64>,
-    /// All did.
+    /// All calls took at most so many.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_at_most_us: Option<u64>,
 }
 
-/// Of each command, how many calls since the server's start took at most so many microseconds.
+/// For each command, the calls since the server's start that took at most so many microseconds.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct RunTimes(BTreeMap<String, BTreeMap<u64, u64>>);
 
 impl RunTimes {
-    /// What the server counts; nothing where it keeps no histograms, or refuses.
+    /// Reads the server's histograms; nothing where it keeps none, or refuses.
     pub(super) fn read(client: &mut Client<Transport>) -> Self {
         let reply = client.ask(&[b"LATENCY", b"HISTOGRAM"]).ok();
         Self(reply.as_ref().map(of_reply).unwrap_or_default())
     }
 
-    /// How long each of these commands ran between two looks.
+    /// Computes the run time of each of these commands between two looks.
     pub(super) fn between(before: &Self, after: &Self, used: &[CommandUse]) -> Vec<CommandRunTime> {
         let each = used.iter().filter(|used| used.calls > 0).map(|used| {
             let (old, new) = (before.0.get(&used.name), after.0.get(&used.name));
@@ -62,8 +62,8 @@ impl RunTimes {
     }
 }
 
-/// How many more calls took at most so many microseconds. The server lists a bound only where calls lie below it that
-/// did not lie below the one before.
+/// Counts the further calls that took at most so many microseconds. The server lists a bound only where calls lie below
+/// it that did not lie below the one before.
 fn grown(old: Option<&BTreeMap<u64, u64>>, new: &BTreeMap<u64, u64>) -> Vec<(u64, u64)> {
     let below = |bound: u64| {
         old.and_then(|old| old.range(..=bound).next_back()).map_or(0, |(_, calls)| *calls)

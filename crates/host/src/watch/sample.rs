@@ -23,7 +23,7 @@ const EVERY: Duration = Duration::from_secs(1);
 pub struct ServerSample {
     /// Seconds since the sampling began, when the answer was there.
     pub t_s: f64,
-    /// When it was taken, in seconds since 1970 by this machine's clock; 0 in files of earlier versions.
+    /// Time of the sample, in seconds since 1970 by this machine's clock; 0 in files of earlier versions.
     pub unix_s: f64,
     /// CPU seconds of the thread that executes commands.
     pub cpu_main_s: Option<f64>,
@@ -41,11 +41,11 @@ pub struct ServerSample {
     pub net_out_bytes: Option<u64>,
     /// Keys removed to stay below the limit of memory.
     pub evicted_keys: Option<u64>,
-    /// Keys whose time was over.
+    /// Keys that expired.
     pub expired_keys: Option<u64>,
     /// Processes forked.
     pub forks: Option<u64>,
-    /// How long the latest of them stopped the server, in microseconds.
+    /// Time for which the latest of these forks stopped the server, in microseconds.
     pub fork_usec: Option<u64>,
     /// Connections taken.
     pub connections: Option<u64>,
@@ -53,7 +53,7 @@ pub struct ServerSample {
     pub full_syncs: Option<u64>,
     /// Rewrites of the append-only file that began.
     pub aof_rewrites: Option<u64>,
-    /// Whether the data set was being saved or the append-only file rewritten.
+    /// Set if the data set was being saved or the append-only file rewritten.
     pub saving: bool,
 }
 

@@ -12,7 +12,7 @@ use super::run_times::{CommandRunTime, RunTimes};
 use super::sample::ServerSample;
 use super::workers;
 
-/// One look at a server.
+/// A look at a server.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Snapshot {
     pub(super) info: Info,
@@ -22,17 +22,17 @@ pub(super) struct Snapshot {
     pub(super) monitors: Option<u64>,
     /// The process, if it runs here.
     pub(super) local: Option<LocalUse>,
-    /// Where its lists of slow moments stood, where they are asked for.
+    /// State of its lists of slow moments, where they are asked for.
     pub(super) journal: Option<JournalMark>,
-    /// How long it had run each command, where that is asked for.
+    /// Run times of its commands so far, where they are asked for.
     pub(super) run_times: Option<RunTimes>,
 }
 
-/// What a server used and did while load ran.
+/// A server's use of resources, and its work, while load ran.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ServerUse {
-    /// Which server.
+    /// Address of the server.
     pub address: String,
     /// The version of a memcached.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -55,7 +55,7 @@ pub struct ServerUse {
     pub active_main_s: Option<f64>,
     /// Seconds in which the busiest I/O thread had work.
     pub active_io_s: Option<f64>,
-    /// Which of its threads poll, so that they use CPU without having work.
+    /// Threads that poll, so that they use CPU without having work.
     pub polling: Option<PollingThreads>,
     /// CPUs that this thread may run on; only of a server on this machine.
     pub cpus: Vec<usize>,
@@ -71,15 +71,15 @@ pub struct ServerUse {
     pub memory_max_bytes: Option<u64>,
     /// Bytes that were swapped out, after; only of a server on this machine.
     pub swap_bytes: Option<u64>,
-    /// By how much they grew.
+    /// Growth of the swapped-out bytes.
     pub swap_grown_bytes: Option<u64>,
     /// Keys removed to stay below the limit of memory.
     pub evicted_keys: Option<u64>,
-    /// Keys whose time was over.
+    /// Keys that expired.
     pub expired_keys: Option<u64>,
     /// Reads that found their key.
     pub hits: Option<u64>,
-    /// Reads that did not.
+    /// Reads that missed their key.
     pub misses: Option<u64>,
     /// Commands executed, of all clients.
     pub commands: Option<u64>,
@@ -91,40 +91,40 @@ pub struct ServerUse {
     pub net_out_bytes: Option<u64>,
     /// Clients turned away because of `maxclients`.
     pub rejected_connections: Option<u64>,
-    /// Whether the data set was saved, or was being saved, at any time between.
+    /// Set if the data set was saved, or was being saved, at any time between.
     pub saved: Option<bool>,
-    /// Whether the append-only file was rewritten, or was being rewritten, at any time between.
+    /// Set if the append-only file was rewritten, or was being rewritten, at any time between.
     pub rewrote: Option<bool>,
     /// Processes forked.
     pub forks: Option<u64>,
-    /// How long the latest of these forks stopped the server, in microseconds.
+    /// Time for which the latest of these forks stopped the server, in microseconds.
     pub fork_usec: Option<u64>,
     /// Clients that got a copy of every command (MONITOR), before or after, whichever is more.
     pub monitors: Option<u64>,
-    /// Whether it was a replica, before or after: it executes what its master does, too.
+    /// Set if it was a replica, before or after: it executes what its master does, too.
     pub replica: Option<bool>,
     /// Replicas connected, after.
     pub replicas: Option<u64>,
     /// Settings that bear on speed, after.
     pub settings: Vec<Setting>,
-    /// Once a second, where asked for.
+    /// Samples, one a second, where asked for.
     pub samples: Vec<ServerSample>,
     /// Samples beyond the bound, which were not kept.
     pub samples_dropped: u64,
-    /// What the server remembers of its slow moments, where it was asked.
+    /// The server's record of its slow moments, where it was asked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub journal: Option<Journal>,
-    /// How long it ran each command, where it was asked.
+    /// Run times of its commands, where it was asked.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub run_times: Vec<CommandRunTime>,
 }
 
-/// What was executed of one command.
+/// The use of one command.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CommandUse {
-    /// Its name in lower case, with its subcommand after `|`.
+    /// Name in lower case, with its subcommand after `|`.
     pub name: String,
-    /// How often.
+    /// Number of calls.
     pub calls: u64,
     /// The time that the server spent executing it, in microseconds.
     pub usec: u64,
@@ -133,11 +133,11 @@ pub struct CommandUse {
 /// A setting of the server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Setting {
-    /// Its name.
+    /// Name.
     pub name: String,
-    /// Its value.
+    /// Value.
     pub value: String,
-    /// What it was before, if it was changed meanwhile.
+    /// Value before, if it was changed meanwhile.
     pub changed_from: Option<String>,
 }
 
@@ -151,27 +151,27 @@ pub enum PollingThreads {
     Main,
 }
 
-/// How busy a server was.
+/// The utilization of a server.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ServerBusy {
-    /// Share of the time in which what limits it had a CPU, 0 to 1.
+    /// Share of the time in which its busiest part had a CPU, 0 to 1.
     pub cpu: f64,
-    /// Share of the time in which it waited for one; 0 where that is not known.
+    /// Share of the time in which that part waited for a CPU; 0 where that is not known.
     pub wait: f64,
-    /// What it is that is busy.
+    /// Part that is busiest.
     pub part: BusyPart,
-    /// Whether it polls: it was on a CPU for so long, and had work for any part of that.
+    /// Set if that part polls: it was on a CPU for so long, and had work for any part of that.
     pub polls: bool,
 }
 
-/// What of a server is busy.
+/// The part of a server that is busiest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BusyPart {
     /// The thread that executes commands.
     MainThread,
     /// The I/O thread that had most to do.
     IoThread,
-    /// The one that had most to do of several that serve.
+    /// The busiest of several threads that serve connections.
     Worker,
     /// The whole process, if its serving threads cannot be identified.
     Process,
@@ -180,7 +180,7 @@ pub enum BusyPart {
 }
 
 impl ServerUse {
-    /// How busy the server was during a load of `load_s` seconds. `None` if it does not tell.
+    /// Computes how busy the server was during a load of `load_s` seconds. `None` if it does not tell.
     #[must_use]
     pub fn busy(&self, load_s: f64) -> Option<ServerBusy> {
         if load_s <= 0.0 {
@@ -240,7 +240,7 @@ impl ServerUse {
         found.map(|setting| setting.value.as_str())
     }
 
-    /// What happened between two looks at one server.
+    /// Computes what happened between two looks at one server.
     ///
     /// # Errors
     /// The looks do not belong together, in words for a person.
@@ -328,7 +328,7 @@ fn threads(snapshot: &Snapshot) -> Option<u32> {
     set.or_else(|| snapshot.info.number("thread_count")?.try_into().ok())
 }
 
-/// Which threads of a server with `threads` of them poll. I/O threads of Redis before 8 do, those of 8
+/// Returns the threads that poll of a server with `threads` of them. I/O threads of Redis before 8 do, those of 8
 /// sleep; Valkey's main thread looks for what they have done, too.
 fn polling(info: &Info, threads: u32) -> Option<PollingThreads> {
     if threads < 2 {

@@ -1,6 +1,6 @@
 use super::*;
 
-/// What a Redis 7 says, cut down to what is read: recorded from 7.0.15.
+/// A reply of Redis 7, cut down to what is read: recorded from 7.0.15.
 const REDIS_7: &str = "\
 # Server\r\nredis_version:7.0.15\r\nrun_id:3ea45a8e06b0\r\nprocess_id:1\r\nio_threads_active:0\r\n\
 # Memory\r\nused_memory:916224\r\nused_memory_rss:12050432\r\nmaxmemory:0\r\n\
@@ -124,7 +124,7 @@ fn threads_share_the_work_unless_one_has_more() {
     assert_eq!(of(0.5, 3.2, Some(1)), (0.5, BusyPart::MainThread));
 }
 
-/// What a Valkey with I/O threads says before and after a second in which it polled.
+/// A Valkey with I/O threads, before and after a second in which it polled.
 fn polled(changes: &[(&str, &str)]) -> ServerUse {
     let valkey = "run_id:1\nvalkey_version:9.1.0\nserver_name:valkey\nredis_version:7.2.4\n\
         used_cpu_sys:0.0\nused_cpu_user:MANY\nused_cpu_sys_main_thread:0.0\n\

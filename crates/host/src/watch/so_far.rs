@@ -18,12 +18,12 @@ use super::subject::Subject;
 
 const EVERY: Duration = Duration::from_secs(1);
 
-/// What has been seen so far, to share.
+/// A shared record of what has been seen so far.
 #[derive(Debug, Clone, Default)]
 pub struct WatchSoFar(Arc<Mutex<WatchRecord>>);
 
 impl WatchSoFar {
-    /// It now.
+    /// Returns a copy of the record.
     #[must_use]
     pub fn record(&self) -> WatchRecord {
         self.lock().clone()
@@ -34,7 +34,7 @@ impl WatchSoFar {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Another run begins.
+    /// Empties the record, as another run begins.
     pub(super) fn clear(&self) {
         *self.lock() = WatchRecord::default();
     }

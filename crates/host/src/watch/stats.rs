@@ -84,7 +84,7 @@ pub(super) fn info(stats: &Stats) -> Info {
     fields.into_iter().collect()
 }
 
-/// Those of the settings that bear on speed.
+/// Keeps the settings that bear on speed.
 pub(super) fn settings(lines: Stats) -> Vec<(String, String)> {
     lines.into_iter().filter(|(name, _)| SETTINGS.contains(&name.as_str())).collect()
 }

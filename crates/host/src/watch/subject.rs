@@ -22,7 +22,7 @@ pub enum Subject {
 }
 
 impl Subject {
-    /// What it counts and uses; with `all` by command, too.
+    /// Asks for its counts and its use of resources; with `all` by command, too.
     pub(super) fn info(&mut self, all: bool) -> Result<Info, String> {
         match self {
             Self::Resp(client) => {
@@ -34,7 +34,7 @@ impl Subject {
         }
     }
 
-    /// What the server reports of itself without its memory, about which RESP servers are not asked: some stand still
+    /// Asks for the figures of the server without its memory, about which RESP servers are not asked: some stand still
     /// for it while they free memory. Older ones answer about one section at a time.
     pub(super) fn info_without_memory(&mut self) -> Result<Info, String> {
         let Self::Resp(client) = self else { return self.info(false) };
@@ -71,7 +71,7 @@ impl Subject {
         all
     }
 
-    /// How many clients watch every command.
+    /// Counts the clients that watch every command.
     pub(super) fn monitors(&mut self, info: &Info) -> Option<u64> {
         match self {
             Self::Resp(client) => monitors(client, info),
@@ -80,7 +80,7 @@ impl Subject {
         }
     }
 
-    /// Where its lists of slow moments stand.
+    /// Marks the state of its lists of slow moments.
     pub(super) fn journal_mark(&mut self) -> Option<JournalMark> {
         match self {
             Self::Resp(client) => journal::mark(client),
@@ -89,7 +89,7 @@ impl Subject {
         }
     }
 
-    /// How long it has run each command so far.
+    /// Reads how long it has run each command so far.
     pub(super) fn run_times(&mut self) -> RunTimes {
         match self {
             Self::Resp(client) => RunTimes::read(client),
@@ -98,7 +98,7 @@ impl Subject {
         }
     }
 
-    /// What came to them since.
+    /// Reads the entries of its lists since the mark.
     pub(super) fn journal(
         &mut self,
         mark: &JournalMark,
@@ -125,7 +125,7 @@ impl Subject {
     }
 }
 
-/// Whether a setting holds a password: `requirepass`, `masterauth`, `tls-key-file-pass`.
+/// Returns whether a setting holds a password: `requirepass`, `masterauth`, `tls-key-file-pass`.
 fn is_secret(name: &str) -> bool {
     name.contains("pass") || name.ends_with("auth")
 }

@@ -6,18 +6,18 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-/// How the names of threads that serve connections begin.
+/// The beginning of the names of threads that serve connections.
 const NAMED: &str = "mc-worker";
 
 /// CPU time, and time in which it could have run and had no CPU, of each such thread by its number.
 pub(super) type Workers = BTreeMap<u32, (u64, u64)>;
 
-/// What they have used so far.
+/// Reads what these threads have used so far.
 pub(super) fn read(pid: u32) -> Workers {
     named(pid, NAMED)
 }
 
-/// What the threads have used so far whose names begin so.
+/// Reads what the threads whose names begin so have used so far.
 pub(super) fn named(pid: u32, name: &str) -> Workers {
     let tasks = fs::read_dir(format!("/proc/{pid}/task")).ok();
     let used = |task: fs::DirEntry| {
