@@ -6,7 +6,7 @@ use console::diagnostics;
 use host::{Address, Client, Transport};
 use wire::resp::Value;
 use workload::key_event::EVENTS_SETTING;
-use workload::{DeliveryKind, Endpoint, KeyEvent, Plan, Target};
+use workload::{DeliveryKind, Endpoint, KeyEvent, Named, Plan, Target};
 
 use crate::server::{Server, resolve};
 use crate::setting;

@@ -11,9 +11,9 @@ use engine::Address;
 use runner::{NoObserver, RingJob, RingServer, RunJob, ServerSet, run};
 use workload::{
     Arg, CommandSpec, Concurrency, Content, Data, Delivery, DeliveryKind, Endpoint, EngineKind,
-    KeyDist, KeySpace, ListPop, ListTake, Load, Mix, Operation, Pace, Pick, Piece, Plan, PlanParts,
-    ProtocolKind, Recording, RingHash, SizeBy, Slot, Step, StepCondition, Stop, Subscription,
-    ValueSpec,
+    KeyDist, KeySpace, ListPop, ListPush, Load, Mix, Operation, Pace, Pick, Piece, Plan, PlanParts,
+    ProtocolKind, Queue, Recording, RingHash, SizeBy, Slot, Step, StepCondition, Stop,
+    Subscription, ValueSpec,
 };
 
 #[global_allocator]
@@ -184,8 +184,8 @@ fn requests_allocate_nothing() {
             hold(&format!("{engine:?}, depth {depth}"), plans, &address);
         }
     }
-    let take = ListTake { by: ListPop::Pop, from_left: false, pushed_left: true };
-    let list = DeliveryKind::List { take, count: 1, block_ns: 0 };
+    let queue = Queue::List { push: ListPush::Lpush, pop: ListPop::Brpop };
+    let list = DeliveryKind::Queue { queue, count: 1, block_ns: 0 };
     let pubsub = DeliveryKind::Pubsub { subscription: Subscription::Channels, slow: 0 };
     for engine in [EngineKind::Epoll, EngineKind::Auto] {
         for (command, kind) in [("PUBLISH", pubsub), ("LPUSH", list)] {

@@ -4,6 +4,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::Named;
+
 /// How a server tracks the keys of clients with a cache (`CLIENT TRACKING`).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -37,21 +39,16 @@ pub enum TrackingMode {
     Optout,
 }
 
+impl Named for TrackingMode {
+    const NAMES: &'static [(Self, &'static str)] = &[
+        (Self::Bcast, "bcast"),
+        (Self::Default, "default"),
+        (Self::Optin, "optin"),
+        (Self::Optout, "optout"),
+    ];
+}
+
 impl TrackingMode {
-    /// All of them.
-    pub const ALL: [Self; 4] = [Self::Bcast, Self::Default, Self::Optin, Self::Optout];
-
-    /// What it is called.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Bcast => "bcast",
-            Self::Default => "default",
-            Self::Optin => "optin",
-            Self::Optout => "optout",
-        }
-    }
-
     /// Whether the server remembers what each client has read.
     #[must_use]
     pub fn follows_reads(self) -> bool {

@@ -7,9 +7,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::station::{Station, TAG};
-use crate::{
-    CacheTracking, Exchange, KeyEvent, ListTake, ReplicaWait, Shard, SortedSetTake, StreamTake,
-};
+use crate::{CacheTracking, Exchange, KeyEvent, Queue, ReplicaWait, Shard};
 
 /// The receivers of a plan.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -58,29 +56,13 @@ pub enum DeliveryKind {
         #[serde(default, skip_serializing_if = "is_none")]
         slow: u32,
     },
-    /// Lists: one of those who wait gets each message.
-    List {
-        /// How it is taken.
-        take: ListTake,
+    /// Queues, in which messages are kept until a receiver takes them.
+    Queue {
+        /// What keeps them, and how they are taken.
+        queue: Queue,
         /// Most messages that one call takes.
         count: u32,
-        /// Nanoseconds that one call waits; 0 is without end.
-        block_ns: u64,
-    },
-    /// Sorted sets: one of those who wait gets each message.
-    SortedSet {
-        /// How it is taken.
-        take: SortedSetTake,
-        /// Most messages that one call takes.
-        count: u32,
-        /// Nanoseconds that one call waits; 0 is without end.
-        block_ns: u64,
-    },
-    /// Streams: every reader gets each message, or one of each group does.
-    Stream {
-        /// How it is taken.
-        take: StreamTake,
-        /// Nanoseconds that one call waits; 0 is without end.
+        /// Nanoseconds that one call waits, or that pass between two that do not wait; 0 is without end.
         block_ns: u64,
     },
     /// Keyspace events: every subscriber of an event gets each key that has it. A key is the prefix and a
@@ -134,22 +116,14 @@ impl DeliveryKind {
     /// several of them.
     #[must_use]
     pub fn is_at_each_node(&self) -> bool {
-        match self {
-            Self::Notify { .. } | Self::Replica | Self::Invalidate { .. } => true,
-            Self::Pubsub { .. }
-            | Self::List { .. }
-            | Self::SortedSet { .. }
-            | Self::Stream { .. } => false,
-        }
+        !matches!(self, Self::Pubsub { .. } | Self::Queue { .. })
     }
 
     /// Whether keys of the run are there when it is over, unless they are removed.
     #[must_use]
     pub fn leaves_keys(&self) -> bool {
         match self {
-            Self::List { .. } | Self::SortedSet { .. } | Self::Stream { .. } | Self::Replica => {
-                true
-            }
+            Self::Queue { .. } | Self::Replica => true,
             Self::Pubsub { .. } | Self::Notify { .. } => false,
             Self::Invalidate { tracking } => tracking.mode.follows_reads(),
         }
@@ -199,7 +173,7 @@ impl DeliveryKind {
                 places: "--channels",
                 places_each: "--channels-per-subscriber",
             },
-            Self::List { .. } | Self::SortedSet { .. } | Self::Stream { .. } => DeliveryNames {
+            Self::Queue { .. } => DeliveryNames {
                 receivers: "--receivers",
                 places: "--keys",
                 places_each: "--keys-per-receiver",
@@ -247,26 +221,9 @@ impl DeliveryKind {
                 "punsubscribe",
                 "sunsubscribe",
             ],
-            Self::List { .. } => &[
-                "brpop", "blpop", "blmpop", "blmove", "lpop", "rpop", "lmove", "lrem", "ping",
-                "llen", "unlink",
-            ],
-            Self::SortedSet { .. } => {
-                &["bzpopmin", "bzpopmax", "bzmpop", "ping", "zcard", "unlink"]
-            }
+            Self::Queue { queue, .. } => queue.receiver_commands(),
             Self::Replica => &["get", "unlink", "wait", "waitaof"],
             Self::Invalidate { .. } => &["client", "xrange", "ping", "unlink"],
-            Self::Stream { .. } => &[
-                "xread",
-                "xreadgroup",
-                "xack",
-                "xackdel",
-                "xautoclaim",
-                "xgroup",
-                "xpending",
-                "ping",
-                "unlink",
-            ],
         }
     }
 
@@ -279,29 +236,25 @@ impl DeliveryKind {
     /// Whether messages that nobody waits for are kept, so that somebody must take them.
     #[must_use]
     pub fn keeps_messages(self) -> bool {
-        match self {
-            Self::Pubsub { .. } | Self::Notify { .. } | Self::Replica | Self::Invalidate { .. } => {
-                false
-            }
-            Self::List { .. } | Self::SortedSet { .. } | Self::Stream { .. } => true,
-        }
+        matches!(self, Self::Queue { .. })
     }
 
     /// Whether each message goes to all receivers of its place, and nobody tells how many those were: then all
     /// places must have as many.
     #[must_use]
     pub fn fans_out_unseen(self) -> bool {
-        matches!(
-            self,
-            Self::Stream { take: StreamTake { groups: 0, .. }, .. } | Self::Invalidate { .. }
-        )
+        match self {
+            Self::Queue { queue, .. } => queue.groups() == 0,
+            Self::Invalidate { .. } => true,
+            _ => false,
+        }
     }
 
     /// Groups that receivers are shared out among in turn, by their numbers.
     #[must_use]
     pub fn groups(self) -> u32 {
         match self {
-            Self::Stream { take, .. } => take.groups.max(1),
+            Self::Queue { queue, .. } => queue.groups().max(1),
             _ => 1,
         }
     }

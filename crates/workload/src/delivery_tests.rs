@@ -31,8 +31,8 @@ fn receivers_take_places_in_turn() {
 
 #[test]
 fn every_group_takes_all_places() {
-    let take = StreamTake { groups: 2, count: 1, ack: StreamAck::Xack, claim_ns: 0 };
-    let kind = DeliveryKind::Stream { take, block_ns: 0 };
+    let queue = Queue::Stream { groups: 2, ack: StreamAck::Xack, claim_ns: 0 };
+    let kind = DeliveryKind::Queue { queue, count: 1, block_ns: 0 };
     let delivery = Delivery { kind, ..delivery(6, 3, 1) };
     assert_eq!(delivery.receivers_by_place(), [2, 2, 2]);
     let places = |receiver| delivery.places_of(receiver).collect::<Vec<_>>();

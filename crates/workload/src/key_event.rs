@@ -5,6 +5,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::Named;
+
 /// An event that one command of a sender causes, for a key that did not exist before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -35,21 +37,12 @@ const NOT_IN_ALL: [char; 2] = ['m', 'n'];
 /// Events are published to a channel for each event, with the key as the payload.
 const BY_EVENT: char = 'E';
 
+impl Named for KeyEvent {
+    const NAMES: &'static [(Self, &'static str)] =
+        &[(Self::Set, "set"), (Self::New, "new"), (Self::Del, "del"), (Self::Expired, "expired")];
+}
+
 impl KeyEvent {
-    /// All of them.
-    pub const ALL: [Self; 4] = [Self::Set, Self::New, Self::Del, Self::Expired];
-
-    /// Its name in its channel.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Set => "set",
-            Self::New => "new",
-            Self::Del => "del",
-            Self::Expired => "expired",
-        }
-    }
-
     /// The letter of its class in [`EVENTS_SETTING`].
     fn class(self) -> char {
         match self {

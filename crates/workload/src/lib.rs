@@ -24,11 +24,12 @@ pub mod keys;
 pub mod lifetime;
 pub mod memcache_suite;
 pub mod message;
+mod named;
 pub mod pace;
 pub mod parameters;
 pub mod plan;
 pub mod quantity;
-mod queue_take;
+mod queue;
 pub mod random;
 pub mod redis_commands;
 mod replica_wait;
@@ -61,6 +62,7 @@ pub use keys::{
 };
 pub use lifetime::Lifetime;
 pub use message::{Message, Purpose};
+pub use named::Named;
 pub use pace::{Arrivals, Curve, Lane, Pace, Pacer, Schedule, Stage};
 pub use plan::{
     Backoff, BudgetScope, CaptureRule, Concurrency, ConnectionPerRequest, Data, DistinctCommands,
@@ -69,7 +71,7 @@ pub use plan::{
     RecordedStall, RecordedTraffic, Recording, Recovery, Retry, ScanOperation, Spacing, Span, Step,
     StepCondition, StepReplies, Stop, Transactions, ValueSpec, Window, limits,
 };
-pub use queue_take::{ListPop, ListTake, SortedSetTake, StreamAck, StreamTake};
+pub use queue::{ListPop, ListPush, Queue, SortedSetPop, StreamAck};
 pub use replica_wait::ReplicaWait;
 pub use secret::{Secret, SecretBytes};
 pub use shard::Shard;

@@ -1,12 +1,12 @@
 //! The words of `keystorm deliver invalidate`.
 
 use clap::Args;
-use clap::builder::PossibleValuesParser;
 use workload::key_event::SET_AND_DELETE;
 use workload::{
     CacheTracking, Delivery, DeliveryKind, Piece, PlanParts, ProtocolKind, TrackingMode,
 };
 
+use super::choice;
 use super::notify::TAGS;
 use super::sending::{
     CommonOptions, KindOptions, end_in_message, load_defaults, pieces, tag, tagged, words,
@@ -33,8 +33,8 @@ pub(super) struct InvalidateOptions {
     /// [default: bcast]
     #[arg(long, value_name = "MODE", help_heading = "Messages", default_value = "bcast",
           hide_default_value = true, hide_possible_values = true,
-          value_parser = PossibleValuesParser::new(TrackingMode::ALL.map(TrackingMode::name)))]
-    tracking: String,
+          value_parser = choice::<TrackingMode>())]
+    tracking: TrackingMode,
     /// Keys that are written, and that every cache holds; not with bcast [default: 100]
     #[arg(long, value_name = "NUM", help_heading = "Messages", value_parser = small_count)]
     keys: Option<u32>,
@@ -74,11 +74,6 @@ const KEYS: u32 = 100;
 const ENTRIES: &str = "10000";
 
 impl InvalidateOptions {
-    fn mode(&self) -> TrackingMode {
-        let named = TrackingMode::ALL.into_iter().find(|mode| mode.name() == self.tracking);
-        named.unwrap_or_default()
-    }
-
     /// What is written, and how many places it has, each of which is the prefix of its keys.
     fn broadcast(&self, prefix: &str, parts: &mut PlanParts) -> Result<u32, UsageError> {
         if self.keys.is_some() {
@@ -135,13 +130,13 @@ impl KindOptions for InvalidateOptions {
     }
 
     fn defaults(&self) -> Vec<(&'static str, String)> {
-        let (size, command, mode) = match self.mode() {
+        let (size, command, mode) = match self.tracking {
             TrackingMode::Bcast => (VALUE_BYTES, "SET and DEL", " BCAST"),
             TrackingMode::Default => (ENTRY_BYTES, "XADD", ""),
             TrackingMode::Optin => (ENTRY_BYTES, "XADD", " OPTIN"),
             TrackingMode::Optout => (ENTRY_BYTES, "XADD", " OPTOUT"),
         };
-        let follows_reads = self.mode().follows_reads();
+        let follows_reads = self.tracking.follows_reads();
         let places =
             if follows_reads { self.keys.unwrap_or(KEYS) } else { self.prefixes_in(false) };
         let name = format!("{command} to CLIENT TRACKING{mode}");
@@ -149,7 +144,7 @@ impl KindOptions for InvalidateOptions {
     }
 
     fn sends(&self) -> Vec<String> {
-        match self.mode().follows_reads() {
+        match self.tracking.follows_reads() {
             // Both changes are in one push, and no key stays behind.
             false => words(&["eval", SET_AND_DELETE, "1", "__key__", "__data__"]),
             true => {
@@ -160,7 +155,7 @@ impl KindOptions for InvalidateOptions {
     }
 
     fn receivers(&self, prefix: String, parts: &mut PlanParts) -> Result<Delivery, UsageError> {
-        let (mode, prefix) = (self.mode(), tagged(prefix, parts));
+        let (mode, prefix) = (self.tracking, tagged(prefix, parts));
         let places = match mode.follows_reads() {
             false => self.broadcast(&prefix, parts)?,
             true => self.keys(&prefix, parts)?,

@@ -5,19 +5,18 @@
 
 mod invalidate;
 mod like;
-mod list;
 mod load;
 mod notify;
 mod pubsub;
 mod queue;
 mod replica;
 mod sending;
-mod stream;
-mod zset;
 
 use std::ffi::OsString;
 
 use clap::Command;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use workload::Named;
 
 use super::{FrontEnd, Intent, UsageError, help, near};
 pub(crate) use load::{delivery_load, hoisted, is_named, takes};
@@ -30,9 +29,9 @@ pub(crate) struct DeliverFront;
 /// The kinds of delivery.
 const KINDS: [KindFront; 7] = [
     KindFront::new::<pubsub::PubsubOptions>(),
-    KindFront::new::<list::ListOptions>(),
-    KindFront::new::<zset::ZsetOptions>(),
-    KindFront::new::<stream::StreamOptions>(),
+    KindFront::new::<queue::ListOptions>(),
+    KindFront::new::<queue::ZsetOptions>(),
+    KindFront::new::<queue::StreamOptions>(),
     KindFront::new::<notify::NotifyOptions>(),
     KindFront::new::<replica::ReplicaOptions>(),
     KindFront::new::<invalidate::InvalidateOptions>(),
@@ -47,6 +46,12 @@ zset (ZADD to BZPOPMIN and others), stream (XADD to XREAD or XREADGROUP), notify
 the subscribers of its event), replica (a write at the primary to reads at replicas) and \
 invalidate (a write to clients with a cache). Load begins when every receiver is confirmed and a message has come \
 through; at the end, messages under way are waited for.";
+
+/// Reads one of the names of a choice.
+fn choice<T: Named + Send + Sync>() -> impl TypedValueParser<Value = T> {
+    let names = PossibleValuesParser::new(T::NAMES.iter().map(|(_, name)| *name));
+    names.try_map(|name| T::named(&name).ok_or("unknown"))
+}
 
 /// The kinds that have this option, by its name without hyphens, where only some do.
 pub(super) fn kinds_with(option: &str) -> Vec<&'static str> {

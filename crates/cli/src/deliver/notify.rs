@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use clap::Args;
-use clap::builder::PossibleValuesParser;
 use workload::key_event::SET_AND_DELETE;
-use workload::{Delivery, DeliveryKind, KeyEvent, Piece, PlanParts, Slot};
+use workload::{Delivery, DeliveryKind, KeyEvent, Named, Piece, PlanParts, Slot};
 
+use super::choice;
 use super::sending::{CommonOptions, KindOptions, load_defaults, pieces, tagged, words};
 use crate::UsageError;
 use crate::run::{seconds, small_count};
@@ -27,8 +27,8 @@ pub(super) struct NotifyOptions {
     /// Event that is waited for: set, new (a key was added), del or expired [default: set]
     #[arg(long, value_name = "NAME", help_heading = "Messages", default_value = "set",
           hide_default_value = true, hide_possible_values = true,
-          value_parser = PossibleValuesParser::new(KeyEvent::ALL.map(KeyEvent::name)))]
-    event: String,
+          value_parser = choice::<KeyEvent>())]
+    event: KeyEvent,
     /// Lifetime of the keys [default: 1s]
     #[arg(long, value_name = "TIME", help_heading = "Messages", default_value = "1s",
           hide_default_value = true, allow_hyphen_values = true, value_parser = seconds)]
@@ -50,11 +50,6 @@ Examples:
 const VALUE_BYTES: &str = "3";
 
 impl NotifyOptions {
-    fn event(&self) -> KeyEvent {
-        let named = KeyEvent::ALL.into_iter().find(|event| event.name() == self.event);
-        named.unwrap_or(KeyEvent::Set)
-    }
-
     fn ttl_ms(&self) -> u64 {
         u64::try_from(self.ttl.as_millis()).unwrap_or(u64::MAX)
     }
@@ -68,14 +63,14 @@ impl KindOptions for NotifyOptions {
     }
 
     fn defaults(&self) -> Vec<(&'static str, String)> {
-        let command = if self.event() == KeyEvent::Del { "SET and DEL" } else { "SET" };
-        let name = format!("{command} to the event {}", self.event);
+        let command = if self.event == KeyEvent::Del { "SET and DEL" } else { "SET" };
+        let name = format!("{command} to the event {}", self.event.name());
         load_defaults(self.writers.unwrap_or(10), 1, VALUE_BYTES, name)
     }
 
     fn sends(&self) -> Vec<String> {
         let ttl = self.ttl_ms().to_string();
-        match self.event() {
+        match self.event {
             KeyEvent::Del => words(&["eval", SET_AND_DELETE, "1", "key", "__data__"]),
             KeyEvent::Set | KeyEvent::New | KeyEvent::Expired => {
                 words(&["set", "key", "__data__", "px", &ttl])
@@ -84,7 +79,7 @@ impl KindOptions for NotifyOptions {
     }
 
     fn receivers(&self, prefix: String, parts: &mut PlanParts) -> Result<Delivery, UsageError> {
-        let (event, ttl_ms) = (self.event(), self.ttl_ms());
+        let (event, ttl_ms) = (self.event, self.ttl_ms());
         if !(1..=TTL_MS_MAX).contains(&ttl_ms) {
             return Err(UsageError("--ttl: must be between 1 ms and 1 hour".to_owned()));
         }

@@ -1,11 +1,17 @@
-//! Options that the kinds have in common whose messages are kept in keys until a receiver takes them.
+//! The words of `keystorm deliver list`, `zset` and `stream`, whose messages are kept in keys until a receiver takes
+//! them.
 
 use std::time::Duration;
 
-use clap::{Args, ValueEnum};
-use workload::{Delivery, DeliveryKind, PlanParts};
+use clap::Args;
+use workload::{
+    Delivery, DeliveryKind, ListPop, ListPush, Named, PlanParts, Queue, SortedSetPop, StreamAck,
+};
 
-use super::sending::{CommonOptions, ExchangeOptions, begin_with, end_in_message, load_defaults};
+use super::choice;
+use super::sending::{
+    CommonOptions, ExchangeOptions, KindOptions, begin_with, end_in_message, load_defaults, words,
+};
 use crate::UsageError;
 use crate::run::{seconds, small_count};
 
@@ -14,14 +20,14 @@ const PAYLOAD_BYTES: &str = "128";
 
 /// Options of lists, sorted sets and streams.
 #[derive(Debug, Clone, Args)]
-pub(super) struct QueueOptions {
+struct QueueOptions {
     /// Connections that send, as -c of a run [default: 10]
     #[arg(long, value_name = "NUM", help_heading = "Messages", value_parser = small_count)]
     senders: Option<u32>,
     /// Connections that wait for messages; of streams, those without groups [default: 10]
     #[arg(long, value_name = "NUM", help_heading = "Messages", default_value = "10",
           hide_default_value = true, value_parser = small_count)]
-    pub(super) receivers: u32,
+    receivers: u32,
     /// Keys. Each message goes through one, drawn as -r draws keys (--key-dist) [default: 1]
     #[arg(long, value_name = "NUM", help_heading = "Messages", default_value = "1",
           hide_default_value = true, value_parser = small_count)]
@@ -40,52 +46,41 @@ pub(super) struct QueueOptions {
     #[command(flatten)]
     exchange: ExchangeOptions,
     #[command(flatten)]
-    pub(super) common: CommonOptions,
+    common: CommonOptions,
 }
 
 /// What stands for all.
 const ALL: u32 = u32::MAX;
 
-/// The command that an option names, in capitals.
-pub(super) fn command_of(value: &impl ValueEnum) -> String {
-    value.to_possible_value().map_or_else(String::new, |value| value.get_name().to_uppercase())
-}
-
 fn number_or_all(text: &str) -> Result<u32, String> {
     if text == "all" { Ok(ALL) } else { small_count(text) }
 }
 
+/// A time in nanoseconds.
+fn nanoseconds(time: Option<Duration>) -> u64 {
+    u64::try_from(time.unwrap_or_default().as_nanos()).unwrap_or(u64::MAX)
+}
+
 impl QueueOptions {
-    /// Most messages that one call takes. `other` is what to use instead of a command that takes only one.
-    ///
-    /// # Errors
-    /// It is to take more.
-    pub(super) fn count_of(&self, command: &str, other: Option<&str>) -> Result<u32, UsageError> {
-        match (self.count, other) {
-            (Some(count), Some(other)) if count > 1 => Err(UsageError(format!(
-                "--count {count}: {command} takes one message at a time; use {other}"
+    /// Most messages that one call takes. `several` is the command to use instead of one that takes only one.
+    fn count_of(&self, command: &str, several: &str) -> Result<u32, UsageError> {
+        let takes_one = !several.ends_with(command);
+        match self.count {
+            Some(count @ 2..) if takes_one => Err(UsageError(format!(
+                "--count {count}: {} takes one message at a time; use {several}",
+                command.to_uppercase()
             ))),
-            (count, _) => Ok(count.unwrap_or(1)),
+            count => Ok(count.unwrap_or(1)),
         }
     }
 
-    /// Most messages that one call takes, if the line says so.
-    pub(super) fn count(&self) -> Option<u32> {
-        self.count
-    }
-
-    pub(super) fn keys_per_receiver(&self) -> u32 {
+    fn keys_per_receiver(&self) -> u32 {
         if self.keys_per_receiver == ALL { self.keys } else { self.keys_per_receiver }
     }
 
-    /// Nanoseconds that a call waits.
-    pub(super) fn block_ns(&self) -> u64 {
-        let block = self.block.unwrap_or_default();
-        u64::try_from(block.as_nanos()).unwrap_or(u64::MAX)
-    }
-
     /// Options of a run that are so unless the line has them.
-    pub(super) fn defaults(&self, name: String) -> Vec<(&'static str, String)> {
+    fn defaults(&self, push: &str, pop: &str) -> Vec<(&'static str, String)> {
+        let name = format!("{} to {}", push.to_uppercase(), pop.to_uppercase());
         load_defaults(self.senders.unwrap_or(10), self.keys, PAYLOAD_BYTES, name)
     }
 
@@ -94,7 +89,7 @@ impl QueueOptions {
     ///
     /// # Errors
     /// The payload is too small, or differs in size.
-    pub(super) fn delivery(
+    fn delivery(
         &self,
         kind: DeliveryKind,
         receivers: u32,
@@ -107,5 +102,235 @@ impl QueueOptions {
         let places = (self.keys, self.keys_per_receiver());
         let delivery = self.common.delivery(kind, receivers, prefix, places);
         Ok(Delivery { exchange: self.exchange.exchange(), ..delivery })
+    }
+}
+
+/// Measures how long messages take from LPUSH to BRPOP, and counts those that are lost, doubled or out of order.
+///
+/// Latency counts from when a message was due. Load begins when every receiver waits and a message has come through
+/// each list; at the end, messages under way are waited for, and the lists are removed.
+#[derive(Debug, Args)]
+#[command(after_help = LIST_EXAMPLES)]
+pub(super) struct ListOptions {
+    /// Command of the senders: lpush or rpush [default: lpush]
+    #[arg(long, value_name = "NAME", help_heading = "Messages", default_value = "lpush",
+          hide_default_value = true, hide_possible_values = true,
+          value_parser = choice::<ListPush>())]
+    push: ListPush,
+    /// Command of the receivers: brpop, blpop, blmpop, blmove with LREM (reliable queue), or lpop or rpop, which do not
+    /// wait. blmove and blmpop take the oldest message [default: brpop]
+    #[arg(long, value_name = "NAME", help_heading = "Messages", hide_possible_values = true,
+          value_parser = choice::<ListPop>())]
+    pop: Option<ListPop>,
+    /// Pause of a receiver whose lists were all empty, with lpop or rpop: at most 8s [default: 0.1]
+    #[arg(long, value_name = "TIME", help_heading = "Messages", allow_hyphen_values = true,
+          value_parser = seconds)]
+    poll: Option<Duration>,
+    #[command(flatten)]
+    queue: QueueOptions,
+}
+
+/// Pauses of receivers that look from time to time. A longer one would seem to be a server that does not answer.
+const POLL: Duration = Duration::from_millis(100);
+const POLL_MIN: Duration = Duration::from_millis(1);
+const POLL_MAX: Duration = Duration::from_secs(8);
+
+/// Every line that begins with `$` is run by a test.
+const LIST_EXAMPLES: &str = "\
+Examples:
+  5,000 jobs a second through one list to 20 workers:
+    $ keystorm deliver list --rps 5k --duration 10s --receivers 20
+
+  A reliable queue, in which a job stays in a list of its worker until it is done:
+    $ keystorm deliver list --pop blmove --rps 2k --duration 10s";
+
+impl ListOptions {
+    /// The command that waits: the one that takes the oldest message unless the line says another.
+    fn pop(&self) -> ListPop {
+        self.pop.unwrap_or(match self.push {
+            ListPush::Lpush => ListPop::Brpop,
+            ListPush::Rpush => ListPop::Blpop,
+        })
+    }
+
+    /// Nanoseconds that a call waits, or that pass between two that do not.
+    fn block_ns(&self) -> Result<u64, UsageError> {
+        let (polls, block_ns) = (self.pop().polls(), nanoseconds(self.queue.block));
+        let refuse = |text: &str| Err(UsageError(text.to_owned()));
+        match self.poll {
+            Some(_) if !polls => {
+                refuse("--poll is for receivers that do not wait: --pop lpop or rpop")
+            }
+            Some(poll) if poll > POLL_MAX || poll < POLL_MIN => {
+                refuse("--poll: must be between 0.001 and 8 seconds")
+            }
+            _ if polls && block_ns > 0 => refuse("--block: LPOP and RPOP do not wait; use --poll"),
+            poll if polls => Ok(nanoseconds(poll.or(Some(POLL)))),
+            _ => Ok(block_ns),
+        }
+    }
+}
+
+impl KindOptions for ListOptions {
+    const NAME: &'static str = "list";
+
+    fn common(&self) -> &CommonOptions {
+        &self.queue.common
+    }
+
+    fn defaults(&self) -> Vec<(&'static str, String)> {
+        self.queue.defaults(self.push.name(), self.pop().name())
+    }
+
+    fn sends(&self) -> Vec<String> {
+        words(&[self.push.name(), "__key__", "__data__"])
+    }
+
+    fn receivers(&self, prefix: String, parts: &mut PlanParts) -> Result<Delivery, UsageError> {
+        let (pop, block_ns) = (self.pop(), self.block_ns()?);
+        if pop == ListPop::Blmove && self.queue.keys_per_receiver() > 1 {
+            let text = "--keys-per-receiver: BLMOVE waits on one list; use --pop brpop";
+            return Err(UsageError(text.to_owned()));
+        }
+        let count = self.queue.count_of(pop.name(), "--pop blmpop")?;
+        let queue = Queue::List { push: self.push, pop };
+        let kind = DeliveryKind::Queue { queue, count, block_ns };
+        self.queue.delivery(kind, self.queue.receivers, prefix, parts)
+    }
+}
+
+/// Measures how long messages take from ZADD to BZPOPMIN, and counts those that are lost, doubled or out of order.
+///
+/// Latency counts from when a message was due. Load begins when every receiver waits and a message has come through
+/// each sorted set; at the end, messages under way are waited for, and the sorted sets are removed.
+#[derive(Debug, Args)]
+#[command(after_help = ZSET_EXAMPLES)]
+pub(super) struct ZsetOptions {
+    /// Command of the receivers of a zset: bzpopmin, bzpopmax or bzmpop [default: bzpopmin]
+    #[arg(long, value_name = "NAME", help_heading = "Messages", default_value = "bzpopmin",
+          hide_default_value = true, hide_possible_values = true,
+          value_parser = choice::<SortedSetPop>())]
+    zpop: SortedSetPop,
+    #[command(flatten)]
+    queue: QueueOptions,
+}
+
+/// Every line that begins with `$` is run by a test.
+const ZSET_EXAMPLES: &str = "\
+Examples:
+  5,000 jobs a second through one sorted set to 20 workers:
+    $ keystorm deliver zset --rps 5k --duration 10s --receivers 20";
+
+impl KindOptions for ZsetOptions {
+    const NAME: &'static str = "zset";
+
+    fn common(&self) -> &CommonOptions {
+        &self.queue.common
+    }
+
+    fn defaults(&self) -> Vec<(&'static str, String)> {
+        self.queue.defaults("ZADD", self.zpop.name())
+    }
+
+    /// All have one score, so that the order is that of members.
+    fn sends(&self) -> Vec<String> {
+        words(&["zadd", "__key__", "0", "__data__"])
+    }
+
+    fn receivers(&self, prefix: String, parts: &mut PlanParts) -> Result<Delivery, UsageError> {
+        let count = self.queue.count_of(self.zpop.name(), "--zpop bzmpop")?;
+        let queue = Queue::SortedSet { pop: self.zpop, mixed: parts.data.values.is_some() };
+        let kind = DeliveryKind::Queue { queue, count, block_ns: nanoseconds(self.queue.block) };
+        self.queue.delivery(kind, self.queue.receivers, prefix, parts)
+    }
+}
+
+/// Measures how long messages take from XADD to XREAD or XREADGROUP, and counts those that are lost, doubled or out of
+/// order.
+///
+/// Latency counts from when a message was due. Every receiver gets each message (XREAD); with --groups or --consumers
+/// one consumer of each group does, and acknowledges it (XACK). Load begins when every receiver waits and a message has
+/// come through each stream; at the end, messages under way are waited for, and the streams are removed.
+#[derive(Debug, Args)]
+#[command(after_help = STREAM_EXAMPLES)]
+pub(super) struct StreamOptions {
+    /// Consumer groups of each stream [default: 1, if --consumers is given]
+    #[arg(long, value_name = "NUM", help_heading = "Messages", value_parser = small_count)]
+    groups: Option<u32>,
+    /// Connections that consume, in each group [default: 10, if --groups is given]
+    #[arg(long, value_name = "NUM", help_heading = "Messages", value_parser = small_count)]
+    consumers: Option<u32>,
+    /// How consumers acknowledge: xack, xackdel, or not (noack) [default: xack]
+    #[arg(long, value_name = "NAME", help_heading = "Messages", hide_possible_values = true,
+          value_parser = choice::<StreamAck>())]
+    ack: Option<StreamAck>,
+    /// Take over entries that another consumer had for so long and did not acknowledge (XAUTOCLAIM)
+    #[arg(long, value_name = "TIME", help_heading = "Messages", allow_hyphen_values = true,
+          value_parser = seconds)]
+    claim: Option<Duration>,
+    /// Trim streams to about this many entries (MAXLEN ~); 0 keeps all [default: 100000]
+    #[arg(long, value_name = "NUM", help_heading = "Messages", default_value = "100000",
+          hide_default_value = true, value_parser = small_count)]
+    maxlen: u32,
+    #[command(flatten)]
+    queue: QueueOptions,
+}
+
+/// Every line that begins with `$` is run by a test.
+const STREAM_EXAMPLES: &str = "\
+Examples:
+  5,000 events a second through one stream to 3 readers, each of which gets all:
+    $ keystorm deliver stream --rps 5k --duration 10s --receivers 3
+
+  The same to 2 groups of 8 consumers, which acknowledge:
+    $ keystorm deliver stream --rps 5k --duration 10s --groups 2 --consumers 8";
+
+impl StreamOptions {
+    fn groups(&self) -> u32 {
+        self.groups.unwrap_or(u32::from(self.consumers.is_some()))
+    }
+
+    /// Receivers in all.
+    fn total(&self) -> u32 {
+        match self.groups() {
+            0 => self.queue.receivers,
+            groups => groups.saturating_mul(self.consumers.unwrap_or(10)),
+        }
+    }
+}
+
+impl KindOptions for StreamOptions {
+    const NAME: &'static str = "stream";
+
+    fn common(&self) -> &CommonOptions {
+        &self.queue.common
+    }
+
+    fn defaults(&self) -> Vec<(&'static str, String)> {
+        self.queue.defaults("XADD", if self.groups() == 0 { "XREAD" } else { "XREADGROUP" })
+    }
+
+    fn sends(&self) -> Vec<String> {
+        let maxlen = self.maxlen.to_string();
+        let trim: &[&str] = if self.maxlen > 0 { &["MAXLEN", "~", &maxlen] } else { &[] };
+        words(&[&["xadd", "__key__"], trim, &["*", "m", "__data__"]].concat())
+    }
+
+    fn receivers(&self, prefix: String, parts: &mut PlanParts) -> Result<Delivery, UsageError> {
+        let groups = self.groups();
+        let grouped = [("--ack", self.ack.is_some()), ("--claim", self.claim.is_some())];
+        if let Some((name, _)) = grouped.iter().find(|(_, given)| groups == 0 && *given) {
+            return Err(UsageError(format!("{name} is for consumer groups: use --groups, too")));
+        }
+        let claim_ns = nanoseconds(self.claim);
+        let block_ns = match nanoseconds(self.queue.block) {
+            // A call that waits for ever returns in time to claim again.
+            0 => claim_ns,
+            block_ns => block_ns,
+        };
+        let queue = Queue::Stream { groups, ack: self.ack.unwrap_or(StreamAck::Xack), claim_ns };
+        let count = self.queue.count.unwrap_or(100);
+        let kind = DeliveryKind::Queue { queue, count, block_ns };
+        self.queue.delivery(kind, self.total(), prefix, parts)
     }
 }

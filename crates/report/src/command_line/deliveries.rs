@@ -1,8 +1,8 @@
 //! The receivers of a plan, as the options of `keystorm deliver KIND`.
 
 use workload::{
-    Delivery, DeliveryKind, ListPop, ListTake, Piece, Plan, ReplicaWait, SortedSetTake, StreamAck,
-    StreamTake, Subscription, quantity,
+    Delivery, DeliveryKind, Named, Piece, Plan, Queue, ReplicaWait, StreamAck, Subscription,
+    quantity,
 };
 
 use super::words::Words;
@@ -16,9 +16,9 @@ const MAXLEN: &[u8] = b"100000";
 pub(super) fn name(kind: DeliveryKind) -> &'static str {
     match kind {
         DeliveryKind::Pubsub { .. } => "pubsub",
-        DeliveryKind::List { .. } => "list",
-        DeliveryKind::SortedSet { .. } => "zset",
-        DeliveryKind::Stream { .. } => "stream",
+        DeliveryKind::Queue { queue: Queue::List { .. }, .. } => "list",
+        DeliveryKind::Queue { queue: Queue::SortedSet { .. }, .. } => "zset",
+        DeliveryKind::Queue { queue: Queue::Stream { .. }, .. } => "stream",
         DeliveryKind::Notify { .. } => "notify",
         DeliveryKind::Replica => "replica",
         DeliveryKind::Invalidate { .. } => "invalidate",
@@ -54,7 +54,7 @@ pub(super) fn options(plan: &Plan, delivery: &Delivery, threads: u16, words: &mu
     let receivers = &delivery.logical_receivers();
     let names = kind.names();
     match kind {
-        DeliveryKind::Stream { take: StreamTake { groups: groups @ 1.., .. }, .. } => {
+        DeliveryKind::Queue { queue: Queue::Stream { groups: groups @ 1.., .. }, .. } => {
             words.option("--groups", groups);
             words.option("--consumers", &(receivers / groups));
         }
@@ -94,30 +94,24 @@ fn how(plan: &Plan, kind: DeliveryKind, words: &mut Words) {
                 words.option("--slow", &slow);
             }
         }
-        DeliveryKind::List { take: ListTake { by, from_left, pushed_left }, count, block_ns } => {
-            words.option("--push", if pushed_left { &"lpush" } else { &"rpush" });
-            let pop = match (by, from_left) {
-                (ListPop::Pop, true) => "blpop",
-                (ListPop::Pop, false) => "brpop",
-                (ListPop::MultiPop, _) => "blmpop",
-                (ListPop::Move, _) => "blmove",
-                (ListPop::Poll, true) => "lpop",
-                (ListPop::Poll, false) => "rpop",
-            };
-            words.option("--pop", &pop);
-            let wait = if by == ListPop::Poll { "--poll" } else { "--block" };
-            waiting(wait, count, block_ns, words);
+        DeliveryKind::Queue { queue, count, block_ns } => {
+            let mut wait = "--block";
+            match queue {
+                Queue::List { push, pop } => {
+                    words.option("--push", &push.name());
+                    words.option("--pop", &pop.name());
+                    wait = if pop.polls() { "--poll" } else { wait };
+                }
+                Queue::SortedSet { pop, .. } => words.option("--zpop", &pop.name()),
+                Queue::Stream { groups, ack, claim_ns } => {
+                    stream(plan, groups, ack, claim_ns, words);
+                }
+            }
+            words.option("--count", &count);
+            if block_ns > 0 {
+                words.option(wait, &quantity::shown(block_ns));
+            }
         }
-        DeliveryKind::SortedSet { take: SortedSetTake { multi, max, .. }, count, block_ns } => {
-            let pop = match (multi, max) {
-                (true, _) => "bzmpop",
-                (false, true) => "bzpopmax",
-                (false, false) => "bzpopmin",
-            };
-            words.option("--zpop", &pop);
-            waiting("--block", count, block_ns, words);
-        }
-        DeliveryKind::Stream { take, block_ns } => stream(plan, take, block_ns, words),
         DeliveryKind::Notify { event, ttl_ms, enable, .. } => {
             words.option("--event", &event.name());
             words.option("--ttl", &quantity::shown(ttl_ms.saturating_mul(1_000_000)));
@@ -140,16 +134,9 @@ fn how(plan: &Plan, kind: DeliveryKind, words: &mut Words) {
     }
 }
 
-fn stream(plan: &Plan, take: StreamTake, block_ns: u64, words: &mut Words) {
-    let StreamTake { groups, count, ack, claim_ns } = take;
-    waiting("--block", count, block_ns, words);
+fn stream(plan: &Plan, groups: u32, ack: StreamAck, claim_ns: u64, words: &mut Words) {
     if groups > 0 {
-        let ack = match ack {
-            StreamAck::Xack => "xack",
-            StreamAck::Xackdel => "xackdel",
-            StreamAck::Noack => "noack",
-        };
-        words.option("--ack", &ack);
+        words.option("--ack", &ack.name());
         if claim_ns > 0 {
             words.option("--claim", &quantity::shown(claim_ns));
         }
@@ -159,14 +146,6 @@ fn stream(plan: &Plan, take: StreamTake, block_ns: u64, words: &mut Words) {
     let maxlen = if fixed(2) == b"MAXLEN" { fixed(4) } else { b"0".to_vec() };
     if maxlen != MAXLEN {
         words.option("--maxlen", &String::from_utf8_lossy(&maxlen));
-    }
-}
-
-/// Most messages of a call, and for how long it waits.
-fn waiting(option: &str, count: u32, block_ns: u64, words: &mut Words) {
-    words.option("--count", &count);
-    if block_ns > 0 {
-        words.option(option, &quantity::shown(block_ns));
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use wire::resp::encode_command;
+use super::reply_strings::EntryId;
 
 /// A reply that is to come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,6 +17,20 @@ pub(super) enum PendingReply {
     Claim,
     /// Of the command that waits.
     Message,
+}
+
+/// Commands that are sent together, each of which has a reply.
+#[derive(Debug, Default)]
+pub(super) struct Commands {
+    bytes: Vec<u8>,
+    count: u32,
+}
+
+impl Commands {
+    pub(super) fn add(&mut self, words: &[&str]) {
+        self.bytes.extend(encoded(words));
+        self.count += 1;
+    }
 }
 
 /// The replies that are to come, in their order.
@@ -48,9 +62,15 @@ impl Pipeline {
         self.0.iter().all(|awaited| *awaited == PendingReply::Message)
     }
 
+    /// Appends some commands.
+    pub(super) fn ask(&mut self, commands: &Commands, awaited: PendingReply, out: &mut Vec<u8>) {
+        out.extend_from_slice(&commands.bytes);
+        self.0.extend((0..commands.count).map(|_| awaited));
+    }
+
     /// Appends a PING.
     pub(super) fn ping(&mut self, out: &mut Vec<u8>) {
-        encode_command(&[b"PING"], out);
+        out.extend(encoded(&["PING"]));
         self.push(PendingReply::Pong);
     }
 }
@@ -78,6 +98,19 @@ pub(super) fn append_string(string: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(b"\r\n");
 }
 
+/// Appends strings of RESP.
+pub(super) fn append_strings(words: &[&str], out: &mut Vec<u8>) {
+    words.iter().for_each(|word| append_string(word.as_bytes(), out));
+}
+
+/// A command of these words.
+pub(super) fn encoded(words: &[&str]) -> Vec<u8> {
+    let mut out = Vec::new();
+    append_header(b'*', words.len(), &mut out);
+    append_strings(words, &mut out);
+    out
+}
+
 /// Appends the line that an array or a string of so many begins with.
 #[inline]
 pub(super) fn append_header(kind: u8, count: usize, out: &mut Vec<u8>) {
@@ -101,6 +134,16 @@ pub(super) fn append_number(mut number: u64, out: &mut Vec<u8>) {
         }
     }
     out.extend_from_slice(&digits[at..]);
+}
+
+/// Appends the ID of an entry as a string; `text` is a buffer to write in.
+#[inline]
+pub(super) fn append_id((ms, number): EntryId, text: &mut Vec<u8>, out: &mut Vec<u8>) {
+    text.clear();
+    append_number(ms, text);
+    text.push(b'-');
+    append_number(number, text);
+    append_string(text, out);
 }
 
 #[cfg(test)]

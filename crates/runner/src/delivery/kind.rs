@@ -11,13 +11,11 @@ use workload::{Delivery, DeliveryKind, Message, Subscription};
 use super::cached_reads::CachedReads;
 use super::closing::Remainder;
 use super::invalidate::Invalidate;
-use super::list::Lists;
 use super::notify::Notify;
 use super::pubsub::Pubsub;
+use super::queue::Queues;
 use super::replica::Replica;
 use super::reply_strings::{Capture, EntryId, ReplyStrings};
-use super::sorted_set::SortedSets;
-use super::stream::Streams;
 
 /// What a reply is to a receiver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -197,13 +195,9 @@ pub(crate) fn from_delivery(delivery: &Delivery, in_cluster: bool) -> Box<dyn Ki
         DeliveryKind::Invalidate { tracking } => Box::new(Invalidate { delivery, tracking }),
         DeliveryKind::Replica => Box::new(Replica { delivery }),
         DeliveryKind::Notify { event, db, .. } => Box::new(Notify { delivery, event, db }),
-        DeliveryKind::List { take, count, block_ns } => {
-            Box::new(Lists { delivery, take, count, block_ns })
+        DeliveryKind::Queue { queue, count, block_ns } => {
+            Box::new(Queues { delivery, queue, count, block_ns })
         }
-        DeliveryKind::SortedSet { take, count, block_ns } => {
-            Box::new(SortedSets { delivery, take, count, block_ns })
-        }
-        DeliveryKind::Stream { take, block_ns } => Box::new(Streams { delivery, take, block_ns }),
     }
 }
 

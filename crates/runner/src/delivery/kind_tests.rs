@@ -3,8 +3,8 @@
 use wire::resp::{RespDecoder, Value};
 use wire::{Decode, Reply};
 use workload::{
-    Delivery, DeliveryKind, KeyEvent, ListPop, ListTake, Message, Purpose, SortedSetTake,
-    StreamAck, StreamTake, Subscription, TrackingMode,
+    Delivery, DeliveryKind, KeyEvent, ListPop, ListPush, Message, Purpose, Queue, SortedSetPop,
+    StreamAck, Subscription, TrackingMode,
 };
 
 use super::super::reply_strings::ReplyStrings;
@@ -25,12 +25,12 @@ const KINDS: [DeliveryKind; 20] = [
     pubsub(Subscription::Shards),
     notify(KeyEvent::Set),
     notify(KeyEvent::Expired),
-    list(ListPop::Pop, 1),
-    list(ListPop::Move, 1),
-    list(ListPop::MultiPop, 8),
-    list(ListPop::Poll, 1),
-    sorted_set(false, 1),
-    sorted_set(true, 8),
+    list(ListPop::Brpop, 1),
+    list(ListPop::Blmove, 1),
+    list(ListPop::Blmpop, 8),
+    list(ListPop::Rpop, 1),
+    sorted_set(SortedSetPop::Bzpopmin, 1),
+    sorted_set(SortedSetPop::Bzmpop, 8),
     stream(0, StreamAck::Xack, 0),
     stream(2, StreamAck::Xack, 0),
     stream(1, StreamAck::Xackdel, 1_000_000),
@@ -45,19 +45,19 @@ const fn notify(event: KeyEvent) -> DeliveryKind {
     DeliveryKind::Notify { event, db: 2, ttl_ms: 50, enable: false }
 }
 
-const fn list(by: ListPop, count: u32) -> DeliveryKind {
-    let take = ListTake { by, from_left: false, pushed_left: true };
-    DeliveryKind::List { take, count, block_ns: 0 }
+const fn list(pop: ListPop, count: u32) -> DeliveryKind {
+    let queue = Queue::List { push: ListPush::Lpush, pop };
+    DeliveryKind::Queue { queue, count, block_ns: 0 }
 }
 
-const fn sorted_set(multi: bool, count: u32) -> DeliveryKind {
-    let take = SortedSetTake { multi, max: false, mixed: false };
-    DeliveryKind::SortedSet { take, count, block_ns: 100_000_000 }
+const fn sorted_set(pop: SortedSetPop, count: u32) -> DeliveryKind {
+    let queue = Queue::SortedSet { pop, mixed: false };
+    DeliveryKind::Queue { queue, count, block_ns: 100_000_000 }
 }
 
 const fn stream(groups: u32, ack: StreamAck, claim_ns: u64) -> DeliveryKind {
-    let take = StreamTake { groups, count: 10, ack, claim_ns };
-    DeliveryKind::Stream { take, block_ns: 0 }
+    let queue = Queue::Stream { groups, ack, claim_ns };
+    DeliveryKind::Queue { queue, count: 10, block_ns: 0 }
 }
 
 /// A place that every receiver here has.
@@ -120,7 +120,38 @@ fn conversation(kind: DeliveryKind, payload: &[u8], resp3: bool) -> Conversation
             [pushes(Subscription::Channels, payload, resp3), vec![(Meaning::Foreign, 0, foreign)]]
                 .concat()
         }
-        DeliveryKind::List { take, .. } if take.by == ListPop::Move => {
+        DeliveryKind::Queue { queue, .. } => match queue {
+            Queue::List { pop, .. } => from_lists(pop, payload, resp3, (pong, ends)),
+            Queue::SortedSet { pop, .. } => {
+                let score = if resp3 { b",0\r\n".to_vec() } else { bulks(&[b"0"]) };
+                let member = [bulks(&[payload]), score];
+                let message = if pop == SortedSetPop::Bzmpop {
+                    let members = array(2, &[array(2, &member), array(2, &member)]);
+                    messages(2, array(2, &[bulks(&[PLACE]), members]))
+                } else {
+                    messages(1, array(3, &[bulks(&[PLACE]), member.concat()]))
+                };
+                [&[pong, message.clone()][..], &ends, &[message]].concat()
+            }
+            Queue::Stream { groups, ack, claim_ns } => {
+                let message = messages(3, entries(payload, resp3));
+                match groups {
+                    0 => [&[pong, message.clone()][..], &ends, &[message]].concat(),
+                    _ => group(ack, claim_ns, payload, (pong, message, ends)),
+                }
+            }
+        },
+    }
+}
+
+fn from_lists(
+    pop: ListPop,
+    payload: &[u8],
+    resp3: bool,
+    (pong, ends): (Step, [Step; 2]),
+) -> Conversation {
+    match pop {
+        ListPop::Blmove => {
             let removed = |missing, number: &str| {
                 (Meaning::Settled { missing }, 0, number.as_bytes().to_vec())
             };
@@ -128,39 +159,20 @@ fn conversation(kind: DeliveryKind, payload: &[u8], resp3: bool) -> Conversation
             let before = [removed(0, "$-1\r\n"), pong, message.clone(), removed(0, ":1\r\n")];
             [&before[..], &[message, removed(1, ":0\r\n")], &ends].concat()
         }
-        DeliveryKind::List { take, .. } if take.by == ListPop::Poll => {
+        ListPop::Lpop | ListPop::Rpop => {
             let nil = if resp3 { "_\r\n" } else { "$-1\r\n" };
             let none = |meaning| (meaning, 0, nil.as_bytes().to_vec());
             let message = messages(1, bulks(&[payload]));
             let empty = [none(SETTLED), none(SETTLED), none(SETTLED), none(Meaning::Empty)];
             [&[pong, message.clone(), none(SETTLED), message][..], &empty].concat()
         }
-        DeliveryKind::List { take, .. } if take.by == ListPop::MultiPop => {
+        ListPop::Blmpop => {
             let message = array(2, &[bulks(&[PLACE]), array(2, &[bulks(&[payload, payload])])]);
             [&[pong, messages(2, message)][..], &ends].concat()
         }
-        DeliveryKind::List { .. } => {
+        ListPop::Brpop | ListPop::Blpop => {
             let message = messages(1, array(2, &[bulks(&[PLACE, payload])]));
             [&[pong, message.clone()][..], &ends, &[message]].concat()
-        }
-        DeliveryKind::SortedSet { take, .. } => {
-            let score = if resp3 { b",0\r\n".to_vec() } else { bulks(&[b"0"]) };
-            let member = [bulks(&[payload]), score];
-            let message = match take.multi {
-                false => messages(1, array(3, &[bulks(&[PLACE]), member.concat()])),
-                true => {
-                    let members = array(2, &[array(2, &member), array(2, &member)]);
-                    messages(2, array(2, &[bulks(&[PLACE]), members]))
-                }
-            };
-            [&[pong, message.clone()][..], &ends, &[message]].concat()
-        }
-        DeliveryKind::Stream { take, .. } => {
-            let message = messages(3, entries(payload, resp3));
-            match take.groups {
-                0 => [&[pong, message.clone()][..], &ends, &[message]].concat(),
-                _ => group(take, payload, (pong, message, ends)),
-            }
         }
     }
 }
@@ -179,7 +191,8 @@ fn read_at_a_replica(payload: &[u8], resp3: bool) -> Conversation {
 
 /// The conversation of a consumer of a group: it makes groups, claims, reads and acknowledges.
 fn group(
-    take: StreamTake,
+    ack: StreamAck,
+    claim_ns: u64,
     payload: &[u8],
     (pong, message, [timed_out, unblocked]): (Step, Step, [Step; 2]),
 ) -> Conversation {
@@ -189,7 +202,7 @@ fn group(
     let claimed = array(3, &[bulks(&[b"0-0"]), array(1, &[claimed_entry]), array(0, &[])]);
     let claimed = (Meaning::Messages(1), 1, claimed);
     // One command acknowledges what came of one stream.
-    let settled: Conversation = match take.ack {
+    let settled: Conversation = match ack {
         StreamAck::Noack => Vec::new(),
         StreamAck::Xack => [":2\r\n", ":0\r\n"]
             .map(|text| (Meaning::Settled { missing: u32::from(text == ":0\r\n") }, 0, text.into()))
@@ -202,8 +215,8 @@ fn group(
             })
             .to_vec(),
     };
-    let claims = if take.claim_ns > 0 { vec![claimed.clone(); 4] } else { Vec::new() };
-    let claims_settled = match (take.claim_ns, take.ack) {
+    let claims = if claim_ns > 0 { vec![claimed.clone(); 4] } else { Vec::new() };
+    let claims_settled = match (claim_ns, ack) {
         (0, _) => Vec::new(),
         _ => vec![(SETTLED, 0, array(1, &[b":1\r\n".to_vec()])); 4],
     };
@@ -380,7 +393,7 @@ fn an_acknowledgement_names_what_came() {
     let place = std::str::from_utf8(PLACE).unwrap();
     assert!(asked.contains(&words(&["XACK", place, "group-0", "17-1", "17-2"])), "{asked:?}");
     assert!(asked.contains(&words(&["XACK", "keystorm:1:000000000001", "group-0", "18-0"])));
-    let delivery = Delivery { kind: list(ListPop::Move, 1), places_each: 1, ..delivery };
+    let delivery = Delivery { kind: list(ListPop::Blmove, 1), places_each: 1, ..delivery };
     let conversation = &conversations(delivery.kind)[0];
     let bytes: Vec<u8> =
         conversation[..3].iter().flat_map(|(.., conversation)| conversation.clone()).collect();
@@ -391,7 +404,7 @@ fn an_acknowledgement_names_what_came() {
 
 #[test]
 fn one_that_found_nothing_asks_again_when_it_is_let() {
-    let delivery = delivery(list(ListPop::Poll, 1), 1);
+    let delivery = delivery(list(ListPop::Rpop, 1), 1);
     let kind = from_delivery(&delivery, false);
     let mut consumer = kind.consumer(0);
     let (mut asked, strings) = (Vec::new(), ReplyStrings::new(kind.capture()));

@@ -6,7 +6,7 @@ use workload::{Message, Purpose, message};
 
 use super::kind::Meaning;
 use super::order::Place;
-use super::receivers::Receivers;
+use super::receivers::{Receivers, State};
 use super::reply_strings::DeliveredMessage;
 use super::sent_times::RING_MAX;
 use crate::Fatal;
@@ -133,6 +133,26 @@ impl<E: Engine> Receivers<'_, E> {
         match seen.get(group) {
             Some(seen) if !seen.insert(message.number) => Place::Doubled,
             _ => place,
+        }
+    }
+
+    /// Lets those ask again whose pause is over.
+    pub(super) fn resume(&mut self) {
+        while let Some((due_ns, conn)) = self.pauses.front().copied() {
+            if due_ns > self.engine.now_ns() {
+                return;
+            }
+            self.pauses.pop_front();
+            let receiver = &mut self.receivers[conn.0 as usize];
+            // A cache may meet a place that is on its way before it is ready.
+            if matches!(receiver.state, State::Ready | State::Asking { .. }) {
+                self.out.clear();
+                receiver.consumer.resume(&mut self.out);
+                if self.out.is_empty() {
+                    continue;
+                }
+                receiver.asked_ns = self.engine.send(conn, &self.out);
+            }
         }
     }
 
