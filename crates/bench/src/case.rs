@@ -22,7 +22,7 @@ pub(crate) struct Case {
     pub(crate) connections: u32,
     /// `-P`.
     pub(crate) pipeline: u32,
-    /// Use a unix socket.
+    /// Uses a unix socket.
     pub(crate) unix: bool,
     /// Further words at the end of the command line.
     pub(crate) args: &'static [&'static str],
@@ -30,7 +30,7 @@ pub(crate) struct Case {
     pub(crate) base: Base,
     /// Data that the server holds before.
     data: Data,
-    /// Give every run a server, and with it a port, of its own. Closed connections rest for a minute (`TIME_WAIT`);
+    /// Gives every run a server, and with it a port, of its own. Closed connections rest for a minute (`TIME_WAIT`);
     /// with 10,000 of the run before on the same port, the kernel takes twice as long to find ports for the next
     /// 10,000, whoever asks.
     pub(crate) fresh_port: bool,
@@ -105,7 +105,7 @@ enum Data {
 pub(crate) enum Clock {
     /// The tool's own figure, which leaves connecting out.
     Tool,
-    /// From starting the client to its end.
+    /// Time from starting the client to its end.
     Wall,
 }
 

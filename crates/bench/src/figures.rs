@@ -66,7 +66,7 @@ pub(crate) struct Comparison {
     pub(crate) case: &'static Case,
     /// Requests of every run.
     pub(crate) requests: u64,
-    /// In the order that they ran.
+    /// Rounds, in the order that they ran.
     pub(crate) rounds: Vec<Round>,
 }
 

@@ -236,7 +236,7 @@ impl Tools {
     }
 }
 
-/// All rounds of a case, and the version of the server that they ran against.
+/// Runs all rounds of a case; returns them with the version of the server that they ran against.
 fn run_case(
     case: &'static Case,
     server: &str,
@@ -295,7 +295,7 @@ fn run_case(
 /// The part of a case to run.
 #[derive(Debug, Clone, Copy)]
 enum Selection {
-    /// All of it.
+    /// The whole case.
     Case,
     /// All kinds of requests of a mix, one after another.
     Parts(&'static [MixPart]),

@@ -86,7 +86,7 @@ impl Server {
         self.spawned.address()
     }
 
-    /// Such as `redis 7.0.15`.
+    /// Returns the product and version, such as `redis 7.0.15`.
     pub(crate) fn version(&self) -> &str {
         &self.version
     }

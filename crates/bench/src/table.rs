@@ -7,7 +7,7 @@ use std::fmt::Write;
 use crate::case::Clock;
 use crate::figures::{Comparison, Ratio};
 
-/// Both tables and what the columns mean.
+/// Renders both tables and the meaning of the columns.
 pub(crate) fn render(comparisons: &[Comparison]) -> String {
     let ratios = comparisons.iter().map(ratio_row);
     let figures = comparisons.iter().map(figure_row);

@@ -22,18 +22,18 @@ pub(crate) struct Tool {
     words: Words,
     /// Arguments of its own, before those of the case.
     args: Vec<String>,
-    /// Such as `redis-benchmark 7.0.15`.
+    /// Name and version, such as `redis-benchmark 7.0.15`.
     pub(crate) version: String,
 }
 
 /// Kinds of command lines.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Words {
-    /// As redis-benchmark is.
+    /// Options as those of redis-benchmark.
     Options,
-    /// As `crates/engine/examples/bare` is.
+    /// Words as those of `crates/engine/examples/bare`.
     Bare,
-    /// As memtier_benchmark is.
+    /// Options as those of memtier_benchmark.
     Memtier,
 }
 
@@ -42,7 +42,7 @@ pub(crate) enum Words {
 pub(crate) struct Run {
     /// User and system time of the process and its threads.
     pub(crate) cpu_s: f64,
-    /// From starting it to its end.
+    /// Time from starting it to its end.
     pub(crate) wall_s: f64,
     /// Requests per second, as it says.
     pub(crate) rate: f64,
@@ -99,7 +99,7 @@ impl Tool {
         self.args.iter().cloned().chain(args).collect()
     }
 
-    /// These words of memtier_benchmark, to keystorm, with its own arguments as they are called there.
+    /// Converts words of memtier_benchmark for keystorm, with its own arguments as they are called there.
     fn as_memtier(&self, args: Vec<String>) -> Vec<String> {
         let own = self.args.iter().map(|word| match word.strip_prefix("--") {
             Some(option) => format!("--ks-{option}"),

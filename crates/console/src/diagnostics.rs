@@ -18,7 +18,7 @@ use workload::typed_login::TypedLogins;
 use crate::bar;
 use crate::wrap;
 
-/// Nobody reads any more what we print: whoever did has closed the pipe.
+/// The error that the reader of our output has closed the pipe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ClosedPipe;
 

@@ -28,7 +28,7 @@ pub struct LiveDisplay<'p> {
     test_index: u32,
     test_count: u32,
     wording: Persona,
-    /// Characters of the line that stands there; `None` where nobody watches.
+    /// Characters of the line that is on the screen; `None` if there is no live line.
     shown: Option<usize>,
     /// Time and response times since the last line.
     since_ns: u64,

@@ -30,7 +30,7 @@ use crate::so_far::PartialRun;
 /// The pace at which the page is redrawn.
 #[derive(Debug, Clone, Copy)]
 pub struct DrawPace {
-    /// No sooner after the last time.
+    /// Least time between drawings.
     pub every: Duration,
     /// Rest after a drawing, as a multiple of the time that it took.
     pub rest: u32,
@@ -114,7 +114,7 @@ struct Drawing {
 }
 
 impl LivePage {
-    /// Listens there, for who watches runs.
+    /// Listens at this address, for browsers that watch runs.
     ///
     /// # Errors
     /// The address cannot be listened on.
@@ -122,7 +122,7 @@ impl LivePage {
         Self::begin(at, pace, true, remarks)
     }
 
-    /// Listens there, for who watches an experiment.
+    /// Listens at this address, for browsers that watch an experiment.
     ///
     /// # Errors
     /// As [`serve`](Self::serve).
@@ -182,7 +182,7 @@ impl LivePage {
         LiveWords { shared: Arc::clone(&self.shared), said: Cell::new(None) }
     }
 
-    /// Shows the page of an experiment so far; it is made only if somebody looks.
+    /// Shows the page of an experiment so far; it is made only if a browser looks.
     pub fn show(&self, page: impl FnOnce() -> Page) {
         if !self.shared.is_watched() {
             return;
@@ -192,7 +192,7 @@ impl LivePage {
         self.shared.changed();
     }
 
-    /// The job has ended: this page is sent to who still looks, with the file that `--html` would write.
+    /// Ends the job: sends this page to browsers that still look, with the file that `--html` would write.
     pub fn end(mut self, page: Option<Page>) {
         let mut state = self.shared.lock();
         if let Some(page) = page {

@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 
 /// The usual p99 is the median of so many recent intervals.
 const USUAL: usize = 40;
-/// With fewer intervals, nothing is usual yet.
+/// Least number of intervals that show what is usual.
 const USUAL_MIN: usize = 8;
 /// A spike has at least this many times the usual p99, and exceeds it by at least this much.
 const TIMES_USUAL: u64 = 5;

@@ -11,7 +11,7 @@ use workload::streams;
 /// Set if lines may be broken; an imitated tool's output keeps that tool's lines.
 static ALLOWED: AtomicBool = AtomicBool::new(false);
 
-/// In a terminal that is narrower, lines are not broken.
+/// Least columns of a terminal in which lines are broken.
 const COLUMNS_MIN: usize = 40;
 /// Further indent of a continued line.
 const HANGING: usize = 2;

@@ -48,7 +48,7 @@ impl Intervals {
         Point { index: self.count - 1, response, ..self.first.clone() }
     }
 
-    /// Shows so many to who watches.
+    /// Shows so many intervals to the watch.
     fn show(&mut self, count: u32, watch: &mut LiveWatch<'_>) {
         for _ in 0..count {
             let point = self.next();

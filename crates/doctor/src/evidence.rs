@@ -8,7 +8,7 @@ use host::machine::{CpuTimes, Intrinsic};
 use host::{HostFacts, ServerFacts};
 use workload::quantity::counted;
 
-/// All that was seen. What was not is an `Err` or `None`, and its checks say so.
+/// The evidence of all checks. Evidence that could not be had is an `Err` or `None`, and its checks say so.
 #[derive(Debug, Clone)]
 pub struct Evidence {
     /// This machine.
@@ -86,9 +86,9 @@ impl Default for Load {
 pub enum Place {
     /// There is no server.
     Nowhere,
-    /// On this machine, by a unix socket.
+    /// The server is on this machine, behind a unix socket.
     Unix,
-    /// On this machine, by TCP; its packets reach no network card.
+    /// The server is on this machine, behind TCP; its packets reach no network card.
     Local,
     /// Elsewhere. This machine's files say nothing about it.
     Remote {

@@ -22,8 +22,8 @@ use crate::{
 /// Most round trips that are measured.
 const TRIPS_MAX: usize = 1000;
 
-/// All evidence, in about `patience`: that long this machine and the server are watched. Without
-/// a server, `client` is why there is none.
+/// Gathers all evidence, in about `patience`: that long this machine and the server are watched. Without a server,
+/// `client` is why there is none.
 pub fn gather<T: Read + Write>(
     client: Result<(&Address, &mut Client<T>), String>,
     load: Load,
@@ -63,7 +63,7 @@ pub fn gather_memcache(
     })
 }
 
-/// This machine before and after a look at a server.
+/// Gathers the evidence of this machine before and after a look at a server.
 fn gather_with(load: Load, patience: Duration, look: impl FnOnce(&mut Evidence)) -> Evidence {
     let mut before = HostFacts::read();
     before.load.running_beside = host::machine::running_beside();

@@ -12,7 +12,7 @@ use crate::{Address, ConnId, ConnectOptions, Engine, Event, Reason, Socket};
 
 /// The server's part.
 pub trait Script {
-    /// Somebody connects to this address. What to deliver, beginning with the answer to that:
+    /// Called when a client connects to this address. Returns what to deliver, beginning with the answer to that:
     /// [`Delivery::Accept`] or [`Delivery::Fail`].
     fn connected(&mut self, conn: ConnId, to: &Address, now_ns: u64) -> Vec<(u64, Delivery)>;
 

@@ -46,11 +46,11 @@ pub struct ConnectOptions {
     /// rest of connecting. Such a connection is closed by a reset, so that the port is free at
     /// once.
     pub port: Option<u16>,
-    /// Close the connection with a reset, so that its local port is free at once.
+    /// Closes the connection with a reset, so that its local port is free at once.
     pub reset: bool,
-    /// Fail at once if a unix socket finds the backlog full, as TCP never does, instead of waiting for room.
+    /// Fails at once if a unix socket finds the backlog full, as TCP never does, instead of waiting for room.
     pub no_wait: bool,
-    /// Ask the kernel when bytes arrived ([`Engine::arrived_ns`](crate::Engine::arrived_ns)). Linux stamps TCP;
+    /// Asks the kernel when bytes arrived ([`Engine::arrived_ns`](crate::Engine::arrived_ns)). Linux stamps TCP;
     /// elsewhere this changes nothing.
     pub kernel_stamps: bool,
 }

@@ -15,12 +15,12 @@ pub struct Ping {
     pub received_ns: u64,
 }
 
-/// By how much another clock is ahead of the coordinator's.
+/// The time by which another clock is ahead of the coordinator's.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Offset {
     /// Nanoseconds that it is ahead.
     pub ahead_ns: f64,
-    /// By how much that may be wrong.
+    /// Largest error of that.
     pub bound_ns: f64,
 }
 
@@ -44,8 +44,8 @@ impl Offset {
         Self::contradiction_ns(pings) <= 0
     }
 
-    /// By how many nanoseconds the offset that one of these needs at least is above what another allows at
-    /// most; 0 or below where all can be of one clock that ran on.
+    /// Computes by how many nanoseconds the least offset that one of these pings allows exceeds the largest that
+    /// another allows; 0 or below where all can be of one clock that ran on.
     #[must_use]
     pub fn contradiction_ns(pings: &[Ping]) -> i128 {
         let least = pings.iter().map(|p| i128::from(p.theirs_ns) - i128::from(p.received_ns)).max();
@@ -53,8 +53,8 @@ impl Offset {
         least.zip(most).map_or(0, |(least, most)| least - most)
     }
 
-    /// By how many nanoseconds a clock gained between two looks at it at least, below 0 of one that lost time; 0
-    /// where the bounds of both allow that.
+    /// Computes how many nanoseconds a clock gained at least between two looks at it, below 0 if it lost time; 0 where
+    /// the bounds of both allow that.
     #[must_use]
     pub fn drift_ns(before: Self, after: Self) -> f64 {
         let drift_ns = after.ahead_ns - before.ahead_ns;

@@ -25,10 +25,10 @@ const LOOK: Duration = Duration::from_millis(100);
 /// The fate of the other clients when one is lost while load runs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum OnLoss {
-    /// They stop at once.
+    /// The others stop at once.
     #[default]
     Stop,
-    /// They go on with their own shares.
+    /// The others go on with their own shares.
     GoOn,
 }
 
@@ -80,7 +80,7 @@ pub(crate) enum News {
 }
 
 impl Fleet {
-    /// Places clients and lets them say who they are.
+    /// Places clients and lets them introduce themselves.
     ///
     /// # Errors
     /// One cannot be placed or is of another version; says which and what to do.

@@ -29,7 +29,7 @@ pub enum ToClient {
     },
     /// The senders of all clients are done, where messages go between them.
     AllSent,
-    /// All that they sent has come to the receivers of some client.
+    /// Everything that they sent has come to the receivers of some client.
     AllReceived,
     /// The receivers of all clients are gone.
     AllClosed {
@@ -44,9 +44,9 @@ pub enum ToClient {
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FromClient {
-    /// The first line: who it is.
+    /// The first line: the client's introduction.
     Hello(Box<Hello>),
-    /// Once a second, whatever else it does: seconds since its start.
+    /// A sign of life once a second, whatever else it does: seconds since its start.
     Alive(u64),
     /// Every connection stands.
     Ready {
@@ -62,7 +62,7 @@ pub enum FromClient {
     },
     /// The start of load: the time that was ordered, or when the order arrived if that was later.
     Begun {
-        /// On the same clock.
+        /// Nanoseconds on the same clock.
         monotonic_ns: u64,
     },
     /// The client's senders are done, and its receivers wait for what others send.
@@ -71,14 +71,14 @@ pub enum FromClient {
     Messages(Messages),
     /// Numbers of those messages that the client received.
     Received(ReceivedNumbers),
-    /// Once a second while load runs: what was added since the last message.
+    /// A report once a second while load runs: what was added since the last message.
     Tick(Box<Tick>),
     /// The share has ended: its result, as `--json` keeps it.
     Run(Box<Record>),
     /// The share could not be carried out, and why.
     Failed(String),
-    /// Somebody else than the coordinator stops it, by this signal. What there is of a share follows, and
-    /// then its end.
+    /// The client is stopped by this signal, which does not come from the coordinator. What there is of a share
+    /// follows, and then its end.
     Stopped(String),
 }
 
@@ -154,11 +154,11 @@ impl From<Progress> for Messages {
 /// A client's report on a second of load.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Tick {
-    /// From 0, through the warm-up and the measured part.
+    /// Number from 0, through the warm-up and the measured part.
     pub number: u32,
     /// Set if it belongs to the warm-up.
     pub warming_up: bool,
-    /// From the start of the measured part, or of the warm-up while that lasts.
+    /// Time from the start of the measured part, or of the warm-up while that lasts.
     pub elapsed_ns: u64,
     /// Length of the interval.
     pub span_ns: u64,

@@ -19,7 +19,7 @@ pub(crate) struct Partial {
     timeline: Option<Timeline>,
     /// Length of the measured part so far.
     elapsed_ns: u64,
-    /// Since load began.
+    /// Time since load began.
     load_ns: u64,
     workers: Vec<WorkerState>,
     engine: String,
@@ -49,7 +49,7 @@ impl Partial {
         Ok(tally)
     }
 
-    /// As a measurement that ended so.
+    /// Completes the figures as a measurement that ended so.
     pub(crate) fn measurement(self, plan: &Plan, empty: Tally, ending: Ending) -> Measurement {
         let mut timeline = self.timeline.unwrap_or_else(|| Timeline::new(INTERVAL_NS));
         timeline.settle();
@@ -96,8 +96,8 @@ fn senders_tally(plan: &Plan) -> Result<Tally, RecordError> {
     Ok(Tally::new(&TallyShape { operations: 0, ..tally_shape(&senders) }))
 }
 
-/// Completes the deliveries of a client that was lost: nobody knows whether what it had not reported came, and it
-/// removed nothing.
+/// Completes the deliveries of a client that was lost: it is unknown whether messages that it had not reported came,
+/// and it removed nothing.
 fn as_lost(delivery: &Delivery, mut of: Box<Deliveries>) -> Box<Deliveries> {
     of.expected = of.counts.received;
     of.receivers = delivery.receivers;

@@ -28,7 +28,7 @@ const PINGS: usize = 16;
 const ASKED_AT_ONCE: usize = 8;
 /// Longest wait for an answer.
 const PING_PATIENCE: Duration = Duration::from_secs(2);
-/// From the word to start to the start, at least: it has to arrive, and clocks are looked at again.
+/// Least time from the word to start to the start: it has to arrive, and clocks are looked at again.
 const LEAD_MIN: Duration = Duration::from_millis(60);
 const LEAD_MAX: Duration = Duration::from_secs(5);
 /// Longest wait for a client's result after it was asked to stop.
@@ -60,9 +60,9 @@ pub(crate) struct Part {
     failed: Option<String>,
     /// Reason why it was lost, and when after the start.
     pub(crate) lost: Option<String>,
-    /// The signal by which somebody else stops it.
+    /// Signal that stops it and does not come from the coordinator.
     stopped: Option<String>,
-    /// For how long it has said nothing of its load.
+    /// Time for which it has reported nothing of its load.
     quiet: Duration,
 }
 
@@ -376,8 +376,8 @@ impl<'f> Round<'f> {
         }
     }
 
-    /// Asks every client that works for the time, so often and until then. `patient` is who needs one
-    /// answer of each: a client may be slow, and one that says nothing at all is lost soon enough.
+    /// Asks every working client for the time, so often, until the deadline at most. With `patient`, one answer of each
+    /// is needed: a client may be slow, and one that says nothing at all is lost soon enough.
     fn look_at_clocks(&mut self, times: usize, deadline: Instant, patient: bool) {
         self.parts.iter_mut().for_each(|part| part.pings.clear());
         let clients: Vec<usize> = (0..self.parts.len()).collect();

@@ -6,11 +6,11 @@ use std::time::{Duration, Instant};
 use crate::clock::{Offset, Ping};
 use crate::round::Round;
 
-/// By how much answers of one clock may contradict each other: clocks that are slewed do a little.
+/// Largest contradiction between answers of one clock: clocks that are slewed contradict themselves a little.
 const CLOCK_NS: i128 = 10_000_000;
-/// By how much of the time that has passed a clock may go wrong: even bad ones keep to a fifth of that.
+/// Largest drift of a clock, as a share of the time that has passed: even bad ones keep to a fifth of that.
 const DRIFT_MAX: f64 = 0.001;
-/// By how much a client's run may have been longer on its clock than on ours.
+/// Largest excess of a client's run on its clock over the time on ours.
 const LONGER: Duration = Duration::from_secs(10);
 
 /// Describes why times that a client reported cannot be of one clock; `None` if they can.

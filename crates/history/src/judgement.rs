@@ -21,7 +21,7 @@ pub struct Terms {
     pub last: usize,
     /// The per cent by which a figure may have become worse.
     pub percent: Option<f64>,
-    /// Count runs whose client did not do its work.
+    /// Counts runs whose client did not do its work.
     pub disturbed: bool,
 }
 
@@ -41,7 +41,7 @@ pub enum Finding {
         /// Size of the change beside what the terms allow.
         extent: Extent,
     },
-    /// Only the newest run is off, or the newest two: whether that stays is not known.
+    /// The newest run or the newest two are off: whether that stays is not known.
     Off {
         /// The last value over the level.
         ratio: f64,
@@ -54,7 +54,7 @@ pub enum Finding {
     },
     /// The newest run is like those before.
     Level,
-    /// There are not enough runs before it to judge by.
+    /// The runs before it are too few to judge by.
     TooFew,
 }
 

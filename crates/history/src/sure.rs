@@ -29,7 +29,7 @@ pub struct Change {
 pub enum RunShortage {
     /// None are missing.
     Nothing,
-    /// So many more of the newest.
+    /// The newest runs are too few: so many more.
     Newest(usize),
     /// The runs before are too few, however many of the newest there are: so many more; `None` if it is not known how
     /// many, or over a thousand.
@@ -153,7 +153,7 @@ mod tests {
 
     const TERMS: Terms = Terms { last: 60, percent: None, disturbed: false };
 
-    /// So many runs that vary by 2 %, the last of which are the newest, and 5 % slower.
+    /// Computes the change of so many runs that vary by 2 %, the last of which are the newest, and 5 % slower.
     fn of(before: usize, new: usize, share: f64) -> Change {
         let mut noise = Noise::new(11);
         let rate = |at: usize| if at < before { 50_000.0 } else { 47_500.0 };

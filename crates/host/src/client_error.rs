@@ -13,14 +13,14 @@ pub(crate) const REPLY_BYTES_MAX: usize = 64 << 20;
 /// Reason why a conversation with a server failed. Worded for the person at the command line.
 #[derive(Debug, Error)]
 pub enum ClientError {
-    /// Nobody took the connection.
+    /// The connection was not accepted.
     #[error("could not connect to {address}: {reason}")]
     Connect {
         /// Address of the server.
         address: Address,
         /// Reason, in words.
         reason: String,
-        /// Set if this machine is the reason, and not that nobody is there.
+        /// Set if this machine is the reason, and not a missing server.
         ours: bool,
     },
     /// The server took the connection, and then too long.

@@ -53,7 +53,7 @@ impl ServerFacts {
         Some(format!("{product}{version}"))
     }
 
-    /// These facts with the product and version that a text of `INFO` tells.
+    /// Adds the product and version that a text of `INFO` tells.
     #[must_use]
     pub fn with_info(mut self, info: &str) -> Self {
         let named = PRODUCTS.iter().find_map(|product| {

@@ -22,7 +22,7 @@ pub const GUARD_ARG: &str = "__guard";
 /// Reason why the guard did not become the server.
 #[derive(Debug, Error)]
 pub enum GuardError {
-    /// Somebody called it by hand.
+    /// The guard was called by hand.
     #[error("{GUARD_ARG} is keystorm's own: it takes a pid, a program and its arguments")]
     Usage,
     /// The program that started it is gone, and with it the need for a server.

@@ -59,7 +59,7 @@ pub fn allow_open_files(connections: u64, others: u64) -> Result<(), OpenFilesEr
     setrlimit(Resource::Nofile, raised).map_err(|_| refused(limit.current.unwrap_or(needed)))
 }
 
-/// There are more connections to one address than ports to connect from.
+/// The shortage of local ports: there are more connections to one address than ports to connect from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PortShortage {
     /// Connections that were asked for.

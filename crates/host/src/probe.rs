@@ -52,10 +52,10 @@ impl fmt::Debug for Login<'_> {
 /// password is in any text, and what a server said is escaped.
 #[derive(Debug, Error)]
 pub enum ProbeError {
-    /// Nobody listens there.
+    /// There is no server at this address.
     #[error("{0}. Is a server running there? --spawn starts a private one for this run")]
     Unreachable(ClientError),
-    /// This machine has nothing left to connect with.
+    /// This machine has no port left to connect from.
     #[error(
         "{0}: connections that are open or were closed within the last minute use them all. Wait \
          a minute, connect from more local addresses (--source-ip), or use a unix socket (-s)"
@@ -77,7 +77,7 @@ pub enum ProbeError {
         /// Reply of the server.
         reply: String,
     },
-    /// There is no password to give.
+    /// The server has no password, so none can be given.
     #[error(
         "{address} has no password set: {reply}. Remove -a, and unset REDISCLI_AUTH if it is set"
     )]
@@ -122,7 +122,7 @@ pub enum ProbeError {
         /// Reply of the server.
         reply: String,
     },
-    /// The server takes nobody from outside its own machine.
+    /// The server takes no clients from other machines.
     #[error(
         "{address} is in protected mode and accepts no clients from other machines: set a \
          password there, or run keystorm on that machine. Its reply: {reply}"
@@ -198,7 +198,7 @@ pub fn probe(
 pub(crate) const SECOND_PATIENCE: Patience =
     Patience { connect: Duration::from_secs(5), reply: Duration::from_secs(2) };
 
-/// A key that nobody has.
+/// A key that no data set holds.
 pub(crate) const NO_KEY: &str = "keystorm-probe";
 
 /// Checks whether a server that hides its facts answers the commands that load consists of.
@@ -216,8 +216,7 @@ fn answers_anything(address: &Address, login: Login<'_>) -> Result<bool, ProbeEr
     Ok(false)
 }
 
-/// A connection that is logged in and has its database selected, for whoever has more to ask.
-/// Takes as long as [`probe`] at most.
+/// Connects, logs in and selects the database, for callers that have more to ask. Takes as long as [`probe`] at most.
 ///
 /// # Errors
 /// As [`probe`].

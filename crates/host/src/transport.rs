@@ -11,9 +11,9 @@ use crate::PlainSocket;
 /// A connection, whichever way its server is spoken to.
 #[derive(Debug)]
 pub enum Transport {
-    /// Without TLS.
+    /// A connection without TLS.
     Plain(PlainSocket),
-    /// In TLS.
+    /// A connection in TLS.
     Tls(Box<TlsStream<PlainSocket>>),
 }
 

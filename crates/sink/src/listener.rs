@@ -94,7 +94,7 @@ fn listening(socket: Socket) -> io::Result<Socket> {
     Ok(socket)
 }
 
-/// Returns whether there is a socket that nobody listens on.
+/// Returns whether the socket exists but has no listener.
 fn is_left_behind(path: &Path) -> bool {
     let is_socket = std::fs::symlink_metadata(path).is_ok_and(|m| m.file_type().is_socket());
     let refused = |e: &io::Error| e.kind() == ErrorKind::ConnectionRefused;

@@ -148,7 +148,7 @@ fn meta<'l>(
     true
 }
 
-/// Enough for reports to say who answered.
+/// Writes enough statistics for reports to name the server.
 fn stats(which: Option<&[u8]>, out: &mut Vec<u8>) {
     if which.is_none() {
         let pid = std::process::id();

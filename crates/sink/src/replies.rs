@@ -28,7 +28,7 @@ enum Kind {
     Bulk,
     /// A string, or as many as the third word says.
     Pop,
-    /// As [`Self::Pop`], each with its score.
+    /// A string or several as with [`Self::Pop`], each with its score.
     PopScored,
     /// Elements from the index in the third word to the one in the fourth.
     Range,
@@ -209,7 +209,7 @@ fn bulk(text: &[u8]) -> Vec<u8> {
     out
 }
 
-/// Enough of an `INFO` for reports to say who answered.
+/// Builds enough of an `INFO` for reports to name the server.
 fn bulk_of_info() -> Vec<u8> {
     let pid = std::process::id();
     let text = format!(

@@ -15,8 +15,8 @@ use crate::Listener;
 use crate::listener::turn_away;
 use crate::speaks::ReplyProtocol;
 
-/// Longest time between two looks at the listeners, and the same for a while after somebody came:
-/// who connects is seldom alone.
+/// Longest time between looks at the listeners. For a while after a connection, looks are more frequent, as clients
+/// seldom come alone.
 const LOOK_EVERY_NS: u64 = 5_000_000;
 const LOOK_OFTEN_NS: u64 = 100_000;
 const OFTEN_FOR_NS: u64 = 10_000_000;
@@ -32,7 +32,7 @@ pub struct SinkTotals {
     pub connections: u64,
     /// Requests that were answered.
     pub requests: u64,
-    /// From the first request to the last, to within a few milliseconds.
+    /// Time from the first request to the last, to within a few milliseconds.
     pub span_ns: u64,
     /// CPU time of the thread in that span.
     pub cpu_ns: u64,
@@ -133,7 +133,7 @@ impl<'s, E: Engine, S: ReplyProtocol> Sink<'s, E, S> {
         Ok(self.served)
     }
 
-    /// Takes everybody who waits; whether somebody did.
+    /// Accepts all waiting connections; returns whether there were any.
     fn accept(&mut self) -> bool {
         let mut came = false;
         for listener in self.listeners {

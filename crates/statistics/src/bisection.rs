@@ -119,7 +119,8 @@ mod tests {
     use super::*;
     use crate::Noise;
 
-    /// Searches among so many members for a change of this size at `truth`; who was found, after how many measurements.
+    /// Searches among so many members for a change of this size at `truth`; returns the suspects, and the number of
+    /// measurements.
     fn searched(number: u64, count: usize, truth: usize, shift: f64) -> (Suspects, usize) {
         let mut noise = Noise::new(number);
         let mut value = |member: usize| {

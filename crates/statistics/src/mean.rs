@@ -10,7 +10,7 @@ use crate::{ERROR_RATE, student};
 /// differences that people tune for are lost in it.
 pub const SPREAD_MAX: f64 = 0.05;
 
-/// From `low` to `high`.
+/// A range from `low` to `high`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Interval {
     /// The lower end.
@@ -73,7 +73,7 @@ impl Mean {
 pub(crate) struct Moments {
     pub(crate) count: usize,
     pub(crate) mean: f64,
-    /// With the count less one below it; `None` of a single value.
+    /// Variance, with the count less one below it; `None` of a single value.
     pub(crate) variance: Option<f64>,
 }
 

@@ -11,7 +11,7 @@ const SPREAD_OF: usize = 3;
 /// The side that has too few values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SampleShortage {
-    /// There are to be so many new ones in all.
+    /// New values are too few: there must be so many in all.
     New(usize),
     /// However many new ones there are, those before are too few: there are to be so many of either; `None` where even
     /// [`COUNT_MAX`] are too few.

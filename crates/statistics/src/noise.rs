@@ -14,7 +14,7 @@ impl Noise {
         Self(SplitMix::new(draw(seed, 0)))
     }
 
-    /// Between 0 and 1, neither reached.
+    /// Draws a number between 0 and 1, neither reached.
     pub fn uniform(&mut self) -> f64 {
         ((self.0.draw() >> 11) as f64 + 0.5) / (1u64 << 53) as f64
     }

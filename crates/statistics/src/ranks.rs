@@ -63,12 +63,12 @@ pub(crate) fn newest(values: &[f64], figures: usize) -> Option<Newest> {
     best.map(|(_, newest)| newest)
 }
 
-/// In how many pairs the later value is above the earlier one.
+/// Counts the pairs in which the later value is above the earlier one.
 fn above(before: &[f64], after: &[f64]) -> usize {
     after.iter().map(|later| before.iter().filter(|earlier| later > earlier).count()).sum()
 }
 
-/// By how many standard deviations so many pairs are more than half of all.
+/// Computes by how many standard deviations so many pairs are more than half of all.
 fn apart(before: usize, after: usize, above: f64) -> f64 {
     let (before, after) = (before as f64, after as f64);
     let sd = (before * after * (before + after + 1.0) / 12.0).sqrt();

@@ -13,8 +13,8 @@ use crate::mean::Moments;
 use crate::sign::{Tail, order_statistic};
 use crate::{ERROR_RATE, Interval, POWER, SPREAD_MAX, student};
 
-/// From so many blocks on their median is judged as well as their mean: of fewer, the sign test says nothing at half
-/// of [`ERROR_RATE`].
+/// Least number of blocks whose median is judged as well as their mean: of fewer, the sign test says nothing at half of
+/// [`ERROR_RATE`].
 const MEDIAN_MIN: usize = 7;
 
 /// A figure of B over that of A.
@@ -28,7 +28,7 @@ pub struct Ratio {
 }
 
 impl Ratio {
-    /// As [`RatioEstimate::unpaired`], without what it follows from.
+    /// Compares like [`RatioEstimate::unpaired`], without keeping all of the evidence.
     #[must_use]
     pub fn unpaired(a: &[f64], b: &[f64], resolution: f64) -> Option<Self> {
         let RatioEstimate { ratio, interval, evidence } =
@@ -36,13 +36,13 @@ impl Ratio {
         Some(Self { ratio, interval, mean: evidence.map(|evidence| evidence.mean) })
     }
 
-    /// As [`RatioEstimate::p_above`].
+    /// Computes the probability as [`RatioEstimate::p_above`] does.
     #[must_use]
     pub fn p_above(&self, bound: f64) -> Option<f64> {
         self.mean?.p_beyond(bound.ln(), Tail::Above)
     }
 
-    /// As [`RatioEstimate::p_below`].
+    /// Computes the probability as [`RatioEstimate::p_below`] does.
     #[must_use]
     pub fn p_below(&self, bound: f64) -> Option<f64> {
         self.mean?.p_beyond(bound.ln(), Tail::Below)
@@ -72,7 +72,7 @@ pub struct RatioEstimate {
     evidence: Option<Evidence>,
 }
 
-/// In logarithms.
+/// The evidence behind an interval, in logarithms.
 #[derive(Debug, Clone, PartialEq)]
 struct Evidence {
     mean: MeanEvidence,
@@ -104,7 +104,7 @@ pub(crate) struct StandardError {
 pub enum Conclusion {
     /// The two differ: the interval does not hold 1. True of equals one time in twenty.
     Differ,
-    /// They do not differ by more than [`SPREAD_MAX`]: the interval holds 1 and nothing farther from it than that.
+    /// The two do not differ by more than [`SPREAD_MAX`]: the interval holds 1 and nothing farther from it than that.
     Alike,
     /// The interval does not say: it holds both 1 and differences that matter.
     Undecided,
@@ -140,7 +140,7 @@ impl MeanEvidence {
 }
 
 impl Evidence {
-    /// Below and above, at the evidence's rate; `None` where a part of it has none.
+    /// Returns the lower and the upper end, at the evidence's rate; `None` where a part of it has none.
     fn ends(&self) -> Option<[f64; 2]> {
         let MeanEvidence { center, error: StandardError { error, freedom, .. }, slack, rate } =
             self.mean;
@@ -157,7 +157,7 @@ impl Evidence {
         Some([low - slack[0], high + slack[1]])
     }
 
-    /// As [`MeanEvidence::p_beyond`], of the median as well.
+    /// Computes the probability as [`MeanEvidence::p_beyond`] does, of the median as well.
     fn p_beyond(&self, bound: f64, side: Tail) -> Option<f64> {
         let of_mean = self.mean.p_beyond(bound, side)?;
         if self.sorted.is_empty() {

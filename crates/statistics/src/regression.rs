@@ -17,7 +17,7 @@ pub struct Observation {
 /// A fit of the amount that each cause adds.
 #[derive(Debug, Clone)]
 pub struct Regression {
-    /// For each cause its place among those that varied.
+    /// Place of each cause among those that varied.
     places: Vec<Option<usize>>,
     slopes: Vec<f64>,
     /// The inverse of the sums of products: times the variance, the covariance of the slopes.
@@ -100,8 +100,8 @@ impl Regression {
         Some(self.combined(&weights))
     }
 
-    /// By how much more one of a cause adds than one of the others, which count by these weights; `None` where it or
-    /// all of them did not vary.
+    /// Estimates by how much more one of a cause adds than one of the others, which count by these weights; `None`
+    /// where it or all of them did not vary.
     #[must_use]
     pub fn beside_others(&self, cause: usize, weights: &[f64]) -> Option<Estimate> {
         (*self.places.get(cause)?)?;

@@ -66,7 +66,7 @@ impl Share {
         Some(Self { effective: by_group.effective.min(by_trial.effective), ..by_group })
     }
 
-    /// By how much a share may be off a true one of `bound`, 19 times in 20.
+    /// Computes by how much a share may be off a true one of `bound`, 19 times in 20.
     #[must_use]
     pub fn margin(&self, bound: f64) -> f64 {
         NORMAL * (bound * (1.0 - bound) / self.effective).sqrt()

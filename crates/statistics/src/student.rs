@@ -17,7 +17,7 @@ pub(crate) fn above(t: f64, freedom: f64) -> Option<f64> {
 mod tests {
     use super::*;
 
-    /// From the table in NIST/SEMATECH e-Handbook of Statistical Methods, 1.3.6.7.2.
+    /// Quantiles from the table in NIST/SEMATECH e-Handbook of Statistical Methods, 1.3.6.7.2.
     #[test]
     fn quantiles_are_those_of_the_tables() {
         for (freedom, t) in

@@ -295,7 +295,7 @@ impl Batch {
 pub struct Slots(Vec<Option<KeyHash>>);
 
 impl Slots {
-    /// For a plan whose commands have their keys at these arguments.
+    /// Prepares the slots of a plan whose commands have their keys at these arguments.
     #[must_use]
     pub fn new(plan: &Plan, keys: &[Option<usize>]) -> Self {
         let is_fresh = |piece: &&Piece| **piece == Piece::Number(Slot::Fresh);

@@ -20,7 +20,7 @@ pub enum StringRole {
     Record(u64),
 }
 
-/// For each command of a sequence which strings of its reply are values.
+/// The strings that are values in the reply to each command of a sequence.
 #[derive(Debug)]
 pub(crate) struct CheckedReads {
     values: CheckedValues,

@@ -33,8 +33,7 @@ enum ValueSource {
     Row(usize),
 }
 
-/// For each command of a sequence what it asks for the values of, keys as places in its operation; `None`
-/// where nobody knows the value.
+/// The values that each command of a sequence asks for, keys as places in its operation; `None` for an unknown value.
 #[derive(Debug, Default)]
 pub(crate) struct ValueRequests(Vec<Vec<Option<ValueSource>>>);
 

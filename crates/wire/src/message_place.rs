@@ -19,7 +19,7 @@ pub(crate) struct MessagePlace {
 enum Anchor {
     /// The message begins so many bytes behind the start of the command.
     FromStart(usize),
-    /// So many bytes stand behind it.
+    /// The message ends so many bytes before the end of the command.
     FromEnd(usize),
 }
 

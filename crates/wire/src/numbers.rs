@@ -105,7 +105,7 @@ impl Numbers {
         (key.wrapping_sub(self.first), self.range)
     }
 
-    /// See [`Numbering::before`].
+    /// Returns the number as [`Numbering::before`] does.
     pub(crate) fn before(&self, sequence: u64) -> u64 {
         self.numbering.before(sequence)
     }

@@ -95,7 +95,7 @@ pub(crate) struct Value {
 }
 
 impl Payload {
-    /// For a plan with such values, so many in a sequence.
+    /// Prepares the values of a plan, so many in a sequence; `None` for a plan without varying values.
     pub(crate) fn new(plan: &Plan, per_sequence: u64) -> Option<Self> {
         let spec = plan.data.values.as_ref()?;
         let values = Values::new(spec.content, plan.load.seed, spec.sizes.largest());
@@ -141,7 +141,7 @@ impl Payload {
         size_of(&*self.sizes, self.seed, key) as usize
     }
 
-    /// See [`Values::differs_at`].
+    /// Compares as [`Values::differs_at`] does.
     pub(crate) fn differs_at(
         &self,
         (key, len): (u64, usize),

@@ -209,8 +209,8 @@ pub struct Frame<'b> {
 pub enum Reply<'b> {
     /// A value, or a status.
     Done,
-    /// So many values, nulls not counted, at least one: of the keys that were asked for, where a command
-    /// asks for several.
+    /// Values, this many, at least one and without nulls: of the keys that were asked for, if a command asks for
+    /// several.
     Found(u32),
     /// A collection of no element, or of nulls only: nothing of what was asked for.
     Empty,

@@ -69,13 +69,13 @@ impl NumberAt {
 /// Ways to write a length, or another number of varying width.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LengthForm {
-    /// In decimal digits.
+    /// Decimal digits.
     Decimal,
-    /// In two bytes, the higher one first.
+    /// Two bytes, the higher one first.
     U16,
-    /// In four bytes, the highest one first.
+    /// Four bytes, the highest one first.
     U32,
-    /// In eight bytes, the highest one first.
+    /// Eight bytes, the highest one first.
     U64,
 }
 
@@ -169,7 +169,7 @@ pub(crate) fn write_digits(value: u64, out: &mut [u8]) {
     }
 }
 
-/// As many as keys have: halves that do not wait for each other, in numbers of half the size.
+/// Writes twelve digits, as many as keys have: halves that do not wait for each other, in numbers of half the size.
 #[inline]
 fn write_twelve(value: u64, out: &mut [u8; 12]) {
     const HALF: u64 = 1_000_000;

@@ -60,7 +60,7 @@ impl Connection {
         }
     }
 
-    /// From when on it may be closed in favour of another.
+    /// Returns the time from which on it may be closed in favour of another.
     pub(super) fn gives_way_at(&self) -> Instant {
         match self.step {
             Step::Head(_) => self.since + HEAD_GRACE,
@@ -146,7 +146,8 @@ impl Connection {
         }
     }
 
-    /// The server ends: sends who waits for events the rest and the last, until then at most.
+    /// Ends the connection as the server ends: sends a client that waits for events the rest and the last, until then
+    /// at most.
     pub(super) fn finish(mut self, until: Instant, service: &dyn Service) -> io::Result<()> {
         let Step::Events { seen, text, sent, .. } = &self.step else { return Ok(()) };
         let last = service.event(*seen).map_or_else(|| "".into(), |(_, event)| event);

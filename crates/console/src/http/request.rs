@@ -23,7 +23,7 @@ pub struct Answer {
 pub struct HttpRequest<'r> {
     /// `GET` and the like.
     pub method: &'r str,
-    /// Without a query.
+    /// Path without the query.
     pub path: &'r str,
     fields: &'r [httparse::Header<'r>],
 }

@@ -6,7 +6,7 @@ use crate::finding::{Outcome, Verdict};
 
 /// Files beside the connections.
 const OTHER_FILES: u64 = 64;
-/// Below this a common question, how many connections a server takes, cannot be asked.
+/// Least open files that leave room for a common question: how many connections a server takes.
 const FILES_COMFORTABLE: u64 = 10_000;
 
 pub(super) fn files(evidence: &Evidence) -> Verdict {

@@ -148,7 +148,7 @@ fn asked(evidence: &Evidence) -> Result<&ServerEvidence, String> {
     evidence.server.as_ref().map_err(Clone::clone)
 }
 
-/// A change that loses data, or refuses what others ask for, is for a server that is nobody else's.
+/// Gives this advice only for a private server, as the change loses data or refuses what others ask for.
 fn for_private(server: &ServerEvidence, mend: &str) -> String {
     server.is_of_others().map_or_else(
         || mend.to_owned(),

@@ -16,7 +16,7 @@ fn numbers(version: &str) -> Option<(u32, u32, u32)> {
     Some((first, parts.next().flatten().unwrap_or(0), parts.next().flatten().unwrap_or(0)))
 }
 
-/// Before this Redis gets no security fixes any more (November 2026).
+/// Oldest Redis that still gets security fixes (November 2026).
 const REDIS_KEPT_UP: (u32, u32, u32) = (7, 2, 0);
 
 pub(super) fn version(evidence: &Evidence) -> Verdict {

@@ -52,7 +52,7 @@ pub(super) fn policy(evidence: &Evidence) -> Verdict {
     })
 }
 
-/// Below this much data, what the program itself takes makes any ratio.
+/// Least data from which the ratio means something: with less, it is decided by what the program itself takes.
 const RATIO_FROM_BYTES: f64 = (100 << 20) as f64;
 
 pub(super) fn fragmentation(evidence: &Evidence) -> Verdict {

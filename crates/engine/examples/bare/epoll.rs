@@ -7,7 +7,7 @@ use rustix::event::epoll;
 
 use crate::load::{Load, PipelineImage};
 
-/// As in the engine.
+/// Bytes asked for by one read, as in the engine.
 const READ_MAX: usize = 128 * 1024;
 const EVENTS_MAX: usize = 1024;
 

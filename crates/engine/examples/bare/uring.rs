@@ -12,7 +12,7 @@ use io_uring::{IoUring, cqueue, opcode};
 
 use crate::load::{Load, PipelineImage};
 
-/// As in the engine.
+/// Operations prepared before they must be handed over, as in the engine.
 const SUBMISSIONS: u32 = 512;
 const BUFFER_LEN: usize = 8 * 1024;
 const GROUP: u16 = 0;

@@ -54,7 +54,7 @@ struct Connection {
     socket: Socket,
     generation: u32,
     state: State,
-    /// Not yet taken by the kernel.
+    /// Bytes that the kernel has not taken yet.
     outbox: Vec<u8>,
     /// Received and not consumed.
     kept: Vec<u8>,

@@ -85,7 +85,7 @@ pub(crate) struct WallClock {
     origin: Instant,
     /// Reading of the wall clock at `origin`, if it had always run as it does now.
     at_origin: Duration,
-    /// Until when that is believed.
+    /// Time until which `at_origin` is used.
     until_ns: u64,
 }
 

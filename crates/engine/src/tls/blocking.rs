@@ -16,11 +16,11 @@ pub struct TlsStream<S> {
 }
 
 impl<S: Read + Write> TlsStream<S> {
-    /// Does the handshake over a stream that stands.
+    /// Does the handshake over an open stream.
     ///
     /// # Errors
-    /// Why it came to nothing, in words for a person. Of the kind [`io::ErrorKind::WouldBlock`] or
-    /// [`io::ErrorKind::TimedOut`] if the stream's own patience ended.
+    /// Why it failed, in words for a person. Of the kind [`io::ErrorKind::WouldBlock`] or [`io::ErrorKind::TimedOut`]
+    /// if the stream's own patience ended.
     pub fn connect(context: &TlsContext, address: &Address, stream: S) -> io::Result<Self> {
         let watched = FirstByte { stream, first: None };
         let stream = context

@@ -20,7 +20,7 @@ use super::rejected::Rejection;
 use super::settings::{TlsError, TlsSettings, Verify, broken};
 use crate::Address;
 
-/// See the file's head. A clone is the same context.
+/// The settings that all TLS connections of a run share. A clone is the same context.
 #[derive(Clone)]
 pub struct TlsContext {
     openssl: SslContext,

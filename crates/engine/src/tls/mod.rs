@@ -43,7 +43,7 @@ const PLAIN_PREPARED: usize = 160 * 1024;
 /// Result of a TLS handshake.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TlsHandshake {
-    /// From the open connection below to the end of the handshake.
+    /// Time from the open connection below to the end of the handshake.
     pub took_ns: u64,
     /// Set if an earlier session was resumed (`--tls-resume`).
     pub resumed: bool,
@@ -81,7 +81,7 @@ struct Slot {
     generation: u32,
     /// Time at which the connection below was open.
     began_ns: u64,
-    /// Once the handshake has ended.
+    /// Result of the handshake, once it has ended.
     handshake: Option<TlsHandshake>,
     /// Received and not consumed.
     kept: Vec<u8>,

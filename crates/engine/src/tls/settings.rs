@@ -47,7 +47,7 @@ pub struct TlsSettings {
     pub groups: Option<String>,
     /// Versions that are offered (`--tls-protocols`): `TLSv1.2,TLSv1.3`.
     pub protocols: Option<String>,
-    /// Resume the session of an earlier connection.
+    /// Resumes the session of an earlier connection.
     pub resume: bool,
 }
 

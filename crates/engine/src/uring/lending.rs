@@ -23,7 +23,7 @@ pub(super) struct Slot {
     pub(super) stamped: bool,
     /// Set while the connection is in `staged`.
     pub(super) staged: bool,
-    /// To be handed over.
+    /// Bytes to be handed over.
     pub(super) outbox: Vec<u8>,
     /// Handed over, and when.
     pub(super) lent: Vec<u8>,
@@ -35,7 +35,7 @@ pub(super) struct Slot {
 }
 
 impl Slot {
-    /// By which operation it receives.
+    /// Returns the kind of operation by which it receives.
     pub(super) fn receives_by(&self) -> Kind {
         if self.stamped { Kind::ReceiveStamped } else { Kind::Receive }
     }
@@ -51,9 +51,9 @@ pub(super) struct CurrentEvent {
 
 #[derive(Clone, Copy)]
 pub(super) enum Place {
-    /// In this buffer of the pool.
+    /// A buffer of the pool.
     Pool(u16),
-    /// With the connection, behind what it had kept.
+    /// The bytes that the connection keeps, behind what it had kept before.
     Kept,
 }
 

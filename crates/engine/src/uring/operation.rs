@@ -37,7 +37,7 @@ impl Kind {
 const KIND_BITS: u32 = 3;
 
 impl Operation {
-    /// As the kernel carries it.
+    /// Packs the operation into the number that the kernel carries.
     #[inline]
     pub(super) fn to_user_data(self) -> u64 {
         debug_assert!(self.conn.0 < 1 << (32 - KIND_BITS), "a plan has fewer connections");
@@ -45,7 +45,7 @@ impl Operation {
         u64::from(self.generation) << 32 | u64::from(low)
     }
 
-    /// As it was before.
+    /// Unpacks the operation from the number that the kernel carried.
     #[inline]
     pub(super) fn from_user_data(data: u64) -> Self {
         let low = data as u32;

@@ -16,7 +16,7 @@ use io_uring::types::BufRingEntry;
 
 /// Bytes of one buffer where there are few: a reply to `LRANGE` of 600 short elements fits.
 const BUFFER_MOST: usize = 8 * 1024;
-/// And at least: longer replies come in more pieces.
+/// Least bytes of one buffer: longer replies come in more pieces.
 const BUFFER_LEAST: usize = 1024;
 /// Bytes of all, unless that makes one too short. The kernel takes them in turn, so all of them are
 /// touched. With many connections that is memory for each of them, and worth that a long reply

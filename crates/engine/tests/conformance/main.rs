@@ -84,7 +84,7 @@ impl Lab {
         self.engine.open(conn, &self.address, &self.options);
     }
 
-    /// With a stamp of the kernel on all that arrives.
+    /// Asks the kernel to stamp all that arrives.
     fn stamped(mut self) -> Self {
         self.options.kernel_stamps = true;
         self

@@ -29,7 +29,7 @@ pub(crate) enum Behaviour {
     CloseAfter(usize),
     /// Resets after so many bytes.
     ResetAfter(usize),
-    /// Is not there.
+    /// Does not listen at all.
     Refuse,
 }
 

@@ -38,7 +38,7 @@ pub(super) struct ChildExit {
 }
 
 impl ChildExit {
-    /// Both in one.
+    /// Describes the end, with the last lines if there are any.
     pub(super) fn describe(&self) -> String {
         match self.last_lines.as_str() {
             "" => self.how.clone(),

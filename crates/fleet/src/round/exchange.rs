@@ -8,7 +8,7 @@ use measure::DeliveryCounts;
 use super::Round;
 use crate::line::{Messages, ReceivedNumbers, ToClient};
 
-/// For how long probes may be on their way when all clients are ready.
+/// Longest time for which probes may be on their way when all clients are ready.
 const PROBES: Duration = Duration::from_secs(10);
 
 /// Common knowledge of the clients' messages to each other.

@@ -29,7 +29,7 @@ struct KeyQueries<'a, C> {
     plan: &'a Plan,
     address: &'a Address,
     login: Login<'a>,
-    /// Only once there is something to ask.
+    /// Connection, once there is something to ask.
     client: Option<C>,
 }
 

@@ -49,7 +49,7 @@ pub enum ClusterError {
         /// Advice, with the space before it; or nothing.
         hint: &'static str,
     },
-    /// Nobody owns a slot.
+    /// The cluster has no slots with an owner.
     #[error(
         "{address} is a node of a cluster without assigned slots. Assign them first, for example \
          with redis-cli --cluster create"

@@ -119,7 +119,7 @@ fn groups(tree: &Tree, online: &[usize], files: &[&str]) -> Option<Vec<String>> 
     (!groups.is_empty()).then_some(groups)
 }
 
-/// The file, below a CPU, that says who shares its last-level cache.
+/// Finds the file, below a CPU, that lists the CPUs which share its last-level cache.
 fn last_cache(tree: &Tree) -> Option<String> {
     let caches = tree.names("sys/devices/system/cpu/cpu0/cache");
     let caches = caches.iter().filter(|name| name.starts_with("index"));

@@ -19,7 +19,7 @@ const TIMER: Duration = Duration::from_millis(1);
 /// The shortest time that says something: a hundred timers.
 const SHORTEST: Duration = Duration::from_millis(100);
 
-/// Delays of a machine that serves nobody.
+/// Delays of a machine without any server at work.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Intrinsic {
     /// Seconds in which a thread was busy, and again in which it set timers.
@@ -28,7 +28,7 @@ pub struct Intrinsic {
     pub busy: Delays,
     /// Lateness of timers of 1 ms.
     pub timers: Delays,
-    /// Share of the busy time without a CPU, 0 to 1, whoever had it.
+    /// Share of the busy time without a CPU, 0 to 1, whatever had it.
     pub interrupted: f64,
     /// Share of this machine's CPU time that its hypervisor gave to others meanwhile, 0 to 1.
     pub stolen: Option<f64>,
@@ -192,7 +192,7 @@ mod tests {
         assert!((delays.max_us - 10_000.0).abs() < 10.0, "{delays:?}");
     }
 
-    /// By moments that are drawn, for lengths of all sizes.
+    /// Compares the quantiles with those of moments that are drawn, for lengths of all sizes.
     #[test]
     fn quantiles_are_those_of_moments_that_are_drawn() {
         let lengths = [(7_000, 300), (80_000, 40), (1_500_000, 9), (30_000_000, 2)];

@@ -45,7 +45,7 @@ pub(crate) const TICKS_PER_S: f64 = 100.0;
 pub struct CpuTimes {
     /// Time of all kinds.
     pub total: u64,
-    /// With nothing to do, or only a disk to wait for.
+    /// Time with nothing to do, or only a disk to wait for.
     pub idle: u64,
     /// Ready to run, while the hypervisor ran something else.
     pub steal: u64,

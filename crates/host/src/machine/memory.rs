@@ -8,7 +8,7 @@ use super::tree::Tree;
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct MemoryFacts {
-    /// All of it.
+    /// Memory in all.
     pub total_bytes: Option<u64>,
     /// Memory that programs could have without anything being swapped.
     pub available_bytes: Option<u64>,

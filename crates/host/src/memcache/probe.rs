@@ -66,7 +66,7 @@ fn answers_a_get(
     }
 }
 
-/// A connection that is logged in, for whoever has more to ask, with this patience.
+/// Connects and logs in with this patience, for callers that have more to ask.
 ///
 /// # Errors
 /// As [`probe`].
@@ -213,7 +213,7 @@ fn converse(
 
 /// A server that answers in lines.
 enum LineGreeting {
-    /// Somebody else, as this error says.
+    /// Another server than memcached, as this error says.
     Stranger(ClientError),
     /// A memcached.
     Memcached {

@@ -11,7 +11,7 @@ use crate::Address;
 /// Reason why a server could not be started. Worded for the person at the command line.
 #[derive(Debug, Error)]
 pub enum SpawnError {
-    /// There is no server to be found.
+    /// There is no server on the PATH.
     #[error(
         "--spawn: no {programs} on the PATH; install one (`make setup` does), or name one with \
          --spawn=PATH"
@@ -26,7 +26,7 @@ pub enum SpawnError {
         /// The name.
         name: String,
     },
-    /// There is nothing there, or it cannot be executed.
+    /// The path leads to nothing, or to something that cannot be executed.
     #[error("--spawn={}: not an executable file", path.display())]
     NotAProgram {
         /// The path.
@@ -52,7 +52,7 @@ pub enum SpawnError {
         /// The path.
         path: PathBuf,
     },
-    /// There is no free port, or no process to be had.
+    /// There is no free port, or no process could be started.
     #[error("--spawn: could not start {}: {cause}", program.display())]
     Start {
         /// The server.

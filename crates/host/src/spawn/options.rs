@@ -16,7 +16,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Programs that are taken when nobody names one: a free licence first.
+    /// Programs to try when none is named: a free licence first.
     pub(super) fn programs(self) -> &'static [&'static str] {
         match self {
             Self::Redis => &["valkey-server", "redis-server"],

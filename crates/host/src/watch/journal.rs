@@ -21,8 +21,7 @@ pub struct Journal {
     pub entries: Vec<JournalEntry>,
     /// Gaps in the record, in words for a person: monitors that are off, or refused.
     pub unseen: Vec<String>,
-    /// By how many seconds the server's clock was ahead of this machine's. Times of entries are the
-    /// server's.
+    /// Seconds by which the server's clock was ahead of this machine's. Times of entries are the server's.
     pub ahead_s: f64,
 }
 
@@ -360,7 +359,7 @@ fn monitors(client: &mut Server) -> Vec<(String, String)> {
     super::shown_settings(client, &MONITORS)
 }
 
-/// By how much the server's clock is ahead of this machine's; 0 where it is unknown.
+/// Measures by how many seconds the server's clock is ahead of this machine's; 0 where it is unknown.
 fn ahead_s(client: &mut Server) -> Option<f64> {
     let asked = now_s();
     let reply = client.ask(&[b"TIME"]).ok()?;

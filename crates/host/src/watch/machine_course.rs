@@ -53,7 +53,7 @@ pub struct MachineSpan {
 }
 
 impl MachineSpan {
-    /// Both spans as one; `later` follows.
+    /// Joins two spans into one; `later` follows.
     fn with(self, later: &Self) -> Self {
         let lasted_s = self.lasted_s + later.lasted_s;
         let part = |span: &Self| span.lasted_s / lasted_s.max(f64::MIN_POSITIVE);
@@ -111,7 +111,7 @@ impl Spans {
         }
     }
 
-    /// All that is complete.
+    /// Returns the complete spans.
     fn so_far(&self) -> Vec<MachineSpan> {
         self.kept.clone()
     }

@@ -84,13 +84,13 @@ pub struct Watch<'a> {
     link_to: Option<Address>,
     /// Reason why no server is looked at, if there is one.
     unseen: Option<String>,
-    /// Look once a second, too.
+    /// Looks once a second, too.
     sample: bool,
-    /// Leave memory out of samples.
+    /// Leaves memory out of samples.
     without_memory: bool,
-    /// Ask for the server's record of its slow moments.
+    /// Asks for the server's record of its slow moments.
     journal: bool,
-    /// Ask how long the server ran each command.
+    /// Asks how long the server ran each command.
     run_times: bool,
     /// Shared record of what has been seen while load runs.
     so_far: Option<WatchSoFar>,
@@ -98,7 +98,7 @@ pub struct Watch<'a> {
 
 /// A look that waits for its second.
 pub struct PendingWatch {
-    /// In the order of the addresses.
+    /// Looks at the servers, in the order of their addresses.
     servers: Vec<PendingServerWatch>,
     idle_round_trip_ns: Option<u64>,
     link: Option<Link>,
@@ -127,7 +127,7 @@ const TURNED_AWAY_FOR: Duration = Duration::from_secs(1);
 /// Patience with a server after the load: one that fell silent under it does not hold up the result.
 const SECOND_LOOK: Patience =
     Patience { connect: Duration::from_secs(2), reply: Duration::from_secs(2) };
-/// With more clients than that, listing them would disturb the server.
+/// Most clients that are listed: with more, the list would disturb the server.
 const LISTED_CLIENTS_MAX: u64 = 1000;
 
 impl<'a> Watch<'a> {
@@ -152,8 +152,8 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// Will look at this machine and its link to a server only: others look at that, or nobody, for
-    /// this reason.
+    /// Watches this machine and its link to a server only: the server is watched by others, or, for this reason, not at
+    /// all.
     #[must_use]
     pub fn of_this_machine(server: Address, unseen: Option<String>) -> Self {
         let nobody = |_: &Address, _| unreachable!("no server was watched");
@@ -171,26 +171,25 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// With `wanted`, samples leave out memory: to say how much it has, a server may wait until it has freed some.
+    /// Leaves memory out of samples if `wanted`: to say how much it has, a server may wait until it has freed some.
     #[must_use]
     pub fn without_memory(self, wanted: bool) -> Self {
         Self { without_memory: wanted, ..self }
     }
 
-    /// With `wanted`, also asks what the server remembers of its slow moments, and looks at this machine while load
-    /// runs.
+    /// Asks also for the server's record of its slow moments, and looks at this machine while load runs, if `wanted`.
     #[must_use]
     pub fn with_journal(self, wanted: bool) -> Self {
         Self { journal: wanted, ..self }
     }
 
-    /// Also tells there, while load runs, what the servers remember of slow moments, and what this machine did.
+    /// Shares the servers' records of slow moments, and the state of this machine, while load runs.
     #[must_use]
     pub fn telling(self, so_far: Option<WatchSoFar>) -> Self {
         Self { so_far, ..self }
     }
 
-    /// With `wanted`, also asks how long the server ran each command.
+    /// Asks also how long the server ran each command, if `wanted`.
     #[must_use]
     pub fn with_run_times(self, wanted: bool) -> Self {
         Self { run_times: wanted, ..self }

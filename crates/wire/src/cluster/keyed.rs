@@ -33,8 +33,8 @@ pub(crate) enum Part {
 }
 
 impl KeyHash {
-    /// For this argument, before which the sequence has `fresh` fresh numbers. With `digits` of
-    /// `None` number placeholders stay as the text they are.
+    /// Prepares this argument, before which the sequence has `fresh` fresh numbers. With `digits` of `None` number
+    /// placeholders stay as the text they are.
     pub(crate) fn new(key: &Arg, digits: Option<usize>, fresh: u64) -> Self {
         let written = || Self::Written { pieces: key.pieces.clone(), digits, fresh };
         if key.pieces.iter().any(|piece| matches!(piece, Piece::Field(_))) {

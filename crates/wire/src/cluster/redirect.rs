@@ -21,7 +21,7 @@ pub enum Redirect<'t> {
     },
     /// The keys of the command are on two nodes while their slot moves: ask again later.
     TryAgain,
-    /// Nobody serves the slot at present: ask again later.
+    /// The slot is not served at present: ask again later.
     ClusterDown,
 }
 

@@ -111,7 +111,7 @@ impl Topology {
         Some(Self::from_shards(shards))
     }
 
-    /// Shards that own nothing serve nobody, and neither do those without a master.
+    /// Builds the topology without shards that serve nobody: those that own nothing, and those without a master.
     fn from_shards(mut shards: Vec<Shard>) -> Self {
         shards.retain(|shard| shard.master.is_some() && !shard.slots.is_empty());
         shards
@@ -141,7 +141,7 @@ impl Topology {
         self.nodes.iter().take_while(|node| node.role == Role::Master).count()
     }
 
-    /// Returns the number of slots that nobody owns.
+    /// Returns the number of slots without an owner.
     #[must_use]
     pub fn slots_without_owner(&self) -> u32 {
         let owned: u32 = self.nodes[..self.masters()].iter().map(Node::slot_count).sum();

@@ -31,8 +31,7 @@ pub struct RespDecoder {
     elements: u64,
     /// Bytes still to come of the bulk string being skipped, its line end included.
     skip: u64,
-    /// Elements still to come when the next element of the outermost collection begins, as far as somebody
-    /// looks.
+    /// Elements still to come when the next element of the outermost collection begins, if a visitor looks.
     next: u64,
     /// The outcome to report when the reply being read ends.
     ending: Ending,

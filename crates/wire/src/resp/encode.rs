@@ -16,7 +16,7 @@ pub fn encode_command(args: &[&[u8]], out: &mut Vec<u8>) {
     }
 }
 
-/// See [`crate::Protocol::compile`].
+/// Compiles a command, as [`crate::Protocol::compile`].
 pub(super) fn compile(command: &CommandSpec, digits: Option<usize>) -> Template {
     let mut template = Template::default();
     let places = places(command, digits);

@@ -15,7 +15,7 @@ pub struct BinaryDecoder {
     ending: Option<Ending>,
     /// Bytes of it that come before the value.
     before_value: u32,
-    /// The number that the body is, as far as it has come and somebody looks.
+    /// The number that the body is, as far as it has come, if a visitor looks.
     number: Option<u64>,
     /// The beginning of an error's text.
     kept: Vec<u8>,

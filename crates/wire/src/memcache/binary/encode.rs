@@ -29,8 +29,7 @@ enum Extras {
     Ttl(usize),
     /// Delay, where one is given.
     Delay,
-    /// By how much, what to begin with, and for how long: keys that are absent are created only if
-    /// those two are given.
+    /// Difference, initial value and lifetime: absent keys are created only if the last two are given.
     Delta,
 }
 
@@ -79,7 +78,7 @@ fn opcode(command: &CommandSpec) -> Option<&'static Opcode> {
     OPCODES.iter().find(|opcode| opcode.name.as_bytes() == name)
 }
 
-/// See [`crate::Protocol::compile`]. What [`check`] refuses comes out as a command that does nothing.
+/// Compiles a command, as [`crate::Protocol::compile`]. A command that [`check`] refuses becomes one that does nothing.
 pub(super) fn compile(command: &CommandSpec, digits: Option<usize>) -> Template {
     let Some(opcode) = opcode(command) else {
         return compile(&CommandSpec::from_words(["noop"]), digits);
@@ -151,7 +150,7 @@ fn number_at(command: &CommandSpec, at: usize) -> Option<u64> {
     std::str::from_utf8(&word).ok()?.parse().ok()
 }
 
-/// See [`crate::Protocol::check`].
+/// Checks a command, as [`crate::Protocol::check`].
 pub(super) fn check(command: &CommandSpec, digits: Option<usize>) -> Result<(), String> {
     let name = String::from_utf8_lossy(&words::name(command)).into_owned();
     words::check(command, digits)?;

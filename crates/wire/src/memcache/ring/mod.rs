@@ -21,7 +21,7 @@ enum Kind {
 }
 
 impl Ring {
-    /// For servers by host and port, in the order in which clients know them. A unix socket is its path
+    /// Builds the ring of servers by host and port, in the order in which clients know them. A unix socket is its path
     /// and port 0.
     #[must_use]
     pub fn new(servers: &[(String, u16)], hash: RingHash) -> Self {

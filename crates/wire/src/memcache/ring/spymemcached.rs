@@ -12,7 +12,7 @@ pub(super) fn server(key: &[u8], servers: u32) -> u16 {
 mod tests {
     use super::*;
 
-    /// From spymemcached 2.11.4: `new ConnectionFactoryBuilder().build().getHashAlg().hash(key)`, which its
+    /// Hashes from spymemcached 2.11.4: `new ConnectionFactoryBuilder().build().getHashAlg().hash(key)`, which its
     /// `ArrayModNodeLocator` divides by the count.
     #[test]
     fn keys_lie_where_spymemcached_stores_them() {

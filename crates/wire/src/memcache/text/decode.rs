@@ -22,7 +22,7 @@ pub struct TextDecoder {
     /// Bytes still to come of a block of data, its line end included; 0 between blocks.
     block: u64,
     open: OpenReply,
-    /// See [`Decode::mark`].
+    /// Number set by [`Decode::mark`].
     mark: Option<u32>,
     /// The reply before was an error: newer servers put an empty line after some.
     erred: bool,
@@ -34,7 +34,7 @@ enum OpenReply {
     /// None has.
     #[default]
     None,
-    /// So many values came; `END` follows.
+    /// Values, this many; `END` follows.
     Values(u32),
     /// Lines of statistics came; `END` follows.
     Lines,
