@@ -1,4 +1,4 @@
-//! Which cores the server and the client run on.
+//! The cores that the server and the client run on.
 //!
 //! A process inherits the cores of the thread that starts it, so this thread goes to a core
 //! before it starts somebody who is to stay there. It sleeps while they run.

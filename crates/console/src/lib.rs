@@ -1,5 +1,5 @@
-//! What a person and other programs see while keystorm runs, and where results go: standard streams, the
-//! terminal, the live line, the small HTTP server, and files.
+//! The console: everything that a person and other programs see while keystorm runs, and the places where results go.
+//! These are standard streams, the terminal, the live line, the small HTTP server, and files.
 //!
 //! Owns how something is written; what it says is the caller's, and the layouts are crate `report`'s.
 

@@ -1,4 +1,4 @@
-//! What was measured of a test that is not over, as a run that has ended would have it.
+//! The measurement of a test that is not over, as a run that has ended would have it.
 
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 

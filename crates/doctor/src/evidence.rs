@@ -1,4 +1,4 @@
-//! What the checks look at: plain data, gathered or recorded.
+//! The evidence of the checks: plain data, gathered or recorded.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;

@@ -1,4 +1,4 @@
-//! What on this machine and on a server spoils results: facts in, findings out.
+//! Checks for everything on this machine and on a server that spoils results: facts in, findings out.
 //!
 //! A check is a pure function of [`Evidence`] in one file of [`checks`] and a row of [`CHECKS`].
 //! Gathering the evidence is in [`mod@gather`], over [`host`]. Layout is left to whoever prints.

@@ -1,4 +1,4 @@
-//! What the kernel knows of the calling thread: how long it ran, and how long it waited for a CPU.
+//! The kernel's figures about the calling thread: how long it ran, and how long it waited for a CPU.
 
 use std::fs;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! What another's clock shows, from questions and answers with their times.
+//! The offset of another's clock, from questions and answers with their times.
 //!
 //! Nobody's wall clock is believed. An answer came between when its question left and when it
 //! arrived, so each one bounds the offset from both sides; together they bound it closer than the

@@ -1,4 +1,4 @@
-//! What a client has reported of its share so far: all that is left of a client that is lost.
+//! The report of a client on its share so far: all that is left of a client that is lost.
 
 use std::time::SystemTime;
 

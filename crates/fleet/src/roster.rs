@@ -1,4 +1,4 @@
-//! Who the clients are, and what of it spoils a run or forbids it.
+//! The identity of the clients, and the traits of them that spoil a run or forbid it.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! One plan, carried out by all clients: ready, clocks, start, load, results.
+//! A plan, carried out by all clients: ready, clocks, start, load, results.
 //!
 //! Owns the order and the rule for loss: before the start nothing starts without all; after it the
 //! others stop or go on, and nothing is moved to them.

@@ -1,4 +1,4 @@
-//! What all clients saw in one second, for whoever watches the run as it goes.
+//! The sum of what all clients saw in a second, for observers of the run as it goes.
 
 use std::collections::BTreeMap;
 

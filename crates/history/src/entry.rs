@@ -1,4 +1,4 @@
-//! One test of one saved file: all repeats of it together, as one value of a series.
+//! A test of a saved file: all its repeats together, as one value of a series.
 
 use std::time::{Duration, SystemTime};
 

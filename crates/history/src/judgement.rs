@@ -1,4 +1,4 @@
-//! Whether the newest runs of a series are like those before: a step, one or two runs that are off, or the level as
+//! Judgement of the newest runs of a series beside those before: a step, one or two runs that are off, or the level as
 //! before.
 //!
 //! What is expected comes from the level before alone. One run says that it was worse, and not that the next will be;

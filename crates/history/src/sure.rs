@@ -1,4 +1,5 @@
-//! How well it is known by how much the newest runs of a series differ from those before, and which runs are missing.
+//! The change of a series: how well the difference of its newest runs from those before is known, and which runs are
+//! missing.
 
 use report::Metric;
 use report::compare::called;

@@ -1,4 +1,4 @@
-//! Why a conversation with a server failed, worded for the person at the command line.
+//! Reasons why a conversation with a server failed, worded for the person at the command line.
 
 use std::io;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! What a server says of itself.
+//! Facts that a server gives about itself.
 
 use serde::{Deserialize, Serialize};
 

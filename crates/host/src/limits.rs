@@ -1,4 +1,4 @@
-//! What this machine allows one process: open files, and ports to connect from.
+//! This machine's limits for one process: open files, and ports to connect from.
 //!
 //! Owns asking, raising what may be raised, and the words for what may not. How many connections
 //! there are to be, and what to do about too few ports, is left to the caller.

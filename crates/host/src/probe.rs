@@ -1,4 +1,4 @@
-//! One look at a server before load runs: does it let us in, and what is it?
+//! A look at a server before load runs: does it let us in, and what is it?
 //!
 //! Owns the order of the questions and the words for a server that turns us away. What else a
 //! connection of the load needs (`HELLO`, tracking) is left to `runner`.

@@ -1,4 +1,4 @@
-//! What carries a blocking conversation: a socket, or TLS over one.
+//! The transport of a blocking conversation: a socket, or TLS over one.
 
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};

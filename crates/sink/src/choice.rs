@@ -1,4 +1,4 @@
-//! Which engine moves the sink's bytes.
+//! The choice of the engine that moves the sink's bytes.
 
 use std::io;
 use std::sync::atomic::AtomicBool;

@@ -1,4 +1,4 @@
-//! Where the sink listens: a port or a unix socket, asked now and then and never waited for.
+//! The listener of a sink: a port or a unix socket, asked now and then and never waited for.
 
 use std::io::{self, ErrorKind, Write};
 use std::net::SocketAddr;

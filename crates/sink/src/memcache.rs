@@ -1,4 +1,4 @@
-//! What the sink says in memcached's text protocol, meta commands included: every key is there.
+//! The sink's replies in memcached's text protocol, meta commands included: every key is there.
 //!
 //! Nothing is stored. A line is read where it lies; of the data behind it only the length matters.
 

@@ -1,5 +1,4 @@
-//! What the sink says: for each command by name a reply of the type and size that a server with
-//! data would give.
+//! The sink's replies: for each command by name a reply of the type and size that a server with data would give.
 //!
 //! Nothing is stored, so the replies to two requests never depend on each other: what was `SET`
 //! is not what is got, and a `MULTI` queues nothing.

@@ -1,4 +1,4 @@
-//! What a sink speaks: how requests are framed and answered.
+//! The protocol of a sink: how requests are framed and answered.
 
 use wire::resp::RequestDecoder;
 

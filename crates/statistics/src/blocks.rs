@@ -1,4 +1,4 @@
-//! How two sides compare that were measured in blocks, each side several times in each.
+//! Comparison of two sides that were measured in blocks, each side several times in each.
 //!
 //! Few blocks may agree by chance, and then their spread says nothing. What a side's own values differ by within a
 //! block bounds how well the blocks can agree, so the wider of the two intervals counts.

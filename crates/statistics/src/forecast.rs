@@ -1,4 +1,4 @@
-//! What the next value of a level may be, judged by those before it: whether one more is like them.
+//! A forecast of the next value of a level from those before it, to judge whether one more is like them.
 //!
 //! The prediction interval of Student's t (Hahn and Meeker, "Statistical Intervals", 1991, 4.7), of logarithms,
 //! as ratios are. A value far off the others counts as moderately far off (Huber), so one bad day does not hide the

@@ -1,4 +1,4 @@
-//! What repeated measurements say: means, ratios, and how sure of them one can be.
+//! The meaning of repeated measurements: means, ratios, and how sure one can be of them.
 //!
 //! Pure arithmetic on numbers that somebody else has measured. [`Mean`] is of one sample, [`RatioEstimate`]
 //! of two, [`needed`] of how many more it takes, [`Share`] of what was counted, [`steps`] of a series, [`p_higher`] of

@@ -1,4 +1,4 @@
-//! How many values it takes until the ratio of new values to those before them is known as well as is wanted.
+//! The number of values that it takes until the ratio of new values to those before them is known as well as is wanted.
 //!
 //! Of logarithms, with the degrees of freedom of Welch, as [`Ratio::unpaired`](crate::Ratio::unpaired).
 

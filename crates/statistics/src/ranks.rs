@@ -1,4 +1,4 @@
-//! Whether later values lie above earlier ones, by ranks alone, whatever they are distributed as.
+//! Tests of whether later values lie above earlier ones, by ranks alone, whatever their distribution.
 //!
 //! The exact test of Mann and Whitney ("On a Test of Whether One of Two Random Variables is Stochastically Larger than
 //! the Other", Annals of Mathematical Statistics 1947). A tie counts against a difference.

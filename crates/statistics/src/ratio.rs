@@ -1,4 +1,4 @@
-//! How two samples compare: a ratio, the interval that holds the true one, and what to conclude.
+//! Comparison of two samples: a ratio, the interval that holds the true one, and the conclusion.
 //!
 //! Everything happens to logarithms, where a ratio is a difference, the noise of benchmarks (which
 //! is a share of the figure) is alike on both sides, and B over A is the mirror of A over B.

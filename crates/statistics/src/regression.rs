@@ -1,4 +1,4 @@
-//! What each of several causes adds to an outcome, from observations in which they differed: least squares, with a
+//! The amounts that several causes add to an outcome, from observations in which they differed: least squares, with a
 //! level of its own for each group of observations, and intervals.
 
 use crate::{ERROR_RATE, Interval, student};

@@ -1,5 +1,4 @@
-//! One argument of a command as bytes, holes and inserts, and how long it will be: the same in every
-//! protocol.
+//! An argument of a command as bytes, holes and inserts, and its length: alike in every protocol.
 
 use workload::{Arg, Piece, Slot, argument};
 

@@ -1,4 +1,4 @@
-//! What replies must be: the values that were stored under the keys that commands ask for.
+//! The values that replies must hold: those that were stored under the keys that commands ask for.
 
 use workload::verify::{RequestedValue, keys_asked};
 use workload::{Plan, Slot};

@@ -1,4 +1,4 @@
-//! From a protocol's name to what it says of commands, for whoever is no generic over it.
+//! The rules of a protocol for commands, found by its name, for callers that are not generic over it.
 
 use workload::{CommandSpec, PlanParts, ProtocolKind};
 

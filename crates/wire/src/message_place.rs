@@ -1,4 +1,4 @@
-//! Where in a command its message stands.
+//! The place of the message in a command.
 
 use workload::{Arg, CommandSpec, Message, Piece, Plan, message};
 

@@ -1,4 +1,4 @@
-//! From a request number to the numbers that stand in its bytes.
+//! The way from a request's number to the numbers in its bytes.
 
 use std::ops::Range;
 

@@ -1,4 +1,4 @@
-//! What the bytes of a request follow from.
+//! The inputs from which the bytes of a request follow.
 
 use std::num::NonZeroU64;
 

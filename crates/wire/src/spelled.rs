@@ -1,4 +1,4 @@
-//! What a server says, as text.
+//! The bytes of a server, as text.
 
 /// The text in these bytes. Those that are no UTF-8 stand there as `\xff`, and all else as it is.
 #[must_use]

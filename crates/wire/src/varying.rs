@@ -1,4 +1,4 @@
-//! What is not as long in every request: how long it is in one, and its bytes.
+//! The parts that vary in length between requests: their length in one request, and their bytes.
 
 use workload::Dataset;
 

@@ -1,4 +1,4 @@
-//! One connection: the head of its request, the answer, and the events that may follow.
+//! A connection: the head of its request, the answer, and the events that may follow.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpStream};

@@ -1,4 +1,4 @@
-//! What is asked, what it is answered with, and the bytes of both.
+//! A request, its answer, and the bytes of both.
 
 /// Longest head of a request, in bytes and in fields.
 const HEAD_MAX: usize = 8192;

@@ -1,4 +1,4 @@
-//! What else runs: load, pressure and stolen time.
+//! Checks of other work on the machine: load, pressure and stolen time.
 
 use host::machine::Pressure;
 

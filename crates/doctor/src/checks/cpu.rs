@@ -1,4 +1,4 @@
-//! How fast the clock of the processors is, and whether they are real.
+//! Checks of the processors: the speed of their clock, and whether they are real.
 
 use crate::Evidence;
 use crate::finding::{Outcome, Verdict};

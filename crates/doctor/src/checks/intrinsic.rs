@@ -1,4 +1,4 @@
-//! What this machine alone adds to latencies.
+//! Check of the latency that this machine alone adds.
 
 use host::machine::Delays;
 

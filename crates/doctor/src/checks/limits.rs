@@ -1,4 +1,4 @@
-//! What the kernel allows: files, ports, and connections that wait.
+//! Checks of the kernel's limits: files, ports, and connections that wait.
 
 use super::{asked, here, known};
 use crate::Evidence;

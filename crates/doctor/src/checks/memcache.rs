@@ -1,5 +1,5 @@
-//! What spoils a run on memcached: how much it serves of a connection at a time, its threads, its
-//! limits, its memory, and what others have it do.
+//! Checks of a memcached: how much it serves of a connection at a time, its threads, its limits, its memory, and its
+//! work for others.
 
 use workload::quantity::counted;
 

@@ -1,4 +1,4 @@
-//! What the server is: version, word size, allocator.
+//! Checks of the server's build: version, word size, allocator.
 
 use super::asked;
 use crate::Evidence;

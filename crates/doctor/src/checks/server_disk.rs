@@ -1,4 +1,4 @@
-//! What the server writes to disk while it is measured.
+//! Checks of the server's writes to disk while it is measured.
 
 use super::{asked, for_private, here};
 use crate::finding::{Outcome, Verdict};

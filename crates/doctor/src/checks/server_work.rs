@@ -1,4 +1,4 @@
-//! What the server does beside our commands: threads, logs, watchers, others' traffic.
+//! Checks of the server's work beside our commands: threads, logs, watchers, others' traffic.
 
 use workload::quantity::counted;
 

@@ -1,4 +1,4 @@
-//! Which CPUs there are for client and server, and what they share.
+//! Checks of the CPUs for client and server, and of what they share.
 
 use workload::quantity::counted;
 

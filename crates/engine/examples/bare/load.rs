@@ -1,4 +1,4 @@
-//! What the bare loops send, on which sockets, and when it is enough.
+//! The load of the bare loops: its bytes, its sockets, and its end.
 
 use std::error::Error;
 use std::io::{self, Read, Write};

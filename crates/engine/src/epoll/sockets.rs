@@ -1,4 +1,4 @@
-//! What sockets did: opened, brought bytes, took bytes, broke. Each call deals with one socket.
+//! Events of sockets: opened, brought bytes, took bytes, broke. Each call deals with one socket.
 //!
 //! Who is asked next is left to the engine.
 

@@ -1,4 +1,4 @@
-//! When bytes arrived in this machine's kernel, on the engines' clock.
+//! Times at which bytes arrived in this machine's kernel, on the engines' clock.
 //!
 //! Owns the way from the kernel's wall clock to that one. How stamps are asked for and read is [`kernel`]'s; other
 //! systems than Linux have none.

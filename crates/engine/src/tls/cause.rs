@@ -1,4 +1,4 @@
-//! What a TLS failure means, in words for a person: the cause, and what to do about it.
+//! The meaning of a TLS failure, in words for a person: the cause, and what to do about it.
 
 use openssl::error::ErrorStack;
 use openssl::ssl::{Error, NameType, SslRef};

@@ -1,4 +1,4 @@
-//! What is the same for all TLS connections of a run: whom to trust, who we are, which ciphers.
+//! The settings that all TLS connections of a run share: whom to trust, who we are, which ciphers.
 //!
 //! Made once, before any worker starts, so that the error for a file that cannot be read comes early and
 //! names its option ([`credentials`](super::credentials)). Only OpenSSL holds the contents of a key.

@@ -1,4 +1,4 @@
-//! Where OpenSSL reads and writes instead of a socket: two buffers that are used again.
+//! The buffers in which OpenSSL reads and writes instead of a socket; they are used again.
 
 use std::io::{self, Read, Write};
 

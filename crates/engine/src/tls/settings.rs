@@ -1,4 +1,4 @@
-//! What a TLS context is made of, as it was asked for.
+//! The settings of a TLS context, as they were asked for.
 
 use std::fmt;
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! What a connection has lent to the kernel and what it got from there.
+//! The bytes that a connection has lent to the kernel, and those that it got from there.
 //!
 //! Bytes to send go from `outbox` to `lent`, which is not touched until every completion of the
 //! turn that submitted it was seen, or until the operation that waits for room has ended. Bytes

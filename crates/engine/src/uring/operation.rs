@@ -1,4 +1,4 @@
-//! What an operation was, carried through the kernel as one number.
+//! The identity of an operation, carried through the kernel as one number.
 
 use crate::ConnId;
 

@@ -1,4 +1,4 @@
-//! Whether io_uring works here: a message to ourselves, with everything the engine uses.
+//! A test that io_uring works here: a message to ourselves, with everything the engine uses.
 
 use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;

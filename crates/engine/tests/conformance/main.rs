@@ -1,4 +1,4 @@
-//! What every engine must do, whatever it is made of.
+//! Requirements on every engine, whatever it is made of.
 //!
 //! Each case runs on each laboratory: an engine joined to a peer of known behaviour. A new engine
 //! is one line in [`LABS`].

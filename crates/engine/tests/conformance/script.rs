@@ -1,4 +1,4 @@
-//! The same behaviours for the engine of fake time.
+//! The behaviours of the peers, for the engine of fake time.
 
 use std::io::ErrorKind;
 

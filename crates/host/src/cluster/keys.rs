@@ -1,5 +1,4 @@
-//! Which argument of each command of a plan is its key: from what is known of commands, and from
-//! the server for the rest.
+//! The places of keys in the commands of a plan: from what is known of commands, and from the server for the rest.
 
 use wire::cluster::{KeyPlace, Routing, known};
 use wire::resp::Value;

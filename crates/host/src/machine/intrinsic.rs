@@ -1,5 +1,5 @@
-//! What this machine adds to a latency without any server: how long a thread that never waits is kept from its CPU,
-//! and how late timers end.
+//! The latency that this machine adds without any server: how long a thread that never waits is kept from its CPU, and
+//! how late timers end.
 //!
 //! `redis-cli --intrinsic-latency` is the model; it has the longest interruption, this has the distribution. What
 //! the figures mean for a result is left to `doctor`.

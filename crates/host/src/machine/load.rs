@@ -1,4 +1,4 @@
-//! How busy the machine is: load, pressure, and where CPU time has gone.
+//! The load of the machine: running tasks, pressure, and the use of CPU time.
 
 use std::thread;
 use std::time::Duration;

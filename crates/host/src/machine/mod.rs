@@ -1,4 +1,4 @@
-//! What this machine is: the facts that every result carries and that the doctor judges.
+//! Facts about this machine, which every result carries and the doctor judges.
 //!
 //! Owns reading Linux's `/proc` and `/sys` into plain data. What a fact means for a result is left
 //! to `doctor`. On other systems, and where a file is missing or forbidden, a fact is `None`.

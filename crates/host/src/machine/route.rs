@@ -1,4 +1,4 @@
-//! Which interface packets to an address leave by.
+//! The interface by which packets to an address leave.
 //!
 //! Reads the main routing table. Policy routing (`ip rule`) is not followed.
 

@@ -1,4 +1,4 @@
-//! One look at memcached before load runs.
+//! A look at memcached before load runs.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Which executable a spawned server is.
+//! The executable of a spawned server.
 
 use std::env;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,5 @@
-//! One text of `INFO`, as figures. Owns the names that servers give them; what two of them mean
-//! together is left to [`super::server_use`].
+//! A text of `INFO`, as figures. Owns the names that servers give them; what two of them mean together is left to
+//! [`super::server_use`].
 
 use std::collections::BTreeMap;
 

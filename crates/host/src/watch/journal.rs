@@ -1,5 +1,4 @@
-//! What a server remembers of its own slow moments: `SLOWLOG`, `COMMANDLOG`, `LATENCY`, forks and saves,
-//! with their times.
+//! A server's own record of its slow moments, with their times: `SLOWLOG`, `COMMANDLOG`, `LATENCY`, forks and saves.
 //!
 //! Asked before and after load runs, over the connections of the other looks. Only reads: no setting of
 //! the server is changed, and what it does not record is named.

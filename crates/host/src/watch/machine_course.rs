@@ -1,4 +1,4 @@
-//! What this machine did through a run: four looks a second at `/proc`, by a thread of its own.
+//! The state of this machine through a run: four looks a second at `/proc`, by a thread of its own.
 //!
 //! Owns the thread and the bound on what it keeps. It reads counts of the kernel and asks no server; see proc(5) and
 //! `Documentation/scheduler/sched-stats.rst` of Linux. What it does not tell (frequencies, on most virtual machines) is

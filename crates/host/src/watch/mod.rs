@@ -1,4 +1,4 @@
-//! What a server, the link to it and this machine did while load ran.
+//! Observations of a server, the link to it and this machine while load runs.
 //!
 //! Looks before and after, over a connection of its own that is closed in between, so that the
 //! load has the server to itself. Whatever a server forbids is left out; no run fails for it. What

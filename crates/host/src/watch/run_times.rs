@@ -1,5 +1,5 @@
-//! How long a server ran commands, by its own count: the histograms of `LATENCY HISTOGRAM` (Redis 7, Valkey), which
-//! are since its start, and so are asked for before and after the load.
+//! Run times of commands, by the server's own count: the histograms of `LATENCY HISTOGRAM` (Redis 7, Valkey), which are
+//! since its start, and so are asked for before and after the load.
 //!
 //! Owns what two of them mean together. Their buckets are powers of two of microseconds, and so percentiles are known
 //! to be at most a bound.

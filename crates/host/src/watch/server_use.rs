@@ -1,4 +1,4 @@
-//! What a server used and did between two looks at it.
+//! A server's use of resources, and its work, between two looks at it.
 //!
 //! Owns the figures and how they follow from two snapshots. Every field is `None` where the server
 //! does not say; what the figures mean for a run is left to `report`.

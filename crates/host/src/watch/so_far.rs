@@ -1,5 +1,5 @@
-//! What a watch has seen while load still runs, for whoever shows a run that is not over: what the servers recorded of
-//! slow moments, and what this machine did.
+//! Observations while load still runs, for displays of a run that is not over: the servers' records of slow moments,
+//! and the state of this machine.
 //!
 //! Owns the threads that ask servers for it, once a second over connections of their own, and only where somebody
 //! shows a run. What they ask is what is asked after the load.

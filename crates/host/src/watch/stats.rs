@@ -1,4 +1,4 @@
-//! What memcached's `stats` say, under the names that `INFO` has for the same.
+//! The `stats` of memcached, under the names that `INFO` has for the same figures.
 //!
 //! Traps of the names: `cmd_get` counts keys and not requests; `gat`, and `mg` that renews a lifetime,
 //! count as touches; `cas` is among the sets; deletes and the like have no total.

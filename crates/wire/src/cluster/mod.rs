@@ -1,4 +1,4 @@
-//! What a cluster client must know, without I/O: slots, who owns them, and where a command goes.
+//! The knowledge of a cluster client, without I/O: slots, who owns them, and where a command goes.
 //!
 //! Owns the hash slot of a key, the `{tag}` literal, the replies that describe a topology, the
 //! errors that redirect. Which argument of a command is its key, `workload` knows. Asking a server is left to

@@ -1,4 +1,4 @@
-//! Who owns which slots: the replies to `CLUSTER SHARDS` and `CLUSTER SLOTS`.
+//! The owners of slots: the replies to `CLUSTER SHARDS` and `CLUSTER SLOTS`.
 
 use std::net::{IpAddr, SocketAddr};
 use std::ops::RangeInclusive;

@@ -1,4 +1,4 @@
-//! Which of several servers a key belongs to, as libmemcached or spymemcached decides it.
+//! The server, out of several, that a key belongs to, as libmemcached or spymemcached decides it.
 //!
 //! memcached servers know nothing of each other, so clients agree on who has which key. A [`Ring`] is
 //! made once; asking it allocates nothing.
