@@ -10,6 +10,7 @@ use lab::words::TypedOption;
 use report::Metric;
 use workload::Endpoint;
 
+use super::compare::metric_of;
 use super::experiment::{job, names_length, with_split, with_those_of_a_run};
 use super::front::{Front, command};
 use super::{Intent, UsageError};
@@ -52,7 +53,7 @@ struct Options {
     )]
     state: PathBuf,
     /// The figure that changed: throughput, p50, p99 or server-cpu [default: throughput]
-    #[arg(long, value_name = "NAME", help_heading = "Bisect", value_parser = metric, default_value = "throughput",
+    #[arg(long, value_name = "NAME", help_heading = "Bisect", value_parser = metric_of(&METRICS), default_value = "throughput",
           hide_default_value = true)]
     metric: Metric,
     /// How probable the answer is to be, in per cent, from 50 to 99.9 [default: 95]
@@ -89,15 +90,7 @@ const REFUSED: [&str; 11] = [
     "-u",
 ];
 
-fn metric(name: &str) -> Result<Metric, String> {
-    match name {
-        "throughput" => Ok(Metric::Throughput),
-        "p50" => Ok(Metric::P50),
-        "p99" => Ok(Metric::P99),
-        "server-cpu" => Ok(Metric::ServerCpu),
-        _ => Err("expected throughput, p50, p99 or server-cpu".to_owned()),
-    }
-}
+const METRICS: [Metric; 4] = [Metric::Throughput, Metric::P50, Metric::P99, Metric::ServerCpu];
 
 fn sure(text: &str) -> Result<f64, String> {
     let percent = super::run::percent(text).ok().filter(|percent| (50.0..=99.9).contains(percent));

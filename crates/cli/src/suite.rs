@@ -7,7 +7,9 @@ use clap::Parser;
 use job::SuiteJob;
 use lab::Line;
 use lab::suite::{Choice, Pattern, priorities};
+use report::Metric;
 
+use super::compare::metric_of;
 use super::experiment::{
     ExperimentOptions, OF_A_LOAD, REFUSED, job, with_those_of_a_run, with_words,
 };
@@ -64,9 +66,14 @@ struct Options {
     /// Compare with a suite saved by --json: what changed, after Holm's correction for many specs
     #[arg(long, value_name = "FILE", help_heading = "Comparison")]
     against: Option<PathBuf>,
-    /// Exit with code 3 if a spec's throughput is surely lower by more than this
+    /// Exit with code 3 if a spec is surely worse by more than this, with 0 only if that is excluded of all,
+    /// otherwise with 4
     #[arg(long, value_name = "PERCENT", help_heading = "Comparison", requires = "against")]
     fail_on_regression: Option<f64>,
+    /// The figure by which suites are compared: throughput, or server-cpu (server CPU per request)
+    #[arg(long, value_name = "NAME", help_heading = "Comparison", requires = "against",
+          value_parser = metric_of(&[Metric::Throughput, Metric::ServerCpu]), default_value = "throughput")]
+    metric: Metric,
     /// Write memtier_benchmark's JSON of each spec to this directory, for tools that read it
     #[arg(long, value_name = "DIR", help_heading = "Results")]
     memtier_json: Option<PathBuf>,
@@ -106,7 +113,7 @@ fn intent(options: Options, line: Line, command_line: String) -> Result<Intent, 
     }
     let choice = choice(&options)?;
     let Options { core, all, list, time, repeat, against, .. } = options;
-    let Options { memtier_json, output, .. } = options;
+    let Options { memtier_json, output, metric, .. } = options;
     let output = output.settled()?;
     if output.print_plan {
         return Err(UsageError("--print-plan: use --list, which lists the specs".to_owned()));
@@ -140,6 +147,7 @@ fn intent(options: Options, line: Line, command_line: String) -> Result<Intent, 
         rounds: repeat,
         against,
         threshold: threshold.map(|percent| percent / 100.0),
+        metric,
         memtier_json,
         first,
         server,

@@ -9,6 +9,7 @@ use lab::suite::Choice;
 use lab::survey::SurveySpec;
 use lab::theatre::Act;
 use lab::{Axis, Line};
+use report::Metric;
 use report::slo::Slo;
 use workload::Plan;
 
@@ -129,8 +130,10 @@ pub struct SuiteJob {
     pub rounds: u32,
     /// An earlier suite.
     pub against: Option<PathBuf>,
-    /// The share of its throughput that a spec may lose.
+    /// The share by which a spec may be worse.
     pub threshold: Option<f64>,
+    /// The figure by which the two are compared.
+    pub metric: Metric,
     /// Where memtier's JSON of each spec goes.
     pub memtier_json: Option<PathBuf>,
     /// A job that names the server.

@@ -176,6 +176,12 @@ impl Figures {
         Self(figures)
     }
 
+    /// The same with another value of one of them.
+    pub(crate) fn with(mut self, metric: Metric, value: Option<f64>) -> Self {
+        self.0[metric as usize] = value;
+        self
+    }
+
     /// One of them; `None` where the run does not know it.
     #[must_use]
     pub fn get(&self, metric: Metric) -> Option<f64> {

@@ -11,7 +11,7 @@ use workload::quantity::counted;
 
 use crate::journal_entries::{at_unix_s, describe_entry, duration, rank};
 use crate::quantity::msec_at_most;
-use crate::verdict::{SlowCommands, by_command, stalls};
+use crate::verdict::{Noise, SlowCommands, SpanResponses, Stall, by_command, stalls};
 use crate::{Run, escape, machine_between, wall_clock};
 
 /// Most moments that are reported.
@@ -39,8 +39,6 @@ const WAITED_S: f64 = 0.005;
 const STOLEN_SHARE: f64 = 0.01;
 /// Clocks of two programs agree to some milliseconds.
 const CLOCKS_S: f64 = 0.01;
-/// A response that waited for all of a slow command is as long as this part of it at least.
-const WAITED_FOR_ALL: f64 = 0.9;
 /// The unexplained rest is reported from this part of the longest response on, and from this time.
 const UNEXPLAINED_SHARE: f64 = 0.2;
 const UNEXPLAINED_NS: f64 = 5e6;
@@ -114,13 +112,17 @@ impl WorstMoments {
         let spans = worst(points, usual_ns);
         let servers = &run.watched.servers;
         let mut dated = Vec::new();
-        let placed = place(run, &spans);
+        let stalls = stalls(run);
+        let responses: Vec<SpanResponses> =
+            spans.iter().map(|span| span.responses(timeline.interval_ns)).collect();
+        let noise = Noise::of_run(run, run.measurement.total.requests());
         let moments = spans.iter().enumerate().map(|(at, span)| {
-            let of = placed.iter().filter(|(place, _)| *place == at).map(|(_, entry)| *entry);
-            moment(run, span, usual_ns, &of.collect::<Vec<_>>(), &mut dated)
+            let of = stalls.iter().filter(|stall| stall.place(&responses) == Some(at));
+            let waited_ns = noise.waited_ns(&responses[at]);
+            moment(run, span, usual_ns, &of.collect::<Vec<_>>(), waited_ns, &mut dated)
         });
         let moments: Vec<Moment> = moments.collect();
-        let commands = by_command(&stalls(run));
+        let commands = by_command(&stalls);
         let totals = commands.iter().filter(|commands| commands.count > 1).take(TOTALS_MAX);
         let found = Self {
             interval_s: timeline.interval_ns as f64 / 1e9,
@@ -129,7 +131,7 @@ impl WorstMoments {
             totals: totals.map(SlowCommands::describe_with_period).collect(),
             besides: servers
                 .iter()
-                .flat_map(|server| besides(run, server, &dated))
+                .flat_map(|server| besides(run, server, &stalls, &dated))
                 .take(BESIDES_MAX)
                 .collect(),
             unseen: unseen(servers),
@@ -168,29 +170,6 @@ fn worst(mut points: Vec<&Point>, usual_ns: u64) -> Vec<Span> {
     spans
 }
 
-/// Which slow command belongs to which of the spans: each to one, whose longest response waited for all of it. Of
-/// several that may have, the one whose longest is nearest.
-fn place<'r>(run: &'r Run, spans: &[Span]) -> Vec<(usize, &'r JournalEntry)> {
-    let interval_ns = run.measurement.timeline.interval_ns;
-    let mut placed = Vec::new();
-    for journal in run.watched.servers.iter().filter_map(|server| server.journal.as_ref()) {
-        let at_s = |index: u64| at_unix_s(run, journal, index.saturating_mul(interval_ns));
-        for entry in journal.entries.iter().filter(|e| e.kind == JournalKind::SlowCommand) {
-            let length_ns = entry.usec.unwrap_or(0).saturating_mul(1_000);
-            let waited = |span: &Span| {
-                // It is known to the second when it ended; replies follow at once.
-                at_s(u64::from(span.first)) - CLOCKS_S < entry.to_s
-                    && at_s(u64::from(span.last) + 1) + CLOCKS_S > entry.to_s - 1.0
-                    && span.max_ns as f64 >= WAITED_FOR_ALL * length_ns as f64
-            };
-            let waited = spans.iter().enumerate().filter(|(_, span)| waited(span));
-            let nearest = waited.min_by_key(|(_, span)| span.max_ns.abs_diff(length_ns));
-            placed.extend(nearest.map(|(at, _)| (at, entry)));
-        }
-    }
-    placed
-}
-
 /// Nanoseconds from the start of the measured part.
 #[derive(Clone, Copy)]
 struct Window {
@@ -199,20 +178,30 @@ struct Window {
     to_ns: u64,
 }
 
+impl Span {
+    fn responses(&self, interval_ns: u64) -> SpanResponses {
+        SpanResponses {
+            from_ns: u64::from(self.first).saturating_mul(interval_ns),
+            to_ns: (u64::from(self.last) + 1).saturating_mul(interval_ns),
+            times: vec![(self.max_ns, 1)],
+            own_late_max_ns: self.own_late_ns,
+        }
+    }
+}
+
 fn moment(
     run: &Run,
     span: &Span,
     usual_ns: u64,
-    placed: &[&JournalEntry],
+    stalls: &[&Stall<'_>],
+    waited_ns: f64,
     dated: &mut Vec<JournalEntry>,
 ) -> Moment {
     let measurement = &run.measurement;
-    let interval_ns = measurement.timeline.interval_ns;
-    let from_ns = u64::from(span.first).saturating_mul(interval_ns);
-    let to_ns = (u64::from(span.last) + 1).saturating_mul(interval_ns);
+    let SpanResponses { from_ns, to_ns, .. } = span.responses(measurement.timeline.interval_ns);
     let window = Window { due_ns: from_ns.saturating_sub(span.max_ns), to_ns };
     let (mut causes, silent_ns) = outages(run, window);
-    let found = recorded_in(run, window, placed);
+    let found = recorded_in(run, window, stalls);
     let recorded = found.iter().filter(|(_, _, entry)| stops(entry));
     let recorded_ns: f64 = recorded.map(|(_, _, e)| e.usec.unwrap_or(0) as f64 * 1e3).sum();
     let mut lines = Vec::new();
@@ -233,8 +222,7 @@ fn moment(
         let noun = if run.plan.delivery.is_some() { "messages" } else { "requests" };
         causes.push(format!("keystorm itself sent {noun} up to {late} ms late"));
     }
-    let (of_machine, waited_ns) = of_this_machine(run, window.due_ns, to_ns);
-    causes.extend(of_machine);
+    causes.extend(of_this_machine(run, window.due_ns, to_ns));
     // A server that runs a slow command answers nothing: that is one time, and not two.
     let seen_ns = recorded_ns.max(silent_ns) + waited_ns.max(span.own_late_ns as f64);
     let longer_ns = span.max_ns.saturating_sub(usual_ns) as f64;
@@ -276,15 +264,15 @@ fn outages(run: &Run, window: Window) -> (Vec<String>, f64) {
 fn recorded_in<'r>(
     run: &'r Run,
     window: Window,
-    placed: &[&JournalEntry],
+    stalls: &[&Stall<'_>],
 ) -> Vec<(&'r ServerUse, &'r Journal, &'r JournalEntry)> {
     let mut found = Vec::new();
     for server in &run.watched.servers {
         let Some(journal) = &server.journal else { continue };
         let at = |ns| at_unix_s(run, journal, ns);
         let (from_s, to_s) = (at(window.due_ns) - CLOCKS_S, at(window.to_ns) + CLOCKS_S);
-        let then = journal.entries.iter().filter(|entry| match entry.kind {
-            JournalKind::SlowCommand => placed.iter().any(|placed| std::ptr::eq(*placed, *entry)),
+        let then = journal.entries.iter().filter(|entry| match rank(entry.kind) {
+            0 => stalls.iter().any(|stall| std::ptr::eq(stall.entry, *entry)),
             _ => entry.from_s < to_s && entry.to_s > from_s,
         });
         found.extend(then.map(|entry| (server, journal, entry)));
@@ -301,11 +289,9 @@ fn stops(entry: &JournalEntry) -> bool {
         || entry.kind == JournalKind::Latency && !OF_ENTRIES.contains(&&*entry.what)
 }
 
-/// What this machine did in the time of a moment, where it is worth telling, and how long threads waited for it.
-fn of_this_machine(run: &Run, from_ns: u64, to_ns: u64) -> (Vec<String>, f64) {
-    let Some(point) = machine_between(run, from_ns, to_ns) else { return (Vec::new(), 0.0) };
-    let all = [point.waited, point.server_waited, point.stolen];
-    let waited_ns: f64 = all.into_iter().flatten().sum::<f64>() * point.lasted_s * 1e9;
+/// What this machine did in the time of a moment, where it is worth telling.
+fn of_this_machine(run: &Run, from_ns: u64, to_ns: u64) -> Vec<String> {
+    let Some(point) = machine_between(run, from_ns, to_ns) else { return Vec::new() };
     let waited = |who: &str, share: Option<f64>| {
         let waited_s = share? * point.lasted_s;
         let matters = share? >= WAITED_SHARE && waited_s >= WAITED_S;
@@ -319,7 +305,7 @@ fn of_this_machine(run: &Run, from_ns: u64, to_ns: u64) -> (Vec<String>, f64) {
         waited("the server's threads", point.server_waited),
         stolen,
     ];
-    (found.into_iter().flatten().collect(), waited_ns)
+    found.into_iter().flatten().collect()
 }
 
 /// The first entry of each kind before the others: what there is much of crowds out nothing else.
@@ -343,12 +329,19 @@ fn first_of_each_kind<E>(entries: Vec<E>, entry: impl Fn(&E) -> &JournalEntry) -
 
 /// What held a server up beside the moments that are listed: entries of its journal, and long calls of
 /// commands that the load does not send and that no list holds.
-fn besides(run: &Run, server: &ServerUse, is_shown: &[JournalEntry]) -> Vec<String> {
+fn besides(
+    run: &Run,
+    server: &ServerUse,
+    stalls: &[Stall<'_>],
+    is_shown: &[JournalEntry],
+) -> Vec<String> {
     let mut besides = Vec::new();
-    let during = |journal: &Journal, entry: &JournalEntry| {
-        let elapsed_ns = run.measurement.elapsed_ns;
-        entry.to_s > at_unix_s(run, journal, 0)
-            && entry.from_s < at_unix_s(run, journal, elapsed_ns)
+    let during = |journal: &Journal, entry: &JournalEntry| match rank(entry.kind) {
+        0 => stalls.iter().any(|stall| std::ptr::eq(stall.entry, entry)),
+        _ => {
+            let at = |ns| at_unix_s(run, journal, ns);
+            entry.to_s > at(0) && entry.from_s < at(run.measurement.elapsed_ns)
+        }
     };
     let entries = server.journal.iter().flat_map(|journal| {
         let is_long = |e: &&JournalEntry| e.usec.is_some_and(|usec| usec >= ENTRY_MIN_US);

@@ -74,11 +74,7 @@ fn point(run: &Run, old: &ServerSample, new: &ServerSample) -> ServerPoint {
     }
 }
 
-/// Samples of earlier versions have no time of day: they began a moment before the load.
 fn from_start_s(run: &Run, sample: &ServerSample) -> f64 {
-    if sample.unix_s <= 0.0 {
-        return sample.t_s - run.plan.load.warmup_ns as f64 / 1e9;
-    }
     let start = run.measurement.started_at.duration_since(UNIX_EPOCH).unwrap_or_default();
     // Where times of the run are the server's, those of samples still are this machine's.
     let ahead_s = run.clock.as_ref().map_or(0.0, |clock| clock.ahead_us / 1e6);

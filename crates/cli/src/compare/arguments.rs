@@ -141,7 +141,7 @@ fn gates() -> [Arg; 3] {
         Arg::new(METRIC)
             .long("metric")
             .value_name("LIST")
-            .value_parser(metric)
+            .value_parser(metric_of(&COMPARED))
             .value_delimiter(',')
             .help_heading("Results")
             .help(
@@ -200,13 +200,15 @@ fn budget() -> Arg {
         )
 }
 
-/// A figure of a gate by its name.
-fn metric(text: &str) -> Result<Metric, String> {
-    let named = COMPARED.into_iter().find(|metric| metric.option() == Some(text.trim()));
-    named.ok_or_else(|| {
-        let names: Vec<&str> = COMPARED.into_iter().filter_map(Metric::option).collect();
-        format!("expected one of {}", names.join(", "))
-    })
+/// A figure of these by its name.
+pub(crate) fn metric_of(all: &'static [Metric]) -> impl Fn(&str) -> Result<Metric, String> + Clone {
+    move |text| {
+        let named = all.iter().copied().find(|metric| metric.option() == Some(text.trim()));
+        named.ok_or_else(|| {
+            let names: Vec<&str> = all.iter().copied().filter_map(Metric::option).collect();
+            format!("expected one of {}", names.join(", "))
+        })
+    }
 }
 
 fn name_of(id: &'static str, long: &'static str, which: &str) -> Arg {

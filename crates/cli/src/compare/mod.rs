@@ -12,6 +12,8 @@ mod sure;
 mod terms;
 mod words;
 
+pub(crate) use arguments::metric_of;
+
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::program::{Keystorm, RunOutput};
@@ -313,6 +313,24 @@ fn two_suites_are_compared_by_either_command() {
     fs::write(&b, document.to_string()).unwrap();
     let ran = compare(&a, &b, "--fail-on-regression 5").exits(3);
     ran.prints("1 of 2 specs differ: 1 slower, 0 faster").prints("worse than allowed");
+    // What throughput does not show, the server's CPU does; what the runs do not say is not passed.
+    let mut dear = document.clone();
+    for (at, entry) in dear["specs"].as_array_mut().unwrap().iter_mut().enumerate() {
+        let cpu_us = if at == 0 { [20.0, 20.1, 20.2] } else { [10.0, 10.1, 10.2] };
+        entry["roles"][0]["server_cpu_us"] = json!(cpu_us);
+    }
+    fs::write(&a, dear.to_string()).unwrap();
+    dear["specs"][1]["roles"][0]["server_cpu_us"] = json!([20.0, 20.1, 20.2]);
+    let open = dir.path().join("open.json");
+    fs::write(&open, dear.to_string()).unwrap();
+    let by_cpu = "--fail-on-regression 5 --metric server-cpu";
+    compare(&a, &open, by_cpu).exits(3).prints("worse than allowed").prints("server CPU");
+    compare(&open, &a, by_cpu).ok().prints("costs less");
+    compare(&a, &open, "--fail-on-regression 20").ok();
+    compare(&a, &open, "--fail-on-regression 5 --metric p99").exits(1).says("--metric: suites are");
+    dear["specs"][1]["roles"][0]["server_cpu_us"] = json!([6.5, 10.0, 12.0]);
+    fs::write(&open, dear.to_string()).unwrap();
+    compare(&a, &open, by_cpu).exits(4).prints("undecided");
     // Whatever that finds on a busy machine, it stands on the page.
     let ran = Keystorm::new(&format!(
         "{line} --against {} --html {}",

@@ -4,7 +4,7 @@
 //! The two were not made in turn. So the interval of a spec holds what another hour of the machine changes, and what
 //! others did to one of them more than to the other ([`Held`]). Errors are no noise: a spec that fails more is worse.
 
-use report::{Finding, Held};
+use report::{Direction, Finding, Held, Metric};
 use statistics::{Interval, RatioEstimate, SPREAD_MAX, holm};
 
 use super::{Entry, Suite};
@@ -25,6 +25,8 @@ pub enum ComparedFigure {
     /// The median response time in nanoseconds, where both sides kept the rate that the spec demands: throughput is
     /// then the same whatever the server does.
     Median,
+    /// Microseconds of the server's CPU for each request.
+    ServerCpu,
 }
 
 /// A spec in both suites.
@@ -64,12 +66,21 @@ pub struct SuiteComparison {
     pub left_out: Vec<String>,
     /// A decrease of throughput beyond this share is too much, if one is.
     pub threshold: Option<f64>,
+    /// Whether the first suite has measured a spec of which there is no ratio, though both have it.
+    pub lacks: bool,
 }
 
 impl SuiteComparison {
-    /// Compares; `threshold` is the share of throughput that the second may lose.
+    /// Compares by [`Metric::ServerCpu`], or by throughput; `threshold` is the share by which the second may be worse.
     #[must_use]
-    pub fn new(names: [String; 2], before: &Suite, after: &Suite, threshold: Option<f64>) -> Self {
+    pub fn new(
+        names: [String; 2],
+        before: &Suite,
+        after: &Suite,
+        metric: Metric,
+        threshold: Option<f64>,
+    ) -> Self {
+        let mut lacks = false;
         let mut left_out = Vec::new();
         let (mut rows, mut ratios) = (Vec::new(), Vec::new());
         for entry in &before.specs {
@@ -77,7 +88,10 @@ impl SuiteComparison {
                 left_out.push(format!("{}: only in {}", entry.name, names[0]));
                 continue;
             };
-            let by = ComparedFigure::of([entry, other]);
+            let by = match metric {
+                Metric::ServerCpu => ComparedFigure::ServerCpu,
+                _ => ComparedFigure::of([entry, other]),
+            };
             let values = [entry, other].map(|entry| by.values(entry));
             let ratio = RatioEstimate::of_sittings(&values[0], &values[1], 0.0, DRIFT);
             match ratio.map(|ratio| ratio.stretched(by.excuse([entry, other]))) {
@@ -85,32 +99,40 @@ impl SuiteComparison {
                     rows.push(row([entry, other], by, values, &ratio));
                     ratios.push(ratio);
                 }
-                None => left_out.push(format!("{}: not measured in both", entry.name)),
+                None => {
+                    lacks |= entry.main().is_some();
+                    left_out.push(format!("{}: not measured in both", entry.name));
+                }
             }
         }
         let only = after.specs.iter().filter(|e| before.specs.iter().all(|o| o.name != e.name));
         left_out.extend(only.map(|entry| format!("{}: only in {}", entry.name, names[1])));
         let differ = holm(&ratios.iter().map(two_sided).collect::<Vec<_>>(), 1);
         let least = 1.0 - threshold.unwrap_or_default();
-        let p_worse = |(row, ratio): (&Difference, &RatioEstimate)| match row.by {
-            ComparedFigure::Throughput => ratio.p_below(least).unwrap_or(1.0),
-            ComparedFigure::Median => ratio.p_above(1.0 / least).unwrap_or(1.0),
+        let most = match metric {
+            Metric::ServerCpu => 1.0 + threshold.unwrap_or_default(),
+            // As much longer as what has that much less throughput.
+            _ => 1.0 / least,
+        };
+        let p_worse = |(row, ratio): (&Difference, &RatioEstimate)| match row.by.better() {
+            Direction::Higher => ratio.p_below(least).unwrap_or(1.0),
+            Direction::Lower => ratio.p_above(most).unwrap_or(1.0),
         };
         let worse = holm(&rows.iter().zip(&ratios).map(p_worse).collect::<Vec<_>>(), 1);
         let sure = differ.into_iter().zip(worse);
         for ((row, ratio), (differs, worse)) in rows.iter_mut().zip(&ratios).zip(sure) {
             row.differs = differs || row.fails_more();
             row.worse = threshold.is_some() && (worse || row.fails_more());
-            row.is_open = match (row.interval, threshold, row.by) {
+            row.is_open = match (row.interval, threshold, row.by.better()) {
                 (None, ..) => true,
                 (Some(_), None, _) => !differs && !ratio.is_within(SPREAD_MAX),
-                (Some(of), Some(_), ComparedFigure::Throughput) => of.low < least,
-                (Some(of), Some(_), ComparedFigure::Median) => of.high > 1.0 / least,
+                (Some(of), Some(_), Direction::Higher) => of.low < least,
+                (Some(of), Some(_), Direction::Lower) => of.high > most,
             };
         }
         let size = |row: &Difference| if row.differs { row.ratio.ln().abs() } else { -1.0 };
         workload::sort::sort_by(&mut rows, |a, b| size(b).total_cmp(&size(a)));
-        Self { names, rows, left_out, threshold }
+        Self { names, rows, left_out, threshold, lacks }
     }
 
     /// Whether a spec is worse than allowed.
@@ -122,7 +144,7 @@ impl SuiteComparison {
     /// Whether the runs do not say of a spec whether it is worse than allowed.
     #[must_use]
     pub fn undecided(&self) -> bool {
-        self.rows.is_empty() || self.open().next().is_some()
+        self.rows.is_empty() || self.lacks || self.open().next().is_some()
     }
 
     /// Specs of which the runs do not say it.
@@ -152,7 +174,18 @@ impl ComparedFigure {
         match self {
             Self::Throughput => entry.rates(),
             Self::Median => rounds(entry).iter().map(|figures| figures.p50_ns as f64).collect(),
+            Self::ServerCpu => entry
+                .main()
+                .iter()
+                .flat_map(|role| &role.server_cpu_us)
+                .flatten()
+                .copied()
+                .collect(),
         }
+    }
+
+    fn better(self) -> Direction {
+        if self == Self::Throughput { Direction::Higher } else { Direction::Lower }
     }
 
     /// By which factors the ratio may be lower and higher than it was measured, as others held up one side more.
@@ -161,6 +194,8 @@ impl ComparedFigure {
         let [before, after] = [held[0].beyond(held[1]), held[1].beyond(held[0])];
         match self {
             Self::Throughput => [before.factor(), after.factor()],
+            // Work on a CPU that others use, too, costs more.
+            Self::ServerCpu => [after.factor(), before.factor()],
             // What the median is without the requests that were delayed is not kept.
             Self::Median => [after, before].map(|held| match held.delayed < DELAYED_MIN {
                 true => held.factor(),
@@ -181,9 +216,9 @@ impl Difference {
     #[must_use]
     pub fn is_slower(&self) -> bool {
         self.fails_more()
-            || match self.by {
-                ComparedFigure::Throughput => self.ratio < 1.0,
-                ComparedFigure::Median => self.ratio > 1.0,
+            || match self.by.better() {
+                Direction::Higher => self.ratio < 1.0,
+                Direction::Lower => self.ratio > 1.0,
             }
     }
 }
@@ -245,8 +280,13 @@ mod tests {
         suite
     }
 
+    fn judged(a: &Suite, b: &Suite, metric: Metric, percent: f64) -> SuiteComparison {
+        let names = ["a", "b"].map(String::from);
+        SuiteComparison::new(names, a, b, metric, Some(percent / 100.0))
+    }
+
     fn compared(a: &[(&str, Vec<f64>)], b: &[(&str, Vec<f64>)]) -> SuiteComparison {
-        SuiteComparison::new(["a", "b"].map(String::from), &suite(a), &suite(b), Some(0.05))
+        judged(&suite(a), &suite(b), Metric::Throughput, 5.0)
     }
 
     #[test]
@@ -288,9 +328,7 @@ mod tests {
             suite
         };
         let [a, b] = [kept([500, 505, 510]), kept([900, 905, 910])];
-        let of = |a: &Suite, b: &Suite| {
-            SuiteComparison::new(["a", "b"].map(String::from), a, b, Some(0.2))
-        };
+        let of = |a: &Suite, b: &Suite| judged(a, b, Metric::Throughput, 20.0);
         let slower = of(&a, &b);
         assert!(slower.rows[0].is_slower() && slower.rows[0].by == ComparedFigure::Median);
         assert!(slower.rows[0].worse && slower.regressed());
@@ -313,9 +351,7 @@ mod tests {
             }
             suite
         };
-        let of = |a: &Suite, b: &Suite| {
-            SuiteComparison::new(["a", "b"].map(String::from), a, b, Some(0.05))
-        };
+        let of = |a: &Suite, b: &Suite| judged(a, b, Metric::Throughput, 5.0);
         let (quiet, noisy) = (held(0.0, &[100.0, 101.0, 99.0]), held(0.45, &[60.0, 61.0, 59.0]));
         let compared = of(&quiet, &noisy);
         assert!(compared.undecided() && !compared.regressed() && !compared.rows[0].differs);
@@ -330,14 +366,38 @@ mod tests {
     }
 
     #[test]
+    fn what_a_request_costs_the_server_is_judged_where_a_gate_names_it() {
+        let of = |rates: [f64; 3], cpu_us: [Option<f64>; 3]| {
+            let mut suite = suite(&[("x", rates.to_vec())]);
+            suite.specs[0].roles[0].server_cpu_us = cpu_us.to_vec();
+            suite
+        };
+        let judge = |a: &Suite, b: &Suite| judged(a, b, Metric::ServerCpu, 5.0);
+        let cheap = of([100.0, 60.0, 140.0], [10.0, 10.1, 10.05].map(Some));
+        let dear = of([140.0, 90.0, 100.0], [12.0, 12.1, 12.05].map(Some));
+        let worse = judge(&cheap, &dear);
+        assert!(worse.regressed() && worse.rows[0].is_slower(), "{:?}", worse.rows);
+        assert!((worse.rows[0].ratio - 1.2).abs() < 0.01, "{:?}", worse.rows);
+        let better = judge(&dear, &cheap);
+        assert!(!better.regressed() && !better.undecided() && better.rows[0].differs);
+        // What one of them does not tell, says nothing.
+        assert!(judge(&cheap, &of([100.0; 3], [None; 3])).undecided());
+        assert!(judge(&cheap, &suite(&[("y", vec![100.0; 3])])).undecided());
+    }
+
+    #[test]
     fn errors_are_no_noise() {
         let fails = |errors: u64| {
             let mut suite = suite(&[("x", vec![100_000.0; 3])]);
             suite.specs[0].roles[0].figures.iter_mut().for_each(|figures| figures.errors = errors);
             suite
         };
-        let compared =
-            SuiteComparison::new(["a", "b"].map(String::from), &fails(0), &fails(900), Some(0.05));
+        let compared = SuiteComparison::new(
+            ["a", "b"].map(String::from),
+            &fails(0),
+            &fails(900),
+            within(0.05),
+        );
         assert!(compared.regressed() && compared.rows[0].is_slower());
     }
 

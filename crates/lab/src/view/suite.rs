@@ -215,6 +215,9 @@ impl SuiteComparison {
                 ComparedFigure::Median => {
                     ("p50 (ms)", row.values.map(|nanoseconds| format!("{:.3}", nanoseconds / 1e6)))
                 }
+                ComparedFigure::ServerCpu => {
+                    ("server CPU µs/request", row.values.map(|us| format!("{us:.2}")))
+                }
             };
             table.row([
                 row.name.clone(),
@@ -256,10 +259,14 @@ impl SuiteComparison {
             false => format!("{} ×{:.3}", row.name, row.ratio),
         });
         let worst: Vec<String> = worst.collect();
+        let by_cpu = self.rows.iter().any(|row| row.by == ComparedFigure::ServerCpu);
+        let figure = match by_cpu {
+            true => "Server CPU per request",
+            false => "Throughput, or p50 where both kept a rate that was set,",
+        };
         let mut text = format!(
-            "Throughput of {} over that of {}, or p50 where both kept a rate that was set, with what another hour of \
-             the machine changes, and what others took of one of them; the chance of calling any spec different \
-             wrongly is 5 % in all (Holm).",
+            "{figure} of {} over that of {}, with what another hour of the machine changes, and what others took of \
+             one of them; the chance of calling any spec different wrongly is 5 % in all (Holm).",
             self.names[1], self.names[0]
         );
         let open = self.open().count();
@@ -305,6 +312,13 @@ impl SuiteComparison {
 fn conclusion(row: &Difference) -> &'static str {
     match row {
         Difference { worse: true, .. } => "worse than allowed",
+        Difference { differs: true, by: ComparedFigure::ServerCpu, .. } if !row.fails_more() => {
+            if row.is_slower() {
+                "costs more"
+            } else {
+                "costs less"
+            }
+        }
         Difference { differs: true, .. } if row.is_slower() => "slower",
         Difference { differs: true, .. } => "faster",
         Difference { interval: None, .. } => "one round: undecided",

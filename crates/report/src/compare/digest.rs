@@ -29,7 +29,7 @@ impl RunDigest {
         let glance = || {
             let summary = Summary::from_run(run);
             Self {
-                figures: Figures::from_summary(&summary),
+                figures: figures(&summary),
                 operations: operations::figures(&summary.operations),
                 failures: Failures::from_measurement(&run.measurement),
                 limited_by: run.verdict.limited_by,
@@ -48,9 +48,22 @@ impl RunDigest {
         self.figures.get(metric)
     }
 
+    /// Whether nothing was answered in it.
+    pub(super) fn is_empty(&self) -> bool {
+        self.figures.get(Metric::Mean).is_none()
+    }
+
     /// The run.
     #[must_use]
     pub fn run(&self) -> &Run {
         &self.run
     }
+}
+
+/// Those of a run. One without a reply is known to have less than one in its time.
+fn figures(summary: &Summary<'_>) -> Figures {
+    let figures = Figures::from_summary(summary);
+    let at_most = (summary.elapsed_s > 0.0).then(|| 1.0 / summary.elapsed_s);
+    let is_empty = figures.get(Metric::Throughput).is_none();
+    if is_empty { figures.with(Metric::Throughput, at_most) } else { figures }
 }

@@ -5,14 +5,14 @@ use workload::quantity;
 use super::limits::mostly;
 use super::terms::HITS_APART_MAX;
 use super::{Limits, RunDigest, Setup};
-use crate::{Cause, Failures, LimitedBy, Metric};
+use crate::{Cause, Failures, LimitedBy};
 
 /// What stands against telling a ratio.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RefusalKind {
     /// More requests of a side failed than may: it did other work, or none.
     Failures,
-    /// Nothing was measured in a run.
+    /// Nothing was measured in runs of either side.
     Unmeasured,
     /// The sides found different shares of their keys, or little of what was filled.
     Hits,
@@ -87,13 +87,13 @@ pub(super) fn share(percent: f64) -> String {
     }
 }
 
+/// A side that answers nothing for a whole run is slower than one that does; where both do, the runs are too short.
 fn unmeasured(sides: [&[RunDigest]; 2]) -> Option<Refusal> {
-    let runs = || sides.into_iter().flatten();
-    let empty = runs().filter(|glance| glance.figures.get(Metric::Throughput).is_none()).count();
-    if empty == 0 {
+    let empty = sides.map(|side| side.iter().filter(|glance| glance.is_empty()).count());
+    if empty.contains(&0) {
         return None;
     }
-    let all = runs().count();
+    let [empty, all] = [empty.iter().sum::<usize>(), sides.concat().len()];
     let text = format!("no ratio: nothing was measured in {empty} of {all} runs; make them longer");
     Refusal::new(RefusalKind::Unmeasured, text)
 }

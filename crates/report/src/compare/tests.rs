@@ -1,5 +1,6 @@
 //! Comparisons: what is paired, concluded, warned of and refused.
 
+use measure::Latency;
 use statistics::Noise;
 
 use super::*;
@@ -383,12 +384,26 @@ fn each_operation_of_a_mix_has_rows_of_its_own() {
 }
 
 #[test]
-fn no_ratio_is_reported_where_a_run_measured_nothing() {
-    let mut a = glances(4, 100_000.0, 0.0, 1);
-    a[1].figures = Figures::default();
-    let test = compared(Pairing::Blocks, &a, &glances(4, 100_000.0, 0.0, 2));
+fn a_side_that_answers_nothing_for_a_run_is_slower_and_two_such_sides_have_no_ratio() {
+    let silent = || {
+        let mut run = fixture::limited();
+        run.measurement.elapsed_ns = 500_000_000;
+        for command in &mut run.measurement.total.commands {
+            (command.ok, command.service) = (0, Latency::new(3));
+            command.scheduled_response = None;
+        }
+        RunDigest::from_run(&run).unwrap()
+    };
+    let [mut a, mut b] = [1, 2].map(|seed| glances(12, 100_000.0, 0.01, seed));
+    b.fill_with(silent);
+    let test = compared(Pairing::Blocks, &a, &b);
+    assert_eq!(test.refused, None);
+    assert_eq!(test.row(Metric::Throughput).unwrap().values[1][0], 2.0);
+    assert_eq!(comparison(vec![test], Some(5.0)).gate().unwrap().state, GateState::Failed);
+    a[1] = silent();
+    let test = compared(Pairing::Blocks, &a, &b);
     let why = test.refused.clone().unwrap().text;
-    assert!(why.contains("nothing was measured in 1 of 8 runs"), "{why}");
+    assert!(why.contains("nothing was measured in 13 of 24 runs"), "{why}");
     let notes = notes(&comparison(vec![test], Some(5.0)));
     assert!(notes.iter().all(|line| line.starts_with("Gate undecided: ")), "{notes:?}");
 }

@@ -16,21 +16,19 @@ pub(super) struct LatenessRecord {
     /// Requests that were lost before they could be sent.
     #[serde(default, skip_serializing_if = "super::is_zero")]
     given_up: u64,
-    /// Requests that were due. Files of earlier versions do not say; then those that were sent.
-    #[serde(default)]
-    due: Option<u64>,
+    /// Requests that were due.
+    due: u64,
 }
 
 impl LatenessRecord {
     pub(super) fn from_lateness(lateness: &Lateness) -> Result<Self, RecordError> {
         let Lateness { total, own, given_up, due } = lateness;
         let (total, own) = (LatencyRecord::from_latency(total)?, LatencyRecord::from_latency(own)?);
-        Ok(Self { total, own, given_up: *given_up, due: Some(*due) })
+        Ok(Self { total, own, given_up: *given_up, due: *due })
     }
 
     pub(super) fn lateness(&self) -> Result<Lateness, RecordError> {
         let total = self.total.latency()?;
-        let due = self.due.unwrap_or(total.count());
-        Ok(Lateness { total, own: self.own.latency()?, given_up: self.given_up, due })
+        Ok(Lateness { total, own: self.own.latency()?, given_up: self.given_up, due: self.due })
     }
 }

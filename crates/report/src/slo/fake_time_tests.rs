@@ -1,5 +1,6 @@
 //! Targets of runs whose noise is known, on fake time: the same requests with and without it.
 
+use std::collections::VecDeque;
 use std::time::UNIX_EPOCH;
 
 use host::{Journal, JournalEntry, MachineSpan, ServerUse};
@@ -20,6 +21,8 @@ type Pause = (f64, f64);
 /// What happens in a run.
 pub(crate) struct Course {
     pub(crate) seconds: f64,
+    /// Connections of a closed loop; 0 of an open one.
+    pub(crate) slots: usize,
     pub(crate) due: Vec<f64>,
     pub(crate) service_ns: f64,
     /// Slow commands of the server.
@@ -69,6 +72,7 @@ impl Course {
         let most = if is_noisy { 80.0 } else { 0.0 };
         Self {
             seconds,
+            slots: 0,
             due,
             service_ns: busy / rate * SECOND,
             stalls: pauses(noise, 6.0, 200.0),
@@ -87,8 +91,14 @@ impl Course {
         let (mut server, mut client) = (Vec::new(), Vec::new());
         let mut stalls = self.stalls.iter().copied().peekable();
         let (mut free_ns, mut responses, mut recorded) = (0.0f64, Vec::new(), Vec::new());
-        for due_ns in &self.due {
-            let sent_ns = end_of(*due_ns, 1.0, client_waits, &mut client);
+        let mut due = self.due.clone();
+        if self.slots > 0 {
+            due = (0..self.slots).map(|slot| slot as f64).collect();
+        }
+        // Of a closed loop, the reply makes the next one due.
+        let mut due: VecDeque<f64> = due.into();
+        while let Some(due_ns) = due.pop_front() {
+            let sent_ns = end_of(due_ns, 1.0, client_waits, &mut client);
             // Another client's command that came before runs first.
             while let Some((from, to)) = stalls.next_if(|(from, _)| *from <= sent_ns.max(free_ns)) {
                 let begin_ns = from.max(free_ns);
@@ -103,6 +113,9 @@ impl Course {
             free_ns = end_of(begin_ns, self.service_ns, server_waits, &mut server);
             let read_ns = end_of(free_ns, 1.0, client_waits, &mut client);
             responses.push((read_ns, read_ns - due_ns));
+            if self.slots > 0 && read_ns < self.seconds * SECOND {
+                due.push_back(read_ns);
+            }
         }
         // A thread that waits for one thing waits once, however many requests wait with it.
         Played { responses, recorded, server: joined(server), client: joined(client) }
@@ -136,10 +149,11 @@ fn ended_s(pauses: &[Pause], from_ns: f64, to_ns: f64) -> f64 {
 
 /// The run as it is measured.
 pub(crate) fn run(course: &Course, played: &Played) -> Run {
-    let rate = course.due.len() as f64 / course.seconds;
+    let rate = played.responses.len() as f64 / course.seconds;
     let elapsed_ns = (course.seconds * SECOND) as u64;
     let mut run = fixture::changed(|parts| {
-        parts.load.pace = Pace::constant(rate);
+        parts.load.pace = if course.slots > 0 { Pace::Closed } else { Pace::constant(rate) };
+        parts.load.concurrency.connections = course.slots.max(1) as u32;
         parts.load.stop = Stop::AfterNs(elapsed_ns);
     });
     run.measurement.elapsed_ns = elapsed_ns;
@@ -166,7 +180,11 @@ pub(crate) fn run(course: &Course, played: &Played) -> Run {
     fixture::use_cpu(&mut run, (0.1, share(&played.client)), (busy, share(&played.server)));
     let command = &mut run.measurement.total.commands[0];
     (command.ok, command.service) = (total.count(), total.clone());
-    command.scheduled_response = Some(total);
+    if course.slots > 0 {
+        run.measurement.total.lateness = None;
+    } else {
+        run.measurement.total.commands[0].scheduled_response = Some(total);
+    }
     let start_s = run.measurement.started_at.duration_since(UNIX_EPOCH).unwrap().as_secs_f64();
     let span = |index: u32| {
         let (from, to) = (f64::from(index) * QUARTER, f64::from(index + 1) * QUARTER);

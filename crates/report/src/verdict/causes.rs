@@ -2,12 +2,13 @@
 //!
 //! Slow is a response that came [`MISSED_NS`] later than the usual one or more. A slow one is charged once: to what
 //! the servers recorded of themselves, as many as fell due in that; then to noise, as many as that can have delayed;
-//! what is left is unexplained. All figures that say why requests waited are taken from here.
+//! what is left is unexplained. In a closed loop nothing falls due while a connection waits, so a response counts by
+//! its time. All figures that say why requests waited are taken from here.
 
 use serde::{Deserialize, Serialize};
 
 use super::evidence::Evidence;
-use super::noise::Noise;
+use super::noise::{Noise, SpanResponses};
 use super::stalls::{Stall, stalls};
 use super::wording::{percent, time};
 use crate::schedule::MISSED_NS;
@@ -44,7 +45,7 @@ pub enum WaitCause {
 pub struct CauseShare {
     /// Which.
     pub cause: WaitCause,
-    /// The share of all responses that were slow by it, 0 to 1.
+    /// The share of all responses that were slow by it, 0 to 1; in a closed loop, of the time of all.
     pub share: f64,
 }
 
@@ -71,18 +72,25 @@ pub struct Causes {
     pub shares: Vec<CauseShare>,
     /// What the servers recorded, the longest together first.
     pub commands: Vec<SlowCommands>,
+    /// Whether shares are of the time of all responses, as in a closed loop, and not of their number.
+    #[serde(default)]
+    pub of_time: bool,
 }
 
 impl Causes {
-    /// Those of a run in an open loop; `None` of one without slow responses.
+    /// Those of a run; `None` of one without slow responses.
     pub(super) fn of_run(run: &Run) -> Option<Self> {
-        run.plan.load.pace.schedule()?;
+        let is_open = run.plan.load.pace.schedule().is_some();
         let summary = Summary::from_run(run);
         let slow_ns = (summary.response_times.quantile_ns(0.5)?).saturating_add(MISSED_NS) as f64;
-        let all = summary.response_times.count() as f64;
         let spans = response_spans(&summary);
-        let slow: Vec<u64> = spans.iter().map(|span| span.beyond(slow_ns)).collect();
-        if (slow.iter().sum::<u64>() as f64) < SLOW_MIN * all {
+        let weight = |ns: u64| if is_open { 1.0 } else { ns as f64 };
+        let weigh = |span: &SpanResponses, least_ns: f64| {
+            let times = span.times.iter().filter(|(ns, _)| *ns as f64 >= least_ns);
+            times.map(|(ns, count)| weight(*ns) * *count as f64).sum::<f64>()
+        };
+        let all: f64 = spans.iter().map(|span| weigh(span, 0.0)).sum();
+        if spans.iter().map(|span| weigh(span, slow_ns)).sum::<f64>() < SLOW_MIN * all {
             return None;
         }
         let noise = Noise::of_run(run, summary.response_times.count());
@@ -92,32 +100,40 @@ impl Causes {
         let recorded = noise.likely_recorded(&spans, slow_ns);
         let certain = noise.beyond_without(&spans, slow_ns);
         let mut by_cause: Vec<(WaitCause, f64)> = Vec::new();
-        let mut charge = |cause: WaitCause, count: f64| match by_cause
+        let mut charge = |cause: WaitCause, weight: f64| match by_cause
             .iter_mut()
             .find(|(known, _)| *known == cause)
         {
-            Some((_, sum)) => *sum += count,
-            None => by_cause.push((cause, count)),
+            Some((_, sum)) => *sum += weight,
+            None => by_cause.push((cause, weight)),
         };
-        for (at, slow) in slow.iter().enumerate() {
+        for (at, span) in spans.iter().enumerate() {
+            let slow = span.beyond(slow_ns);
             let (recorded, certain) = (recorded[at], certain[at].0);
-            charge(WaitCause::ServerCommands, recorded as f64);
-            charge(WaitCause::Unexplained, certain.saturating_sub(recorded) as f64);
-            let by_noise = slow.saturating_sub(certain.max(recorded)) as f64;
+            let each = weigh(span, slow_ns) / slow.max(1) as f64;
+            charge(WaitCause::ServerCommands, recorded as f64 * each);
+            charge(WaitCause::Unexplained, certain.saturating_sub(recorded) as f64 * each);
+            let by_noise = slow.saturating_sub(certain.max(recorded)) as f64 * each;
             for (cause, part) in noise.parts() {
                 charge(WaitCause::from_noise(cause), by_noise * part);
             }
         }
         workload::sort::sort_by(&mut by_cause, |a, b| b.1.total_cmp(&a.1));
-        let shares = by_cause.into_iter().filter(|(_, count)| *count > 0.0);
-        let shares = shares.map(|(cause, count)| CauseShare { cause, share: count / all });
+        let shares = by_cause.into_iter().filter(|(_, weight)| *weight > 0.0);
+        let shares = shares.map(|(cause, weight)| CauseShare { cause, share: weight / all });
         let commands = by_command(&stalls(run));
-        Some(Self { slow_ms: slow_ns / 1e6, shares: shares.collect(), commands })
+        let slow_ms = slow_ns / 1e6;
+        Some(Self { slow_ms, shares: shares.collect(), commands, of_time: !is_open })
     }
 
     /// The largest of them.
     pub(super) fn largest(&self) -> Option<WaitCause> {
         self.shares.first().map(|share| share.cause)
+    }
+
+    /// For how long the server ran slow commands, in seconds.
+    pub(super) fn commands_s(&self) -> f64 {
+        self.commands.iter().map(|commands| commands.time_s).sum()
     }
 
     /// The share of the responses that were slow by this.
@@ -131,11 +147,13 @@ impl Causes {
         let parts = self.shares.iter().filter(|part| part.share >= SLOW_MIN / 10.0);
         let parts = parts.enumerate().map(|(at, CauseShare { cause, share })| {
             let (what, share) = (cause.describe(), tenths(*share));
+            let did = match self.of_time {
+                true => format!("took {share} of the time of all requests"),
+                false => format!("made {share} of requests wait"),
+            };
             match (at, cause) {
-                (0, WaitCause::ServerCommands) => {
-                    format!("{}, made {share} of requests wait", self.named())
-                }
-                (0, _) => format!("{what} made {share} of requests wait"),
+                (0, WaitCause::ServerCommands) => format!("{}, {did}", self.named()),
+                (0, _) => format!("{what} {did}"),
                 (_, WaitCause::ServerCommands) => format!("{what} ({}) {share}", self.named()),
                 _ => format!("{what} {share}"),
             }
@@ -174,7 +192,7 @@ impl WaitCause {
             Self::CpuShared => "client and server on the same CPU",
             Self::CpuStolen => "the hypervisor",
             Self::Client => "this client",
-            Self::Unexplained => "what was not seen",
+            Self::Unexplained => "what was not seen in server or client",
         }
     }
 }
@@ -214,7 +232,7 @@ pub(super) fn waited(finding: Finding, evidence: &Evidence) -> String {
     let slow_commands = causes.of(WaitCause::ServerCommands) > 0.0;
     let matters = match finding {
         Finding::SlowCommands | Finding::Errors | Finding::Nothing | Finding::Short => false,
-        Finding::ScheduleKept => true,
+        Finding::ScheduleKept | Finding::ScheduleMissed | Finding::ScheduleBehind => true,
         _ => slow_commands,
     };
     if matters { format!("; {}", causes.sentence()) } else { String::new() }

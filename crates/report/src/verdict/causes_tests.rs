@@ -68,9 +68,80 @@ fn slow_commands_are_charged_with_what_waited_for_them_and_nothing_else_is() {
         silent.watched.servers[0].journal = None;
         let causes = Causes::of_run(&silent).unwrap();
         assert!((causes.of(WaitCause::Unexplained) - all).abs() < 1e-9, "{all}: {causes:?}");
-        assert!(causes.sentence().starts_with("what was not seen made "), "{causes:?}");
+        assert!(
+            causes.sentence().starts_with("what was not seen in server or client made "),
+            "{causes:?}"
+        );
     }
     assert!(seen > 5, "{seen}");
+}
+
+fn closed(course: &mut Course) {
+    course.slots = 4;
+    course.service_ns = course.service_ns.max(200_000.0);
+}
+
+/// The share of the time of all responses that slow ones took.
+fn slow_time(run: &Run, causes: &Causes) -> f64 {
+    let all = Summary::from_run(run).response_times;
+    let time = |least_ns: f64| {
+        let times = all.recorded().filter(|(ns, _)| *ns as f64 >= least_ns);
+        times.map(|(ns, count)| ns as f64 * count as f64).sum::<f64>()
+    };
+    time(causes.slow_ms * 1e6) / time(0.0)
+}
+
+#[test]
+fn in_a_closed_loop_the_time_of_slow_responses_is_charged_once() {
+    let (mut noisy, mut quiet) = (0, 0);
+    for run in courses(closed) {
+        let Some(causes) = Causes::of_run(&run) else { continue };
+        let charged: f64 = causes.shares.iter().map(|share| share.share).sum();
+        let slow = slow_time(&run, &causes);
+        assert!(causes.of_time && (charged - slow).abs() < 0.01, "{slow}: {causes:?}");
+        noisy += 1;
+    }
+    let alone = courses(|course| {
+        without_noise(course);
+        closed(course);
+    });
+    for mut run in alone {
+        let Some(causes) = Causes::of_run(&run) else { continue };
+        let [all, commands] = [slow_time(&run, &causes), causes.of(WaitCause::ServerCommands)];
+        assert!(commands > 0.6 * all && commands <= 1.01 * all, "{all}: {causes:?}");
+        assert!(causes.sentence().contains(" of the time of all requests"), "{causes:?}");
+        run.watched.servers[0].journal = None;
+        assert_eq!(Causes::of_run(&run).unwrap().largest(), Some(WaitCause::Unexplained));
+        quiet += 1;
+    }
+    assert!(noisy > 10 && quiet > 5, "{noisy} {quiet}");
+    let waits = courses(|course| {
+        course.stalls.clear();
+        closed(course);
+    });
+    for causes in waits.iter().filter_map(Causes::of_run) {
+        assert_eq!(causes.largest(), Some(WaitCause::CpuHeld), "{causes:?}");
+        assert!(causes.of(WaitCause::Unexplained) < 0.01, "{causes:?}");
+    }
+}
+
+#[test]
+fn a_closed_loop_is_limited_by_slow_commands_where_they_take_most_of_its_time() {
+    let mut course = Course::random(&mut Chance::new(1));
+    without_noise(&mut course);
+    closed(&mut course);
+    let stalls = |course: &mut Course, length_ns: f64| {
+        let stall = |n: f64| (n * 1e9, n * 1e9 + length_ns);
+        course.stalls = [0.2, 1.2, 2.2, 3.2, 4.2].map(stall).to_vec();
+        Verdict::of_run(&run(course, &course.played(true)))
+    };
+    let most = stalls(&mut course, 0.7e9);
+    assert_eq!(most.finding, Some(Finding::SlowCommands), "{}", most.text);
+    let begins = "server: its own slow commands: KEYS 5 times, 3.50 s, took ";
+    assert!(most.text.starts_with(begins), "{}", most.text);
+    let some = stalls(&mut course, 0.05e9);
+    assert_ne!(some.finding, Some(Finding::SlowCommands), "{}", some.text);
+    assert!(some.statement.contains("; KEYS 5 times, 250 ms, took "), "{}", some.text);
 }
 
 #[test]
@@ -93,6 +164,28 @@ fn the_headline_names_slow_commands_where_they_made_most_requests_wait() {
     assert_eq!(missed.limited_by, LimitedBy::Server, "{}", missed.text);
     let begins = "server: its own slow commands: KEYS 4 times, 800 ms, made ";
     assert!(missed.text.starts_with(begins), "{}", missed.text);
+    // What no log holds is not put down to the CPU that the client waited for.
+    run.watched.servers[0].journal = None;
+    let unseen = Verdict::of_run(&run);
+    assert_eq!(unseen.finding, Some(Finding::ScheduleMissed), "{}", unseen.text);
+    assert!(unseen.text.contains("; what was not seen in server or client made "), "{unseen:?}");
+}
+
+#[test]
+fn a_command_within_a_script_is_a_part_of_it() {
+    let mut course = Course::random(&mut Chance::new(1));
+    without_noise(&mut course);
+    course.stalls = vec![(0.95e9, 1.1e9)];
+    let mut run = run(&course, &course.played(true));
+    let journal = run.watched.servers[0].journal.as_mut().unwrap();
+    journal.entries[0].what = "EVAL x 0".to_owned();
+    let mut inner = journal.entries[0].clone();
+    (inner.what, inner.client, inner.usec) = ("TIME".to_owned(), "?:0".to_owned(), Some(20_000));
+    // It ended in the second before.
+    (inner.from_s, inner.to_s) = (inner.from_s - 0.87, inner.to_s - 1.0);
+    journal.entries.push(inner);
+    let causes = Causes::of_run(&run).unwrap();
+    assert_eq!(causes.named(), "EVAL once, 150 ms", "{causes:?}");
 }
 
 #[test]

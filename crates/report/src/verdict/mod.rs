@@ -28,7 +28,7 @@ mod wording;
 
 pub(crate) use causes::by_command;
 pub(crate) use noise::{Noise, SpanResponses};
-pub(crate) use stalls::stalls;
+pub(crate) use stalls::{Stall, stalls};
 pub(crate) use wording::time;
 
 use host::WatchRecord;
@@ -110,23 +110,22 @@ pub struct EvidenceFigure {
 /// What limited a run, why we say so, and what to do about it. Whoever decides asks `limited_by` and
 /// `finding`; the words are for people.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(from = "SavedVerdict")]
 pub struct Verdict {
     /// The limit.
     pub limited_by: LimitedBy,
-    /// The reason; `None` in files of earlier versions, and of clients with different limits.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// The reason; `None` of clients with different limits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub finding: Option<Finding>,
     /// One line for a person: the limit, its evidence, and one sentence of advice.
     pub text: String,
     /// The evidence in words, without the limit before it and the advice behind it.
     pub statement: String,
-    /// What to do about it; empty if there is nothing to do, and in files of earlier versions.
+    /// What to do about it; empty if there is nothing to do.
     pub advice: String,
     /// The figures behind it.
     pub evidence: Vec<EvidenceFigure>,
-    /// What made requests wait, of an open loop in which some did.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// What made requests wait, where some did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub causes: Option<Causes>,
 }
 
@@ -226,38 +225,12 @@ pub fn class(limited_by: LimitedBy, finding: Option<Finding>) -> &'static str {
     }
 }
 
-/// A verdict in a file: those of earlier versions have the line alone.
-#[derive(Deserialize)]
-struct SavedVerdict {
-    limited_by: LimitedBy,
-    #[serde(default)]
-    finding: Option<Finding>,
-    text: String,
-    statement: Option<String>,
-    #[serde(default)]
-    advice: String,
-    evidence: Vec<EvidenceFigure>,
-    #[serde(default)]
-    causes: Option<Causes>,
-}
-
-impl From<SavedVerdict> for Verdict {
-    fn from(saved: SavedVerdict) -> Self {
-        let SavedVerdict { limited_by, finding, text, statement, advice, evidence, causes } = saved;
-        let statement = statement.unwrap_or_else(|| {
-            let class = format!("{}: ", limited_by.name());
-            text.strip_prefix(&class).unwrap_or(&text).to_owned()
-        });
-        Self { limited_by, finding, text, statement, advice, evidence, causes }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn a_verdict_is_read_back_and_one_of_an_earlier_version_has_its_parts() {
+    fn a_verdict_is_read_back() {
         let (statement, advice) = ("busy".to_owned(), "wait".to_owned());
         let finding = Some(Finding::Server);
         let verdict = Verdict::new(LimitedBy::Server, finding, statement, advice, vec![]);
@@ -265,8 +238,5 @@ mod tests {
         let text = serde_json::to_string(&verdict).unwrap();
         assert!(text.contains(r#""finding":"server""#), "{text}");
         assert_eq!(serde_json::from_str::<Verdict>(&text).unwrap(), verdict);
-        let old = r#"{"limited_by":"server","text":"server: busy; wait","evidence":[]}"#;
-        let old: Verdict = serde_json::from_str(old).unwrap();
-        assert_eq!((old.reason().as_str(), old.finding), ("busy; wait", None));
     }
 }

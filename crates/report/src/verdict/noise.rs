@@ -241,11 +241,16 @@ impl<'r> Noise<'r> {
         }
     }
 
+    /// All waits that can have made a response of a span longer, in nanoseconds.
+    pub(crate) fn waited_ns(&self, span: &SpanResponses) -> f64 {
+        self.around(span).map(|(_, wait)| wait.wait_ns).sum()
+    }
+
     /// The longest response that there was without noise, at least.
     pub(crate) fn greatest_without(&self, spans: &[SpanResponses]) -> u64 {
         let least = |span: &SpanResponses| {
-            let waited_ns: f64 = self.around(span).map(|(_, wait)| wait.wait_ns).sum();
-            let noise_ns = (waited_ns.ceil() as u64).saturating_add(span.own_late_max_ns);
+            let waited_ns = self.waited_ns(span).ceil() as u64;
+            let noise_ns = waited_ns.saturating_add(span.own_late_max_ns);
             span.max_ns().saturating_sub(noise_ns)
         };
         match self.standing {

@@ -7,7 +7,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::LimitedBy;
-use super::causes::{Causes, WaitCause};
+use super::causes::WaitCause;
 use super::evidence::{Evidence, Outages, Schedule};
 use super::threads::{HELD, SATURATED, ThreadUse};
 use crate::schedule::Fault;
@@ -170,10 +170,10 @@ pub(super) fn find(evidence: &Evidence) -> Finding {
 }
 
 /// The same, where what made requests wait is known by its time, too: the largest of it is the limit of a schedule
-/// that no full CPU explains.
+/// that no full CPU explains, and waiting for a CPU is none where that explains less than what was not seen.
 pub(super) fn find_with_causes(evidence: &Evidence) -> Finding {
     let found = find(evidence);
-    let largest = evidence.causes.as_ref().and_then(Causes::largest);
+    let Some(causes) = &evidence.causes else { return found };
     let silent = |outages: &Outages| outages.failed == 0 && outages.all_s.is_none();
     let is_open = match found {
         Finding::Outage => evidence.outages.as_ref().is_some_and(silent),
@@ -188,9 +188,21 @@ pub(super) fn find_with_causes(evidence: &Evidence) -> Finding {
         | Finding::Turns
         | Finding::Between
         | Finding::Unclear => true,
+        // Busy with these.
+        Finding::Server => causes.commands_s() >= EXPLAINED * evidence.span_s,
         _ => false,
     };
-    let by_commands = is_open && largest == Some(WaitCause::ServerCommands);
+    let by_noise = matches!(
+        found,
+        Finding::EachOther | Finding::ServerStarved | Finding::ClientStarved | Finding::Stolen
+    );
+    if by_noise && !causes.of_time && causes.largest() == Some(WaitCause::Unexplained) {
+        let kept = evidence.schedule.as_ref().is_some_and(|schedule| schedule.figures.kept());
+        return if kept { Finding::ScheduleBehind } else { Finding::ScheduleMissed };
+    }
+    // A closed loop is limited by what takes most of its time.
+    let most = !causes.of_time || causes.of(WaitCause::ServerCommands) >= EXPLAINED;
+    let by_commands = is_open && most && causes.largest() == Some(WaitCause::ServerCommands);
     if by_commands { Finding::SlowCommands } else { found }
 }
 

@@ -25,6 +25,10 @@ pub(crate) struct Stall<'r> {
 
 /// A response that waited for all of it is as long as this part of it at least: clocks and histograms differ a little.
 const SEEN: f64 = 0.9;
+/// The client of a command within a script.
+const SCRIPT: &str = "?:0";
+/// Clocks of two programs agree to some milliseconds.
+const CLOCKS_NS: f64 = 1e7;
 
 /// What the servers recorded of a run, each once: a command within a script or transaction of the same client is a
 /// part of that.
@@ -50,10 +54,11 @@ pub(crate) fn stalls(run: &Run) -> Vec<Stall<'_>> {
             of_journal.iter().any(|outer| {
                 holds_others(outer.entry)
                     && !holds_others(inner.entry)
-                    && outer.entry.client == inner.entry.client
+                    && [outer.entry.client.as_str(), SCRIPT].contains(&&*inner.entry.client)
                     && inner.length_ns <= outer.length_ns
+                    // It may have ended in the second before.
                     && inner.to_ns <= outer.to_ns
-                    && inner.from_ns >= outer.from_ns
+                    && inner.to_ns > outer.from_ns
             })
         };
         all.extend(of_journal.iter().filter(|stall| !is_within(stall)));
@@ -76,15 +81,22 @@ impl Stall<'_> {
         }
     }
 
-    /// The spans in which the client had responses that may have waited for it.
+    /// The spans in which the client had responses that may have waited for all of it: they came after its end.
     fn seen_in<'s>(&self, spans: &'s [SpanResponses]) -> impl Iterator<Item = usize> + 's {
-        let (from_ns, to_ns, length_ns) = (self.from_ns, self.to_ns, self.length_ns);
+        let (to_ns, length_ns) = (self.to_ns, self.length_ns);
+        let ended_ns = self.from_ns + length_ns;
         let sees = move |span: &SpanResponses| {
-            (span.from_ns as f64) < to_ns
-                && span.to_ns as f64 > from_ns
+            (span.from_ns as f64) < to_ns + CLOCKS_NS
+                && span.to_ns as f64 > ended_ns - CLOCKS_NS
                 && span.max_ns() as f64 >= SEEN * length_ns
         };
         spans.iter().enumerate().filter(move |(_, span)| sees(span)).map(|(at, _)| at)
+    }
+
+    /// The one among them whose longest response is nearest to it.
+    pub(crate) fn place(&self, spans: &[SpanResponses]) -> Option<usize> {
+        let apart = |at: &usize| spans[*at].max_ns().abs_diff(self.length_ns as u64);
+        self.seen_in(spans).min_by_key(apart)
     }
 }
 
@@ -116,22 +128,19 @@ pub(super) fn beyond_by_record(
         waited.sum::<f64>()
     };
     for stall in stalls(run) {
-        // Wherever in its second it was.
-        let places = stall.seen_in(spans).map(|at| {
+        let Some(at) = stall.place(spans) else { continue };
+        let all_ns = |at: usize| {
             let (from_ns, to_ns) = (spans[at].from_ns as f64, spans[at].to_ns as f64);
-            let waited_ns = waited_ns(from_ns - stall.length_ns, to_ns);
-            let part = stall.length_ns / (stall.length_ns + to_ns - from_ns);
-            (at, if counted == Counted::Certain { waited_ns } else { waited_ns * part })
-        });
-        let places: Vec<(usize, f64)> = places.collect();
-        let most_ns = places.iter().map(|(_, ns)| *ns).fold(0.0, f64::max);
-        let beyond = |at: usize| spans[at].beyond(below_ns);
-        let place = places.iter().max_by_key(|(at, _)| beyond(*at));
-        let Some((at, likely_ns)) = place else { continue };
-        let waited_ns = if counted == Counted::Certain { most_ns } else { *likely_ns };
+            (waited_ns(from_ns - stall.length_ns, to_ns), stall.length_ns + to_ns - from_ns)
+        };
+        let waited_ns = match counted {
+            // Wherever in its second it was.
+            Counted::Certain => stall.seen_in(spans).map(|at| all_ns(at).0).fold(0.0, f64::max),
+            Counted::Likely => all_ns(at).0 * stall.length_ns / all_ns(at).1,
+        };
         let over_ns = stall.length_ns - waited_ns - below_ns;
         if over_ns > 0.0 {
-            counts[*at] += due(over_ns);
+            counts[at] += due(over_ns);
         }
     }
     // What has no room in its span came in the next.

@@ -84,7 +84,7 @@ pub(crate) fn suite(job: &SuiteJob) -> Result<End> {
     }
     let compared = before.map(|(name, before)| {
         let names = [name, "this run".to_owned()];
-        SuiteComparison::new(names, &before, &suite, job.threshold)
+        SuiteComparison::new(names, &before, &suite, job.metric, job.threshold)
     });
     show(job, &suite, compared.as_ref(), &files)?;
     tidied?;

@@ -2,10 +2,11 @@
 
 use std::path::Path;
 
-use anyhow::{Result, anyhow};
+use anyhow::{Result, anyhow, bail};
 use job::{CompareJob, End};
 use lab::Suite;
 use lab::suite::SuiteComparison;
+use report::Metric;
 
 use crate::commands::pages::Pages;
 use crate::commands::show;
@@ -37,7 +38,12 @@ pub(crate) fn compare(paths: [&Path; 2], job: &CompareJob) -> Result<End> {
     let given = |at: usize| job.names.get(at).cloned().flatten();
     let names = [given(0).unwrap_or(name_a), given(1).unwrap_or(name_b)];
     let threshold = job.fail_on_regression.map(|percent| percent / 100.0);
-    let compared = SuiteComparison::new(names, &a, &b, threshold);
+    let metric = match job.watched[..] {
+        [metric @ (Metric::Throughput | Metric::ServerCpu)] => metric,
+        _ if job.watched == report::compare::WATCHED => Metric::Throughput,
+        _ => bail!("--metric: suites are compared by throughput, or by server-cpu"),
+    };
+    let compared = SuiteComparison::new(names, &a, &b, metric, threshold);
     print(&compared)?;
     if job.output.pages.any() {
         pages.write(&compared.page(&job.command_line))?;
