@@ -115,7 +115,7 @@ const KEYS: u32 = 1_000_000;
 const KEYS_AT_ONCE: u32 = 1_000;
 /// Elements that `LRANGE` returns.
 const ELEMENTS: usize = 600;
-/// Values are as long as those of `-d 3`, the default.
+/// A value as long as those of `-d 3`, the default.
 const VALUE: &[u8] = b"xxx";
 
 const BARE_SET: BareLoop = BareLoop {
@@ -300,7 +300,7 @@ const MEMTIER: Case = Case {
     ..BASE
 };
 
-/// Nine reads to one write of values of many sizes, over hot keys. What is read is not there, or the
+/// Nine reads to one write of values of many sizes, over hot keys. The keys that are read do not exist: otherwise the
 /// bytes of replies would be the most of it, and differ with the keys that happen to be hot.
 const MIX: Case = Case {
     name: "mix",

@@ -65,7 +65,7 @@ impl Run {
 }
 
 impl Tool {
-    /// Looks whether it is there, by asking for its version.
+    /// Finds the tool, and asks for its version.
     ///
     /// # Errors
     /// It cannot be started.

@@ -46,7 +46,7 @@ pub fn concealed(error: &str) -> Cow<'_, str> {
     }
 }
 
-/// Says a line on standard error.
+/// Prints a line on standard error.
 ///
 /// # Errors
 /// Nobody reads it.

@@ -48,7 +48,7 @@ const MARKS_MAX: usize = 100;
 const MARK_CHARS_MAX: usize = 60;
 /// A browser that has not asked for so long is gone.
 const GONE: Duration = Duration::from_secs(5);
-/// More finished tests are left out of the page while it grows: a suite that repeats would make it grow for ever.
+/// Most finished tests on the page while it grows: a suite that repeats would make it grow for ever.
 const TESTS_MAX: usize = 24;
 
 /// Serves the page until it is dropped.
@@ -58,7 +58,7 @@ pub struct LivePage {
 }
 
 struct PageState {
-    /// Tells this keystorm from others on the port.
+    /// Number that tells this keystorm from others on the port.
     started: u128,
     began: Instant,
     /// The host that a browser must name: none where anybody may ask.
@@ -90,7 +90,7 @@ struct State {
 }
 
 impl State {
-    /// Replaces the one that runs; whether it still does.
+    /// Replaces the run that was running; `is_running` says whether the new one still runs.
     fn put(&mut self, mut run: Run, is_running: bool) {
         run.marks = marks_of(&self.marks, &run);
         let runs = Arc::make_mut(&mut self.runs);
@@ -109,7 +109,7 @@ impl State {
 struct Drawing {
     version: u64,
     event: Arc<str>,
-    /// No drawing begins before.
+    /// Time before which no drawing begins.
     rest_until: Option<Instant>,
 }
 
@@ -341,14 +341,14 @@ impl Service for Arc<PageState> {
     }
 }
 
-/// Says on the page of an experiment how far it is.
+/// A line on the page of an experiment that shows how far it is.
 pub struct LiveWords {
     shared: Arc<PageState>,
     said: Cell<Option<Instant>>,
 }
 
 impl LiveWords {
-    /// Says it, no more often than the page is drawn.
+    /// Shows the words, no more often than the page is drawn.
     pub fn say(&self, words: &str) {
         let is_early = self.said.get().is_some_and(|at| at.elapsed() < self.shared.pace.every);
         if is_early || !self.shared.is_watched() {

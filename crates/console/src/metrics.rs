@@ -135,7 +135,7 @@ pub struct Watch<'p> {
 }
 
 impl Watch<'_> {
-    /// The test has ended: what is served is what is reported.
+    /// Ends the test: from now on the figures of the report are served.
     pub fn ended(self, run: &Run) {
         let measured = &run.measurement;
         let seen = Counters::new(self.plan, &measured.total);

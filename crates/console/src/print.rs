@@ -130,7 +130,7 @@ impl<'a> Printer<'a> {
         self.say_verdicts()
     }
 
-    /// Nothing comes any more, whether every test has been carried out or not.
+    /// Ends the output, whether every test has been carried out or not.
     pub fn close(mut self) -> Result<()> {
         for repeats in self.gathering.end() {
             self.repeats(Some(repeats))?;

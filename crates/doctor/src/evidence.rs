@@ -90,7 +90,7 @@ pub enum Place {
     Unix,
     /// The server is on this machine, behind TCP; its packets reach no network card.
     Local,
-    /// Elsewhere. This machine's files say nothing about it.
+    /// The server is elsewhere. This machine's files say nothing about it.
     Remote {
         /// Address of the server.
         address: IpAddr,

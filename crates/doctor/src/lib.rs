@@ -27,8 +27,8 @@ pub fn examine(evidence: &Evidence) -> Vec<Finding> {
         .collect()
 }
 
-/// The checks that need no more than the facts of this machine, which take no time: a run calls
-/// this to put warnings in its report. [`HostFacts::read`] is all that it costs, and
+/// Runs the checks that need no more than the facts of this machine, which take no time: a run calls this to put
+/// warnings in its report. [`HostFacts::read`] is all that it costs, and
 /// [`running_beside`](host::machine::running_beside) where that is to be judged.
 #[must_use]
 pub fn cheap(host: &HostFacts, load: &Load) -> Vec<Finding> {

@@ -16,7 +16,7 @@ pub trait Script {
     /// [`Delivery::Accept`] or [`Delivery::Fail`].
     fn connected(&mut self, conn: ConnId, to: &Address, now_ns: u64) -> Vec<(u64, Delivery)>;
 
-    /// Bytes were sent. What to deliver when; each time is at or after `now_ns`.
+    /// Called when bytes were sent. Returns what to deliver when; each time is at or after `now_ns`.
     fn received(&mut self, conn: ConnId, bytes: &[u8], now_ns: u64) -> Vec<(u64, Delivery)>;
 
     /// Returns when a client that would wake up at `now_ns` goes on: later if the script has stopped it.
@@ -57,7 +57,7 @@ const IDLE_WAITS_MAX: u32 = 10_000;
 
 #[derive(Default)]
 struct Connection {
-    /// Openings of this id: what was due to an earlier one is not delivered to a later.
+    /// Number of openings of this id: a delivery that was due to an earlier one does not reach a later one.
     generation: u32,
     begun: bool,
     open: bool,
@@ -128,7 +128,7 @@ impl<S: Script> Engine for ScriptedEngine<S> {
         self.schedule(conn, deliveries);
     }
 
-    /// A script has no sockets: whatever is handed over is taken for a connection to it.
+    /// Takes any socket for a connection to the script, which has none.
     fn adopt(&mut self, conn: ConnId, _socket: Socket) {
         self.open(conn, &Address::Unix("".into()), &ConnectOptions::default());
     }

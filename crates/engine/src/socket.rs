@@ -55,7 +55,7 @@ pub struct ConnectOptions {
     pub kernel_stamps: bool,
 }
 
-/// Asks the kernel to stamp what arrives, where that is wanted. Whether it does.
+/// Asks the kernel to stamp what arrives, if that is wanted; returns whether it does.
 #[cfg(unix)]
 pub(crate) fn stamped(socket: &Socket, to: &Address, options: &ConnectOptions) -> bool {
     options.kernel_stamps && matches!(to, Address::Tcp(_)) && crate::stamps::enable(socket)

@@ -137,7 +137,7 @@ impl From<ReceivedPage<'_>> for ReceivedNumbers {
 }
 
 impl ReceivedNumbers {
-    /// The bits, a word for each 64 numbers; what is no word counts as none.
+    /// Returns the bits, a word for each 64 numbers; a part that is no word counts as 0.
     #[must_use]
     pub fn words(&self) -> Vec<u64> {
         let words = self.bits.as_bytes().chunks(16).map(str::from_utf8);

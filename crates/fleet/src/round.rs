@@ -138,7 +138,7 @@ impl<'f> Round<'f> {
         })
     }
 
-    /// Goes through it.
+    /// Carries the plan out, from connecting to the results.
     pub(crate) fn carry_out(mut self) -> Result<FleetResult, FleetError> {
         while !self.parts.iter().all(Part::is_over) {
             self.listen(LOOK);
@@ -182,7 +182,7 @@ impl<'f> Round<'f> {
         })
     }
 
-    /// Takes what there is within so long, and what follows from it.
+    /// Handles one message, waiting at most `patience`, then quiet, lost and overdue clients.
     fn listen(&mut self, patience: Duration) {
         if self.interrupted.load(Ordering::Relaxed) {
             self.stop("interrupted");
@@ -237,7 +237,7 @@ impl<'f> Round<'f> {
         }
     }
 
-    /// A client is lost to this run.
+    /// Notes that a client is lost to this run.
     pub(crate) fn count_as_lost(&mut self, client: usize, why: &str) {
         let now_ns = self.fleet.on_clock(Instant::now());
         let after = self.start.and_then(|(start_ns, _)| now_ns.checked_sub(start_ns));

@@ -55,7 +55,7 @@ impl Seconds {
         self.show(&tick.engine, observer);
     }
 
-    /// A client tells no more.
+    /// Notes that a client reports no more.
     pub(crate) fn ended(&mut self, client: usize) {
         self.reported[client] = u32::MAX;
         self.workers[client].clear();

@@ -223,7 +223,7 @@ impl NoisyFigures {
     }
 }
 
-/// No more of the time is taken for noise: something was measured.
+/// Largest share of the time that is taken for noise: something was measured.
 const NOISE_MAX: f64 = 0.95;
 
 /// The share of the time in which the busiest thread of client or server waited for a CPU that other programs had, or

@@ -26,7 +26,7 @@ const SCHEMA: &str = "keystorm.index/1";
 const FILE_BYTES_MAX: u64 = 1 << 30;
 /// Largest index that is read.
 const INDEX_BYTES_MAX: u64 = 1 << 28;
-/// More files than that are no history but something else.
+/// Most files of a history; a folder with more is something else.
 pub const FILES_MAX: usize = 100_000;
 /// Folders below each other.
 const DEPTH_MAX: usize = 8;

@@ -62,7 +62,7 @@ impl Runs<'_> {
         values.iter().map(|value| value * self.allowed()).collect()
     }
 
-    /// A step, whose level before begins at `from`.
+    /// Judges a step, whose level before begins at `from`.
     pub(crate) fn step(&self, step: Step, from: usize) -> Finding {
         let places = &self.places;
         let before = self.times_allowed(&self.values[from..step.at]);

@@ -10,7 +10,7 @@ use crate::{
     Entry, Extent, Fault, FigureJudgement, Finding, Gate, Judgement, METRICS, Series, Terms, gate,
 };
 
-/// More runs of a series are not listed on a page, only drawn.
+/// Most runs of a series that are listed on a page; the others are only drawn.
 const ROWS_MAX: usize = 100;
 
 /// Tabulates the newest run of each series, and the last step.

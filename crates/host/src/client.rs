@@ -167,8 +167,8 @@ fn no_handshake(error: &io::Error, address: &Address, patience: Patience) -> Str
 }
 
 impl<T: Read + Write> Client<T> {
-    /// A client over a connection that stands. Its reads must end by themselves, with
-    /// [`io::ErrorKind::WouldBlock`] or [`io::ErrorKind::TimedOut`], for the patience to hold.
+    /// Wraps a connection that is open. Its reads must end by themselves, with [`io::ErrorKind::WouldBlock`] or
+    /// [`io::ErrorKind::TimedOut`], for the patience to hold.
     pub fn over(transport: T, address: Address, reply_patience: Duration) -> Self {
         Self {
             transport,

@@ -116,8 +116,7 @@ impl MemcacheReplies {
     }
 }
 
-/// Appends a meta reply with the flags that were asked for; nothing if quiet was. Whether it said
-/// anything.
+/// Appends a meta reply with the flags that were asked for; nothing if quiet was. Returns whether it appended anything.
 fn meta<'l>(
     begin: &[u8],
     key: &[u8],
@@ -224,7 +223,7 @@ mod tests {
         whole
     }
 
-    /// The replies to bytes that arrive in these pieces. What is not consumed comes again.
+    /// Collects the replies to bytes that arrive in these pieces. Unconsumed bytes come again.
     fn cut(bytes: &[u8], ends: &[usize]) -> String {
         let (replies, mut framer) = (MemcacheReplies::new(3), LineFramer::default());
         let (mut out, mut at) = (Vec::new(), 0);

@@ -226,7 +226,7 @@ fn hello(resp3: bool, out: &mut Vec<u8>) {
     out.extend_from_slice(if resp3 { b":3\r\n" } else { b":2\r\n" });
 }
 
-/// Every setting that is asked for is empty; what is to be set is thrown away.
+/// Answers that every setting asked for is empty; values to be set are thrown away.
 fn config(request: &Request<'_>, out: &mut Vec<u8>) {
     if !request.word(1).eq_ignore_ascii_case(b"get") {
         out.extend_from_slice(b"+OK\r\n");
@@ -257,7 +257,7 @@ mod tests {
         out
     }
 
-    /// The reply as a value, which it is to the last byte.
+    /// Parses the reply as a value, which it is to the last byte.
     fn value(line: &str) -> Value {
         let out = answers(3, line);
         let (value, len) = Value::parse(&out).unwrap().expect("a whole reply");

@@ -12,8 +12,8 @@ pub trait ReplyProtocol: Sync {
     /// The reply to a client beyond the limit of connections.
     const FULL: &'static [u8];
 
-    /// Takes the request at the start of `input` and appends the reply to it: how many bytes are done
-    /// with, and whether a request ended there.
+    /// Takes the request at the start of `input` and appends the reply to it. Returns how many bytes are done with, and
+    /// whether a request ended there.
     ///
     /// # Errors
     /// The bytes are no request: what to say of that before the connection is closed.

@@ -13,7 +13,7 @@ const CLIP: f64 = 3.5;
 /// Addition to [`CLIP`] for few values, which show their spread only roughly: of n they may be farther off, by this
 /// many n-ths.
 const CLIP_OF_FEW: f64 = 5.0;
-/// Fewer values do not tell which of them is off.
+/// Least number of values that show which of them is off.
 const CLIPPED_MIN: usize = 6;
 
 /// Values of one level, and what follows from them for the next.
@@ -21,7 +21,7 @@ const CLIPPED_MIN: usize = 6;
 pub struct Forecast {
     /// Their geometric mean.
     pub level: f64,
-    /// Holds the next value 95 times in 100; those of several figures all theirs.
+    /// Range of the next value in 95 of 100 cases; the ranges of several figures hold all of theirs together.
     pub interval: Interval,
     /// The smallest change of the level, as a share of it, that one more value shows four times in five.
     pub smallest_visible: f64,

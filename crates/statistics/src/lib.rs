@@ -40,5 +40,5 @@ pub use steps::{SIDE_MIN, Step, steps};
 /// Share of intervals that miss the truth: one in twenty.
 pub const ERROR_RATE: f64 = 0.05;
 
-/// A difference is called visible where it is found at least so often.
+/// Least share of cases in which a visible difference is found.
 const POWER: f64 = 0.8;

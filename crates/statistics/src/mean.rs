@@ -34,8 +34,8 @@ pub struct Mean {
     pub count: usize,
     /// The arithmetic mean.
     pub mean: f64,
-    /// Holds the true mean 95 times in 100, by Student's t. `None` of a single value, which says
-    /// nothing about its spread.
+    /// Range that holds the true mean 95 times in 100, by Student's t. `None` of a single value, which says nothing
+    /// about its spread.
     pub interval: Option<Interval>,
 }
 

@@ -5,7 +5,7 @@
 use crate::mean::Moments;
 use crate::{COUNT_MAX, ERROR_RATE, student};
 
-/// Fewer new values say less of their spread than those before them do.
+/// Least number of new values whose own spread is used; fewer show less of it than the values before them.
 const SPREAD_OF: usize = 3;
 
 /// The side that has too few values.
@@ -13,8 +13,8 @@ const SPREAD_OF: usize = 3;
 pub enum SampleShortage {
     /// New values are too few: there must be so many in all.
     New(usize),
-    /// However many new ones there are, those before are too few: there are to be so many of either; `None` where even
-    /// [`COUNT_MAX`] are too few.
+    /// The values before are too few, however many new ones there are: there must be so many of either; `None` where
+    /// even [`COUNT_MAX`] are too few.
     Both(Option<usize>),
 }
 

@@ -5,7 +5,7 @@
 
 use crate::{ERROR_RATE, steps::SIDE_MIN};
 
-/// More pairs than these are counted by the normal approximation, which is close by then.
+/// Most pairs that are counted exactly; for more, the normal approximation is close.
 const EXACT_PAIRS_MAX: usize = 2_000;
 /// The newest values that are looked at alone: a level that has more is found as a step among all.
 const NEWEST_MAX: usize = 8;
@@ -75,8 +75,8 @@ fn apart(before: usize, after: usize, above: f64) -> f64 {
     (above - before * after / 2.0) / sd.max(f64::MIN_POSITIVE)
 }
 
-/// The probability of at least so many pairs with the later value above, of values in any order. The last of all
-/// by size is one of those before, or one of those after, which is above each of those before.
+/// Computes the probability of at least so many pairs with the later value above, of values in any order. The last of
+/// all by size is one of those before, or one of those after, which is above each of those before.
 fn exact(before: usize, after: usize, above: usize) -> f64 {
     let pairs = before * after;
     // For each number of earlier values so far, and so many later ones, how probable each count of pairs is.

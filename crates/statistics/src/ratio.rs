@@ -22,7 +22,7 @@ const MEDIAN_MIN: usize = 7;
 pub struct Ratio {
     /// The ratio of the geometric means.
     pub ratio: f64,
-    /// Holds the true ratio 95 times in 100.
+    /// Range that holds the true ratio 95 times in 100.
     pub interval: Option<Interval>,
     mean: Option<MeanEvidence>,
 }
@@ -65,8 +65,8 @@ pub struct RatioEstimate {
     /// The ratio of the geometric means; of blocks whose median is judged, the median of the means of all pairs of
     /// blocks (Hodges and Lehmann, 1963), which no odd block decides.
     pub ratio: f64,
-    /// Holds the true ratio 95 times in 100. `None` with a single value of a side (of two samples)
-    /// or a single block (of a paired one): what has no spread has no interval.
+    /// Range that holds the true ratio 95 times in 100. `None` with a single value of a side (of two samples) or a
+    /// single block (of a paired one): without a spread there is no interval.
     pub interval: Option<Interval>,
     /// Evidence behind the interval.
     evidence: Option<Evidence>,
@@ -112,7 +112,7 @@ pub enum Conclusion {
     Single,
 }
 
-/// More blocks than that are no advice.
+/// Most blocks that are worth recommending.
 pub const COUNT_MAX: usize = 1000;
 
 impl MeanEvidence {

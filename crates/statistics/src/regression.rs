@@ -36,7 +36,8 @@ pub struct Estimate {
 }
 
 impl Estimate {
-    /// Holds the true value 95 times in 100. Of so many `comparisons` made at once, all intervals together do.
+    /// Returns the range that holds the true value 95 times in 100. Of so many `comparisons` made at once, all
+    /// intervals together do.
     #[must_use]
     pub fn interval(&self, comparisons: usize) -> Option<Interval> {
         let rate = ERROR_RATE / comparisons.max(1) as f64;

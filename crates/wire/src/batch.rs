@@ -223,8 +223,8 @@ impl Batch {
         &self.image
     }
 
-    /// Appends these commands, which are of one operation, of request number `number`. For what does
-    /// not go out in whole pipelines: [`fill`](Self::fill) is faster.
+    /// Appends these commands, which are of one operation, of request number `number`. Meant for requests that do not
+    /// go out in whole pipelines: [`fill`](Self::fill) is faster.
     pub fn append(&self, number: u64, commands: Range<usize>, out: &mut Vec<u8>) {
         self.append_of(number.into(), commands, out);
     }
@@ -290,7 +290,7 @@ impl Batch {
     }
 }
 
-/// The slots of a plan's keys. Command by command: which argument is the key, if any.
+/// The key of each command of a plan, prepared for its slot; `None` for a command without a key.
 #[derive(Debug)]
 pub struct Slots(Vec<Option<KeyHash>>);
 
@@ -332,8 +332,8 @@ fn values_among(template: &Template) -> u64 {
     template.inserts.iter().filter(|(_, insert)| matches!(insert, Insert::Value(_))).count() as u64
 }
 
-/// Copies a span around its inserts, which are others' business, and writes its holes over. How many
-/// fresh numbers then stand before what follows.
+/// Copies a span around its inserts, which are left to others, and writes its holes over. Returns how many fresh
+/// numbers then stand before the rest.
 #[inline]
 fn write_fixed(
     span: Span<'_>,

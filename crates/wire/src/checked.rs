@@ -101,8 +101,8 @@ impl Batch {
         StringRole::Value
     }
 
-    /// The name of the first field of a record that has another value than its key says; all of the record
-    /// if it is none. What such values are has nothing that JSON would escape.
+    /// Returns the name of the first field of a record whose value is not that of its key; the whole text if it is no
+    /// record. Correct values contain nothing that JSON would escape.
     #[must_use]
     pub fn wrong_field<'r>(&self, key: u64, record: &'r str) -> Option<&'r str> {
         let CheckedReads { values, .. } = self.checked.as_ref()?;

@@ -7,7 +7,7 @@ use crate::RequestInputs;
 use crate::batch::Batch;
 use crate::payload::LastDraw;
 
-/// A value that a reply must be: whose it is, and how long.
+/// A value that a reply must be: its owner and its length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ExpectedValue {
     of: ValueOwner,
@@ -15,7 +15,7 @@ pub struct ExpectedValue {
     pub len: usize,
 }
 
-/// Whose value it is.
+/// The owner of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ValueOwner {
     /// The key with this number, to which the variant of the value is added.
@@ -24,7 +24,7 @@ enum ValueOwner {
     Cell(u64, usize),
 }
 
-/// The source of a string of a reply: whose value it is.
+/// The source of a value in a reply.
 #[derive(Debug, Clone, Copy)]
 enum ValueSource {
     /// The key with this number, and which of its values.

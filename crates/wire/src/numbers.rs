@@ -93,7 +93,7 @@ impl Numbers {
         slot_of_request(sequence, self.seed, self.tags)
     }
 
-    /// The key of draw number `index`, which sequence number `sequence` makes.
+    /// Returns the key of draw number `index`, which sequence number `sequence` makes.
     #[inline]
     fn draw(&self, stream: Stream, sequence: u64, index: u64) -> u64 {
         let slice = self.numbering.of_slice(sequence, index);

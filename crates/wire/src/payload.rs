@@ -87,7 +87,7 @@ pub(crate) struct Payload {
     per_sequence: u64,
 }
 
-/// A value: whose it is, and its bytes' number.
+/// A value: the number of its key, and its length in bytes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Value {
     pub(crate) key: u64,

@@ -4,10 +4,9 @@ use std::fmt::Debug;
 
 use crate::{Decode, Reply, ReplyVisitor};
 
-/// Decodes pieces as an engine would hand them over: what is not consumed comes again, and no more than
-/// `held_max` bytes of it. Each reply by `say`, with the mark that came with it, and whether a fault
-/// ended it. Checks that what a decoder calls the beginning of a reply means the same to a decoder that has seen
-/// nothing.
+/// Decodes pieces as an engine would hand them over: unconsumed bytes come again, and no more than `held_max` of them.
+/// Returns each reply as `say` puts it, with its mark, and whether a fault ended the decoding. Checks that what a
+/// decoder calls the beginning of a reply means the same to a decoder that has seen nothing.
 pub(crate) fn decoded<'a, D: Decode + Default, S: Clone + PartialEq + Debug>(
     pieces: impl IntoIterator<Item = &'a [u8]>,
     held_max: usize,

@@ -137,7 +137,7 @@ pub trait Decode {
     }
 }
 
-/// Whom the strings of a reply are shown to, in the order in which they stand in it.
+/// A visitor of the strings of a reply, in the order in which they stand in it.
 pub trait ReplyVisitor {
     /// Set if the visitor looks at all. Otherwise nothing that shows is compiled.
     const SEES: bool = true;
@@ -154,8 +154,8 @@ pub trait ReplyVisitor {
     /// The value that comes, or came, is of an item with this token, in protocols that have such tokens.
     fn cas(&mut self, _cas: u64) {}
 
-    /// An element of the collection that the reply is begins with this line; what stands in it is shown
-    /// after that. In protocols whose replies are collections.
+    /// Called with the header of each element of an aggregate reply, before its contents. Only in protocols whose
+    /// replies are collections.
     fn element(&mut self, _header: &[u8]) {}
 
     /// A status or a number, in protocols that have such values.
@@ -226,7 +226,7 @@ pub enum Reply<'b> {
 }
 
 impl Reply<'_> {
-    /// The reply without the bytes that it borrows; `None` for an error, which is its text.
+    /// Returns the reply without the bytes that it borrows; `None` for an error, which is its text.
     #[inline]
     #[must_use]
     pub fn without_text(self) -> Option<Reply<'static>> {

@@ -7,7 +7,7 @@ use crate::payload::{LastDraw, Payload, Value};
 use crate::template::{append_decimal, decimal_width};
 use crate::{Insert, RequestInputs, ValueAt};
 
-/// Stands for the token of an item where no reply brought one: no item has it.
+/// Replacement for the token of an item where no reply brought one: no item has it.
 const NO_CAS: u64 = u64::MAX;
 
 /// The varying parts of one request.

@@ -17,8 +17,8 @@ const ANSWER_PATIENCE: Duration = Duration::from_secs(10);
 /// Time for which further bytes of a client are read and thrown away: if they were left unread, closing would reset the
 /// connection, and the client might lose the answer.
 const LINGERING: Duration = Duration::from_millis(500);
-/// A connection may give way to others so long after it was opened, if its head has not come, or
-/// after its answer was begun, if that has not been taken.
+/// Time after which a connection may give way to others: after it was opened, if its head has not come, or after its
+/// answer was begun, if that has not been taken.
 const HEAD_GRACE: Duration = Duration::from_millis(50);
 const ANSWER_GRACE: Duration = Duration::from_secs(2);
 /// Time between checks for a new event.
@@ -41,7 +41,7 @@ enum Step {
     Answer { bytes: Vec<u8>, sent: usize, has_events: bool },
     /// Events: the number of the last, its text, how much of it has left, and when to ask for the next.
     Events { seen: u64, text: Arc<str>, sent: usize, next: Instant },
-    /// The answer has left; what still comes is thrown away.
+    /// The answer has left; further bytes of the client are thrown away.
     Lingering,
 }
 
@@ -77,7 +77,7 @@ impl Connection {
         }
     }
 
-    /// Takes its next steps, and says whether it stays open.
+    /// Takes its next steps, and returns whether it stays open.
     pub(super) fn goes_on(&mut self, ready: bool, now: Instant, service: &dyn Service) -> bool {
         let is_due = matches!(self.step, Step::Events { next, .. } if now >= next);
         if !ready && !is_due {

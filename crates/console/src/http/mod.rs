@@ -119,7 +119,7 @@ struct ServerThread {
     /// Readable when the server is to end.
     woken: UnixStream,
     open: Vec<Connection>,
-    /// No connection is accepted before this time, because the machine had no file descriptor left.
+    /// Time before which no connection is accepted, because the machine had no file descriptor left.
     rest_until: Option<Instant>,
 }
 

@@ -39,7 +39,7 @@ impl<'r> HttpRequest<'r> {
         matches!(self.method, "GET" | "HEAD")
     }
 
-    /// The value of a field of the head, whose name may be written in any case.
+    /// Returns the value of a field of the head, whose name may be written in any case.
     pub fn field(&self, name: &str) -> Option<&str> {
         let found = self.fields.iter().find(|field| field.name.eq_ignore_ascii_case(name))?;
         std::str::from_utf8(found.value).ok()
@@ -109,7 +109,7 @@ pub(super) fn answered(
     Some((bytes.into_bytes(), has_events))
 }
 
-/// The path of what is asked for, which may be written with the host before it.
+/// Returns the path of a target, which may be written with the host before it.
 fn path(target: &str) -> &str {
     let target = target
         .strip_prefix("http://")

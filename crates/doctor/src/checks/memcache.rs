@@ -176,7 +176,7 @@ pub(super) fn when_full(evidence: &Evidence) -> Verdict {
     })
 }
 
-/// Header, CAS, the longest key and line ends: what an item takes beside its value.
+/// Bytes that an item takes beside its value: header, CAS, the longest key and line ends.
 const ITEM_OVERHEAD: u64 = 48 + 8 + 251 + 2;
 
 pub(super) fn item_size(evidence: &Evidence) -> Verdict {

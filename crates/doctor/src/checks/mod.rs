@@ -56,7 +56,7 @@ impl Check {
         }
     }
 
-    /// Looks.
+    /// Runs the check.
     #[must_use]
     pub fn finding(&self, evidence: &Evidence) -> Finding {
         let outcome = (self.look)(evidence).unwrap_or_else(Outcome::unknown);

@@ -148,7 +148,7 @@ impl Load {
 }
 
 impl PipelineImage {
-    /// Takes bytes of replies off; whether all are in.
+    /// Takes bytes of replies off; returns whether all are in.
     #[inline]
     pub(crate) fn receive(&mut self, bytes: usize) -> io::Result<bool> {
         let left = self.pending.checked_sub(bytes as u64);

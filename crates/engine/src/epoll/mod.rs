@@ -40,7 +40,7 @@ pub struct Epoll {
     generation: u32,
     /// The bytes of the last read, behind the unconsumed ones of the same connection.
     buffer: Vec<u8>,
-    /// Whose bytes are in the buffer, and where they begin and end.
+    /// Connection whose bytes are in the buffer, and their range.
     current: Option<(ConnId, usize, usize)>,
     /// Time at which these bytes arrived in the kernel.
     arrived_ns: Option<u64>,
@@ -56,11 +56,11 @@ struct Connection {
     state: State,
     /// Bytes that the kernel has not taken yet.
     outbox: Vec<u8>,
-    /// Received and not consumed.
+    /// Bytes received and not consumed.
     kept: Vec<u8>,
-    /// A TCP socket reports room to write only after it had none, so it is always watched. A unix
-    /// socket reports it each time the other side has read, which would double our turns, so it is
-    /// watched only while there is something unsent.
+    /// Set if the socket is always watched for room to write, as TCP reports room only after it had none. A unix socket
+    /// reports it each time the other side has read, which would double our turns, so it is watched only while there is
+    /// something unsent.
     always_watches_room: bool,
     /// Set if the kernel stamps what arrives.
     stamped: bool,

@@ -17,7 +17,7 @@ pub(crate) const CONTROL_LEN: usize = HEADER_LEN + STAMPS_LEN;
 const HEADER_LEN: usize = size_of::<libc::cmsghdr>();
 /// Three times of two 64-bit numbers each, of which software fills the first.
 const STAMPS_LEN: usize = 48;
-/// Asks the kernel to note when bytes for this socket arrive. Whether it will.
+/// Asks the kernel to note when bytes for this socket arrive; returns whether it will.
 pub(crate) fn enable(socket: &Socket) -> bool {
     let flags = libc::SOF_TIMESTAMPING_RX_SOFTWARE | libc::SOF_TIMESTAMPING_SOFTWARE;
     let length = size_of_val(&flags) as libc::socklen_t;

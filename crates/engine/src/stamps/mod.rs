@@ -66,7 +66,7 @@ const LOOK_EVERY_NS: u64 = 100_000_000;
 const CLOSE: Duration = Duration::from_nanos(500);
 const LOOKS_MAX: u32 = 4;
 
-/// No kernel but Linux is asked.
+/// Does nothing: only Linux stamps.
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn enable(_: &Socket) -> bool {
     false

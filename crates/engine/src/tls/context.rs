@@ -180,7 +180,7 @@ impl TlsContext {
     }
 }
 
-/// The versions that there are: what they are called, and how each is left out.
+/// The TLS versions: the name of each, and the option that leaves it out.
 const VERSIONS: [(&str, SslVersion, SslOptions); 4] = [
     ("TLSv1", SslVersion::TLS1, SslOptions::NO_TLSV1),
     ("TLSv1.1", SslVersion::TLS1_1, SslOptions::NO_TLSV1_1),

@@ -87,7 +87,7 @@ fn is_same(one: &X509Ref, other: &X509Ref) -> bool {
     matches!((one.to_der(), other.to_der()), (Ok(one), Ok(other)) if one == other)
 }
 
-/// The key in a file. Nobody is asked for a passphrase, which OpenSSL would do on the terminal.
+/// Reads the key in a file. No passphrase is asked for, which OpenSSL would do on the terminal.
 fn private_key(file: &PemFile) -> Result<PKey<Private>, TlsError> {
     let pem = file.read("--key")?;
     let mut locked = false;

@@ -68,7 +68,7 @@ pub struct Tls {
     ended: VecDeque<(ConnId, u32, Reason)>,
     /// The last decrypted bytes, behind the unconsumed ones of the same connection.
     plain: Vec<u8>,
-    /// Whose bytes are there, and where they begin and end.
+    /// Connection whose bytes are there, and their range.
     current: Option<(ConnId, usize, usize)>,
     /// Time at which the encrypted bytes behind them arrived in the kernel.
     arrived_ns: Option<u64>,
@@ -83,7 +83,7 @@ struct Slot {
     began_ns: u64,
     /// Result of the handshake, once it has ended.
     handshake: Option<TlsHandshake>,
-    /// Received and not consumed.
+    /// Bytes received and not consumed.
     kept: Vec<u8>,
 }
 
@@ -180,7 +180,7 @@ impl Tls {
         }
     }
 
-    /// Goes on with what has arrived.
+    /// Continues with the bytes that have arrived.
     #[inline]
     fn proceed(&mut self, conn: ConnId) -> Option<Event> {
         match self.slot(conn)?.handshake {

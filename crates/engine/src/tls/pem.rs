@@ -10,7 +10,7 @@ use openssl::x509::X509;
 use super::TlsError;
 use crate::error_text;
 
-/// A file in PEM form, which is read when it is needed, unless what is in it is known already.
+/// A file in PEM form, which is read when it is needed, unless its content is known already.
 #[derive(Clone, Default)]
 pub struct PemFile {
     /// Path of the file, even if its content has been read already.

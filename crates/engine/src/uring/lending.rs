@@ -13,7 +13,7 @@ use super::Uring;
 use super::operation::Kind;
 use crate::{ConnId, Event, Reason};
 
-/// A connection's bytes: what it has to send, what the kernel holds, what it received.
+/// A connection's bytes: those to send, those that the kernel holds, and those received.
 #[derive(Default)]
 pub(super) struct Slot {
     pub(super) socket: Option<Socket>,
@@ -30,7 +30,7 @@ pub(super) struct Slot {
     pub(super) lent_turn: u64,
     /// An operation that waits for room holds `lent`.
     pub(super) waiting: bool,
-    /// Received and not consumed.
+    /// Bytes received and not consumed.
     pub(super) kept: Vec<u8>,
 }
 
@@ -90,7 +90,7 @@ impl Uring {
         }
     }
 
-    /// A receive has filled a buffer, or ended.
+    /// Handles a receive that has filled a buffer, or ended.
     #[inline]
     pub(super) fn received(
         &mut self,

@@ -18,9 +18,9 @@ use io_uring::types::BufRingEntry;
 const BUFFER_MOST: usize = 8 * 1024;
 /// Least bytes of one buffer: longer replies come in more pieces.
 const BUFFER_LEAST: usize = 1024;
-/// Bytes of all, unless that makes one too short. The kernel takes them in turn, so all of them are
-/// touched. With many connections that is memory for each of them, and worth that a long reply
-/// comes in pieces, which costs CPU time (docs/performance.md).
+/// Most bytes of all buffers, unless that makes one too short. The kernel takes them in turn, so all of them are
+/// touched. With many connections that is memory for each of them, and worth that a long reply comes in pieces, which
+/// costs CPU time (docs/performance.md).
 const POOL_MOST: usize = 4 * 1024 * 1024;
 /// The group that receives name.
 pub(super) const GROUP: u16 = 0;

@@ -46,7 +46,7 @@ pub(super) struct Completion {
 }
 
 impl Ring {
-    /// A ring for up to `connections`, which are known to it as files by their number.
+    /// Makes a ring for up to `connections`, which are known to it as files by their number.
     pub(super) fn new(connections: u32) -> io::Result<Self> {
         let completions = (4 * connections).clamp(2 * SUBMISSIONS, 65_536).next_power_of_two();
         let ring = IoUring::builder()

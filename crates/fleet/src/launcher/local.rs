@@ -33,7 +33,7 @@ pub(super) fn launch(on: &On, events: &Sender<Event>) -> Result<Box<dyn Launcher
     children.map_err(|e| LaunchError(format!("--on {on}: starting a client: {e}")))
 }
 
-/// A client that is `program`.
+/// Builds a command that runs `program` as a client.
 fn held(program: &Path) -> Command {
     let mut command = Command::new(PathBuf::from(program));
     command.arg("--hold");

@@ -85,7 +85,7 @@ pub(crate) fn count(on: &On) -> Option<u32> {
     built_in(on).and_then(|launcher| (launcher.check)(on).ok())
 }
 
-/// Places clients; what they say and what becomes of them is sent there.
+/// Places clients, whose lines and losses are sent to `events`.
 ///
 /// # Errors
 /// They cannot be placed.

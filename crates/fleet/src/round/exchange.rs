@@ -72,7 +72,7 @@ impl Round<'_> {
         false
     }
 
-    /// Says how far the messages of all clients are, each time once.
+    /// Informs the clients how far the messages of all are, each time once.
     pub(super) fn tell_of_messages(&mut self) {
         let all_sent = self.parts.iter().all(|part| part.sent || part.is_over());
         if all_sent && !std::mem::replace(&mut self.exchange.all_sent, true) {

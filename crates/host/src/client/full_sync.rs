@@ -18,8 +18,8 @@ enum End {
 }
 
 impl<T: Read + Write> Client<T> {
-    /// Asks for the whole data set and reads it to its end; how many bytes that were. `stopped` is looked at
-    /// between reads. The connection is of no more use then: the server takes it for a replica.
+    /// Asks for the whole data set and reads it to its end; returns its size in bytes. `stopped` is looked at between
+    /// reads. The connection is of no more use then: the server takes it for a replica.
     ///
     /// # Errors
     /// The server refuses, hangs up, or sends nothing for as long as this client has patience.
@@ -73,7 +73,7 @@ impl<T: Read + Write> Client<T> {
         })
     }
 
-    /// Reads more, and waits for it with patience. Whether it goes on.
+    /// Reads more, and waits for it with patience; returns whether it goes on.
     fn more(
         &mut self,
         bytes: &mut Vec<u8>,

@@ -42,7 +42,7 @@ pub struct CpuFacts {
 /// The highest CPU number believed, so that a broken file cannot fill the memory.
 const CPU_MAX: usize = 65_535;
 
-/// Reads `0-3,8`; what is no number is passed over.
+/// Parses `0-3,8`; a part that is no number is passed over.
 #[must_use]
 pub fn cpu_list(text: &str) -> Vec<usize> {
     let ranges = text.trim().split(',').filter_map(cpu_range);

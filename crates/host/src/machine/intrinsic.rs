@@ -112,7 +112,7 @@ fn histogram() -> Histogram<u64> {
     histogram
 }
 
-/// Reads the clock over and over; what lies between two readings is an interruption if it is long.
+/// Reads the clock over and over; a long time between two readings is an interruption.
 fn interruptions(time: Duration) -> Histogram<u64> {
     let mut gaps = histogram();
     let begun = Instant::now();
@@ -147,7 +147,7 @@ fn total_ns(gaps: &Histogram<u64>) -> f64 {
     gaps.iter_recorded().map(|v| v.value_iterated_to() as f64 * v.count_at_value() as f64).sum()
 }
 
-/// The delay in nanoseconds that so large a share of all moments does not exceed.
+/// Computes the delay in nanoseconds that so large a share of all moments does not exceed.
 ///
 /// A moment in an interruption of length `g` waits more than `x` if it lies in its first `g - x`. So the share of
 /// moments that wait more than `x` is the sum of `g - x` over the longer interruptions, divided by the span: a line

@@ -142,8 +142,8 @@ fn pressure(text: &str) -> Option<Pressure> {
     Some(Pressure { avg10: value("avg10=")?, avg60: value("avg60=")? })
 }
 
-/// The line `cpu` of <https://docs.kernel.org/filesystems/proc.html>: user, nice, system, idle,
-/// iowait, irq, softirq, steal. Guests' time, which follows, is in user already.
+/// Parses the line `cpu` of <https://docs.kernel.org/filesystems/proc.html>: user, nice, system, idle, iowait, irq,
+/// softirq, steal. Guests' time, which follows, is in user already.
 fn cpu_times_of(text: &str) -> Option<CpuTimes> {
     let line = text.lines().find_map(|line| line.strip_prefix("cpu "))?;
     let ticks: Option<Vec<u64>> =

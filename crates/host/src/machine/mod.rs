@@ -64,7 +64,7 @@ impl HostFacts {
         facts
     }
 
-    /// The facts that the files under `root` tell, which stands for `/`.
+    /// Reads the facts from the files under `root`, which stands for `/`.
     #[must_use]
     pub fn read_from(root: &Path) -> Self {
         let tree = Tree::new(root);

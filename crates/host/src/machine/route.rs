@@ -7,9 +7,9 @@ use std::path::Path;
 
 use super::tree::Tree;
 
-/// The interface by which packets to this address leave, by the tables under `root`, which stands
-/// for `/`. `None` if no route is known. An address of this machine itself gets the interface
-/// that it belongs to, although such packets never reach it.
+/// Finds the interface by which packets to this address leave, by the tables under `root`, which stands for `/`. `None`
+/// if no route is known. An address of this machine itself gets the interface that it belongs to, although such packets
+/// never reach it.
 #[must_use]
 pub fn interface_to(root: &Path, address: IpAddr) -> Option<String> {
     let tree = Tree::new(root);

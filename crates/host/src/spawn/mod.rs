@@ -40,7 +40,7 @@ pub enum Listen {
 /// A server to start.
 #[derive(Debug, Clone)]
 pub struct Spawn {
-    /// Whose options it takes, and how it is asked whether it is there.
+    /// Family of its options, and of the question whether it is ready.
     pub kind: Kind,
     /// A name to look up on the PATH, or a path; `None` for the one of its kind that is there, of
     /// `valkey-server` and `redis-server` whichever. A script must `exec` the server, or the server would
@@ -163,8 +163,8 @@ impl Spawn {
         }
     }
 
-    /// The end of a log without the passwords that this server was given, which it quotes where it
-    /// does not like them.
+    /// Returns the end of a log without the passwords that this server was given, which it quotes where it does not
+    /// like them.
     fn last_words(&self, log: &Path) -> Vec<String> {
         let secrets = secret::of_arguments(&self.args);
         let masked = |line| secret::masked(line, secrets.iter().map(String::as_str));

@@ -91,7 +91,7 @@ const ARGUMENT_MAX: usize = 40;
 /// Settings that say whether a monitor is on.
 const MONITORS: [&str; 3] =
     ["slowlog-log-slower-than", "slowlog-max-len", "latency-monitor-threshold"];
-/// Fewer connections opened between two looks are no event.
+/// Least number of connections opened between two looks that make an event.
 const CONNECTIONS_MIN: u64 = 10;
 
 type Server = Client<Transport>;

@@ -73,7 +73,7 @@ impl Link {
     }
 }
 
-/// A number that sysfs has of a device. An unknown speed is -1, which is none.
+/// Reads a number that sysfs has of a device. An unknown speed is -1, which gives `None`.
 fn number(device: &str, name: &str) -> Option<u64> {
     fs::read_to_string(format!("/sys/class/net/{device}/{name}")).ok()?.trim().parse().ok()
 }

@@ -206,7 +206,7 @@ fn interrupts_on(text: &str, cpus: &[usize]) -> Option<u64> {
     Some(sum)
 }
 
-/// The mean frequency of these CPUs, where the kernel tells it.
+/// Computes the mean frequency of these CPUs, where the kernel tells it.
 fn frequency_mhz(root: &Path, cpus: &[usize]) -> Option<f64> {
     let one = |cpu: &usize| {
         let path = root.join(format!("cpu{cpu}/cpufreq/scaling_cur_freq"));
@@ -252,7 +252,7 @@ impl MachineSampler {
         Some(Self { stop, thread })
     }
 
-    /// Ends the looking: what was seen.
+    /// Ends the looking, and returns what was seen.
     pub(super) fn stop(self) -> Vec<MachineSpan> {
         drop(self.stop);
         self.thread.join().unwrap_or_default()

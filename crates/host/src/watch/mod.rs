@@ -98,7 +98,7 @@ pub struct Watch<'a> {
 
 /// A look that waits for its second.
 pub struct PendingWatch {
-    /// Looks at the servers, in the order of their addresses.
+    /// First looks, in the order of the addresses.
     servers: Vec<PendingServerWatch>,
     idle_round_trip_ns: Option<u64>,
     link: Option<Link>,
@@ -122,7 +122,7 @@ const SETTINGS: [&str; 6] =
 /// Round trips measured before the load: at most so many, and for so long in all.
 const ROUND_TRIPS_MAX: usize = 20;
 const ROUND_TRIPS_FOR: Duration = Duration::from_millis(50);
-/// A server may need a moment to notice that the load's connections are closed.
+/// Time for the server to notice that the load's connections are closed.
 const TURNED_AWAY_FOR: Duration = Duration::from_secs(1);
 /// Patience with a server after the load: one that fell silent under it does not hold up the result.
 const SECOND_LOOK: Patience =
@@ -131,8 +131,8 @@ const SECOND_LOOK: Patience =
 const LISTED_CLIENTS_MAX: u64 = 1000;
 
 impl<'a> Watch<'a> {
-    /// Will look at the servers of these addresses, connecting with `connect`; with `sample` once
-    /// a second while load runs too. The link and the idle round trip are those of the first.
+    /// Watches the servers of these addresses, connecting with `connect`; with `sample`, once a second while load runs,
+    /// too. The link and the idle round trip are those of the first.
     pub fn new(
         addresses: Vec<Address>,
         sample: bool,
@@ -325,7 +325,7 @@ impl<'a> Watch<'a> {
     }
 }
 
-/// Looks at a server: what it counts, then what else it allows.
+/// Looks at a server: at its counts, then at everything else that it allows.
 fn look(subject: &mut Subject, local: Option<local::LocalUse>) -> Result<Snapshot, String> {
     let info = subject.info(true)?;
     let settings = subject.settings();

@@ -116,7 +116,7 @@ impl Sampler {
         Some(Self { stop, thread })
     }
 
-    /// Ends the looking: what was seen, and how many samples were too many to keep.
+    /// Ends the looking; returns the samples, and how many were too many to keep.
     pub(super) fn stop(self) -> (Vec<ServerSample>, u64) {
         drop(self.stop);
         self.thread.join().unwrap_or_default()

@@ -30,7 +30,7 @@ fn is_meta(command: &CommandSpec) -> bool {
     matches!(&words::name(command)[..], b"mg" | b"ms" | b"md" | b"ma")
 }
 
-/// Gives every quiet command of a sequence its opaque. Whether there are any.
+/// Gives every quiet command of a sequence its opaque; returns whether there are any.
 ///
 /// # Errors
 /// Replies could not be matched with their requests; the text is for the user.

@@ -12,8 +12,7 @@ use super::stranger::stranger;
 use crate::protocol::NoVisitor;
 use crate::{Decode, Frame, ProtocolError, Reply, ReplyVisitor};
 
-/// Longest line that is waited for in whole. What is longer can only be text, and is skipped as it
-/// comes.
+/// Longest line that is waited for in whole. A longer one can only be text, and is skipped as it comes.
 const LINE_MAX: usize = 64 * 1024;
 /// Most bytes of an error's text that are handed out.
 const ERROR_KEPT: usize = 1024;
@@ -217,7 +216,7 @@ impl RespDecoder {
         Ok(())
     }
 
-    /// Skips on in a long line; where the next one begins, if it ends here.
+    /// Skips on in a long line; returns where the next one begins, if it ends here.
     #[cold]
     fn skip_line(&mut self, long: LongLine, input: &[u8]) -> Result<Option<usize>, ProtocolError> {
         let end = memchr(b'\n', input);
@@ -236,7 +235,7 @@ impl RespDecoder {
         self.kept.extend_from_slice(&text[..text.len().min(room)]);
     }
 
-    /// Takes the header line of an element; a reply if the element and with it the reply ends.
+    /// Takes the header line of an element; returns the reply if the element and with it the reply ends.
     fn header<'b>(&mut self, line: &'b [u8]) -> Result<Option<Reply<'b>>, ProtocolError> {
         let top = self.elements == 0;
         let (&kind, rest) = line.split_first().ok_or_else(|| fault("an empty line", line))?;
@@ -332,9 +331,9 @@ impl RespDecoder {
         }
     }
 
-    /// Lists mostly hold strings of one length, so the header of the last element is likely that
-    /// of the next: skips all that follow with the same three-byte header, without reading it.
-    /// Returns the bytes skipped; never the last element, which ends the reply.
+    /// Skips all strings that follow with the same three-byte header, without reading it: lists mostly hold strings of
+    /// one length, so the header of the last element is likely that of the next. Returns the bytes skipped; never the
+    /// last element, which ends the reply.
     #[inline]
     fn skip_equals(&mut self, input: &[u8]) -> usize {
         let &[b'$', digit @ b'0'..=b'9', b'\r', b'\n', ..] = input else {

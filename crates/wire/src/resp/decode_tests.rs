@@ -85,7 +85,7 @@ fn what_is_not_resp_is_a_fault_at_once() {
     assert_eq!(whole(&[b':'; LINE_MAX + 2]), [Outcome::Fault]);
 }
 
-/// Else the length is wrong, and whatever is read after it is not what it seems.
+/// A string with a wrong length makes all that is read after it unsure.
 #[test]
 fn a_string_that_does_not_end_where_it_says_is_a_fault() {
     let cases: &[&[u8]] = &[

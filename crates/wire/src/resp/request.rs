@@ -214,8 +214,8 @@ fn bulk(input: &[u8], at: usize) -> Result<Option<(u64, usize)>, RequestFault> {
     }
 }
 
-/// The number after the byte at `at`, which begins a header, and where the line after it begins.
-/// A negative number is `None`; an unfinished line, `None` outside.
+/// Parses the number after the byte at `at`, which begins a header, and returns it with where the next line begins. A
+/// negative number is `None`; an unfinished line, `None` outside.
 #[inline(always)]
 fn header(input: &[u8], at: usize) -> Result<Option<(Option<u64>, usize)>, RequestFault> {
     let digit = |digit: u8| u64::from(digit - b'0');
@@ -271,7 +271,7 @@ mod tests {
         Fault,
     }
 
-    /// Decodes pieces as an engine would hand them over: what is not consumed comes again.
+    /// Decodes pieces as an engine would hand them over: unconsumed bytes come again.
     fn decode_pieces<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Vec<Outcome> {
         let mut decoder = RequestDecoder::default();
         let (mut replies, mut held) = (Vec::new(), Vec::new());

@@ -11,7 +11,7 @@ use crate::memcache::fault::{TEXT, fault, stranger};
 use crate::protocol::NoVisitor;
 use crate::{Decode, Frame, ProtocolError, Reply, ReplyVisitor};
 
-/// Longest line that is waited for. What a server writes is far below it.
+/// Longest line that is waited for. Lines of servers stay far below it.
 const LINE_MAX: usize = 64 * 1024;
 /// Longest block of data: far above what a server allows, low enough that no sum overflows.
 const DATA_MAX: u64 = 1 << 40;
@@ -122,7 +122,7 @@ impl TextDecoder {
         Ok(at + 2)
     }
 
-    /// Takes a line; a reply if it ends there.
+    /// Takes a line; returns the reply if it ends there.
     #[inline]
     fn header<'b, L: ReplyVisitor>(
         &mut self,
