@@ -34,7 +34,6 @@ pub(crate) struct Case {
     /// with 10,000 of the run before on the same port, the kernel takes twice as long to find ports for the next
     /// 10,000, whoever asks.
     pub(crate) fresh_port: bool,
-    /// Server of the case.
     pub(crate) of: CaseServer,
     /// Clock of the throughput that is compared.
     pub(crate) clock: Clock,
@@ -65,7 +64,6 @@ pub(crate) struct MixPart {
 /// The requests of the bare loop, and the replies that it counts.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct BareLoop {
-    /// Words of a request.
     pub(crate) words: &'static [&'static str],
     /// Appended to `words`: a value of so many bytes; none if 0.
     pub(crate) value_bytes: usize,
@@ -144,7 +142,6 @@ const BASE: Case = Case {
     rate_least: 1.6,
 };
 
-/// Every case.
 pub(crate) const CASES: &[Case] = &[
     BASE,
     Case {

@@ -5,7 +5,6 @@ use std::fmt;
 use crate::case::{Case, Clock};
 use crate::tool::Run;
 
-/// The figures of a run.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Figures {
     /// Client CPU per request, in microseconds, from starting the client to its end.
@@ -73,7 +72,6 @@ pub(crate) struct Comparison {
 /// Ours over another's: the middle one of the rounds, and how far they spread.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Ratio {
-    /// The median.
     pub(crate) median: f64,
     least: f64,
     most: f64,

@@ -295,7 +295,6 @@ fn run_case(
 /// The part of a case to run.
 #[derive(Debug, Clone, Copy)]
 enum Selection {
-    /// The whole case.
     Case,
     /// All kinds of requests of a mix, one after another.
     Parts(&'static [MixPart]),

@@ -16,7 +16,6 @@ use crate::case::{Case, CaseServer};
 /// Clients that it takes: above the connections of every case.
 const CLIENTS_MAX: &str = "12000";
 
-/// A running server.
 #[derive(Debug)]
 pub(crate) struct Server {
     // Dropped in this order: our connection, then the server.

@@ -40,7 +40,6 @@ pub struct LiveDisplay<'p> {
     spikes: Spikes,
 }
 
-/// Rows for a log.
 struct Rows {
     every_ns: u64,
     since_ns: u64,

@@ -13,7 +13,7 @@ const POINTS_MAX: usize = 480;
 /// Points that are put together with an interval, where the timeline has become too long.
 const SETTLED_AT_ONCE: usize = 60;
 
-/// Gathers it.
+/// The run so far, gathered interval by interval.
 pub(crate) struct PartialRun<'p> {
     plan: &'p Plan,
     server: ServerFacts,

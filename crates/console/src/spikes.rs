@@ -18,11 +18,9 @@ const AFTERMATH: u32 = 4;
 /// Most lines of one test.
 const LINES_MAX: u32 = 30;
 
-/// An interval.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct IntervalFigures {
     pub(crate) span_ns: u64,
-    /// Replies in it.
     pub(crate) replies: u64,
     /// Set if requests were in flight or due.
     pub(crate) asked: bool,

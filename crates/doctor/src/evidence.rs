@@ -193,7 +193,6 @@ impl ServerEvidence {
         }
     }
 
-    /// A setting.
     pub(crate) fn setting(&self, name: &str) -> Result<&str, String> {
         let config = self.config.as_ref().map_err(Clone::clone)?;
         let found = config.get(name).map(String::as_str);

@@ -47,7 +47,6 @@ pub struct Fleet {
     looked: Instant,
 }
 
-/// A client of the fleet.
 pub(crate) struct Client {
     /// Name that its launcher gives it.
     pub(crate) name: String,

@@ -11,11 +11,9 @@ use crate::{Extent, Finding, Series, Terms};
 /// The runs of a series that count, for one figure.
 pub(crate) struct Runs<'s> {
     pub(crate) series: &'s Series,
-    /// The figure.
     pub(crate) metric: Metric,
     /// Their numbers in the series.
     pub(crate) places: Vec<usize>,
-    /// Their values.
     pub(crate) values: Vec<f64>,
     pub(crate) terms: Terms,
 }

@@ -263,7 +263,6 @@ pub(crate) fn is_there(address: &Address, login: Login<'_>) -> Result<(), ProbeE
     reached.map(drop).map_err(unconnected)
 }
 
-/// A conversation with a server.
 struct Conversation<'a> {
     client: Client<Transport>,
     address: &'a Address,

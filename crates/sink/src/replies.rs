@@ -17,7 +17,6 @@ const ELEMENTS_BYTES_MAX: usize = 64 << 20;
 const STRIP_LEN_MAX: usize = 1000;
 const STRIP_BYTES_MAX: usize = 64 * 1024;
 
-/// Kinds of replies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Ok,

@@ -50,7 +50,6 @@ struct CommandAt {
     inserts: Range<usize>,
     /// Fresh numbers before it in its operation.
     fresh: u64,
-    /// Index of its operation.
     operation: usize,
 }
 

@@ -83,7 +83,6 @@ pub(crate) struct Payload {
     /// Set if neither bytes nor size depend on the key.
     keyless: bool,
     seed: u64,
-    /// Values in a sequence.
     per_sequence: u64,
 }
 

@@ -103,7 +103,6 @@ pub struct Template {
 }
 
 impl Template {
-    /// Fresh numbers in it.
     pub(crate) fn fresh(&self) -> u64 {
         let holes = self.holes.iter().filter(|hole| hole.slot == Slot::Fresh).count();
         let inserts = self.inserts.iter().filter(|(_, insert)| insert.is_fresh()).count();

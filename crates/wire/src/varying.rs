@@ -33,7 +33,6 @@ impl<'b> RequestVariables<'b> {
         Self { request, numbers, dataset, payload, drawn: LastDraw::default(), last: None }
     }
 
-    /// Writes an insert.
     #[inline]
     pub(crate) fn append(&mut self, insert: &Insert, out: &mut Vec<u8>) {
         let Self { request, numbers, .. } = *self;

@@ -26,7 +26,6 @@ const EVENTS_EVERY: Duration = Duration::from_millis(250);
 /// The deadline of a connection that waits for events: it may last as long as the server.
 const FOR_EVER: Duration = Duration::from_secs(366 * 86_400);
 
-/// A connection to a client.
 pub(super) struct Connection {
     pub(super) stream: TcpStream,
     since: Instant,

@@ -2,7 +2,6 @@
 
 use crate::ConnId;
 
-/// An operation of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Operation {
     pub(super) kind: Kind,

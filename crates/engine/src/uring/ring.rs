@@ -41,7 +41,6 @@ pub(super) struct Completion {
     pub(super) result: io::Result<usize>,
     /// The operation goes on.
     pub(super) more: bool,
-    /// The buffer it filled.
     pub(super) buffer: Option<u16>,
 }
 

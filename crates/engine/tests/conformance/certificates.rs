@@ -39,7 +39,6 @@ impl Default for Subject<'_> {
 }
 
 impl Identity {
-    /// A CA.
     pub(crate) fn authority(name: &str) -> Self {
         Self::authority_of(name, None)
     }

@@ -106,7 +106,6 @@ impl ChildProcess {
         Ok(Self { child, lines: Some(lines) })
     }
 
-    /// Hands it a line.
     pub(super) fn tell(&mut self, line: &str) -> io::Result<()> {
         let lines = self.lines.as_ref().ok_or(io::ErrorKind::BrokenPipe)?;
         lines.send(line.to_owned()).map_err(|_| io::ErrorKind::BrokenPipe.into())

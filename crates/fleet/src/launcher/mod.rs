@@ -53,7 +53,6 @@ pub(crate) trait Launcher: Send {
     fn cut(&mut self, client: usize);
 }
 
-/// A launcher that is built in.
 struct BuiltIn {
     name: &'static str,
     check: fn(&On) -> Result<u32, String>,

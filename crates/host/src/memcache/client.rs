@@ -12,9 +12,7 @@ use crate::{Client, ClientError, Transport, printable};
 /// The protocol in which a server is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Dialect {
-    /// Lines.
     Text,
-    /// Binary requests.
     Binary,
 }
 

@@ -215,7 +215,6 @@ fn converse(
 enum LineGreeting {
     /// Another server than memcached, as this error says.
     Stranger(ClientError),
-    /// A memcached.
     Memcached {
         /// Set if it requires a login first.
         wants_login: bool,

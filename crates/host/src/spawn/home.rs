@@ -40,7 +40,6 @@ impl Home {
         Ok(Self { dir, _lock: lock })
     }
 
-    /// Returns the path of the directory.
     pub(super) fn path(&self) -> &Path {
         self.dir.path()
     }

@@ -80,7 +80,6 @@ pub(super) fn name(command: &CommandSpec) -> Vec<u8> {
     command.args.first().and_then(literal).unwrap_or_default()
 }
 
-/// Returns the grammar of a command.
 pub(super) fn grammar(command: &CommandSpec) -> Option<&'static Grammar> {
     let name = name(command);
     GRAMMAR.iter().find(|known| known.name.as_bytes() == name)

@@ -9,7 +9,6 @@ const REPLY: u8 = 0x81;
 /// The opcode of statistics, whose replies end with an empty one.
 pub(crate) const STAT: u8 = 0x10;
 
-/// The header of a reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Header {
     pub(crate) opcode: u8,

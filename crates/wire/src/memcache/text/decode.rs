@@ -31,7 +31,6 @@ pub struct TextDecoder {
 /// The reply of several lines that has begun.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 enum OpenReply {
-    /// None has.
     #[default]
     None,
     /// Values, this many; `END` follows.
