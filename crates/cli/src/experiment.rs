@@ -21,7 +21,6 @@ use super::front::{command, with_options};
 use super::near::{named, no_option};
 use super::outputs::apart;
 use super::run::{self, ParsedArgs};
-use super::side;
 use super::{Action, FrontEnd, Intent, Job, PageOptions, UsageError};
 
 /// Where the results of an experiment go.
@@ -375,7 +374,6 @@ pub(super) fn command_line(name: &str, line: &Line) -> String {
         };
         match (name.as_str(), masked_uri(&text)) {
             ("-a", _) => *value = Some(secret::HIDDEN.into()),
-            ("--a" | "--b", _) => *value = Some(side::shown(&text).into()),
             ("--spawn-args", _) => {
                 let args = shell_words::split(&text).unwrap_or_default();
                 *value = Some(shell_words::join(secret::shown_arguments(&args)).into());

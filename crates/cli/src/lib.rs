@@ -31,7 +31,6 @@ mod outputs;
 pub mod own;
 mod presets;
 mod record;
-mod rehearse;
 mod replay;
 pub mod run;
 pub mod search;
@@ -72,7 +71,6 @@ pub const OWN: FrontEnds = &[
     &deliver::DeliverFront,
     &connect::ConnectFront,
     &self::replay::FRONT,
-    &rehearse::FRONT,
     &record::FRONT,
     &describe::FRONT,
     &theatre::FRONT,

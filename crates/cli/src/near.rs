@@ -254,8 +254,12 @@ pub(super) fn written(arg: &Arg) -> String {
 }
 
 /// Names of subcommands that are options of others now.
-const FORMER: [(&str, &str); 3] =
-    [("calibrate", "doctor --client"), ("report", "show FILE --html PAGE"), ("weigh", "footprint")];
+const FORMER: [(&str, &str); 4] = [
+    ("calibrate", "doctor --client"),
+    ("rehearse", "compare A B --replay FILE"),
+    ("report", "show FILE --html PAGE"),
+    ("weigh", "footprint"),
+];
 
 /// What to say of a first word that surely is a subcommand with a slip in it, or was one; `None` for one that
 /// may be a command for the server.
@@ -266,7 +270,7 @@ pub(super) fn subcommand<'n>(word: &str, names: impl Iterator<Item = &'n str>) -
     let word = shell_words::quote(word);
     let now = FORMER.iter().find(|(former, _)| *former == near).map(|(_, now)| *now);
     if let Some(now) = now.filter(|_| lower == near) {
-        return Some(format!("keystorm {word} is keystorm {now}"));
+        return Some(format!("keystorm {word} is now keystorm {now}"));
     }
     let near = now.unwrap_or(near);
     Some(format!(
@@ -395,7 +399,7 @@ mod tests {
         let said = |word: &str| subcommand(word, ["doctor", "show"].into_iter());
         assert_eq!(
             said("calibrate").as_deref(),
-            Some("keystorm calibrate is keystorm doctor --client")
+            Some("keystorm calibrate is now keystorm doctor --client")
         );
         assert!(said("calibrat").unwrap().contains("'keystorm doctor --client'"));
         for (former, now) in FORMER {

@@ -1,4 +1,4 @@
-//! A server of a comparison or rehearsal as it was typed: a file, an address, or a program with or without arguments.
+//! A server of a comparison as it was typed: a file, an address, or a program with or without arguments.
 
 use std::ffi::OsStr;
 use std::os::unix::fs::{FileTypeExt, PermissionsExt};

@@ -8,7 +8,7 @@ use report::Metric;
 use report::slo::Slo;
 use workload::Plan;
 
-use crate::{ClientFleet, Output};
+use crate::{ClientFleet, Output, ReplayedSides};
 
 /// What `keystorm compare` is to do.
 pub struct CompareJob {
@@ -75,7 +75,7 @@ pub enum InconclusivePolicy {
 /// What is compared.
 pub enum Sides {
     /// Two servers that speak one protocol.
-    Live(LiveSides),
+    Live(Box<LiveSides>),
     /// Two that do not.
     Terms(Box<TermsSides>),
     /// Several, of which one is to be chosen.
@@ -92,6 +92,8 @@ pub struct LiveSides {
     pub blocks: u32,
     /// Whether servers and client are to have CPUs of their own.
     pub places: bool,
+    /// Recorded traffic in place of what the plans send.
+    pub replayed: Option<ReplayedSides>,
 }
 
 /// Several servers, what is done to each, and the target.

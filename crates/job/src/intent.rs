@@ -7,8 +7,8 @@ use clap::Command;
 
 use crate::{
     BaselineJob, BisectJob, BlameJob, Checkup, ClientCheck, CompareJob, DescribeJob, FootprintJob,
-    HistoryJob, Job, MergeJob, RecordJob, RehearseJob, ReplayJob, SearchJob, ShowJob, SinkJob,
-    SuiteJob, SurveyJob, SweepJob, TheatreJob, ToolMessage, UsageError,
+    HistoryJob, Job, MergeJob, RecordJob, ReplayJob, SearchJob, ShowJob, SinkJob, SuiteJob,
+    SurveyJob, SweepJob, TheatreJob, ToolMessage, UsageError,
 };
 
 /// A tool whose command line we understand.
@@ -70,8 +70,6 @@ pub enum Intent {
     Search(Box<SearchJob>),
     /// Recorded traffic, sent again.
     Replay(Box<ReplayJob>),
-    /// Recorded traffic on two servers in turn.
-    Rehearse(Box<RehearseJob>),
     /// How fast is Redis, here?
     Survey(Box<SurveyJob>),
     /// Many specs.

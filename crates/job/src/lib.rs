@@ -21,7 +21,7 @@ mod run;
 mod saved;
 mod usage;
 
-pub use self::replay::{RecordedJob, RehearseJob, ReplayJob};
+pub use self::replay::{RecordedJob, ReplayJob, ReplayedSides};
 pub use bisect::BisectJob;
 pub use commands::{Checkup, ClientCheck, SinkJob};
 pub use compare::{

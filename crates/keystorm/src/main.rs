@@ -92,7 +92,6 @@ fn main() -> ExitCode {
         Ok(Intent::Sweep(job)) => commands::sweep::sweep(&job),
         Ok(Intent::Search(job)) => commands::search::search(&job),
         Ok(Intent::Replay(job)) => commands::replay::replay(*job),
-        Ok(Intent::Rehearse(job)) => commands::rehearse::rehearse(&job),
         Ok(Intent::Survey(job)) => commands::survey::survey(&job),
         Ok(Intent::Suite(job)) => commands::suite::suite(&job),
         Ok(Intent::Footprint(job)) => commands::footprint::footprint(&job),

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
+use report::compare::{AnswerComparison, Difference};
 use wire::resp::Value;
 
 /// Kinds of differences that are kept; more are counted together.
@@ -87,46 +87,28 @@ impl Rule {
     }
 }
 
-/// A kind of answer that differs.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Difference {
-    /// The command.
-    pub command: String,
-    /// What each of the two answers, as a kind: `a number`, `an error WRONGTYPE`.
-    pub kinds: [String; 2],
-    /// How often.
-    pub count: u64,
-    /// The shortest command that shows it, and both answers.
-    pub example: [String; 3],
-}
-
 /// Answers that were compared.
 #[derive(Debug, Default)]
 pub struct Answers {
-    /// Commands that both were asked.
-    pub asked: u64,
-    /// Those whose answers could be compared.
-    pub compared: u64,
-    /// Those whose answers differ.
-    pub different: u64,
+    counts: AnswerComparison,
     kinds: BTreeMap<(String, [String; 2]), Difference>,
 }
 
 impl Answers {
     /// Compares the answers of two servers to a command.
     pub fn compare(&mut self, words: &[Vec<u8>], a: &Value, b: &Value) {
-        self.asked += 1;
+        self.counts.asked += 1;
         let first = words.first().map_or(&b""[..], Vec::as_slice);
         let name = String::from_utf8_lossy(first).to_ascii_uppercase();
         let rule = Rule::of(&name);
         if rule == Rule::Not {
             return;
         }
-        self.compared += 1;
+        self.counts.compared += 1;
         if is_alike(rule, a, b) {
             return;
         }
-        self.different += 1;
+        self.counts.different += 1;
         let name = shown(name.as_bytes());
         let kinds = [kind(a), kind(b)];
         let key = (name.clone(), kinds.clone());
@@ -147,12 +129,12 @@ impl Answers {
         }
     }
 
-    /// What differs, the most frequent first.
+    /// What was found, the most frequent difference first.
     #[must_use]
-    pub fn differences(&self) -> Vec<Difference> {
-        let mut all: Vec<Difference> = self.kinds.values().cloned().collect();
-        workload::sort::sort_by(&mut all, |a, b| b.count.cmp(&a.count));
-        all
+    pub fn into_comparison(self) -> AnswerComparison {
+        let mut differences: Vec<Difference> = self.kinds.into_values().collect();
+        workload::sort::sort_by(&mut differences, |a, b| b.count.cmp(&a.count));
+        AnswerComparison { differences, ..self.counts }
     }
 }
 
@@ -280,7 +262,7 @@ mod tests {
         let mut answers = Answers::default();
         let words: Vec<Vec<u8>> = command.split(' ').map(|word| word.as_bytes().to_vec()).collect();
         answers.compare(&words, &value(a), &value(b));
-        answers.differences().pop().map(|difference| difference.kinds)
+        answers.into_comparison().differences.pop().map(|difference| difference.kinds)
     }
 
     #[test]
@@ -329,7 +311,8 @@ mod tests {
             let words = [b"GET".to_vec(), key.as_bytes().to_vec()];
             answers.compare(&words, &value("$1 a "), &value("$-1 "));
         }
-        let differences = answers.differences();
+        let answers = answers.into_comparison();
+        let differences = &answers.differences;
         assert_eq!((differences.len(), differences[0].count), (1, 3));
         assert_eq!(differences[0].example, ["GET k", "a", "(nothing)"]);
         assert_eq!((answers.asked, answers.compared, answers.different), (3, 3, 3));

@@ -2,8 +2,8 @@
 //! say.
 
 use report::Run;
+use report::compare::{SpeedRange, Unjudged, UnjudgedReason};
 use report::slo::{Observation, Slo};
-use serde::Serialize;
 
 use crate::rate_search::answer;
 use crate::search::{Answer, Search, Settings};
@@ -11,9 +11,6 @@ use crate::search::{Answer, Search, Settings};
 /// The speeds that are tried: a tenth of the recorded traffic, and ten thousand times as much.
 const LEAST: f64 = 0.1;
 const MOST: f64 = 10_000.0;
-/// Between what is kept and what is missed lies no more than this factor, where a search came to its end.
-const WIDE: f64 = 1.1;
-
 /// Trials of one server, by speed.
 #[derive(Debug)]
 pub struct SpeedTrials<'s> {
@@ -52,129 +49,28 @@ impl<'s> SpeedTrials<'s> {
     }
 }
 
-/// What was found of both servers.
-#[derive(Debug, Clone, Serialize)]
-pub struct HeadRoom {
-    /// The target, as it was typed.
-    pub target: String,
-    /// The speeds of A and B.
-    pub sides: [SpeedRange; 2],
-}
-
-/// Between which speeds a server begins to miss a target: how many times the recorded traffic.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
-pub struct SpeedRange {
-    /// The highest speed that is kept.
-    pub kept: Option<f64>,
-    /// The lowest above it that is missed.
-    pub missed: Option<f64>,
-    /// Whether the machine or the client decided, or time ran out, before one was missed.
-    pub is_open: bool,
-    /// Which speed above that could not be judged, and why.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub unjudged: Option<Unjudged>,
-}
-
-/// A speed that could not be judged.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Unjudged {
-    /// How many times the recorded traffic.
-    pub speed: f64,
-    /// What kept it from being judged.
-    pub reason: UnjudgedReason,
-}
-
-/// What keeps a speed from being judged.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum UnjudgedReason {
-    /// The client could send no more.
-    Client,
-    /// Other programs or the hypervisor can have made all that was missed.
-    Machine,
-    /// Trials of it disagree, or have too few requests.
-    Trials,
-    /// The time for the search was over.
-    Budget,
-}
-
-impl Unjudged {
-    /// In words, for a parenthesis.
-    fn describe(self) -> String {
-        let speed = times(self.speed);
-        match self.reason {
-            UnjudgedReason::Client => format!("at {speed} the client is the limit"),
-            UnjudgedReason::Machine => format!("at {speed} this machine's own delays decide"),
-            UnjudgedReason::Trials => format!("at {speed} the trials do not say"),
-            UnjudgedReason::Budget => format!("--budget ended before {speed} was tried"),
-        }
-    }
-}
-
-impl SpeedRange {
-    /// What a search has found. `untried` is the speed that would have come next, if its time ended before.
-    #[must_use]
-    pub fn from_search(search: &Search, untried: Option<f64>) -> Self {
-        let (kept, missed) = (search.bracket.passes_per_s, search.bracket.fails_per_s);
-        let is_open = untried.is_some() || missed.is_none() && kept.is_none_or(|kept| kept < MOST);
-        let above = |(speed, answer)| {
-            let reason = match answer {
-                Answer::ClientLimit => UnjudgedReason::Client,
-                Answer::Disturbed => UnjudgedReason::Machine,
-                Answer::Undecided | Answer::Kept | Answer::Missed => UnjudgedReason::Trials,
-            };
-            Unjudged { speed, reason }
+/// Speeds that a search has found. `untried` is the speed that would have come next, if its time ended before.
+#[must_use]
+pub fn speed_range(search: &Search, untried: Option<f64>) -> SpeedRange {
+    let (kept, missed) = (search.bracket.passes_per_s, search.bracket.fails_per_s);
+    let is_open = untried.is_some() || missed.is_none() && kept.is_none_or(|kept| kept < MOST);
+    let above = |(speed, answer)| {
+        let reason = match answer {
+            Answer::ClientLimit => UnjudgedReason::Client,
+            Answer::Disturbed => UnjudgedReason::Machine,
+            Answer::Undecided | Answer::Kept | Answer::Missed => UnjudgedReason::Trials,
         };
-        let next = untried.map(|speed| Unjudged { speed, reason: UnjudgedReason::Budget });
-        let unjudged = search.unjudged().map(above).or(next);
-        Self { kept, missed, is_open, unjudged }
-    }
-
-    /// In words: `up to 2.3 times this traffic`.
-    #[must_use]
-    pub fn describe(&self) -> String {
-        match (self.kept, self.missed) {
-            (Some(kept), Some(missed)) if missed <= kept * WIDE => {
-                format!("up to {} this traffic", times(kept))
-            }
-            (Some(kept), Some(missed)) => {
-                let why =
-                    self.unjudged.map_or_else(String::new, |of| format!(" ({})", of.describe()));
-                let (kept, missed) = (times(kept), times(missed));
-                format!("up to {kept} this traffic at least, and not at {missed}{why}")
-            }
-            (Some(kept), None) => {
-                let why =
-                    self.unjudged.map_or_else(String::new, |of| format!(" ({})", of.describe()));
-                format!("up to {} this traffic at least{why}", times(kept))
-            }
-            (None, Some(missed)) => {
-                format!("at no speed that was tried, down to {}", times(missed))
-            }
-            (None, None) => "at a speed that cannot be told on this machine".to_owned(),
-        }
-    }
-}
-
-impl HeadRoom {
-    /// Whether B surely keeps the target with less traffic, by more than is allowed.
-    #[must_use]
-    pub fn is_less_on_b(&self, allowed: f64) -> bool {
-        let [a, b] = &self.sides;
-        a.kept.zip(b.missed).is_some_and(|(a, b)| b * (1.0 + allowed) < a)
-    }
-}
-
-/// A factor in words.
-fn times(factor: f64) -> String {
-    match factor {
-        factor if factor < 10.0 => format!("{factor:.2} times"),
-        factor => format!("{factor:.0} times"),
-    }
+        Unjudged { speed, reason }
+    };
+    let next = untried.map(|speed| Unjudged { speed, reason: UnjudgedReason::Budget });
+    let unjudged = search.unjudged().map(above).or(next);
+    SpeedRange { kept, missed, is_open, unjudged }
 }
 
 #[cfg(test)]
 mod tests {
+    use report::compare::HeadRoom;
+
     use super::*;
 
     fn range(kept: Option<f64>, missed: Option<f64>) -> SpeedRange {
@@ -190,7 +86,7 @@ mod tests {
             left = left.checked_sub(1).ok_or(speed)?;
             Ok::<Answer, f64>(trial(speed))
         });
-        SpeedRange::from_search(&search, cut.err()).describe()
+        speed_range(&search, cut.err()).describe()
     }
 
     #[test]

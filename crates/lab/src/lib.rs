@@ -2,10 +2,9 @@
 //!
 //! [`grid`] turns a command line with lists into ordinary ones, [`search`] decides which rate is
 //! tried next, [`survey`] says what is measured on a machine, [`terms`] what is compared on equal terms, [`footprint`]
-//! what a key costs in memory, [`suite`] what specs of redis-benchmarks-specification ask for, [`rehearsal`] what
-//! another server changes for recorded traffic, [`blame`] which kind of a mix makes the others wait. What was
-//! measured becomes documents ([`Sweep`], [`RateSearch`], [`Survey`], [`Footprint`], [`Rehearsal`], [`Blame`]) and,
-//! with `page`, tables, charts and pages.
+//! what a key costs in memory, [`suite`] what specs of redis-benchmarks-specification ask for, [`blame`] which kind
+//! of a mix makes the others wait, [`answers`] whether two servers answer alike. What was measured becomes documents
+//! ([`Sweep`], [`RateSearch`], [`Survey`], [`Footprint`], [`Blame`]) and, with `page`, tables, charts and pages.
 //! Everything here is pure: no run is carried out, no file or terminal touched; that is left to the binary.
 
 pub mod answers;
@@ -18,7 +17,6 @@ pub mod footprint;
 pub mod grid;
 pub mod head_room;
 pub mod rate_search;
-pub mod rehearsal;
 mod runs;
 pub mod search;
 pub mod suite;
@@ -30,7 +28,7 @@ pub mod values;
 mod view;
 pub mod words;
 
-pub use answers::{Answers, Difference};
+pub use answers::Answers;
 pub use blame::Blame;
 pub use conclusion::{Conclusion, SearchOutcome};
 pub use document::Document;
@@ -38,7 +36,6 @@ pub use figures::Figures;
 pub use footprint::Footprint;
 pub use grid::{Axis, Grid, Point};
 pub use rate_search::{Phase, RateSearch};
-pub use rehearsal::Rehearsal;
 pub use search::{Answer, Search};
 pub use suite::Suite;
 pub use survey::Survey;

@@ -7,6 +7,7 @@ use report::compare::{
 };
 use report::{Metric, Run, Summary};
 
+use crate::replayed;
 use crate::runs::{self, latency_over_time, moments, outages, spectrum, throughput_over_time};
 use crate::{Axis, Band, Block, Chart, DataPoint, Guide, Page, Section, Series, Table, Tone, Unit};
 use crate::{Verdict, sentence};
@@ -53,6 +54,7 @@ pub fn page(comparison: &Comparison, command_line: &str) -> Page {
             }
         }
     }
+    page.sections.extend(replayed::section(comparison));
     page.sections.extend(warnings(notes(comparison)));
     page.sections.push(Section::new("The servers", subjects(comparison)).folded());
     if let Some(run) = first {

@@ -37,6 +37,7 @@ mod document;
 mod html;
 pub mod live;
 pub mod rate_curve;
+mod replayed;
 pub mod runs;
 pub mod term;
 

@@ -182,6 +182,20 @@ impl Figures {
         self
     }
 
+    /// The same of one command of recorded traffic: of few replies only what these can say. Ten of the two runs of a
+    /// block are then beyond each percentile.
+    pub(crate) fn of_command(times: &Latency, server_cpu_us: Option<f64>) -> Self {
+        const REPLIES_MIN: u64 = 20;
+        const REPLIES_P99: u64 = 500;
+        let figures = Metric::EVERY.map(|metric| match metric {
+            Metric::P50 if times.count() >= REPLIES_MIN => of_latencies(metric, times),
+            Metric::P99 if times.count() >= REPLIES_P99 => of_latencies(metric, times),
+            Metric::ServerCpu => server_cpu_us.filter(|_| times.count() >= REPLIES_MIN),
+            _ => None,
+        });
+        Self(figures)
+    }
+
     /// One of them; `None` where the run does not know it.
     #[must_use]
     pub fn get(&self, metric: Metric) -> Option<f64> {

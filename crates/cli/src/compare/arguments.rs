@@ -39,6 +39,9 @@ tests are set and get; --repeat is the number of blocks, in each of which every 
 runs twice [default: 5, and more while the runs do not say]. Programs that are started, and the client, get CPUs of their own
 where there are enough.
 
+With --replay, what is recorded is sent to two servers; --fail-on-regression is 10 unless it says otherwise,
+and is about p50, p99 and server CPU of each command.
+
 Exit code 3: --fail-on-regression found the second server to be worse than allowed, or more requests
 failed than --errors allows. Exit code 4: the runs do not say whether --fail-on-regression is passed,
 or --slo kept (see --inconclusive), or --until-sure was not reached in time.";
@@ -122,6 +125,14 @@ pub(super) fn explained(run: Command) -> Command {
         .arg(name_of(NAME_B, "name-b", "second"))
         .arg(budget())
         .args(super::sure::args())
+        .args(super::replayed::args())
+        .mut_arg("replay", |replay| {
+            replay.help_heading("Record").help(
+                "Send this recorded traffic to both servers, at its times: compares their answers, each command's \
+                 response times and CPU, and with --slo how many times the traffic each takes. Several times for \
+                 several files",
+            )
+        })
         .args(of_equal_terms())
 }
 

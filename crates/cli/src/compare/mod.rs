@@ -8,6 +8,7 @@ mod arguments;
 mod baseline;
 mod decision;
 mod rates;
+mod replayed;
 mod sure;
 mod terms;
 mod words;
@@ -19,7 +20,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Command;
-use job::{CompareJob, InconclusivePolicy, LiveSides, Sides};
+use job::{CompareJob, InconclusivePolicy, LiveSides, ReplayedSides, Sides};
 use lab::Line;
 use report::Metric;
 use report::compare::{ERRORS_DEFAULT, WATCHED};
@@ -50,6 +51,10 @@ const WARMUP_DEFAULT: f64 = 0.2;
 const BLOCKS_DEFAULT: u32 = 5;
 /// For two tests, with twice as many blocks where the first do not say, and almost twice as many again.
 const BUDGET_DEFAULT: Duration = Duration::from_secs(180);
+/// A record takes as long as it does.
+const BUDGET_REPLAYED: Duration = Duration::from_secs(600);
+/// The per cent by which recorded traffic may be worse on the second server.
+const ALLOWED_REPLAYED: f64 = 10.0;
 /// Options that are of use without a server.
 const OF_FILES: [&str; 12] = [
     "csv",
@@ -87,37 +92,39 @@ impl FrontEnd for CompareFront {
             false => args,
         };
         let command_line = command_line(sides.as_deref(), &args);
+        let (args, replayed) = replayed::taken(args)?;
         let mut lines = lines_at_rates(args).map_err(UsageError)?.into_iter();
         let first = lines.next().unwrap_or_default();
         let typed = match ParsedArgs::read_load(NAME, |run| help(explained(run)), first, takes)? {
             Ok(typed) => typed,
             Err(intent) => return Ok(intent),
         };
-        let further =
-            lines.map(|line| match ParsedArgs::read_load(NAME, explained, line, takes)? {
-                Ok(typed) => Ok(typed),
-                Err(_) => usage("see keystorm compare --help"),
-            });
-        let further: Vec<ParsedArgs> = further.collect::<Result<_, _>>()?;
+        let further: Vec<ParsedArgs> = lines.map(at_further_rate).collect::<Result<_, _>>()?;
         let Some(sides) = sides else {
             return usage(
                 "name the servers, two or more: keystorm compare redis-server valkey-server",
             );
         };
         let slo = typed.matches().get_one::<Slo>(SLO).cloned();
-        let fail_on_regression = typed.matches().get_one::<f64>(REGRESSION).copied();
+        let default = replayed.as_ref().map(|_| ALLOWED_REPLAYED);
+        let fail_on_regression = typed.matches().get_one::<f64>(REGRESSION).copied().or(default);
         let words = sides.iter().map(|side| side::shown(&side.to_string_lossy())).collect();
         let errors = typed.matches().get_one::<f64>(ERRORS).copied();
         refuse(&typed, &OF_ONE, "works with one server only")?;
-        let sides = sides.iter().map(|word| Side::parse(word)).collect::<Result<Vec<_>, _>>();
-        let (sides, job) = match two_kinds(sides.map_err(UsageError)?)? {
+        let (sides, job) = match two_kinds(&sides)? {
+            Kinds::Files(_) if replayed.is_some() => {
+                return usage("--replay requires two servers, and these are saved runs");
+            }
             Kinds::Files(files) => saved(&typed, files)?,
-            Kinds::Servers(words) => servers(&typed, &further, words, slo)?,
+            Kinds::Servers(words) => match replayed {
+                Some(replayed) => of_record(&typed, &words, ReplayedSides { slo, ..replayed })?,
+                None => servers(&typed, &further, words, slo)?,
+            },
         };
         let Job { output, several, notes, .. } = job;
         let inconclusive = inconclusive(&typed, &sides, fail_on_regression.is_some())?;
         let until_sure = sure::asked(&typed, &sides)?;
-        let watched = watched(&typed, fail_on_regression.is_some())?;
+        let watched = watched(&typed, &sides, fail_on_regression.is_some())?;
         let budget = budget(&typed, &sides, inconclusive, until_sure.is_some())?;
         if !matches!(output.format, "text" | "quiet" | "csv" | "json") {
             return usage("the output formats of compare are text, quiet (-q), csv and json");
@@ -145,6 +152,11 @@ impl FrontEnd for CompareFront {
     }
 }
 
+fn at_further_rate(line: Vec<OsString>) -> Result<ParsedArgs, UsageError> {
+    let typed = ParsedArgs::read_load(NAME, explained, line, takes)?;
+    typed.or_else(|_| usage("see keystorm compare --help"))
+}
+
 /// What --inconclusive asks for, if the gate that it belongs to is there and can be judged.
 fn inconclusive(
     typed: &ParsedArgs,
@@ -166,10 +178,11 @@ fn inconclusive(
 }
 
 /// The figures that a gate is about.
-fn watched(typed: &ParsedArgs, has_gate: bool) -> Result<Vec<Metric>, UsageError> {
+fn watched(typed: &ParsedArgs, sides: &Sides, has_gate: bool) -> Result<Vec<Metric>, UsageError> {
     match typed.matches().get_many::<Metric>(METRIC) {
         Some(_) if !has_gate => usage("--metric requires --fail-on-regression"),
         Some(named) => Ok(named.copied().collect()),
+        None if is_replayed(sides) => Ok(vec![Metric::P50, Metric::P99, Metric::ServerCpu]),
         None => Ok(WATCHED.to_vec()),
     }
 }
@@ -193,7 +206,8 @@ fn budget(
     }
     let is_exact =
         typed.typed().any(|id| id == "repeats") && inconclusive != Some(InconclusivePolicy::Repeat);
-    Ok(given.or((!is_exact).then_some(BUDGET_DEFAULT)))
+    let default = if is_replayed(sides) { BUDGET_REPLAYED } else { BUDGET_DEFAULT };
+    Ok(given.or((!is_exact).then_some(default)))
 }
 
 /// What sides are: all of one kind.
@@ -202,10 +216,10 @@ enum Kinds {
     Servers(Vec<Word>),
 }
 
-fn two_kinds(sides: Vec<Side>) -> Result<Kinds, UsageError> {
+fn two_kinds(words: &[OsString]) -> Result<Kinds, UsageError> {
     let (mut files, mut servers) = (Vec::new(), Vec::new());
-    for side in sides {
-        match side {
+    for word in words {
+        match Side::parse(word).map_err(UsageError)? {
             Side::File(file) => files.push(file),
             Side::Server(word) => servers.push(word),
         }
@@ -277,6 +291,33 @@ fn saved(typed: &ParsedArgs, files: Vec<PathBuf>) -> Result<(Sides, Job), UsageE
     Ok((Sides::Saved(Box::new([a, b])), typed.job(|_| ())?))
 }
 
+fn is_replayed(sides: &Sides) -> bool {
+    matches!(sides, Sides::Live(live) if live.replayed.is_some())
+}
+
+/// Two servers that get recorded traffic.
+fn of_record(
+    typed: &ParsedArgs,
+    words: &[Word],
+    replayed: ReplayedSides,
+) -> Result<(Sides, Job), UsageError> {
+    refuse(typed, &OF_SERVERS, NAMED)?;
+    refuse(typed, &[TABLES, CORES], "is of two servers of different protocols without --replay")?;
+    let [a, b] = words else { return usage("--replay: name two servers") };
+    let job = |side: &Word| typed.job(|options| side.put(options, words));
+    let (mut of_a, of_b) = (job(a)?, job(b)?);
+    let ([plan_a], [plan_b]) = (&of_a.plans[..], &of_b.plans[..]) else {
+        return usage("--replay is one test");
+    };
+    if plan_a.protocol != plan_b.protocol {
+        return usage("--replay: name two servers that speak one protocol");
+    }
+    let plans = vec![[plan_a.clone(), on(plan_a, &plan_b.target)?]];
+    of_a.plans.clear();
+    let (blocks, replayed) = (blocks(typed), Some(replayed));
+    Ok((Sides::Live(Box::new(LiveSides { plans, blocks, places: false, replayed })), of_a))
+}
+
 /// Two servers, and what else was typed.
 fn live(typed: &ParsedArgs, sides: &[Word; 2]) -> Result<(Sides, Job), UsageError> {
     refuse(typed, &OF_SERVERS, NAMED)?;
@@ -296,7 +337,8 @@ fn live(typed: &ParsedArgs, sides: &[Word; 2]) -> Result<(Sides, Job), UsageErro
         Ok([plan, other])
     });
     let plans = plans.collect::<Result<_, UsageError>>()?;
-    Ok((Sides::Live(LiveSides { plans, blocks, places: places(typed, sides) }), of_a))
+    let live = LiveSides { plans, blocks, places: places(typed, sides), replayed: None };
+    Ok((Sides::Live(Box::new(live)), of_a))
 }
 
 /// The same plan for another server: the seed included, which a second parse would choose anew.

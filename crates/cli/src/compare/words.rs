@@ -9,6 +9,7 @@ use super::super::deliver;
 use super::super::experiment::{command_line as shown, takes_of};
 use super::super::run;
 use super::super::side::{self, Side, Word};
+use super::arguments::explained;
 
 /// The words that name servers or files, wherever they stand before the command, and the others. The first
 /// two that are no options are names whatever they are; further ones, as long as they can be nothing else.
@@ -57,19 +58,7 @@ const SIDES_MAX: usize = 16;
 
 /// What an option of this command line takes.
 pub(super) fn takes(name: &str) -> Option<Arity> {
-    match name {
-        "--fail-on-regression"
-        | "--errors"
-        | "--tables"
-        | "--cores"
-        | "--inconclusive"
-        | "--disturbed"
-        | "--name-a"
-        | "--name-b"
-        | "--sure-within" => Some(Arity::Value),
-        "--until-sure" => Some(Arity::Attached),
-        _ => takes_of(&run::vocabulary(), name).or_else(|| deliver::takes(name)),
-    }
+    takes_of(&explained(run::vocabulary()), name).or_else(|| deliver::takes(name))
 }
 
 /// The command line to be shown: without passwords.

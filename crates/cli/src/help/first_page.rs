@@ -51,7 +51,7 @@ Subcommands (keystorm NAME --help):
   search, sweep, survey      find the highest rate; try combinations; measure the whole machine
   deliver, connect           measure messages to their subscribers; new connections, by stage
   record, describe           record the traffic of a server; find out what it is like
-  replay, rehearse           send recorded traffic again; tell what another server changes for it
+  replay                     send recorded traffic again; with compare --replay, to two servers
   theatre, blame             the price of BGSAVE, DEL, scripts; which requests make others wait
   compare, doctor            compare two servers or saved runs; check what distorts results here
   suite, footprint           run a suite of specs; find what a key costs in memory
@@ -103,6 +103,7 @@ Comparison:
   --inconclusive WHAT        where the runs do not say: pass, fail or repeat [default: exit code 4]
   --errors PCT               share of a server's requests that may fail [default: 0.1]
   --name-a, --name-b NAME    what results call the first two servers
+  --replay FILE              recorded traffic as the load: what the second changes for it
 Results:
   --html FILE, --json FILE   a page with charts; everything, for a later comparison
   --csv                      a line for each figure

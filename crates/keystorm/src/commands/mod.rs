@@ -13,7 +13,6 @@ pub(crate) mod history;
 pub(crate) mod merge;
 pub(crate) mod pages;
 pub(crate) mod record;
-pub(crate) mod rehearse;
 pub(crate) mod replay;
 pub(crate) mod run;
 pub(crate) mod search;

@@ -1,5 +1,5 @@
 //! `keystorm replay`: what a record's first reading finds becomes a plan, which a run carries out; also for `keystorm
-//! rehearse`.
+//! compare`.
 
 use std::sync::Arc;
 

@@ -122,10 +122,8 @@ fn experiments(servers: &[Server; 3], dir: &Path) -> Vec<Experiment> {
     let record = dir.join("monitor.txt");
     let line = |ms: u32| format!("1700000000.{ms:03}000 [0 10.0.0.1:{ms}] \"GET\" \"key\"\n");
     fs::write(&record, (0..400).step_by(10).map(line).collect::<String>()).unwrap();
-    let rehearsed = format!(
-        "{} --a 127.0.0.1:{a} --b 127.0.0.1:{b} --repeat 2 --count-disturbed --yes",
-        record.display()
-    );
+    let replayed =
+        format!("{pair} --replay {} --repeat 2 --disturbed=count --yes", record.display());
     let survey =
         format!("--quick --spawn=redis-server --seconds 0.05 --keys 200 -o {}", dir.display());
     vec![
@@ -165,7 +163,7 @@ fn experiments(servers: &[Server; 3], dir: &Path) -> Vec<Experiment> {
             "redis-server memcached --tables core --repeat 2 --duration 0.3 --warmup 0 -t get -r 100 --disturbed=count"
                 .to_owned(),
         ),
-        ("rehearse", rehearsed),
+        ("compare", replayed),
     ]
 }
 

@@ -5,7 +5,6 @@ mod footprint;
 mod knee;
 mod memory;
 mod rate_search;
-mod rehearsal;
 mod suite;
 mod survey;
 mod sweep;

@@ -30,7 +30,7 @@ impl RunDigest {
             let summary = Summary::from_run(run);
             Self {
                 figures: figures(&summary),
-                operations: operations::figures(&summary.operations),
+                operations: operations::figures(&summary),
                 failures: Failures::from_measurement(&run.measurement),
                 limited_by: run.verdict.limited_by,
                 held: Held::of_run(run),

@@ -73,13 +73,17 @@ impl Comparison {
         for (test, metric) in
             with_ratio.flat_map(|test| self.watched.iter().map(move |m| (test, *m)))
         {
+            if test.setup.recorded {
+                rows.extend(of_commands(test, metric));
+                continue;
+            }
             match watched(test, metric) {
-                Some(row) => rows.push((test, row)),
+                Some(row) => rows.push((self.name_of(test), row)),
                 None => missing.push((self.name_of(test), metric)),
             }
         }
-        let regression = |test: &TestComparison, row: &Row| Regression {
-            test: self.name_of(test),
+        let regression = |test: String, row: &Row| Regression {
+            test,
             metric: row.metric,
             ratio: row.ratio.ratio,
             interval: row.describe_interval(),
@@ -106,8 +110,15 @@ impl Comparison {
             }
         }
         let refused = || self.tests.iter().filter_map(|test| test.refused.as_ref());
-        let broken = refused().any(|refused| refused.kind == RefusalKind::Failures);
-        let lacks = !unknown.is_empty() || !missing.is_empty() || refused().next().is_some();
+        let names = self.names();
+        let faults =
+            self.replayed.as_ref().is_some_and(|of| !of.faults(&names, percent).is_empty());
+        let broken = faults || refused().any(|refused| refused.kind == RefusalKind::Failures);
+        // Of recorded traffic with few commands of each kind nothing may be known.
+        let lacks = figures + unknown.len() == 0
+            || !unknown.is_empty()
+            || !missing.is_empty()
+            || refused().next().is_some();
         let open = !possible.is_empty() || lacks;
         let state = match () {
             () if broken || !found.is_empty() => GateState::Failed,
@@ -126,6 +137,14 @@ pub(super) fn watched(test: &TestComparison, metric: Metric) -> Option<&Row> {
     }
 }
 
+/// A figure of each command of recorded traffic, where there are enough of it.
+fn of_commands(test: &TestComparison, metric: Metric) -> impl Iterator<Item = (String, &Row)> {
+    let row = move |of: &'_ super::OperationComparison| {
+        of.rows.iter().position(|row| row.metric == metric)
+    };
+    test.operations.iter().filter_map(move |of| Some((of.name.clone(), &of.rows[row(of)?])))
+}
+
 /// What came of the gate, a sentence a line: first the one that the exit code follows from. None without
 /// a gate.
 #[must_use]
@@ -138,6 +157,9 @@ pub fn notes(comparison: &Comparison) -> Vec<String> {
 pub fn joint_gate(comparisons: &[Comparison]) -> Option<GateState> {
     comparisons.iter().filter_map(Comparison::gate).map(|gate| gate.state).max()
 }
+
+/// Open questions that are listed; the others are counted.
+const OPEN_MAX: usize = 8;
 
 /// The same in sentences, as [`notes`] has them.
 #[must_use]
@@ -152,13 +174,19 @@ pub fn joint_notes(comparisons: &[Comparison]) -> Vec<String> {
         GateState::Failed => format!("Also undecided: {text}."),
         _ => format!("Gate undecided: {text}."),
     });
+    let open: Vec<String> = open.collect();
+    let more = open.len().saturating_sub(OPEN_MAX);
+    let more =
+        (more > 0).then(|| format!("So it is with {more} other figures, which the tables have."));
+    let open = open.into_iter().take(OPEN_MAX).chain(more);
     let mut lines: Vec<String> = failed.chain(open).collect();
     match state {
         GateState::Passed => lines.extend(gates().map(|(of, percent, _)| {
             let [first, second] = of.names();
             format!(
-                "Gate passed: {second} is not worse than {first} by more than {percent} % in {} of any test.",
-                figures(&of.watched)
+                "Gate passed: {second} is not worse than {first} by more than {percent} % in {} of any {}.",
+                figures(&of.watched),
+                if of.replayed.is_some() { "command" } else { "test" }
             )
         })),
         GateState::Undecided if lines.is_empty() => {
@@ -200,7 +228,9 @@ fn failures(comparison: &Comparison, percent: f64, gate: &Gate) -> Vec<String> {
             figure_of(regression)
         )
     });
-    found.chain(refusals(comparison, true)).collect()
+    let replayed = comparison.replayed.iter();
+    let faults = replayed.flat_map(|of| of.faults(&comparison.names(), percent));
+    found.chain(faults).chain(refusals(comparison, true)).collect()
 }
 
 /// Why a gate is not passed where it does not fail, a part of a sentence each.

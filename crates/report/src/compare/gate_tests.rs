@@ -1,7 +1,12 @@
 //! Gates: when they fail, and that they say what the tables say.
 
-use super::tests::{compared, comparison, glances, of};
+use measure::Latency;
+use statistics::Noise;
+use workload::RecordedTraffic;
+
+use super::tests::{compared, comparison, glances, of, setup};
 use super::*;
+use crate::Figures;
 
 fn gated(percent: f64, allowed: f64) -> Comparison {
     Comparison { threshold: Some(allowed), ..of(Pairing::Blocks, 10, percent) }
@@ -107,4 +112,78 @@ fn the_gates_of_several_servers_are_one() {
     assert_eq!((state, lines.len()), (Some(Passed), 2));
     assert_eq!(joint_gate(&[]), None);
     assert_eq!(joint_gate(&[Comparison { threshold: None, ..gated(-30.0, 5.0) }]), None);
+}
+
+/// Five blocks of recorded traffic: each figure of each command wavers, and `HGETALL` takes longer on the second.
+fn replayed(seed: u64, us: f64, longer_us: f64) -> Comparison {
+    let base = glances(1, 1e5, 0.0, 1).remove(0);
+    let mut noise = Noise::new(seed);
+    let mut side = |longer_us: f64| -> Vec<RunDigest> {
+        let run = |_| {
+            let operations = ["GET", "SET", "HGETALL", "LPUSH", "ZADD"].map(|name| {
+                let more = if name == "HGETALL" { longer_us } else { 0.0 };
+                let mut times = Latency::new(3);
+                times.record_n(((us + more) * 1e3 * (0.05 * noise.normal()).exp()) as u64, 500);
+                let cpu_us = 2.0 * (0.03 * noise.normal()).exp();
+                (name.to_owned(), Figures::of_command(&times, Some(cpu_us)))
+            });
+            RunDigest { operations: operations.to_vec(), ..base.clone() }
+        };
+        (0..10).map(run).collect()
+    };
+    let (a, b) = (side(0.0), side(longer_us));
+    let setup = Setup { recorded: true, open_loop: true, ..setup(Pairing::Blocks) };
+    let test = TestComparison::new("replay monitor.txt", &setup, &a, &b);
+    let record = RecordedTraffic {
+        source: "monitor.txt".to_owned(),
+        clients: 1,
+        span_ns: 1,
+        speed: "1".to_owned(),
+        stalls: Vec::new(),
+    };
+    let replayed = ReplayedTraffic { record, answers: None, head_room: None };
+    let watched = vec![Metric::P50, Metric::P99, Metric::ServerCpu];
+    Comparison { watched, replayed: Some(replayed), ..comparison(vec![test], Some(10.0)) }
+}
+
+#[test]
+fn the_same_server_twice_is_worse_for_recorded_traffic_one_time_in_twenty_at_most() {
+    let gates = (0..200).map(|seed| replayed(seed, 500.0, 0.0).gate().unwrap());
+    let wrong = gates.inspect(|gate| assert_eq!(gate.judged, 15));
+    let wrong = wrong.filter(|gate| gate.state == GateState::Failed).count();
+    assert!(wrong <= 10, "{wrong} of 200");
+}
+
+#[test]
+fn a_recorded_command_that_takes_longer_is_found_as_just_that() {
+    for seed in 0..50 {
+        let found = replayed(seed, 500.0, 2_000.0).gate().unwrap().found;
+        assert!(found.iter().any(|of| of.metric == Metric::P50), "{seed}: {found:?}");
+        assert!(found.iter().all(|of| of.test == "HGETALL"), "{seed}: {found:?}");
+    }
+    // Three times as long, and nobody notices.
+    let slight = replayed(1, 10.0, 20.0);
+    assert_eq!(slight.gate().unwrap().found, []);
+    let rows = &slight.tests[0].operations[2];
+    assert_eq!((rows.name.as_str(), rows.rows[0].metric), ("HGETALL", Metric::P50));
+    assert_eq!(verdict(&rows.rows[0]), "alike, too little to matter");
+}
+
+#[test]
+fn other_answers_and_more_failures_fail_a_gate() {
+    let alike = replayed(1, 500.0, 0.0);
+    let mut other = alike.clone();
+    if let Some(replayed) = &mut other.replayed {
+        let counts = AnswerComparison { compared: 8, different: 3, ..AnswerComparison::default() };
+        replayed.answers = Some(counts);
+    }
+    assert_eq!(other.gate().unwrap().state, GateState::Failed);
+    let says = "Gate failed: second answers some of this traffic differently than first.";
+    assert_eq!(notes(&other)[0], says);
+    let failed = |failed| Failures { asked: 1_000, failed };
+    let setup = Setup { recorded: true, ..setup(Pairing::Blocks) };
+    // What fails on both fails by the traffic.
+    assert_eq!(refusal::failed(&setup, [failed(500), failed(500)]), None);
+    let refused = refusal::failed(&setup, [failed(500), failed(510)]).unwrap();
+    assert!(refused.text.contains("51.0 % of the requests to second failed"), "{refused:?}");
 }

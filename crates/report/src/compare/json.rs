@@ -41,6 +41,7 @@ pub fn document(comparison: &Comparison) -> Value {
         looks: _,
         watched,
         terms,
+        replayed,
     } = comparison;
     let mut document = json!({
         "schema": SCHEMA,
@@ -74,6 +75,10 @@ pub fn document(comparison: &Comparison) -> Value {
     });
     if let (Some(terms), Value::Object(document)) = (terms, &mut document) {
         document.insert("terms".to_owned(), terms_of(terms));
+    }
+    if let (Some(replayed), Value::Object(document)) = (replayed, &mut document) {
+        let replayed = crate::json::value(replayed).unwrap_or_default();
+        document.insert("replayed".to_owned(), replayed);
     }
     document
 }

@@ -19,6 +19,7 @@ mod names;
 mod noise_tests;
 mod operations;
 mod refusal;
+mod replayed;
 mod rows;
 mod saved;
 #[cfg(test)]
@@ -49,6 +50,9 @@ pub(crate) use names::shortened;
 pub use names::{SettingDifference, differing_settings, name};
 pub use operations::OperationComparison;
 pub use refusal::{Refusal, RefusalKind, describe_void};
+pub use replayed::{
+    AnswerComparison, Difference, HeadRoom, ReplayedTraffic, SpeedRange, Unjudged, UnjudgedReason,
+};
 pub use rows::{Row, verdict};
 pub use saved::{beside, load_of, of_saved, options_of, unlike, unlike_beside_words};
 use sittings::Excuse;
@@ -104,6 +108,8 @@ pub struct Setup {
     pub precision: u8,
     /// Whether a schedule sets the throughput.
     pub open_loop: bool,
+    /// Whether recorded traffic is sent, of which each command is judged.
+    pub recorded: bool,
     /// What rates and CPU times are counted by.
     pub unit: CountUnit,
     /// The per cent of a side's requests that may fail; with more, there is no ratio.
@@ -122,7 +128,18 @@ impl Setup {
             (plan.recording.precision, plan.load.pace.schedule().is_some());
         let unit = CountUnit::from_plan(plan);
         let (looks, headlines) = (1, 1);
-        Self { names, pairing, precision, open_loop, unit, errors_allowed, looks, headlines }
+        let recorded = plan.recorded.is_some();
+        Self {
+            names,
+            pairing,
+            precision,
+            open_loop,
+            recorded,
+            unit,
+            errors_allowed,
+            looks,
+            headlines,
+        }
     }
 
     /// The same, where so many headlines are judged so often.
@@ -190,7 +207,8 @@ impl TestComparison {
         let rows = COMPARED.into_iter();
         let rows = rows.filter_map(|metric| rows::row(metric, setup, figures.each_ref(), &excuse));
         let limits = [limits::limits(a), limits::limits(b)];
-        let warnings = limits::warnings(&limits, [a.len(), b.len()], setup.open_loop);
+        let mut warnings = limits::warnings(&limits, [a.len(), b.len()], setup.open_loop);
+        warnings.retain(|caution| !setup.recorded || *caution != Caution::RateSet);
         let mut spoiled = Vec::new();
         for (side, glances) in [a, b].iter().enumerate() {
             for warning in glances.iter().flat_map(|glance| &glance.warnings) {
@@ -341,6 +359,8 @@ pub struct Comparison {
     pub errors_allowed: f64,
     /// On which terms servers of different protocols are compared, if they are.
     pub terms: Option<Terms>,
+    /// What the two make of recorded traffic, if that is what they got.
+    pub replayed: Option<ReplayedTraffic>,
 }
 
 impl Comparison {

@@ -1,12 +1,16 @@
-//! The operations of a mix, compared: the same figures of each that reports have.
+//! The operations of a mix, or the commands of recorded traffic, compared: the same figures of each that reports have.
+
+use measure::CommandTally;
+use workload::CommandSpec;
 
 use super::rows::row;
 use super::sittings::Excuse;
 use super::{Row, RunDigest, Setup};
-use crate::{Figures, Metric, OperationFigures};
+use crate::{Figures, Metric, Run, Summary, escape};
 
 /// What is compared of an operation, in the order of reports.
-const COMPARED: [Metric; 4] = [Metric::Throughput, Metric::P50, Metric::P99, Metric::P99_9];
+const COMPARED: [Metric; 5] =
+    [Metric::Throughput, Metric::P50, Metric::P99, Metric::P99_9, Metric::ServerCpu];
 
 /// One operation of both sides.
 #[derive(Debug, Clone)]
@@ -18,8 +22,40 @@ pub struct OperationComparison {
 }
 
 /// The figures of each operation of a run, by name.
-pub(super) fn figures(operations: &[OperationFigures]) -> Vec<(String, Figures)> {
-    operations.iter().map(|of| (of.name.clone(), Figures::of_operation(of))).collect()
+pub(super) fn figures(summary: &Summary<'_>) -> Vec<(String, Figures)> {
+    if summary.run.plan.recorded.is_some() {
+        return of_commands(summary.run);
+    }
+    let operations = summary.operations.iter();
+    operations.map(|of| (of.name.clone(), Figures::of_operation(of))).collect()
+}
+
+/// The figures of each recorded command, the most frequent first.
+fn of_commands(run: &Run) -> Vec<(String, Figures)> {
+    let mut commands: Vec<_> =
+        run.plan.sequence.iter().zip(&run.measurement.total.commands).collect();
+    workload::sort::sort_by_key(&mut commands, |(_, tally)| {
+        std::cmp::Reverse(tally.response().count())
+    });
+    let of = |(command, tally): (&CommandSpec, &CommandTally)| {
+        let name = command.name();
+        let figures = Figures::of_command(tally.response(), server_cpu_us(run, &name));
+        (escape(name), figures)
+    };
+    commands.into_iter().map(of).collect()
+}
+
+/// The server's CPU time for each call of a command with all of its subcommands, in microseconds.
+fn server_cpu_us(run: &Run, name: &str) -> Option<f64> {
+    let name = name.to_ascii_lowercase();
+    let server = run.watched.servers.first()?;
+    let of = server.by_command.iter().filter(|command| {
+        let rest = command.name.strip_prefix(&name);
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('|'))
+    });
+    let (calls, usec) =
+        of.fold((0, 0), |(calls, usec), command| (calls + command.calls, usec + command.usec));
+    (calls > 0 && usec > 0).then(|| usec as f64 / calls as f64)
 }
 
 /// Compares the operations that all runs of both sides have.
@@ -40,6 +76,7 @@ pub(super) fn compared(
         let rows = COMPARED.into_iter();
         let rows = rows.filter_map(|metric| row(metric, setup, sides.each_ref(), excuse));
         Some(OperationComparison { name: name.clone(), rows: rows.collect() })
+            .filter(|of| !of.rows.is_empty())
     };
     names.filter_map(operation).collect()
 }

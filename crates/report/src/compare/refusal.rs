@@ -65,6 +65,9 @@ fn unfound(setup: &Setup, sides: [&[RunDigest]; 2]) -> Option<Refusal> {
 /// Whether more requests failed than may: noise makes none fail, so all runs say that.
 pub(super) fn failed(setup: &Setup, sides: [Failures; 2]) -> Option<Refusal> {
     let allowed = setup.errors_allowed;
+    if setup.recorded {
+        return more_failed(setup, sides.map(|failures| failures.percent()));
+    }
     let over = |(name, failures): (&String, Failures)| {
         let percent = failures.percent();
         (percent > allowed).then(|| format!("{} of the requests to {name}", share(percent)))
@@ -76,6 +79,21 @@ pub(super) fn failed(setup: &Setup, sides: [Failures; 2]) -> Option<Refusal> {
     let text =
         format!("no ratio: {} failed, and at most {allowed} % may (--errors)", over.join(" and "));
     Refusal::new(RefusalKind::Failures, text)
+}
+
+/// Of recorded traffic some may fail on every server: only what fails on the second beside that says something.
+fn more_failed(setup: &Setup, [of_a, of_b]: [f64; 2]) -> Option<Refusal> {
+    let [first, second] = &setup.names;
+    let allowed = setup.errors_allowed;
+    let text = || {
+        format!(
+            "no ratio: {} of the requests to {second} failed, and {} of those to {first}; at most {allowed} % more may \
+             (--errors)",
+            share(of_b),
+            share(of_a)
+        )
+    };
+    if of_b > of_a + allowed { Refusal::new(RefusalKind::Failures, text()) } else { None }
 }
 
 /// A share in hundredths, with the digits that tell it from 0 and 100.

@@ -17,6 +17,8 @@ pub struct Row {
     pub means: [f64; 2],
     /// B over A.
     pub ratio: RatioEstimate,
+    /// The smallest change that anybody notices, whatever its ratio, in the unit of the figure.
+    pub least: f64,
 }
 
 impl Row {
@@ -39,8 +41,16 @@ impl Row {
     fn bound(&self, percent: f64) -> f64 {
         match self.metric.better() {
             Direction::Higher => 1.0 - percent / 100.0,
-            Direction::Lower => 1.0 + percent / 100.0,
+            Direction::Lower => 1.0 + (percent / 100.0).max(self.least / self.means[0]),
         }
+    }
+
+    /// Whether the whole interval lies within what nobody notices.
+    fn is_slight(&self) -> bool {
+        let share = self.least / self.means[0];
+        self.ratio
+            .interval
+            .is_some_and(|of| of.low >= (1.0 - share).max(0.0) && of.high <= 1.0 + share)
     }
 
     /// The probability of what was measured, or of what is as far off in either direction, if B were worse by
@@ -108,7 +118,17 @@ pub(super) fn row(
         }
     };
     let means = [geometric_mean(&values[0])?, geometric_mean(&values[1])?];
-    Some(Row { metric, means, ratio: ratio?, values })
+    let least = if setup.recorded { noticed(metric) } else { 0.0 };
+    Some(Row { metric, means, ratio: ratio?, values, least })
+}
+
+/// The smallest change of a command that is anybody's concern: 50 µs, or half a microsecond of the server's CPU.
+fn noticed(metric: Metric) -> f64 {
+    match metric {
+        Metric::ServerCpu => 0.5,
+        metric if metric.quantile().is_some() => 0.05,
+        _ => 0.0,
+    }
 }
 
 fn geometric_mean(values: &[f64]) -> Option<f64> {
@@ -122,6 +142,7 @@ pub fn verdict(row: &Row) -> String {
     match row.ratio.conclusion() {
         Conclusion::Single | Conclusion::Undecided => "undecided".to_owned(),
         Conclusion::Alike => "alike".to_owned(),
+        Conclusion::Differ if row.is_slight() => "alike, too little to matter".to_owned(),
         Conclusion::Differ => {
             let better = if row.b_is_better() == Some(true) { "better" } else { "worse" };
             format!("{better}, {}", super::change(row.ratio.ratio))

@@ -194,6 +194,7 @@ pub fn of_saved(
         looks: 1,
         errors_allowed,
         terms: None,
+        replayed: None,
     })
 }
 

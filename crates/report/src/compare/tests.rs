@@ -28,6 +28,7 @@ pub(super) fn setup(pairing: Pairing) -> Setup {
         pairing,
         precision: 3,
         open_loop: false,
+        recorded: false,
         unit: CountUnit::Request,
         errors_allowed: ERRORS_DEFAULT,
         looks: 1,
@@ -57,6 +58,7 @@ pub(super) fn comparison(tests: Vec<TestComparison>, threshold: Option<f64>) -> 
         looks: 1,
         errors_allowed: ERRORS_DEFAULT,
         terms: None,
+        replayed: None,
     }
 }
 

@@ -2,10 +2,12 @@
 
 use std::io::{self, Write};
 
+use workload::quantity;
+
 use super::refusal::share;
 use super::{
-    Comparison, Row, SharedWarning, Table, Terms, TestComparison, describe_limits, distinct_parts,
-    notes, shortened, verdict,
+    Comparison, Difference, Row, SharedWarning, Table, Terms, TestComparison, describe_limits,
+    distinct_parts, notes, shortened, verdict,
 };
 use crate::Metric;
 use crate::{CountUnit, Failures, escape};
@@ -193,6 +195,7 @@ pub fn write_foot(comparison: &Comparison, out: &mut dyn Write) -> io::Result<()
     let without: Vec<_> = rows().filter(|row| row.ratio.interval.is_none()).collect();
     writeln!(out)?;
     notes(comparison).iter().try_for_each(|line| write_words(&escape(line), 2, out))?;
+    write_replayed(comparison, out)?;
     if let Some(help) = help(comparison) {
         write_words(&help, 2, out)?;
     }
@@ -207,6 +210,25 @@ pub fn write_foot(comparison: &Comparison, out: &mut dyn Write) -> io::Result<()
         let text = "One run per side gives no confidence interval, so any difference may be \
             chance; use --repeat.";
         write_words(text, 0, out)?;
+    }
+    Ok(())
+}
+
+/// What the two make of recorded traffic beside its figures.
+fn write_replayed(comparison: &Comparison, out: &mut dyn Write) -> io::Result<()> {
+    let (Some(replayed), names) = (&comparison.replayed, comparison.names()) else { return Ok(()) };
+    let mut notes = replayed.notes(&names).into_iter();
+    notes.try_for_each(|note| write_words(&escape(note), 2, out))?;
+    for Difference { command, kinds: [a, b], count, example: [asked, of_a, of_b] } in
+        replayed.differences()
+    {
+        let text = format!(
+            "  {command}, {}: {a} from {}, {b} from {}; {asked} is answered {of_a} and {of_b}",
+            quantity::counted(*count, "time"),
+            names[0],
+            names[1]
+        );
+        write_words(&escape(text), 4, out)?;
     }
     Ok(())
 }

@@ -47,11 +47,10 @@ pub const SCHEMA: &str = "keystorm.run/1";
 /// What the names of all its versions begin with.
 const SCHEMA_FAMILY: &str = "keystorm.run/";
 /// Documents of experiments, which hold a run document with all their runs under `run`.
-const EXPERIMENTS: [&str; 8] = [
+const EXPERIMENTS: [&str; 7] = [
     "keystorm.sweep/1",
     "keystorm.search/1",
     "keystorm.survey/1",
-    "keystorm.rehearsal/1",
     "keystorm.suite/1",
     "keystorm.blame/1",
     "keystorm.memory/1",

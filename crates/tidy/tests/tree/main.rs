@@ -30,7 +30,7 @@ const SLEEPS: &[(&str, usize, &str)] = &[
         1,
         "`elapse`: the length of a pause is what is tested",
     ),
-    ("crates/keystorm/tests/e2e/rehearse.rs", 1, "a server that is slow is what is found"),
+    ("crates/keystorm/tests/e2e/compare_replay.rs", 1, "a server that is slow is what is found"),
     ("crates/keystorm/tests/e2e/real_clock.rs", 1, "it measures how late sleeps end"),
     ("crates/keystorm/tests/limits/main.rs", 1, "a busy machine is given time between attempts"),
     ("crates/sink/tests/serving.rs", 1, "bytes must arrive one by one"),

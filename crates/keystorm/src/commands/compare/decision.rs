@@ -218,7 +218,7 @@ fn loads_at_limit(loads: &[DecisionLoad]) -> Vec<NumberedLoad> {
     limited.map(load).collect()
 }
 
-fn load_of(name: String, plans: &[Plan]) -> Load {
+pub(super) fn load_of(name: String, plans: &[Plan]) -> Load {
     Load { name, sides: plans.iter().map(|plan| vec![plan.clone()]).collect() }
 }
 
@@ -390,6 +390,7 @@ fn pairs(
             looks: super::looks(job) * decision.subjects.len().saturating_sub(1).max(1) as u32,
             errors_allowed: job.errors_allowed,
             terms: None,
+            replayed: None,
         }
     };
     (1..).zip(others).map(pair).collect()

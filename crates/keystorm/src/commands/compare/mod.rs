@@ -4,8 +4,11 @@
 //! runs, [`test_beds`] the servers of a side, [`terms`] the tables of servers of different protocols.
 //! [`report::compare`] has the statistics.
 
+mod answers;
 pub(super) mod blocks;
 mod decision;
+mod head_room;
+mod replayed;
 mod terms;
 pub(super) mod test_beds;
 mod until_sure;
@@ -29,6 +32,7 @@ use crate::machine::machine;
 use crate::signals;
 use crate::test_bed::TestBed;
 use blocks::{BlockResult, Blocks, Course, Load, Taken};
+use replayed::Replayed;
 use test_beds::TestBeds;
 use writer::Writer;
 
@@ -180,16 +184,15 @@ fn run_live(
 ) -> Result<(Comparison, End)> {
     let pins = pins(live.places);
     let placed = |plan: &Plan| pinned(plan, pins.as_ref()).map_err(|why| anyhow!(why));
-    let plans: Vec<[Plan; 2]> =
+    let mut plans: Vec<[Plan; 2]> =
         live.plans.iter().map(|[a, b]| Ok([placed(a)?, placed(b)?])).collect::<Result<_>>()?;
-    let Some(first) = plans.first() else { bail!("there is no test to compare") };
-    let (mut both, mut comparison) = reach_both(live, first, pins.as_ref(), job, interrupted)?;
+    let Some(first) = plans.first_mut() else { bail!("there is no test to compare") };
+    let read = |sides| Replayed::read(sides, first, live.blocks, job);
+    let replayed = live.replayed.as_ref().map(read).transpose()?;
+    let (mut both, mut comparison) = reach_both(live, &plans[0], pins.as_ref(), job, interrupted)?;
     let names = comparison.names();
     writer.head(&comparison)?;
-    let load = |[a, b]: &[Plan; 2]| Load {
-        name: a.name.clone(),
-        sides: vec![vec![a.clone()], vec![b.clone()]],
-    };
+    let load = |pair: &[Plan; 2]| decision::load_of(pair[0].name.clone(), pair);
     let loads: Vec<Load> = plans.iter().map(load).collect();
     let compared = |at: usize, taken: &Taken| {
         let plan = &plans[at][0];
@@ -206,7 +209,10 @@ fn run_live(
         let gate = Comparison { tests, ..so_far.clone() }.gate();
         gate.map_or(is_open, |gate| gate.state == GateState::Undecided)
     };
-    let course = course(job, live.blocks);
+    if let Some(replayed) = &replayed {
+        comparison.replayed = Some(replayed.begin(&mut both, interrupted)?);
+    }
+    let course = Course { is_fresh: replayed.is_some(), ..course(job, live.blocks) };
     let progress = writer.files.page_progress();
     let mut tell = |result: BlockResult<'_>| match result {
         BlockResult::First(runs) => {
@@ -227,11 +233,15 @@ fn run_live(
             writer.keep(&comparison)
         }
     };
-    let mut blocks = Blocks::new(&mut both, &names, &loads, course, progress);
-    let end = match job.until_sure {
+    let mut blocks = Blocks::new(&mut both, &names, &loads, course, progress)
+        .before(replayed.as_ref().map_or(0.0, Replayed::search_s));
+    let mut end = match job.until_sure {
         None => blocks.carry_out(&mut is_open, &mut tell)?,
         Some(asked) => until_sure::carry_out(&mut blocks, asked, &compared, &mut tell)?,
     };
+    if let Some(replayed) = replayed.filter(|_| end == End::Complete) {
+        end = replayed.search(&mut both, &mut comparison, writer, interrupted)?;
+    }
     comparison.complete = matches!(end, End::Complete | End::Inconclusive);
     Ok((comparison, end))
 }
@@ -250,6 +260,7 @@ fn untested(job: &CompareJob, subjects: [compare::Subject; 2], how: String) -> C
         looks: looks(job),
         errors_allowed: job.errors_allowed,
         terms: None,
+        replayed: None,
     }
 }
 
@@ -288,9 +299,12 @@ fn describe_method(
     own: [bool; 2],
     pins: Option<&Pins>,
 ) -> String {
-    let each = match plan.load.stop {
-        Stop::Requests(n) => quantity::counted(n, "request"),
-        Stop::AfterNs(ns) => format!("{} s", ns as f64 / 1e9),
+    let each = match (plan.load.stop, &plan.recorded) {
+        (Stop::Requests(n), Some(of)) => {
+            format!("{} of {} at speed {}", quantity::counted(n, "command"), of.source, of.speed)
+        }
+        (Stop::Requests(n), None) => quantity::counted(n, "request"),
+        (Stop::AfterNs(ns), _) => format!("{} s", ns as f64 / 1e9),
     };
     let [first, second] = names;
     let text = format!("{}; {each} a run; ratios are {second} / {first}", describe_blocks(blocks));

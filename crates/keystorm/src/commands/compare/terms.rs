@@ -55,6 +55,7 @@ pub(super) fn run(
         looks: 1,
         errors_allowed: job.errors_allowed,
         terms: Some(Terms { equal: terms.equal(), left_out, tables: Vec::new() }),
+        replayed: None,
     };
     let mut going = ComparisonRun { sides, job, interrupted, writer, headed: false };
     let mut end = End::Complete;

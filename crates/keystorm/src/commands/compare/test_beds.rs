@@ -17,7 +17,7 @@ use report::compare::{self, Subject};
 use runner::{Barrier, NoObserver, Observer, Start};
 use workload::{Endpoint, Plan, PlanParts, Stop, Target};
 
-use crate::records::Records;
+use crate::records::{Precaution, Records};
 use crate::test_bed::TestBed;
 
 /// The servers of one side of a comparison.
@@ -63,6 +63,12 @@ impl<'r> TestBeds<'r> {
     /// What the plan reads could not be written.
     pub(in crate::commands) fn prepare(&self, plan: &Plan) -> Result<()> {
         self.beds[0].prepare(plan)
+    }
+
+    /// Refuses a server that a record must not be written to; it is not said before each run what is filled.
+    pub(super) fn admit(&mut self, precaution: &Precaution) -> Result<()> {
+        self.beds[0].tells = false;
+        precaution.check(&self.beds[0].server, &self.targets[0])
     }
 
     /// Sets what the next plan sends.

@@ -76,7 +76,9 @@ impl<'s> Writer<'s> {
             say(&compare::to_json(comparison)?)?;
         }
         if self.output.format != "text" {
-            for line in compare::notes(comparison) {
+            let replayed = comparison.replayed.iter();
+            let replayed = replayed.flat_map(|of| of.notes(&comparison.names()));
+            for line in compare::notes(comparison).into_iter().chain(replayed) {
                 diagnostics::say(report::escape(line))?;
             }
         }

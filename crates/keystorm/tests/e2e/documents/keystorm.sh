@@ -10,19 +10,21 @@ show | merge | history | presets | sink | help | man | completions) exec "$progr
 rpc-perf | replay | record | describe) exec "$program" "$@" ;;
 ycsb) exec "$program" "$@" -p redis.port="$KEYSTORM_PORT" ;;
 compare)
-    case " $* " in *" --baseline "*) exec "$program" "$@" ;; esac
+    case " $* " in
+    *" --baseline "*) exec "$program" "$@" ;;
+    *" --replay "*)
+        "$program" "$@" --repeat 2 --disturbed=count
+        code=$?
+        # What changes here is no fault of the page.
+        [ $code -ne 3 ] && [ $code -ne 4 ] || exit 0
+        exit $code
+        ;;
+    esac
     command=$1 && shift
     ;;
 sweep | search | doctor | survey | footprint | suite | theatre | blame | memtier) command=$1 && shift ;;
 deliver) command="$1 $2" && shift 2 ;;
 connect) command=$1 && shift ;;
-rehearse)
-    "$program" "$@" --repeat 2 --count-disturbed
-    code=$?
-    # What changes here is no fault of the page.
-    [ $code -ne 3 ] && [ $code -ne 4 ] || exit 0
-    exit $code
-    ;;
 esac
 
 # The rate of a run is told by quarters of a second.

@@ -10,10 +10,11 @@ use anyhow::{Context, Result};
 use host::{Client, Transport};
 use lab::Answers;
 use replay::Question;
+use report::compare::AnswerComparison;
 use wire::resp::Value;
 use workload::Plan;
 
-use crate::commands::compare::test_beds::TestBeds;
+use super::test_beds::TestBeds;
 use crate::commands::replay::RecordedLoad;
 
 /// Commands that go together at most, and their bytes.
@@ -29,7 +30,7 @@ pub(super) fn compare(
     beds: &mut [TestBeds<'_>; 2],
     plans: &[Plan; 2],
     interrupted: &AtomicBool,
-) -> Result<Answers> {
+) -> Result<AnswerComparison> {
     for (beds, plan) in beds.iter_mut().zip(plans) {
         beds.restart()?;
         beds.prepare(plan)?;
@@ -42,7 +43,7 @@ pub(super) fn compare(
     let mut bytes = 0;
     while let Some(question) = conversation.next_question().map_err(anyhow::Error::msg)? {
         if interrupted.load(Ordering::Relaxed) {
-            return Ok(pair.answers);
+            return Ok(pair.answers.into_comparison());
         }
         let fits = together.last().is_none_or(|last| {
             (last.connection, last.db) == (question.connection, question.db)
@@ -58,7 +59,7 @@ pub(super) fn compare(
         together.push(question);
     }
     pair.ask(&together)?;
-    Ok(pair.answers)
+    Ok(pair.answers.into_comparison())
 }
 
 /// A connection to each server, and the database that both are in.

@@ -1,4 +1,4 @@
-//! `keystorm rehearse`: recorded traffic on two servers in turn, and what the second changes.
+//! `keystorm compare --replay`: recorded traffic on two servers in turn, and what the second changes.
 
 use std::path::Path;
 use std::thread;
@@ -50,20 +50,20 @@ fn a_command_that_is_slower_on_the_second_server_is_found() {
     let file = record(dir.path(), 10, &commands);
     let page = dir.path().join("page.html");
     let line = format!(
-        "rehearse {file} --a 127.0.0.1:{} --b 127.0.0.1:{} --name-a old --name-b new --allow 50 --count-disturbed --html {}",
+        "compare 127.0.0.1:{} 127.0.0.1:{} --replay {file} --name-a old --name-b new --fail-on-regression 50 --disturbed count --html {}",
         a.port(),
         b.port(),
         page.display()
     );
     let ran = Keystorm::new(&line).run().exits(3);
     let ran = ran
-        .prints("new is worse than old for this traffic")
-        .prints("Slower: ")
-        .prints("HGETALL p50");
+        .prints("Gate failed: new is worse than old by more than 50 % in p50 of HGETALL (")
+        .prints("40 commands of");
     let ran = ran.prints("answers that were compared are alike");
-    ran.prints("5 blocks, in which each server runs twice");
+    ran.prints("5 blocks for each test, in which each server runs twice");
     let page = std::fs::read_to_string(page).unwrap();
-    assert!(page.contains("By command") && page.contains("HGETALL"));
+    assert!(page.contains("Gate failed") && page.contains("HGETALL"));
+    assert!(page.contains("Both servers were asked 40 commands"));
 }
 
 #[test]
@@ -73,21 +73,23 @@ fn two_milliseconds_more_are_found_as_just_that() {
     let commands = ["GET user:1", "HGETALL session:1", "SET user:2 v", "HGETALL session:2"];
     let file = record(dir.path(), 50, &commands);
     let line = format!(
-        "rehearse {file} --a 127.0.0.1:{} --b 127.0.0.1:{} --csv --yes --count-disturbed --allow 100",
+        "compare 127.0.0.1:{} 127.0.0.1:{} --replay {file} --json - --yes --disturbed=count --fail-on-regression=99",
         a.port(),
         b.port()
     );
     let ran = Keystorm::new(&line).run();
-    let judged = |word: &str| -> Vec<&str> {
-        ran.out.lines().filter(|line| line.ends_with(&format!("\"{word}\""))).collect()
+    let document: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
+    let judged = |list: &str| -> Vec<String> {
+        let all = document["regression"][list].as_array().unwrap().iter();
+        all.map(|of| of["test"].as_str().unwrap().to_owned()).collect()
     };
-    let of_hgetall = |line: &&str| line.contains("\"HGETALL\",");
     let check = "two milliseconds of HGETALL";
-    if judged("undecided").iter().any(of_hgetall) {
+    if judged("not_excluded").contains(&"HGETALL".to_owned()) {
         return skip(check, format!("{ran:?}"));
     }
-    let worse = judged("worse");
-    let is_just_that = ran.code == Some(3) && !worse.is_empty() && worse.iter().all(of_hgetall);
+    let worse = judged("found");
+    let is_just_that =
+        ran.code == Some(3) && !worse.is_empty() && worse.iter().all(|of| of == "HGETALL");
     holds_when_quiet(check, is_just_that, format!("{ran:?}"));
 }
 
@@ -115,25 +117,28 @@ fn an_answer_that_differs_is_found_with_its_shortest_example() {
     let file = record(dir.path(), 1, &commands);
     let json = dir.path().join("rehearsal.json");
     let line = format!(
-        "rehearse {file} --a 127.0.0.1:{} --b 127.0.0.1:{} --repeat 2 --count-disturbed --json {}",
+        "compare 127.0.0.1:{} 127.0.0.1:{} --replay {file} --repeat 2 --disturbed count --json {}",
         a.port(),
         b.port(),
         json.display()
     );
     let ran = Keystorm::new(&line).run().exits(3);
     let ran = ran.prints("3 of 8 answers that were compared differ");
-    ran.prints("LRANGE list 0 -1").prints("[1, 2]").prints("[2, 1]").prints("GET gone");
+    let ran = ran.prints("Gate failed: ").prints("answers some of this traffic");
+    let text = ran.out.split_whitespace().collect::<Vec<_>>().join(" ");
+    let says = "LRANGE list 0 -1 is answered [1, 2] and [2, 1]";
+    assert!(text.contains(says) && text.contains("GET gone is answered value and"), "{text}");
     let saved: serde_json::Value =
         serde_json::from_str(&std::fs::read_to_string(&json).unwrap()).unwrap();
-    assert_eq!(saved["schema"], "keystorm.rehearsal/1");
-    let differences = saved["answers"]["differences"].as_array().unwrap();
+    assert_eq!(saved["schema"], "keystorm.compare/1");
+    assert_eq!(saved["regression"]["state"], "failed");
+    let differences = saved["replayed"]["answers"]["differences"].as_array().unwrap();
     let found: Vec<(&str, u64)> = differences
         .iter()
         .map(|of| (of["command"].as_str().unwrap(), of["count"].as_u64().unwrap()))
         .collect();
     assert_eq!(found, [("LRANGE", 2), ("GET", 1)]);
     assert_eq!(differences[1]["example"][2], "(nothing)");
-    Keystorm::new(&format!("show {}", json.display())).run().ok().prints("requests completed");
     // Two runs in each of two blocks, and once for the answers.
     assert_eq!((a.calls("get"), b.calls("get")), (10, 10));
 }
@@ -144,43 +149,50 @@ fn the_same_program_twice_is_not_found_to_be_worse() {
     let commands = ["GET user:1", "SET user:2 value", "LRANGE list 0 -1", "LPUSH list x"];
     let file = record(dir.path(), 20, &commands);
     let json = dir.path().join("rehearsal.json");
-    // Ten times as slow would be worse: a busy machine makes nothing so much slower on one side alone.
+    // Twice as slow would be worse: a busy machine makes nothing so much slower on one side alone.
     let line = format!(
-        "rehearse {file} --a redis-server --b redis-server --name-a old --name-b new --prefill \
-         --repeat 3 --allow 900 --count-disturbed --slo p50<1s --budget 1s --csv --json {}",
+        "compare redis-server redis-server --replay {file} --name-a old --name-b new --prefill \
+         --repeat 3 --fail-on-regression 99 --disturbed count --slo p50<1s --budget 1s --csv --json {}",
         json.display()
     );
     let ran = Keystorm::new(&line).run();
     // On a machine that is busy with other things the runs may say nothing.
     assert!(matches!(ran.code, Some(0 | 4)), "{ran:?}");
     let ran = ran.says("Started redis").says("2 keys written first");
-    ran.prints("\"judgement\"").prints("\"LRANGE\"");
+    ran.prints(": LRANGE\",\"p50_ms\",").says("new keeps p50<1s up to ");
     let saved = std::fs::read_to_string(json).unwrap();
-    assert!(saved.contains("\"complete\": true") && saved.contains("\"figure\": \"cpu\""));
-    assert!(
-        saved.contains("each run on a server of its own") && saved.contains("\"head_room\": {")
-    );
+    let saved: serde_json::Value = serde_json::from_str(&saved).unwrap();
+    assert_eq!(saved["complete"], true);
+    let operations = saved["tests"][0]["operations"].as_array().unwrap();
+    let cpu = |of: &serde_json::Value| of["figures"]["server_cpu_us_per_request"].is_object();
+    assert!(operations.len() == 4 && operations.iter().all(cpu), "{operations:?}");
+    assert_eq!(saved["replayed"]["head_room"]["target"], "p50<1s");
+    assert_eq!(saved["replayed"]["head_room"]["sides"].as_array().unwrap().len(), 2);
 }
 
 #[test]
-fn what_is_no_rehearsal_is_refused_before_anything_is_sent() {
+fn what_does_not_go_with_a_record_is_refused_before_anything_is_sent() {
     let dir = tempfile::tempdir().unwrap();
     let file = record(dir.path(), 1, &["GET a"]);
     let refused = |words: &str, says: &str| {
-        Keystorm::new(&format!("rehearse {words}")).run().exits(2).says(says);
+        Keystorm::new(words).run().exits(2).says(says);
     };
-    refused(&file, "--a <SERVER>");
-    refused("--a redis-server --b redis-server", "name the file");
-    refused(&format!("{file} --a redis-server --b {file}"), "this is a file");
-    refused(&format!("{file} --a h:1 --b h:2 --spawn"), "by --a and --b");
-    refused(&format!("{file} --a h:1 --b h:2 --speed max"), "--slo");
-    refused(&format!("{file} --a h:1 --b h:2 --cluster"), "of single servers");
-    refused(
-        &format!("{file} --a h:1 --b h:2 -t get"),
-        "-t does not go with a record: it says what is sent",
-    );
+    let line = format!("compare h:1 h:2 --replay {file}");
+    refused(&format!("{line} --speed max"), "--slo");
+    refused(&format!("{line} --cluster"), "keystorm replay sends to a cluster");
+    refused(&format!("{line} -t get"), "-t does not go with a record: it says what is sent");
+    refused(&format!("{line} --rps 5"), "--rps does not go with a record");
+    refused(&format!("{line} -- get a"), "--replay does not go with a command");
+    refused(&format!("{line} --spawn"), "the servers are named by the first words");
+    refused("compare h:1 h:2 --prefill", "--prefill requires --replay");
+    refused(&format!("compare h:1 h:2 h:3 --replay {file}"), "name two servers");
+    refused(&format!("compare {file} {file} --replay {file}"), "these are saved runs");
+    let now = "keystorm rehearse is now keystorm compare A B --replay FILE";
+    refused(&format!("rehearse {file} --a h:1 --b h:2"), now);
     let server = Server::redis();
     server.ask(&["SET", "precious", "1"]);
     let file = record(dir.path(), 1, &["SET a 1"]);
-    refused(&format!("{file} --a redis-server --b 127.0.0.1:{}", server.port()), "--yes");
+    let line = format!("compare redis-server 127.0.0.1:{} --replay {file}", server.port());
+    refused(&line, "--yes");
+    assert_eq!(server.calls("set"), 1);
 }

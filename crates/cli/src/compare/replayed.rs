@@ -1,0 +1,92 @@
+//! `--replay`: recorded traffic as the load of a comparison.
+
+use std::ffi::OsString;
+
+use clap::{Arg, CommandFactory, Parser};
+use job::ReplayedSides;
+use lab::Line;
+use lab::words::{TypedOption, words_of};
+use replay::Speed;
+
+use super::super::UsageError;
+use super::super::front::command;
+use super::super::near::{self, named};
+use super::super::replay::{REFUSED, RecordOptions, recorded};
+use super::super::run;
+use super::words::takes;
+use super::{NAME, usage};
+
+/// The option that names a file; it may stand several times.
+const REPLAY: &str = "--replay";
+
+/// Options of recorded traffic.
+#[derive(Debug, Parser)]
+struct Options {
+    /// How fast recorded time passes: 2 for twice as fast; a ramp, 1..4/60s; steps, 1,2,4/10s
+    #[arg(long, value_name = "SPEED", help_heading = "Record", default_value = "1",
+          value_parser = Speed::parse)]
+    speed: Speed,
+    #[command(flatten)]
+    record: RecordOptions,
+    /// Do not compare answers to --replay
+    #[arg(long = "no-answers", help_heading = "Record")]
+    no_answers: bool,
+}
+
+/// The options, without those that a run has, too.
+pub(super) fn args() -> Vec<Arg> {
+    let (own, of_run) = (Options::command(), run::vocabulary());
+    let is_new = |arg: &&Arg| {
+        let long = arg.get_long().map(|long| format!("--{long}"));
+        long.is_some_and(|long| named(&of_run, &long).is_none())
+    };
+    own.get_arguments().filter(is_new).cloned().collect()
+}
+
+/// The words of a run that sends what `--replay` names, and what is sent; without it, the words as they are.
+///
+/// # Errors
+/// What makes no sense beside a record.
+pub(super) fn taken(
+    words: Vec<OsString>,
+) -> Result<(Vec<OsString>, Option<ReplayedSides>), UsageError> {
+    let mut line = Line::parse(words.clone(), takes);
+    let files = line.take(|given| given.name == REPLAY);
+    let own = command::<Options>();
+    if files.is_empty() {
+        let ours = clap::Command::new(NAME).args(args());
+        let is_ours = |given: &&TypedOption| named(&ours, &given.name).is_some();
+        return match line.options.iter().find(is_ours) {
+            Some(given) => usage(&format!("{} requires {REPLAY}", given.name)),
+            None => Ok((words, None)),
+        };
+    }
+    if !line.rest.is_empty() {
+        return usage("--replay does not go with a command: the record says what is sent");
+    }
+    let of_run = run::vocabulary();
+    for given in &mut line.options {
+        if let Some(short) = named(&of_run, &given.name).and_then(Arg::get_short) {
+            given.name = format!("-{short}");
+        }
+    }
+    let of_cluster =
+        ("--cluster", "does not work with --replay: keystorm replay sends to a cluster");
+    let mut refused = REFUSED.iter().chain(std::iter::once(&of_cluster));
+    if let Some((name, why)) = refused.find(|(name, _)| line.has(name)) {
+        return usage(&format!("{name} {why}"));
+    }
+    let words = words_of(&line.take(|given| named(&own, &given.name).is_some()));
+    let words = std::iter::once(OsString::from(NAME)).chain(words);
+    let options = Options::try_parse_from(words).map_err(|error| near::explained(error, &own))?;
+    if options.speed.is_max() {
+        return usage(
+            "--speed max: as fast as replies allow is not the traffic of anybody; see --slo for how much more each \
+             server takes",
+        );
+    }
+    line.rest = files.into_iter().filter_map(|given| given.value).collect();
+    let (recorded, line) = recorded(NAME, options.record, line, false)?;
+    let (speed, answers) = (options.speed, !options.no_answers);
+    Ok((line.words(), Some(ReplayedSides { recorded, speed, answers, slo: None })))
+}

@@ -1,0 +1,114 @@
+//! Recorded traffic on both servers: answers first, while both hold what they held, then the blocks of runs, then head
+//! room.
+
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use console::diagnostics;
+use job::{CompareJob, End, ReplayedSides};
+use report::compare::{Comparison, ReplayedTraffic};
+use workload::{Plan, PlanParts, quantity};
+
+use super::answers;
+use super::blocks::RUNS_OF_SIDE;
+use super::head_room::{self, HeadRoomSearch};
+use super::test_beds::TestBeds;
+use super::writer::Writer;
+use crate::commands::replay::RecordedLoad;
+
+/// The time for a search where nobody says how long it may take.
+const BUDGET: Duration = Duration::from_secs(600);
+
+/// Recorded traffic that was read once.
+pub(super) struct Replayed<'j> {
+    sides: &'j ReplayedSides,
+    load: RecordedLoad,
+    frames: [PlanParts; 2],
+    /// What sends it, to each of the two.
+    pub(super) plans: [Plan; 2],
+    budget: Duration,
+}
+
+impl<'j> Replayed<'j> {
+    /// Reads the record, of which these become the plans, and prints what is to be known of it.
+    ///
+    /// # Errors
+    /// It cannot be read or sent.
+    pub(super) fn read(
+        sides: &'j ReplayedSides,
+        plans: &mut [Plan; 2],
+        blocks: u32,
+        job: &CompareJob,
+    ) -> Result<Self> {
+        let frames = plans.each_ref().map(|plan| (**plan).clone());
+        let load = RecordedLoad::read(&sides.recorded, &frames[0])?;
+        load.notes(&sides.speed).iter().try_for_each(diagnostics::say)?;
+        let blocks_s = load.lasts_s(&sides.speed) * f64::from(blocks) * (2 * RUNS_OF_SIDE) as f64;
+        if blocks_s >= 60.0 {
+            let minutes = quantity::counted((blocks_s / 60.0).ceil() as u64, "minute");
+            diagnostics::say(format_args!("note: {blocks} blocks take about {minutes}"))?;
+        }
+        let plan = |side: usize| {
+            Ok::<_, anyhow::Error>(load.plan_at(&frames[side], &sides.speed, load.rounds)?.0)
+        };
+        *plans = [plan(0)?, plan(1)?];
+        let plans = plans.clone();
+        let budget = job.budget.unwrap_or(BUDGET);
+        Ok(Self { sides, plans, load, frames, budget })
+    }
+
+    /// Makes servers ready to get it, refuses those that must not be written to, and compares their answers.
+    ///
+    /// # Errors
+    /// The record cannot be read again, or a server does not answer.
+    pub(super) fn begin(
+        &self,
+        both: &mut [TestBeds<'_>; 2],
+        interrupted: &AtomicBool,
+    ) -> Result<ReplayedTraffic> {
+        for (side, beds) in both.iter_mut().enumerate() {
+            let (_, records) =
+                self.load.plan_at(&self.frames[side], &self.sides.speed, self.load.rounds)?;
+            beds.admit(&self.load.precaution)?;
+            beds.set_records(records);
+        }
+        let record = self.plans[0].recorded.clone().context("the plan of a record has none")?;
+        let asks = self.sides.answers && !self.plans[0].protocol.is_memcache();
+        let answers = if asks {
+            Some(answers::compare(&self.load, both, &self.plans, interrupted)?)
+        } else {
+            None
+        };
+        Ok(ReplayedTraffic { record, answers, head_room: None })
+    }
+
+    /// A guess at the seconds of the search for head room.
+    pub(super) fn search_s(&self) -> f64 {
+        self.sides.slo.as_ref().map_or(0.0, |_| 2.0 * head_room::expected_s(self.budget))
+    }
+
+    /// Searches for head room, where that is asked for; the comparison has what is known so far.
+    ///
+    /// # Errors
+    /// A run could not be started.
+    pub(super) fn search(
+        &self,
+        beds: &mut [TestBeds<'_>; 2],
+        comparison: &mut Comparison,
+        writer: &mut Writer<'_>,
+        interrupted: &AtomicBool,
+    ) -> Result<End> {
+        let Some(slo) = &self.sides.slo else { return Ok(End::Complete) };
+        let (load, frames, budget) = (&self.load, &self.frames, self.budget);
+        let (names, progress) = (&comparison.names(), writer.files.progress());
+        let search =
+            HeadRoomSearch { slo, load, frames, beds, names, budget, progress, interrupted };
+        search.carry_out(&mut |room| {
+            if let Some(of) = &mut comparison.replayed {
+                of.head_room = Some(room.clone());
+            }
+            writer.show(comparison, std::iter::empty());
+        })
+    }
+}

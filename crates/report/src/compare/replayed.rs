@@ -1,0 +1,193 @@
+//! What two servers make of recorded traffic beside its figures: whether they answer alike, and how many times the
+//! traffic each takes.
+
+use serde::Serialize;
+use workload::RecordedTraffic;
+use workload::quantity::counted;
+
+use crate::grouped;
+
+/// Between what is kept and what is missed lies no more than this factor, where a search came to its end.
+const WIDE: f64 = 1.1;
+
+/// Recorded traffic that was sent to two servers.
+#[derive(Debug, Clone, Serialize)]
+pub struct ReplayedTraffic {
+    /// What was sent.
+    #[serde(flatten)]
+    pub record: RecordedTraffic,
+    /// Answers that were compared, if they were.
+    pub answers: Option<AnswerComparison>,
+    /// How much more of the traffic each keeps a target with, if that was asked for.
+    pub head_room: Option<HeadRoom>,
+}
+
+/// Answers of both servers to the same commands, in the same order.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct AnswerComparison {
+    /// Commands that both were asked.
+    pub asked: u64,
+    /// Those of which it is known what an equal answer is.
+    pub compared: u64,
+    /// Those whose answers differ.
+    pub different: u64,
+    /// What differs, by kind, the most frequent first.
+    pub differences: Vec<Difference>,
+}
+
+/// A kind of answer that differs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Difference {
+    /// The command.
+    pub command: String,
+    /// What each of the two answers, as a kind: `a number`, `an error WRONGTYPE`.
+    pub kinds: [String; 2],
+    /// How often.
+    pub count: u64,
+    /// The shortest command that shows it, and both answers.
+    pub example: [String; 3],
+}
+
+/// What was found of both servers.
+#[derive(Debug, Clone, Serialize)]
+pub struct HeadRoom {
+    /// The target, as it was typed.
+    pub target: String,
+    /// The speeds of A and B.
+    pub sides: [SpeedRange; 2],
+}
+
+/// Between which speeds a server begins to miss a target: how many times the recorded traffic.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+pub struct SpeedRange {
+    /// The highest speed that is kept.
+    pub kept: Option<f64>,
+    /// The lowest above it that is missed.
+    pub missed: Option<f64>,
+    /// Whether the machine or the client decided, or time ran out, before one was missed.
+    pub is_open: bool,
+    /// Which speed above that could not be judged, and why.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unjudged: Option<Unjudged>,
+}
+
+/// A speed that could not be judged.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Unjudged {
+    /// How many times the recorded traffic.
+    pub speed: f64,
+    /// What kept it from being judged.
+    pub reason: UnjudgedReason,
+}
+
+/// What keeps a speed from being judged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum UnjudgedReason {
+    /// The client could send no more.
+    Client,
+    /// Other programs or the hypervisor can have made all that was missed.
+    Machine,
+    /// Trials of it disagree, or have too few requests.
+    Trials,
+    /// The time for the search was over.
+    Budget,
+}
+
+impl Unjudged {
+    /// In words, for a parenthesis.
+    fn describe(self) -> String {
+        let speed = times(self.speed);
+        match self.reason {
+            UnjudgedReason::Client => format!("at {speed} the client is the limit"),
+            UnjudgedReason::Machine => format!("at {speed} this machine's own delays decide"),
+            UnjudgedReason::Trials => format!("at {speed} the trials do not say"),
+            UnjudgedReason::Budget => format!("--budget ended before {speed} was tried"),
+        }
+    }
+}
+
+impl SpeedRange {
+    /// In words: `up to 2.3 times this traffic`.
+    #[must_use]
+    pub fn describe(&self) -> String {
+        match (self.kept, self.missed) {
+            (Some(kept), Some(missed)) if missed <= kept * WIDE => {
+                format!("up to {} this traffic", times(kept))
+            }
+            (Some(kept), Some(missed)) => {
+                let why =
+                    self.unjudged.map_or_else(String::new, |of| format!(" ({})", of.describe()));
+                let (kept, missed) = (times(kept), times(missed));
+                format!("up to {kept} this traffic at least, and not at {missed}{why}")
+            }
+            (Some(kept), None) => {
+                let why =
+                    self.unjudged.map_or_else(String::new, |of| format!(" ({})", of.describe()));
+                format!("up to {} this traffic at least{why}", times(kept))
+            }
+            (None, Some(missed)) => {
+                format!("at no speed that was tried, down to {}", times(missed))
+            }
+            (None, None) => "at a speed that cannot be told on this machine".to_owned(),
+        }
+    }
+}
+
+impl HeadRoom {
+    /// Whether B surely keeps the target with less traffic, by more than is allowed.
+    #[must_use]
+    pub fn is_less_on_b(&self, allowed: f64) -> bool {
+        let [a, b] = &self.sides;
+        a.kept.zip(b.missed).is_some_and(|(a, b)| b * (1.0 + allowed) < a)
+    }
+}
+
+/// A factor in words.
+fn times(factor: f64) -> String {
+    match factor {
+        factor if factor < 10.0 => format!("{factor:.2} times"),
+        factor => format!("{factor:.0} times"),
+    }
+}
+
+impl ReplayedTraffic {
+    /// What stands against the second server whatever its figures are, a part of a sentence each.
+    pub(super) fn faults(
+        &self,
+        [first, second]: &[String; 2],
+        allowed_percent: f64,
+    ) -> Vec<String> {
+        let answers = self.answers.as_ref().filter(|answers| answers.different > 0);
+        let answers = answers
+            .map(|_| format!("{second} answers some of this traffic differently than {first}"));
+        let room = self.head_room.as_ref();
+        let room = room.filter(|room| room.is_less_on_b(allowed_percent / 100.0)).map(|room| {
+            format!("{second} keeps {} with less of this traffic than {first}", room.target)
+        });
+        answers.into_iter().chain(room).collect()
+    }
+
+    /// What was found, a sentence each.
+    #[must_use]
+    pub fn notes(&self, [first, second]: &[String; 2]) -> Vec<String> {
+        let answers = self.answers.as_ref().map(|answers| {
+            let compared = counted(answers.compared, "answer");
+            match answers.different {
+                0 => format!("All {compared} that were compared are alike."),
+                n => format!("{} of {compared} that were compared differ.", grouped(n as f64)),
+            }
+        });
+        let room = self.head_room.as_ref().map(|room| {
+            let [of_a, of_b] = room.sides.each_ref().map(SpeedRange::describe);
+            format!("{second} keeps {} {of_b}; {first} {of_a}.", room.target)
+        });
+        answers.into_iter().chain(room).collect()
+    }
+
+    /// Kinds of answers that differ.
+    #[must_use]
+    pub fn differences(&self) -> &[Difference] {
+        self.answers.as_ref().map_or(&[], |answers| &answers.differences)
+    }
+}
