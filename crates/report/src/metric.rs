@@ -182,7 +182,7 @@ impl Figures {
         self
     }
 
-    /// The same of one command of recorded traffic: of few replies only what these can say. Ten of the two runs of a
+    /// The figures of one command of recorded traffic: of few replies only what these can say. Ten of the two runs of a
     /// block are then beyond each percentile.
     pub(crate) fn of_command(times: &Latency, server_cpu_us: Option<f64>) -> Self {
         const REPLIES_MIN: u64 = 20;

@@ -108,7 +108,7 @@ pub struct Setup {
     pub precision: u8,
     /// Whether a schedule sets the throughput.
     pub open_loop: bool,
-    /// Whether recorded traffic is sent, of which each command is judged.
+    /// Recorded traffic is sent, of which each command is judged.
     pub recorded: bool,
     /// What rates and CPU times are counted by.
     pub unit: CountUnit,
@@ -359,7 +359,7 @@ pub struct Comparison {
     pub errors_allowed: f64,
     /// On which terms servers of different protocols are compared, if they are.
     pub terms: Option<Terms>,
-    /// What the two make of recorded traffic, if that is what they got.
+    /// Recorded traffic, if the two got that, and their answers.
     pub replayed: Option<ReplayedTraffic>,
 }
 

@@ -81,7 +81,7 @@ pub(super) fn failed(setup: &Setup, sides: [Failures; 2]) -> Option<Refusal> {
     Refusal::new(RefusalKind::Failures, text)
 }
 
-/// Of recorded traffic some may fail on every server: only what fails on the second beside that says something.
+/// Refusal where more fails on the second: some requests of recorded traffic may fail on every server.
 fn more_failed(setup: &Setup, [of_a, of_b]: [f64; 2]) -> Option<Refusal> {
     let [first, second] = &setup.names;
     let allowed = setup.errors_allowed;

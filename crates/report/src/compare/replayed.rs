@@ -13,12 +13,12 @@ const WIDE: f64 = 1.1;
 /// Recorded traffic that was sent to two servers.
 #[derive(Debug, Clone, Serialize)]
 pub struct ReplayedTraffic {
-    /// What was sent.
+    /// The record.
     #[serde(flatten)]
     pub record: RecordedTraffic,
     /// Answers that were compared, if they were.
     pub answers: Option<AnswerComparison>,
-    /// How much more of the traffic each keeps a target with, if that was asked for.
+    /// The traffic that each keeps a target with, if that was asked for.
     pub head_room: Option<HeadRoom>,
 }
 
@@ -27,11 +27,11 @@ pub struct ReplayedTraffic {
 pub struct AnswerComparison {
     /// Commands that both were asked.
     pub asked: u64,
-    /// Those of which it is known what an equal answer is.
+    /// Commands of which it is known what an equal answer is.
     pub compared: u64,
-    /// Those whose answers differ.
+    /// Commands whose answers differ.
     pub different: u64,
-    /// What differs, by kind, the most frequent first.
+    /// Differences by kind, the most frequent first.
     pub differences: Vec<Difference>,
 }
 
@@ -40,15 +40,15 @@ pub struct AnswerComparison {
 pub struct Difference {
     /// The command.
     pub command: String,
-    /// What each of the two answers, as a kind: `a number`, `an error WRONGTYPE`.
+    /// The answers of the two, as a kind: `a number`, `an error WRONGTYPE`.
     pub kinds: [String; 2],
-    /// How often.
+    /// Commands that show it.
     pub count: u64,
     /// The shortest command that shows it, and both answers.
     pub example: [String; 3],
 }
 
-/// What was found of both servers.
+/// The room of both servers.
 #[derive(Debug, Clone, Serialize)]
 pub struct HeadRoom {
     /// The target, as it was typed.
@@ -64,9 +64,9 @@ pub struct SpeedRange {
     pub kept: Option<f64>,
     /// The lowest above it that is missed.
     pub missed: Option<f64>,
-    /// Whether the machine or the client decided, or time ran out, before one was missed.
+    /// True where the machine or the client decided, or time ran out, before one was missed.
     pub is_open: bool,
-    /// Which speed above that could not be judged, and why.
+    /// A speed above that could not be judged, and why.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unjudged: Option<Unjudged>,
 }
@@ -74,13 +74,13 @@ pub struct SpeedRange {
 /// A speed that could not be judged.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Unjudged {
-    /// How many times the recorded traffic.
+    /// A multiple of the recorded traffic.
     pub speed: f64,
-    /// What kept it from being judged.
+    /// The reason.
     pub reason: UnjudgedReason,
 }
 
-/// What keeps a speed from being judged.
+/// A reason why a speed cannot be judged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum UnjudgedReason {
@@ -135,7 +135,7 @@ impl SpeedRange {
 }
 
 impl HeadRoom {
-    /// Whether B surely keeps the target with less traffic, by more than is allowed.
+    /// Tells whether B surely keeps the target with less traffic, by more than is allowed.
     #[must_use]
     pub fn is_less_on_b(&self, allowed: f64) -> bool {
         let [a, b] = &self.sides;
@@ -152,7 +152,7 @@ fn times(factor: f64) -> String {
 }
 
 impl ReplayedTraffic {
-    /// What stands against the second server whatever its figures are, a part of a sentence each.
+    /// Faults of the second server whatever its figures are, a part of a sentence each.
     pub(super) fn faults(
         &self,
         [first, second]: &[String; 2],
@@ -168,7 +168,7 @@ impl ReplayedTraffic {
         answers.into_iter().chain(room).collect()
     }
 
-    /// What was found, a sentence each.
+    /// Findings, a sentence each.
     #[must_use]
     pub fn notes(&self, [first, second]: &[String; 2]) -> Vec<String> {
         let answers = self.answers.as_ref().map(|answers| {

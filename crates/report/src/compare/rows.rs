@@ -45,7 +45,7 @@ impl Row {
         }
     }
 
-    /// Whether the whole interval lies within what nobody notices.
+    /// Tells whether the whole interval lies within what nobody notices.
     fn is_slight(&self) -> bool {
         let share = self.least / self.means[0];
         self.ratio

@@ -214,7 +214,7 @@ pub fn write_foot(comparison: &Comparison, out: &mut dyn Write) -> io::Result<()
     Ok(())
 }
 
-/// What the two make of recorded traffic beside its figures.
+/// Writes what the two make of recorded traffic beside its figures.
 fn write_replayed(comparison: &Comparison, out: &mut dyn Write) -> io::Result<()> {
     let (Some(replayed), names) = (&comparison.replayed, comparison.names()) else { return Ok(()) };
     let mut notes = replayed.notes(&names).into_iter();
