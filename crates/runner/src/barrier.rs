@@ -17,7 +17,7 @@ pub struct Barrier {
     removes: OnceLock<bool>,
 }
 
-/// Who adds up messages that go between processes.
+/// Adds up messages that go between processes.
 pub trait ExchangeObserver: Send + Sync {
     /// The senders of this process are done.
     fn sent(&self);
@@ -25,12 +25,12 @@ pub trait ExchangeObserver: Send + Sync {
     /// So far is this process: whenever that has changed, before load begins and once all have sent.
     fn progress(&self, progress: Progress);
 
-    /// Which messages came to this process, where each comes to one receiver: once its receivers are gone, before it
-    /// reports that.
+    /// Reports which messages came to this process, if each goes to one receiver: after its receivers are gone, before
+    /// [`Progress::closed`].
     fn received(&self, page: ReceivedPage<'_>);
 }
 
-/// Which messages of a range of numbers were received.
+/// Received messages of a range of numbers.
 #[derive(Debug, Clone, Copy)]
 pub struct ReceivedPage<'p> {
     /// The group of receivers of which one gets each message.
@@ -41,7 +41,7 @@ pub struct ReceivedPage<'p> {
     pub bits: &'p [u64],
 }
 
-/// How far a process is with messages that go between processes.
+/// Progress of a process with messages that go between processes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Progress {
     /// Deliveries that there must be of the probes that it sends, where any process may get them.
@@ -52,7 +52,7 @@ pub struct Progress {
     pub expected: Option<u64>,
     /// Messages that its receivers had.
     pub received: u64,
-    /// Whether its receivers are gone.
+    /// Set once its receivers are gone.
     pub closed: bool,
 }
 
@@ -76,7 +76,7 @@ impl Barrier {
         }
     }
 
-    /// The same for a run whose receivers get what other processes send: it receives until
+    /// Adds an observer, for a run whose receivers get what other processes send: it receives until
     /// [`all_have_sent`](Self::all_have_sent) and all has come, and waits at the end until it is known who removes the
     /// keys of the run ([`all_are_closed`](Self::all_are_closed)).
     #[must_use]
@@ -105,22 +105,22 @@ impl Barrier {
         let _ = self.removes.set(removes);
     }
 
-    /// Who adds up messages that go between processes.
+    /// Observer of messages that go between processes, if any.
     pub(crate) fn exchange(&self) -> Option<&dyn ExchangeObserver> {
         self.exchange.as_deref()
     }
 
-    /// Whether the senders of all are done, or no other process sends what this one receives.
+    /// Returns whether the senders of all processes are done; true if no other process sends what this one receives.
     pub(crate) fn is_all_sent(&self) -> bool {
         self.exchange.is_none() || self.all_sent.load(Ordering::Acquire)
     }
 
-    /// Whether all has come that goes between processes.
+    /// Returns whether all messages between processes have come.
     pub(crate) fn is_all_received(&self) -> bool {
         self.all_received.load(Ordering::Acquire)
     }
 
-    /// Whether this process removes the keys of the run; `None` while some process has receivers.
+    /// Returns whether this process removes the keys of the run; `None` while some process has receivers.
     pub(crate) fn removes(&self) -> Option<bool> {
         self.removes.get().copied()
     }

@@ -15,7 +15,7 @@ use measure::{
 use crate::recorder::RecorderResult;
 use crate::{FailedRequests, Gauges, INTERVAL_NS};
 
-/// What a worker tells the collector.
+/// Message of a worker to the collector.
 // Boxing the larger variant would allocate on the workers' threads.
 #[allow(clippy::large_enum_variant)]
 #[derive(Debug)]
@@ -23,9 +23,9 @@ pub(crate) enum Message {
     /// An interval ended.
     Interval {
         interval: Interval,
-        /// Where the worker stood at its end.
+        /// State of the worker at its end.
         gauges: Gauges,
-        /// It belongs to the warm-up: shown and not kept.
+        /// Set in the warm-up: shown and not kept.
         warm: bool,
         /// Requests that failed in it, where a plan asks for each.
         failed: FailedRequests,
@@ -51,29 +51,29 @@ impl Observer for NoObserver {
     fn interval(&mut self, _snapshot: &Snapshot<'_>) {}
 }
 
-/// How far a run has come.
+/// State of a run after an interval.
 #[derive(Debug)]
 pub struct Snapshot<'c> {
     /// The interval.
     pub point: &'c Point,
-    /// How long it was.
+    /// Length of the interval.
     pub span_ns: u64,
-    /// What was seen in it.
+    /// Figures of the interval.
     pub tally: &'c Tally,
-    /// Whether it belongs to the warm-up.
+    /// Set if the interval belongs to the warm-up.
     pub warming_up: bool,
     /// Everything measured so far.
     pub total: &'c Tally,
     /// From the start of the measured part, or of the warm-up while that lasts.
     pub elapsed_ns: u64,
-    /// Where each worker stood when it last handed over an interval.
+    /// State of each worker when it last handed over an interval.
     pub gauges: &'c [Gauges],
     /// The engine that moves the bytes.
     pub engine: &'static str,
-    /// What succeeded when; `None` where clients elsewhere know it.
+    /// Times of successes; `None` where clients elsewhere know them.
     pub successes: Option<&'c SuccessLine>,
-    /// What the senders of messages have seen so far, and the deliveries that there must be of it; `None` of a run
-    /// without receivers.
+    /// Figures of the senders of messages so far, and the deliveries that these must lead to; `None` of a run without
+    /// receivers.
     pub sending: Option<(&'c Tally, u64)>,
 }
 
@@ -84,15 +84,15 @@ pub(crate) struct Collector {
     pub(crate) workers: Vec<WorkerUse>,
     /// From where measuring began to the last reply.
     pub(crate) span: Option<(u64, u64)>,
-    /// What succeeded when.
+    /// Times of successes.
     pub(crate) successes: SuccessLine,
-    /// When none of the workers ran, once one has ended.
+    /// Spans in which no worker ran; `None` until the first worker has finished.
     pub(crate) away: Option<Vec<Range<u64>>>,
-    /// What users of a schedule waited who came while nothing succeeded.
+    /// Response times of requests that fell due during an outage.
     pub(crate) delayed: Option<Latency>,
     /// The nodes of a cluster.
     pub(crate) nodes: Vec<NodeTally>,
-    /// What the connections of each worker saw, where that was asked for.
+    /// Figures by connection of each worker, if the plan asks for them.
     pub(crate) by_connection: Vec<Option<ByConnection>>,
     /// The log of operations of each worker, if the plan asks for one.
     pub(crate) logs: Vec<Option<OperationLog>>,
@@ -260,7 +260,7 @@ impl Collector {
     }
 }
 
-/// Where spans of both overlap, each of which are in order.
+/// Returns the overlaps of two lists of spans, each in order.
 fn overlaps(a: &[Range<u64>], b: &[Range<u64>]) -> Vec<Range<u64>> {
     let pairs =
         a.iter().flat_map(|a| b.iter().map(move |b| a.start.max(b.start)..a.end.min(b.end)));

@@ -52,7 +52,7 @@ pub(crate) fn receiver<'r>(
     }
 }
 
-/// What makes engines for connections that are not read while load runs: no kernel reads ahead for this one.
+/// Returns a maker of engines for connections that are not read while load runs: no kernel reads ahead for this one.
 pub(crate) fn unread<'r>(tls: Option<&'r TlsContext>, origin: Instant) -> Box<MakeEngine<'r>> {
     Box::new(move || any_engine(Choice::Epoll, tls, origin, 1))
 }
@@ -93,7 +93,7 @@ fn over<'r, P: Protocol>(
     }
 }
 
-/// One worker for all engines, where encryption or a new connection costs far more than its jumps, or for a
+/// Returns one worker for all engines, where encryption or a new connection costs far more than its jumps, or for a
 /// protocol that few use.
 fn on_any_engine<'r, P: Protocol>(
     choice: Choice,

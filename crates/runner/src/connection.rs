@@ -7,56 +7,56 @@ use crate::worker::captures::PartialCapture;
 use crate::worker::cursor_scan::CursorScan;
 use crate::worker::verify::Comparison;
 
-/// One connection of a worker. `M` is what its route notes of requests, `C` of connections.
+/// Connection of a worker. `M` is what its route notes of requests, `C` of connections.
 #[derive(Debug)]
 pub(crate) struct Connection<D, M, C> {
     pub(crate) state: State,
     pub(crate) decoder: D,
     pub(crate) requests: Requests<M>,
-    /// How far the reply that is coming in has been compared with what it must be.
+    /// Comparison of the incoming reply with what it must be, so far.
     pub(crate) comparison: Comparison,
-    /// What of it is kept for later steps.
+    /// Part of the incoming reply that is kept for later steps, so far.
     pub(crate) coming: PartialCapture,
-    /// Of what the reply that is coming in has a place for, what is there, in a plan that asks.
+    /// For each item that the incoming reply has a place for, whether it is there; empty unless the plan asks.
     pub(crate) found: Vec<bool>,
-    /// How far its walk has come, in a plan that has one.
+    /// State of its walk, in a plan that has one.
     pub(crate) walk: CursorScan,
-    /// When it was asked for.
+    /// Time at which it was asked for.
     pub(crate) asked_ns: u64,
-    /// When it was open, TLS included.
+    /// Time at which it was open, TLS included.
     pub(crate) opened_ns: u64,
     /// Requests that it was handed first since it was opened, of a mix operations.
     pub(crate) begun: u32,
-    /// How often it was tried again without lasting.
+    /// Number of tries to reopen it since it last lasted.
     pub(crate) attempts: u32,
-    /// Whether it is to be closed and opened again as soon as it waits for nothing.
+    /// Set if it is to be closed and opened again as soon as it waits for nothing.
     pub(crate) worn: bool,
-    /// Whether it was lost and has not carried load since.
+    /// Set if it was lost and has not carried load since.
     pub(crate) lost: bool,
     /// Requests that failed on it and wait to be sent again.
     pub(crate) put_off: u32,
-    /// Whether it stands in a queue of those with room.
+    /// Set while it is in a queue of connections with room.
     pub(crate) queued: bool,
     /// See `C`.
     pub(crate) place: C,
 }
 
-/// Where a connection stands.
+/// State of a connection.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum State {
     /// There is none.
     #[default]
     Closed,
-    /// It was asked for.
+    /// Asked for, not open yet.
     Opening,
     /// The handshake was sent; so many replies came.
     Handshake { answered: usize },
-    /// It carries load.
+    /// Carries load.
     Ready,
 }
 
 impl<D: Default, M: Copy, C> Connection<D, M, C> {
-    /// One that is yet to be opened.
+    /// Returns a connection that is yet to be opened.
     pub(crate) fn new(place: C) -> Self {
         Self {
             state: State::Closed,
@@ -90,7 +90,7 @@ impl<D: Default, M: Copy, C> Connection<D, M, C> {
         self.worn = false;
     }
 
-    /// Whether it waits for nothing.
+    /// Returns whether it waits for nothing: neither a reply nor a retry.
     #[inline]
     pub(crate) fn is_idle(&self) -> bool {
         self.requests.commands() == 0 && self.put_off == 0

@@ -30,7 +30,7 @@ pub(crate) struct Destination {
     changed: Condvar,
 }
 
-/// What the thread that resolves the address is asked for.
+/// Request to the thread that resolves the address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ResolveRequest {
     Nothing,
@@ -52,12 +52,12 @@ impl Destination {
         }
     }
 
-    /// Whether the address may change.
+    /// Returns whether the address may change.
     pub(crate) fn follows(&self) -> bool {
         self.follows
     }
 
-    /// How often it has changed.
+    /// Number of changes so far.
     pub(crate) fn generation(&self) -> u32 {
         self.generation.load(Ordering::Acquire)
     }

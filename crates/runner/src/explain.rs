@@ -6,7 +6,7 @@ use engine::{Address, Reason};
 use measure::Failure;
 use wire::Reply;
 
-/// What memcached says to clients beyond its option -c, before it hangs up.
+/// Error line that memcached sends to clients beyond its option -c, before it hangs up.
 const MEMCACHED_IS_FULL: &str = "ERROR Too many open connections";
 /// Longest part of a server's text that is kept.
 const TEXT_MAX: usize = 300;
@@ -22,14 +22,14 @@ pub(crate) fn text(bytes: &[u8]) -> String {
     wire::spelled(&bytes[..end]) + "…"
 }
 
-/// What servers tell errors apart by: the first word of an error reply. memcached's says only whose
-/// fault it is, and what follows is always the same words.
+/// Returns the kind of an error reply: its first word. memcached's first word says only whose fault it is, and what
+/// follows is always the same words, so that the kind is the whole text.
 pub(crate) fn kind(text: &str) -> &str {
     let first = text.split(' ').next().unwrap_or_default();
     if matches!(first, "CLIENT_ERROR" | "SERVER_ERROR") { text } else { first }
 }
 
-/// Why an error reply ends the run.
+/// Returns the failure of a run that ends with an error reply.
 pub(crate) fn error_reply(text: &str) -> Failure {
     Failure::from_server(match hint(text) {
         Some(hint) => format!("Error from server: {text} ({hint})"),
@@ -37,7 +37,7 @@ pub(crate) fn error_reply(text: &str) -> Failure {
     })
 }
 
-/// Why a request of a cluster ends the run that no node has taken for as long as one is looked for.
+/// Returns the failure of a cluster run in which no node took a request for as long as one is looked for.
 pub(crate) fn given_up(text: &str) -> Failure {
     let hint = match kind(text) {
         "CLUSTERDOWN" => {
@@ -55,7 +55,7 @@ pub(crate) fn given_up(text: &str) -> Failure {
     Failure::from_server(format!("Error from server: {text} ({hint})"))
 }
 
-/// What to do about an error whose cause is known.
+/// Returns advice about an error whose cause is known.
 pub(crate) fn hint(text: &str) -> Option<&'static str> {
     if text.starts_with("ERR unknown command") {
         return Some("this server has no such command");
@@ -107,12 +107,12 @@ pub(crate) fn hint(text: &str) -> Option<&'static str> {
     })
 }
 
-/// Whether a reply that answers no request is how a server turns a client away.
+/// Returns whether a reply that answers no request is how a server turns a client away.
 pub(crate) fn turns_away(reply: &Reply<'_>) -> bool {
     matches!(reply, Reply::Error(bytes) if is_passing(&text(bytes)))
 }
 
-/// What a reply means that answers no request.
+/// Returns the failure that a reply without a request means.
 pub(crate) fn unexpected(reply: &Reply<'_>) -> Failure {
     match reply {
         Reply::Error(bytes) => error_reply(&text(bytes)),
@@ -120,7 +120,7 @@ pub(crate) fn unexpected(reply: &Reply<'_>) -> Failure {
     }
 }
 
-/// Whether an error reply says that the server cannot serve at present and soon may.
+/// Returns whether an error reply says that the server cannot serve at present and soon may.
 pub(crate) fn is_passing(text: &str) -> bool {
     text.contains("max number of clients")
         || text.starts_with(MEMCACHED_IS_FULL)
@@ -152,8 +152,8 @@ pub(crate) fn opening_failure(why: &str) -> &str {
     }
 }
 
-/// Whether a connection could not be opened for want of something on this machine, which no
-/// waiting for the server mends.
+/// Returns whether a connection could not be opened for want of something on this machine, which no waiting for the
+/// server mends.
 pub(crate) fn is_ours(reason: &Reason) -> bool {
     match reason {
         Reason::Failed(error) => {
@@ -164,7 +164,7 @@ pub(crate) fn is_ours(reason: &Reason) -> bool {
     }
 }
 
-/// Why a request that took too long ends the run.
+/// Describes the failure of a request that took too long.
 pub(crate) fn timed_out(server: impl std::fmt::Display, ms: f64) -> String {
     format!(
         "{server}: a request was not answered within {ms} ms (--timeout); with --reconnect yes \
@@ -172,13 +172,13 @@ pub(crate) fn timed_out(server: impl std::fmt::Display, ms: f64) -> String {
     )
 }
 
-/// Why a connection that was lost is not tried any more.
+/// Describes the failure to reopen a lost connection, after the last try.
 pub(crate) fn not_reopened(address: &Address, tries: u32) -> String {
     let tries = if tries == 1 { "1 try".to_owned() } else { format!("{tries} tries") };
     format!("{address}: a lost connection could not be opened again, after {tries} in a row")
 }
 
-/// Why a connection could not be opened.
+/// Describes the failure to open a connection.
 pub(crate) fn connect_failed(address: &Address, reason: &Reason) -> String {
     let hint = match reason {
         Reason::Failed(error) if error.kind() == io::ErrorKind::AddrNotAvailable => {

@@ -7,28 +7,28 @@ use std::time::SystemTime;
 /// A request that failed for good.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FailedRequest {
-    /// When that was known.
+    /// Time at which the failure was known.
     pub at: SystemTime,
     /// The name of its command.
     pub command: String,
-    /// Its first key; empty if it has none.
+    /// First key of the request; empty if it has none.
     pub key: Vec<u8>,
     /// The error reply, without passwords, or what else became of it.
     pub why: String,
-    /// How often it was sent again.
+    /// Number of times it was sent again.
     pub retries: u32,
 }
 
-/// Those of an interval.
+/// Failed requests of an interval.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct FailedRequests {
     /// In the order in which they failed.
     pub list: Vec<FailedRequest>,
-    /// How many more there were.
+    /// Number of further failed requests, which the list leaves out.
     pub left_out: u64,
 }
 
-/// Of each worker in each interval.
+/// Most entries kept for each worker in each interval.
 const MOST: usize = 1 << 16;
 
 impl FailedRequests {
@@ -40,7 +40,7 @@ impl FailedRequests {
         }
     }
 
-    /// Whether there are none.
+    /// Returns whether there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.list.is_empty()

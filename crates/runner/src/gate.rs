@@ -7,18 +7,18 @@ use std::time::Instant;
 use crate::{Barrier, Fatal};
 
 const UNKNOWN: u64 = u64::MAX;
-/// How long a worker that is ready sleeps between looks at a gate that is not open yet.
+/// Sleep of a worker that is ready between looks at a gate that is not open yet.
 const GATE_EVERY_NS: u64 = 200_000;
-/// The same while others are waited for who may take their time, and give notice.
+/// Sleep between looks while others are waited for that may take their time, and give notice.
 const BARRIER_EVERY_NS: u64 = 2_000_000;
-/// The same when the time of its opening is known.
+/// Sleep between looks when the time of its opening is known.
 const STOP_EVERY_NS: u64 = 100_000_000;
 
 /// Shared by the workers of one run and the thread that collects.
 pub(crate) struct Gate<'r> {
     workers: u16,
     arrived: AtomicU16,
-    /// When load starts; [`UNKNOWN`] while somebody is still connecting.
+    /// Time at which load starts; [`UNKNOWN`] while some worker is still connecting.
     start_ns: AtomicU64,
     failed: AtomicBool,
     failure: Mutex<Option<Fatal>>,
@@ -26,13 +26,13 @@ pub(crate) struct Gate<'r> {
     opens: GateOpening<'r>,
 }
 
-/// When a gate opens that all workers have arrived at.
+/// Time at which a gate opens that all workers have arrived at.
 pub(crate) enum GateOpening<'r> {
     /// At once.
     AtOnce,
     /// At this time; below 0 of one that passed before the engines' clocks began.
     At(i64),
-    /// When it is released; engines' clocks began at this instant.
+    /// Upon release of the barrier; engines' clocks began at this instant.
     Released(&'r Barrier, Instant),
 }
 
@@ -73,7 +73,7 @@ impl<'r> Gate<'r> {
         self.start_ns.store(start_ns, Ordering::Release);
     }
 
-    /// When load starts, once that is known.
+    /// Time at which load starts, once that is known.
     pub(crate) fn start_ns(&self) -> Option<u64> {
         match (self.start_ns.load(Ordering::Acquire), &self.opens) {
             (UNKNOWN, GateOpening::Released(barrier, origin)) => barrier.start_ns(*origin),
@@ -90,7 +90,7 @@ impl<'r> Gate<'r> {
         }
     }
 
-    /// What comes from outside, where anything does.
+    /// Barrier of the run, if it has one.
     pub(crate) fn barrier(&self) -> Option<&'r Barrier> {
         match self.opens {
             GateOpening::Released(barrier, _) => Some(barrier),
@@ -98,7 +98,7 @@ impl<'r> Gate<'r> {
         }
     }
 
-    /// When a worker that waits for the start should look again; `None` once it has come.
+    /// Returns when a worker that waits for the start should look again; `None` once the start has come.
     pub(crate) fn look_again_ns(&self, now_ns: u64) -> Option<u64> {
         match self.start_ns() {
             Some(start_ns) if start_ns <= now_ns => None,
@@ -119,18 +119,18 @@ impl<'r> Gate<'r> {
         self.failed.store(true, Ordering::Release);
     }
 
-    /// Whether workers are to stop at once.
+    /// Returns whether workers are to stop at once.
     #[inline]
     pub(crate) fn stopped(&self) -> bool {
         self.failed.load(Ordering::Relaxed) || self.interrupted()
     }
 
-    /// Whether some worker cannot go on.
+    /// Returns whether some worker cannot go on.
     pub(crate) fn has_failed(&self) -> bool {
         self.failed.load(Ordering::Relaxed)
     }
 
-    /// Whether somebody asked for the end.
+    /// Returns whether the end was asked for from outside.
     #[inline]
     pub(crate) fn interrupted(&self) -> bool {
         self.interrupted.load(Ordering::Relaxed)

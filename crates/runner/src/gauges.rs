@@ -3,7 +3,7 @@
 //! What a histogram of replies cannot tell: what is under way, and what it costs. Looked at a few
 //! times a second, by the worker itself, so that nobody has to ask it.
 
-/// Where a worker stands at the end of an interval.
+/// State of a worker at the end of an interval.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Gauges {
     /// CPU time of the thread since load began, in nanoseconds.

@@ -13,11 +13,11 @@ use crate::{Fatal, explain};
 pub(crate) struct Handshake {
     pub(crate) bytes: Vec<u8>,
     pub(crate) steps: Vec<Step>,
-    /// What must not be quoted, even where the server quotes it.
+    /// Secrets that must not be quoted, even where the server quotes them.
     secrets: Vec<Secret>,
     /// The password in it.
     password: Option<Secret>,
-    /// Whether that is asked for before each login.
+    /// Set if the password is asked for before each login.
     is_asked: bool,
     /// Connections that wait for it.
     pub(crate) waiting: Vec<ConnId>,
@@ -26,15 +26,15 @@ pub(crate) struct Handshake {
 /// Passwords that are looked for in what servers say: the newest.
 const SECRETS_MAX: usize = 100;
 
-/// What a server said to the handshake.
+/// Reply of a server to the handshake.
 pub(crate) enum Answer {
-    /// That many of its commands are answered, by so many bytes since it was asked last.
+    /// Answers to `steps` of its commands, in `consumed` bytes since this was asked last.
     Heard { steps: usize, consumed: usize },
-    /// It takes nobody for the moment; why, without passwords.
+    /// Refusal for the moment, with the reason, without passwords.
     NotNow(String),
 }
 
-/// One command of the handshake.
+/// Command of the handshake.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Step {
     Auth,
@@ -150,23 +150,23 @@ impl Handshake {
         Ok(Answer::Heard { steps, consumed })
     }
 
-    /// What the refusal of step number `step` means, in words for a person.
+    /// Describes the refusal of step number `step`.
     pub(crate) fn refused(&self, step: usize, error: &str) -> Fatal {
         self.steps[step].refused(&self.masked(error.to_owned()))
     }
 
-    /// Why an error reply ends the run, without the passwords that it quotes.
+    /// Returns the failure of a run that ends with an error reply, without the passwords that the reply quotes.
     pub(crate) fn fatal(&self, error: &[u8]) -> Fatal {
         explain::error_reply(&self.masked(explain::text(error)))
     }
 
-    /// What a server said, without the passwords that it quotes.
+    /// Masks the passwords that a server's reply quotes.
     pub(crate) fn masked(&self, text: String) -> String {
         secret::masked(text, self.secrets.iter().map(Secret::reveal))
     }
 }
 
-/// What logs in to memcached: a `set` whose data are user and password, or SASL PLAIN (RFC 4616).
+/// Returns the words of a login to memcached: a `set` whose data are user and password, or SASL PLAIN (RFC 4616).
 /// <https://docs.memcached.org/features/authentication/>
 fn memcache_login(protocol: ProtocolKind, user: &str, password: &str) -> Vec<String> {
     match protocol {

@@ -38,33 +38,33 @@ const AHEAD_MAX: usize = 4;
 /// Nodes that may join a cluster while load runs and get a connection beyond `-c`.
 const NODES_TO_COME: u32 = 64;
 
-/// The same where each of `-c` clients has a connection to every node.
+/// Room for nodes to come where each of `-c` clients has a connection to every node.
 const NODES_TO_COME_PER_CLIENT: u32 = 4;
 
-/// What to run and against what.
+/// Plan to run, its target and the outside parts that it needs.
 #[derive(Clone)]
 pub struct RunJob<'r> {
     /// The plan.
     pub plan: &'r Plan,
-    /// Its target, resolved.
+    /// Resolved address of the target.
     pub address: &'r Address,
-    /// Where the receivers of a plan that names other addresses for them connect to, resolved.
+    /// Resolved addresses of the receivers, of a plan that names other addresses for them.
     pub receivers_at: Vec<Address>,
-    /// Who knows the password of now, if that is asked for before each login.
+    /// Source of the current password, if that is asked for before each login.
     pub password: Option<&'r dyn PasswordSource>,
-    /// Who knows where it is when that changes.
+    /// Resolver of the address, if that may change.
     pub resolver: Option<&'r dyn Resolver>,
     /// TLS on every connection, if it is spoken there: made from the plan's options.
     pub tls: Option<&'r TlsContext>,
     /// The ports that this machine connects from, where that is known.
     pub local_ports: Option<RangeInclusive<u16>>,
-    /// When to start.
+    /// Start of the load.
     pub start: Start<'r>,
     /// The servers, where they are several.
     pub several: Option<ServerSet<'r>>,
-    /// What it sends, of a plan of recorded traffic.
+    /// Recorded traffic to send, of a plan that has some.
     pub record: Option<&'r dyn Record>,
-    /// Its rate, where that may change on the way.
+    /// Rate of the load, if it may change on the way.
     pub rate: Option<&'r LiveRate>,
     /// Set by somebody who wants the run to end early.
     pub interrupted: &'r AtomicBool,
@@ -81,14 +81,14 @@ pub enum ServerSet<'r> {
     Pool(&'r [Address]),
 }
 
-/// When load starts.
+/// Time at which load starts.
 #[derive(Clone, Copy)]
 pub enum Start<'r> {
     /// As soon as all connections are open.
     Ready,
     /// At an instant that was agreed on: a run that is not ready by then fails.
     At(SystemTime),
-    /// When it is released.
+    /// Upon release of the barrier.
     Released(&'r Barrier),
 }
 
@@ -101,7 +101,7 @@ impl<'r> RunJob<'r> {
         }
     }
 
-    /// What keeps up with where the servers are while load runs.
+    /// Returns what keeps up with the addresses of the servers while load runs.
     fn whereabouts(&self) -> (Destination, Option<TopologyWatch>) {
         let watch = self.cluster().map(|cluster| TopologyWatch::new(cluster.topology));
         (Destination::new(self.address, self.resolver.is_some()), watch)
@@ -150,7 +150,7 @@ pub fn run(job: &RunJob<'_>, observer: &mut dyn Observer) -> io::Result<Measurem
     Ok(measurement)
 }
 
-/// What is wrong with a plan, as an error.
+/// Returns the error for a plan that is wrong for the reason `why`.
 fn invalid(why: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidInput, why)
 }
@@ -226,7 +226,7 @@ fn carry_out(
     Ok(measured(job, sending, roles.zip(receiving), (&gate, wall), watch.as_ref()))
 }
 
-/// What the senders saw, with what the receivers did if there were some.
+/// Puts together the senders' measurement, and the receivers' if there were some.
 fn measured(
     job: &RunJob<'_>,
     sending: Collector,
@@ -309,7 +309,7 @@ impl Connections {
         }
     }
 
-    /// Those of a worker, by their numbers in the run.
+    /// Returns the numbers in the run of a worker's connections.
     fn of(&self, worker: u16) -> Range<u32> {
         let own = |worker| share(self.total, worker, self.workers);
         let first = (0..worker).map(own).sum();
@@ -317,7 +317,7 @@ impl Connections {
     }
 }
 
-/// What each worker records with, and where it gets empty tallies from.
+/// Returns the recorder of each worker, and the channels that empty tallies are sent to.
 fn recorders(
     plan: &Plan,
     connections: &Connections,

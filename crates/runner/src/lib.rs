@@ -56,5 +56,5 @@ pub use route::ring::{RingJob, RingServer};
 /// Length of an interval of the timeline: how often the live line moves.
 pub const INTERVAL_NS: u64 = 250_000_000;
 
-/// Why a worker cannot go on.
+/// Reason why a worker cannot go on.
 pub(crate) use measure::Failure as Fatal;

@@ -14,8 +14,8 @@ use workload::{Pace, Plan, PlanParts, Stop};
 
 use crate::INTERVAL_NS;
 
-/// How long before a change takes effect it is known: longer than a worker sleeps, which hands over what it
-/// saw every [`INTERVAL_NS`].
+/// Notice of a change before it takes effect: longer than the sleep of a worker, which hands over its figures every
+/// [`INTERVAL_NS`].
 const AHEAD_NS: u64 = INTERVAL_NS + 50_000_000;
 
 /// The rate of a running plan; clones of an `Arc` of it are shared with the workers.
@@ -29,7 +29,7 @@ pub struct LiveRate {
 struct State {
     /// The plan as it is carried out now.
     plan: Plan,
-    /// When the clock of the engines began, and when load did by it.
+    /// Start of the engines' clock, and of load by that clock.
     origin: Option<Instant>,
     start_ns: Option<u64>,
 }
@@ -62,7 +62,7 @@ impl LiveRate {
         self.change(state, at_ns, rate_per_s)
     }
 
-    /// The same at a time since load began.
+    /// Sets the rate as of a time since load began.
     #[cfg(test)]
     pub(crate) fn set_at(&self, at_ns: u64, rate_per_s: Option<f64>) -> Result<(), String> {
         self.change(self.lock(), at_ns, rate_per_s)
@@ -112,7 +112,7 @@ impl LiveRate {
         self.lock().start_ns = Some(start_ns);
     }
 
-    /// How often it has been changed.
+    /// Number of changes so far.
     #[inline]
     pub(crate) fn changes(&self) -> u32 {
         self.changes.load(Ordering::Acquire)

@@ -15,7 +15,7 @@ use crate::gate::Gate;
 /// Shortest time without the client that is reported: a busy machine may hold it up for less.
 const ABSENCE_MIN_NS: u64 = 500_000_000;
 
-/// Which histograms a tally of this plan keeps.
+/// Returns the histograms that a tally of this plan keeps.
 #[must_use]
 pub fn tally_shape(plan: &Plan) -> TallyShape {
     TallyShape {
@@ -37,9 +37,8 @@ fn most_places(plan: &Plan) -> usize {
     placed.filter_map(|command| Some(command.several_asked()?.1)).max().unwrap_or(0)
 }
 
-/// What was measured of this plan. The engines' clocks began at `origin` by the wall clock of that moment: one that is
-/// set while load runs moves no start. `tenures` says who had to answer when, of servers
-/// between which that changes.
+/// Builds the measurement of a plan. The engines' clocks began at `origin` by the wall clock of that moment: one that
+/// is set while load runs moves no start. `tenures` says who had to answer when, of servers between which that changes.
 pub(crate) fn measurement(
     plan: &Plan,
     collector: Collector,
@@ -112,8 +111,8 @@ fn outages(
 }
 
 impl Snapshot<'_> {
-    /// What was measured so far, as if the run ended now; `timeline` has the intervals up to this one. It copies
-    /// every count; CPU times and nodes are known only at the end.
+    /// Returns the measurement so far, as if the run ended now; `timeline` has the intervals up to this one. All counts
+    /// are copied; CPU times and nodes are known only at the end.
     #[must_use]
     pub fn so_far(
         &self,

@@ -72,7 +72,7 @@ pub(crate) fn seconds_by_connection(plan: &Plan) -> u64 {
     planned_seconds(plan).unwrap_or(BYTES_MAX / each.max(1))
 }
 
-/// How many seconds the replies of a run come in, where it is known how long it lasts.
+/// Number of seconds in which the replies of a run come, if its length is known.
 fn planned_seconds(plan: &Plan) -> Option<u64> {
     let ns = match plan.load.stop {
         Stop::AfterNs(ns) => Some(ns),

@@ -57,7 +57,7 @@ impl Opening {
         Some(self.begun - 1)
     }
 
-    /// Whether none may be begun before another has opened.
+    /// Returns whether none may be begun before another has opened.
     fn awaits_others(&self) -> bool {
         self.begun == self.total || self.begun - self.opened >= OPENING_MAX
     }
@@ -68,12 +68,12 @@ impl Opening {
         self.progress_ns = now_ns;
     }
 
-    /// Whether all are.
+    /// Returns whether all connections are open.
     pub(crate) fn is_complete(&self) -> bool {
         self.opened == self.total
     }
 
-    /// When to look again at the latest.
+    /// Time of the next look at the latest.
     pub(crate) fn wake_ns(&self) -> u64 {
         if self.awaits_others() {
             self.progress_ns + PATIENCE_NS
@@ -83,7 +83,7 @@ impl Opening {
         }
     }
 
-    /// How many were open when nothing had moved for too long.
+    /// Returns how many were open when nothing had moved for too long; `None` unless that is so.
     pub(crate) fn stuck(&self, now_ns: u64) -> Option<u32> {
         let waits = self.gaps.as_ref().is_some_and(|gaps| now_ns < gaps.next_ns);
         (now_ns >= self.progress_ns + PATIENCE_NS && !waits).then_some(self.opened)
@@ -100,14 +100,14 @@ pub(crate) struct Gaps {
 }
 
 impl Gaps {
-    /// Of worker `worker`, if its plan has some.
+    /// Returns the gaps of worker `worker`, if its plan has some.
     pub(crate) fn from_plan(plan: &Plan, worker: u16) -> Option<Self> {
         let spacing = plan.load.concurrency.spacing?;
         let drawn = Stream::from_seed(plan.load.seed).apart(STREAM | u64::from(worker) << 40);
         Some(Self { spacing, drawn, count: 0, next_ns: 0 })
     }
 
-    /// Whether one more connection may be begun now; if so, when the next may is drawn.
+    /// Returns whether one more connection may be begun now; if so, draws the time of the next.
     fn admit(&mut self, now_ns: u64) -> bool {
         if now_ns < self.next_ns {
             return false;
@@ -130,7 +130,7 @@ impl Groups {
         Self { left: GROUP, since_ns: now_ns }
     }
 
-    /// Whether one more connection may be begun now; it then counts as begun.
+    /// Returns whether one more connection may be begun now; it then counts as begun.
     pub(crate) fn admit(&mut self, now_ns: u64) -> bool {
         if now_ns >= self.next_ns() {
             (self.left, self.since_ns) = (GROUP, now_ns);
@@ -140,12 +140,12 @@ impl Groups {
         admitted
     }
 
-    /// When the next group may be begun.
+    /// Time at which the next group may be begun.
     pub(crate) fn next_ns(&self) -> u64 {
         self.since_ns + GROUP_EVERY_NS
     }
 
-    /// Whether the current group has no room.
+    /// Returns whether the current group has no room.
     pub(crate) fn is_full(&self) -> bool {
         self.left == 0
     }
@@ -162,7 +162,7 @@ pub(crate) struct Origins {
     per_request: Option<ConnectionPerRequest>,
     sources: Vec<IpAddr>,
     ports: Option<RangeInclusive<u16>>,
-    /// Where in the ports to begin: runs that follow each other do not want the same ones.
+    /// Start in the range of ports: runs that follow each other do not want the same ones.
     first: u64,
 }
 
@@ -190,13 +190,13 @@ impl Origins {
         }
     }
 
-    /// The same for receivers of messages, which have stamps where senders need none.
+    /// Returns the origins of receivers of messages, which have kernel stamps where senders need none.
     pub(crate) fn of_receivers(&self, plan: &PlanParts) -> Self {
         Self { kernel_stamps: plan.recording.kernel_stamps, ..self.clone() }
     }
 
-    /// How connection number `number` of the run is opened: source addresses are taken in turn,
-    /// and so are ports.
+    /// Returns the options of connection number `number` of the run: source addresses are taken in turn, and so are
+    /// ports.
     pub(crate) fn options(&self, number: u32) -> ConnectOptions {
         let number = u64::from(number);
         let (turn, source) = match self.sources.len() as u64 {

@@ -8,12 +8,12 @@ pub trait PasswordSource: Sync {
     fn password(&self) -> LoginPassword;
 }
 
-/// What is known of the password of now.
+/// State of the question for the current password.
 #[derive(Debug, Clone)]
 pub enum LoginPassword {
     /// The password.
     Known(Secret),
-    /// It is being asked for.
+    /// Asked for, not known yet.
     Pending,
     /// The reason why it cannot be had.
     Failed(String),

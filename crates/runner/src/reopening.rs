@@ -19,7 +19,7 @@ const FIRST_NS: u64 = 10_000_000;
 /// Longest delay of one that waits alone, and of any.
 const ALONE_MAX_NS: u64 = 100_000_000;
 const ANY_MAX_NS: u64 = 1_000_000_000;
-/// What each one that waits adds to the longest delay: in all they try a hundred times a second.
+/// Time that each waiting connection adds to the longest delay: in all they try a hundred times a second.
 const EACH_NS: u64 = 20_000_000;
 
 /// Lost connections, ordered by the time of their next attempt.
@@ -70,7 +70,7 @@ impl ReconnectQueue {
         self.due.pop().map(|Reverse((_, conn))| ConnId(conn))
     }
 
-    /// When [`next`](Self::next) has one; `u64::MAX` when none waits.
+    /// Time at which [`next`](Self::next) has a connection; `u64::MAX` when none waits.
     pub(crate) fn wake_ns(&self) -> u64 {
         match self.due.peek() {
             None => u64::MAX,
@@ -105,7 +105,7 @@ impl ReconnectQueue {
         self.due.clear();
     }
 
-    /// How many wait.
+    /// Number of connections that wait.
     pub(crate) fn waiting(&self) -> usize {
         self.due.len()
     }

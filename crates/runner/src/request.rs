@@ -14,21 +14,21 @@ pub(crate) struct Request<M> {
     /// Number of the sequence that the next reply belongs to: its bytes follow from it, so they can be
     /// made again.
     pub(crate) number: u64,
-    /// When they were due; when they were first sent in a closed loop, which is not known before. Of a later step,
-    /// when its operation was.
+    /// Time at which its commands were due; in a closed loop when they were first sent, which is not known before. For
+    /// a later step, when the operation was due.
     pub(crate) intended_ns: u64,
-    /// When they were first handed to the kernel; 0 before. Of a later step, when that of its
-    /// operation was that came first.
+    /// Time at which its commands were first handed to the kernel; 0 before. For a later step, the time of its
+    /// operation's first step.
     pub(crate) sent_ns: u64,
-    /// When they were last: later than `sent_ns` if they were sent again, elsewhere.
+    /// Time at which they were last handed to the kernel: later than `sent_ns` if they were sent again, elsewhere.
     pub(crate) handed_ns: u64,
-    /// Which command of the sequence the next reply answers.
+    /// Index in the sequence of the command that the next reply answers.
     pub(crate) command: u32,
     /// Replies still to come, at least 1.
     pub(crate) left: u32,
     /// Sent in the measured part, not in the warm-up.
     pub(crate) measured: bool,
-    /// How far its operation has come.
+    /// Progress of its operation.
     pub(crate) progress: OperationState,
     /// See `M`.
     pub(crate) mark: M,
@@ -53,70 +53,70 @@ impl<M> Request<M> {
     }
 }
 
-/// How far an operation has come, of a plan that has a mix of them.
+/// Progress of an operation, of a plan that has a mix of them.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct OperationState {
-    /// Which operation of the mix.
+    /// Index of the operation in the mix.
     pub(crate) operation: u32,
-    /// Which of its steps.
+    /// Index of the step in the operation.
     pub(crate) step: u16,
     /// A reply of this step said that there was nothing.
     pub(crate) missed: bool,
-    /// One of an earlier step did.
+    /// Set if a reply to an earlier step said so.
     pub(crate) missed_before: bool,
     /// A reply was an error.
     pub(crate) failed: bool,
-    /// It is to be sent again for that reason.
+    /// Set if the request is to be sent again for that reason.
     pub(crate) again: bool,
-    /// How often this step was.
+    /// Number of times this step was sent again.
     pub(crate) retries: u32,
-    /// When the commands of a later step were first handed to the kernel; 0 before.
+    /// Time at which the commands of a later step were first handed to the kernel; 0 before.
     pub(crate) step_ns: u64,
     /// The number of its key, if that depends on what the run has inserted.
     pub(crate) key: Option<KeyNumber>,
-    /// One more than the place of the value that it has kept; 0 for none.
+    /// Place of the value that it has kept plus 1; 0 for none.
     pub(crate) kept: u32,
-    /// Whether a reply brought it as a string, or said that there is none.
+    /// Set if a reply brought the value as a string, or said that there is none.
     pub(crate) kept_string: bool,
-    /// Where in that the string begins that is next.
+    /// Offset in the kept value of the string that is next.
     pub(crate) at: u32,
 }
 
 impl OperationState {
-    /// Of an operation that begins, with this key if it is not drawn from its number.
+    /// Returns the state of an operation that begins, with this key if it is not drawn from its number.
     pub(crate) fn new(operation: u32, key: Option<KeyNumber>) -> Self {
         Self { operation, key, ..Self::default() }
     }
 
-    /// Of the same operation in a later step.
+    /// Returns the state of the operation in a later step.
     pub(crate) fn then(self, step: u16) -> Self {
         let Self { operation, kept, kept_string, key, .. } = self;
         let missed_before = self.has_missed();
         Self { operation, step, missed_before, kept, kept_string, key, ..Self::default() }
     }
 
-    /// Whether something of it was sent before.
+    /// Returns whether something of it was sent before.
     #[inline]
     pub(crate) fn is_under_way(self) -> bool {
         self.step > 0 || self.retries > 0
     }
 
-    /// Whether any reply so far said that there was nothing.
+    /// Returns whether any reply so far said that there was nothing.
     pub(crate) fn has_missed(self) -> bool {
         self.missed || self.missed_before
     }
 }
 
-/// One command that was answered, as the recorder knows it.
+/// Answered command, as the recorder knows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct CommandReply {
     /// See [`Request::intended_ns`].
     pub(crate) intended_ns: u64,
     /// See [`Request::sent_ns`].
     pub(crate) sent_ns: u64,
-    /// When the first byte of the replies to what was sent with it was read.
+    /// Time at which the first byte of the replies to what was sent with it was read.
     pub(crate) first_byte_ns: u64,
-    /// Which command of the sequence.
+    /// Index of the command in the sequence.
     pub(crate) command: u32,
     /// See [`Request::measured`].
     pub(crate) measured: bool,
@@ -129,7 +129,7 @@ pub(crate) struct Answer {
     pub(crate) outcome: Outcome,
     /// Bytes of the reply, where they are counted by command.
     pub(crate) bytes: u64,
-    /// Where a reply tells how many keys were there.
+    /// Place in the reply that tells how many keys were there.
     pub(crate) keys: Keys,
 }
 
@@ -141,7 +141,7 @@ pub(crate) struct Keys {
 }
 
 impl<M: Copy> Request<M> {
-    /// The same command, to be sent once more. Its times stay those of the first try.
+    /// Returns the request for the same command, to be sent once more. Its times stay those of the first try.
     pub(crate) fn once_more(&self) -> Self {
         let OperationState { retries, .. } = self.progress;
         let progress =
@@ -170,7 +170,7 @@ impl<M> Request<M> {
         true
     }
 
-    /// When its commands were first handed to the kernel; 0 before.
+    /// Time at which its commands were first handed to the kernel; 0 before.
     #[inline]
     pub(crate) fn first_handed_ns(&self) -> u64 {
         if self.progress.step == 0 { self.sent_ns } else { self.progress.step_ns }
@@ -197,7 +197,7 @@ impl<M> Request<M> {
 pub(crate) struct Requests<M> {
     queue: VecDeque<Request<M>>,
     commands: u32,
-    /// What was last sent of what is being answered, and when the first byte of that was read.
+    /// Time of the last sending of what is being answered, and time at which its first byte was read.
     first_byte: (u64, u64),
 }
 
@@ -222,7 +222,7 @@ impl<M: Copy> Requests<M> {
         self.queue.front_mut()
     }
 
-    /// Those that were added last.
+    /// Returns the `count` requests that were added last.
     #[inline]
     pub(crate) fn newest_mut(&mut self, count: usize) -> impl Iterator<Item = &mut Request<M>> {
         let older = self.queue.len().saturating_sub(count);
@@ -238,7 +238,7 @@ impl<M: Copy> Requests<M> {
         self.settle_many(1, now_ns)
     }
 
-    /// How many of the oldest requests wait for one reply each, to this command.
+    /// Number of oldest requests in a row that wait for one reply each, to this command.
     #[inline]
     pub(crate) fn alike(&self, command: u32) -> u32 {
         let is_alike = |request: &&Request<M>| request.command == command && request.left == 1;
@@ -296,7 +296,7 @@ impl<M: Copy> Requests<M> {
         Some(self.first_byte.1)
     }
 
-    /// Whether the oldest is in no figure, nor what it was sent for: of two with one number that is the second.
+    /// Returns whether the oldest is in no figure, nor what it was sent for: of two with one number that is the second.
     pub(crate) fn oldest_is_unmeasured(&self) -> bool {
         let mut oldest = self.queue.iter();
         match (oldest.next(), oldest.next()) {
@@ -306,7 +306,7 @@ impl<M: Copy> Requests<M> {
         }
     }
 
-    /// How many there are.
+    /// Number of requests.
     #[inline]
     pub(crate) fn len(&self) -> u32 {
         self.queue.len() as u32
@@ -318,7 +318,7 @@ impl<M: Copy> Requests<M> {
         self.commands
     }
 
-    /// When the oldest was last sent.
+    /// Time at which the oldest was last sent.
     #[inline]
     pub(crate) fn oldest_ns(&self) -> Option<u64> {
         self.queue.front().map(|request| request.handed_ns)

@@ -11,11 +11,11 @@ pub(crate) const SPIN_NS: u64 = 100_000;
 /// had no CPU for a while, and what it did not have is no CPU time to be taken off.
 const TURN_MAX_NS: u64 = 50_000;
 
-/// How one worker waits for what is due.
+/// Policy of one worker for waiting until something is due.
 #[derive(Debug)]
 pub(crate) struct Spin {
     allowed: bool,
-    /// Whether the turn that began last does not sleep.
+    /// Set if the turn that began last does not sleep.
     spins: bool,
     /// Since when nothing has happened.
     quiet_since_ns: Option<u64>,

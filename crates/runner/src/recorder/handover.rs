@@ -16,7 +16,7 @@ impl Recorder {
         cpu_ns.saturating_sub(self.gauges.cpu_ns)
     }
 
-    /// When [`turn`](Self::turn) has something to do next.
+    /// Time at which [`turn`](Self::turn) has something to do next.
     #[inline]
     pub(crate) fn wake_ns(&self) -> u64 {
         self.interval_end_ns
@@ -83,16 +83,16 @@ impl Recorder {
     }
 }
 
-/// What a recorder keeps until the end.
+/// Figures that a recorder keeps until the end.
 #[derive(Debug, Default)]
 pub(crate) struct RecorderResult {
     /// From where measuring began to the end of the last request that counted.
     pub(crate) span: Option<(u64, u64)>,
-    /// When this worker did not run.
+    /// Spans in which this worker did not run.
     pub(crate) away: Vec<Range<u64>>,
-    /// What users of a schedule waited who came while nothing succeeded.
+    /// Response times of requests that fell due during an outage.
     pub(crate) delayed: Option<Latency>,
-    /// What each connection saw, where that was asked for.
+    /// Figures of each connection, if the plan asks for them.
     pub(crate) by_connection: Option<ByConnection>,
     /// The log of operations, if the plan asks for one.
     pub(crate) log: Option<OperationLog>,

@@ -40,7 +40,7 @@ const ABSENCES_MAX: usize = 1000;
 pub(crate) struct Recorder {
     worker: u16,
     shape: TallyShape,
-    /// Of each command of the sequence, which of the tally's it is.
+    /// Index in the tally of each command of the sequence.
     tallies: Arc<[u32]>,
     tally: Tally,
     /// The replies of the current read.
@@ -50,28 +50,28 @@ pub(crate) struct Recorder {
     interval: u32,
     interval_end_ns: u64,
     last_end_ns: u64,
-    /// What ended in the current interval, and when that began, for each node.
+    /// Successes and failures of the current interval, and its start, for each node.
     slices: Vec<Slices>,
     interval_from_ns: u64,
     /// The node that the current read is of.
     node: usize,
-    /// What is kept beside the tally.
+    /// Records beside the tally.
     optional: OptionalRecorders,
-    /// Of each node.
+    /// Silence of each node.
     silences: Vec<Silence>,
-    /// When this worker did not run.
+    /// Spans in which this worker did not run.
     away: Vec<Range<u64>>,
     /// Shortest silence that the schedule does not explain.
     usual_ns: u64,
-    /// What users of a schedule waited who came while nothing succeeded.
+    /// Response times of requests that fell due during an outage.
     delayed: Option<Latency>,
     /// Successes of the current read.
     fresh: u32,
-    /// When the bytes of the current read arrived in the kernel, where it stamps them.
+    /// Time at which the bytes of the current read arrived in the kernel, if it stamps them.
     arrived_ns: Option<u64>,
     /// CPU time of this thread when load began.
     cpu_from: Duration,
-    /// What goes with the next interval that is handed over.
+    /// Gauges that go with the next interval that is handed over.
     gauges: Gauges,
     /// Requests that failed since the last hand-over, where a plan asks for each.
     failed: FailedRequests,
@@ -79,7 +79,7 @@ pub(crate) struct Recorder {
     empty: Receiver<Tally>,
 }
 
-/// What counts at present.
+/// Part of the run, which decides what counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
     /// Nothing yet: connections are being opened.
@@ -126,8 +126,8 @@ impl Recorder {
         }
     }
 
-    /// What silence is usual: `due_every_ns` is the time between two requests of this worker's schedule; 0
-    /// without one.
+    /// Sets the usual silence: `due_every_ns` is the time between two requests of this worker's schedule; 0 without
+    /// one.
     pub(crate) fn expect_every(&mut self, due_every_ns: u64) {
         // Nodes share a schedule.
         self.usual_ns = due_every_ns.saturating_mul(20 * self.silences.len() as u64);
@@ -163,7 +163,7 @@ impl Recorder {
         }
     }
 
-    /// What comes next is of this node.
+    /// Sets the node that the next records belong to.
     #[inline]
     pub(crate) fn of_node(&mut self, node: u16) {
         self.node = usize::from(node);
@@ -176,14 +176,14 @@ impl Recorder {
         self.optional.of_connection(conn);
     }
 
-    /// Whether anything is asked of each node; to be set before an interval ends.
+    /// Notes which nodes are asked anything; to be set before an interval ends.
     pub(crate) fn asks(&mut self, asked: impl Fn(u16) -> bool) {
         for (node, slices) in (0..).zip(&mut self.slices) {
             slices.ask(asked(node));
         }
     }
 
-    /// Whether requests sent now are measured. Ends the warm-up when its time has come.
+    /// Returns whether requests sent now are measured. Ends the warm-up when its time has come.
     #[inline]
     pub(crate) fn measuring(&mut self, now_ns: u64) -> bool {
         match self.phase {
@@ -202,7 +202,7 @@ impl Recorder {
         }
     }
 
-    /// Whether nothing was counted since the last interval was handed over.
+    /// Returns whether nothing was counted since the last interval was handed over.
     fn is_empty(&self) -> bool {
         self.tally.is_empty() && self.groups.is_empty() && self.fresh == 0 && self.failed.is_empty()
     }
@@ -217,7 +217,7 @@ impl Recorder {
         self.last_end_ns = from_ns;
     }
 
-    /// Whether nothing has come back yet, as far as is known: what a warm-up heard is not.
+    /// Returns whether nothing has come back yet, as far as is known: replies during a warm-up do not count.
     pub(crate) fn is_unheard(&self) -> bool {
         match self.phase {
             Phase::Before => true,
@@ -400,8 +400,7 @@ impl Recorder {
         self.slices[self.node].failed(since_ns, failures);
     }
 
-    /// Where stages of connections are recorded that carry one request each, measured or not; `None` where they
-    /// do not count.
+    /// Stages of connections that carry one request each, measured or not; `None` while they do not count.
     pub(crate) fn stages(&mut self, measured: bool) -> Option<&mut ConnectStages> {
         let counts = self.counts(measured);
         let digits = self.shape.precision;

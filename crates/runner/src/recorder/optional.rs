@@ -29,7 +29,7 @@ impl OptionalRecorders {
         self.0.get_or_insert_default().log = Some(empty);
     }
 
-    /// What was kept.
+    /// Takes the records that were kept.
     pub(super) fn take(&mut self) -> (Option<ByConnection>, Option<OperationLog>) {
         self.0.take().map_or((None, None), |kept| (kept.by_connection, kept.log))
     }
@@ -88,7 +88,7 @@ impl OptionalRecorders {
         }
     }
 
-    /// What was put together was handed to a connection at `now_ns`, in so many bytes.
+    /// Notes that the commands put together for a connection were handed to it at `now_ns`, in `bytes` bytes.
     #[inline]
     pub(super) fn sent(&mut self, conn: ConnId, bytes: u64, now_ns: u64) {
         if let Some(kept) = &mut self.0 {

@@ -19,7 +19,7 @@ const TALLIES_MIN: u64 = 4;
 /// Most intervals that wait: a day of them. What a later one had in its slices is in no outage.
 const INTERVALS_MAX: usize = 4 * 86_400;
 
-/// What the collector has had no room for, in the order in which it was recorded.
+/// Messages that the collector has had no room for, in the order in which they were recorded.
 pub(super) struct Outbox {
     full: SyncSender<Message>,
     waiting: VecDeque<Message>,
@@ -55,7 +55,7 @@ impl Outbox {
         self.waiting.into()
     }
 
-    /// What there was no room for.
+    /// Sends a message; returns it if there was no room.
     fn refused(&self, message: Message) -> Option<Message> {
         match self.full.try_send(message) {
             Err(TrySendError::Full(message)) => Some(message),

@@ -18,7 +18,7 @@ impl Silence {
         Self { last_ok_ns: now_ns, failing: false, span: 0..0 }
     }
 
-    /// What there was of silence until now says nothing.
+    /// Begins anew: silence until now says nothing.
     pub(super) fn begin(&mut self, now_ns: u64) {
         (self.last_ok_ns, self.failing, self.span) = (now_ns, false, 0..0);
     }

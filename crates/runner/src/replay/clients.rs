@@ -46,7 +46,7 @@ fn write_and_read(clients: u32, depth: u32, stop: Stop) -> PlanParts {
     plan
 }
 
-/// What each client sent on each of its connections, in order.
+/// Returns the commands that each client sent on each of its connections, in order.
 fn by_client(log: &Log) -> BTreeMap<u32, BTreeMap<ConnId, Vec<&[String]>>> {
     let mut sent: BTreeMap<u32, BTreeMap<ConnId, Vec<&[String]>>> = BTreeMap::new();
     for (_, conn, words) in &log.requests {

@@ -66,7 +66,7 @@ fn a_rate_beyond_the_server_is_late_by_the_servers_fault() {
     assert!(own_ns <= MS, "no connection had room for it earlier: {own_ns}");
 }
 
-/// What is due and finds every slot taken waits for a reply, not for a time that has come.
+/// A due request that finds every slot taken waits for a reply, not for a time that has come.
 #[test]
 fn with_fewer_connections_than_nodes_a_schedule_sleeps_until_there_is_room() {
     let mut plan = on_cluster(1, 1, Stop::AfterNs(2 * SECOND));

@@ -30,7 +30,7 @@ fn run(service_ns: f64, seed: u64, noise: &mut Noise) -> RunDigest {
     RunDigest::from_run(&run).unwrap()
 }
 
-/// What is concluded about the throughput of a server that is slower by this share.
+/// Returns the conclusion about the throughput of a server that is slower by this share.
 fn concluded(slower: f64, seed: u64) -> (Conclusion, f64) {
     let mut noise = Noise::new(seed);
     let mut sides = [Vec::new(), Vec::new()];

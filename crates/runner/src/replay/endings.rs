@@ -33,7 +33,7 @@ fn each_ends_once(parts: &PlanParts, got: &Measurement) {
     }
 }
 
-/// What goes wrong with all servers, or with one.
+/// Draws faults of all servers, or of one.
 fn faulty(draws: &mut Draws, mut server: Server, ports: Range<u64>, parts: &PlanParts) -> Server {
     if draws.one_in(2) {
         server = server.at_node((ports.start + draws.below(ports.end - ports.start)) as u16);

@@ -11,7 +11,8 @@ use super::server::{Log, Server};
 use super::{MS, SECOND, replay};
 use crate::LiveRate;
 
-/// When it is asked for, from when on it holds, and the rate; `None` for no limit.
+/// Change of a rate: the time at which it is asked for, the time as of which it holds, and the rate; `None` for no
+/// limit.
 type RateChange = (u64, u64, Option<f64>);
 
 /// A run whose rate is changed so.

@@ -73,7 +73,7 @@ pub(crate) fn replay(parts: PlanParts, server: Server) -> (Measurement, Log) {
     replay_on(parts, server, None)
 }
 
-/// The same with a server that stands for every node of a cluster.
+/// Replays a run against a server that stands for every node of a cluster, if there is one.
 pub(crate) fn replay_on(
     parts: PlanParts,
     server: Server,
@@ -113,7 +113,7 @@ fn replay_cluster<S: Script>(
     replay_script(parts, script, shared, run, || watch.tenures())
 }
 
-/// What others have of a script and a run.
+/// Handles that others have of a script and a run.
 #[derive(Default)]
 struct RunHandles {
     interrupted: Arc<AtomicBool>,

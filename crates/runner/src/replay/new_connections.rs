@@ -38,7 +38,7 @@ fn burst(size: u32, rate_per_s: f64) -> Pace {
 struct Acceptor {
     accept_ns: u64,
     free_ns: u64,
-    /// Of connections in a row, which one fares so.
+    /// Fault of the Nth connection, if it has one.
     fault: fn(u64) -> Option<ErrorKind>,
     silent: fn(u64) -> bool,
     connects: u64,

@@ -59,7 +59,7 @@ fn one_that_is_away_takes_its_connections_with_it_and_no_others() {
     assert!(on(1, 0, away.start) > 100 && on(1, 600 * MS, SECOND) > 100);
 }
 
-/// Who was out, from when to when in tenths of a second, and whether to the end.
+/// Returns the outages: the server, start and end in tenths of a second, and whether it lasted to the end.
 fn outages(measured: &measure::Measurement) -> Vec<(u16, u64, u64, bool)> {
     let tenths = |ns: u64| (ns + 50 * MS) / (100 * MS);
     let outages = measured.outages.iter();

@@ -68,7 +68,7 @@ fn plan(connections: u32, depth: u32, commands: &Commands) -> PlanParts {
 /// Commands that are read before a run begins.
 const READ_FIRST: usize = 3000;
 
-/// What was measured of a plan that sends these commands, and what the server saw.
+/// Runs a plan that sends these commands; returns its measurement and what the server saw.
 fn sent(plan: PlanParts, commands: &Commands, server: Server) -> (Measurement, Log) {
     let connections = plan.load.concurrency.connections;
     let (feed, mut sources) = Feed::new(commands, std::iter::once(0..connections)).unwrap();
@@ -86,7 +86,7 @@ fn sent(plan: PlanParts, commands: &Commands, server: Server) -> (Measurement, L
     })
 }
 
-/// When each request came, from the first on, on which connection, and its first words.
+/// Returns each request: its time since the first, its connection and its words.
 fn seen(log: &Log) -> Vec<(u64, u32, String)> {
     let first_ns = log.requests[0].0;
     let request = |(at_ns, conn, words): &(u64, engine::ConnId, Vec<String>)| {

@@ -56,7 +56,7 @@ pub(super) fn replay(parts: PlanParts, server: Server) -> (Measurement, Log) {
     })
 }
 
-/// One key in two is there.
+/// Replies as a server that has half of the keys.
 pub(super) fn half_there(words: &[String], _: usize) -> Vec<u8> {
     let there = |key: &&String| key.ends_with(['1', '3', '5', '7', '9']);
     match words[0].as_str() {
@@ -97,7 +97,7 @@ fn each_key_at_home(log: &Log, servers: u16) {
     assert_eq!(used.len(), usize::from(servers), "{used:?}");
 }
 
-/// What was answered, lost and never answered.
+/// Returns the number of requests that were answered, lost or never answered.
 fn all(got: &Measurement) -> u64 {
     let gone = &got.total.connections;
     got.total.requests() + gone.lost + gone.timed_out + gone.unanswered
@@ -209,7 +209,8 @@ fn with_no_server_there_all_waits_as_for_one() {
     assert!(after > 1_000, "{after}");
 }
 
-/// One key, and its server is gone: what is drawn is lost, and the worker has time for other things.
+/// A run with a single key whose server is gone: requests are lost as they are drawn, and the worker has time for other
+/// things.
 #[test]
 fn requests_that_are_all_lost_do_not_keep_a_worker_from_its_events() {
     let mut plan = on_ring(2, &["get k"], 4, 1, Stop::AfterNs(3 * SECOND));
@@ -291,7 +292,7 @@ fn the_last_server_to_go_is_out_to_the_end_as_the_others_are() {
     }
 }
 
-/// One server of three dies at a rate: what was for it is lost, and nothing else is.
+/// A server of three dies at a rate: requests for it are lost, and no others.
 #[test]
 fn what_is_lost_at_a_rate_was_not_left_unsent_too() {
     let mut plan = on_ring(3, &["get k:__rand_int__"], 6, 1, Stop::AfterNs(4 * SECOND));

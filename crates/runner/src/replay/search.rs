@@ -14,7 +14,7 @@ use workload::{Pace, Stop, Window};
 use super::server::Server;
 use super::{MS, SECOND, parts, replay};
 
-/// What the machine does to a trial.
+/// Disturbance of a trial by the machine.
 #[derive(Clone, Copy)]
 enum Machine {
     Quiet,

@@ -20,8 +20,8 @@ use super::server::{Fault, Log, Server};
 use super::{MS, parts, replay_on};
 
 const SEEDS: u64 = 400;
-/// Those beyond them that found a fault once. A connection that waits to be opened again gets back a request
-/// that failed before.
+/// Further seeds that found a fault once. A connection that waits to be opened again gets back a request that failed
+/// before.
 const FOUND: [u64; 1] = [100_133];
 const NODES_MAX: u64 = 5;
 const FIRST_PORT: u16 = 7000;
@@ -142,7 +142,7 @@ fn cluster(draws: &mut Draws, plan: &mut PlanParts) -> Option<u16> {
     Some(masters)
 }
 
-/// One node of it, and no other, has the troubles that take a while; and what it sends elsewhere.
+/// Draws whether a single node of the cluster has the troubles that take a while, and whether nodes redirect commands.
 fn of_cluster(draws: &mut Draws, masters: u16, server: Server) -> Server {
     let server = match draws.one_in(2) {
         true => server.at_node(FIRST_PORT + draws.below(u64::from(masters)) as u16),
@@ -207,7 +207,7 @@ fn server(draws: &mut Draws, plan: &PlanParts) -> Server {
     server
 }
 
-/// What else there was to see, so that every rule has its turn.
+/// Draws the rest of what is observed during a run, so that every rule has its turn.
 fn watched(draws: &mut Draws, measured: &mut Measurement) -> WatchRecord {
     let wall_ns = measured.elapsed_ns.max(1);
     let of = |share: f64| (share * wall_ns as f64) as u64;
@@ -270,7 +270,7 @@ fn adds_up(parts: &PlanParts, got: &Measurement, log: &Log) {
     }
 }
 
-/// How many operations were begun.
+/// Checks that operations add up, and returns how many were begun.
 fn operations_add_up(got: &Measurement, log: &Log) -> u64 {
     let gone = &got.total.connections;
     let gone = gone.lost + gone.timed_out + gone.unanswered;
@@ -306,8 +306,8 @@ fn operations_add_up(got: &Measurement, log: &Log) -> u64 {
     })
 }
 
-/// What the server saw is what was answered, lost, timed out and unanswered; on a cluster also what
-/// it sent elsewhere, and said before that.
+/// Checks that the server saw all that was answered, lost, timed out and unanswered; on a cluster also what it sent
+/// elsewhere, and said before that.
 fn sent_adds_up(parts: &PlanParts, got: &Measurement, log: &Log, ended: u64) {
     let asking = log.requests.iter().filter(|(.., words)| words[0] == "ASKING").count();
     let sent = (log.requests.len() - asking) as u64;

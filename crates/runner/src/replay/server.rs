@@ -21,12 +21,12 @@ use crate::collect::Message;
 /// No run of these tests lasts so long, and one without an end takes all memory there is.
 const ENDLESS_NS: u64 = 1_300 * SECOND;
 
-/// What the server saw.
+/// Record of all that the server saw.
 #[derive(Debug, Default)]
 pub(crate) struct Log {
     /// Each request: when it came, on which connection, its words.
     pub(crate) requests: Vec<(u64, ConnId, Vec<String>)>,
-    /// When each read of the client's bytes happened, and how many requests it held.
+    /// Reads of the client's bytes: the time, the connection and the number of requests.
     pub(crate) reads: Vec<(u64, ConnId, usize)>,
     /// Connections asked for.
     pub(crate) connects: usize,
@@ -35,7 +35,7 @@ pub(crate) struct Log {
 /// A collector that looks at times of its own.
 #[derive(Debug, Default)]
 pub(crate) struct TimedCollector {
-    /// When it takes what there is, in order.
+    /// Times at which it takes what there is, in order.
     at_ns: Vec<u64>,
     /// From where to where.
     pub(crate) between: Option<(Rc<Receiver<Message>>, Sender<Message>)>,
@@ -66,12 +66,12 @@ pub(crate) struct Server {
     of_node: BTreeSet<ConnId>,
     frame: fn(&[u8]) -> Option<RequestWords>,
     answer: fn(&[String], usize) -> Vec<u8>,
-    /// How much each request differs, and what it is drawn from.
+    /// Spread of the time that requests take, and the noise that it is drawn from.
     wavers: Option<(f64, Noise)>,
     fault: Fault,
-    /// How much later a reply is sent than it is ready, and nobody else waits for that.
+    /// Time from when a reply is ready until it is sent; no other request waits for that.
     delay_ns: u64,
-    /// When somebody asks the client to end, and the word for it.
+    /// Time at which the client is asked to end, and the flag that asks for it.
     interrupts_ns: u64,
     pub(crate) interrupted: Arc<AtomicBool>,
     /// The rate of the client: when somebody changes it, from when on, and to what.
@@ -87,7 +87,7 @@ pub(crate) struct Server {
 /// The words of the request at the start of some bytes, and its length, if it is whole.
 pub(super) type RequestWords = (Vec<String>, usize);
 
-/// What goes wrong, and after how many requests.
+/// Fault of a server, and after how many requests.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Fault {
     None,
@@ -206,7 +206,7 @@ impl Server {
         self
     }
 
-    /// Whether the connection of the current request is reset.
+    /// Returns whether the connection of the current request is reset.
     fn resets(&self) -> bool {
         match self.fault {
             Fault::ResetAt(n) => self.served == n,
@@ -215,12 +215,12 @@ impl Server {
         }
     }
 
-    /// Whether what freezes and goes down is at the other end of this connection.
+    /// Returns whether this connection leads to the node that freezes and goes down.
     fn is_afflicted(&self, conn: ConnId) -> bool {
         self.node.is_none() || self.of_node.contains(&conn)
     }
 
-    /// When a request that came at `now_ns` is done.
+    /// Returns the time at which a request that came at `now_ns` is done.
     fn done_ns(&mut self, conn: ConnId, now_ns: u64) -> u64 {
         let factor =
             self.wavers.as_mut().map_or(1.0, |(spread, noise)| (*spread * noise.normal()).exp());

@@ -30,7 +30,7 @@ const RUN_NS: u64 = 12 * SECOND;
 /// A client learns so much later what a cluster has become.
 const LEARNT_NS: u64 = 150 * MS;
 const SERVICE_NS: u64 = 8 * MS;
-/// How long nobody answers for a primary that dies and is replaced, and for one that restarts.
+/// Time without answers for a primary that dies and is replaced, and for a primary that restarts.
 const ELECTED_NS: u64 = 1_700 * MS;
 const RESTARTED_NS: u64 = 900 * MS;
 /// Longest wait before a connection is opened again, with the two slices by which an outage is uncertain.
@@ -38,10 +38,10 @@ const LATE_NS: u64 = 1_100 * MS;
 const EXACT_NS: u64 = 30 * MS;
 /// So long nothing is drawn in a closed loop while the queue of another node is full: four pipelines a connection.
 const FULL_NS: u64 = 4 * SERVICE_NS;
-/// Whether anything is asked of a node is noted so often: where nothing was, an outage may begin earlier.
+/// Time between notes of whether a node is asked anything: where nothing was, an outage may begin earlier.
 const ASKED_NS: u64 = 280 * MS;
 
-/// What happens to one shard, or to the cluster.
+/// Event of a shard, or of the cluster.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Event {
     Kill(usize),
@@ -59,9 +59,9 @@ struct History {
     downs: BTreeMap<u16, Vec<Range<u64>>>,
     /// The owner of each block from these times on.
     owners: Vec<(u64, Vec<u16>)>,
-    /// Who holds each shard, and whether it is there for good.
+    /// Holder of each shard, and whether it is there for good.
     holders: [(u16, bool); SHARDS],
-    /// Who is out, from when, and until when at the earliest; `None` for to the end.
+    /// Outages: the node, the start, and the earliest end; `None` for the end of the run.
     outages: Vec<(u16, u64, Option<u64>)>,
 }
 
@@ -104,7 +104,7 @@ impl History {
         (12.0 / (rate * share) * SECOND as f64) as u64
     }
 
-    /// Whether it can happen to what is there.
+    /// Returns whether an event can happen in the present state.
     fn allows(&self, event: Event) -> bool {
         match event {
             Event::Kill(shard)
@@ -165,7 +165,7 @@ impl History {
         }
     }
 
-    /// One block of so many of a node moves every 20 ms.
+    /// Moves blocks of a node to another, one in `one_in`, one every 20 ms.
     fn give(&mut self, from: u16, to: u16, one_in: usize, at_ns: u64) {
         let owners = self.owners_now();
         let own = (0..BLOCKS).filter(|block| owners[*block] == from).step_by(one_in);

@@ -6,7 +6,7 @@ use workload::{OnError, Pace, PlanParts, Stop};
 use super::server::Server;
 use super::{MS, SECOND, parts, replay};
 
-/// When a collector looks: never before the end, once, now and then, and at times that end the warm-up.
+/// Times at which a collector looks: never before the end, once, now and then, and at times that end the warm-up.
 fn looks() -> Vec<Vec<u64>> {
     vec![
         vec![],
@@ -16,7 +16,7 @@ fn looks() -> Vec<Vec<u64>> {
     ]
 }
 
-/// What a run is judged by.
+/// Returns the figures that a run is judged by.
 fn seen(got: &Measurement) -> impl PartialEq + std::fmt::Debug + use<> {
     let (response, lateness) = (got.total.response(), &got.total.lateness);
     (

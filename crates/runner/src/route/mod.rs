@@ -28,31 +28,31 @@ use crate::recorder::Recorder;
 use crate::request::{Answer, Request};
 use crate::worker::Worker;
 
-/// What it means that a request has all its replies.
+/// Effect on its step of a request that has all its replies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Completion {
-    /// Its step has ended.
+    /// End of its step.
     Whole,
-    /// Its step goes on: other parts of it have no reply yet, or it is sent again.
+    /// Part of its step: other parts of it have no reply yet, or it is sent again.
     Partly,
-    /// Its step has ended without a result: another part of it was lost.
+    /// End of its step without a result: another part of it was lost.
     Lost,
 }
 
-/// What is lost with a request.
+/// Loss that comes with a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct LostRequest {
     /// Commands that are to be counted.
     pub(crate) commands: u64,
-    /// Whether its step has no other part without a reply.
+    /// Set if its step has no other part without a reply.
     pub(crate) is_last: bool,
 }
 
 /// Chooses the connection of each request and reacts to replies that concern routing.
 pub(crate) trait Route: Sized {
-    /// What it notes of each request.
+    /// Note that it makes of each request.
     type Mark: Copy;
-    /// What it notes of each connection: to which server it belongs.
+    /// Note that it makes of each connection: to which server it belongs.
     type Place;
 
     // Where connections lead.
@@ -60,7 +60,7 @@ pub(crate) trait Route: Sized {
     /// The places of this many connections, or of more if each server needs one.
     fn places(&self, connections: u32) -> Vec<Self::Place>;
 
-    /// Where a connection is to be opened to.
+    /// Address that a connection is to be opened to.
     fn address(&self, place: &Self::Place) -> Cow<'_, Address>;
 
     /// The server of a connection, as people write it.
@@ -68,10 +68,10 @@ pub(crate) trait Route: Sized {
         self.address(place).to_string()
     }
 
-    /// Whether connections are opened before load begins.
+    /// Set if connections are opened before load begins.
     const OPENS_FIRST: bool = true;
 
-    /// Whether the commands of a sequence are requests of their own.
+    /// Returns whether the commands of a sequence are requests of their own.
     fn splits_sequences(&self) -> bool {
         false
     }
@@ -93,7 +93,7 @@ pub(crate) trait Route: Sized {
     /// Sends what can be sent. Called once a turn.
     fn dispatch<E: Engine, P: Protocol>(worker: &mut Worker<'_, E, P, Self>);
 
-    /// Whether a request that became due could be sent, while so many commands are in flight.
+    /// Returns whether a request that became due could be sent, with `in_flight` commands in flight.
     fn has_room(&self, in_flight: u64) -> bool;
 
     /// Commands that were drawn and wait for a connection.
@@ -101,7 +101,7 @@ pub(crate) trait Route: Sized {
         0
     }
 
-    /// Whether something drawn waits that may be over at its deadline.
+    /// Returns whether something drawn waits that may be over at its deadline.
     fn waits<E: Engine, P: Protocol>(worker: &Worker<'_, E, P, Self>) -> bool {
         worker.route.waiting() > 0
     }
@@ -118,8 +118,8 @@ pub(crate) trait Route: Sized {
 
     // Receiving.
 
-    /// Whether every reply is the answer to the oldest request and is recorded as it comes: the route passes over
-    /// none, and withholds none.
+    /// Set if every reply is the answer to the oldest request and is recorded as it comes: the route passes over none,
+    /// and withholds none.
     const COUNTS_ALL: bool = false;
 
     /// Under which number a connection is recorded: where clients have several, that of its client.
@@ -127,26 +127,26 @@ pub(crate) trait Route: Sized {
         conn
     }
 
-    /// What is recorded next is of this connection.
+    /// Called before replies of this connection are recorded.
     fn record_of(&self, _place: &Self::Place, _recorder: &mut Recorder) {}
 
-    /// Whether the next reply answers something that was sent before this request on its behalf.
+    /// Returns whether the next reply answers something that was sent before this request on its behalf.
     fn passes_over(&self, _oldest: &mut Request<Self::Mark>) -> bool {
         false
     }
 
-    /// Whether the worker may send a request again that was answered with this error, or lost: what a
-    /// route sends elsewhere is its own business.
+    /// Returns whether the worker may send a request again that was answered with this error, or lost: a route takes
+    /// care itself of what it sends elsewhere.
     fn may_retry(&self, _place: &Self::Place, _request: &Request<Self::Mark>, _text: &str) -> bool {
         true
     }
 
-    /// Whether any connection can take what is sent again.
+    /// Returns whether any connection can take what is sent again.
     fn sends_anywhere() -> bool {
         false
     }
 
-    /// Whether an error is the result of a request.
+    /// Returns whether an error is the result of a request.
     fn counts_error(
         &mut self,
         _place: &mut Self::Place,
@@ -156,7 +156,7 @@ pub(crate) trait Route: Sized {
         true
     }
 
-    /// Whether a reply is recorded now. If not, [`completed`](Self::completed) may do so.
+    /// Returns whether a reply is recorded now. If not, [`completed`](Self::completed) may do so.
     fn counts(
         &mut self,
         _place: &mut Self::Place,
@@ -190,12 +190,12 @@ pub(crate) trait Route: Sized {
 
     // Recovery.
 
-    /// Whether nothing is left to send, now or again.
+    /// Returns whether nothing is left to send, now or again.
     fn has_no_more<E: Engine, P: Protocol>(worker: &Worker<'_, E, P, Self>) -> bool {
         worker.is_over()
     }
 
-    /// Whether a connection that ends now is needed again.
+    /// Returns whether a connection that ends now is needed again.
     fn wants_connections<E: Engine, P: Protocol>(worker: &Worker<'_, E, P, Self>) -> bool {
         !worker.is_over()
     }
@@ -229,7 +229,7 @@ pub(crate) trait Route: Sized {
     /// Somebody should find out where the servers are now.
     fn ask_where(&self) {}
 
-    /// Whether [`take_news`](Self::take_news) has something to do.
+    /// Returns whether [`take_news`](Self::take_news) has something to do.
     fn has_news(&self, _now_ns: u64) -> bool {
         false
     }
@@ -237,7 +237,7 @@ pub(crate) trait Route: Sized {
     /// Takes up where the servers are now.
     fn take_news<E: Engine, P: Protocol>(worker: &mut Worker<'_, E, P, Self>);
 
-    /// When the worker should wake up for this route; `u64::MAX` for never.
+    /// Time at which the worker should wake up for this route; `u64::MAX` for never.
     fn wake_ns<E: Engine, P: Protocol>(_worker: &Worker<'_, E, P, Self>, _now_ns: u64) -> u64 {
         u64::MAX
     }
@@ -254,7 +254,7 @@ pub(crate) trait Route: Sized {
     /// A server that something waits for and no connection is open to.
     fn absent_server<E: Engine, P: Protocol>(worker: &Worker<'_, E, P, Self>) -> Option<String>;
 
-    /// Whether what is still in flight is no longer waited for, after the end of a run by time.
+    /// Returns whether what is still in flight is no longer waited for, after the end of a run by time.
     fn gives_up<E: Engine, P: Protocol>(_worker: &Worker<'_, E, P, Self>, _now_ns: u64) -> bool {
         false
     }

@@ -25,7 +25,8 @@ const BEGUN_MAX: usize = 16;
 /// The route to one server, or to several that are interchangeable, over a connection for each request.
 pub(crate) struct NewConnections<'r> {
     destination: &'r Destination,
-    /// Where the servers are, which connections take in turn. Of one: how often it had moved when that was so.
+    /// Addresses of the servers, which connections take in turn. If there is one: how often it had moved when it was
+    /// there.
     addresses: Vec<Address>,
     generation: u32,
     per_request: ConnectionPerRequest,
@@ -38,18 +39,18 @@ pub(crate) struct NewConnections<'r> {
     begun: u64,
 }
 
-/// What is noted of a connection: the request that it was opened for.
+/// Note about a connection: the request that it was opened for.
 #[derive(Debug, Default, Clone, Copy)]
 pub(crate) struct Attempt {
     /// The number of its server.
     server: u16,
-    /// What it sends once it is ready.
+    /// Sequence that it sends once it is ready.
     turn: Option<SequenceBatch>,
     measured: bool,
     sent_ns: u64,
-    /// When its last reply came; 0 before, and of an error.
+    /// Time of its last reply; 0 before, and of an error.
     replied_ns: u64,
-    /// When it is to be closed, while it is held; 0 otherwise.
+    /// Time at which it is to be closed, while it is held; 0 otherwise.
     close_ns: u64,
 }
 

@@ -20,10 +20,10 @@ const HEAD: usize = 4;
 pub(crate) struct PartialCapture {
     /// Strings that have begun.
     strings: usize,
-    /// Whether all of them are kept.
+    /// Set if all strings are kept.
     all: bool,
     is_null: bool,
-    /// Whether the one that is kept is no string, but a status or a number.
+    /// Set if the value that is kept is no string, but a status or a number.
     is_line: bool,
     /// Bytes of the one at hand that are to be kept.
     room: usize,
@@ -81,7 +81,7 @@ pub(crate) struct Captures {
     free: Vec<u32>,
 }
 
-/// What one operation has kept.
+/// Values that one operation has kept.
 #[derive(Debug, Default)]
 struct OperationCapture {
     /// Strings, each with its length before it.
@@ -94,13 +94,13 @@ impl Captures {
         Self { commands, held: Vec::new(), free: Vec::new() }
     }
 
-    /// Whether anything is ever kept.
+    /// Returns whether anything is ever kept.
     #[inline]
     pub(super) fn is_used(&self) -> bool {
         !self.commands.is_empty()
     }
 
-    /// What an operation has kept, if anything: of several strings the one that is next.
+    /// Returns the values that an operation has kept: of several strings the next.
     #[inline]
     pub(crate) fn of_operation(&self, progress: &OperationState) -> EarlierReplies<'_> {
         let Some(at) = progress.kept.checked_sub(1) else { return EarlierReplies::default() };
@@ -114,7 +114,7 @@ impl Captures {
         self.held[progress.kept as usize - 1].strings.get(start..end)
     }
 
-    /// Where the string after that one begins, if there is one.
+    /// Returns where the string after the present one begins, if there is one.
     #[inline]
     pub(super) fn after(&self, progress: &OperationState) -> Option<u32> {
         let (_, end) = self.span(progress)?;
@@ -176,7 +176,7 @@ impl Captures {
         progress.kept = at + 1;
     }
 
-    /// What an operation that has come so far has kept is needed no more, if it has kept anything.
+    /// Gives back what an operation in this state has kept, if anything: it is needed no more.
     #[inline]
     pub(crate) fn release(&mut self, progress: OperationState) {
         self.free.extend(progress.kept.checked_sub(1));

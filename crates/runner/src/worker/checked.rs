@@ -6,12 +6,12 @@ use wire::{Batch, RequestInputs, StringRole};
 const NAME_MAX: usize = 4096;
 const RECORD_MAX: usize = 16 << 20;
 
-/// How far a reply has been compared.
+/// State of the comparison of a reply.
 #[derive(Debug, Default)]
 pub(crate) struct CheckedReply {
     /// Strings of it that have begun.
     strings: usize,
-    /// What the one at hand is.
+    /// Role of the current string.
     shown: Option<StringRole>,
     /// The name of the field, and what its value must be; of a record all of it.
     name: Vec<u8>,

@@ -9,14 +9,14 @@ use workload::{BudgetScope, Operations, ScanOperation};
 use super::captures::Captures;
 use crate::request::{OperationState, Request};
 
-/// How far the walk of a connection has come.
+/// State of the walk of a connection.
 #[derive(Debug, Default, Clone, Copy)]
 pub(crate) struct CursorScan {
-    /// One more than the place of the cursor that is kept; 0 before a walk and at its end.
+    /// Place of the cursor that is kept plus 1; 0 before a walk and at its end.
     kept: u32,
     /// Requests since the first.
     times: u32,
-    /// What its requests are made from; that of the last walk before there is one.
+    /// Number that its requests are made from; before there is one, that of the last walk.
     number: Option<u64>,
 }
 

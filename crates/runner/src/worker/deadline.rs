@@ -12,11 +12,11 @@ use super::Worker;
 use crate::request::Request;
 use crate::route::Route;
 
-/// What waits in queues is looked through so often within a deadline, and no more often than this.
+/// Number of looks through waiting requests within a deadline, at least [`LOOK_MIN_NS`] apart.
 const LOOKS_PER_DEADLINE: u64 = 16;
 const LOOK_MIN_NS: u64 = 1_000_000;
 
-/// When requests are over.
+/// Deadline of requests, relative to when they were due.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Deadline {
     /// `u64::MAX` for never.
@@ -39,7 +39,7 @@ impl Deadline {
         due_ns.saturating_add(self.limit_ns).saturating_add(1)
     }
 
-    /// Whether a request is over that was due at `due_ns`.
+    /// Returns whether a request that was due at `due_ns` is over.
     #[inline]
     pub(crate) fn is_over(self, due_ns: u64, now_ns: u64) -> bool {
         now_ns >= self.over_ns(due_ns)
@@ -58,7 +58,7 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
         }
     }
 
-    /// When something that waits may be over; `u64::MAX` for never.
+    /// Earliest time at which something that waits may be over; `u64::MAX` for never.
     #[inline]
     pub(super) fn next_over_ns(&self) -> u64 {
         if !self.deadline.is_set() {
@@ -91,7 +91,7 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
         while first_over(self) && self.give_up_next(now_ns) {}
     }
 
-    /// Whether the next of the schedule could be drawn, to be given up.
+    /// Returns whether the next request of the schedule could be drawn, to be given up.
     #[cold]
     fn give_up_next(&mut self, now_ns: u64) -> bool {
         if self.pacer.as_mut().and_then(|pacer| pacer.take(now_ns)).is_none() {

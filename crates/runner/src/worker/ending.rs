@@ -10,12 +10,12 @@ use crate::connection::State;
 use crate::recorder::Recorder;
 use crate::route::Route;
 
-/// How long the replies to the last requests of a run by time are waited for, at least and at most.
+/// Shortest and longest wait for the replies to the last requests of a run by time.
 const DRAIN_MIN_NS: u64 = 5_000_000_000;
 pub(crate) const DRAIN_MAX_NS: u64 = 10_000_000_000;
 impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
-    /// When a run by time no longer waits for replies: it ends by itself, even if the server has
-    /// fallen silent. It waits as long as it lasted, within these bounds.
+    /// Time at which a run by time no longer waits for replies: it ends by itself, even if the server has fallen
+    /// silent. The wait is as long as the run lasted, within these bounds.
     pub(super) fn give_up_ns(&self) -> u64 {
         let drain_ns = match self.context.plan.load.stop {
             Stop::AfterNs(ns) => ns.clamp(DRAIN_MIN_NS, DRAIN_MAX_NS),

@@ -18,20 +18,20 @@ const STREAM: u64 = 15 << 56;
 pub(crate) struct KeySource {
     /// `None` if nothing is inserted.
     inserts: Option<Arc<Inserts>>,
-    /// How each operation comes by its key; empty if nothing is inserted.
+    /// Source of the key of each operation; empty if nothing is inserted.
     operations: Vec<KeyOrigin>,
     stream: Stream,
     /// Keys whose inserts have failed.
     again: Vec<u64>,
 }
 
-/// How an operation comes by its key.
+/// Source of an operation's key.
 enum KeyOrigin {
     /// From its number.
     Drawn,
     /// From its number and what is there.
     Newest(Box<dyn KeyDraw>),
-    /// It is the next that is inserted.
+    /// The next that is inserted.
     Next,
 }
 

@@ -12,7 +12,8 @@ use super::verify::{Checker, Verifier, asked};
 use crate::request::Request;
 use crate::route::Route;
 
-/// Which inspections a plan asks for. Known before load runs, so what is not asked for costs a branch.
+/// Inspections that a plan asks for. Known before load runs, so that an inspection that is not asked for costs a
+/// branch.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Inspections {
     /// Any of those below.
@@ -22,7 +23,7 @@ pub(super) struct Inspections {
     pub(super) nothing: bool,
     /// Nothing but how far operations have come: replies with the same bytes mean the same to the same command.
     pub(super) alike: bool,
-    /// How far operations have come; bytes are then counted by command.
+    /// Progress of operations; bytes are then counted by command.
     pub(super) operations: bool,
     /// The strings of replies, for any of the four that follow.
     pub(super) strings: bool,
@@ -36,7 +37,7 @@ pub(super) struct Inspections {
     pub(super) misses_fail: bool,
     /// Replies name how many receivers a message had.
     pub(super) receivers: bool,
-    /// How many replicas must have acknowledged what was sent before.
+    /// Number of replicas that must have acknowledged what was sent before.
     pub(super) replicas: Option<ReplicaWait>,
 }
 
@@ -78,7 +79,7 @@ impl Inspections {
 }
 
 impl<P: Protocol, R: Route> Settler<'_, P, R> {
-    /// What looks at the strings of the reply to a request while they pass the decoder.
+    /// Returns the checker of the strings of the reply to a request while they pass the decoder.
     #[inline]
     pub(super) fn checker<'s>(&'s mut self, oldest: &'s Request<R::Mark>) -> Checker<'s> {
         let (command, has_found) = (oldest.command, self.has_found());
@@ -98,13 +99,13 @@ impl<P: Protocol, R: Route> Settler<'_, P, R> {
         }
     }
 
-    /// Whether it is noted of each part of a reply whether it is there.
+    /// Returns whether it is noted of each part of a reply whether it is there.
     #[inline]
     pub(super) fn has_found(&self) -> bool {
         self.asks.per_position || self.asks.replicas.is_some()
     }
 
-    /// What a reply means where senders wait for replicas: a miss if too few have acknowledged.
+    /// Returns the meaning of a reply where senders wait for replicas: a miss if too few have acknowledged.
     pub(super) fn meant_by_replicas<'b>(&self, reply: Reply<'b>) -> Reply<'b> {
         let is_error = matches!(reply, Reply::Error(_));
         if is_error || self.found.iter().all(|found| *found) { reply } else { Reply::Miss }

@@ -12,11 +12,11 @@ use crate::route::Route;
 #[derive(Debug)]
 pub(super) struct ActiveClients {
     plan: Option<JoinSchedule>,
-    /// How many; `u32::MAX` for all.
+    /// Number of clients that have joined; `u32::MAX` for all.
     count: u32,
     steps: u64,
     start_ns: u64,
-    /// When the next join; never for `u64::MAX`.
+    /// Time at which the next join; never for `u64::MAX`.
     pub(super) next_ns: u64,
 }
 
@@ -42,7 +42,7 @@ impl ActiveClients {
 }
 
 impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
-    /// Whether a connection carries load, or will once it is open.
+    /// Returns whether a connection carries load, or will once it is open.
     #[inline]
     pub(super) fn has_joined(&self, conn: ConnId) -> bool {
         let place = &self.connections[conn.0 as usize].place;

@@ -10,7 +10,7 @@ use crate::connection::State;
 use crate::password::LoginPassword;
 use crate::route::Route;
 
-/// How soon a password is noticed that was asked for.
+/// Time between looks for a password that was asked for.
 const LOOK_EVERY_NS: u64 = 5_000_000;
 
 impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
@@ -52,7 +52,7 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
         Ok(())
     }
 
-    /// When to look for a password, or this if none is waited for.
+    /// Time of the next look for a password; `otherwise_ns` if none is waited for.
     pub(super) fn login_wake_ns(&self, otherwise_ns: u64) -> u64 {
         match self.handshake.waiting.is_empty() {
             true => otherwise_ns,

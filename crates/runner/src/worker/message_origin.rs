@@ -13,12 +13,12 @@ pub(crate) struct MessageOrigin<'r> {
     sender: u32,
     numbers: MessageNumbers,
     sent_times: Option<&'r SentTimes>,
-    /// When the times in its messages begin, on this process's clock.
+    /// Start of the times in its messages, on this process's clock.
     epoch_ns: u64,
 }
 
 impl<'r> WorkerContext<'r> {
-    /// That of a connection's messages, if it sends any.
+    /// Returns the origin of a connection's messages, if it sends any.
     #[inline]
     pub(crate) fn message_origin(&self, conn: ConnId) -> Option<MessageOrigin<'r>> {
         let (run, numbers) = self.messages?;

@@ -58,10 +58,10 @@ use renewing::Renewals;
 use retry::Retries;
 use verify::Verifier;
 
-/// Where the clock has moved so much further than a wait was to last, or a turn takes, the thread did not run.
+/// Least time by which a wait or a turn must take too long to show that the thread did not run.
 const ABSENT_MIN_NS: u64 = 100_000_000;
 
-/// What a worker needs of the run that it belongs to.
+/// Parts of its run that a worker needs.
 pub(crate) struct WorkerContext<'r> {
     pub(crate) plan: &'r Plan,
     pub(crate) destination: &'r Destination,
@@ -78,21 +78,21 @@ pub(crate) struct WorkerContext<'r> {
     pub(crate) origins: &'r Origins,
     pub(crate) stream: RequestStream<'r>,
     pub(crate) warmup: RequestStream<'r>,
-    /// What the run inserts, of all its workers.
+    /// Inserts of the run, of all its workers.
     pub(crate) inserts: Option<Arc<Inserts>>,
-    /// Who knows the password of now, if that is asked for.
+    /// Source of the current password, if that is asked for.
     pub(crate) password: Option<&'r dyn PasswordSource>,
     /// The rate of the run, if it may change.
     pub(crate) rate: Option<&'r LiveRate>,
-    /// What tells its messages from those of other runs, and how they are numbered, if it sends messages.
+    /// Number of the run that tells its messages from those of other runs, and their numbering, if it sends messages.
     pub(crate) messages: Option<(u32, MessageNumbers)>,
-    /// Where it notes when its messages were acknowledged, if their receivers need that.
+    /// Record of when its messages were acknowledged, if their receivers need that.
     pub(crate) acknowledgements: Option<&'r Acknowledgements>,
-    /// Where it notes when its messages were due and sent, if that does not stand in them.
+    /// Record of when its messages were due and sent, unless the messages hold that.
     pub(crate) sent_times: Option<&'r SentTimes>,
-    /// What it sends, if that was recorded.
+    /// Recorded traffic that it sends, if any.
     pub(crate) record: Option<RecordedSource>,
-    /// Whether there is a CPU for it alone.
+    /// Set if there is a CPU for it alone.
     pub(crate) may_spin: bool,
 }
 
@@ -100,7 +100,7 @@ pub(crate) struct WorkerContext<'r> {
 pub(crate) type ConnectionOf<P, R> =
     Connection<<P as Protocol>::Decoder, <R as Route>::Mark, <R as Route>::Place>;
 
-/// One worker: its engine, its connections and the state of its requests.
+/// Worker: its engine, its connections and the state of its requests.
 pub(crate) struct Worker<'r, E, P: Protocol, R: Route> {
     pub(crate) engine: E,
     pub(crate) context: WorkerContext<'r>,
@@ -111,18 +111,18 @@ pub(crate) struct Worker<'r, E, P: Protocol, R: Route> {
     pub(crate) batch: Batch,
     pub(crate) recorder: Recorder,
     pub(crate) steps: Steps<R::Mark>,
-    /// What values that come back are compared by, if they are.
+    /// Comparer of values that come back, in a plan that verifies.
     verifier: Option<Verifier>,
     inspections: Inspections,
     /// Commands of a sequence.
     pub(crate) sequence_len: u32,
-    /// What a request number counts as in a schedule.
+    /// Requests of the schedule that a request number counts as.
     per_number: u64,
     /// Commands of a request: those that go to one server in one piece. `None` if requests differ.
     request_len: Option<u32>,
     /// Requests that a connection may have in flight.
     depth: u32,
-    /// Whether room is used as soon as there is some.
+    /// Set if room is used as soon as there is some.
     pub(crate) rolling: bool,
     spin: Spin,
     joined: ActiveClients,
@@ -135,9 +135,9 @@ pub(crate) struct Worker<'r, E, P: Protocol, R: Route> {
     pub(crate) recovery: Recovery,
     retries: Retries<R::Mark>,
     pub(crate) deadline: Deadline,
-    /// When what waits is looked through for what is over; `u64::MAX` for never.
+    /// Time at which waiting requests are looked through for those that are over; `u64::MAX` for never.
     look_for_over_ns: u64,
-    /// Of which connection the next is given up that none has drawn.
+    /// Connection of the next request to give up that none has drawn.
     given_up_of: u32,
     /// Commands that were sent and have no reply yet, those that are to be sent again included.
     pub(crate) in_flight: u64,
@@ -343,7 +343,7 @@ impl<'r, E: Engine, P: Protocol, R: Route> Worker<'r, E, P, R> {
         }
     }
 
-    /// Whether a connection has begun all that it is there for.
+    /// Returns whether a connection has begun all that it is there for.
     #[inline]
     pub(crate) fn is_used_up(&self, conn: ConnId) -> bool {
         let concurrency = &self.context.plan.load.concurrency;
@@ -392,12 +392,12 @@ impl<'r, E: Engine, P: Protocol, R: Route> Worker<'r, E, P, R> {
         }
     }
 
-    /// Whether no connection is there to any server, while load runs.
+    /// Returns whether no connection is there to any server, while load runs.
     pub(crate) fn is_cut_off(&self) -> bool {
         self.started && self.ready == 0
     }
 
-    /// Whether no new request is sent any more.
+    /// Returns whether no new request is sent any more.
     #[inline]
     pub(crate) fn is_over(&self) -> bool {
         self.spent || self.engine.now_ns() >= self.stop_ns
@@ -425,7 +425,7 @@ impl<'r, E: Engine, P: Protocol, R: Route> Worker<'r, E, P, R> {
         });
     }
 
-    /// When to wake up if nothing happens.
+    /// Time at which to wake up if nothing happens.
     fn wake_ns(&self, due_ns: u64) -> u64 {
         let now_ns = self.engine.now_ns();
         let end_ns = if self.stop_ns > now_ns { self.stop_ns } else { self.give_up_ns() };

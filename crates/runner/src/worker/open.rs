@@ -116,7 +116,7 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
         }
     }
 
-    /// Whether connections say something before they carry load.
+    /// Returns whether connections say something before they carry load.
     pub(crate) fn logs_in(&self) -> bool {
         !self.handshake.steps.is_empty()
     }

@@ -45,7 +45,7 @@ impl<M: Copy> Request<M> {
 }
 
 impl<M> Request<M> {
-    /// What its bytes follow from.
+    /// Returns the inputs that its bytes follow from.
     #[inline]
     pub(crate) fn given<'k>(&self, kept: &'k Captures) -> RequestInputs<'k> {
         let Self { number, progress, .. } = self;
@@ -56,7 +56,7 @@ impl<M> Request<M> {
 /// The operations of a mix, if there is one, and those of their later steps that are to be sent.
 #[derive(Debug)]
 pub(crate) struct Steps<M> {
-    /// What is sent, where it is not always the whole sequence.
+    /// Operations to send, where it is not always the whole sequence.
     pub(crate) operations: Option<Operations>,
     /// Steps that the replies of one read have made due.
     pub(crate) due: Vec<Request<M>>,

@@ -24,25 +24,25 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
         }
     }
 
-    /// Whether a reply is what makes the next request due, on connections that stay open.
+    /// Returns whether a reply is what makes the next request due, on connections that stay open.
     pub(crate) fn is_closed_loop(&self) -> bool {
         self.started && !self.is_scheduled() && self.context.plan.load.concurrency.keep_alive
     }
 
-    /// Whether requests are due at times of their own.
+    /// Returns whether requests are due at times of their own.
     #[inline]
     pub(crate) fn is_scheduled(&self) -> bool {
         self.pacer.is_some()
             || self.record.is_some() && matches!(self.context.plan.load.pace, Pace::Open(_))
     }
 
-    /// Whether requests of the schedule are due that nobody has drawn.
+    /// Returns whether requests of the schedule are due that no connection has drawn.
     pub(crate) fn is_behind(&self) -> bool {
         let now_ns = self.engine.now_ns();
         !self.is_over() && self.pacer.as_ref().is_some_and(|pacer| pacer.due_ns() <= now_ns)
     }
 
-    /// When a request is due that could be sent.
+    /// Time at which a request is due that could be sent.
     pub(super) fn due_ns(&self) -> u64 {
         if let Some(record) = &self.record {
             return if self.is_over() { u64::MAX } else { record.due_ns() };

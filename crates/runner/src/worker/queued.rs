@@ -14,12 +14,12 @@ pub(super) struct Queue<'r> {
     pub(super) answers: &'r Answers,
 }
 
-/// How far the reply to an `EXEC` has come.
+/// State of the incoming reply to an `EXEC`.
 #[derive(Debug, Default)]
 pub(crate) struct QueuedReplies {
     /// Elements that have begun.
     begun: u32,
-    /// What the one at hand is, as far as it has come.
+    /// Current reply, as far as it has come.
     reply: NestedReply,
     /// The first command whose reply lacked what must be there.
     lacking: Option<u32>,

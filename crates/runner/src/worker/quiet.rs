@@ -14,18 +14,18 @@ use crate::Fatal;
 use crate::request::{Answer, Keys, Requests};
 use crate::route::Route;
 
-/// What is known of each command of a sequence about its reply.
+/// Facts about the replies to each command of a sequence.
 #[derive(Debug)]
 pub(super) struct Answers {
-    /// What silence means; empty if no command may keep silent.
+    /// Meaning of silence for each command; empty if no command may keep silent.
     silences: Vec<Option<Silence>>,
     /// Keys that it asks for; empty if no reply tells how many were there.
     keys: Vec<u32>,
-    /// Whether an empty collection is a miss; empty if it is of no command.
+    /// Set for each command for which an empty collection is a miss; empty if there is none.
     empties: Vec<bool>,
-    /// Whether a number counts what is there; empty if it does for no command.
+    /// Set for each command for which a number counts what is there; empty if there is none.
     counts: Vec<bool>,
-    /// Whether a miss is an error; empty if it is of no command.
+    /// Set for each command for which a miss is an error; empty if there is none.
     missing: Vec<bool>,
     /// The transactions of a plan that compares or needs what is read; of any other nothing.
     transactions: Option<Transactions>,
@@ -52,7 +52,7 @@ impl Answers {
         }
     }
 
-    /// Whether a command may keep silent.
+    /// Returns whether any command may keep silent.
     #[inline]
     pub(super) fn may_be_missing(&self) -> bool {
         !self.silences.is_empty()
@@ -64,7 +64,7 @@ impl Answers {
         self.keys.get(command as usize).copied().unwrap_or(0)
     }
 
-    /// What an empty collection, or a number, means as the reply to this command.
+    /// Returns the meaning of a reply to this command: an empty collection, or a number, may be a miss.
     #[inline]
     pub(super) fn meant<'b>(&self, reply: Reply<'b>, command: u32) -> Reply<'b> {
         let is = |of: &[bool]| of.get(command as usize).is_some_and(|is| *is);
@@ -77,7 +77,7 @@ impl Answers {
         }
     }
 
-    /// Whether some replies are those of commands that a transaction queued, and matter.
+    /// Returns whether some replies are those of commands that a transaction queued, and matter.
     #[inline]
     pub(super) fn has_queues(&self) -> bool {
         self.transactions.is_some()
@@ -90,13 +90,13 @@ impl Answers {
         Some(Queue { commands, answers: self })
     }
 
-    /// Whether a miss of some command is an error.
+    /// Returns whether a miss of some command is an error.
     #[inline]
     pub(super) fn misses_fail(&self) -> bool {
         !self.missing.is_empty()
     }
 
-    /// Whether this reply to this command lacks something that must be there.
+    /// Returns whether this reply to this command lacks something that must be there.
     pub(super) fn lacks(&self, reply: Reply<'_>, command: u32) -> bool {
         let missed = match reply {
             Reply::Miss => true,
@@ -106,7 +106,7 @@ impl Answers {
         missed && self.missing.get(command as usize).is_some_and(|fails| *fails)
     }
 
-    /// What silence means of this command; `None` if it must be answered.
+    /// Meaning of silence for this command; `None` if it must be answered.
     #[inline]
     fn silence(&self, command: u32) -> Option<Silence> {
         self.silences[command as usize]

@@ -26,7 +26,7 @@ use crate::request::{Answer, Keys, Request, Requests};
 use crate::route::Route;
 use crate::{Fatal, explain};
 
-/// Why no more replies of a read are settled.
+/// Reason why no more replies of a read are settled.
 enum ReadEnd {
     /// The rest is not a whole reply.
     Read,
@@ -126,7 +126,7 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
     }
 }
 
-/// What settles the replies of one read: parts of the worker and of the connection.
+/// Settles the replies of one read: parts of the worker and of the connection.
 pub(super) struct Settler<'w, P, R: Route> {
     pub(super) plan: &'w Plan,
     pub(super) batch: &'w Batch,
@@ -147,7 +147,7 @@ pub(super) struct Settler<'w, P, R: Route> {
     pub(super) sequence_len: u32,
     pub(super) now_ns: u64,
     stop_ns: u64,
-    /// Why it stops, once it does.
+    /// Reason why it stops, once it does.
     ended: Result<ReadEnd, Fatal>,
     protocol: PhantomData<P>,
 }
@@ -223,7 +223,7 @@ impl<P: Protocol, R: Route> Settler<'_, P, R> {
         }
     }
 
-    /// Whether a reply is no request's: a push, or the answer to what was sent on a request's behalf.
+    /// Returns whether a reply is no request's: a push, or the answer to what was sent on a request's behalf.
     #[inline]
     fn answers_nothing(&mut self, reply: Reply<'_>, requests: &mut Requests<R::Mark>) -> bool {
         if reply == Reply::Push {
@@ -233,7 +233,7 @@ impl<P: Protocol, R: Route> Settler<'_, P, R> {
         requests.oldest_mut().is_some_and(|oldest| self.route.passes_over(oldest))
     }
 
-    /// How many receivers a reply says that a message had, where replies say so.
+    /// Returns how many receivers a reply says that a message had, where replies say so.
     #[inline]
     fn receivers_named(&self, reply: Reply<'_>) -> u32 {
         match reply {
@@ -242,7 +242,7 @@ impl<P: Protocol, R: Route> Settler<'_, P, R> {
         }
     }
 
-    /// What a reply means to the command that it answers.
+    /// Returns the meaning of a reply to the command that it answers.
     #[inline]
     fn meant<'b>(&mut self, reply: Reply<'b>, requests: &mut Requests<R::Mark>) -> Reply<'b> {
         if self.asks.replicas.is_some() {
@@ -311,7 +311,7 @@ impl<P: Protocol, R: Route> Settler<'_, P, R> {
         }
     }
 
-    /// What a reply that is no error means to its request.
+    /// Returns the answer that a reply, which is no error, is to its request.
     #[inline]
     pub(super) fn answer(
         &self,
@@ -407,7 +407,7 @@ impl<P: Protocol, R: Route> Settler<'_, P, R> {
     }
 }
 
-/// What a reply means that answers no request.
+/// Returns the meaning of a reply that answers no request.
 #[cold]
 fn unexpected(reply: Reply<'_>) -> Result<ReadEnd, Fatal> {
     let fatal = explain::unexpected(&reply);

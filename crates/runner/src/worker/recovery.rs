@@ -27,13 +27,13 @@ const LOOK_MIN_NS: u64 = 1_000_000;
 const LOOK_PER_CONNECTION_NS: u64 = 1_000;
 /// Time between two looks at connections that are being opened again.
 const LOOK_OPENING_NS: u64 = 100_000_000;
-/// How long opening one again may take, handshake included.
+/// Longest time to open a connection again, handshake included.
 const OPEN_MAX_NS: u64 = 3_000_000_000;
 /// A connection that lives so long has lasted: when it is lost, backing off begins anew.
 const LASTING_NS: u64 = 1_000_000_000;
 /// The kind of error that a request lost with its connection has.
 const LOST: &str = "connection-dropped";
-/// How long a run of so many requests goes on while no connection is there.
+/// Longest time that a run by number of requests goes on while no connection is there.
 const ABSENT_MAX_NS: u64 = 60_000_000_000;
 
 /// Connections to be opened again, and when something must be looked at that no event tells.
@@ -45,9 +45,9 @@ pub(crate) struct Recovery {
     look_ns: u64,
     /// Since when no connection has been there to a server that is needed.
     absent_since_ns: Option<u64>,
-    /// Why nothing is tried any more, once a connection has had all its tries.
+    /// Reason why nothing is tried any more, once a connection has had all its tries.
     exhausted: Option<String>,
-    /// Why the last attempt to open a lost connection again failed, for each server.
+    /// Reason why the last attempt to open a lost connection again failed, for each server.
     refusals: Vec<(String, String)>,
 }
 
@@ -68,7 +68,7 @@ impl Recovery {
         }
     }
 
-    /// Whether connections wait to be opened again, or are being opened.
+    /// Returns whether connections wait to be opened again, or are being opened.
     pub(crate) fn is_under_way(&self) -> bool {
         self.reopening.waiting() > 0
     }
@@ -78,7 +78,7 @@ impl Recovery {
         self.look_by(now_ns + LOOK_OPENING_NS);
     }
 
-    /// Why the last attempt to open a connection to this server again failed, if one did.
+    /// Reason why the last attempt to open a connection to this server again failed, if one did.
     pub(crate) fn refusal(&self, server: &str) -> Option<&str> {
         self.refusals.iter().find(|(named, _)| named == server).map(|(_, why)| why.as_str())
     }
@@ -93,12 +93,12 @@ impl Recovery {
     }
 }
 
-/// What the loss of a connection concerns beside it.
+/// Parts that the loss of a connection concerns beside it.
 struct LossContext<'w, R: Route> {
     recorder: &'w mut Recorder,
     route: &'w mut R,
     steps: &'w mut Steps<R::Mark>,
-    /// Which requests may be sent again, if any may.
+    /// Retries, if any requests may be sent again.
     retries: Option<&'w Retries<R::Mark>>,
     batch: &'w Batch,
     plan: &'w Plan,
@@ -178,8 +178,8 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
         Err(Fatal::new(format!("{address}: {when}: {reason}{hint}")))
     }
 
-    /// Whether a connection that is lost now is opened again. One that fails before load runs ends
-    /// the run: there is nothing to go on with.
+    /// Returns whether a connection that is lost now is opened again. A connection that fails before load runs ends the
+    /// run: there is nothing to go on with.
     pub(crate) fn reconnects(&self) -> bool {
         self.context.plan.recovery.reconnect && self.started
     }

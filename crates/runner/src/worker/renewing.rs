@@ -25,7 +25,7 @@ pub(super) struct Renewals {
     taken: u64,
     /// The connection to look at first at the next turn.
     next: usize,
-    /// When the next turn is; never for `u64::MAX`.
+    /// Time of the next turn; never for `u64::MAX`.
     pub(super) next_ns: u64,
 }
 

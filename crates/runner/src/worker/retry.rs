@@ -28,16 +28,16 @@ const STREAM: u64 = 16 << 56;
 pub(super) struct Retries<M> {
     retry: Option<Retry>,
     deadline: Deadline,
-    /// Those that wait.
+    /// Requests that wait for their time.
     later: BinaryHeap<Reverse<PendingRetry<M>>>,
-    /// Those whose connection is gone.
+    /// Requests whose connection is gone.
     stranded: Vec<(ConnId, Request<M>)>,
-    /// How many have waited so far.
+    /// Number of requests that have waited so far.
     count: u64,
     drawn: Stream,
-    /// When the next is due; `u64::MAX` for never. One comparison a turn.
+    /// Time at which the next is due; `u64::MAX` for never. One comparison a turn.
     pub(super) due_ns: u64,
-    /// How many of a connection may wait before it is given nothing else.
+    /// Most requests of a connection that may wait before it is given nothing else.
     pub(super) waiting_max: u32,
 }
 
@@ -84,7 +84,7 @@ impl<M: Copy> Retries<M> {
         }
     }
 
-    /// Whether a request may be sent again that fails now, before its deadline, in a run that sends nothing new
+    /// Returns whether a request that fails now may be sent again, before its deadline, in a run that sends nothing new
     /// from `stop_ns` on.
     pub(super) fn allow(&self, request: &Request<M>, (now_ns, stop_ns): (u64, u64)) -> bool {
         let times = request.progress.retries;
@@ -95,13 +95,13 @@ impl<M: Copy> Retries<M> {
         })
     }
 
-    /// Whether it is, after this error.
+    /// Returns whether `allow` holds and the plan retries this error.
     pub(super) fn apply(&self, request: &Request<M>, error: &str, times: (u64, u64)) -> bool {
         self.allow(request, times)
             && self.retry.as_ref().is_some_and(|retry| retry.applies_to(error))
     }
 
-    /// How long one waits that was tried so many times before.
+    /// Returns the wait of a request that was tried `tried` times before.
     fn delay_ns(&mut self, tried: u32) -> u64 {
         let Some(Retry { backoff, jitter, .. }) = &self.retry else { return 0 };
         let delay_ns = backoff.delay_ns(tried);
@@ -133,12 +133,12 @@ impl<M: Copy> Retries<M> {
         self.due_ns = self.later.peek().map_or(u64::MAX, |Reverse(first)| first.due_ns);
     }
 
-    /// Whether nothing waits.
+    /// Returns whether nothing waits.
     pub(super) fn is_empty(&self) -> bool {
         self.later.is_empty() && self.stranded.is_empty()
     }
 
-    /// Whether something waits for its connection.
+    /// Returns whether something waits for its connection.
     #[inline]
     pub(super) fn is_stranded(&self) -> bool {
         !self.stranded.is_empty()

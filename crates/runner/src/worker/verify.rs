@@ -20,7 +20,7 @@ const QUOTED: usize = 16;
 /// Bytes of a key that are.
 const KEY_QUOTED: usize = 64;
 
-/// What replies are compared by, in a plan that verifies.
+/// Comparer of replies, in a plan that verifies.
 #[derive(Debug)]
 pub(super) struct Verifier {
     /// The keys of commands, in protocols whose replies name theirs.
@@ -36,23 +36,23 @@ impl Verifier {
     }
 }
 
-/// How far the reply that is coming in has been compared.
+/// State of the comparison of the incoming reply.
 #[derive(Debug, Default)]
 pub(crate) struct Comparison {
     /// Strings of it that have begun.
     strings: usize,
-    /// What the one at hand must be, and how much of it has come.
+    /// Value that the current string must be, and how much of it has come.
     expected: Option<ExpectedValue>,
     passed: usize,
     /// The first that was wrong.
     fault: Option<Box<Fault>>,
-    /// The same of values that tell whose they are.
+    /// State for values that tell whose they are.
     checked: CheckedReply,
-    /// How far the replies in it have come, if it answers for commands that a transaction queued.
+    /// Progress of the replies in it, if it answers for commands that a transaction queued.
     pub(super) queued: QueuedReplies,
 }
 
-/// What is wrong with a reply.
+/// Fault of a reply.
 #[derive(Debug)]
 struct Fault {
     /// The command that it is the reply to.
@@ -75,18 +75,18 @@ enum Mismatch {
 /// Compares the strings of the reply to a request, and has those kept that are.
 pub(super) struct Checker<'c> {
     pub(super) batch: &'c Batch,
-    /// What the request was made from, and the command of the sequence.
+    /// Inputs that the request was made from, and the command of the sequence.
     pub(super) given: RequestInputs<'c>,
     pub(super) command: u32,
     pub(super) comparison: &'c mut Comparison,
-    /// Where nothing is compared, only `coming` is shown.
+    /// Verifier; where nothing is compared, only `coming` is shown.
     pub(super) verifier: Option<&'c mut Verifier>,
     /// The commands that this one answers for, if that is looked into.
     pub(super) queue: Option<Queue<'c>>,
     pub(super) coming: Option<&'c mut PartialCapture>,
-    /// What numbers a reply must reach that counts replicas.
+    /// Numbers that a reply must reach that counts replicas.
     pub(super) replicas: Option<ReplicaWait>,
-    /// Where it is noted of each string whether it is there, and of each such number whether it is reached.
+    /// For each string whether it is there, and for each such number whether it is reached; where that is noted.
     pub(super) found: Option<&'c mut Vec<bool>>,
 }
 

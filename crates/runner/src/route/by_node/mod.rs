@@ -36,26 +36,26 @@ pub(super) use steps::{follow, follow_on};
 /// Requests that may wait for each connection of a node while other nodes have some left to do,
 /// in pipelines. Nodes are not all equally fast at every moment, and keys do not fall evenly.
 const WAITING_PIPELINES: usize = 4;
-/// The same of an open loop, or while the node is gone and the route waits for it, in requests.
+/// Most waiting requests of an open loop, or while the node is gone and the route waits for it.
 const WAITING_LARGE: usize = 1 << 20;
 /// Commands set aside that take no room from others.
 const SET_ASIDE_MAX: u64 = WAITING_LARGE as u64;
 
 /// A route to several servers.
 pub(super) trait ByNode: Route {
-    /// What it shares with the others.
+    /// State that it shares with the other routes by node.
     fn shared_mut(&mut self) -> &mut ByNodeState<Self::Mark>;
 
-    /// The same, to look at.
+    /// State that it shares with the other routes by node, for reading.
     fn shared(&self) -> &ByNodeState<Self::Mark>;
 
     /// The queue that a connection takes requests from.
     fn lane(place: &Self::Place) -> Lane;
 
-    /// What is noted of these commands of a client, of which it gets the first and how many.
+    /// Makes the note of `commands` commands of a client, of which `first` is the first.
     fn mark(first: u32, commands: u32, client: u32) -> Self::Mark;
 
-    /// What is noted of a command of a record, which this client sends.
+    /// Makes the note of a command of a record, which this client sends.
     fn mark_recorded(client: u32, command: &RecordedCommand) -> Self::Mark {
         Self::mark(command.command, 1, client)
     }
@@ -65,17 +65,17 @@ pub(super) trait ByNode: Route {
         0
     }
 
-    /// Whether a request was sent before and came back, so that it is in flight all the while.
+    /// Returns whether a request was sent before and came back, so that it is in flight all the while.
     fn was_sent(_request: &Request<Self::Mark>) -> bool {
         false
     }
 
-    /// Whether a request is part of something that has begun, which goes on to its end.
+    /// Returns whether a request is part of something that has begun, which goes on to its end.
     fn has_begun(&self, request: &Request<Self::Mark>) -> bool {
         request.progress.is_under_way()
     }
 
-    /// Whether a sequence goes to one node whole.
+    /// Returns whether a sequence goes to one node whole.
     fn sends_whole(&self) -> bool;
 
     /// Puts a new request, or what it is made of, into the queues of its nodes.
@@ -84,7 +84,7 @@ pub(super) trait ByNode: Route {
         request: Request<Self::Mark>,
     );
 
-    /// Whether a request that was just handed over is the first of all that it is part of.
+    /// Returns whether a request that was just handed over is the first of all that it is part of.
     fn begins(&mut self, _request: &Request<Self::Mark>) -> bool {
         true
     }
@@ -111,7 +111,7 @@ pub(super) trait ByNode: Route {
     );
 }
 
-/// What the bytes of a request are made of: of its number, of what was kept of replies, or a record.
+/// Sources of a request's bytes: the batch for its number, values kept of replies, or a record.
 pub(super) type RequestSources<'w> = (&'w Batch, &'w Captures, Option<&'w RecordedSource>);
 
 /// See [`ByNode`].
@@ -124,7 +124,7 @@ pub(super) struct ByNodeState<M> {
     pub(super) set_aside: u64,
     /// There are fewer connections to fill than nodes to reach.
     scarce: bool,
-    /// What is sent together.
+    /// Buffer for commands that are sent together.
     out: Vec<u8>,
     /// New requests that were lost on the way to a node that is gone, in this turn.
     pub(super) lost_at_once: u32,
@@ -132,7 +132,7 @@ pub(super) struct ByNodeState<M> {
     order: MessageOrder,
     /// Numbers of commands of a record whose bytes nobody needs any more.
     pub(super) forgotten: Vec<u64>,
-    /// When one was last drawn.
+    /// Time at which a request was last drawn.
     drawn_ns: u64,
     /// Requests that are over at their deadline, on their way out of a queue.
     over: Vec<Request<M>>,
@@ -194,8 +194,8 @@ impl<M> ByNodeState<M> {
         }
     }
 
-    /// Whether nothing more may be drawn while there are fewer connections to fill than nodes, so
-    /// many commands being in flight.
+    /// Returns whether nothing more may be drawn while there are fewer connections to fill than nodes, with `in_flight`
+    /// commands in flight.
     #[inline]
     pub(super) fn is_full(&self, in_flight: u64) -> bool {
         self.scarce && in_flight + self.queues.waiting() as u64 >= self.under_way_max()
@@ -207,7 +207,7 @@ impl<M> ByNodeState<M> {
         self.in_flight_max.saturating_add(self.set_aside.min(SET_ASIDE_MAX))
     }
 
-    /// Whether a request that became due could be sent.
+    /// Returns whether a request that became due could be sent.
     pub(super) fn has_room(&self, in_flight: u64) -> bool {
         self.queues.wants_more() && !self.is_full(in_flight)
     }

@@ -14,7 +14,7 @@ use crate::request::Request;
 /// so many of the requests that they could take.
 const SURPLUS_PARTS: usize = 8;
 
-/// What waits in one queue: requests for a node, or for one client where clients are distinguished.
+/// Name of a queue: of requests for a node, or of one client's requests for it where clients are distinguished.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Lane {
     pub(crate) node: u16,
@@ -31,9 +31,9 @@ impl From<u16> for Lane {
 /// The queues of one worker, by lane.
 #[derive(Debug)]
 pub(crate) struct NodeQueues<M> {
-    /// Those of a node are next to each other.
+    /// Queues; those of a node are next to each other.
     queues: Vec<NodeQueue<M>>,
-    /// How many a node has.
+    /// Number of queues of a node: one for each client.
     clients: u32,
     /// Whose turn it is to draw, where each client has connections of its own.
     turns: Option<Turns>,
@@ -46,7 +46,7 @@ pub(crate) struct NodeQueues<M> {
     appetite: usize,
     /// Requests that may wait in a queue.
     capacity: usize,
-    /// The same while the node of the queue is not to be reached.
+    /// Most waiting requests while the node of the queue cannot be reached.
     capacity_large: usize,
     /// A node that no connection is open to is away: they are not closed after each pipeline.
     lasting: bool,
@@ -68,7 +68,7 @@ struct NodeQueue<M> {
     hungry: bool,
     full: bool,
     listed: bool,
-    /// Whether it stands among those that wait for their client's turn.
+    /// Set while it is among those that wait for their client's turn.
     asks: bool,
 }
 
@@ -111,17 +111,17 @@ impl<M> NodeQueues<M> {
         self.capacity
     }
 
-    /// The same with room for so many in each queue.
+    /// Gives each queue room for `capacity` requests.
     pub(crate) fn holding(self, capacity: usize) -> Self {
         Self { capacity, capacity_large: capacity, ..self }
     }
 
-    /// The same, where connections last or are opened for each pipeline.
+    /// Notes whether connections last or are opened for each pipeline.
     pub(crate) fn lasting(self, lasting: bool) -> Self {
         Self { lasting, ..self }
     }
 
-    /// The same with queues of their own for so many clients.
+    /// Gives each of `clients` clients queues of its own.
     pub(crate) fn of_clients(self, clients: u32) -> Self {
         Self { clients: clients.max(1), turns: Some(Turns::new(clients)), ..self }
     }
@@ -155,7 +155,7 @@ impl<M> NodeQueues<M> {
         &mut self.queues[at]
     }
 
-    /// Whether more requests are wanted, and none has to wait for a node that lags behind.
+    /// Returns whether more requests are wanted, and none has to wait for a node that lags behind.
     #[inline]
     pub(crate) fn wants_more(&self) -> bool {
         match &self.turns {
@@ -200,7 +200,7 @@ impl<M> NodeQueues<M> {
         true
     }
 
-    /// Whether each client has connections of its own.
+    /// Returns whether each client has connections of its own.
     pub(crate) fn has_clients(&self) -> bool {
         self.turns.is_some()
     }
@@ -238,7 +238,7 @@ impl<M> NodeQueues<M> {
         self.update(lane);
     }
 
-    /// What waits in a queue and was not drawn for it just now keeps nothing from the others.
+    /// Lets a queue hold one more request that was not drawn for it just now, so that it keeps nothing from the others.
     fn admit(&mut self, lane: Lane) {
         let capacity = self.capacity;
         let queue = self.queue_mut(lane);
@@ -256,13 +256,13 @@ impl<M> NodeQueues<M> {
         Some(request)
     }
 
-    /// What is next of a node, left there.
+    /// Next request of a node, left in its queue.
     #[inline]
     pub(crate) fn peek(&self, lane: impl Into<Lane>) -> Option<&Request<M>> {
         self.queue(lane).waiting.front()
     }
 
-    /// Whether anything waits for a node.
+    /// Returns whether anything waits for a node.
     pub(crate) fn is_awaited(&self, node: u16) -> bool {
         self.lanes(node).any(|lane| self.peek(lane).is_some())
     }
@@ -323,7 +323,7 @@ impl<M> NodeQueues<M> {
         Some(lane)
     }
 
-    /// Whether requests wait for a node that no connection is open to.
+    /// Returns whether requests wait for a node that no connection is open to.
     pub(crate) fn is_cut_off(&self, node: u16) -> bool {
         self.is_absent(node) && self.is_awaited(node)
     }
@@ -346,12 +346,12 @@ impl<M> NodeQueues<M> {
         all
     }
 
-    /// Whether no connection is open to a node.
+    /// Returns whether no connection is open to a node.
     pub(crate) fn is_absent(&self, node: u16) -> bool {
         self.lanes(node).all(|lane| self.queue(lane).ready == 0)
     }
 
-    /// Whether a node has connections, and none is open.
+    /// Returns whether a node has connections, and none is open.
     pub(crate) fn is_cut(&self, node: u16) -> bool {
         self.is_absent(node) && self.connections(node) > 0
     }

@@ -33,8 +33,8 @@ pub(super) fn draw_due<E: Engine, P: Protocol, R: ByNode>(worker: &mut Worker<'_
     }
 }
 
-/// Whether all that is left waits for others, or behind a command that does, while nobody is there who could send them
-/// what they wait for.
+/// Returns whether all that is left waits for others, or behind a command that does, while nobody is there who could
+/// send them what they wait for.
 pub(crate) fn gives_up<E: Engine, P: Protocol, R: ByNode>(
     worker: &Worker<'_, E, P, R>,
     now_ns: u64,

@@ -22,8 +22,8 @@ pub(in crate::route) fn follow<E: Engine, P: Protocol, R: ByNode>(
     worker.steps.due = due;
 }
 
-/// The same over the connection that the replies came over, which has room for them: what a step waits for is of its
-/// connection.
+/// Sends the next step over the connection that the replies came over, which has room for it: what a step waits for is
+/// of its connection.
 #[inline]
 pub(in crate::route) fn follow_on<E: Engine, P: Protocol, R: ByNode>(
     worker: &mut Worker<'_, E, P, R>,

@@ -14,9 +14,9 @@ pub(super) struct Turns {
 
 #[derive(Debug, Default, Clone)]
 pub(super) struct Client {
-    /// Its queues that have too many.
+    /// Number of its queues that have too many requests.
     pub(super) full: usize,
-    /// It has nothing left to draw.
+    /// Set once it has nothing left to draw.
     pub(super) spent: bool,
 }
 

@@ -15,7 +15,7 @@ impl Place {
         Self { node, client, held: Vec::new(), away: None, passed_over: 0 }
     }
 
-    /// What it takes requests from.
+    /// Queue that it takes requests from.
     #[inline]
     pub(super) fn lane(&self) -> Lane {
         Lane { node: self.node, client: self.client }
@@ -23,7 +23,7 @@ impl Place {
 }
 
 impl Cluster<'_> {
-    /// Whether a node needs a connection: it has load by the map, or something waits for it.
+    /// Returns whether a node needs a connection: it has load by the map, or something waits for it.
     fn needs_connections(&self, node: u16) -> bool {
         self.map.is_used(node) || self.shared.queues.is_awaited(node)
     }
@@ -51,12 +51,12 @@ impl Cluster<'_> {
     }
 }
 
-/// Which of two nodes has fewer connections for its weight; each is a pair of connections and weight.
+/// Compares two nodes, each a pair of connections and weight; the lesser has fewer connections for its weight.
 pub(super) fn least_for_its_weight(a: (u64, u64), b: (u64, u64)) -> Ordering {
     (a.0 * b.1).cmp(&(b.0 * a.1))
 }
 
-/// What waits for a node that owns nothing any more goes to the one that does.
+/// Moves requests that wait for a node without slots to the node that owns them now.
 pub(super) fn reroute<E: Engine, P: Protocol>(worker: &mut ClusterWorker<'_, '_, E, P>) {
     let route = &mut worker.route;
     for node in 0..route.map.nodes().len() as u16 {

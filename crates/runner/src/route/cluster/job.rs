@@ -13,7 +13,7 @@ pub type Refresh<'r> = &'r (dyn Fn(&[SocketAddr]) -> Option<Topology> + Sync);
 pub struct ClusterJob<'r> {
     /// The nodes, their hosts resolved.
     pub topology: &'r Topology,
-    /// Where each command of the sequence has its key.
+    /// Place of the key in each command of the sequence.
     pub routings: &'r [Routing],
     /// Looks at the cluster again, when a node is gone or slots have moved.
     pub refresh: Refresh<'r>,

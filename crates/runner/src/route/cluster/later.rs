@@ -15,7 +15,7 @@ pub(super) struct DelayedRequests {
     /// By when the wait ends, and by how many were put here before.
     waits: BTreeMap<(u64, u64), ClusterRequest>,
     put: u64,
-    /// When the last one was put here.
+    /// Time at which the last request was put here.
     last_ns: u64,
 }
 
@@ -51,13 +51,13 @@ impl DelayedRequests {
         taken
     }
 
-    /// Whether the wait of any has ended.
+    /// Returns whether the wait of any has ended.
     #[inline]
     pub(super) fn ended(&self, now_ns: u64) -> bool {
         self.first_ns().is_some_and(|until_ns| until_ns <= now_ns)
     }
 
-    /// When the first wait ends. All end once nothing was turned away for a while: the nodes answer again.
+    /// Time at which the first wait ends. All end once nothing was turned away for a while: the nodes answer again.
     #[inline]
     pub(super) fn first_ns(&self) -> Option<u64> {
         let first = self.waits.first_key_value();

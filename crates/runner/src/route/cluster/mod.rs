@@ -50,10 +50,10 @@ pub(crate) struct Cluster<'r> {
     numbers: Vec<u16>,
     /// Connections do not stand where they should.
     unbalanced: bool,
-    /// What is to be sent elsewhere or again: found while reading, and waiting for its time.
+    /// Requests to be sent elsewhere or again: found while reading, and waiting for their time.
     turned_away: Vec<(u16, ClusterRequest, String)>,
     later: DelayedRequests,
-    /// What is noted of the commands of a record.
+    /// Bytes kept of the commands of a record.
     recorded: RetainedBytes,
     is_recorded: bool,
 }
@@ -62,23 +62,23 @@ pub(crate) struct Cluster<'r> {
 pub(crate) type ClusterRequest = Request<Mark>;
 type ClusterWorker<'w, 'r, E, P> = Worker<'w, E, P, Cluster<'r>>;
 
-/// What is noted of a request.
+/// Note about a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Mark {
     /// The first of its commands in the sequence, and how many it has.
     first: u32,
     commands: u32,
-    /// Its client, where each has connections of its own; 0 otherwise.
+    /// Client of the request, where each has connections of its own; 0 otherwise.
     client: u32,
-    /// How often it was sent elsewhere or again.
+    /// Number of times it was sent elsewhere or again.
     tries: u32,
-    /// Its key's slot, if it has a key.
+    /// Slot of its key, if it has a key.
     slot: Option<u16>,
-    /// Whether a replica may answer.
+    /// Set if a replica may answer.
     read_only: bool,
     /// `ASKING` goes before its commands, and a reply to that comes before theirs.
     asking: bool,
-    /// One more than the last command before which the reply to `ASKING` came; 0 before.
+    /// Index plus 1 of the last command before which the reply to `ASKING` came; 0 before.
     asked: u32,
     /// Set aside until it is sent again.
     aside: bool,
@@ -87,7 +87,7 @@ pub(crate) struct Mark {
 }
 
 impl Mark {
-    /// Of these commands of the sequence, not sent yet.
+    /// Returns the note of `commands` commands of the sequence, not sent yet.
     #[inline]
     fn new(first: u32, commands: u32, client: u32) -> Self {
         Self {
@@ -104,13 +104,13 @@ impl Mark {
         }
     }
 
-    /// Where it waits for this node.
+    /// Queue in which it waits for this node.
     #[inline]
     fn lane(&self, node: u16) -> Lane {
         Lane { node, client: self.client }
     }
 
-    /// Whether it was sent before and came back to be sent elsewhere or again.
+    /// Returns whether it was sent before and came back to be sent elsewhere or again.
     #[inline]
     fn was_sent(&self) -> bool {
         self.tries > 0
@@ -118,18 +118,18 @@ impl Mark {
 }
 
 impl ClusterRequest {
-    /// Whether any node has seen it.
+    /// Returns whether any node has seen it.
     fn was_ever_sent(&self) -> bool {
         self.mark.was_sent() || self.progress.retries > 0
     }
 }
 
-/// What is noted of a connection.
+/// Note about a connection.
 #[derive(Debug)]
 pub(crate) struct Place {
     /// The node that it belongs to.
     node: u16,
-    /// Its client, where each has connections of its own; 0 otherwise.
+    /// Client of the connection, where each has connections of its own; 0 otherwise.
     client: u32,
     /// Answers to a sequence that counts as a whole, until its last reply is in.
     held: Vec<Answer>,
@@ -139,7 +139,7 @@ pub(crate) struct Place {
     passed_over: u64,
 }
 
-/// What is known of the commands of the sequence.
+/// Facts about the commands of the sequence.
 struct Commands {
     slots: Slots,
     read_only: Vec<bool>,
@@ -150,7 +150,7 @@ struct Commands {
     /// Before which of them `ASKING` must stand to reach a slot that is being imported. It holds
     /// for one command, and from `MULTI` to `EXEC`.
     asks: Vec<bool>,
-    /// Whether later steps go over the connection of the first: they wait for what was sent there.
+    /// Set if later steps go over the connection of the first: they wait for what was sent there.
     follows: bool,
 }
 
@@ -278,7 +278,7 @@ impl<'r> Cluster<'r> {
         self.watch.know(&known, now_ns);
     }
 
-    /// Whether a node has to answer, and was asked for anything before.
+    /// Returns whether a node has to answer, and was asked for anything before.
     fn is_known_to_be_asked(&self, node: u16) -> bool {
         let tally = &self.tallies[usize::from(node)];
         let used = self.map.is_used(node) || self.map.answers_reads(node);

@@ -7,10 +7,10 @@
 const PART: u64 = 16;
 /// Answers of a node before its average counts.
 const KNOWN_AFTER: u32 = 8;
-/// One read in so many goes to a node in turn, so that one which has become nearer is noticed.
+/// Number of reads of which one goes to a node in turn, so that a node which has become nearer is noticed.
 const LOOK_AROUND_EVERY: usize = 64;
 
-/// How long a node has taken to answer of late.
+/// Moving average of the time that a node takes to answer.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct AnswerTime {
     mean_ns: u64,
@@ -18,7 +18,7 @@ pub(super) struct AnswerTime {
 }
 
 impl AnswerTime {
-    /// One more answer.
+    /// Adds the time of one more answer.
     #[inline]
     pub(super) fn add(&mut self, took_ns: u64) {
         self.mean_ns = match self.answers {

@@ -10,13 +10,13 @@ use wire::cluster::SLOTS;
 /// A slot that nobody was ever known to own.
 const NOBODY: u16 = u16::MAX;
 
-/// Who owned which slots when. Nodes have the numbers that all workers know them by.
+/// History of who owned which slots. Nodes have the numbers that all workers know them by.
 #[derive(Debug)]
 pub(crate) struct Ownership {
     /// The last known owner of each slot: one that nobody owns at present is still missed at its last.
     owner: Vec<u16>,
     nodes: Vec<NodeShare>,
-    /// Whether masters get any of the load.
+    /// Set if masters get any of the load.
     masters_used: bool,
     /// The version of the topology that was taken up last.
     version: Option<u64>,
@@ -26,9 +26,9 @@ pub(crate) struct Ownership {
 #[derive(Debug, Clone, Copy, Default)]
 struct NodeShare {
     slots: u32,
-    /// Whether it answers reads of slots, by the topology that was taken up last.
+    /// Set if it answers reads of slots, by the topology that was taken up last.
     reads: bool,
-    /// Its tenure, if it has one now.
+    /// Index of its tenure, if it has one now.
     tenure: Option<usize>,
 }
 
@@ -44,7 +44,7 @@ impl Default for Ownership {
     }
 }
 
-/// What a worker knows of a cluster, by the numbers that all workers know its nodes by.
+/// State of a cluster as a worker knows it, by the numbers that all workers know its nodes by.
 pub(crate) struct ClusterView {
     /// The version of the topology.
     pub(crate) version: u64,
@@ -52,7 +52,7 @@ pub(crate) struct ClusterView {
     pub(crate) owners: Vec<Option<u16>>,
     /// Nodes that answer reads without owning what is read, or because they do.
     pub(crate) readers: Vec<u16>,
-    /// Whether masters get load for being masters.
+    /// Set if masters get load for being masters.
     pub(crate) masters_used: bool,
 }
 
@@ -78,7 +78,7 @@ impl Ownership {
         self.change(&[(usize::from(slot), to)], now_ns);
     }
 
-    /// Who had to answer when, in the order in which that began.
+    /// Spans in which nodes had to answer, in the order in which they began.
     pub(crate) fn tenures(&self) -> &[Tenure] {
         &self.tenures
     }

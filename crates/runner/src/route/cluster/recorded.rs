@@ -8,8 +8,8 @@ use crate::recorded::source::RecordedSource;
 /// Bytes that are not left with the record.
 #[derive(Debug, Default)]
 pub(super) struct RetainedBytes {
-    /// Of commands that may wait for another client, by number: what comes behind them must not wait for their bytes to
-    /// be given back.
+    /// Bytes, by number, of commands that may wait for another client: commands behind them must not wait for these
+    /// bytes to be given back.
     blocking: HashMap<u64, Box<[u8]>>,
 }
 

@@ -9,7 +9,7 @@ use super::{ClusterRequest, ClusterWorker, balance, know_nodes, redirect};
 use crate::request::LostRequests;
 use crate::route::by_node::{self, ByNode as _};
 
-/// How long after its end a run by time goes on sending what was turned away.
+/// Time after its end for which a run by time goes on sending what was turned away.
 const SEND_AGAIN_MAX_NS: u64 = 2_000_000_000;
 
 /// Takes up what the cluster has become, and sends again what has waited long enough.

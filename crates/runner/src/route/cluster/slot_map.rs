@@ -18,13 +18,13 @@ const NOBODY: u16 = u16::MAX;
 pub(crate) struct SlotMap {
     nodes: Vec<NodeSlots>,
     owner: Vec<u16>,
-    /// Who owned each slot last, also where nobody does now.
+    /// Last owner of each slot, also where nobody owns it now.
     last_owner: Vec<u16>,
     /// Nodes that own slots.
     masters: Vec<u16>,
     turn: usize,
     options: ClusterOptions,
-    /// Whether masters, and whether replicas, get any of the load.
+    /// Shares of the load: whether masters get any of it, and whether replicas do.
     uses: (bool, bool),
 }
 
@@ -143,7 +143,7 @@ impl SlotMap {
         &self.nodes[usize::from(number)]
     }
 
-    /// Whether a node gets any of the load by this map.
+    /// Returns whether a node gets any of the load by this map.
     pub(crate) fn is_used(&self, number: u16) -> bool {
         let node = self.node(number);
         let (masters, replicas) = self.uses;
@@ -165,7 +165,7 @@ impl SlotMap {
         (0..self.nodes.len() as u16).filter(|node| self.is_used(*node)).collect()
     }
 
-    /// Whether a node is a master, and its slots; of a replica, those of its master.
+    /// Returns whether a node is a master, and its slots; for a replica, those of its master.
     pub(crate) fn role(&self, number: u16) -> (bool, u32) {
         let node = self.node(number);
         match node.copies {
@@ -174,7 +174,7 @@ impl SlotMap {
         }
     }
 
-    /// Who answers reads of a master while it has no replica.
+    /// Returns who answers reads of a master while it has no replica.
     fn reader_without_replica(&self, master: u16) -> u16 {
         match self.options.without_replica {
             ReplicaFallback::Primary => master,
@@ -183,7 +183,7 @@ impl SlotMap {
         }
     }
 
-    /// Whether a node has to answer reads, of its own slots or of a master's.
+    /// Returns whether a node has to answer reads, of its own slots or of a master's.
     pub(crate) fn answers_reads(&self, number: u16) -> bool {
         let masters_too = match self.options.read_from {
             ReadFrom::Masters => return false,
@@ -197,7 +197,7 @@ impl SlotMap {
         self.uses.1 && self.masters.iter().any(reads)
     }
 
-    /// Whether it matters how soon nodes answer.
+    /// Returns whether it matters how soon nodes answer.
     #[inline]
     pub(crate) fn compares_answers(&self) -> bool {
         self.options.read_from == ReadFrom::Nearest
@@ -219,7 +219,7 @@ impl SlotMap {
         }
     }
 
-    /// Who owned a slot last, as far as is known.
+    /// Last owner of a slot, as far as is known.
     pub(crate) fn last_owner(&self, slot: Option<u16>) -> Option<u16> {
         Some(self.last_owner[usize::from(slot?)]).filter(|owner| *owner != NOBODY)
     }
@@ -229,7 +229,7 @@ impl SlotMap {
         self.owner.iter().map(|owner| Some(*owner).filter(|owner| *owner != NOBODY))
     }
 
-    /// Whether masters get any of the load for being masters.
+    /// Returns whether masters get any of the load for being masters.
     pub(crate) fn uses_masters(&self) -> bool {
         self.uses.0
     }
@@ -251,7 +251,7 @@ impl SlotMap {
         self.reader(master)
     }
 
-    /// Who answers the next read of a master.
+    /// Returns who answers the next read of a master.
     #[inline]
     fn reader(&mut self, master: u16) -> u16 {
         let node = &mut self.nodes[usize::from(master)];

@@ -14,7 +14,7 @@ use crate::request::{Answer, OperationState, Request};
 use crate::route::{Completion, LostRequest, Route, by_node};
 use crate::worker::Worker;
 
-/// How often to look for news of the cluster while nothing else happens.
+/// Time between looks for news of the cluster while nothing else happens.
 const NEWS_EVERY_NS: u64 = 20_000_000;
 
 impl Route for Cluster<'_> {
@@ -142,8 +142,7 @@ impl Route for Cluster<'_> {
         counts
     }
 
-    /// Of a sequence that counts as a whole, outcomes are held until it is known to have been
-    /// carried out.
+    /// Holds the outcomes of a sequence that counts as a whole until it is known to have been carried out.
     #[inline]
     fn counts(
         &mut self,

@@ -88,7 +88,7 @@ impl TopologyWatch {
         lock(&self.ownership).moved(slot, to, now_ns);
     }
 
-    /// Who had to answer when.
+    /// Spans in which nodes had to answer.
     pub(crate) fn tenures(&self) -> Vec<Tenure> {
         lock(&self.ownership).tenures().to_vec()
     }
@@ -101,13 +101,13 @@ impl TopologyWatch {
         }
     }
 
-    /// How often it was looked at.
+    /// Number of looks at the cluster so far.
     #[inline]
     pub(crate) fn version(&self) -> u64 {
         self.version.load(Ordering::Acquire)
     }
 
-    /// What the cluster has become, if that was published since `seen`, which is set to it.
+    /// Returns the topology if a new one was published since `seen`, which is set to it.
     #[inline]
     pub(crate) fn news(&self, seen: &mut u64) -> Option<Arc<Topology>> {
         let version = self.version();

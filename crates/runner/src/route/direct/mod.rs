@@ -26,8 +26,8 @@ use crate::worker::{Worker, WorkerContext, operations};
 /// The route to one server or a pool of interchangeable servers.
 pub(crate) struct DirectRoute<'r> {
     destination: &'r Destination,
-    /// Where the servers are, which connections take in turn. Of one: how often it had moved when that
-    /// was so.
+    /// Addresses of the servers, which connections take in turn. If there is one: how often it had moved when it was
+    /// there.
     addresses: Vec<Address>,
     generation: u32,
     /// The number of the first connection among those of all workers and shares.
@@ -36,11 +36,11 @@ pub(crate) struct DirectRoute<'r> {
     queue: VecDeque<ConnId>,
     /// Since when a connection has had room.
     room_ns: u64,
-    /// When the requests of the pipeline being put together were due.
+    /// Times at which the requests of the pipeline being put together were due.
     due_ns: Vec<u64>,
     /// The operations of a mix that are sent together.
     out: Vec<u8>,
-    /// Of a record: what each connection is to send once it has room.
+    /// Commands of a record that each connection is to send once it has room.
     waiting: DueQueues,
 }
 
@@ -85,7 +85,7 @@ impl Route for DirectRoute<'_> {
         Cow::Borrowed(&self.addresses[usize::from(*place)])
     }
 
-    /// One that is alone has the number that everything has.
+    /// Notes the server of a connection: a server that is alone has the number that everything has.
     #[inline]
     fn record_of(&self, place: &u16, recorder: &mut Recorder) {
         if self.addresses.len() > 1 {

@@ -18,7 +18,7 @@ use crate::worker::Worker;
 /// Commands that are sent together at most.
 const TOGETHER_MAX: u32 = 512;
 
-/// What is due and was not sent, by connection, and which database each is in.
+/// Queues, by connection, of commands that are due and not sent, and the database that each connection is in.
 pub(super) struct DueQueues {
     /// Numbers of the record's commands.
     numbers: Vec<VecDeque<u64>>,
@@ -26,7 +26,7 @@ pub(super) struct DueQueues {
     len: u64,
     /// The database that the handshake has chosen.
     first_db: u32,
-    /// When something was last sent.
+    /// Time at which something was last sent.
     sent_ns: u64,
 }
 
@@ -88,8 +88,8 @@ pub(super) fn send_waiting<E: Engine, P: Protocol>(
     }
 }
 
-/// Whether all that is left waits for others, or behind a command that does, while nobody is there who could send them
-/// what they wait for.
+/// Returns whether all that is left waits for others, or behind a command that does, while nobody is there who could
+/// send them what they wait for.
 pub(super) fn only_blocked<E: Engine, P: Protocol>(
     worker: &DirectWorker<'_, '_, E, P>,
     now_ns: u64,
@@ -103,7 +103,8 @@ pub(super) fn only_blocked<E: Engine, P: Protocol>(
         })
 }
 
-/// Whether the server has something to answer, or would if it were there: what waits for other clients is nothing.
+/// Returns whether the server has something to answer, or would if it were there: commands that wait for other clients
+/// do not count.
 pub(super) fn is_asked<E: Engine, P: Protocol>(worker: &DirectWorker<'_, '_, E, P>) -> bool {
     let now_ns = worker.engine.now_ns();
     let is_due = || worker.record.as_ref().is_some_and(|source| source.due_before(now_ns) > 0);

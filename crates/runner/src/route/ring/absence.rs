@@ -12,19 +12,19 @@ use crate::request::LostRequests;
 use crate::route::by_node::ByNode;
 use crate::route::{LostRequest, Route};
 
-/// How long requests wait for a server to come back.
+/// Time that requests wait for a server to come back.
 const PATIENCE_NS: u64 = 100_000_000;
-/// How often absent servers are looked at.
+/// Time between looks at absent servers.
 const LOOK_NS: u64 = 10_000_000;
 
 /// Tracks for each server since when no connection to it has been open.
 #[derive(Debug)]
 pub(super) struct Absence {
-    /// Of each server.
+    /// State of each server.
     servers: Vec<State>,
-    /// How many of them are present.
+    /// Number of servers that are present.
     present: usize,
-    /// When to look next; `u64::MAX` while none is absent.
+    /// Time of the next look; `u64::MAX` while none is absent.
     look_ns: u64,
 }
 
@@ -62,18 +62,18 @@ impl Absence {
         }
     }
 
-    /// Whether requests for a server are lost.
+    /// Returns whether requests for a server are lost.
     #[inline]
     pub(super) fn is_gone(&self, server: u16) -> bool {
         self.servers[usize::from(server)] == State::Gone && self.present > 0
     }
 
-    /// Whether all servers are away.
+    /// Returns whether all servers are away.
     pub(super) fn is_total(&self) -> bool {
         self.present == 0
     }
 
-    /// When [`look`] has something to do.
+    /// Time at which [`look`] has something to do.
     #[inline]
     pub(super) fn look_ns(&self) -> u64 {
         self.look_ns
@@ -111,7 +111,7 @@ pub(super) fn look<E: Engine, P: Protocol>(worker: &mut RingWorker<'_, '_, E, P>
     }
 }
 
-/// What a request is lost to that is never sent.
+/// Reason why a request is lost that is never sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Why {
     /// Its server is gone.

@@ -28,16 +28,16 @@ use split::{SplitId, SplitRequests};
 pub struct RingJob<'r> {
     /// The servers, in the order in which clients know them.
     pub servers: &'r [RingServer],
-    /// How they share out keys.
+    /// Hash by which they share out keys.
     pub hash: RingHash,
 }
 
-/// One of several servers.
+/// Server of a ring.
 #[derive(Debug, Clone)]
 pub struct RingServer {
-    /// Its host and port as clients know them; the path of a unix socket and 0.
+    /// Host and port as clients know them; the path of a unix socket and 0.
     pub known_as: (String, u16),
-    /// Where it is.
+    /// Address of the server.
     pub address: Address,
 }
 
@@ -63,14 +63,14 @@ pub(crate) struct RingRoute<'r> {
 type RingRequest = Request<Mark>;
 type RingWorker<'w, 'r, E, P> = Worker<'w, E, P, RingRoute<'r>>;
 
-/// What is noted of a request.
+/// Note about a request.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Mark {
-    /// What it is a part of, if it is one.
+    /// Request that it is a part of, if it is one.
     split: SplitId,
 }
 
-/// What is noted of a connection: which server it leads to.
+/// Note about a connection: which server it leads to.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Place(u16);
 

@@ -8,7 +8,7 @@ use measure::Outcome;
 
 use crate::request::{Answer, CommandReply, Keys, Request};
 
-/// Which split request, one more than its place; 0 for none.
+/// Number of a split request: its place plus 1; 0 for none.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(super) struct SplitId(u32);
 
@@ -19,20 +19,20 @@ pub(super) struct SplitRequests {
     free: Vec<SplitId>,
 }
 
-/// One of them.
+/// Request whose parts go to several servers.
 #[derive(Debug)]
 pub(super) struct SplitRequest {
     /// The step that it is a command of, if that has several.
     parent: SplitId,
     /// Parts without a reply.
     left: u32,
-    /// Whether any part was handed over.
+    /// Set once any part was handed over.
     begun: bool,
-    /// What replies said so far: any miss, any error, and whether a part was lost.
+    /// Findings of the replies so far: any miss, any error, and whether a part was lost.
     missed: bool,
     failed: bool,
     lost: bool,
-    /// When its parts were due, and when the first was handed over.
+    /// Time at which its parts were due, and time at which the first was handed over.
     intended_ns: u64,
     sent_ns: u64,
     /// The answers to a command, put together.
@@ -41,7 +41,7 @@ pub(super) struct SplitRequest {
     pub(super) servers: Vec<u16>,
 }
 
-/// What the end of a part means.
+/// Effect of the end of a part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PartEnd {
     /// Other parts are still to come.
@@ -79,7 +79,7 @@ impl SplitId {
 }
 
 impl SplitRequests {
-    /// One more, of so many parts, which is a command of that step if there is one.
+    /// Adds a split request of `parts` parts, which is a command of step `parent` if that is one.
     pub(super) fn begin(&mut self, parent: SplitId, parts: u32) -> SplitId {
         let id = self.free.pop().unwrap_or_else(|| {
             self.all.push(SplitRequest::default());
@@ -100,13 +100,13 @@ impl SplitRequests {
         &mut self.all[id.0 as usize - 1]
     }
 
-    /// What a part of it is a part of at last.
+    /// Returns the outermost split request that `id` is a part of.
     fn root(&self, id: SplitId) -> SplitId {
         let parent = self.of(id).parent;
         if parent.is_none() { id } else { parent }
     }
 
-    /// Whether any part was handed over of all that it belongs to.
+    /// Returns whether any part was handed over of all that it belongs to.
     pub(super) fn has_begun(&self, id: SplitId) -> bool {
         self.of(self.root(id)).begun
     }
@@ -184,7 +184,7 @@ impl SplitRequests {
 }
 
 impl SplitRequest {
-    /// Whether its parts are commands, and not keys of one.
+    /// Returns whether its parts are commands, and not keys of one.
     pub(super) fn is_step(&self) -> bool {
         self.servers.is_empty()
     }

@@ -19,7 +19,7 @@ impl RingRoute<'_> {
         &mut self.tallies[usize::from(place.0)]
     }
 
-    /// Whether a request has only some of the keys of its command.
+    /// Returns whether a request has only some of the keys of its command.
     #[inline]
     fn is_split(&self, request: &RingRequest) -> bool {
         let split = request.mark.split;
@@ -102,7 +102,7 @@ impl Route for RingRoute<'_> {
         !self.is_split(request) || self.splits.fail(request.mark.split)
     }
 
-    /// What was split is recorded with its last part.
+    /// Records a split request with its last part.
     #[inline]
     fn counts(
         &mut self,
@@ -209,7 +209,7 @@ impl Route for RingRoute<'_> {
         });
     }
 
-    /// What was sent in part has no answer.
+    /// Counts requests that were sent in part as unanswered.
     fn finish(mut self, recorder: &mut Recorder) -> Vec<NodeTally> {
         for server in 0..self.servers.len() as u16 {
             for request in self.shared.queues.drain(server) {
