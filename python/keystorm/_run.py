@@ -208,7 +208,7 @@ class Run:
     @property
     def warnings(self) -> list[str]:
         """What a reader must know before believing the figures."""
-        return list(self.test["warnings"])
+        return [warning["text"] for warning in self.test["warnings"]]
 
     @property
     def clients(self) -> list[Document]:

@@ -38,7 +38,7 @@ def _test(run: Run) -> dict[str, Any]:
     row: dict[str, Any] = {
         "test": run.name,
         "started_at": test["started_at"],
-        "repeat": test.get("repeat"),
+        "repeat": test.get("repeat", {}).get("number"),
         "server": " ".join(part for part in (server.get("product"), server.get("version")) if part),
         "machine": host.get("hostname"),
         "client": run.document["client"]["version"],

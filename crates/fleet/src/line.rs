@@ -3,7 +3,8 @@
 //! The client, `keystorm --hold`, reads standard input and writes standard output. The end of its
 //! input stops its load at once, under whatever launcher. docs/fleet.md tells the contract for people.
 
-use report::{Record, TallyDelta};
+use measure::{Deliveries, Point, Tally};
+use report::Record;
 use runner::{Gauges, Progress, ReceivedPage};
 use serde::{Deserialize, Serialize};
 use workload::{Plan, in_full};
@@ -163,7 +164,12 @@ pub struct Tick {
     /// Length of the interval.
     pub span_ns: u64,
     /// Figures of the interval.
-    pub growth: TallyDelta,
+    pub tally: Tally,
+    /// Intervals of the timeline that ended in it.
+    pub points: Vec<Point>,
+    /// Fate of messages since the start, if it is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub deliveries: Option<Box<Deliveries>>,
     /// State of each worker.
     pub workers: Vec<WorkerState>,
     /// The engine that moves the bytes.

@@ -2,9 +2,7 @@
 
 use std::time::SystemTime;
 
-use measure::{
-    Deliveries, Ending, KeptKeys, Latency, Measurement, Tally, TallyShape, Timeline, WorkerUse,
-};
+use measure::{Deliveries, Ending, KeptKeys, Latency, Measurement, Tally, Timeline, WorkerUse};
 use report::RecordError;
 use runner::{INTERVAL_NS, tally_shape};
 use workload::{Delivery, Pace, Plan};
@@ -28,7 +26,13 @@ pub(crate) struct Partial {
 impl Partial {
     /// Adds what came; gives back the tally of it.
     pub(crate) fn add(&mut self, plan: &Plan, tick: &Tick) -> Result<Tally, RecordError> {
-        let tally = tick.growth.tally(plan)?;
+        let (tally, shape) = (tick.tally.clone(), tally_shape(plan));
+        if (tally.commands.len(), tally.operations.len()) != (shape.commands, shape.operations) {
+            return Err(RecordError::wrong("a tally of other commands than those of its plan"));
+        }
+        if !tick.points.is_sorted_by(|before, after| before.index < after.index) {
+            return Err(RecordError::wrong("points of a timeline that are out of order"));
+        }
         self.load_ns = self.load_ns.saturating_add(tick.span_ns);
         self.workers.clone_from(&tick.workers);
         self.engine.clone_from(&tick.engine);
@@ -40,12 +44,13 @@ impl Partial {
             Some(total) if total.commands.len() == tally.commands.len() => total.merge(&tally),
             _ => self.total = Some(tally.clone()),
         }
-        if let Some(deliveries) = tick.growth.deliveries()? {
-            let commands = senders_tally(plan)?.commands.len();
-            self.deliveries = Some(deliveries).filter(|of| of.sending.commands.len() == commands);
+        if let Some(deliveries) = tick.deliveries.clone() {
+            let counts = |of: &Tally| (of.commands.len(), of.operations.len());
+            let wanted = counts(&senders_tally(plan)?);
+            self.deliveries = Some(deliveries).filter(|of| counts(&of.sending) == wanted);
         }
         let timeline = self.timeline.get_or_insert_with(|| Timeline::new(INTERVAL_NS));
-        tick.growth.timeline()?.points.into_iter().for_each(|point| timeline.push(point));
+        tick.points.iter().for_each(|point| timeline.push(point.clone()));
         Ok(tally)
     }
 
@@ -92,8 +97,7 @@ impl Partial {
 /// The tally of senders of this plan that have seen nothing.
 fn senders_tally(plan: &Plan) -> Result<Tally, RecordError> {
     let senders = plan.of_senders().map_err(|error| RecordError::wrong(error.to_string()))?;
-    // Saved tallies of senders have no operations.
-    Ok(Tally::new(&TallyShape { operations: 0, ..tally_shape(&senders) }))
+    Ok(Tally::new(&tally_shape(&senders)))
 }
 
 /// Completes the deliveries of a client that was lost: it is unknown whether messages that it had not reported came,

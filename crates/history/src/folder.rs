@@ -239,7 +239,7 @@ mod tests {
 
     fn saved() -> String {
         let mut record = Record::new(false);
-        record.put(0, &fixture::complete()).unwrap();
+        record.put(0, &report::Summary::from_run(&fixture::complete())).unwrap();
         record.to_json().unwrap()
     }
 

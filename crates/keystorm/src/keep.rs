@@ -13,7 +13,7 @@ use anyhow::{Context, Result};
 use console::diagnostics;
 use console::place::Place;
 use job::Output;
-use report::{HdrLog, Record, Run};
+use report::{HdrLog, Record, Run, Summary};
 
 use crate::commands::pages::{Pages, page_of};
 
@@ -54,7 +54,7 @@ impl ResultFiles {
     /// `last`: no test is left to do.
     pub(crate) fn put(&mut self, at: usize, run: &Run, last: bool) -> Result<()> {
         if !self.records.is_empty() {
-            self.record.put(at, run)?;
+            self.record.put(at, &Summary::from_run(run))?;
             if last {
                 self.record.set_complete();
             }

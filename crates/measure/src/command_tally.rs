@@ -1,19 +1,25 @@
 //! What is counted of one command: outcomes, hits, bytes and latencies.
 
+use serde::{Deserialize, Serialize};
+
 use crate::separate_failures::SeparateFailures;
-use crate::total::total;
+use crate::total::{Total, total};
 use crate::{KeyCounts, Latency, TallyShape};
 
 /// Counts and latencies of one command.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct CommandTally {
     /// From sent to done.
+    #[serde(rename = "service_ms")]
     pub service: Latency,
     /// From due to done, where requests are due at times of their own.
+    #[serde(rename = "response_ms", skip_serializing_if = "Option::is_none")]
     pub scheduled_response: Option<Latency>,
     /// From sent to the first byte of the pipeline's replies, where asked for.
+    #[serde(rename = "first_byte_ms", skip_serializing_if = "Option::is_none")]
     pub first_byte: Option<Latency>,
     /// Latencies of misses and errors, where they are not among the others.
+    #[serde(rename = "apart_ms", skip_serializing_if = "Option::is_none")]
     pub apart: Option<SeparateFailures>,
     /// Replies with a value.
     pub ok: u64,
@@ -22,15 +28,20 @@ pub struct CommandTally {
     /// Error replies.
     pub errors: u64,
     /// Bytes sent, if the plan has several operations; otherwise 0.
+    #[serde(default, skip_serializing_if = "Total::is_empty")]
     pub bytes_out: u64,
     /// Bytes received, if the plan has several operations; otherwise 0.
+    #[serde(default, skip_serializing_if = "Total::is_empty")]
     pub bytes_in: u64,
     /// Keys, where its replies tell how many were there.
+    #[serde(default, skip_serializing_if = "Total::is_empty")]
     pub keys: KeyCounts,
     /// Receivers of its messages, where its replies tell how many there were.
+    #[serde(default, skip_serializing_if = "Total::is_empty")]
     pub receivers: u64,
     /// Hits and misses of each place of its replies, where they are counted one by one; those behind the
     /// last are of others' replies, and 0.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub places: Vec<[u64; 2]>,
 }
 

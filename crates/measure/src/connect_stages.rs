@@ -1,10 +1,12 @@
 //! How long each stage of opening a connection took, where connections are what is measured.
 
+use serde::{Deserialize, Serialize};
+
 use crate::Latency;
 use crate::total::total;
 
 /// One histogram for each stage of connections that each carry one request.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct ConnectStages {
     /// From asking for the connection until it was open: TCP's handshake, or that of a unix socket.
     pub connected: Latency,

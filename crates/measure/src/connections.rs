@@ -2,18 +2,23 @@
 
 use std::borrow::Cow;
 
+use serde::{Deserialize, Serialize};
+
 use crate::NotReopened;
 use crate::total::{Total, total};
 use crate::{ConnectStages, Latency};
 
 /// What happened to connections.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct ConnectionTally {
     /// From asking for a connection until it carried load, logging in included.
+    #[serde(rename = "connect_ms")]
     pub connect: Latency,
     /// How long its stages took, where each request has a connection of its own.
+    #[serde(rename = "stages_ms", skip_serializing_if = "Option::is_none")]
     pub stages: Option<Box<ConnectStages>>,
     /// What TLS was agreed on, and how long that took.
+    #[serde(default, skip_serializing_if = "Total::is_empty")]
     pub tls: TlsTally,
     /// Connections that ended without our doing.
     pub dropped: u64,
@@ -38,6 +43,7 @@ pub struct ConnectionTally {
     /// Bytes of replies.
     pub bytes_in: u64,
     /// Lost connections that were not open again at the end, by server.
+    #[serde(default, skip_serializing_if = "Total::is_empty")]
     pub not_reopened: Vec<NotReopened>,
 }
 
@@ -88,9 +94,10 @@ total!(ConnectionTally {
 });
 
 /// What happened in TLS.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct TlsTally {
     /// From the open connection below TLS to the end of the handshake.
+    #[serde(rename = "handshake_ms")]
     pub handshake: Latency,
     /// Handshakes that took up an earlier session.
     pub resumed: u64,
@@ -99,7 +106,15 @@ pub struct TlsTally {
 }
 
 /// A version and cipher, and how many connections agreed on them.
-type Negotiated = (Cow<'static, str>, Cow<'static, str>, u64);
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Negotiated {
+    /// Such as `TLSv1.3`.
+    pub version: Cow<'static, str>,
+    /// As OpenSSL calls it.
+    pub cipher: Cow<'static, str>,
+    /// How many connections.
+    pub connections: u64,
+}
 
 impl Default for TlsTally {
     /// No handshake, and no memory for any. Two digits, as for connecting.
@@ -119,7 +134,8 @@ impl TlsTally {
     ) {
         self.handshake.record_n(took_ns, 1);
         self.resumed += u64::from(resumed);
-        self.negotiated.merge(&vec![(version.into(), cipher.into(), 1)]);
+        let (version, cipher) = (version.into(), cipher.into());
+        self.negotiated.merge(&vec![Negotiated { version, cipher, connections: 1 }]);
     }
 }
 
@@ -127,10 +143,12 @@ total!(TlsTally { handshake, resumed, negotiated });
 
 impl Total for Vec<Negotiated> {
     fn merge(&mut self, other: &Self) {
-        for (version, cipher, connections) in other {
-            match self.iter_mut().find(|(v, c, _)| v == version && c == cipher) {
-                Some((.., sum)) => sum.merge(connections),
-                None => self.push((version.clone(), cipher.clone(), *connections)),
+        for more in other {
+            let same =
+                |one: &&mut Negotiated| one.version == more.version && one.cipher == more.cipher;
+            match self.iter_mut().find(same) {
+                Some(one) => one.connections.merge(&more.connections),
+                None => self.push(more.clone()),
             }
         }
     }

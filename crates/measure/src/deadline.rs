@@ -1,9 +1,11 @@
 //! What a deadline cost: replies that came after it, and requests that were given up at it.
 
+use serde::{Deserialize, Serialize};
+
 use crate::total::total;
 
 /// Counts operations where these have figures of their own, otherwise requests.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeadlineTally {
     /// Answered without an error, too late.
     pub late: u64,

@@ -2,44 +2,56 @@
 //!
 //! The latencies of deliveries are those of a measurement's tally; here is what is counted beside them.
 
+use serde::{Deserialize, Serialize};
+
 use crate::total::{Total, total};
 use crate::{CommandTally, Invalidations, Latency, Polls, SlowSubscribers, Tally, Waits};
 
 /// Counts of messages and their deliveries.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Deliveries {
     /// What the senders saw: requests, replies, lateness.
     pub sending: Tally,
-    /// From the start of the measured part until the senders were done; 0 of a file that does not say.
+    /// From the start of the measured part until the senders were done.
     pub sending_ns: u64,
     /// Deliveries that there must have been of the acknowledged messages, by the replies to their senders.
     pub expected: u64,
     /// Deliveries that there would have been as well, had no receiver been away when a message was sent.
+    #[serde(rename = "missed_while_away")]
     pub away: u64,
     /// What the receivers counted.
+    #[serde(flatten)]
     pub counts: DeliveryCounts,
     /// From due to the first receiver of each message, where messages have several.
+    #[serde(rename = "first_receiver_ms", skip_serializing_if = "Option::is_none")]
     pub first: Option<Latency>,
     /// From due to the last receiver of each message that reached all.
+    #[serde(rename = "last_receiver_ms", skip_serializing_if = "Option::is_none")]
     pub last: Option<Latency>,
     /// What is known of receivers that read over and over.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub polls: Option<Box<Polls>>,
     /// Deliveries of each receiver: the fewest and the most.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub by_receiver: Option<(u64, u64)>,
     /// Receivers.
     pub receivers: u32,
     /// What those saw that wait with a command.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub waits: Option<Waits>,
     /// Subscribers that did not read.
+    #[serde(rename = "slow_subscribers", skip_serializing_if = "Option::is_none")]
     pub slow: Option<Box<SlowSubscribers>>,
     /// What clients with a cache saw.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub invalidations: Option<Box<Invalidations>>,
     /// Keys of the run that stay at the server.
+    #[serde(rename = "keys_kept", skip_serializing_if = "Option::is_none")]
     pub kept: Option<KeptKeys>,
 }
 
 /// Keys that could not be removed.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KeptKeys {
     /// How many, at most: some may never have been written.
     pub keys: u64,
@@ -55,7 +67,7 @@ impl KeptKeys {
 }
 
 /// What receivers counted, of the measured part.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeliveryCounts {
     /// Messages received, each once for each receiver.
     pub received: u64,
@@ -64,10 +76,12 @@ pub struct DeliveryCounts {
     /// Received after a later one of the same sender; they count as received.
     pub out_of_order: u64,
     /// Messages of other runs.
+    #[serde(rename = "from_other_runs")]
     pub foreign: u64,
     /// Payloads that are no message.
     pub corrupt: u64,
     /// Connections of receivers that were lost.
+    #[serde(rename = "receivers_cut_off")]
     pub cut_off: u64,
 }
 

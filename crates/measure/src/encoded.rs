@@ -8,8 +8,11 @@
 use std::io::Read;
 use std::sync::Arc;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use flate2::read::ZlibDecoder;
-use hdrhistogram::serialization::{Serializer, V2DeflateSerializer};
+use hdrhistogram::serialization::{Serializer as _, V2DeflateSerializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use thiserror::Error;
 
 use crate::Latency;
@@ -17,18 +20,36 @@ use crate::histogram::Buckets;
 use crate::sparse::{Sparse, Widths};
 
 /// A [`Latency`] as bytes, with what the bytes do not hold exactly.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EncodedLatency {
+    /// The figures that buckets know only to their width.
+    pub exact: ExactFigures,
+    /// The buckets: HdrHistogram V2, compressed. Values are nanoseconds. Copies of a timeline have them in common.
+    #[serde(rename = "histogram", serialize_with = "to_base64", deserialize_with = "from_base64")]
+    pub buckets: Arc<[u8]>,
+}
+
+/// The figures of latencies in whole nanoseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ExactFigures {
     /// How many replies.
     pub count: u64,
     /// All their latencies, added up.
     pub sum_ns: u128,
-    /// The exact least; 0 of nothing.
+    /// The least; 0 of nothing.
     pub min_ns: u64,
-    /// The exact greatest; 0 of nothing.
+    /// The greatest; 0 of nothing.
     pub max_ns: u64,
-    /// The buckets: HdrHistogram V2, compressed. Values are nanoseconds. Copies of a timeline have them in common.
-    pub buckets: Arc<[u8]>,
+}
+
+fn to_base64<S: Serializer>(buckets: &Arc<[u8]>, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(&STANDARD.encode(buckets))
+}
+
+fn from_base64<'de, D: Deserializer<'de>>(source: D) -> Result<Arc<[u8]>, D::Error> {
+    let buckets = STANDARD.decode(String::deserialize(source)?);
+    let fault = |e| de::Error::custom(format!("a histogram is not base64: {e}"));
+    buckets.map(Arc::from).map_err(fault)
 }
 
 /// Why a histogram cannot be written or read.
@@ -57,10 +78,12 @@ impl EncodedLatency {
             .serialize(&latency.histogram(), &mut buckets)
             .map_err(|e| CodecError(format!("a histogram cannot be encoded: {e}")))?;
         Ok(Self {
-            count: latency.count(),
-            sum_ns: latency.sum_ns,
-            min_ns: latency.min_ns().unwrap_or_default(),
-            max_ns: latency.max_ns().unwrap_or_default(),
+            exact: ExactFigures {
+                count: latency.count(),
+                sum_ns: latency.sum_ns,
+                min_ns: latency.min_ns().unwrap_or_default(),
+                max_ns: latency.max_ns().unwrap_or_default(),
+            },
             buckets: buckets.into(),
         })
     }
@@ -71,19 +94,21 @@ impl EncodedLatency {
     /// The bytes are not of the format, or they and the exact figures contradict each other.
     pub fn decode(&self) -> Result<Latency, CodecError> {
         let (digits, held) = filled(&inflate(&self.buckets)?)?;
-        self.check(digits, &held)?;
-        let empty = self.count == 0;
+        self.exact.check(digits, &held)?;
+        let ExactFigures { count, sum_ns, min_ns, max_ns } = self.exact;
         Ok(Latency {
-            buckets: Buckets::Sparse(Sparse::of_held(digits, self.count, held)),
-            sum_ns: self.sum_ns,
-            min_ns: if empty { u64::MAX } else { self.min_ns },
-            max_ns: self.max_ns,
+            buckets: Buckets::Sparse(Sparse::of_held(digits, count, held)),
+            sum_ns,
+            min_ns: if count == 0 { u64::MAX } else { min_ns },
+            max_ns,
         })
     }
+}
 
-    /// Whether the exact figures are of these buckets.
+impl ExactFigures {
+    /// Whether they are of these buckets.
     fn check(&self, digits: u8, held: &[(u64, u64)]) -> Result<(), CodecError> {
-        let Self { count, sum_ns, min_ns, max_ns, .. } = *self;
+        let Self { count, sum_ns, min_ns, max_ns } = *self;
         let times = |ns: u64| u128::from(ns) * u128::from(count);
         let counted = held.iter().try_fold(0u64, |sum, (_, count)| sum.checked_add(*count));
         let widths = Widths::from_digits(digits);
@@ -277,7 +302,8 @@ mod tests {
     #[test]
     fn nothing_is_encoded_as_nothing() {
         let encoded = EncodedLatency::from_latency(&Latency::new(3)).unwrap();
-        assert_eq!((encoded.count, encoded.min_ns, encoded.max_ns), (0, 0, 0));
+        let ExactFigures { count, min_ns, max_ns, .. } = encoded.exact;
+        assert_eq!((count, min_ns, max_ns), (0, 0, 0));
         let mut decoded = encoded.decode().unwrap();
         assert_eq!(decoded.quantile_ns(0.5), None);
         decoded.record_n(7, 1);
@@ -309,11 +335,11 @@ mod tests {
     fn exact_figures_must_be_of_the_buckets() {
         let good = EncodedLatency::from_latency(&of(3, &[1_000, 2_000])).unwrap();
         let changes: [fn(&mut EncodedLatency); 5] = [
-            |e| e.count = 3,
-            |e| e.min_ns = 2_000,
-            |e| e.max_ns = 9_000,
-            |e| e.sum_ns = 4_001,
-            |e| (e.min_ns, e.max_ns) = (2_000, 1_000),
+            |e| e.exact.count = 3,
+            |e| e.exact.min_ns = 2_000,
+            |e| e.exact.max_ns = 9_000,
+            |e| e.exact.sum_ns = 4_001,
+            |e| (e.exact.min_ns, e.exact.max_ns) = (2_000, 1_000),
         ];
         for change in changes {
             let mut bad = good.clone();

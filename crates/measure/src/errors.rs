@@ -1,7 +1,14 @@
 //! Error replies: how many of each kind, and a few in full. Bounded, whatever a server answers.
 
+use std::fmt;
+
+use serde::de::{MapAccess, Visitor};
+use serde::ser::SerializeStruct;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
 /// Error replies by kind, and the first texts in full.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(from = "SavedErrors")]
 pub struct ErrorCounts {
     by_kind: Vec<(String, u64)>,
     examples: Vec<String>,
@@ -20,15 +27,6 @@ impl ErrorCounts {
             self.examples.push(text.to_owned());
         }
         self.add_n(kind, 1);
-    }
-
-    /// Counts as they were saved. Beyond the bounds on kinds and texts the rest is put together, as
-    /// when they are counted one by one.
-    #[must_use]
-    pub fn restore(by_kind: Vec<(String, u64)>, examples: Vec<String>) -> Self {
-        let mut restored = Self::default();
-        restored.merge(&Self { by_kind, examples });
-        restored
     }
 
     fn add_n(&mut self, kind: &str, count: u64) {
@@ -74,6 +72,59 @@ impl ErrorCounts {
             }
         }
     }
+}
+
+/// The counts as documents have them: how many there were of each kind, in the order in which these came.
+#[derive(Deserialize)]
+struct SavedErrors {
+    #[serde(deserialize_with = "in_order")]
+    by_kind: Vec<(String, u64)>,
+    #[serde(default)]
+    examples: Vec<String>,
+}
+
+impl From<SavedErrors> for ErrorCounts {
+    fn from(SavedErrors { by_kind, examples }: SavedErrors) -> Self {
+        let mut counts = Self::default();
+        counts.merge(&Self { by_kind, examples });
+        counts
+    }
+}
+
+impl Serialize for ErrorCounts {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        struct ByKind<'c>(&'c [(String, u64)]);
+        impl Serialize for ByKind<'_> {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_map(self.0.iter().map(|(kind, count)| (kind, count)))
+            }
+        }
+        let mut fields = serializer.serialize_struct("ErrorCounts", 3)?;
+        fields.serialize_field("total", &self.total())?;
+        fields.serialize_field("by_kind", &ByKind(&self.by_kind))?;
+        fields.serialize_field("examples", &self.examples)?;
+        fields.end()
+    }
+}
+
+fn in_order<'de, D: Deserializer<'de>>(source: D) -> Result<Vec<(String, u64)>, D::Error> {
+    struct Kinds;
+    impl<'de> Visitor<'de> for Kinds {
+        type Value = Vec<(String, u64)>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("an object of counts")
+        }
+
+        fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Self::Value, A::Error> {
+            let mut kinds = Vec::new();
+            while let Some(entry) = entries.next_entry()? {
+                kinds.push(entry);
+            }
+            Ok(kinds)
+        }
+    }
+    source.deserialize_map(Kinds)
 }
 
 #[cfg(test)]

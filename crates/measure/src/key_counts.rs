@@ -1,9 +1,11 @@
 //! Keys that were asked for, and those that were there: one request may ask for many.
 
+use serde::{Deserialize, Serialize};
+
 use crate::total::total;
 
 /// Counts of keys.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KeyCounts {
     /// Requests that asked for keys, where their replies tell how many were there.
     pub requests: u64,

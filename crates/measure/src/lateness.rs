@@ -4,11 +4,13 @@
 //! room and keystorm was not there to use it. The first is the server's doing, or that of too few
 //! connections; the second is ours.
 
+use serde::{Deserialize, Serialize};
+
 use crate::Latency;
 use crate::total::total;
 
 /// How late requests were sent. Recorded when they are sent, so that those never answered count.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Lateness {
     /// From due to sent, in nanoseconds.
     pub total: Latency,

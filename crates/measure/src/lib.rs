@@ -37,15 +37,16 @@ mod tenure;
 mod time_bound;
 mod timeline;
 mod total;
+mod units;
 mod waits;
 
 pub use by_connection::{ByConnection, ConnectionSecond, ConnectionTrace};
 pub use command_tally::CommandTally;
 pub use connect_stages::ConnectStages;
-pub use connections::{ConnectionTally, TlsTally};
+pub use connections::{ConnectionTally, Negotiated, TlsTally};
 pub use deadline::DeadlineTally;
 pub use deliveries::{Deliveries, DeliveryCounts, KeptKeys};
-pub use encoded::{CodecError, EncodedLatency};
+pub use encoded::{CodecError, EncodedLatency, ExactFigures};
 pub use errors::ErrorCounts;
 pub use histogram::Latency;
 pub use invalidations::Invalidations;

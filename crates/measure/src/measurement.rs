@@ -14,11 +14,13 @@ pub struct WorkerUse {
     /// to be due.
     pub cpu_ns: u64,
     /// How much of that was the kernel's. `None` where it does not say.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub system_ns: Option<u64>,
     /// Wall time of the same span.
     pub wall_ns: u64,
     /// Time in the same span in which the thread could have run and had no CPU, because something
     /// else had it. `None` where the kernel does not say.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub wait_ns: Option<u64>,
 }
 
@@ -43,11 +45,13 @@ impl WorkerUse {
 
 /// A span in which no worker ran, as when the client is stopped or its machine suspended. Nanoseconds from
 /// the start of the measured part.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Absence {
     /// When a worker was last seen to run.
+    #[serde(rename = "from_s", with = "crate::units::seconds")]
     pub from_ns: u64,
     /// When one ran again.
+    #[serde(rename = "to_s", with = "crate::units::seconds")]
     pub to_ns: u64,
 }
 

@@ -1,9 +1,11 @@
 //! What one owner saw of one node of a cluster.
 
+use serde::{Deserialize, Serialize};
+
 use crate::Latency;
 
 /// Counts and latencies of one node.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct NodeTally {
     /// Its `host:port`, which identifies it.
     pub name: String,
@@ -18,6 +20,7 @@ pub struct NodeTally {
     /// Error replies, without redirects.
     pub errors: u64,
     /// From when a request was due to its reply, whichever node it was sent to first.
+    #[serde(rename = "response_ms")]
     pub response: Latency,
     /// How often it sent a request to another node for good (`MOVED`).
     pub moved: u64,

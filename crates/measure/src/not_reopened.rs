@@ -2,16 +2,19 @@
 //!
 //! One entry for each server, so that what is kept is bounded by how many there are, however often each is tried.
 
+use serde::{Deserialize, Serialize};
+
 use crate::total::Total;
 
 /// Lost connections to one server.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NotReopened {
     /// The server, as reports name it.
     pub server: String,
     /// How many connections; at least 1.
     pub connections: u64,
     /// Why the last attempt to open one of them failed: one line, without passwords.
+    #[serde(rename = "last_attempt")]
     pub reason: String,
 }
 

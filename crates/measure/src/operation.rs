@@ -2,6 +2,8 @@
 //!
 //! An operation of one command needs none: what is counted of the command says it all.
 
+use serde::{Deserialize, Serialize};
+
 use crate::Latency;
 use crate::separate_failures::SeparateFailures;
 use crate::tally::TallyShape;
@@ -19,19 +21,24 @@ pub enum OperationOutcome {
 }
 
 /// The tally of an operation that has several commands.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct OperationTally {
     /// From when its first step was sent to its last reply.
+    #[serde(rename = "service_ms")]
     pub service: Latency,
     /// From when it was due to its last reply, where operations are due at times of their own.
+    #[serde(rename = "response_ms", skip_serializing_if = "Option::is_none")]
     pub scheduled_response: Option<Latency>,
     /// Latencies of those with a miss or an error, where they are not among the others.
+    #[serde(rename = "apart_ms", skip_serializing_if = "Option::is_none")]
     pub apart: Option<SeparateFailures>,
     /// How many ended with values alone.
     pub ok: u64,
     /// With a miss among the replies.
+    #[serde(rename = "misses")]
     pub missed: u64,
     /// With an error.
+    #[serde(rename = "errors")]
     pub failed: u64,
 }
 

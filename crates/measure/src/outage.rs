@@ -1,31 +1,37 @@
 //! Spans in which nothing succeeded, as reports list them.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::slices::Failures;
 
 /// A span in which nothing succeeded of what one server had to answer, although something was asked of
 /// it. Times are nanoseconds from the start of the measured part.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Outage {
     /// The server that had to answer when it began: its index in the measurement's nodes, or among the
     /// servers of the plan where it has no nodes.
     pub node: u16,
     /// The last success before it.
+    #[serde(rename = "from_s", with = "crate::units::seconds")]
     pub from_ns: u64,
     /// The first success after it, of whoever had to answer then, or the end of the run.
+    #[serde(rename = "to_s", with = "crate::units::seconds")]
     pub to_ns: u64,
     /// Whether it lasted to the end of the run.
     pub to_the_end: bool,
     /// Whether nothing succeeded on any other server either, from its beginning to the end of the run.
     pub of_all: bool,
     /// When the first request failed; `None` if none did, and the server was only silent.
+    #[serde(rename = "first_failure_s", with = "crate::units::seconds")]
     pub first_failure_ns: Option<u64>,
     /// What failed in it.
+    #[serde(flatten)]
     pub failures: Failures,
     /// Successes per second in the second before it; `None` if that was too short to tell.
+    #[serde(rename = "rate_before_rps")]
     pub rate_before_per_s: Option<f64>,
     /// From when on the rate was 95 % of that for a tenth of a second; `None` if never.
+    #[serde(rename = "recovered_s", with = "crate::units::seconds")]
     pub recovered_ns: Option<u64>,
 }
 

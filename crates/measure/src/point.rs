@@ -1,9 +1,11 @@
 //! One interval of a timeline: figures, and the histogram that they are of.
 
+use serde::{Deserialize, Serialize};
+
 use crate::{EncodedLatency, Latency, Tally};
 
 /// All workers' figures for one interval.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Point {
     /// Number of the interval.
     pub index: u32,
@@ -12,23 +14,39 @@ pub struct Point {
     /// Error replies among them.
     pub errors: u64,
     /// Operations that ended in it, where these have figures of their own.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub operations: Option<u64>,
     /// What was answered in it within the deadline, where there is one; see [`Tally::in_time`].
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub in_time: Option<u64>,
-    /// Mean response time, in nanoseconds; `None` when nothing arrived.
-    pub mean_ns: Option<f64>,
     /// Median.
+    #[serde(rename = "p50", with = "crate::units::ms")]
     pub p50_ns: Option<u64>,
     /// 99th percentile.
+    #[serde(rename = "p99", with = "crate::units::ms")]
     pub p99_ns: Option<u64>,
     /// Greatest.
+    #[serde(rename = "max", with = "crate::units::ms")]
     pub max_ns: Option<u64>,
     /// By how much the request that was sent latest was late; `None` in a closed loop, and when
     /// nothing was sent.
+    #[serde(
+        rename = "late_max",
+        with = "crate::units::ms",
+        default,
+        skip_serializing_if = "Option::is_none"
+    )]
     pub late_max_ns: Option<u64>,
     /// The greatest lateness in which a connection had room, so that the client itself was late.
+    #[serde(
+        rename = "own_late_max",
+        with = "crate::units::ms",
+        default,
+        skip_serializing_if = "Option::is_none"
+    )]
     pub own_late_max_ns: Option<u64>,
     /// All response times.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub response: Option<EncodedLatency>,
 }
 
@@ -52,26 +70,26 @@ impl Point {
         let something = response.count() > 0;
         // A count beyond what can be encoded, 2^63, takes longer than an interval.
         let encoded = something.then(|| EncodedLatency::from_latency(response).ok()).flatten();
-        Self { response: encoded, ..Self::figures(index, requests, errors, response) }
-    }
-
-    /// The same without the histogram, which takes longer to encode than all else.
-    #[must_use]
-    pub fn figures(index: u32, requests: u64, errors: u64, response: &Latency) -> Self {
         Self {
             index,
             requests,
             errors,
             operations: None,
             in_time: None,
-            mean_ns: response.mean_ns(),
             p50_ns: response.quantile_ns(0.5),
             p99_ns: response.quantile_ns(0.99),
             max_ns: response.max_ns(),
             late_max_ns: None,
             own_late_max_ns: None,
-            response: None,
+            response: encoded,
         }
+    }
+
+    /// The mean response time in nanoseconds; `None` when nothing arrived.
+    #[must_use]
+    pub fn mean_ns(&self) -> Option<f64> {
+        let exact = self.response.as_ref()?.exact;
+        (exact.count > 0).then(|| exact.sum_ns as f64 / exact.count as f64)
     }
 
     /// What a rate counts of it: operations where these have figures of their own, otherwise requests.

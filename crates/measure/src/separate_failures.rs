@@ -3,11 +3,13 @@
 //! Tools that count a miss or an error as a failed operation report its latency with the failures, so that
 //! a server that refuses quickly does not look fast.
 
+use serde::{Deserialize, Serialize};
+
 use crate::Latency;
 use crate::total::total;
 
 /// The latencies of misses and of errors.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct SeparateFailures {
     /// Of misses.
     pub missed: FailureLatency,
@@ -16,11 +18,12 @@ pub struct SeparateFailures {
 }
 
 /// Latencies from when something was sent and from when it was due.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct FailureLatency {
     /// From sent to done.
     pub service: Latency,
     /// From due to done, where requests are due at times of their own.
+    #[serde(rename = "response", skip_serializing_if = "Option::is_none")]
     pub scheduled_response: Option<Latency>,
 }
 

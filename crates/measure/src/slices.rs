@@ -2,7 +2,7 @@
 //!
 //! Owns the counting. What the slices of a whole run say is left to `outage`.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Length of a slice.
 pub const SLICE_NS: u64 = 10_000_000;
@@ -20,7 +20,7 @@ pub struct Slices {
 }
 
 /// Requests that came to no good.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failures {
     /// Error replies.
     pub errors: u64,

@@ -1,21 +1,36 @@
 //! What became of subscribers that do not read.
 
+use serde::{Deserialize, Serialize};
+
 /// What was seen of them. Their messages are in no other count.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SlowSubscribers {
     /// How many there were.
     pub subscribers: u32,
     /// How often the server cut one off.
     pub cut_off: u64,
     /// Nanoseconds after the measured part began at which one was seen to be cut off for the first time.
+    #[serde(
+        rename = "first_cut_s",
+        with = "crate::units::seconds",
+        default,
+        skip_serializing_if = "Option::is_none"
+    )]
     pub first_cut_ns: Option<u64>,
     /// The same for the last time.
+    #[serde(
+        rename = "last_cut_s",
+        with = "crate::units::seconds",
+        default,
+        skip_serializing_if = "Option::is_none"
+    )]
     pub last_cut_ns: Option<u64>,
     /// Messages that had reached them, in the buffers of the kernels.
     pub received: u64,
     /// Acknowledged messages that never reached them, one for each.
     pub missed: u64,
     /// Most bytes that were seen to wait at the server for one of them.
+    #[serde(rename = "most_waiting_bytes", skip_serializing_if = "Option::is_none")]
     pub waiting_bytes: Option<u64>,
 }
 

@@ -4,6 +4,8 @@
 //! Owns the histogram of the last of the three, and for response times of about the same length the sums of all.
 //! Percentiles of parts do not add up to that of the whole; means of the parts of responses that took as long do.
 
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+
 use crate::total::{Total, total};
 use crate::{Latency, Sample};
 
@@ -14,13 +16,15 @@ const PER_OCTAVE_BITS: u32 = PER_OCTAVE.trailing_zeros();
 const BUCKETS: usize = ((64 - PER_OCTAVE_BITS + 1) * PER_OCTAVE) as usize;
 
 /// The three spans of all responses whose reply was stamped by the kernel.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Spans {
     /// From the arrival of a reply's last bytes in the client's kernel to the return of the read that brought them.
+    #[serde(rename = "read_ms")]
     pub read: Latency,
     /// Replies without a stamp, or with one that cannot be: of before they were asked for, or of later than they
     /// were read.
     pub unstamped: u64,
+    #[serde(rename = "sums_ns", serialize_with = "filled", deserialize_with = "placed")]
     by_response: Box<[SpanSums]>,
 }
 
@@ -53,16 +57,6 @@ impl Spans {
     pub fn new(digits: u8) -> Self {
         let by_response = vec![SpanSums::default(); BUCKETS].into();
         Self { read: Latency::new(digits), unstamped: 0, by_response }
-    }
-
-    /// What was saved of one: the parts and the sums by bucket. `None` where a bucket is none.
-    #[must_use]
-    pub fn from_parts(read: Latency, unstamped: u64, sums: &[(usize, SpanSums)]) -> Option<Self> {
-        let mut spans = Self { read, unstamped, ..Self::new(1) };
-        for (bucket, sums) in sums {
-            spans.by_response.get_mut(*bucket)?.merge(sums);
-        }
-        Some(spans)
     }
 
     /// Bytes that one takes, nearly.
@@ -111,6 +105,28 @@ impl Spans {
     pub fn sums(&self) -> impl Iterator<Item = (usize, &SpanSums)> {
         self.by_response.iter().enumerate().filter(|(_, sums)| sums.count > 0)
     }
+}
+
+/// By length of the response: number of the bucket, responses, and in nanoseconds their sum, that of their times from
+/// due to sent, and that of their times from the kernel until they were read.
+fn filled<S: Serializer>(sums: &[SpanSums], serializer: S) -> Result<S::Ok, S::Error> {
+    let filled = sums.iter().enumerate().filter(|(_, sums)| sums.count > 0);
+    serializer.collect_seq(filled.map(|(bucket, sums)| {
+        let SpanSums { count, response_ns, due_to_sent_ns, read_ns } = *sums;
+        [bucket as u64, count, response_ns, due_to_sent_ns, read_ns]
+    }))
+}
+
+fn placed<'de, D: Deserializer<'de>>(source: D) -> Result<Box<[SpanSums]>, D::Error> {
+    let mut all: Box<[SpanSums]> = vec![SpanSums::default(); BUCKETS].into();
+    for [bucket, count, response_ns, due_to_sent_ns, read_ns] in
+        Vec::<[u64; 5]>::deserialize(source)?
+    {
+        let sums = usize::try_from(bucket).ok().and_then(|bucket| all.get_mut(bucket));
+        let wrong = || de::Error::custom("the spans of a test have a bucket that there is not");
+        *sums.ok_or_else(wrong)? = SpanSums { count, response_ns, due_to_sent_ns, read_ns };
+    }
+    Ok(all)
 }
 
 total!(Spans { read, unstamped, by_response });
@@ -188,15 +204,5 @@ mod tests {
         }
         assert_eq!((spans.unstamped, spans.read.count()), (3, 0));
         assert!(!spans.is_empty() && spans.near(1).is_none());
-    }
-
-    #[test]
-    fn what_is_saved_comes_back() {
-        let mut spans = Spans::new(3);
-        spans.record(&sample(0, 10, Some(15), 20));
-        let sums: Vec<_> = spans.sums().map(|(at, sums)| (at, *sums)).collect();
-        let back = Spans::from_parts(spans.read.clone(), 4, &sums).unwrap();
-        assert_eq!((back.all(), back.unstamped), (spans.all(), 4));
-        assert!(Spans::from_parts(spans.read, 0, &[(BUCKETS, SpanSums::default())]).is_none());
     }
 }

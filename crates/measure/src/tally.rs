@@ -2,6 +2,8 @@
 //!
 //! A property test holds that parts sum to the whole.
 
+use serde::{Deserialize, Serialize};
+
 use crate::total::Total;
 use crate::{
     CommandTally, ConnectionTally, DeadlineTally, ErrorCounts, KeyCounts, Latency, Lateness,
@@ -74,21 +76,25 @@ fn all<'l>(mut latencies: impl Iterator<Item = &'l Latency>) -> Latency {
 }
 
 /// Everything one owner saw.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Tally {
     /// One entry for each different command of the sequence.
     pub commands: Vec<CommandTally>,
     /// One entry for each operation, if some have several commands; none otherwise.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub operations: Vec<OperationTally>,
     /// Error replies of all commands.
     pub errors: ErrorCounts,
     /// What happened to connections.
     pub connections: ConnectionTally,
     /// How late requests were sent, where they are due at times of their own.
+    #[serde(rename = "lateness_ms", skip_serializing_if = "Option::is_none")]
     pub lateness: Option<Lateness>,
     /// Where response times were spent, where the kernel stamps replies. Error replies are not among them.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub spans: Option<Box<Spans>>,
     /// What came too late or was given up, where there is a deadline.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub deadline: Option<DeadlineTally>,
 }
 

@@ -258,10 +258,10 @@ mod tests {
             let group = 1u64 << doubled;
             let first = timeline.points[1].response.as_ref().unwrap();
             let values = || (group..2 * group).map(|index| index + 1);
-            assert_eq!(first.count, 2 * group);
-            assert_eq!(first.min_ns, group + 1);
+            assert_eq!(first.exact.count, 2 * group);
+            assert_eq!(first.exact.min_ns, group + 1);
             let sum = values().sum::<u64>() + 5_000_000 * group;
-            assert_eq!(first.sum_ns, u128::from(sum));
+            assert_eq!(first.exact.sum_ns, u128::from(sum));
             let mut whole = Latency::new(3);
             values().for_each(|ns| whole.record_n(ns, 1));
             whole.record_n(5_000_000, group);

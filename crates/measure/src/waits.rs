@@ -1,30 +1,39 @@
 //! What receivers of queues and streams see while they wait: who was woken, how late a wait ends, what heaps up.
 
+use serde::{Deserialize, Serialize};
+
 use crate::Latency;
 
 /// What was seen of waits, of the measured part.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Waits {
     /// From sent to received, of messages that were sent while their receiver waited: only they woke anybody.
+    #[serde(rename = "wake_up_ms")]
     pub wake_up: Latency,
     /// How much later than it was due a wait ended that no message came to.
+    #[serde(rename = "timeout_late_ms")]
     pub timeout_late: Latency,
     /// Waits that the server ended for another reason (UNBLOCKED).
+    #[serde(rename = "ended_by_server")]
     pub unblocked: u64,
     /// Messages that were gone when they were to be acknowledged.
+    #[serde(rename = "acknowledged_in_vain")]
     pub unsettled: u64,
     /// Messages that had been sent and not received, over time.
     pub backlog: Vec<Backlog>,
     /// Messages in the keys at the end, which were then removed; `None` if nobody looked.
+    #[serde(rename = "left_in_keys", skip_serializing_if = "Option::is_none")]
     pub left: Option<u64>,
     /// Messages that were received and never acknowledged; `None` if nobody looked.
+    #[serde(rename = "never_acknowledged", skip_serializing_if = "Option::is_none")]
     pub pending: Option<u64>,
 }
 
 /// Messages that had been sent and not received at some time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Backlog {
     /// Nanoseconds since the start of the measured part.
+    #[serde(rename = "at_s", with = "crate::units::seconds")]
     pub at_ns: u64,
     /// Deliveries that were still to come.
     pub messages: u64,

@@ -89,7 +89,7 @@ fn saved_runs_look_the_same(build: Build) {
 
 fn document(run: &Run) -> String {
     let mut record = Record::new(true);
-    let put = record.put(0, run);
+    let put = record.put(0, &Summary::from_run(run));
     put.expect("counts that JSON holds");
     record.to_json().expect("figures that JSON holds")
 }

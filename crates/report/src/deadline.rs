@@ -1,13 +1,14 @@
 //! What of a run came within its deadline: the figures, and the line that tells them.
 
 use measure::Measurement;
+use serde::Serialize;
 use workload::Plan;
 
 use crate::quantity::grouped;
 use crate::verdict::time;
 
 /// The figures of one run. Counts are of operations where these have figures of their own, otherwise of requests.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct DeadlineFigures {
     /// Nanoseconds from when a request was due.
     pub deadline_ns: u64,
@@ -21,6 +22,8 @@ pub struct DeadlineFigures {
     pub asked: u64,
     /// Those in time per second.
     pub goodput_rps: f64,
+    /// The share of those that were answered too late or given up, 0 to 1.
+    pub late_share: f64,
 }
 
 impl DeadlineFigures {
@@ -36,20 +39,16 @@ impl DeadlineFigures {
         let ended = total.operations_ended().saturating_add(tally.given_up);
         let due = total.lateness.as_ref().map_or(0, |lateness| lateness.due);
         let elapsed_s = measurement.elapsed_ns as f64 / 1e9;
+        let asked = ended.saturating_add(without_answer).max(due);
         Some(Self {
             deadline_ns,
             in_time,
             late: tally.late,
             given_up: tally.given_up,
-            asked: ended.saturating_add(without_answer).max(due),
+            asked,
             goodput_rps: if elapsed_s > 0.0 { in_time as f64 / elapsed_s } else { 0.0 },
+            late_share: tally.late.saturating_add(tally.given_up) as f64 / asked.max(1) as f64,
         })
-    }
-
-    /// The share of those that were answered too late or given up, 0 to 1.
-    #[must_use]
-    pub fn late_share(&self) -> f64 {
-        self.late.saturating_add(self.given_up) as f64 / self.asked.max(1) as f64
     }
 
     /// Such as `deadline 50 ms: goodput 1234.50 requests/s; 12 of 2,000 answered later, 31 given up`.

@@ -2,10 +2,9 @@
 //!
 //! What of a run they are of is [`Summary`](crate::Summary)'s business.
 
-use std::borrow::Cow;
 use std::cmp::Reverse;
 
-use measure::{Latency, NodeTally, Point, Timeline, TlsTally};
+use measure::{Latency, Negotiated, NodeTally, Point, Timeline, TlsTally};
 use workload::TlsOptions;
 use workload::quantity::counted;
 
@@ -85,12 +84,12 @@ impl TlsFigures {
     pub(crate) fn new(options: &TlsOptions, keep_alive: bool, tally: &TlsTally) -> Self {
         let mut kinds = tally.negotiated.clone();
         workload::sort::sort_by(&mut kinds, |a, b| {
-            (Reverse(a.2), &a.0, &a.1).cmp(&(Reverse(b.2), &b.0, &b.1))
+            (Reverse(a.connections), a).cmp(&(Reverse(b.connections), b))
         });
         let one = kinds.len() == 1;
-        let named = |(version, cipher, n): &(Cow<'_, str>, Cow<'_, str>, u64)| match one {
+        let named = |Negotiated { version, cipher, connections }: &Negotiated| match one {
             true => format!("{version} {cipher}"),
-            false => format!("{version} {cipher} ({})", counted(*n, "connection")),
+            false => format!("{version} {cipher} ({})", counted(*connections, "connection")),
         };
         Self {
             negotiated: escape(kinds.iter().map(named).collect::<Vec<_>>().join(", ")),

@@ -86,7 +86,7 @@ pub use persona::{
 };
 pub use probe::Probe;
 pub use quantity::{grouped, msec, msec_at_most};
-pub use record::{LoadedRecord, Record, RecordError, TallyDelta};
+pub use record::{LoadedRecord, Record, RecordError};
 pub use repeats::{Repeat, RepeatCollector, Repeats};
 pub use run::{Mark, Run};
 pub use schedule::{Fault, LateSpan, MISSED_NS, ScheduleFigures};

@@ -5,12 +5,13 @@
 //! nothing. Whatever else is answered, such as a `SET` or a command that a transaction queues, is neither.
 
 use measure::{CommandTally, Tally};
+use serde::Serialize;
 use workload::Plan;
 
 use crate::quantity::grouped;
 
 /// Replies to commands that look something up.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Lookups {
     /// Those that found it, or a part of it.
     pub hits: u64,

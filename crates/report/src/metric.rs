@@ -171,7 +171,7 @@ impl Figures {
         let figures = Metric::EVERY.map(|metric| match metric {
             Metric::Throughput => Some(operation.rate_per_s).filter(|_| operation.count > 0),
             Metric::ClientCpu | Metric::ServerCpu | Metric::Keys => None,
-            latency => of_latencies(latency, &operation.response_times),
+            latency => of_latencies(latency, operation.tally.response()),
         });
         Self(figures)
     }

@@ -7,7 +7,7 @@
 
 use std::fmt::Display;
 
-use measure::{ConnectStages, Latency, Tally};
+use measure::{ConnectStages, Latency, OperationTally, Tally};
 use workload::Plan;
 
 use crate::exposition::{Exposition, decimal};
@@ -116,8 +116,9 @@ impl Counters {
 
 impl OperationCounters {
     fn from_figures(figures: OperationFigures) -> Self {
-        let OperationFigures { name, succeeded, misses, errors, bytes_out, bytes_in, .. } = figures;
-        let response = Buckets::from_latency(&figures.response_times);
+        let OperationFigures { name, tally, bytes_out, bytes_in, .. } = figures;
+        let response = Buckets::from_latency(tally.response());
+        let OperationTally { ok: succeeded, missed: misses, failed: errors, .. } = tally;
         Self { name, succeeded, misses, errors, bytes_out, bytes_in, response }
     }
 

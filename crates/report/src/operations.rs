@@ -3,13 +3,14 @@
 //! Where an operation is one command, its figures are that command's; where it has several, they are
 //! counted by themselves. Either way every layout takes them from here.
 
-use measure::{CommandTally, Latency, Tally};
+use measure::{CommandTally, Latency, OperationTally, Tally};
+use serde::Serialize;
 use workload::{CommandSpec, Plan};
 
 use crate::{LatencyFigures, Lookups, escape};
 
 /// The figures of one operation.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize)]
 pub struct OperationFigures {
     /// Its name, safe for a terminal.
     pub name: String,
@@ -19,25 +20,29 @@ pub struct OperationFigures {
     pub count: u64,
     /// How many of them ended in a second.
     pub rate_per_s: f64,
-    /// Those without a miss or an error among the replies.
-    pub succeeded: u64,
-    /// The same if it looks something up, otherwise 0.
+    /// Those without a miss or an error among the replies if it looks something up, otherwise 0.
     pub hits: u64,
     /// Those with a miss.
+    #[serde(skip)]
     pub misses: u64,
     /// Those with an error.
+    #[serde(skip)]
     pub errors: u64,
     /// Bytes of its requests.
     pub bytes_out: u64,
     /// Bytes of the replies to them.
     pub bytes_in: u64,
     /// From when it was due to its last reply; in a closed loop the same as `service`.
+    #[serde(skip)]
     pub response: LatencyFigures,
     /// From when its first command was sent to its last reply.
+    #[serde(skip)]
     pub service: LatencyFigures,
-    /// All response times, of which `response` is taken.
-    pub response_times: Latency,
+    /// All that the figures are taken of.
+    #[serde(flatten)]
+    pub tally: OperationTally,
     /// Its different commands, where there are several.
+    #[serde(skip)]
     pub commands: Vec<CommandFigures>,
 }
 
@@ -93,23 +98,22 @@ impl OperationFigures {
             let sum = |pick: fn(&CommandTally) -> u64| {
                 tallies.iter().map(pick).fold(0, u64::saturating_add)
             };
-            let whole = total.operations.get(at);
-            let (succeeded, misses, errors) = match whole {
-                Some(whole) => (whole.ok, whole.missed, whole.failed),
-                None => (sum(|c| c.ok), sum(|c| c.miss), sum(|c| c.errors)),
-            };
             let merged = |pick: fn(&CommandTally) -> &Latency| {
                 let mut all = Latency::new(plan.recording.precision);
                 tallies.iter().for_each(|tally| all.merge(pick(tally)));
                 all
             };
-            let response = whole
-                .map_or_else(|| merged(CommandTally::response), |whole| whole.response().clone());
-            let service = whole.map_or_else(
-                || LatencyFigures::from_latency(&merged(|c| &c.service)),
-                |whole| LatencyFigures::from_latency(&whole.service),
-            );
-            let count = [succeeded, misses, errors].into_iter().fold(0, u64::saturating_add);
+            let of_commands = || OperationTally {
+                service: merged(|c| &c.service),
+                scheduled_response: (tallies.iter().any(|c| c.scheduled_response.is_some()))
+                    .then(|| merged(CommandTally::response)),
+                apart: None,
+                ok: sum(|c| c.ok),
+                missed: sum(|c| c.miss),
+                failed: sum(|c| c.errors),
+            };
+            let tally = total.operations.get(at).cloned().unwrap_or_else(of_commands);
+            let count = tally.ended();
             let looks_up = &different.looks_up[own.clone()];
             let commands = different.commands[own].iter().zip(looks_up).zip(tallies);
             let commands: Vec<CommandFigures> = commands
@@ -121,15 +125,14 @@ impl OperationFigures {
                 weight_share: f64::from(operation.weight) / weights,
                 count,
                 rate_per_s: if elapsed_s > 0.0 { count as f64 / elapsed_s } else { 0.0 },
-                succeeded,
-                hits: if looks_up { succeeded } else { 0 },
-                misses,
-                errors,
+                hits: if looks_up { tally.ok } else { 0 },
+                misses: tally.missed,
+                errors: tally.failed,
                 bytes_out: sum(|c| c.bytes_out),
                 bytes_in: sum(|c| c.bytes_in),
-                response: LatencyFigures::from_latency(&response),
-                service,
-                response_times: response,
+                response: LatencyFigures::from_latency(tally.response()),
+                service: LatencyFigures::from_latency(&tally.service),
+                tally,
                 commands: if operation.commands() > 1 { commands } else { Vec::new() },
             }
         });

@@ -1,10 +1,11 @@
 //! What a quiet client saw beside the load.
 
 use measure::Latency;
+use serde::{Deserialize, Serialize};
 use workload::quantity::counted;
 
 /// A probe's figures.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Probe {
     /// Its connections.
     pub connections: u32,
@@ -15,10 +16,13 @@ pub struct Probe {
     /// Error replies among them.
     pub errors: u64,
     /// How late its requests were sent on average, in milliseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub late_mean_ms: Option<f64>,
     /// From when a request was due to its reply.
+    #[serde(rename = "response_ms")]
     pub response: Latency,
     /// Where its 99th percentile was spent, in words, where the kernel stamped replies.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub spans: Option<String>,
 }
 

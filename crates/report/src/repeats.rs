@@ -5,13 +5,14 @@
 //! [`record`](crate::record).
 
 use measure::Ending;
+use serde::{Deserialize, Serialize};
 use statistics::{Interval, Mean};
 
 use crate::slo::{Observation, Slo, SloResult};
 use crate::{Cause, CountUnit, Disturbance, Figures, Metric, Run, Summary, escape};
 
 /// Which of several runs of one plan a run is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Repeat {
     /// Its number, from 1.
     pub number: u32,

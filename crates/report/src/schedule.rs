@@ -111,7 +111,7 @@ impl ScheduleFigures {
         let lateness = measurement.total.lateness.as_ref()?;
         let (total, own) = (&lateness.total, &lateness.own);
         let sent = total.count();
-        // Files of earlier versions do not say what was due.
+        // Files may say anything.
         let given_up = lateness.given_up;
         let due = lateness.due.max(sent.saturating_add(given_up));
         if due == 0 {

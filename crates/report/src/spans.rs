@@ -4,6 +4,7 @@
 //! they have on average in responses that took about as long.
 
 use measure::{CommandTally, Latency, SpanSums, Spans, Tally};
+use serde::{Serialize, Serializer};
 use workload::{DeliveryKind, Endpoint, Plan, TrackingMode};
 
 use crate::LatencyFigures;
@@ -28,22 +29,30 @@ pub struct SpanFigures {
 }
 
 /// The parts of one response time, in nanoseconds. They add up to it.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct SpanParts {
     /// Of which: `mean`, `p50`, `p99`, `p99.9` or `max`.
     pub of: &'static str,
     /// From due to read.
+    #[serde(rename = "response", serialize_with = "ms")]
     pub response_ns: f64,
     /// From due to sent; 0 in a closed loop.
+    #[serde(rename = "due_to_sent", serialize_with = "ms")]
     pub due_to_sent_ns: f64,
     /// From sent until the reply, or the message, was in this kernel: the way, the server, and the way back.
+    #[serde(rename = "until_in_kernel", serialize_with = "ms")]
     pub until_in_kernel_ns: f64,
     /// From there until it was read.
+    #[serde(rename = "until_read", serialize_with = "ms")]
     pub until_read_ns: f64,
 }
 
 /// What is taken apart beside the mean.
 const QUANTILES: [(&str, f64); 4] = [("p50", 0.5), ("p99", 0.99), ("p99.9", 0.999), ("max", 1.0)];
+
+fn ms<S: Serializer>(ns: &f64, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_f64(ns / 1e6)
+}
 
 impl SpanParts {
     /// The parts of a response time, in the shares that these sums have.

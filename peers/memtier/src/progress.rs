@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use anyhow::Result;
 use console::diagnostics::{self, ClosedPipe};
 use job::{End, RunMonitor};
-use measure::{Ending, ErrorCounts, Tally};
+use measure::{Ending, ErrorCounts, Negotiated, Tally};
 use report::Run;
 use runner::{FailedRequests, Observer, Snapshot};
 use workload::{Backoff, Plan, Stop};
@@ -346,7 +346,7 @@ impl RunMonitor for ProgressMonitor<'_> {
             self.say(&debug::of_end(measurement));
         }
         let mut lines = self.threads.averages(&measurement.workers);
-        if let Some((version, cipher, _)) = total.connections.tls.negotiated.first() {
+        if let Some(Negotiated { version, cipher, .. }) = total.connections.tls.negotiated.first() {
             lines
                 .push(format!("TLS connection established: protocol {version}, cipher {cipher}\n"));
         }

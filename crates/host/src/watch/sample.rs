@@ -23,7 +23,7 @@ const EVERY: Duration = Duration::from_secs(1);
 pub struct ServerSample {
     /// Seconds since the sampling began, when the answer was there.
     pub t_s: f64,
-    /// Time of the sample, in seconds since 1970 by this machine's clock; 0 in files of earlier versions.
+    /// Time of the sample, in seconds since 1970 by this machine's clock.
     pub unix_s: f64,
     /// CPU seconds of the thread that executes commands.
     pub cpu_main_s: Option<f64>,

@@ -16,8 +16,8 @@ use anyhow::{Context, Result, anyhow};
 use fleet::line::{FromClient, Hello, LINE_BYTES_MAX, Tick, ToClient};
 use job::End;
 use measure::{Deliveries, Ending, Point, Tally};
-use report::{Record, Run, TallyDelta};
-use runner::{Barrier, ExchangeObserver, INTERVAL_NS, Observer, Progress, ReceivedPage, Snapshot};
+use report::{Record, Run, Summary};
+use runner::{Barrier, ExchangeObserver, Observer, Progress, ReceivedPage, Snapshot};
 use workload::{Plan, Target, streams};
 
 use crate::signals;
@@ -211,10 +211,10 @@ fn carry_out<'r>(
         }
     };
     let (_, known) = bed.insert((plan.target.clone(), known));
-    let mut ticks = Ticks { plan, out, number: 0, open: None };
+    let mut ticks = Ticks { out, number: 0, open: None };
     let run: Run = known.run_share(plan, barrier, &mut ticks)?;
     let mut record = Record::new(false);
-    record.put(0, &run)?;
+    record.put(0, &Summary::from_run(&run))?;
     if run.measurement.ending == Ending::Complete {
         record.set_complete();
     }
@@ -223,7 +223,6 @@ fn carry_out<'r>(
 
 /// Tells once a second what was seen in it.
 struct Ticks<'t> {
-    plan: &'t Plan,
     out: &'t LineOutput,
     number: u32,
     open: Option<Second>,
@@ -240,23 +239,19 @@ struct Second {
 impl Ticks<'_> {
     fn tell(&mut self, snapshot: &Snapshot<'_>, second: Second) {
         let Second { tally, points, span_ns, warming_up } = second;
-        // A count beyond what can be written takes longer than a second.
-        let growth = TallyDelta::new(self.plan, &tally, INTERVAL_NS, points);
-        let growth = growth.and_then(|growth| match snapshot.sending {
-            Some((sending, expected)) if !warming_up => {
-                let counts = (expected, snapshot.total.succeeded());
-                let sending = sending.clone();
-                growth.with_deliveries(&Deliveries::so_far(sending, snapshot.elapsed_ns, counts))
-            }
-            _ => Ok(growth),
+        let sending = snapshot.sending.as_ref().filter(|_| !warming_up);
+        let deliveries = sending.map(|(sending, expected)| {
+            let counts = (*expected, snapshot.total.succeeded());
+            Box::new(Deliveries::so_far((*sending).clone(), snapshot.elapsed_ns, counts))
         });
-        let Ok(growth) = growth else { return };
         self.out.say(&FromClient::Tick(Box::new(Tick {
             number: self.number,
             warming_up,
             elapsed_ns: snapshot.elapsed_ns,
             span_ns,
-            growth,
+            tally,
+            points,
+            deliveries,
             workers: snapshot.gauges.iter().map(|gauges| (*gauges).into()).collect(),
             engine: snapshot.engine.to_owned(),
         })));

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use console::place::Place;
 use job::{End, MergeJob, Spread};
-use report::Record;
+use report::{Record, Summary};
 
 use super::pages::{Pages, page_of};
 use super::show::{print, read};
@@ -20,7 +20,7 @@ pub(crate) fn merge(job: &MergeJob) -> Result<End> {
     if let Some(place) = place {
         let mut record = Record::new(merged.suite);
         for (at, run) in merged.runs.iter().enumerate() {
-            record.put(at, run)?;
+            record.put(at, &Summary::from_run(run))?;
         }
         if merged.complete {
             record.set_complete();

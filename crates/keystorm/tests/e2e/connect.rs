@@ -83,7 +83,7 @@ fn clients_beyond_maxclients_are_counted_as_refused() {
     assert!((60..=70).contains(&refused), "{refused} of 100 were turned away");
     assert_eq!(server.calls("ping") + refused, 100);
     assert_eq!(server.info("rejected_connections"), refused);
-    let kinds = test["warning_kinds"].as_array().unwrap();
+    let kinds = test["warnings"].as_array().unwrap();
     assert!(kinds.iter().any(|kind| kind["kind"] == "rejected"), "{kinds:?}");
 }
 
@@ -113,7 +113,7 @@ fn those_beyond_the_backlog_wait_for_a_second_and_are_reported() {
     assert!(full, "a burst came while the server accepted nobody");
     let test = test(running.wait().ok());
     assert_eq!((server.calls("ping"), errors(&test)), (600, 0));
-    let kinds = test["warning_kinds"].as_array().unwrap();
+    let kinds = test["warnings"].as_array().unwrap();
     assert!(kinds.iter().any(|kind| kind["kind"] == "backlog"), "{kinds:?}");
     let longest = test["connections"]["stages_ms"]["connected"]["max"].as_f64().unwrap();
     assert!(longest >= 950.0, "{longest} ms");

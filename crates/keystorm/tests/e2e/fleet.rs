@@ -129,7 +129,7 @@ fn a_probe_measures_beside_the_load_and_stands_first() {
         assert!((1..=201).contains(&probed), "{probed}");
         let executed = server.calls("get");
         assert_eq!(test["requests"].as_u64().unwrap() + probed, executed, "{on}");
-        let strangers = |w: &&Value| w.as_str().unwrap().contains("other clients");
+        let strangers = |w: &&Value| w["kind"] == "other-clients";
         assert_eq!(test["warnings"].as_array().unwrap().iter().find(strangers), None);
         let shown =
             Keystorm::exec(crate::server::KEYSTORM, ["show".into(), file.clone()]).run().ok();

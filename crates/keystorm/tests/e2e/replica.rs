@@ -157,7 +157,7 @@ fn each_write_waits_until_replicas_have_acknowledged_it() {
             let test = adds_up(&primary, line, 600);
             assert_eq!(replica_waits(&test), [300, 0, 0], "{line}");
             assert_eq!((primary.calls("wait"), primary.calls("set")), (300, 301), "{line}");
-            let waits = &test["deliveries"]["sending"]["commands"][1]["latency_ms"]["service"];
+            let waits = &test["deliveries"]["sending"]["commands"][1]["service_ms"];
             assert_eq!(waits["exact"]["count"], 300, "{line}");
         }
         let line = "replica -n 20 --wait 3 --wait-timeout 10ms";

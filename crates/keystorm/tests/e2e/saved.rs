@@ -186,7 +186,7 @@ fn repeats_that_stand_for_themselves_are_read_as_one_command() {
             .map(|c| {
                 (
                     c["name"].as_str().unwrap().into(),
-                    c["latency_ms"]["service"]["exact"]["count"].as_u64().unwrap(),
+                    c["service_ms"]["exact"]["count"].as_u64().unwrap(),
                 )
             })
             .collect()

@@ -40,10 +40,8 @@ pub(super) fn verdict(test: &Test<'_>) -> Verdict {
         let goodput =
             format!("in time, within {}", Unit::Nanoseconds.show_even(deadline.deadline_ns as f64));
         figures.push((format!("{goodput}, per second"), grouped(deadline.goodput_rps)));
-        figures.push((
-            "answered late or given up".to_owned(),
-            Unit::Share.show(deadline.late_share()),
-        ));
+        figures
+            .push(("answered late or given up".to_owned(), Unit::Share.show(deadline.late_share)));
     }
     if let Some(probe) = &run.probe {
         let seen = |quantile| figure(&probe.response, quantile);

@@ -115,7 +115,7 @@ fn operations(summary: &Summary<'_>) -> Option<Table> {
         "bytes received",
     ]);
     for operation in &summary.operations {
-        let all = &operation.response_times;
+        let all = operation.tally.response();
         let mut row = vec![operation.name.clone()];
         row.extend([grouped(operation.count as f64), grouped(operation.rate_per_s)]);
         let counts = [operation.hits, operation.misses, operation.errors];

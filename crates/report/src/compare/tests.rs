@@ -249,7 +249,7 @@ fn limits_of_ours_are_warned_of() {
     spoiled[0].warnings = vec![Warning::new(WarningKind::Evicted, "5 keys were evicted")];
     spoiled[2].warnings = vec![
         Warning::new(WarningKind::Evicted, "17 keys were evicted"),
-        Warning::unknown("\x1b[2J".to_owned()),
+        Warning { text: "\x1b[2J".to_owned(), ..Warning::new(crate::WarningKind::Saved, "") },
     ];
     let test = compared(Pairing::None, &spoiled, &limited(&[Server]));
     let json = to_json(&comparison(vec![test.clone()], None)).unwrap();

@@ -29,7 +29,7 @@ impl Json {
 
 impl Format for Json {
     fn each(&mut self, summary: &Summary<'_>, _out: &mut dyn Write) -> io::Result<()> {
-        self.record.put(self.tests, summary.run).map_err(io::Error::other)?;
+        self.record.put(self.tests, summary).map_err(io::Error::other)?;
         self.tests += 1;
         Ok(())
     }

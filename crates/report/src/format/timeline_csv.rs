@@ -115,7 +115,7 @@ fn interval(
         count(|point| point.errors).to_string(),
         rate(count(|point| point.requests) as f64),
         due.unwrap_or_default(),
-        point.and_then(|point| point.mean_ns).map(msec).unwrap_or_default(),
+        point.and_then(Point::mean_ns).map(msec).unwrap_or_default(),
         latency(point.and_then(|point| point.p50_ns)),
         latency(point.and_then(|point| point.p99_ns)),
         latency(point.and_then(|point| point.max_ns)),

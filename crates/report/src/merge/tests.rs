@@ -49,7 +49,7 @@ proptest! {
                 latency.recorded().collect::<Vec<_>>(),
                 latency.mean_ns().map(f64::to_bits),
                 (latency.min_ns(), latency.max_ns()),
-                (point.requests, point.p50_ns, point.p99_ns, point.max_ns, point.mean_ns),
+                (point.requests, point.p50_ns, point.p99_ns, point.max_ns, point.mean_ns()),
                 run.plan.load.concurrency.connections,
             )
         };

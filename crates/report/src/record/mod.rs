@@ -1,46 +1,28 @@
 //! Runs as data that outlives them: the JSON document `keystorm.run/1`.
 //!
-//! Owns its layout, in structs of its own, so that a change inside keystorm changes no file, and
-//! the way back: what is loaded is a [`Run`] again, equal in every count and bucket, of which every
-//! format can be printed. Files are the caller's business. Nothing in a document is believed before
-//! it is checked, since anybody may have written it.
+//! Owns its layout, as far as tallies do not have it themselves, and the way back: what is loaded is a [`Run`] again,
+//! equal in every count and bucket, of which every format can be printed. Files are the caller's business. Nothing in
+//! a document is believed before it is checked, since anybody may have written it.
 //!
 //! The layout is explained in `docs/results.md` and fixed by `docs/schema/keystorm.run.1.json`.
 
-mod apart;
-mod command;
-mod connection;
-mod counts;
-mod deadline;
-mod deliveries;
-mod latency;
-mod lateness;
-mod node;
-mod operation;
-mod outages;
-mod probe;
 mod repeats;
-mod slow;
-mod spans;
-mod tally_delta;
 mod test;
-mod timeline;
-mod warning;
-mod worker;
+
+use std::borrow::Cow;
 
 use host::{HostFacts, ServerFacts};
-use measure::CodecError;
+use measure::{CodecError, WorkerUse};
+use memchr::memmem;
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 use thiserror::Error;
 use workload::Plan;
 
 use crate::repeats::{CountedRun, counted};
-use crate::{Repeat, Run};
+use crate::{Repeat, Run, Summary};
 use repeats::RepeatsRecord;
-pub use tally_delta::TallyDelta;
-use test::TestRecord;
-use timeline::LoadTimeline;
-use worker::WorkerRecord;
+use test::{BusyWorker, SavedTest, WrittenTest};
 
 /// The name of the layout. The number changes when what is written before cannot be read after.
 pub const SCHEMA: &str = "keystorm.run/1";
@@ -94,14 +76,25 @@ pub struct Record {
     client: Client,
     /// The plan of each test, in the order of the tests.
     plan: Vec<Plan>,
-    tests: Vec<TestRecord>,
+    /// Each as it was written: histograms are encoded once, however often the document is saved.
+    tests: Vec<Box<RawValue>>,
     /// Tests that were carried out several times, one block each. Follows from the tests, and so is
     /// written and never read.
     #[serde(skip_deserializing, skip_serializing_if = "Vec::is_empty")]
     repeats: Vec<RepeatsRecord>,
-    /// What the blocks follow from, in the order of the tests.
+    /// What the blocks and sums follow from, in the order of the tests.
     #[serde(skip)]
-    figures: Vec<(Option<Repeat>, Option<CountedRun>)>,
+    figures: Vec<TestFigures>,
+}
+
+/// What is known of a test that was put into a document.
+#[derive(Debug, Clone)]
+struct TestFigures {
+    repeat: Option<Repeat>,
+    counted: Option<CountedRun>,
+    complete: bool,
+    engine: String,
+    workers: Vec<WorkerUse>,
 }
 
 /// The program that put on the load.
@@ -111,17 +104,8 @@ struct Client {
     /// Every engine that moved bytes.
     engine: String,
     /// What each worker used in all tests together.
-    workers: Vec<WorkerRecord>,
-}
-
-/// What all tests of a document have in common.
-struct Common {
-    host: Option<HostFacts>,
-    other_hosts: Vec<HostFacts>,
-    server: ServerFacts,
-    version: String,
-    /// How their timelines are read.
-    timeline: LoadTimeline,
+    #[serde(skip_deserializing)]
+    workers: Vec<BusyWorker>,
 }
 
 /// What a document holds.
@@ -159,29 +143,36 @@ impl Record {
     ///
     /// # Errors
     /// A count is too large to be written.
-    pub fn put(&mut self, at: usize, run: &Run) -> Result<(), RecordError> {
-        let (plan, test) = (run.plan.clone(), TestRecord::from_run(run)?);
-        let complete = run.measurement.ending == measure::Ending::Complete;
-        let figures = (run.repeat, counted(run));
+    pub fn put(&mut self, at: usize, summary: &Summary<'_>) -> Result<(), RecordError> {
+        let run = summary.run;
+        let test = serde_json::value::to_raw_value(&WrittenTest::new(summary));
+        let test = test.map_err(|e| RecordError(e.to_string()))?;
+        let figures = TestFigures {
+            repeat: run.repeat,
+            counted: counted(run),
+            complete: run.measurement.ending == measure::Ending::Complete,
+            engine: run.measurement.engine.clone(),
+            workers: run.measurement.workers.clone(),
+        };
+        self.complete &= figures.complete;
         if at < self.tests.len() {
-            (self.plan[at], self.tests[at], self.figures[at]) = (plan, test, figures);
+            (self.plan[at], self.tests[at], self.figures[at]) = (run.plan.clone(), test, figures);
         } else {
-            self.plan.push(plan);
+            self.plan.push(run.plan.clone());
             self.tests.push(test);
             self.figures.push(figures);
         }
-        self.complete &= complete;
         self.repeats = repeats::blocks(&self.plan, &self.figures);
         self.host = run.host.clone();
         self.other_hosts = run.other_hosts.clone();
         self.server = run.server.clone();
-        self.client = Client::from_tests(&run.version, &self.tests);
+        self.client = Client::from_tests(&run.version, &self.figures);
         Ok(())
     }
 
     /// Notes that every test that was asked for has been carried out, if they all ended well.
     pub fn set_complete(&mut self) {
-        self.complete = self.tests.iter().all(TestRecord::complete);
+        self.complete = self.figures.iter().all(|test| test.complete);
     }
 
     /// Whether there is no test in it.
@@ -247,33 +238,59 @@ impl Record {
     ///
     /// # Errors
     /// What in it contradicts itself or cannot be.
-    pub fn load(self) -> Result<LoadedRecord, RecordError> {
-        self.load_with(timeline::load)
+    pub fn load(mut self) -> Result<LoadedRecord, RecordError> {
+        let (plans, tests) = (std::mem::take(&mut self.plan), std::mem::take(&mut self.tests));
+        if plans.len() != tests.len() {
+            return Err(RecordError(format!(
+                "there are {} tests and {} plans",
+                tests.len(),
+                plans.len()
+            )));
+        }
+        let runs = plans.into_iter().zip(tests).map(|(plan, test)| {
+            let test: SavedTest = serde_json::from_str(test.get()).map_err(|e| {
+                // The place is one within the test.
+                let why = e.to_string();
+                let why = why.rsplit_once(" at line ").map_or(&*why, |(why, _)| why);
+                RecordError(format!("the test {}: {why}", plan.name))
+            })?;
+            test.run(plan, &self)
+        });
+        let runs = runs.collect::<Result<_, _>>()?;
+        Ok(LoadedRecord { runs, suite: self.suite, complete: self.complete })
     }
 
-    /// The same of a text whose timelines nobody reads, which takes longer than all else: they are empty, or their
-    /// histograms not decoded.
+    /// The runs of a text whose timelines nobody reads, which takes longer than all else: they are empty, as far as the
+    /// text is laid out as it was written.
     ///
     /// # Errors
     /// What is wrong with the text, except in its timelines.
     pub fn load_without_timelines(text: &[u8]) -> Result<LoadedRecord, RecordError> {
-        Self::from_json(&timeline::cut(text))?.load_with(timeline::load_encoded)
+        Self::from_json(&without_timelines(text))?.load()
     }
+}
 
-    fn load_with(self, timeline: LoadTimeline) -> Result<LoadedRecord, RecordError> {
-        let Self { schema: _, complete, suite, host, other_hosts, server, client, plan, .. } = self;
-        let tests = self.tests;
-        if plan.len() != tests.len() {
-            return Err(RecordError(format!(
-                "there are {} tests and {} plans",
-                tests.len(),
-                plan.len()
-            )));
-        }
-        let common = Common { host, other_hosts, server, version: client.version, timeline };
-        let runs = tests.into_iter().zip(plan).map(|(test, plan)| test.run(plan, &common));
-        Ok(LoadedRecord { runs: runs.collect::<Result<_, _>>()?, suite, complete })
+/// How a timeline with points begins in a document as it is written.
+const TIMELINE: &[u8] = b"\"timeline\": [\n";
+
+/// The text of a document without the points of its timelines, as far as it is laid out as it was written: most of a
+/// long run is one, and finding its end takes less than reading it.
+fn without_timelines(text: &[u8]) -> Cow<'_, [u8]> {
+    let begin = memmem::Finder::new(TIMELINE);
+    let (mut kept, mut rest) = (Vec::new(), text);
+    while let Some(at) = begin.find(rest) {
+        let line = memchr::memrchr(b'\n', &rest[..at]).map_or(0, |end| end + 1);
+        // What is within stands further right, and no string has a line end in it.
+        let end = [b"\n", &rest[line..at], b"]"].concat();
+        let (before, points) = rest.split_at(at + TIMELINE.len() - 1);
+        kept.extend_from_slice(before);
+        rest = &points[memmem::find(points, &end).unwrap_or(0)..];
     }
+    if kept.is_empty() {
+        return text.into();
+    }
+    kept.extend_from_slice(rest);
+    kept.into()
 }
 
 /// The same JSON without a character that steers a terminal: such stand within strings only, where
@@ -313,18 +330,15 @@ fn ends_in_a_word(text: &[u8], error: &serde_json::Error) -> bool {
 }
 
 impl Client {
-    fn from_tests(version: &str, tests: &[TestRecord]) -> Self {
+    fn from_tests(version: &str, tests: &[TestFigures]) -> Self {
         let mut engines: Vec<&str> = Vec::new();
-        let mut workers: Vec<measure::WorkerUse> = Vec::new();
-        for (engine, used) in tests.iter().map(TestRecord::client) {
-            if !engines.contains(&engine) {
-                engines.push(engine);
+        let mut workers: Vec<WorkerUse> = Vec::new();
+        for test in tests {
+            if !engines.contains(&test.engine.as_str()) {
+                engines.push(&test.engine);
             }
-            let nothing =
-                measure::WorkerUse { cpu_ns: 0, wall_ns: 0, system_ns: None, wait_ns: None };
-            workers.resize(workers.len().max(used.len()), nothing);
-            for (sum, used) in workers.iter_mut().zip(used) {
-                let used = used.worker();
+            workers.resize(workers.len().max(test.workers.len()), WorkerUse::default());
+            for (sum, used) in workers.iter_mut().zip(&test.workers) {
                 sum.cpu_ns = sum.cpu_ns.saturating_add(used.cpu_ns);
                 sum.wall_ns = sum.wall_ns.saturating_add(used.wall_ns);
             }
@@ -332,16 +346,10 @@ impl Client {
         Self {
             version: version.to_owned(),
             engine: engines.join(", "),
-            workers: workers.iter().map(WorkerRecord::from_worker).collect(),
+            workers: workers.iter().map(BusyWorker::new).collect(),
         }
     }
 }
 
-/// For fields that are left out where they count nothing.
-fn is_zero(count: &u64) -> bool {
-    *count == 0
-}
-
 #[cfg(test)]
 mod tests;
-mod waits;

@@ -7,9 +7,10 @@ use serde_json::{Map, Value, json};
 use statistics::Mean;
 use workload::Plan;
 
-use super::test::TargetRecord;
-use crate::repeats::{CountedRun, RepeatCollector};
-use crate::{Metric, Repeat, Repeats};
+use super::TestFigures;
+use crate::repeats::RepeatCollector;
+use crate::slo::SloResult;
+use crate::{Metric, Repeats};
 
 /// One block: the repeats of one test.
 #[derive(Debug, Clone, Serialize)]
@@ -28,18 +29,15 @@ pub(super) struct RepeatsRecord {
     reason: Option<String>,
     /// What became of their target, where they have one.
     #[serde(skip_serializing_if = "Option::is_none")]
-    target: Option<TargetRecord>,
+    target: Option<SloResult>,
 }
 
 /// The blocks of tests, whose plans and figures these are.
-pub(super) fn blocks(
-    plans: &[Plan],
-    figures: &[(Option<Repeat>, Option<CountedRun>)],
-) -> Vec<RepeatsRecord> {
+pub(super) fn blocks(plans: &[Plan], tests: &[TestFigures]) -> Vec<RepeatsRecord> {
     let mut gathering = RepeatCollector::default();
     let mut blocks: Vec<RepeatsRecord> = Vec::new();
-    for (plan, (repeat, figures)) in plans.iter().zip(figures) {
-        let ended = gathering.add_figures(&plan.name, *repeat, figures.clone());
+    for (plan, test) in plans.iter().zip(tests) {
+        let ended = gathering.add_figures(&plan.name, test.repeat, test.counted.clone());
         blocks.extend(ended.iter().map(RepeatsRecord::from_repeats));
     }
     blocks.extend(gathering.end().iter().map(RepeatsRecord::from_repeats));
@@ -58,7 +56,7 @@ impl RepeatsRecord {
             figures: Metric::ALL.into_iter().filter_map(figure).collect(),
             conclusive: reason.is_none(),
             reason,
-            target: repeats.target().as_ref().map(TargetRecord::from_result),
+            target: repeats.target(),
         }
     }
 }

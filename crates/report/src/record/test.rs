@@ -1,396 +1,400 @@
 //! One test in a saved run: its figures, and everything that they are derived from.
 //!
-//! Every struct of a [`Run`] is taken apart by name, so that a field that is added and not saved
-//! does not compile.
+//! What is written beside what was measured, such as names and percentiles, follows from the rest, and is never read.
 
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
-use measure::{CommandTally, Ending, Failure, FailureSource, Measurement, Tally, Timeline};
+use measure::{
+    Absence, CommandTally, ConnectionTally, DeadlineTally, Deliveries, Ending, ErrorCounts,
+    KeyCounts, Latency, Lateness, Measurement, NodeTally, OperationTally, Outage, Point, Spans,
+    Tally, Timeline, WorkerUse,
+};
 use serde::{Deserialize, Serialize};
 use workload::Plan;
 
-use super::command::CommandRecord;
-use super::connection::ConnectionRecord;
-use super::counts::{ErrorRecord, KeyRecord, LookupRecord};
-use super::deadline::DeadlineRecord;
-use super::deliveries::DeliveriesRecord;
-use super::latency::LatencyRecord;
-use super::lateness::LatenessRecord;
-use super::node::NodeRecord;
-use super::operation::OperationRecord;
-use super::outages::{AbsenceRecord, OutageRecord};
-use super::probe::ProbeRecord;
-use super::spans::SpansRecord;
-use super::timeline::{self, PointRecord};
-use super::warning::{self, WarningKindRecord};
-use super::worker::WorkerRecord;
-use super::{Common, RecordError};
-use crate::slo::{Judgement, Slo, SloResult};
+use super::RecordError;
+use crate::slo::{Slo, SloResult};
 use crate::{
-    Clients, Clock, CpuFigures, Lookups, Mark, Repeat, Run, Summary, Verdict, WorstMoments,
+    Clients, Clock, CpuFigures, DeadlineFigures, Lookups, Mark, OperationFigures, Probe, Repeat,
+    Run, SpanParts, Summary, Verdict, Warning, WorstMoments,
 };
 
-/// One test.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub(super) struct TestRecord {
-    name: String,
-    /// Its number among the runs of one plan, and how many were asked for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    repeat: Option<u32>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    repeat_of: Option<u32>,
+/// A test as it is written.
+#[derive(Serialize)]
+pub(super) struct WrittenTest<'r> {
+    name: &'r str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    repeat: Option<Repeat>,
     requests: u64,
-    errors: ErrorRecord,
+    errors: &'r ErrorCounts,
     /// Those of all commands together.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    keys: Option<KeyRecord>,
-    /// Of all commands that look something up, together.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    lookups: Option<LookupRecord>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    keys: Option<KeyCounts>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    lookups: Option<Lookups>,
     elapsed_s: f64,
     throughput_rps: f64,
-    /// What follows from the rest is written and never read.
-    #[serde(skip_deserializing, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     client_cpu_us_per_request: Option<f64>,
-    #[serde(skip_deserializing, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     server_cpu_us_per_request: Option<f64>,
-    latency_ms: Latencies,
-    commands: Vec<CommandRecord>,
-    /// The operations of a mix.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    operations: Vec<OperationRecord>,
-    connections: ConnectionRecord,
-    /// What became of messages, where their delivery is measured; the latencies are then those of deliveries.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    deliveries: Option<DeliveriesRecord>,
-    /// The nodes of a cluster.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    nodes: Vec<NodeRecord>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    lateness_ms: Option<LatenessRecord>,
-    /// Where response times were spent, where the kernel stamped replies.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    spans: Option<SpansRecord>,
-    /// What came in time, where there is a deadline.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    deadline: Option<DeadlineRecord>,
-    #[serde(default)]
-    outages: Vec<OutageRecord>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    absences: Vec<AbsenceRecord>,
-    /// Response times of the requests of a schedule that were due in outages.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    delayed_ms: Option<LatencyRecord>,
-    /// Follows from the rest, and so is written and never read.
-    #[serde(skip_deserializing, skip_serializing_if = "Option::is_none")]
+    latency_ms: Latencies<'r>,
+    commands: Vec<NamedCommand<'r>>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    operations: &'r [OperationFigures],
+    connections: &'r ConnectionTally,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    deliveries: Option<CountedDeliveries<'r>>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    nodes: &'r [NodeTally],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    lateness_ms: Option<&'r Lateness>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    spans: Option<SpansWithParts<'r>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    deadline: Option<DeadlineFigures>,
+    outages: &'r [Outage],
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    absences: &'r [Absence],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    delayed_ms: Option<&'r Latency>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     worst_moments: Option<WorstMoments>,
     timeline_interval_s: f64,
-    timeline: Vec<PointRecord>,
-    verdict: Verdict,
-    #[serde(default)]
-    warnings: Vec<String>,
-    /// Of each warning.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    warning_kinds: Vec<WarningKindRecord>,
-    /// What was watched beside the load.
-    #[serde(default)]
-    watched: host::WatchRecord,
+    timeline: Vec<TimedPoint<'r>>,
+    verdict: &'r Verdict,
+    warnings: &'r [Warning],
+    watched: &'r host::WatchRecord,
     /// RFC 3339 in UTC, with nanoseconds.
     started_at: String,
-    ending: EndingRecord,
-    /// Why it failed, if it did.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    failure: Option<String>,
-    /// Who says so.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    failure_from: Option<FailureSource>,
-    client: ClientRecord,
-    /// Several clients that carried it out together.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    clients: Option<Clients>,
-    /// What a quiet client saw beside the load.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    probe: Option<ProbeRecord>,
-    /// Moments that somebody marked while it lasted.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    marks: Vec<Mark>,
-    /// The clock that its times are of, where that is not the host's.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    clock: Option<Clock>,
-    /// What became of the target of response times, where there is one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    target: Option<TargetRecord>,
+    ending: &'r Ending,
+    client: WrittenClient<'r>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    clients: Option<&'r Clients>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    probe: Option<&'r Probe>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    marks: &'r [Mark],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    clock: Option<&'r Clock>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    target: Option<&'r SloResult>,
     exact: ExactTimes,
 }
 
-/// A target and what became of it; the latter follows from the rest, and so is written and never read.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub(super) struct TargetRecord {
-    /// As it was typed.
-    slo: String,
-    #[serde(flatten, skip_deserializing)]
-    judgement: Option<Judgement>,
+/// Latencies of all commands together.
+#[derive(Serialize)]
+struct Latencies<'r> {
+    service: Latency,
+    response: &'r Latency,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    first_byte: Option<Latency>,
 }
 
-impl TargetRecord {
-    pub(super) fn from_result(result: &SloResult) -> Self {
-        Self { slo: result.slo.text.clone(), judgement: Some(result.judgement.clone()) }
-    }
+#[derive(Serialize)]
+struct NamedCommand<'r> {
+    name: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    lookups: Option<Lookups>,
+    #[serde(flatten)]
+    tally: &'r CommandTally,
+}
 
-    fn slo(&self) -> Result<Slo, RecordError> {
-        Slo::parse(&self.slo).map_err(|why| RecordError::wrong(format!("target: {why}")))
+#[derive(Serialize)]
+struct CountedDeliveries<'r> {
+    messages_acknowledged: u64,
+    messages_unacknowledged: u64,
+    lost: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    backlog_max: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    backlog_at_end: Option<u64>,
+    #[serde(flatten)]
+    deliveries: &'r Deliveries,
+}
+
+impl<'r> CountedDeliveries<'r> {
+    fn new(deliveries: &'r Deliveries) -> Self {
+        let (most, last) = deliveries.waits.as_ref().and_then(|waits| waits.backlogs()).unzip();
+        Self {
+            messages_acknowledged: deliveries.acknowledged(),
+            messages_unacknowledged: deliveries.unacknowledged(),
+            lost: deliveries.lost(),
+            backlog_max: most.map(|backlog| backlog.messages),
+            backlog_at_end: last.map(|backlog| backlog.messages),
+            deliveries,
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct SpansWithParts<'r> {
+    #[serde(flatten)]
+    spans: &'r Spans,
+    parts_ms: &'r [SpanParts],
+}
+
+#[derive(Serialize)]
+struct TimedPoint<'r> {
+    /// When the interval begins, in seconds from the start of the measured part.
+    t_s: f64,
+    #[serde(flatten)]
+    point: &'r Point,
+}
+
+/// What of us carried out the test.
+#[derive(Serialize)]
+struct WrittenClient<'r> {
+    engine: &'r str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    engine_note: Option<&'r str>,
+    workers: Vec<BusyWorker>,
+}
+
+/// What a worker thread used. `busy` is the share of a core.
+#[derive(Debug, Clone, Serialize)]
+pub(super) struct BusyWorker {
+    busy: f64,
+    #[serde(flatten)]
+    used: WorkerUse,
+}
+
+impl BusyWorker {
+    pub(super) fn new(used: &WorkerUse) -> Self {
+        Self { busy: used.busy(), used: *used }
     }
 }
 
 /// Whole nanoseconds of what stands above in seconds.
-#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+#[derive(Serialize, Deserialize)]
 struct ExactTimes {
     elapsed_ns: u64,
     timeline_interval_ns: u64,
     /// From when to when all clients of a merged run ran.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     all_ran_ns: Option<[u64; 2]>,
 }
 
-/// Latencies of all commands together.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-struct Latencies {
-    service: LatencyRecord,
-    response: LatencyRecord,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    first_byte: Option<LatencyRecord>,
-}
-
-#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum EndingRecord {
-    Complete,
-    Interrupted,
-    Failed,
-}
-
-/// What of us carried out the test.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-struct ClientRecord {
-    engine: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    engine_note: Option<String>,
-    workers: Vec<WorkerRecord>,
-}
-
-impl TestRecord {
-    pub(super) fn from_run(run: &Run) -> Result<Self, RecordError> {
-        // What all tests have in common stands in the document.
-        let Run {
-            plan,
-            repeat,
-            slo: _,
-            measurement,
-            clients,
-            probe,
-            marks,
-            clock,
-            watched,
-            verdict,
-            warnings,
-            ..
-        } = run;
-        let Run { host: _, other_hosts: _, server: _, version: _, .. } = run;
-        let Measurement {
-            total,
-            timeline,
-            outages,
-            absences,
-            delayed,
-            started_at,
-            elapsed_ns,
-            workers,
-            engine,
-            engine_note,
-            nodes,
-            // Files of its own have it.
-            by_connection: _,
-            logs: _,
-            deliveries,
-            ending,
-        } = measurement;
-        let Tally { commands, operations: _, errors, connections, lateness, spans, deadline } =
-            total;
-        let Timeline { interval_ns, all_ran, .. } = timeline;
-        let summary = Summary::from_run(run);
-        let cpu = CpuFigures::from_summary(&summary);
+impl<'r> WrittenTest<'r> {
+    pub(super) fn new(summary: &'r Summary<'_>) -> Self {
+        let run = summary.run;
+        let (plan, measured) = (&run.plan, &run.measurement);
+        let total = &measured.total;
+        let cpu = CpuFigures::from_summary(summary);
         let looked = Lookups::of_commands(plan, total);
         let different = plan.different_commands().commands;
-        let named = different.iter().map(|command| command.name());
-        let (ending, failure) = match ending {
-            Ending::Complete => (EndingRecord::Complete, None),
-            Ending::Interrupted => (EndingRecord::Interrupted, None),
-            Ending::Failed(failure) => (EndingRecord::Failed, Some(failure)),
-        };
-        let first_byte =
-            plan.recording.first_byte.then(|| LatencyRecord::from_latency(&total.first_byte()));
-        Ok(Self {
-            name: plan.name.clone(),
-            repeat: repeat.map(|repeat| repeat.number),
-            repeat_of: repeat.map(|repeat| repeat.of),
+        let named = different.iter().zip(&total.commands).zip(&looked);
+        let interval_ns = measured.timeline.interval_ns;
+        let interval_s = interval_ns as f64 / 1e9;
+        let timed =
+            |point: &'r Point| TimedPoint { t_s: f64::from(point.index) * interval_s, point };
+        let spans = total.spans.as_deref().zip(summary.spans.as_ref());
+        Self {
+            name: &plan.name,
+            repeat: run.repeat,
             requests: summary.requests,
-            errors: ErrorRecord::from_errors(errors),
-            keys: KeyRecord::from_keys(&total.keys()),
-            lookups: looked
-                .iter()
-                .any(Option::is_some)
-                .then(|| LookupRecord::from_lookups(summary.lookups)),
+            errors: &total.errors,
+            keys: Some(total.keys()).filter(|keys| keys.asked > 0),
+            lookups: looked.iter().any(Option::is_some).then_some(summary.lookups),
             elapsed_s: summary.elapsed_s,
             throughput_rps: summary.throughput_rps,
             client_cpu_us_per_request: cpu.client_us,
             server_cpu_us_per_request: cpu.server_us,
             latency_ms: Latencies {
-                service: LatencyRecord::from_latency(&total.service())?,
-                response: LatencyRecord::from_latency(&summary.response_times)?,
-                first_byte: first_byte.transpose()?,
+                service: total.service(),
+                response: &summary.response_times,
+                first_byte: plan.recording.first_byte.then(|| total.first_byte()),
             },
             commands: named
-                .zip(commands)
-                .zip(&looked)
-                .map(|((name, tally), lookups)| {
-                    let lookups = lookups.map(LookupRecord::from_lookups);
-                    Ok(CommandRecord::new(name, tally)?.with_lookups(lookups))
+                .map(|((command, tally), lookups)| NamedCommand {
+                    name: command.name(),
+                    lookups: *lookups,
+                    tally,
                 })
-                .collect::<Result<_, RecordError>>()?,
-            operations: OperationRecord::of_plan(plan, total, &summary.operations)?,
-            connections: ConnectionRecord::from_tally(connections)?,
-            deliveries: deliveries.as_deref().map(DeliveriesRecord::from_deliveries).transpose()?,
-            nodes: nodes.iter().map(NodeRecord::from_tally).collect::<Result<_, _>>()?,
-            lateness_ms: lateness.as_ref().map(LatenessRecord::from_lateness).transpose()?,
-            spans: spans
-                .as_deref()
-                .map(|of| SpansRecord::new(of, summary.spans.as_ref()))
-                .transpose()?,
-            deadline: deadline.map(|tally| DeadlineRecord::new(tally, summary.deadline.as_ref())),
-            outages: outages.iter().map(OutageRecord::from_outage).collect(),
-            absences: absences.iter().map(AbsenceRecord::from_absence).collect(),
-            delayed_ms: delayed.as_ref().map(LatencyRecord::from_latency).transpose()?,
+                .collect(),
+            operations: &summary.operations,
+            connections: &total.connections,
+            deliveries: measured.deliveries.as_deref().map(CountedDeliveries::new),
+            nodes: &measured.nodes,
+            lateness_ms: total.lateness.as_ref(),
+            spans: spans.map(|(spans, figures)| SpansWithParts { spans, parts_ms: &figures.parts }),
+            deadline: summary.deadline,
+            outages: &measured.outages,
+            absences: &measured.absences,
+            delayed_ms: measured.delayed.as_ref(),
             worst_moments: WorstMoments::from_run(run),
-            timeline_interval_s: *interval_ns as f64 / 1e9,
-            timeline: timeline::record(timeline),
-            verdict: verdict.clone(),
-            warnings: warnings.iter().map(|warning| warning.text.clone()).collect(),
-            warning_kinds: warnings.iter().map(WarningKindRecord::from_warning).collect(),
-            watched: watched.clone(),
-            started_at: written(*started_at),
-            ending,
-            failure: failure.map(|failure| failure.text.clone()),
-            failure_from: failure.map(|failure| failure.from),
-            client: ClientRecord {
-                engine: engine.clone(),
-                engine_note: engine_note.clone(),
-                workers: workers.iter().map(WorkerRecord::from_worker).collect(),
+            timeline_interval_s: interval_s,
+            timeline: measured.timeline.points.iter().map(timed).collect(),
+            verdict: &run.verdict,
+            warnings: &run.warnings,
+            watched: &run.watched,
+            started_at: rfc3339(measured.started_at),
+            ending: &measured.ending,
+            client: WrittenClient {
+                engine: &measured.engine,
+                engine_note: measured.engine_note.as_deref(),
+                workers: measured.workers.iter().map(BusyWorker::new).collect(),
             },
-            clients: clients.clone(),
-            probe: probe.as_ref().map(ProbeRecord::from_probe).transpose()?,
-            marks: marks.clone(),
-            clock: clock.clone(),
-            target: summary.target.as_ref().map(TargetRecord::from_result),
+            clients: run.clients.as_ref(),
+            probe: run.probe.as_ref(),
+            marks: &run.marks,
+            clock: run.clock.as_ref(),
+            target: summary.target.as_ref(),
             exact: ExactTimes {
-                elapsed_ns: *elapsed_ns,
-                timeline_interval_ns: *interval_ns,
-                all_ran_ns: all_ran.as_ref().map(|span| [span.start, span.end]),
+                elapsed_ns: measured.elapsed_ns,
+                timeline_interval_ns: interval_ns,
+                all_ran_ns: (measured.timeline.all_ran.as_ref()).map(|span| [span.start, span.end]),
             },
-        })
+        }
     }
+}
 
-    /// The run, with what all tests of a file have in common.
-    pub(super) fn run(self, plan: Plan, common: &Common) -> Result<Run, RecordError> {
-        let different = plan.different_commands();
-        // In older files repeats of a command stand for themselves.
-        let repeats = self.commands.len() == different.of.len();
-        if !repeats && self.commands.len() != different.commands.len() {
+/// A test as it is read.
+#[derive(Deserialize)]
+pub(super) struct SavedTest {
+    repeat: Option<Repeat>,
+    errors: ErrorCounts,
+    commands: Vec<CommandTally>,
+    #[serde(default)]
+    operations: Vec<OperationTally>,
+    connections: ConnectionTally,
+    deliveries: Option<Box<Deliveries>>,
+    #[serde(default)]
+    nodes: Vec<NodeTally>,
+    lateness_ms: Option<Lateness>,
+    spans: Option<Box<Spans>>,
+    deadline: Option<DeadlineTally>,
+    outages: Vec<Outage>,
+    #[serde(default)]
+    absences: Vec<Absence>,
+    delayed_ms: Option<Latency>,
+    timeline: Vec<Point>,
+    verdict: Verdict,
+    warnings: Vec<Warning>,
+    watched: host::WatchRecord,
+    started_at: String,
+    ending: Ending,
+    client: SavedClient,
+    clients: Option<Clients>,
+    probe: Option<Probe>,
+    #[serde(default)]
+    marks: Vec<Mark>,
+    clock: Option<Clock>,
+    target: Option<SavedTarget>,
+    exact: ExactTimes,
+}
+
+#[derive(Deserialize)]
+struct SavedClient {
+    engine: String,
+    engine_note: Option<String>,
+    workers: Vec<WorkerUse>,
+}
+
+#[derive(Deserialize)]
+struct SavedTarget {
+    slo: String,
+}
+
+impl SavedTarget {
+    fn slo(&self) -> Result<Slo, RecordError> {
+        Slo::parse(&self.slo).map_err(|why| RecordError::wrong(format!("target: {why}")))
+    }
+}
+
+impl SavedTest {
+    /// The run; the record has what all its tests have in common.
+    pub(super) fn run(self, plan: Plan, common: &super::Record) -> Result<Run, RecordError> {
+        let total = Tally {
+            commands: self.commands,
+            operations: if plan.counts_operations() { self.operations } else { Vec::new() },
+            errors: self.errors,
+            connections: self.connections,
+            lateness: self.lateness_ms,
+            spans: self.spans,
+            deadline: self.deadline,
+        };
+        let wanted = plan.different_commands().commands.len();
+        if total.commands.len() != wanted {
+            let found = total.commands.len();
+            return Err(RecordError::wrong(format!("{found} commands of a plan with {wanted}")));
+        }
+        let wanted = plan.operation_names().count();
+        if plan.counts_operations() && total.operations.len() != wanted {
+            let found = total.operations.len();
+            return Err(RecordError::wrong(format!("{found} operations of a plan with {wanted}")));
+        }
+        let spans = self.outages.iter().map(|outage| ("an outage", outage.from_ns, outage.to_ns));
+        let absences = self.absences.iter().map(|of| ("an absence", of.from_ns, of.to_ns));
+        if let Some((what, from, to)) = spans.chain(absences).find(|(_, from, to)| from > to) {
             return Err(RecordError::wrong(format!(
-                "the test {} has {} commands and its plan {}",
-                self.name,
-                self.commands.len(),
-                different.commands.len()
+                "{what} from {from} ns to {to} is not possible"
             )));
         }
-        let mut commands: Vec<CommandTally> = Vec::with_capacity(different.commands.len());
-        for (at, record) in self.commands.iter().enumerate() {
-            let tally = record.tally()?;
-            let which = if repeats { different.of[at] as usize } else { at };
-            match commands.get_mut(which) {
-                Some(known) => known.merge(&tally),
-                None => commands.push(tally),
-            }
-        }
-        let total = Tally {
-            commands,
-            operations: OperationRecord::tallies(&self.operations, &plan)?,
-            errors: self.errors.counts(),
-            connections: self.connections.tally()?,
-            lateness: self.lateness_ms.as_ref().map(LatenessRecord::lateness).transpose()?,
-            spans: self.spans.as_ref().map(SpansRecord::spans).transpose()?,
-            deadline: self.deadline.as_ref().map(DeadlineRecord::tally),
-        };
         let started_at = humantime::parse_rfc3339(&self.started_at)
             .map_err(|e| RecordError::wrong(format!("started_at is {:?}: {e}", self.started_at)))?;
-        let mut timeline = (common.timeline)(self.exact.timeline_interval_ns, &self.timeline)?;
+        let mut timeline = timeline(self.exact.timeline_interval_ns, self.timeline)?;
         timeline.all_ran = self.exact.all_ran_ns.map(|[from_ns, to_ns]| from_ns..to_ns);
         let measurement = Measurement {
             total,
-            outages: self.outages.iter().map(OutageRecord::outage).collect::<Result<_, _>>()?,
-            absences: self.absences.iter().map(AbsenceRecord::absence).collect::<Result<_, _>>()?,
-            delayed: self.delayed_ms.as_ref().map(LatencyRecord::latency).transpose()?,
             timeline,
+            outages: self.outages,
+            absences: self.absences,
+            delayed: self.delayed_ms,
             started_at,
             elapsed_ns: self.exact.elapsed_ns,
-            workers: self.client.workers.iter().map(|w| w.worker()).collect(),
+            workers: self.client.workers,
             engine: self.client.engine,
             engine_note: self.client.engine_note,
-            nodes: self.nodes.iter().map(NodeRecord::tally).collect::<Result<_, _>>()?,
+            nodes: self.nodes,
+            // Files of their own have them.
             by_connection: Vec::new(),
             logs: Vec::new(),
-            deliveries: self.deliveries.map(DeliveriesRecord::deliveries).transpose()?,
-            ending: match self.ending {
-                EndingRecord::Complete => Ending::Complete,
-                EndingRecord::Interrupted => Ending::Interrupted,
-                EndingRecord::Failed => Ending::Failed(Failure {
-                    from: self.failure_from.unwrap_or(FailureSource::Client),
-                    text: self.failure.unwrap_or_default(),
-                }),
-            },
+            deliveries: self.deliveries,
+            ending: self.ending,
         };
         Ok(Run {
             plan,
-            repeat: self.repeat.zip(self.repeat_of).map(|(number, of)| Repeat { number, of }),
-            slo: self.target.as_ref().map(TargetRecord::slo).transpose()?,
+            repeat: self.repeat,
+            slo: self.target.as_ref().map(SavedTarget::slo).transpose()?,
             measurement,
             host: common.host.clone(),
             other_hosts: common.other_hosts.clone(),
             clients: self.clients,
-            probe: self.probe.as_ref().map(ProbeRecord::probe).transpose()?,
+            probe: self.probe,
             marks: self.marks,
             clock: self.clock,
             server: common.server.clone(),
-            version: common.version.clone(),
+            version: common.client.version.clone(),
             watched: self.watched,
             verdict: self.verdict,
-            warnings: warning::loaded(self.warnings, self.warning_kinds),
+            warnings: self.warnings,
         })
-    }
-
-    /// Whether the test was carried out as planned.
-    pub(super) fn complete(&self) -> bool {
-        matches!(self.ending, EndingRecord::Complete)
-    }
-
-    /// What moved its bytes, and with which threads.
-    pub(super) fn client(&self) -> (&str, &[WorkerRecord]) {
-        (&self.client.engine, &self.client.workers)
     }
 }
 
+/// Shortest interval that is read: a thousand a second are more than anything writes.
+const INTERVAL_NS_MIN: u64 = 1_000_000;
+
+fn timeline(interval_ns: u64, points: Vec<Point>) -> Result<Timeline, RecordError> {
+    let wrong = |what: &str| Err(RecordError::wrong(format!("the timeline {what}")));
+    if interval_ns < INTERVAL_NS_MIN && !points.is_empty() {
+        return wrong("has an interval below 1 ms");
+    }
+    if points.len() > Timeline::POINTS_MAX {
+        return wrong(&format!("has more than {} points", Timeline::POINTS_MAX));
+    }
+    if !points.is_sorted_by(|before, after| before.index < after.index) {
+        return wrong("has points that are out of order");
+    }
+    let histograms = points.iter().filter_map(|point| point.response.as_ref());
+    histograms.map(|response| response.decode()).try_for_each(|decoded| decoded.map(|_| ()))?;
+    Ok(Timeline::from_points(interval_ns, points))
+}
+
 /// Years that RFC 3339 has no digits for are those of a broken clock.
-fn written(time: SystemTime) -> String {
+fn rfc3339(time: SystemTime) -> String {
     const YEAR_9999_S: u64 = 253_402_300_799;
-    let last = SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(YEAR_9999_S);
+    let last = SystemTime::UNIX_EPOCH + Duration::from_secs(YEAR_9999_S);
     humantime::format_rfc3339_nanos(time.clamp(SystemTime::UNIX_EPOCH, last)).to_string()
 }

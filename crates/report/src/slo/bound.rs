@@ -74,7 +74,7 @@ impl ClauseEvidence {
                 Self::Beyond(spans.iter().map(beyond).collect())
             }
             Measure::Mean => {
-                let means: Vec<f64> = points.iter().filter_map(|point| point.mean_ns).collect();
+                let means: Vec<f64> = points.iter().filter_map(|point| point.mean_ns()).collect();
                 Self::Means(match means.is_empty() {
                     true => vec![summary.response.mean_ns],
                     false => means,

@@ -144,7 +144,7 @@ impl Measure {
                 summary.response_times.quantile_ns(quantile).unwrap_or_default() as f64
             }
             Self::Errors => Failures::from_measurement(&summary.run.measurement).percent() / 100.0,
-            Self::Late => summary.deadline.map_or(0.0, |deadline| deadline.late_share()),
+            Self::Late => summary.deadline.map_or(0.0, |deadline| deadline.late_share),
             Self::Goodput => summary.deadline.map_or(0.0, |deadline| deadline.goodput_rps),
         }
     }

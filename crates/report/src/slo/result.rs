@@ -1,19 +1,29 @@
 //! What became of a target, of one run or of several, in the words of every layout.
 
+use serde::{Serialize, Serializer};
+
 use super::{Bound, Judgement, Measure, Observation, Outcome, Slo};
 use crate::{Summary, resting};
 
 /// A target held against what was measured.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize)]
 pub struct SloResult {
     /// The target.
+    #[serde(serialize_with = "text")]
     pub slo: Slo,
     /// What became of it.
+    #[serde(flatten)]
     pub judgement: Judgement,
     /// What was measured for each clause, also where nothing is judged.
+    #[serde(skip)]
     bounds: Vec<Bound>,
     /// The requests that were answered.
+    #[serde(skip)]
     samples: u64,
+}
+
+fn text<S: Serializer>(slo: &Slo, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(&slo.text)
 }
 
 /// A clause of a target, for people.

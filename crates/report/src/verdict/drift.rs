@@ -68,7 +68,7 @@ fn rate_per_s(points: &[&Point], interval_s: f64, intervals: u64) -> Option<f64>
 
 fn mean_s(points: &[&Point], _interval_s: f64, _intervals: u64) -> Option<f64> {
     let replied =
-        || points.iter().filter_map(|point| Some((point.mean_ns?, point.requests as f64)));
+        || points.iter().filter_map(|point| Some((point.mean_ns()?, point.requests as f64)));
     let (sum, n) =
         replied().fold((0.0, 0.0), |(sum, n), (mean, count)| (sum + mean * count, n + count));
     (n > 0.0).then(|| sum / n / 1e9)
@@ -120,7 +120,7 @@ fn deviations(first: &[f64], second: &[f64]) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use measure::Timeline;
+    use measure::{EncodedLatency, ExactFigures, Timeline};
     use statistics::Noise;
 
     use super::*;
@@ -132,9 +132,11 @@ mod tests {
         run.measurement.ending = Ending::Complete;
         let points: Vec<Point> = (0..)
             .zip(intervals)
-            .map(|(index, (requests, mean_us))| Point {
-                mean_ns: Some(mean_us * 1e3),
-                ..fixture::point(index, requests as u64)
+            .map(|(index, (requests, mean_us))| {
+                let sum_ns = (mean_us * 1e3) as u128;
+                let exact = ExactFigures { count: 1, sum_ns, min_ns: 0, max_ns: 0 };
+                let response = Some(EncodedLatency { exact, buckets: [].into() });
+                Point { response, ..fixture::point(index, requests as u64) }
             })
             .collect();
         run.measurement.elapsed_ns = points.len() as u64 * 250_000_000;

@@ -80,17 +80,16 @@ pub enum WarningKind {
     ClientLate,
     /// Fewer clients than there are generated the load, from the start or since a loss.
     ClientsFewer,
-    /// Of a file of an earlier version, which does not say. Such warnings are about their whole text.
-    Unknown,
 }
 
 /// One thing that spoiled a measurement.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Warning {
     /// Its kind, for programs.
     pub kind: WarningKind,
     /// Which of several of this kind that a run may have: a command, a setting, a check, a client. Warnings
     /// of one kind about one thing differ in their figures only.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub about: String,
     /// One line for a person, safe for a terminal.
     pub text: String,
@@ -107,12 +106,6 @@ impl Warning {
     #[must_use]
     pub fn about(kind: WarningKind, about: impl Into<String>, text: impl AsRef<[u8]>) -> Self {
         Self { kind, about: about.into(), text: escape(text) }
-    }
-
-    /// A warning of a file that has only its text.
-    #[must_use]
-    pub fn unknown(text: String) -> Self {
-        Self { kind: WarningKind::Unknown, about: text.clone(), text }
     }
 
     /// What it is about.

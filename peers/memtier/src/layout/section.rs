@@ -277,8 +277,8 @@ fn limits(plan: &Plan) -> (Option<u64>, Option<u64>) {
 }
 
 fn negotiated(total: &measure::Tally) -> Option<(String, String)> {
-    let (version, cipher, _) = total.connections.tls.negotiated.first()?;
-    Some((version.to_string(), cipher.to_string()))
+    let first = total.connections.tls.negotiated.first()?;
+    Some((first.version.to_string(), first.cipher.to_string()))
 }
 
 impl RunFigures {

@@ -15,7 +15,7 @@ use history::{Entry, RunShortage, Series, series};
 use job::{BaselineJob, End, UntilSure};
 use measure::Ending;
 use page::Page;
-use report::{Record, Run};
+use report::{Record, Run, Summary};
 use workload::quantity::counted;
 
 use workload::sort::set;
@@ -235,7 +235,7 @@ impl Repeats<'_> {
         }
         let mut record = Record::new(loaded.suite);
         for (at, run) in runs.iter().enumerate() {
-            record.put(at, run)?;
+            record.put(at, &Summary::from_run(run))?;
         }
         record.set_complete();
         let number = free_number(&place)?;
