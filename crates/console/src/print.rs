@@ -55,11 +55,11 @@ impl<'a> Printer<'a> {
     }
 
     /// Prints a run.
-    pub fn each(&mut self, run: &Run) -> Result<()> {
-        let summary = Summary::from_run(run);
+    pub fn each(&mut self, summary: &Summary<'_>) -> Result<()> {
+        let run = summary.run;
         let shown = summary.requests > summary.errors || run.measurement.ending == Ending::Complete;
         if shown {
-            let done = self.format.each(&summary, &mut self.out);
+            let done = self.format.each(summary, &mut self.out);
             written(done.and_then(|()| self.out.flush()))?;
         }
         if self.csv && summary.errors > 0 {
@@ -107,7 +107,7 @@ impl<'a> Printer<'a> {
             diagnostics::say(format_args!("warning: {}", report::escape(text)))?;
         }
         self.verdicts.add(&summary);
-        let repeats = self.gathering.add(run);
+        let repeats = self.gathering.add(summary);
         self.repeats(repeats)
     }
 

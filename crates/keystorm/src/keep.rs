@@ -52,9 +52,10 @@ impl ResultFiles {
 
     /// Saves the result of test number `at`, replacing an earlier one, and says if a history will not count it.
     /// `last`: no test is left to do.
-    pub(crate) fn put(&mut self, at: usize, run: &Run, last: bool) -> Result<()> {
+    pub(crate) fn put(&mut self, at: usize, summary: &Summary<'_>, last: bool) -> Result<()> {
+        let run = summary.run;
         if !self.records.is_empty() {
-            self.record.put(at, &Summary::from_run(run))?;
+            self.record.put(at, summary)?;
             if last {
                 self.record.set_complete();
             }

@@ -137,14 +137,15 @@ pub(crate) struct CountedRun {
 }
 
 /// What counts of a run.
-pub(crate) fn counted(run: &Run) -> Option<CountedRun> {
+pub(crate) fn counted(summary: &Summary<'_>) -> Option<CountedRun> {
+    let run = summary.run;
     if run.measurement.ending != Ending::Complete {
         return None;
     }
     let by_others = |found: &Disturbance| found.cause.by_others();
     let disturbed = Disturbance::from_run(run).filter(by_others).map(|found| found.cause);
     let target = run.slo.as_ref().map(|slo| (slo.clone(), Observation::new(slo, run)));
-    let figures = Figures::from_summary(&Summary::from_run(run));
+    let figures = Figures::from_summary(summary);
     Some(CountedRun { figures, unit: CountUnit::from_plan(&run.plan), disturbed, target })
 }
 
@@ -157,8 +158,9 @@ pub struct RepeatCollector {
 
 impl RepeatCollector {
     /// Takes a run, and gives the group that is whole by it, if one is.
-    pub fn add(&mut self, run: &Run) -> Option<Repeats> {
-        self.add_figures(&run.plan.name, run.repeat, counted(run))
+    pub fn add(&mut self, summary: &Summary<'_>) -> Option<Repeats> {
+        let run = summary.run;
+        self.add_figures(&run.plan.name, run.repeat, counted(summary))
     }
 
     /// The same of a run of which only this is known; no figures if it did not end as planned.
@@ -219,7 +221,7 @@ pub(crate) mod tests {
     #[test]
     fn a_group_is_whole_with_its_last_run() {
         let mut gathering = RepeatCollector::default();
-        let groups: Vec<_> = runs(3).iter().map(|run| gathering.add(run)).collect();
+        let groups: Vec<_> = runs(3).iter().map(|run| gathering.add(&Summary::from_run(run))).collect();
         assert!(groups[0].is_none() && groups[1].is_none());
         let group = groups[2].as_ref().unwrap();
         assert_eq!((group.count(), group.counted().as_str()), (3, "3 repeats"));
@@ -235,7 +237,7 @@ pub(crate) mod tests {
         let mut runs = runs(3);
         runs[0].measurement.elapsed_ns /= 40;
         let mut gathering = RepeatCollector::default();
-        let group = runs.iter().filter_map(|run| gathering.add(run)).last().unwrap();
+        let group = runs.iter().filter_map(|run| gathering.add(&Summary::from_run(run))).last().unwrap();
         let mean = group.mean(Metric::Throughput).unwrap();
         assert_eq!(mean.interval.unwrap().low, 0.0);
         assert!(mean.interval.unwrap().holds(mean.mean) && mean.too_wide());
@@ -247,7 +249,7 @@ pub(crate) mod tests {
         let mut runs = runs(4);
         runs[2].measurement.ending = Ending::Interrupted;
         let mut gathering = RepeatCollector::default();
-        assert!(runs[..3].iter().all(|run| gathering.add(run).is_none()));
+        assert!(runs[..3].iter().all(|run| gathering.add(&Summary::from_run(run)).is_none()));
         let group = gathering.end().remove(0);
         assert_eq!(group.counted(), "2 of 4 repeats");
         let mut gathering = RepeatCollector::default();
@@ -267,7 +269,7 @@ pub(crate) mod tests {
         let turns: Vec<Run> =
             of_set.clone().into_iter().zip(of_get).flat_map(|(a, b)| [a, b]).collect();
         let mut gathering = RepeatCollector::default();
-        let whole: Vec<_> = turns.iter().filter_map(|run| gathering.add(run)).collect();
+        let whole: Vec<_> = turns.iter().filter_map(|run| gathering.add(&Summary::from_run(run))).collect();
         let counts: Vec<_> = whole.iter().map(|r| (r.name.as_str(), r.count())).collect();
         assert_eq!(counts, [("SET", 3), ("GET", 3)]);
         gathering.add(&of_set[0]);
@@ -281,7 +283,7 @@ pub(crate) mod tests {
         let mut runs = runs(3);
         runs[1].measurement.elapsed_ns *= 2;
         let mut gathering = RepeatCollector::default();
-        let group = runs.iter().find_map(|run| gathering.add(run)).unwrap();
+        let group = runs.iter().find_map(|run| gathering.add(&Summary::from_run(run))).unwrap();
         let text = group.too_wide().unwrap();
         assert!(text.starts_with("too wide to draw conclusions: requests/s ± "), "{text}");
         assert!(!text.contains("p50") && text.contains("more or longer"), "{text}");

@@ -326,9 +326,10 @@ fn run_rounds(
             if let Some(watch) = watch {
                 watch.ended(&run);
             }
-            keep.put(at, &run, at + 1 == count)?;
-            printer.each(&run)?;
-            targets.add(&run);
+            let summary = Summary::from_run(&run);
+            keep.put(at, &summary, at + 1 == count)?;
+            printer.each(&summary)?;
+            targets.add(&summary);
             match run.measurement.ending {
                 Ending::Complete if run.measurement.is_unheard() => return Ok(End::Failed),
                 Ending::Complete if has_failed(job, &run) => failed = true,
@@ -367,10 +368,10 @@ struct Targets {
 
 impl Targets {
     /// Takes a run.
-    fn add(&mut self, run: &Run) {
-        let result = match run.repeat {
-            None => Summary::from_run(run).target,
-            Some(_) => self.gathering.add(run).and_then(|repeats| repeats.target()),
+    fn add(&mut self, summary: &Summary<'_>) {
+        let result = match summary.run.repeat {
+            None => summary.target.clone(),
+            Some(_) => self.gathering.add(summary).and_then(|repeats| repeats.target()),
         };
         match result.map(|result| result.outcome()) {
             Some(Outcome::Missed) => self.missed = true,

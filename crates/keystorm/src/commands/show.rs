@@ -9,7 +9,7 @@ use console::diagnostics::Asides;
 use console::print::{self, Printer};
 use job::{End, Output, ShowJob, Spread};
 use page::runs::Source;
-use report::{FormatOptions, LoadedRecord, Record};
+use report::{FormatOptions, LoadedRecord, Record, Summary};
 use workload::streams;
 
 use crate::commands::pages::Pages;
@@ -88,7 +88,7 @@ pub(crate) fn print(
     let output = Output::printed(format, options);
     let asides = Asides::open(&output)?;
     let mut printer = Printer::begin(&output, &asides)?;
-    loaded.runs.iter().try_for_each(|run| printer.each(run))?;
+    loaded.runs.iter().try_for_each(|run| printer.each(&Summary::from_run(run)))?;
     if loaded.complete {
         printer.finish()?;
     }

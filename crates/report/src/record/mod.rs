@@ -149,7 +149,7 @@ impl Record {
         let test = test.map_err(|e| RecordError(e.to_string()))?;
         let figures = TestFigures {
             repeat: run.repeat,
-            counted: counted(run),
+            counted: counted(summary),
             complete: run.measurement.ending == measure::Ending::Complete,
             engine: run.measurement.engine.clone(),
             workers: run.measurement.workers.clone(),
