@@ -39,7 +39,9 @@ fn help() -> Command {
                 .value_name("TOPIC")
                 .help("A subcommand, an option such as --rps, or a page of the documentation")
                 .value_parser(
-                    workload::sort::set(subcommands.chain(topics::names()))
+                    subcommands
+                        .chain(topics::names())
+                        .collect::<std::collections::BTreeSet<_>>()
                         .into_iter()
                         .collect::<Vec<_>>(),
                 ),

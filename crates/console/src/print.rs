@@ -8,7 +8,7 @@ use std::sync::Arc;
 use anyhow::{Context, Result, anyhow};
 use job::{Output, ToolOutput, in_its_words};
 use measure::{Ending, Failure};
-use report::{Format, NodeNames, Persona, RepeatCollector, Repeats, Run, Summary};
+use report::{Format, NodeNames, Persona, RepeatCollector, Repeats, Summary};
 use workload::quantity::{counted, noun};
 use workload::{ReadFrom, Target, streams};
 

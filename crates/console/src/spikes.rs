@@ -88,7 +88,7 @@ impl Spikes {
 
     fn usual_ns(&self) -> Option<u64> {
         let mut sorted: Vec<u64> = self.usual.iter().copied().collect();
-        workload::sort::sort_by(&mut sorted, Ord::cmp);
+        sorted.sort();
         (sorted.len() >= USUAL_MIN).then(|| sorted[sorted.len() / 2])
     }
 }

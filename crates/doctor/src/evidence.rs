@@ -127,7 +127,7 @@ impl RoundTrips {
     /// The figures of samples; `None` without any.
     #[must_use]
     pub fn from_samples(mut samples: Vec<Duration>) -> Option<Self> {
-        workload::sort::sort_by(&mut samples, Ord::cmp);
+        samples.sort();
         let at = |share: f64| {
             let rank = (samples.len() as f64 * share).ceil() as usize;
             samples.get(rank.max(1) - 1).copied()

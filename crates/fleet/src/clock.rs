@@ -82,7 +82,7 @@ pub fn spread(times_and_bounds: &[(f64, f64)]) -> (f64, f64) {
     let times = || times_and_bounds.iter().map(|(time, _)| *time);
     let spread = times().fold(f64::NEG_INFINITY, f64::max) - times().fold(f64::INFINITY, f64::min);
     let mut bounds: Vec<f64> = times_and_bounds.iter().map(|(_, bound)| *bound).collect();
-    workload::sort::sort_by(&mut bounds, |a, b| b.total_cmp(a));
+    bounds.sort_by(|a, b| b.total_cmp(a));
     (spread.max(0.0), bounds.iter().take(2).sum())
 }
 

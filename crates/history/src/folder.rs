@@ -112,7 +112,7 @@ impl Folder {
 
 /// Sorts entries by when they began, and those of one time by their files.
 pub fn sort_by_time(entries: &mut [Entry]) {
-    workload::sort::sort_by(entries, |a, b| (a.started_ms, &a.file).cmp(&(b.started_ms, &b.file)));
+    entries.sort_by(|a, b| (a.started_ms, &a.file).cmp(&(b.started_ms, &b.file)));
 }
 
 /// The files that may be saved runs, by their names below the folder.

@@ -135,7 +135,7 @@ fn at_replicas(
         false => owners_of(bed, plan, topology, &placed.at)?,
     };
     let mut masters = owners.to_vec();
-    workload::sort::sort_by(&mut masters, Ord::cmp);
+    masters.sort();
     masters.dedup();
     let of = |master: usize| -> Vec<(String, u16)> {
         let its = named.iter().filter(|(of, _)| *of == master);

@@ -133,7 +133,7 @@ impl Answers {
     #[must_use]
     pub fn into_comparison(self) -> AnswerComparison {
         let mut differences: Vec<Difference> = self.kinds.into_values().collect();
-        workload::sort::sort_by(&mut differences, |a, b| b.count.cmp(&a.count));
+        differences.sort_by(|a, b| b.count.cmp(&a.count));
         AnswerComparison { differences, ..self.counts }
     }
 }
@@ -166,7 +166,7 @@ fn code(text: &[u8]) -> &[u8] {
 fn canonical(value: &Value, rule: Rule, out: &mut Vec<u8>) {
     let mut several = |mut values: Vec<Vec<u8>>, sorted: bool| {
         if sorted {
-            workload::sort::sort_by(&mut values, Ord::cmp);
+            values.sort();
         }
         out.push(b'[');
         values.into_iter().for_each(|value| out.extend(value));

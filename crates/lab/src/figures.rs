@@ -110,7 +110,7 @@ pub(crate) fn middle(runs: &[Figures]) -> Option<(&Figures, (f64, f64))> {
     if sorted.is_empty() {
         sorted = runs.iter().collect();
     }
-    workload::sort::sort_by(&mut sorted, |a, b| a.throughput_rps.total_cmp(&b.throughput_rps));
+    sorted.sort_by(|a, b| a.throughput_rps.total_cmp(&b.throughput_rps));
     let (first, last) = (sorted.first()?, sorted.last()?);
     let span = (first.throughput_rps, last.throughput_rps);
     Some((sorted[(sorted.len() - 1) / 2], span))

@@ -34,7 +34,7 @@ pub fn chart(curve: &RateCurve<'_>) -> Chart {
                 Some(if of.kept == Some(TargetState::Void) { point.hollow() } else { point })
             })
             .collect();
-        workload::sort::sort_by(&mut points, |a, b| a.x.total_cmp(&b.x));
+        points.sort_by(|a, b| a.x.total_cmp(&b.x));
         Series::from_points(of.name.clone(), points)
     };
     let series = names.iter().enumerate().map(line).collect();

@@ -161,7 +161,7 @@ impl Clients {
                 ..ClientRow::new(number, name, share)
             });
         }
-        workload::sort::sort_by(&mut bounds, |a, b| b.total_cmp(a));
+        bounds.sort_by(|a, b| b.total_cmp(a));
         let start_skew_us = rows.iter().map(|row| row.began_us).fold(0.0, f64::max);
         let start_skew_bound_us = bounds.iter().take(2).sum();
         (rows.len() > 1).then_some(Self { on: None, start_skew_us, start_skew_bound_us, rows })
@@ -173,7 +173,7 @@ impl Clients {
     pub fn clock_bound_us(&self) -> f64 {
         let bound = |row: &ClientRow| row.clock_bound_us + row.clock_drift_us.unwrap_or(0.0).abs();
         let mut bounds: Vec<f64> = self.rows.iter().map(bound).collect();
-        workload::sort::sort_by(&mut bounds, |a, b| b.total_cmp(a));
+        bounds.sort_by(|a, b| b.total_cmp(a));
         bounds.iter().take(2).sum()
     }
 
@@ -209,12 +209,12 @@ impl Clients {
     pub fn standing_out(&self) -> Vec<&ClientRow> {
         let mut shown: Vec<&ClientRow> = self.rows.iter().collect();
         if shown.len() > ROWS_MAX {
-            workload::sort::sort_by(&mut shown, |a, b| {
+            shown.sort_by(|a, b| {
                 let lost = b.lost.is_some().cmp(&a.lost.is_some());
                 lost.then(a.throughput_rps.total_cmp(&b.throughput_rps))
             });
             shown.truncate(ROWS_MAX);
-            workload::sort::sort_by_key(&mut shown, |row| row.number);
+            shown.sort_by_key(|row| row.number);
         }
         shown
     }

@@ -88,7 +88,7 @@ fn overlaid(path: &str, ours: &Value, theirs: &Value, passed_over: &dyn Fn(&str)
                 };
                 value.map(|value| (key.clone(), value))
             };
-            Value::Object(crate::json::object(keys.filter_map(one)))
+            Value::Object(keys.filter_map(one).collect())
         }
         (Value::Array(a), Value::Array(b)) if a.len() == b.len() => {
             let pairs = a.iter().zip(b).enumerate();

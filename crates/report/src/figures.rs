@@ -83,9 +83,7 @@ pub struct TlsFigures {
 impl TlsFigures {
     pub(crate) fn new(options: &TlsOptions, keep_alive: bool, tally: &TlsTally) -> Self {
         let mut kinds = tally.negotiated.clone();
-        workload::sort::sort_by(&mut kinds, |a, b| {
-            (Reverse(a.connections), a).cmp(&(Reverse(b.connections), b))
-        });
+        kinds.sort_by(|a, b| (Reverse(a.connections), a).cmp(&(Reverse(b.connections), b)));
         let one = kinds.len() == 1;
         let named = |Negotiated { version, cipher, connections }: &Negotiated| match one {
             true => format!("{version} {cipher}"),
@@ -182,7 +180,7 @@ impl RateFigures {
         if full == 0 || timeline.points.is_empty() {
             return None;
         }
-        workload::sort::sort_by(&mut requests, Ord::cmp);
+        requests.sort();
         let silent = full.saturating_sub(requests.len() as u64);
         let rate = |n: u64| n as f64 * 1e9 / timeline.interval_ns as f64;
         // The silent intervals come first in rising order; they need not be written down.

@@ -4,7 +4,7 @@
 //! or record would be compiled once more.
 
 use serde::Serialize;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 /// JSON in lines, indented by two.
 ///
@@ -20,15 +20,6 @@ pub fn pretty(document: &(impl Serialize + ?Sized)) -> serde_json::Result<String
 /// It holds what JSON cannot.
 pub fn value(document: &(impl Serialize + ?Sized)) -> serde_json::Result<Value> {
     serde_json::from_slice(serde_json::to_string(document)?.as_bytes())
-}
-
-/// An object of these fields, without the sort that `collect` compiles anew for each iterator.
-pub(crate) fn object(
-    fields: impl Iterator<Item = (impl Into<String>, Value)>,
-) -> Map<String, Value> {
-    let mut object = Map::new();
-    object.extend(fields.map(|(name, value)| (name.into(), value)));
-    object
 }
 
 /// Compact JSON in lines.

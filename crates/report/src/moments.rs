@@ -107,7 +107,7 @@ impl WorstMoments {
             return None;
         }
         let mut sorted: Vec<u64> = points.iter().filter_map(|p| p.p99_ns).collect();
-        workload::sort::sort_by(&mut sorted, Ord::cmp);
+        sorted.sort();
         let usual_ns = sorted[sorted.len() / 2];
         let spans = worst(points, usual_ns);
         let servers = &run.watched.servers;
@@ -145,9 +145,7 @@ impl WorstMoments {
 fn worst(mut points: Vec<&Point>, usual_ns: u64) -> Vec<Span> {
     let least = ((usual_ns as f64 * WORSE_BY) as u64).max(usual_ns.saturating_add(WORSE_BY_NS));
     points.retain(|point| point.p99_ns.is_some_and(|ns| ns >= least));
-    workload::sort::sort_by_key(&mut points, |point| {
-        std::cmp::Reverse((point.p99_ns, point.max_ns))
-    });
+    points.sort_by_key(|point| std::cmp::Reverse((point.p99_ns, point.max_ns)));
     let mut spans: Vec<Span> = Vec::new();
     for point in points {
         let (p99_ns, max_ns) = (point.p99_ns.unwrap_or(0), point.max_ns.unwrap_or(0));
@@ -166,7 +164,7 @@ fn worst(mut points: Vec<&Point>, usual_ns: u64) -> Vec<Span> {
             spans.push(Span { first, last, p99_ns, max_ns, own_late_ns });
         }
     }
-    workload::sort::sort_by_key(&mut spans, |span| span.first);
+    spans.sort_by_key(|span| span.first);
     spans
 }
 
@@ -277,9 +275,7 @@ fn recorded_in<'r>(
         });
         found.extend(then.map(|entry| (server, journal, entry)));
     }
-    workload::sort::sort_by_key(&mut found, |(_, _, e)| {
-        (rank(e.kind), std::cmp::Reverse((e.usec, e.count)))
-    });
+    found.sort_by_key(|(_, _, e)| (rank(e.kind), std::cmp::Reverse((e.usec, e.count))));
     found
 }
 
@@ -349,7 +345,7 @@ fn besides(
         all.filter(|e| during(journal, e) && !is_shown.contains(e)).map(move |e| (journal, e))
     });
     let mut entries: Vec<(&Journal, &JournalEntry)> = entries.collect();
-    workload::sort::sort_by_key(&mut entries, |(_, entry)| std::cmp::Reverse(entry.usec));
+    entries.sort_by_key(|(_, entry)| std::cmp::Reverse(entry.usec));
     let mut entries = first_of_each_kind(entries, |(_, entry)| *entry);
     entries.truncate(ENTRIES_MAX);
     besides.extend(entries.iter().map(|(journal, entry)| describe_entry(run, journal, entry)));

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use statistics::{Interval, Mean};
 
 use crate::slo::{Observation, Slo, SloResult};
-use crate::{Cause, CountUnit, Disturbance, Figures, Metric, Run, Summary, escape};
+use crate::{Cause, CountUnit, Disturbance, Figures, Metric, Summary, escape};
 
 /// Which of several runs of one plan a run is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -221,7 +221,8 @@ pub(crate) mod tests {
     #[test]
     fn a_group_is_whole_with_its_last_run() {
         let mut gathering = RepeatCollector::default();
-        let groups: Vec<_> = runs(3).iter().map(|run| gathering.add(&Summary::from_run(run))).collect();
+        let groups: Vec<_> =
+            runs(3).iter().map(|run| gathering.add(&Summary::from_run(run))).collect();
         assert!(groups[0].is_none() && groups[1].is_none());
         let group = groups[2].as_ref().unwrap();
         assert_eq!((group.count(), group.counted().as_str()), (3, "3 repeats"));
@@ -237,7 +238,8 @@ pub(crate) mod tests {
         let mut runs = runs(3);
         runs[0].measurement.elapsed_ns /= 40;
         let mut gathering = RepeatCollector::default();
-        let group = runs.iter().filter_map(|run| gathering.add(&Summary::from_run(run))).last().unwrap();
+        let group =
+            runs.iter().filter_map(|run| gathering.add(&Summary::from_run(run))).last().unwrap();
         let mean = group.mean(Metric::Throughput).unwrap();
         assert_eq!(mean.interval.unwrap().low, 0.0);
         assert!(mean.interval.unwrap().holds(mean.mean) && mean.too_wide());
@@ -269,7 +271,8 @@ pub(crate) mod tests {
         let turns: Vec<Run> =
             of_set.clone().into_iter().zip(of_get).flat_map(|(a, b)| [a, b]).collect();
         let mut gathering = RepeatCollector::default();
-        let whole: Vec<_> = turns.iter().filter_map(|run| gathering.add(&Summary::from_run(run))).collect();
+        let whole: Vec<_> =
+            turns.iter().filter_map(|run| gathering.add(&Summary::from_run(run))).collect();
         let counts: Vec<_> = whole.iter().map(|r| (r.name.as_str(), r.count())).collect();
         assert_eq!(counts, [("SET", 3), ("GET", 3)]);
         gathering.add(&of_set[0]);

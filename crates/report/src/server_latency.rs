@@ -90,9 +90,9 @@ impl ServerLatencyFigures {
             }
         }
         let mut events = recorded(run);
-        workload::sort::sort_by_key(&mut events, |event| std::cmp::Reverse(event.usec));
+        events.sort_by_key(|event| std::cmp::Reverse(event.usec));
         events.truncate(EVENTS_MAX);
-        workload::sort::sort_by(&mut events, |a, b| a.t_s.total_cmp(&b.t_s));
+        events.sort_by(|a, b| a.t_s.total_cmp(&b.t_s));
         let event = |SlowEvent { t_s, kind, text, .. }| ServerEvent { t_s, kind, text };
         Some(Self { commands, events: events.into_iter().map(event).collect() })
     }

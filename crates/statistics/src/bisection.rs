@@ -98,7 +98,7 @@ impl Bisection {
     #[must_use]
     pub fn suspects(&self, wanted: f64) -> Suspects {
         let mut order: Vec<(usize, f64)> = (1..).zip(self.probabilities()).collect();
-        workload::sort::sort_by(&mut order, |a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+        order.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
         let (mut members, mut probability) = (Vec::new(), 0.0);
         for (member, of) in order {
             members.push(member);

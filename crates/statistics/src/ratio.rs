@@ -222,7 +222,7 @@ impl RatioEstimate {
         if count < MEDIAN_MIN {
             differences.clear();
         } else {
-            workload::sort::sort_by(&mut differences, f64::total_cmp);
+            differences.sort_by(f64::total_cmp);
             center = median_of_means(&differences);
         }
         let slack = [resolution.max(0.0); 2];
@@ -404,7 +404,7 @@ fn median_of_means(sorted: &[f64]) -> f64 {
     let pairs = sorted.iter().enumerate();
     let mut means: Vec<f64> =
         pairs.flat_map(|(at, a)| sorted[at..].iter().map(move |b| f64::midpoint(*a, *b))).collect();
-    workload::sort::sort_by(&mut means, f64::total_cmp);
+    means.sort_by(f64::total_cmp);
     f64::midpoint(means[(means.len() - 1) / 2], means[means.len() / 2])
 }
 
@@ -421,7 +421,7 @@ fn logarithms(values: &[f64]) -> Option<Vec<f64>> {
 pub fn holm(probabilities: &[f64], looks: u32) -> Vec<bool> {
     let rate = ERROR_RATE / f64::from(looks.max(1));
     let mut order: Vec<usize> = (0..probabilities.len()).collect();
-    workload::sort::sort_by(&mut order, |a, b| probabilities[*a].total_cmp(&probabilities[*b]));
+    order.sort_by(|a, b| probabilities[*a].total_cmp(&probabilities[*b]));
     let mut small = vec![false; probabilities.len()];
     for (rank, at) in order.iter().enumerate() {
         if probabilities[*at] > rate / (probabilities.len() - rank) as f64 {

@@ -2,8 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-use workload::sort::sort_by;
-
 use crate::Fault;
 use crate::quoted::words;
 
@@ -79,7 +77,7 @@ fn parts(text: &[u8], folder: &Path) -> Result<Parts, Fault> {
             _ => return Err(fault()),
         }
     }
-    sort_by(&mut increments, Ord::cmp);
+    increments.sort();
     match increments.is_empty() {
         true => Err(Fault("the manifest names no file of commands".into())),
         false => Ok(Parts { files: increments.into_iter().map(|(_, path)| path).collect(), notes }),

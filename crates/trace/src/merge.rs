@@ -3,8 +3,6 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use workload::sort::sort_by;
-
 use crate::{Event, Losses, ReadError, Reader, Source};
 
 /// Bits of a client's number that a file's own numbers keep; those above hold the number of the file.
@@ -51,7 +49,7 @@ fn together(readers: &[Box<dyn Reader>]) -> Source {
         all.sampled = all.sampled.or(source.sampled);
         all.notes.extend_from_slice(&source.notes);
     }
-    sort_by(&mut all.servers, Ord::cmp);
+    all.servers.sort();
     all.servers.dedup();
     all.notes.dedup();
     all

@@ -50,7 +50,7 @@ impl Stalls {
         let by_chance_ns = self.last_ns as f64 / events * (1.0 + events.ln());
         let is_stall = |gap: &&Gap| gap.length_ns as f64 >= by_chance_ns * STALL_TIMES;
         let mut gaps: Vec<Gap> = self.gaps.iter().filter(is_stall).copied().collect();
-        workload::sort::sort_by(&mut gaps, |a, b| b.cmp(a));
+        gaps.sort_by(|a, b| b.cmp(a));
         gaps
     }
 }

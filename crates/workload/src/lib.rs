@@ -36,7 +36,6 @@ mod replica_wait;
 pub mod secret;
 pub mod shard;
 pub mod sizes;
-pub mod sort;
 mod station;
 pub mod stream;
 pub mod streams;

@@ -259,7 +259,7 @@ pub(super) fn shown(options: &Options) -> String {
     entries.push((JSON_FILE.to_owned(), text(&options.json_out_file)));
     // What is in no list stays behind, in its order.
     let place = |key: &str| SHOWN.iter().position(|shown| *shown == key).unwrap_or(SHOWN.len());
-    workload::sort::sort_by_key(&mut entries, |(key, _)| place(key));
+    entries.sort_by_key(|(key, _)| place(key));
     let line = |(key, value): &Entry| {
         let value = match value {
             Json::Number(number) => number.trim().to_owned(),

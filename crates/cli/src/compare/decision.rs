@@ -34,7 +34,7 @@ pub(super) fn sides(
     // All rates of a load in a row.
     let names: Vec<String> = loads.iter().map(|(name, _)| name.clone()).collect();
     let place = |name: &str| names.iter().position(|of| of == name);
-    workload::sort::sort_by_key(&mut loads, |(name, _)| place(name));
+    loads.sort_by_key(|(name, _)| place(name));
     if slo.is_some() && loads.iter().any(|(_, plans)| plans[0].load.pace.schedule().is_none()) {
         return Err(UsageError(
             "--slo: a target is kept at a rate; name it with --rps, such as --rps 30k".to_owned(),

@@ -64,7 +64,7 @@ fn entries<'v, 'i>(table: &'v DeTable<'i>) -> Vec<Entry<'v, 'i>> {
         Entry { key: name, at: key.span().start, value }
     };
     let mut entries: Vec<Entry<'v, 'i>> = table.iter().map(entry).collect();
-    workload::sort::sort_by_key(&mut entries, |entry| entry.at);
+    entries.sort_by_key(|entry| entry.at);
     entries
 }
 

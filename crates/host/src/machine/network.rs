@@ -84,7 +84,7 @@ fn interface(tree: &Tree, name: String, interrupts: &str) -> Interface {
         receiving.iter().filter(|q| text(q).is_some_and(|text| on(&text))).count() as u32
     };
     let irqs = irqs(tree, &name, interrupts);
-    let cpus = workload::sort::set(irqs.iter().flat_map(|irq| irq_cpus(tree, *irq)));
+    let cpus: BTreeSet<_> = irqs.iter().flat_map(|irq| irq_cpus(tree, *irq)).collect();
     let state = tree.text(&format!("{base}/operstate")).unwrap_or_default();
     Interface {
         up: matches!(state.as_str(), "up" | "unknown"),
@@ -107,8 +107,7 @@ fn interface(tree: &Tree, name: String, interrupts: &str) -> Interface {
 /// The interrupts of an interface: those named after it or after its device.
 fn irqs(tree: &Tree, name: &str, interrupts: &str) -> BTreeSet<u32> {
     let msi = tree.names(&format!("sys/class/net/{name}/device/msi_irqs"));
-    let mut irqs: BTreeSet<u32> =
-        workload::sort::set(msi.iter().filter_map(|irq| irq.parse().ok()));
+    let mut irqs: BTreeSet<u32> = msi.iter().filter_map(|irq| irq.parse().ok()).collect();
     let device = tree.link_name(&format!("sys/class/net/{name}/device"));
     for line in interrupts.lines() {
         let Some((number, rest)) = line.split_once(':') else { continue };

@@ -44,7 +44,7 @@ impl Tree {
         let Ok(entries) = fs::read_dir(self.root.join(path)) else { return Vec::new() };
         let mut names: Vec<String> =
             entries.flatten().filter_map(|e| e.file_name().into_string().ok()).collect();
-        workload::sort::sort_by_key(&mut names, |name| {
+        names.sort_by_key(|name| {
             let stem = name.trim_end_matches(|c: char| c.is_ascii_digit());
             (stem.to_owned(), name[stem.len()..].parse::<u64>().ok())
         });

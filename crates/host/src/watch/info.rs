@@ -16,7 +16,7 @@ pub(super) struct Calls {
 
 impl FromIterator<(String, String)> for Info {
     fn from_iter<I: IntoIterator<Item = (String, String)>>(fields: I) -> Self {
-        Self(workload::sort::map(fields))
+        Self(fields.into_iter().collect())
     }
 }
 
@@ -70,7 +70,7 @@ impl Info {
         let named = self.0.keys().filter_map(|name| {
             name.strip_prefix("used_active_time_io_thread_").zip(self.seconds(name))
         });
-        workload::sort::map(named)
+        named.into_iter().collect()
     }
 
     /// Returns whether the server is Valkey, which names its own version beside that of Redis.
@@ -108,7 +108,7 @@ impl Info {
             };
             Some((name, Calls { calls: field("calls")?, usec: field("usec")? }))
         };
-        workload::sort::map(self.0.iter().filter_map(read))
+        self.0.iter().filter_map(read).collect()
     }
 }
 

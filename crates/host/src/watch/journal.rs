@@ -223,14 +223,14 @@ impl Journal {
 
 /// Keeps the entries of each kind that lasted longest or were most, in order of time.
 fn longest(mut entries: Vec<JournalEntry>) -> Vec<JournalEntry> {
-    workload::sort::sort_by_key(&mut entries, |entry| std::cmp::Reverse((entry.usec, entry.count)));
+    entries.sort_by_key(|entry| std::cmp::Reverse((entry.usec, entry.count)));
     let mut kept: Vec<JournalEntry> = Vec::new();
     for entry in entries {
         if kept.iter().filter(|other| other.kind == entry.kind).count() < KEPT_MAX {
             kept.push(entry);
         }
     }
-    workload::sort::sort_by(&mut kept, |a, b| a.from_s.total_cmp(&b.from_s));
+    kept.sort_by(|a, b| a.from_s.total_cmp(&b.from_s));
     kept
 }
 

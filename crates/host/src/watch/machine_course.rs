@@ -188,7 +188,7 @@ fn waits(process: &str) -> Option<Waits> {
         let waited_ns = text.split_whitespace().nth(1)?.parse().ok()?;
         Some((task.file_name().to_str()?.parse().ok()?, waited_ns))
     };
-    Some(workload::sort::map(tasks.flatten().take(THREADS_MAX).filter_map(waited)))
+    Some(tasks.flatten().take(THREADS_MAX).filter_map(waited).collect())
 }
 
 /// The interrupts on these CPUs so far, of `/proc/interrupts`: a column for each CPU that is on line.

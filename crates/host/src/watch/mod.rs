@@ -391,7 +391,7 @@ fn round_trip_ns(subject: &mut Subject, info: bool) -> Option<u64> {
         subject.nothing(info)?;
         trips.push(sent.elapsed().as_nanos() as u64);
     }
-    workload::sort::sort_by(&mut trips, Ord::cmp);
+    trips.sort();
     Some(trips[trips.len() / 2])
 }
 

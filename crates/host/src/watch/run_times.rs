@@ -93,10 +93,10 @@ fn of_reply(reply: &Value) -> BTreeMap<String, BTreeMap<u64, u64>> {
         };
         Some((
             name.text()?.to_lowercase(),
-            workload::sort::map(pairs(&histogram).into_iter().filter_map(bucket)),
+            pairs(&histogram).into_iter().filter_map(bucket).collect(),
         ))
     };
-    workload::sort::map(pairs(reply).into_iter().filter_map(one))
+    pairs(reply).into_iter().filter_map(one).collect()
 }
 
 fn pairs(value: &Value) -> Vec<(Value, Value)> {

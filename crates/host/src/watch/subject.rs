@@ -67,7 +67,7 @@ impl Subject {
             }
         };
         all.retain(|(name, _)| !is_secret(name));
-        workload::sort::sort_by(&mut all, Ord::cmp);
+        all.sort();
         all
     }
 

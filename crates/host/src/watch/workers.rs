@@ -27,7 +27,7 @@ pub(super) fn named(pid: u32, name: &str) -> Workers {
         let times = (numbers.next()?.ok()?, numbers.next()?.ok()?);
         Some((task.file_name().to_str()?.parse().ok()?, times))
     };
-    workload::sort::map(tasks.into_iter().flatten().flatten().filter_map(used))
+    tasks.into_iter().flatten().flatten().filter_map(used).collect()
 }
 
 /// CPU seconds of each between two looks, the busiest first, and the seconds that one waited.
@@ -40,7 +40,7 @@ pub(super) fn between(before: &Workers, after: &Workers) -> (Vec<f64>, Option<f6
             (seconds(*run, run_before), seconds(*wait, wait_before))
         })
         .collect();
-    workload::sort::sort_by(&mut used, |a, b| b.0.total_cmp(&a.0));
+    used.sort_by(|a, b| b.0.total_cmp(&a.0));
     let waited = used.first().map(|(_, waited)| *waited);
     (used.into_iter().map(|(run, _)| run).collect(), waited)
 }

@@ -26,7 +26,7 @@ fn each_test_is_carried_out_so_often_and_shown_as_it_was_printed() {
     let document = json(&file);
     valid_by("keystorm.run.1.json", &document);
     let tests = document["tests"].as_array().unwrap();
-    let numbers: Vec<_> = tests.iter().map(|t| t["repeat"].as_u64().unwrap()).collect();
+    let numbers: Vec<_> = tests.iter().map(|t| t["repeat"]["number"].as_u64().unwrap()).collect();
     assert_eq!(numbers, [1, 2, 3, 1, 2, 3]);
     let blocks = document["repeats"].as_array().unwrap();
     assert_eq!(blocks.len(), 2);
@@ -104,7 +104,8 @@ fn each_repeat_on_a_server_of_our_own_has_a_start_of_its_own() {
     assert!(!ran.err.contains("no interval"), "{}", ran.err);
     let document = json(&file);
     let tests = document["tests"].as_array().unwrap();
-    let order: Vec<_> = tests.iter().map(|t| (t["name"].as_str().unwrap(), &t["repeat"])).collect();
+    let order: Vec<_> =
+        tests.iter().map(|t| (t["name"].as_str().unwrap(), &t["repeat"]["number"])).collect();
     let [one, two, three] = [1, 2, 3].map(Value::from);
     let expected = [
         ("SET", &one),

@@ -253,7 +253,7 @@ impl Effects {
     }
 
     fn conclude(&mut self, mut found: Vec<Culprit>) {
-        workload::sort::sort_by(&mut found, |a, b| b.saves_ms.total_cmp(&a.saves_ms));
+        found.sort_by(|a, b| b.saves_ms.total_cmp(&a.saves_ms));
         for blamed in found {
             if self.blamed.iter().all(|known| known.kind != blamed.kind) {
                 self.blamed.push(blamed);

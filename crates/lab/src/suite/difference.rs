@@ -131,7 +131,7 @@ impl SuiteComparison {
             };
         }
         let size = |row: &Difference| if row.differs { row.ratio.ln().abs() } else { -1.0 };
-        workload::sort::sort_by(&mut rows, |a, b| size(b).total_cmp(&size(a)));
+        rows.sort_by(|a, b| size(b).total_cmp(&size(a)));
         Self { names, rows, left_out, threshold, lacks }
     }
 

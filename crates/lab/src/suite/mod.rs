@@ -110,9 +110,7 @@ impl RoleResult {
     #[must_use]
     pub fn median(&self) -> Option<(usize, &Figures)> {
         let mut order: Vec<(usize, &Figures)> = self.figures.iter().enumerate().collect();
-        workload::sort::sort_by(&mut order, |(_, a), (_, b)| {
-            a.throughput_rps.total_cmp(&b.throughput_rps)
-        });
+        order.sort_by(|(_, a), (_, b)| a.throughput_rps.total_cmp(&b.throughput_rps));
         order.get(order.len().saturating_sub(1) / 2).copied()
     }
 }

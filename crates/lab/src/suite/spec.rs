@@ -127,7 +127,7 @@ impl Spec {
         });
         let mut names: Vec<String> =
             tools.flat_map(sent).chain(init).map(|name| name.to_lowercase()).collect();
-        workload::sort::sort_by(&mut names, Ord::cmp);
+        names.sort();
         names.dedup();
         names
     }

@@ -38,7 +38,7 @@ impl Sweep {
         // More connections may yield less: their line follows the connections.
         if self.axes[along].option == "--rps" {
             for series in &mut chart.series {
-                workload::sort::sort_by(&mut series.points, |a, b| a.x.total_cmp(&b.x));
+                series.points.sort_by(|a, b| a.x.total_cmp(&b.x));
             }
         }
         let knees = self.knees(along);

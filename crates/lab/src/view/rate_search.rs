@@ -75,7 +75,7 @@ impl RateSearch {
     fn rate_table(&self) -> Table {
         let mut table = Table::new(["rate", "trials", "void", "kept"]);
         let mut rates: Vec<&Rate> = self.rates.iter().collect();
-        workload::sort::sort_by(&mut rates, |a, b| a.rate_per_s.total_cmp(&b.rate_per_s));
+        rates.sort_by(|a, b| a.rate_per_s.total_cmp(&b.rate_per_s));
         for rate in rates {
             table.row([
                 report::grouped(rate.rate_per_s),
@@ -99,7 +99,7 @@ impl RateSearch {
                 DataPoint::at(trial.rate_per_s, value(trial)).noted(note)
             };
             let mut points: Vec<DataPoint> = self.of(Phase::Curve).map(point).collect();
-            workload::sort::sort_by(&mut points, |a, b| a.x.total_cmp(&b.x));
+            points.sort_by(|a, b| a.x.total_cmp(&b.x));
             Series::from_points(name, points)
         };
         let bounded = self.slo.latency();

@@ -130,7 +130,7 @@ impl Sweep {
             chart.add(&name, point);
         }
         for series in &mut chart.series {
-            workload::sort::sort_by(&mut series.points, |a, b| a.x.total_cmp(&b.x));
+            series.points.sort_by(|a, b| a.x.total_cmp(&b.x));
         }
         chart
     }

@@ -130,7 +130,7 @@ fn log(axis: &Axis, values: &[f64], (low, high): (f64, f64), wanted: usize, fitt
         // An axis of what was varied names just that.
         let mut given: Vec<f64> =
             values.iter().copied().filter(|v| *v > 0.0 && v.is_finite()).collect();
-        workload::sort::sort_by(&mut given, f64::total_cmp);
+        given.sort_by(f64::total_cmp);
         given.dedup();
         // Ticks with the same name are named once.
         given.dedup_by(|a, b| axis.unit.show(*a) == axis.unit.show(*b));

@@ -262,7 +262,7 @@ fn limits(tests: &[Test<'_>]) -> String {
             None => counts.push((limit, 1)),
         }
     }
-    workload::sort::sort_by_key(&mut counts, |(_, count)| std::cmp::Reverse(*count));
+    counts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
     match &counts[..] {
         [] => String::new(),
         [(limit, _)] => format!("All were limited by {limit}."),

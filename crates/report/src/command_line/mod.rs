@@ -41,7 +41,7 @@ pub type Names = &'static [&'static str];
 /// `LRANGE`, goes by that one's name.
 #[must_use]
 pub fn chosen(mut tests: Vec<Names>) -> Vec<&'static str> {
-    workload::sort::sort_by_key(&mut tests, |names| names.len());
+    tests.sort_by_key(|names| names.len());
     let mut chosen: Vec<&str> = Vec::new();
     for names in tests {
         if names.iter().any(|name| chosen.contains(name)) {

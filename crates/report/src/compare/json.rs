@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use statistics::Conclusion;
 
 use super::csv::conclusion;
@@ -14,7 +14,6 @@ use super::{
     Comparison, Limits, OperationComparison, Regression, Row, SCHEMA, Subject, Table, Terms,
     TestComparison, notes,
 };
-use crate::json::object;
 use crate::record::steady;
 use crate::{Run, Summary};
 
@@ -84,7 +83,8 @@ pub fn document(comparison: &Comparison) -> Value {
 }
 
 fn terms_of(terms: &Terms) -> Value {
-    let equal = object(terms.equal.iter().map(|(name, text)| (name, text.clone().into())));
+    let equal: Map<String, Value> =
+        terms.equal.iter().map(|(name, text)| (name.to_string(), text.clone().into())).collect();
     let table = |table: &Table| {
         let Table { kind, title, text, subjects: [a, b] } = table;
         json!({ "kind": kind, "title": title, "text": text, "a": subject_value(a), "b": subject_value(b) })
@@ -99,7 +99,8 @@ pub fn subject_value(subject: &Subject) -> Value {
     let mut value = crate::json::value(subject).unwrap_or_default();
     if let Value::Object(fields) = &mut value {
         let settings = subject.settings.iter();
-        let settings = object(settings.map(|(name, value)| (name, value.clone().into())));
+        let settings: Map<String, Value> =
+            settings.map(|(name, value)| (name.to_string(), value.clone().into())).collect();
         fields.insert("settings".to_owned(), settings.into());
     }
     value
@@ -114,8 +115,11 @@ fn test(test: &TestComparison) -> Value {
         .into_iter()
         .chain(spoiled.iter().map(|s| warning(s, &setup.names, *runs)))
         .collect();
-    let figures =
-        |rows: &[Row]| object(rows.iter().map(|row| (row.metric.name(), figure(row, is_judged))));
+    let figures = |rows: &[Row]| {
+        rows.iter()
+            .map(|row| (row.metric.name().to_owned(), figure(row, is_judged)))
+            .collect::<Map<_, _>>()
+    };
     let mut document = json!({
         "name": name,
         "headline": test.headline(),

@@ -33,7 +33,7 @@ pub(super) fn limits(side: &[RunDigest]) -> Limits {
             None => limits.push((limit, 1)),
         }
     }
-    workload::sort::sort_by_key(&mut limits, |(_, count)| std::cmp::Reverse(*count));
+    limits.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
     limits
 }
 

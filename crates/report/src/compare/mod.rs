@@ -329,7 +329,7 @@ pub(crate) fn response_times<'r>(runs: impl Iterator<Item = &'r Run>) -> Option<
 fn middle(side: &[RunDigest]) -> Option<Arc<Run>> {
     let throughput = |glance: &RunDigest| glance.figures.get(Metric::Throughput).unwrap_or(0.0);
     let mut sorted: Vec<&RunDigest> = side.iter().collect();
-    workload::sort::sort_by(&mut sorted, |a, b| throughput(a).total_cmp(&throughput(b)));
+    sorted.sort_by(|a, b| throughput(a).total_cmp(&throughput(b)));
     Some(sorted.get(sorted.len().checked_sub(1)? / 2)?.run.clone())
 }
 

@@ -80,7 +80,7 @@ pub fn differing_settings(subjects: &[Subject]) -> Vec<SettingDifference> {
         subjects.iter().flat_map(|of| of.settings.iter().map(|(name, _)| name)).collect();
     let rank =
         |name: &str| NOTABLE.iter().position(|known| *known == name).unwrap_or(NOTABLE.len());
-    workload::sort::sort_by_key(&mut names, |name| (rank(name), *name));
+    names.sort_by_key(|name| (rank(name), *name));
     names.dedup();
     let value = |of: &Subject, name: &str| {
         of.settings.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone())

@@ -34,9 +34,7 @@ pub(super) fn figures(summary: &Summary<'_>) -> Vec<(String, Figures)> {
 fn of_commands(run: &Run) -> Vec<(String, Figures)> {
     let mut commands: Vec<_> =
         run.plan.sequence.iter().zip(&run.measurement.total.commands).collect();
-    workload::sort::sort_by_key(&mut commands, |(_, tally)| {
-        std::cmp::Reverse(tally.response().count())
-    });
+    commands.sort_by_key(|(_, tally)| std::cmp::Reverse(tally.response().count()));
     let of = |(command, tally): (&CommandSpec, &CommandTally)| {
         let name = command.name();
         let figures = Figures::of_command(tally.response(), server_cpu_us(run, &name));

@@ -43,7 +43,7 @@ impl Decision {
             }
         }
         for curve in &mut curves {
-            workload::sort::sort_by(&mut curve.rates, |a, b| rate_of(a).total_cmp(&rate_of(b)));
+            curve.rates.sort_by(|a, b| rate_of(a).total_cmp(&rate_of(b)));
         }
         curves
     }

@@ -385,7 +385,7 @@ fn ends<'c>(
 ) -> Option<(EndOfRange<'c>, EndOfRange<'c>)> {
     let of = |of: &&'c Candidate| Some(EndOfRange { candidate: of, figure: figure(of)? });
     let mut known: Vec<EndOfRange<'c>> = eligible.iter().map(of).collect::<Option<_>>()?;
-    workload::sort::sort_by(&mut known, |a, b| a.figure.total_cmp(&b.figure));
+    known.sort_by(|a, b| a.figure.total_cmp(&b.figure));
     let most = known.pop()?;
     let least = known.into_iter().next()?;
     (least.figure > 0.0 && most.figure / least.figure >= 1.0 + WORTH).then_some((least, most))

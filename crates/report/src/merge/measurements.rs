@@ -134,7 +134,7 @@ fn absences(shares: &[Measurement], offset_ns: impl Fn(&Measurement) -> u64) -> 
         share.absences.iter().map(shift).collect::<Vec<_>>()
     };
     let mut all: Vec<Absence> = shares.iter().flat_map(later).collect();
-    workload::sort::sort_by_key(&mut all, |absence| absence.from_ns);
+    all.sort_by_key(|absence| absence.from_ns);
     // What several were away for is one span.
     all.dedup_by(|next, last| {
         let meet = next.from_ns <= last.to_ns;

@@ -248,13 +248,14 @@ impl Record {
             )));
         }
         let runs = plans.into_iter().zip(tests).map(|(plan, test)| {
-            let test: SavedTest = serde_json::from_str(test.get()).map_err(|e| {
+            let name = plan.name.clone();
+            let test = serde_json::from_str(test.get()).map_err(|e| {
                 // The place is one within the test.
                 let why = e.to_string();
-                let why = why.rsplit_once(" at line ").map_or(&*why, |(why, _)| why);
-                RecordError(format!("the test {}: {why}", plan.name))
-            })?;
-            test.run(plan, &self)
+                RecordError(why.rsplit_once(" at line ").map_or(&*why, |(why, _)| why).to_owned())
+            });
+            let run = test.and_then(|test: SavedTest| test.run(plan, &self));
+            run.map_err(|why| RecordError(format!("the test {name}: {why}")))
         });
         let runs = runs.collect::<Result<_, _>>()?;
         Ok(LoadedRecord { runs, suite: self.suite, complete: self.complete })

@@ -118,7 +118,7 @@ impl Causes {
                 charge(WaitCause::from_noise(cause), by_noise * part);
             }
         }
-        workload::sort::sort_by(&mut by_cause, |a, b| b.1.total_cmp(&a.1));
+        by_cause.sort_by(|a, b| b.1.total_cmp(&a.1));
         let shares = by_cause.into_iter().filter(|(_, weight)| *weight > 0.0);
         let shares = shares.map(|(cause, weight)| CauseShare { cause, share: weight / all });
         let commands = by_command(&stalls(run));
@@ -241,12 +241,12 @@ pub(super) fn waited(finding: Finding, evidence: &Evidence) -> String {
 /// Stalls by command.
 pub(crate) fn by_command(stalls: &[Stall<'_>]) -> Vec<SlowCommands> {
     let mut names: Vec<String> = stalls.iter().map(Stall::name).collect();
-    workload::sort::sort_by(&mut names, Ord::cmp);
+    names.sort();
     names.dedup();
     let of = |name: String| {
         let same = || stalls.iter().filter(|stall| stall.name() == name);
         let mut ends_s: Vec<f64> = same().map(|stall| stall.to_ns / 1e9).collect();
-        workload::sort::sort_by(&mut ends_s, f64::total_cmp);
+        ends_s.sort_by(f64::total_cmp);
         SlowCommands {
             count: ends_s.len(),
             time_s: same().map(|stall| stall.length_ns).sum::<f64>() / 1e9,
@@ -255,7 +255,7 @@ pub(crate) fn by_command(stalls: &[Stall<'_>]) -> Vec<SlowCommands> {
         }
     };
     let mut all: Vec<SlowCommands> = names.into_iter().map(of).collect();
-    workload::sort::sort_by(&mut all, |a, b| b.time_s.total_cmp(&a.time_s));
+    all.sort_by(|a, b| b.time_s.total_cmp(&a.time_s));
     all
 }
 
@@ -266,7 +266,7 @@ fn period_s(at_s: &[f64]) -> Option<f64> {
     if gaps.len() < 2 {
         return None;
     }
-    workload::sort::sort_by(&mut gaps, f64::total_cmp);
+    gaps.sort_by(f64::total_cmp);
     let median = gaps[gaps.len() / 2];
     let near = |gap: &f64| (gap - median).abs() <= (REGULAR * median).max(1.0);
     (median >= 1.0 && gaps.iter().all(near)).then_some(median)

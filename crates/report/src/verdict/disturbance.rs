@@ -91,7 +91,7 @@ impl Cause {
                 None => counts.push((*cause, 1)),
             }
         }
-        workload::sort::sort_by_key(&mut counts, |(_, count)| std::cmp::Reverse(*count));
+        counts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
         counts
     }
 

@@ -342,7 +342,7 @@ fn must_share(plan: &Plan, workers: usize, watched: &WatchRecord) -> bool {
     let here = watched.servers.iter().filter(|server| !server.cpus.is_empty());
     let theirs: Vec<&Vec<usize>> = here.map(|server| &server.cpus).collect();
     let mut all: Vec<usize> = theirs.iter().copied().flatten().chain(ours).copied().collect();
-    workload::sort::sort_by(&mut all, Ord::cmp);
+    all.sort();
     all.dedup();
     let threads = theirs.len() + workers;
     // Workers beyond the CPUs that they are pinned to share with each other, not with a server.

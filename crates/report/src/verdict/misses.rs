@@ -72,7 +72,7 @@ fn looked<'p>(plan: &'p Plan, measurement: &'p Measurement) -> Vec<LookupCommand
     let mut looked = Vec::new();
     for (at, (span, keys)) in plan.key_spaces().enumerate() {
         let mut which: Vec<u32> = different.of[span].to_vec();
-        workload::sort::sort_by(&mut which, Ord::cmp);
+        which.sort();
         which.dedup();
         for which in which {
             let command = different.commands[which as usize];

@@ -224,7 +224,7 @@ impl<'r> Noise<'r> {
             let within = excess.by_size.iter().enumerate().filter(|(_, (ns, _))| *ns < late_ns);
             beyond.extend(within.map(|(which, (ns, _))| (*ns, at, which)));
         }
-        workload::sort::sort_by(&mut beyond, |a, b| a.0.total_cmp(&b.0));
+        beyond.sort_by(|a, b| a.0.total_cmp(&b.0));
         let mut beyond = beyond.into_iter().peekable();
         for (late_ns, count) in own_late.recorded() {
             let mut requests = count as f64;

@@ -117,7 +117,7 @@ impl<'e> Sources<'e> {
             let waited = Waited { others_s, ..Waited::default() };
             waits.push(self.wait(absence.from_ns as f64 / 1e9, others_s, waited));
         }
-        workload::sort::sort_by(&mut waits, |a, b| a.from_ns.total_cmp(&b.from_ns));
+        waits.sort_by(|a, b| a.from_ns.total_cmp(&b.from_ns));
         waits
     }
 

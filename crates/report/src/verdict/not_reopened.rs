@@ -14,7 +14,7 @@ pub(super) fn not_reopened(measurement: &Measurement) -> Vec<(String, String)> {
     }
     let all = &measurement.total.connections.not_reopened;
     let mut reasons: Vec<&str> = all.iter().map(|one| one.reason.as_str()).collect();
-    workload::sort::sort_by(&mut reasons, Ord::cmp);
+    reasons.sort();
     reasons.dedup();
     let lines = reasons.into_iter().map(|reason| {
         let of_reason: Vec<&NotReopened> = all.iter().filter(|one| one.reason == reason).collect();

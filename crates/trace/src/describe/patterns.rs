@@ -2,8 +2,6 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use workload::sort::sort_by;
-
 use super::sizes::Sizes;
 use super::sketch::DistinctCounter;
 use crate::commands::DataType;
@@ -112,9 +110,7 @@ impl Patterns {
     /// The pattern with the most requests first.
     pub(super) fn sorted(self) -> Vec<(Vec<u8>, Pattern)> {
         let mut all: Vec<_> = self.all.into_iter().collect();
-        sort_by(&mut all, |(a, of_a), (b, of_b)| {
-            of_b.uses().cmp(&of_a.uses()).then_with(|| a.cmp(b))
-        });
+        all.sort_by(|(a, of_a), (b, of_b)| of_b.uses().cmp(&of_a.uses()).then_with(|| a.cmp(b)));
         all
     }
 }

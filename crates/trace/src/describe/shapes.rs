@@ -2,8 +2,6 @@
 
 use std::collections::HashMap;
 
-use workload::sort::sort_by;
-
 use super::patterns::pattern;
 use super::sizes::Sizes;
 use crate::Event;
@@ -85,9 +83,7 @@ impl Shapes {
     /// The most frequent first.
     pub(super) fn sorted(self) -> Vec<Shape> {
         let mut all: Vec<(Vec<u8>, Shape)> = self.all.into_iter().collect();
-        sort_by(&mut all, |(a, of_a), (b, of_b)| {
-            of_b.count.cmp(&of_a.count).then_with(|| a.cmp(b))
-        });
+        all.sort_by(|(a, of_a), (b, of_b)| of_b.count.cmp(&of_a.count).then_with(|| a.cmp(b)));
         all.into_iter().map(|(_, shape)| shape).collect()
     }
 }

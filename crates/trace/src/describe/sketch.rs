@@ -2,8 +2,6 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use workload::sort::sort_by;
-
 /// How many distinct hashes there were, within about 1 % (HyperLogLog, Flajolet et al., 2007, with linear counting
 /// for small numbers).
 #[derive(Debug, Clone)]
@@ -112,7 +110,7 @@ impl Top {
             error: counter.error,
         });
         let mut items: Vec<Item> = items.collect();
-        sort_by(&mut items, |a, b| b.count.cmp(&a.count).then_with(|| a.name.cmp(&b.name)));
+        items.sort_by(|a, b| b.count.cmp(&a.count).then_with(|| a.name.cmp(&b.name)));
         items
     }
 }

@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 
 use serde::Serialize;
-use workload::sort::sort_by;
 
 use super::key_counts::KeyFrequencies;
 use super::patterns::pattern;
@@ -287,14 +286,14 @@ fn warnings(
             None => by_name.push((name, 1, suspect)),
         }
     }
-    sort_by(&mut by_name, |a, b| b.1.cmp(&a.1));
+    by_name.sort_by(|a, b| b.1.cmp(&a.1));
     let of_stalls = by_name.into_iter().map(|(_, count, example)| {
         warning("ended a stall, which it may have made", count, example)
     });
     let mut graded: Vec<_> = notices.iter().collect();
     let what = (Grade::Large, "has keys of several slots, so a cluster refuses it");
     graded.extend((cross_slot.count > 0).then_some((&what, cross_slot)));
-    sort_by(&mut graded, |(a, of_a), (b, of_b)| {
+    graded.sort_by(|(a, of_a), (b, of_b)| {
         (a.0, of_b.count).cmp(&(b.0, of_a.count)).then_with(|| a.1.cmp(b.1))
     });
     let graded = graded.into_iter().map(|((_, what), of)| warning(what, of.count, &of.example));
@@ -313,7 +312,7 @@ fn commands(kinds: HashMap<Vec<u8>, Kind>, events: u64) -> Vec<Command> {
         value_sizes: kind.value_bytes,
     };
     let mut all: Vec<Command> = kinds.into_iter().map(command).collect();
-    sort_by(&mut all, |a, b| b.count.cmp(&a.count).then_with(|| a.name.cmp(&b.name)));
+    all.sort_by(|a, b| b.count.cmp(&a.count).then_with(|| a.name.cmp(&b.name)));
     all
 }
 
@@ -330,13 +329,13 @@ fn patterns(
     }
     let pattern = |(name, of): (Vec<u8>, super::patterns::Pattern)| {
         let mut ttls: Vec<(u64, u64)> = of.ttls.iter().map(|(ttl, times)| (*ttl, *times)).collect();
-        sort_by(&mut ttls, |a, b| b.1.cmp(&a.1).then(a.0.cmp(&b.0)));
+        ttls.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(&b.0)));
         ttls.truncate(TTLS_LISTED);
         let of_all = (of.distinct.count(), of.uses());
         let items = || by_pattern.get(&name).into_iter().flatten().copied();
         let types = of.types.iter().map(|(of, (uses, keys))| (*of, *uses, keys.count()));
         let mut types: Vec<_> = types.collect();
-        sort_by(&mut types, |a, b| b.1.cmp(&a.1));
+        types.sort_by(|a, b| b.1.cmp(&a.1));
         Pattern {
             distinct_keys: of_all.0,
             zipf: keys.find(items(), Some(of.number), of_all, fit),

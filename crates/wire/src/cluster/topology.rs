@@ -114,10 +114,8 @@ impl Topology {
     /// Builds the topology without shards that serve nobody: those that own nothing, and those without a master.
     fn from_shards(mut shards: Vec<Shard>) -> Self {
         shards.retain(|shard| shard.master.is_some() && !shard.slots.is_empty());
-        shards
-            .iter_mut()
-            .for_each(|s| workload::sort::sort_by_key(&mut s.slots, |range| *range.start()));
-        workload::sort::sort_by_key(&mut shards, |shard| *shard.slots[0].start());
+        shards.iter_mut().for_each(|s| s.slots.sort_by_key(|range| *range.start()));
+        shards.sort_by_key(|shard| *shard.slots[0].start());
         let node = |found: ShardNode, role, slots: &[RangeInclusive<u16>]| {
             let ShardNode { id, host, hostname, port } = found;
             let slots = slots.to_vec();

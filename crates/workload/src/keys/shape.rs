@@ -71,7 +71,7 @@ fn edges(range: u64) -> Vec<u64> {
         edges.push(edge as u64);
     }
     edges.extend((1..=100).map(|n| (u128::from(range) * n / 100) as u64));
-    crate::sort::sort_by(&mut edges, Ord::cmp);
+    edges.sort();
     edges.dedup();
     edges.retain(|edge| *edge > 0);
     edges

@@ -262,7 +262,7 @@ impl Plan {
         }
         all.retain(|secret| !secret.is_empty());
         // Of two the longer one first, which the other may be a part of.
-        crate::sort::sort_by(&mut all, |a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
+        all.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
         all.dedup();
         all
     }

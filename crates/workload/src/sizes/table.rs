@@ -15,7 +15,7 @@ pub(super) fn read(parameters: Option<&str>) -> Result<Box<dyn SizeDraw>, String
             item.split_once('=').ok_or_else(|| format!("{item:?} is not SIZE=WEIGHT"))?;
         sizes.push((size(bytes)?, parameters::number(weight, "weight", 1e-9..=1e12)?));
     }
-    crate::sort::sort_by_key(&mut sizes, |(size, _)| *size);
+    sizes.sort_by_key(|(size, _)| *size);
     let total: f64 = sizes.iter().map(|(_, weight)| weight).sum();
     let mut so_far = 0.0;
     for (_, weight) in &mut sizes {

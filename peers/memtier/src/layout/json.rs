@@ -103,7 +103,7 @@ pub(super) fn entry(key: &str, value: Json) -> Entry {
 #[must_use]
 pub(crate) fn json_section(section: &Section, style: &Style, cluster: bool) -> Entry {
     let mut percentiles = style.percentiles.clone();
-    workload::sort::sort_by(&mut percentiles, f64::total_cmp);
+    percentiles.sort_by(f64::total_cmp);
     let mut entries = vec![entry("Runtime", runtime(section.runtime))];
     for (at, (name, row)) in section.names.iter().zip(&section.rows).enumerate() {
         let seconds = section.over_time.iter().map(|second| (second.index, &second.rows[at]));

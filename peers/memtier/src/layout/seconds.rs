@@ -90,7 +90,7 @@ impl Seconds {
     #[must_use]
     pub(crate) fn new(rows: Rows, style: &Style) -> Self {
         let mut percentiles = style.percentiles.clone();
-        workload::sort::sort_by(&mut percentiles, f64::total_cmp);
+        percentiles.sort_by(f64::total_cmp);
         let open = OpenSecond { index: 0, rows: vec![Sum::default(); rows.names.len()] };
         Self { rows, percentiles, done: Vec::new(), open }
     }

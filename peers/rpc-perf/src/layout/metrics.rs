@@ -127,7 +127,7 @@ impl<'s> Metrics<'s> {
         for (name, latency) in HISTOGRAMS.iter().zip(&self.snapshot.window.latency) {
             all.extend(percentiles(latency.as_ref()).map(|(p, _, ns)| (format!("{name}/{p}"), ns)));
         }
-        workload::sort::sort_by(&mut all, Ord::cmp);
+        all.sort();
         all
     }
 

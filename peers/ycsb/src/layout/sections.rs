@@ -95,7 +95,7 @@ pub(crate) fn sections(
         all.collect(plan, tally);
         all.verified(plan, tally);
         all.cleanup(connections);
-        workload::sort::sort_by_key(&mut all.all, |section| java::bucket(&section.name));
+        all.all.sort_by_key(|section| java::bucket(&section.name));
         all.all
     };
     match interval {

@@ -219,7 +219,7 @@ impl Search<'_> {
     fn found(&mut self, found: &Suspects) -> Result<End> {
         let Suspects { members, probability } = found;
         let mut members = members.clone();
-        workload::sort::sort_by(&mut members, Ord::cmp);
+        members.sort();
         self.file.results.found = members.iter().map(|m| self.commits[*m].hash.clone()).collect();
         self.file.results.probability = Some(*probability);
         self.file.save()?;

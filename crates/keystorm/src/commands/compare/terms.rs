@@ -235,7 +235,7 @@ fn settings(run: &Run) -> Vec<(String, String)> {
     let mut pairs: Vec<(String, String)> =
         of.iter().map(|setting| (setting.name.clone(), setting.value.clone())).collect();
     // Redis lists them in an order that differs from start to start.
-    workload::sort::sort_by(&mut pairs, Ord::cmp);
+    pairs.sort();
     pairs
 }
 

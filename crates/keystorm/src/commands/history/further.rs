@@ -18,8 +18,6 @@ use page::Page;
 use report::{Record, Run, Summary};
 use workload::quantity::counted;
 
-use workload::sort::set;
-
 use super::{grouping, terms};
 use crate::commands::show;
 use crate::experiment::files::Files;
@@ -53,9 +51,9 @@ impl NewSide {
             let files = entries().filter(|entry| is_newest(entry));
             return Self { files: files.map(|entry| entry.file.clone()).collect(), added: 0 };
         }
-        let known: BTreeSet<&str> = set(entries().map(|entry| entry.file.as_str()));
+        let known: BTreeSet<&str> = entries().map(|entry| entry.file.as_str()).collect();
         let newest = all.iter().filter_map(|of| of.entries.iter().rfind(|entry| is_newest(entry)));
-        let newest: BTreeSet<String> = set(newest.map(|entry| original(&entry.file, &known)));
+        let newest: BTreeSet<String> = newest.map(|entry| original(&entry.file, &known)).collect();
         let is_one = |file: &&&str| newest.contains(&original(file, &known));
         Self { files: known.iter().filter(is_one).map(ToString::to_string).collect(), added: 0 }
     }
@@ -157,7 +155,7 @@ struct Repeats<'j> {
 impl Repeats<'_> {
     /// The originals whose repeats are missing, and how many.
     fn wanted(&self, entries: &[Entry], new: &NewSide, share: f64) -> BTreeMap<String, usize> {
-        let known: BTreeSet<&str> = set(entries.iter().map(|entry| entry.file.as_str()));
+        let known: BTreeSet<&str> = entries.iter().map(|entry| entry.file.as_str()).collect();
         let all = series(entries, grouping(&self.job.options));
         let changes = history::changes(&all, &|entry| new.holds(entry), terms(self.job), share);
         let mut wanted = BTreeMap::new();

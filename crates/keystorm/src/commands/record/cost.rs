@@ -82,7 +82,7 @@ pub(super) const NOT_MEASURED: &str = "What recording costs was not measured.";
 /// The time that `percent` of these do not exceed; 0 of none.
 fn percentile(times: &[Duration], percent: usize) -> Duration {
     let mut sorted = times.to_vec();
-    workload::sort::sort_by(&mut sorted, Ord::cmp);
+    sorted.sort();
     let rank = (sorted.len() * percent).div_ceil(100).max(1);
     sorted.get(rank - 1).copied().unwrap_or_default()
 }

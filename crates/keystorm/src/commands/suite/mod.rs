@@ -118,7 +118,7 @@ fn order(specs: &[Spec], session: &Session<'_>) -> Vec<usize> {
     let first = |spec: &Spec| specs.iter().position(|other| other.preload == spec.preload);
     let mut order: Vec<usize> = (0..specs.len()).collect();
     let keys: Vec<_> = specs.iter().map(|spec| (first(spec), !session.only_reads(spec))).collect();
-    workload::sort::sort_by_key(&mut order, |at| (keys[*at], *at));
+    order.sort_by_key(|at| (keys[*at], *at));
     order
 }
 
@@ -139,7 +139,7 @@ impl RoundContext<'_> {
         files: &mut Files,
     ) -> Result<End> {
         let mut names: Vec<String> = specs.iter().flat_map(Spec::needs).collect();
-        workload::sort::sort_by(&mut names, Ord::cmp);
+        names.sort();
         names.dedup();
         session.learn(&names)?;
         for (entry, spec) in suite.specs.iter_mut().zip(specs) {

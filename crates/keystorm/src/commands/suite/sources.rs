@@ -98,7 +98,7 @@ fn of_paths(job: &SuiteJob, remarks: &mut Vec<String>) -> Result<Vec<Spec>> {
             }
         }
     }
-    workload::sort::sort_by(&mut specs, |a, b| {
+    specs.sort_by(|a, b| {
         let group = |spec: &Spec| spec.groups.first().cloned().unwrap_or_default();
         group(a).cmp(&group(b)).then(a.name.cmp(&b.name))
     });
@@ -113,7 +113,7 @@ fn walk(directory: &Path, depth: usize, files: &mut Vec<PathBuf>) -> Result<()> 
         .map(|entry| entry.map(|entry| entry.path()))
         .collect::<std::io::Result<_>>()
         .with_context(fault)?;
-    workload::sort::sort_by(&mut entries, Ord::cmp);
+    entries.sort();
     for path in entries {
         let hidden = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
         // Not through links, which may lead round in circles.

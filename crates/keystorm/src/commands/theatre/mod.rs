@@ -220,7 +220,7 @@ fn events(run: &Run, played: &ActRecord) -> Vec<String> {
             }
         }
     }
-    workload::sort::sort_by(&mut found, |a, b| b.0.cmp(&a.0));
+    found.sort_by(|a, b| b.0.cmp(&a.0));
     found.into_iter().take(EVENTS_MAX).map(|(_, text)| report::escape(text)).collect()
 }
 

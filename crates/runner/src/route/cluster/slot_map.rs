@@ -92,7 +92,7 @@ impl SlotMap {
         let most = self.options.replicas_max.map_or(usize::MAX, |most| most as usize);
         for known in &mut self.nodes {
             // Whoever was there first stays, in whatever order the cluster names them.
-            workload::sort::sort_by(&mut known.replicas, Ord::cmp);
+            known.replicas.sort();
             known.replicas.truncate(most);
             known.last_replica = known.replicas.last().copied().or(known.last_replica);
         }
