@@ -10,7 +10,7 @@ const OWN_MAX: usize = 1_000;
 pub(crate) struct ClientList {
     /// In the order in which they come.
     numbers: HashMap<u64, u32>,
-    /// Those whose commands depend on what they sent before.
+    /// Clients whose commands depend on what they sent before.
     sessions: HashSet<u64>,
     /// Clients that wait for others: what they wait with has a number of its own.
     waiting: HashSet<u64>,
@@ -30,7 +30,7 @@ impl ClientList {
         self.waiting.insert(client);
     }
 
-    /// How many clients there are: a second connection is none.
+    /// Number of clients: a second connection does not count.
     pub(crate) fn len(&self) -> u64 {
         let twice = self.waiting.iter().filter(|client| self.numbers.contains_key(client));
         (self.numbers.len() - twice.count()) as u64
@@ -58,7 +58,7 @@ impl ClientList {
     }
 }
 
-/// Which client sends on which connection.
+/// Connections that clients send on.
 #[derive(Debug, Clone)]
 pub struct Clients {
     of: HashMap<u64, u32>,
@@ -67,7 +67,7 @@ pub struct Clients {
 }
 
 impl Clients {
-    /// How many connections there are.
+    /// Number of connections.
     #[must_use]
     pub fn connections(&self) -> u32 {
         self.connections

@@ -5,18 +5,18 @@ use wire::resp::Value;
 
 use crate::Traffic;
 
-/// How long a command may wait for others that has nobody to wait for.
+/// Time limit, in seconds, of a command that waits for others but has nobody to wait for.
 const SECONDS: &[u8] = b"0.01";
 const MILLISECONDS: &[u8] = b"10";
 
 /// A command of a conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Question {
-    /// Which connection asks it.
+    /// Number of the connection that asks it.
     pub connection: u32,
     /// The database that it is for.
     pub db: u32,
-    /// Its words. One that would wait for another client waits for a hundredth of a second.
+    /// Words of the command. A command that would wait for another client waits for a hundredth of a second.
     pub words: Vec<Vec<u8>>,
 }
 

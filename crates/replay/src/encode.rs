@@ -12,14 +12,14 @@ use crate::translation::{WireCommand, translated};
 /// The longest value that is made up for one that was not recorded.
 const FILLER_MAX: usize = 64 << 20;
 
-/// What writes the commands of one reading of a record.
+/// Writer of the commands of one reading of a record.
 #[derive(Debug)]
 pub(crate) struct Encoder {
     recorded: Protocol,
     to_cache: bool,
-    /// What does not shrink, of which values are made.
+    /// Incompressible bytes, of which values are made.
     noise: Vec<u8>,
-    /// What stands for what was not recorded in the command at hand.
+    /// Bytes in place of what was not recorded in the current command.
     filler: Vec<u8>,
     number: String,
 }
@@ -69,7 +69,7 @@ impl Encoder {
         true
     }
 
-    /// Which argument is a deadline that `number` then holds, moved.
+    /// Moves a deadline among the arguments, which `number` then holds; returns which argument it is.
     fn moved_deadline(&mut self, event: &Event, at_ns: u64, sent_ns: u64) -> Option<usize> {
         let (at, unit_ns) = match self.recorded {
             Protocol::Resp => deadline(event).map(|deadline| (deadline.at, deadline.unit_ns))?,

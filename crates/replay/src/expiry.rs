@@ -11,7 +11,7 @@ pub(crate) fn shifted(text: &[u8], unit_ns: u64, at_ns: u64, sent_ns: u64) -> Op
     i64::try_from(i128::from(recorded) + shift).ok()
 }
 
-/// Whether memcached takes a lifetime for a time of day.
+/// Returns whether memcached takes a lifetime for a time of day.
 pub(crate) fn is_time_of_day(expiry: &[u8]) -> bool {
     let seconds = std::str::from_utf8(expiry).ok().and_then(|text| text.parse::<u64>().ok());
     seconds.is_some_and(|seconds| seconds > RELATIVE_MAX_S)

@@ -20,7 +20,7 @@ use workload::CommandSpec;
 const KEYS_MAX: usize = 10_000_000;
 /// Members, fields or elements of a key where the record names none.
 const MEMBERS: usize = 10;
-/// Those that are kept of what it names, of each key.
+/// Most members that are kept of what a record names, for each key.
 const NAMED_MAX: usize = 64;
 /// The size of a value where the record never writes one.
 const SIZE: u32 = 100;
@@ -38,7 +38,7 @@ struct PrefillKey {
     of: Option<DataType>,
     size: Option<u32>,
     members: Vec<Vec<u8>>,
-    /// Whether it is sorted by numbers, which its elements must then be.
+    /// Set if it is sorted by numbers, which its elements must then be.
     is_sorted: bool,
     /// The group of a stream that this entry is for, instead of the key.
     group: Option<Vec<u8>>,
@@ -88,7 +88,7 @@ impl Prefill {
         }
     }
 
-    /// What is to be written, in an order that is the same each time.
+    /// Returns what is to be written, in an order that is the same each time.
     pub(crate) fn plan(self) -> PrefillPlan {
         let mut keys: Vec<_> = self.wanted.into_iter().collect();
         keys.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
@@ -125,7 +125,7 @@ impl Prefill {
 }
 
 impl PrefillKey {
-    /// What a command tells of a key: its type, its size, or a member.
+    /// Notes what a command tells of a key: its type, its size, or a member.
     fn learn(&mut self, protocol: Protocol, event: &Event, at: usize, roles: &[Role]) {
         if let Outcome::Hit(size) = event.outcome {
             self.size.get_or_insert(size);
@@ -156,7 +156,7 @@ impl PrefillKey {
     }
 }
 
-/// What is written before a record is sent, as a record of its own.
+/// Commands that are written before a record is sent, as a record of its own.
 #[derive(Debug, Clone)]
 pub struct PrefillPlan {
     /// Keys, and behind them groups of streams.
@@ -167,31 +167,31 @@ pub struct PrefillPlan {
 }
 
 impl PrefillPlan {
-    /// How many keys are written.
+    /// Number of keys that are written.
     #[must_use]
     pub fn keys(&self) -> u64 {
         self.count
     }
 
-    /// How many commands that takes.
+    /// Number of commands that this takes.
     #[must_use]
     pub fn requests(&self) -> u64 {
         self.keys.len() as u64
     }
 
-    /// Whether the record has more keys than are kept.
+    /// Returns whether the record has more keys than are kept.
     #[must_use]
     pub fn is_partial(&self) -> bool {
         self.overflown
     }
 
-    /// How many connections write them.
+    /// Number of connections that write them.
     #[must_use]
     pub fn connections(&self) -> u32 {
         CONNECTIONS.min(self.keys.len().max(1) as u32)
     }
 
-    /// The same for a server of this kind.
+    /// Sets the kind of server that it is written to.
     #[must_use]
     pub fn to(self, to_cache: bool) -> Self {
         Self { to_cache, ..self }

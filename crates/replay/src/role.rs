@@ -3,37 +3,37 @@
 use trace::commands::Command;
 use trace::{Event, Flags};
 
-/// What is done with a command.
+/// Treatment of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Role {
-    /// It is sent.
+    /// Sent.
     Sent,
-    /// It is sent, and its reply may wait for another client.
+    /// Sent; its reply may wait for another client.
     Blocks,
-    /// It is no request of its own: the database of each command is in the record.
+    /// No request of its own: the database of each command is in the record.
     Select,
-    /// It is not sent.
+    /// Not sent.
     LeftOut(Reason),
 }
 
-/// Why a command is not sent.
+/// Reason why a command is not sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Reason {
     /// A script did it, whose call is sent.
     ScriptEffect,
-    /// It is about the connection that it was recorded on, such as a login.
+    /// About the connection that it was recorded on, such as a login.
     Connection,
-    /// Its replies are not one for each command, as those of a subscription.
+    /// Replies are not one for each command, as those of a subscription.
     Subscription,
-    /// It would end or change the server.
+    /// Would end or change the server.
     Administration,
-    /// What it says was not recorded.
+    /// Content was not recorded.
     Unrecorded,
     /// The other kind of server has no such command.
     NoTwin,
-    /// Its keys, or those of its transaction, are on several nodes of a cluster.
+    /// Keys of the command, or of its transaction, are on several nodes of a cluster.
     CrossSlot,
-    /// Its transaction does not end, so that nobody knows to which node of a cluster it goes.
+    /// Part of a transaction that does not end, so that nobody knows to which node of a cluster it goes.
     Unfinished,
 }
 
@@ -78,7 +78,7 @@ fn is_one_of(event: &Event, names: &[&str]) -> bool {
     names.iter().any(|name| event.is(name))
 }
 
-/// Whether the word behind the name is one of these.
+/// Returns whether the word behind the name is one of these.
 fn is_followed_by(event: &Event, words: &[&str]) -> bool {
     words.iter().any(|word| event.bytes(1).eq_ignore_ascii_case(word.as_bytes()))
 }
@@ -95,22 +95,22 @@ fn has_word(event: &Event, word: &str) -> bool {
     (1..event.len()).any(|at| event.bytes(at).eq_ignore_ascii_case(word.as_bytes()))
 }
 
-/// Whether the script of a command was not recorded.
+/// Returns whether the script of a command was not recorded.
 fn lacks_script(event: &Event) -> bool {
     let lacks = |at: usize| event.argument(at).is_some_and(|argument| argument.bytes.is_none());
     let loads = event.is("SCRIPT") || event.is("FUNCTION");
     is_one_of(event, SCRIPTS) && lacks(1) || loads && (1..event.len()).any(lacks)
 }
 
-/// Whether a load of single commands can send this one: a replay sends it, it waits for nobody, and it is part of no
-/// transaction.
+/// Returns whether a load of single commands can send this one: a replay sends it, it waits for nobody, and it is part
+/// of no transaction.
 #[must_use]
 pub fn stands_alone(event: &Event) -> bool {
     Role::of(event) == Role::Sent && !is_one_of(event, STATEFUL)
 }
 
 impl Role {
-    /// Of an event with arguments.
+    /// Returns the role of an event with arguments.
     pub(crate) fn of(event: &Event) -> Self {
         if event.flags.has(Flags::SCRIPT_EFFECT) {
             return Self::LeftOut(Reason::ScriptEffect);
@@ -135,7 +135,8 @@ impl Role {
     }
 }
 
-/// Whether what a connection was sent before decides what this command does: its client needs a connection of its own.
+/// Returns whether what a connection was sent before decides what this command does: its client needs a connection of
+/// its own.
 pub(crate) fn is_of_session(event: &Event, role: Role) -> bool {
     role == Role::Blocks || is_one_of(event, STATEFUL)
 }

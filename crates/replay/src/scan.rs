@@ -36,7 +36,7 @@ pub struct Omissions {
     pub subscriptions: u64,
     /// They would end or change the server, as `SHUTDOWN`.
     pub administration: u64,
-    /// What they say was not recorded.
+    /// Commands whose content was not recorded.
     pub unrecorded: u64,
     /// The other kind of server has no such command.
     pub without_twin: u64,
@@ -82,25 +82,25 @@ impl Omissions {
     }
 }
 
-/// What a first reading of a record finds.
+/// Findings of a first reading of a record.
 pub struct Scan {
-    /// What it is of.
+    /// Source of the record.
     pub source: Source,
     /// Commands that are sent.
     pub commands: u64,
-    /// Those of them that may wait for another client: their waiting is no latency.
+    /// Sent commands that may wait for another client: their waiting is no latency.
     pub blocking: u64,
-    /// Those that surely change data.
+    /// Sent commands that surely change data.
     pub writes: u64,
     /// Each kind of command, by its name, and how many there are.
     pub kinds: Vec<(Vec<u8>, u64)>,
     /// An example of each, in the words of the server that it is sent to.
     pub examples: Vec<CommandSpec>,
-    /// What is not sent.
+    /// Commands that are not sent.
     pub left_out: Omissions,
-    /// What could not be read.
+    /// Parts of the record that could not be read.
     pub losses: Losses,
-    /// How often the recorded clock was set back.
+    /// Number of times that the recorded clock was set back.
     pub steps_back: u64,
     /// Spans in which the recorded server ended no command, the longest first; none where a record does not show it.
     pub stalls: Vec<Gap>,
@@ -108,16 +108,16 @@ pub struct Scan {
     pub span_ns: u64,
     /// Databases that are used, the highest of them.
     pub db_max: u32,
-    /// What must be there before, where that was asked for.
+    /// Data that must be there before, if that was asked for.
     pub prefill: Option<PrefillPlan>,
-    /// Whether some clients look alike, as those of a unix socket, and are one client here.
+    /// Set if some clients look alike, as those of a unix socket, and are one client here.
     pub shares_clients: bool,
     clients: ClientList,
     stretches: Stretches,
     numbers: HashMap<Vec<u8>, u32>,
 }
 
-/// How many commands came in each stretch of a record's time.
+/// Number of commands that came in each stretch of a record's time.
 #[derive(Debug)]
 struct Stretches {
     counts: Vec<u64>,
@@ -252,7 +252,7 @@ impl Scan {
         self.numbers.clone()
     }
 
-    /// How many clients there are.
+    /// Number of clients.
     #[must_use]
     pub fn clients(&self) -> u64 {
         self.clients.len()
@@ -270,7 +270,7 @@ impl Scan {
         self.clients.clone().on(connections)
     }
 
-    /// When the recorded server stood still, in a run that sends the record so fast and so often.
+    /// Returns when the recorded server stood still, in a run that sends the record at this speed, `rounds` times.
     #[must_use]
     pub fn stalls_at(&self, speed: &Speed, rounds: u64) -> Vec<RecordedStall> {
         if speed.is_max() {

@@ -18,13 +18,13 @@ pub struct Selection {
 }
 
 impl Selection {
-    /// Whether every command is selected.
+    /// Returns whether every command is selected.
     #[must_use]
     pub fn is_all(&self) -> bool {
         *self == Self::default()
     }
 
-    /// Whether a command is selected, whose keys stand at these positions.
+    /// Returns whether a command is selected whose keys are at these positions.
     pub(crate) fn takes(&self, event: &Event, keys: &[usize]) -> bool {
         let named = |names: &[String]| names.iter().any(|name| event.is(name));
         (self.commands.is_empty() || named(&self.commands))
@@ -39,7 +39,7 @@ impl Selection {
     }
 }
 
-/// Whether a client is among a share of them: the same ones each time.
+/// Returns whether a client is among a share of them: the same clients each time.
 fn takes_client(client: u64, share: f64) -> bool {
     workload::random::draw_unit(0x5eed, client) < share
 }
@@ -49,13 +49,13 @@ fn takes_client(client: u64, share: f64) -> bool {
 pub struct Glob(Vec<u8>);
 
 impl Glob {
-    /// Of a pattern as it is typed.
+    /// Returns the glob of a pattern as it is typed.
     #[must_use]
     pub fn new(pattern: &str) -> Self {
         Self(pattern.as_bytes().to_vec())
     }
 
-    /// Whether it fits all of these bytes.
+    /// Returns whether it fits all of these bytes.
     #[must_use]
     pub fn fits(&self, text: &[u8]) -> bool {
         let pattern = &self.0;

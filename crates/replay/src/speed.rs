@@ -6,13 +6,13 @@ use workload::{Arrivals, Curve, Schedule};
 /// Highest speed-up: a record of a year in half a minute.
 const FACTOR_MAX: f64 = 1e6;
 
-/// How fast recorded time passes, and where the run is in it.
+/// Speed at which recorded time passes, and place of the run in it.
 #[derive(Debug, Clone)]
 pub struct Speed {
     /// Seconds of the record that pass in a second; `None` for as fast as replies allow.
     curve: Option<Curve>,
     written: String,
-    /// Where the curve was asked last, which it finds faster.
+    /// Place on the curve of the last question, which speeds up the next.
     hint: usize,
 }
 
@@ -54,7 +54,7 @@ impl Speed {
         Self { curve: Some(curve), written: factor.to_string(), hint: 0 }
     }
 
-    /// Whether requests leave as soon as replies allow, whatever their time was.
+    /// Returns whether requests leave as soon as replies allow, whatever their time was.
     #[must_use]
     pub fn is_max(&self) -> bool {
         self.curve.is_none()
@@ -66,8 +66,8 @@ impl Speed {
         &self.written
     }
 
-    /// When what happened so long after the beginning of the record is due, from the start of the run. To be asked in
-    /// the order of time.
+    /// Time from the start of the run at which something is due that happened `recorded_ns` after the beginning of the
+    /// record. To be asked in the order of time.
     pub fn due_ns(&mut self, recorded_ns: u64) -> u64 {
         match &self.curve {
             Some(curve) => curve.due_ns(recorded_ns as f64 / 1e9, &mut self.hint),

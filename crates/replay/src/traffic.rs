@@ -15,7 +15,7 @@ pub struct Traffic {
     replay: Replay,
     clients: Clients,
     speed: Speed,
-    /// How often it is sent.
+    /// Number of times that the record is sent.
     rounds: u64,
     /// From the first command of one round to that of the next, in nanoseconds of the record.
     round_ns: u64,
@@ -25,7 +25,7 @@ pub struct Traffic {
 }
 
 impl Traffic {
-    /// What a scan has found, sent by these connections at this speed.
+    /// Returns the traffic that a scan has found, sent `rounds` times by these connections at this speed.
     #[must_use]
     pub fn new(replay: Replay, scan: &Scan, clients: Clients, speed: Speed, rounds: u64) -> Self {
         Self {
@@ -39,13 +39,13 @@ impl Traffic {
         }
     }
 
-    /// The same at another speed, as often as this.
+    /// Returns the traffic at another speed, sent `rounds` times.
     #[must_use]
     pub fn at_speed(&self, speed: Speed, rounds: u64) -> Self {
         Self { speed, rounds, ..self.over(self.clients.clone()) }
     }
 
-    /// The same by other connections.
+    /// Returns the traffic sent by other connections.
     #[must_use]
     pub fn over(&self, clients: Clients) -> Self {
         Self {
@@ -77,7 +77,7 @@ impl Record for Traffic {
     }
 }
 
-/// One reading of it, or one round after another.
+/// Reader of the traffic, for one reading or one round after another.
 struct TrafficReader<'t> {
     traffic: &'t Traffic,
     walk: Walk<'t>,
@@ -85,7 +85,7 @@ struct TrafficReader<'t> {
     speed: Speed,
     round: u64,
     is_dated: bool,
-    /// When it began, from 1970.
+    /// Time at which the reading began, from 1970.
     began_ns: u64,
 }
 

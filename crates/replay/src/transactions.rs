@@ -14,10 +14,10 @@ use crate::role::Reason;
 /// Bytes of transactions that are held at most; beyond it what is held is left out.
 const HELD_BYTES_MAX: usize = 64 << 20;
 
-/// Where the keys of a command are.
+/// Place of a command's keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Place {
-    /// It has none: any node carries it out.
+    /// No keys: any node carries the command out.
     Anywhere,
     /// All in this slot.
     Slot(u16),
@@ -26,13 +26,13 @@ pub(crate) enum Place {
 }
 
 impl Place {
-    /// Of an event whose keys stand at these positions.
+    /// Returns the place of an event whose keys are at these positions.
     pub(crate) fn of(event: &Event, keys: &[usize]) -> Self {
         let slots = keys.iter().map(|at| Self::Slot(slot_of(event.bytes(*at))));
         slots.fold(Self::Anywhere, Self::with)
     }
 
-    /// That of two commands together.
+    /// Returns the place of two commands together.
     fn with(self, other: Self) -> Self {
         match (self, other) {
             (place, Self::Anywhere) | (Self::Anywhere, place) => place,

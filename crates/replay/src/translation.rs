@@ -117,7 +117,7 @@ pub(crate) fn translated<'w>(
     }
 }
 
-/// Whether a server of this kind has the command.
+/// Returns whether a server of this kind has the command.
 pub(crate) fn has_twin(event: &Event, recorded: Protocol, to_cache: bool) -> bool {
     if recorded == Protocol::Resp && !to_cache {
         return true;

@@ -12,41 +12,41 @@ use crate::role::{Reason, Role};
 use crate::transactions::{Place, Transactions};
 use crate::translation::has_twin;
 
-/// What of a record is sent, and to what kind of server.
+/// Part of a record that is sent, and the kind of server that it is sent to.
 #[derive(Debug, Clone, Default)]
 pub struct Replay {
-    /// Its files.
+    /// Files of the record.
     pub paths: Vec<PathBuf>,
     /// Their format, where their content does not say.
     pub format: Option<String>,
-    /// Which of its commands are sent.
+    /// Selection of the commands that are sent.
     pub selection: Selection,
-    /// How much of its time is sent, in nanoseconds from the first command; all of it with `None`.
+    /// Length of the part that is sent, in nanoseconds from the first command; `None` for all of it.
     pub recorded_ns: Option<u64>,
-    /// Whether the server is a memcached.
+    /// Set if the server is a memcached.
     pub to_cache: bool,
-    /// Whether there are several servers, those of a cluster.
+    /// Set if there are several servers, those of a cluster.
     pub to_cluster: bool,
 }
 
-/// One reading of a record.
+/// Reading of a record from its first command on.
 pub(crate) struct Walk<'r> {
     replay: &'r Replay,
     reader: Box<dyn Reader>,
     /// The command at hand.
     pub(crate) event: Event,
-    /// Where its keys stand.
+    /// Positions of the command's keys.
     pub(crate) keys: Vec<usize>,
     transactions: Transactions,
     /// Clients within a transaction, where nothing waits.
     in_transaction: HashSet<u64>,
     /// The record has ended, and transactions with it.
     has_ended: bool,
-    /// When the first command was recorded.
+    /// Time at which the first command was recorded.
     first_ns: Option<u64>,
     /// The latest time so far, from the first command on.
     latest_ns: u64,
-    /// How often the clock was set back.
+    /// Number of times that the clock was set back.
     pub(crate) steps_back: u64,
     /// Commands that are not selected.
     pub(crate) unselected: u64,
@@ -62,7 +62,7 @@ pub(crate) struct WalkStep {
     pub(crate) since_ns: u64,
     /// The slot of its keys, or of its transaction's, on a cluster.
     pub(crate) slot: Option<u16>,
-    /// Whether it is part of a transaction on a cluster.
+    /// Set if it is part of a transaction on a cluster.
     pub(crate) bound: bool,
     /// The client that sends it on its second connection, because it may wait for others.
     pub(crate) waits_for: Option<u64>,
@@ -96,7 +96,7 @@ impl<'r> Walk<'r> {
         &*self.reader
     }
 
-    /// Whether times count from 1970.
+    /// Returns whether times count from 1970.
     pub(crate) fn is_dated(&self) -> bool {
         let source = self.source();
         source.clock == Clock::Unix && source.stamps != Stamps::None
@@ -216,8 +216,8 @@ impl<'r> Walk<'r> {
     }
 }
 
-/// Who sends a blocking command of clients that look alike: one for each first key, so that those do not wait that
-/// shall end the waiting.
+/// Returns the client that sends a blocking command of clients that look alike: one for each first key, so that a
+/// command that is to end the waiting does not wait itself.
 fn client_that_waits(event: &Event, keys: &[usize]) -> u64 {
     let key = keys.first().map_or(&b""[..], |at| event.bytes(*at));
     event.client ^ trace::client_number(key)

@@ -12,7 +12,7 @@ use crate::message;
 use crate::secret::SecretBytes;
 use crate::values::Lcg;
 
-/// One argument: its pieces joined.
+/// Argument: its pieces joined.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Arg {
@@ -37,13 +37,13 @@ pub enum Piece {
     Tag,
     /// A value of the plan's `values`: its size, its bytes or both are not the same for all requests.
     Value,
-    /// How many seconds a key lives, drawn for each request.
+    /// Number of seconds that a key lives, drawn for each request.
     Lifetime(Lifetime),
     /// A text that follows from the key or the request.
     Derived(DerivedText),
     /// The value that came in the reply to an earlier step of the operation.
     Reply {
-        /// What stands for it where there was none.
+        /// Text in its place if there was none.
         #[serde(with = "crate::bytes")]
         or: Vec<u8>,
     },
@@ -63,7 +63,7 @@ pub enum Piece {
     },
 }
 
-/// Which number a placeholder stands for.
+/// Number that a placeholder is replaced with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Slot {
@@ -77,10 +77,10 @@ pub enum Slot {
     Tag,
 }
 
-/// What stands for a [`Piece::Tag`] on the command line of cluster mode.
+/// Placeholder of a [`Piece::Tag`] on the command line of cluster mode.
 pub const TAG_PLACEHOLDER: &[u8] = b"{tag}";
 
-/// What stands for a lifetime on the command line.
+/// Placeholder of a lifetime on the command line.
 const LIFETIME_PLACEHOLDER: &[u8] = b"__ttl__";
 
 /// The least digits that a number placeholder is replaced with: as many characters as those of the peers
@@ -154,7 +154,7 @@ impl Arg {
         self.pieces.iter().map(Piece::size_hint).sum()
     }
 
-    /// How many values that vary are in it.
+    /// Number of values in it that vary.
     pub(crate) fn values(&self) -> u64 {
         self.pieces.iter().filter(|piece| **piece == Piece::Value).count() as u64
     }
@@ -227,7 +227,7 @@ impl Arg {
         Ok(Self { pieces })
     }
 
-    /// Whether a `__ttl__` stands in it.
+    /// Returns whether it has a `__ttl__`.
     #[must_use]
     pub fn names_lifetime(&self) -> bool {
         let named = |bytes: &Vec<u8>| find(bytes, LIFETIME_PLACEHOLDER).is_some();
@@ -281,7 +281,7 @@ impl Arg {
         Ok(Self { pieces })
     }
 
-    /// Whether a `__field:name__` stands in it.
+    /// Returns whether it has a `__field:name__`.
     #[must_use]
     pub fn names_field(&self) -> bool {
         self.pieces.iter().any(|p| matches!(p, Piece::Bytes(b) if next_field(b).is_some()))
@@ -311,7 +311,7 @@ impl Arg {
         Some(out)
     }
 
-    /// Its literal bytes, without what placeholders stand for.
+    /// Literal bytes, without what placeholders are replaced with.
     pub(crate) fn literals(&self) -> Vec<u8> {
         let literal = |piece: &Piece| match piece {
             Piece::Bytes(bytes) => bytes.clone(),

@@ -6,15 +6,15 @@ use serde::{Deserialize, Serialize};
 
 use crate::Named;
 
-/// How a server tracks the keys of clients with a cache (`CLIENT TRACKING`).
+/// Way in which a server tracks the keys of clients with a cache (`CLIENT TRACKING`).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct CacheTracking {
-    /// Which keys.
+    /// Keys that are tracked.
     pub mode: TrackingMode,
     /// Without those that a cache writes itself.
     pub noloop: bool,
-    /// Whether the server sends them to a second connection of each cache, which RESP2 requires: it has no pushes.
+    /// Set if the server sends changes to a second connection of each cache, which RESP2 requires: it has no pushes.
     #[serde(skip_serializing_if = "is_false")]
     pub redirect: bool,
 }
@@ -24,18 +24,18 @@ fn is_false(flag: &bool) -> bool {
     !flag
 }
 
-/// Which keys a server tracks for a client with a cache.
+/// Keys that a server tracks for a client with a cache.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TrackingMode {
     /// All that begin with a prefix. A key is the prefix and a message.
     #[default]
     Bcast,
-    /// Those that it has read since it last had to drop them. A key is a place, and holds the messages written to it.
+    /// Keys that it has read since it last had to drop them. A key is a place, and holds the messages written to it.
     Default,
-    /// The same, of reads for which it asks that.
+    /// Keys that it has read, if it asked for that before the read.
     Optin,
-    /// The same, without reads for which it asks that they be left out.
+    /// Keys that it has read, unless it asked before the read that they be left out.
     Optout,
 }
 
@@ -49,7 +49,7 @@ impl Named for TrackingMode {
 }
 
 impl TrackingMode {
-    /// Whether the server remembers what each client has read.
+    /// Returns whether the server remembers what each client has read.
     #[must_use]
     pub fn follows_reads(self) -> bool {
         self != Self::Bcast

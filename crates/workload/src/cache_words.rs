@@ -7,7 +7,7 @@
 
 use crate::{Arg, CommandSpec, Data, Piece, PlanParts, ProtocolKind, Slot, Target};
 
-/// One command, in no protocol.
+/// Command of a cache, in no protocol.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CacheCommand {
     /// The value of a key.
@@ -16,13 +16,13 @@ pub enum CacheCommand {
     MultiGet(Vec<Arg>),
     /// Stores a value, whatever was there.
     Set {
-        /// Its key.
+        /// Key of the value.
         key: Arg,
-        /// What is stored.
+        /// Value that is stored.
         value: Arg,
         /// For how many seconds; `None` for ever.
         lifetime: Option<Arg>,
-        /// When it is stored.
+        /// Condition on which it is stored.
         when: StoreCondition,
     },
     /// Removes a key.
@@ -43,7 +43,7 @@ pub enum StoreCondition {
     Always,
     /// The key is not there.
     IfAbsent,
-    /// It is.
+    /// The key is there.
     IfPresent,
 }
 
@@ -209,7 +209,7 @@ impl CacheCommand {
 }
 
 impl StoreCondition {
-    /// What stands for it, of three.
+    /// Picks from three: for always, if absent, if present.
     fn of<T>(self, [always, absent, present]: [T; 3]) -> T {
         match self {
             Self::Always => always,
@@ -253,8 +253,8 @@ fn within_limit(seconds: &Arg) -> Result<Arg, String> {
 }
 
 impl PlanParts {
-    /// The same load on another server, in the words of its protocol. Before it runs, every key that it
-    /// names is stored with `value`.
+    /// Returns the same load on another server, in the words of its protocol. Before it runs, every key that it names
+    /// is stored with `value`.
     ///
     /// # Errors
     /// A command of it is not said everywhere, or not in that protocol.
@@ -289,7 +289,7 @@ impl PlanParts {
         })
     }
 
-    /// How many keys each of its requests asks for, if those are several.
+    /// Number of keys that each of its requests asks for, if those are several.
     #[must_use]
     pub fn keys_per_request(&self) -> Option<f64> {
         let command = if self.protocol.is_memcache() { "GET" } else { "MGET" };

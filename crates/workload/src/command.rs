@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::secret::{self, SecretBytes};
 use crate::{Arg, Lifetime, Piece};
 
-/// One command: what is sent, and how it travels.
+/// Command: what is sent, and how it travels.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct CommandSpec {
     /// The arguments, the command's name first.
@@ -85,14 +85,14 @@ impl CommandSpec {
         self
     }
 
-    /// Whether the reply to an earlier step stands in it.
+    /// Returns whether the reply to an earlier step is part of it.
     #[must_use]
     pub fn names_reply(&self) -> bool {
         let pieces = self.args.iter().flat_map(|arg| &arg.pieces);
         pieces.into_iter().any(|piece| matches!(piece, Piece::Reply { .. } | Piece::Cas))
     }
 
-    /// How many values that vary are in it.
+    /// Number of values in it that vary.
     #[must_use]
     pub fn values(&self) -> u64 {
         self.args.iter().map(Arg::values).sum()

@@ -8,23 +8,23 @@ use crate::StepCondition;
 /// An operation as it was typed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TypedOperation {
-    /// How often it is picked, beside the others.
+    /// Weight with which it is picked, relative to the others.
     pub weight: u32,
-    /// Its steps, each with a command at least.
+    /// Steps, each with a command at least.
     pub steps: Vec<TypedStep>,
 }
 
 /// Commands that are sent together, as words.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TypedStep {
-    /// When they are sent.
+    /// Condition on which they are sent.
     pub when: StepCondition,
     /// The commands.
     pub commands: Vec<Vec<Vec<u8>>>,
 }
 
 impl StepCondition {
-    /// What stands before such a step.
+    /// Sign before such a step.
     #[must_use]
     pub fn sign(self) -> String {
         match self {

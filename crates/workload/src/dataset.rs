@@ -23,20 +23,20 @@ pub struct Dataset {
     rows: Rows,
     by: RowBy,
     values: Option<usize>,
-    /// Of each row, the operation that it is for; empty where all are for any.
+    /// Operation that each row is for; empty if all are for any.
     operations: Vec<u32>,
 }
 
-/// Which row a request takes; rows go round.
+/// Choice of the row that a request takes; rows go round.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RowBy {
-    /// That of its number.
+    /// Row with the number of the request.
     #[default]
     Request,
-    /// That of its `__key__`, counted from the first key.
+    /// Row with the number of its `__key__`, counted from the first key.
     Key,
-    /// One after another, by what its connection has sent of its operation.
+    /// Each row in turn, by what its connection has sent of its operation.
     Turn,
     /// Any, drawn for each request.
     Random,
@@ -195,7 +195,7 @@ impl Dataset {
         Self { operations, ..self }
     }
 
-    /// Of each row, the operation that it is for; empty where all are for any.
+    /// Operation that each row is for; empty if all are for any.
     #[must_use]
     pub fn operations(&self) -> &[u32] {
         &self.operations
@@ -212,13 +212,13 @@ impl Dataset {
         }
     }
 
-    /// Where it was read from.
+    /// Source that it was read from.
     #[must_use]
     pub fn source(&self) -> &str {
         &self.source
     }
 
-    /// Which row a request takes.
+    /// Choice of the row that a request takes.
     #[must_use]
     pub fn by(&self) -> RowBy {
         self.by
@@ -236,7 +236,7 @@ impl Dataset {
         &self.columns
     }
 
-    /// How many rows there are, at least 1.
+    /// Number of rows, at least 1.
     #[must_use]
     pub fn len(&self) -> usize {
         match &self.rows {
@@ -251,7 +251,7 @@ impl Dataset {
         self.len() == 0
     }
 
-    /// Whether this is a description alone, loaded from a saved plan, with no cells to send.
+    /// Returns whether this is a description alone, loaded from a saved plan, with no cells to send.
     #[must_use]
     pub fn is_description(&self) -> bool {
         matches!(self.rows, Rows::LeftOut(_))

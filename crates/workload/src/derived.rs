@@ -25,8 +25,7 @@ use key_text::Digits;
 pub enum DerivedText {
     /// The number of the key.
     Key(KeyText),
-    /// What Java makes a hash of: this text and the number of the key behind it. The hash is written as
-    /// Java writes a double.
+    /// Java's hash of this text and the number of the key behind it, written as Java writes a double.
     Score(NamedKey),
     /// A number.
     Drawn(DrawnNumber),
@@ -51,7 +50,7 @@ pub enum DerivedText {
 pub struct NamedKey {
     /// The text.
     pub prefix: String,
-    /// How the number is written.
+    /// Form of the number.
     pub number: KeyText,
 }
 
@@ -64,7 +63,7 @@ pub struct CheckedValues {
     pub key: NamedKey,
 }
 
-/// What the texts of a request follow from.
+/// Source of the texts of a request.
 #[derive(Debug, Clone, Copy)]
 pub struct Source {
     /// The number of its key; any, of a text that [names none](DerivedText::names_key).
@@ -76,7 +75,7 @@ pub struct Source {
 }
 
 impl DerivedText {
-    /// Whether it follows from the number of the key.
+    /// Returns whether it follows from the number of the key.
     #[must_use]
     pub fn names_key(&self) -> bool {
         !matches!(self, Self::Drawn(_) | Self::Random(_))
@@ -141,7 +140,7 @@ pub fn append_checked(
 }
 
 impl NamedKey {
-    /// What Java makes of it.
+    /// Hash that Java makes of it.
     #[must_use]
     pub fn hash(&self, number: u64) -> i32 {
         let prefix = hashes::java(0, self.prefix.as_bytes());

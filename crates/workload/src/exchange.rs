@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Delivery, Plan, Shard};
 
-/// Which run a client belongs to, and where its receivers stand among those of all clients.
+/// Run that a client belongs to, and place of its receivers among those of all clients.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Exchange {
     /// The number of the run, by which all clients know its messages; 0 until the plan is shared out.
@@ -16,7 +16,7 @@ pub struct Exchange {
 }
 
 impl Exchange {
-    /// That of a share of a plan with so many receivers.
+    /// Returns the exchange of a share of a plan with `receivers` receivers.
     #[must_use]
     pub fn of_share(self, shard: Shard, receivers: u32) -> Self {
         let before = shard.part(u64::from(receivers)).start;
@@ -39,7 +39,7 @@ impl Delivery {
         self.exchange.map_or(0, |exchange| exchange.receivers_before) + receiver
     }
 
-    /// Whether each message that goes between clients comes to one receiver, whichever client has it, so that no client
+    /// Returns whether each message between clients goes to one receiver, whichever client has it, so that no client
     /// knows alone what has come.
     #[must_use]
     pub fn competes_between_clients(&self) -> bool {
@@ -73,7 +73,8 @@ impl MessageNumbers {
 }
 
 impl Plan {
-    /// How its messages go between clients, if it is the share of one client of several and they do.
+    /// Exchange of messages between clients, if this is the share of one client of several and there is such an
+    /// exchange.
     #[must_use]
     pub fn exchange(&self) -> Option<Exchange> {
         let delivery = self.delivery.as_ref().filter(|_| !self.load.shard.is_whole());

@@ -23,8 +23,7 @@ pub fn fnv_text(text: &[u8]) -> u64 {
     text.iter().fold(0xCBF2_9CE4_8422_2325, hash)
 }
 
-/// What Java's `String.hashCode` makes of more ASCII text, behind text that it made `hash` of; of none
-/// it makes 0.
+/// Continues Java's `String.hashCode` with more ASCII text; `hash` is that of the text before, 0 for none.
 #[inline]
 #[must_use]
 pub fn java(hash: i32, text: &[u8]) -> i32 {

@@ -22,7 +22,7 @@ pub fn in_full<T>(write: impl FnOnce() -> T) -> T {
     write()
 }
 
-/// Whether what is serialised on this thread is written in full.
+/// Returns whether plans that are serialised on this thread are written in full.
 pub(crate) fn is_in_full() -> bool {
     IN_FULL.get()
 }

@@ -59,7 +59,7 @@ impl KeyEvent {
         format!("__keyevent@{db}__:{}", self.name())
     }
 
-    /// What must be added to this value of [`EVENTS_SETTING`] for the event to be published; empty if nothing.
+    /// Letters to add to this value of [`EVENTS_SETTING`] for the event to be published; empty if none.
     #[must_use]
     pub fn lacking(self, setting: &str) -> String {
         let class = self.class();

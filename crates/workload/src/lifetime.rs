@@ -21,7 +21,7 @@ const STREAM: u64 = 13 << 56;
 const MOST_S: u64 = 36_525 * 86_400;
 
 impl Lifetime {
-    /// That of request number `number`, in seconds.
+    /// Lifetime of request number `number`, in seconds.
     #[inline]
     #[must_use]
     pub fn of(self, seed: u64, number: u64) -> u64 {

@@ -6,7 +6,7 @@
 
 use crate::{Arg, CommandSpec, KeyDist, KeySpace, Lifetime, Piece, ProtocolKind};
 
-/// What the commands of the suite depend on.
+/// Parameters of the suite's commands.
 #[derive(Debug, Clone, Copy)]
 pub struct MemcacheShape {
     /// Bytes of every value.
@@ -15,7 +15,7 @@ pub struct MemcacheShape {
     pub requests: Option<u64>,
     /// Tells the keys that this run creates from those of others.
     pub seed: u64,
-    /// How long what is stored lives; `None` for ever.
+    /// Lifetime of what is stored; `None` for ever.
     pub lifetime: Option<Lifetime>,
 }
 
@@ -36,10 +36,10 @@ const DELETED_MAX: u64 = 1_000_000;
 /// Keys that can be created, each once: more than any run has requests.
 const CREATED: u64 = 1_000_000_000_000;
 
-/// Which keys a test takes.
+/// Keys that a test takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Keys {
-    /// Those of `-r`, drawn as asked for.
+    /// Keys of `-r`, drawn as asked for.
     Drawn,
     /// Each once, in order, none of which is there.
     Fresh,
@@ -47,7 +47,7 @@ enum Keys {
     Once,
 }
 
-/// In which protocols a test can be written.
+/// Protocols in which a test can be written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum TestProtocols {
     Everywhere,
@@ -55,7 +55,7 @@ enum TestProtocols {
     Meta,
 }
 
-/// One test of the suite.
+/// Test of the suite.
 #[derive(Debug, Clone, Copy)]
 pub struct MemcacheTest {
     /// The name of `-t` that selects it.
@@ -65,14 +65,14 @@ pub struct MemcacheTest {
     keys: Keys,
     spoken: TestProtocols,
     command: fn(&MemcacheShape) -> CommandSpec,
-    /// What is sent once that is answered, if anything.
+    /// Command that is sent once that is answered, if any.
     then: Option<fn(&MemcacheShape) -> CommandSpec>,
-    /// What every key holds before, if anything.
+    /// Command that stores what every key holds before, if anything.
     fill: Option<fn(&MemcacheShape) -> CommandSpec>,
 }
 
 impl MemcacheTest {
-    /// Whether it can be written in this protocol.
+    /// Returns whether it can be written in this protocol.
     #[must_use]
     pub fn is_spoken(&self, protocol: ProtocolKind) -> bool {
         match self.spoken {
@@ -226,7 +226,7 @@ fn filled(shape: &MemcacheShape) -> CommandSpec {
     stores("set", "key:__rand_int__", shape)
 }
 
-/// What was read, in another's place only if nobody was faster.
+/// Stores a value in place of the value that was read, only if no other client was faster.
 fn swapped(shape: &MemcacheShape) -> CommandSpec {
     let mut command = stores("cas", "key:__key__", shape);
     command.args.insert(4, Arg { pieces: vec![Piece::Cas] });

@@ -17,7 +17,7 @@ const RUN_BITS: u32 = 16;
 /// Largest number of a message in these.
 const SHORT_NUMBER_MAX: u64 = (1 << 40) - 1;
 
-/// What every message begins with.
+/// First byte of every message.
 const MAGIC: u8 = b'k';
 
 /// The sender of a message that is sent behind later ones of its sender, so that its order says nothing.
@@ -26,7 +26,7 @@ pub const OUT_OF_TURN: u32 = u32::MAX;
 /// Largest number of a message, and latest instant: 78 hours after the clock began.
 const NUMBER_MAX: u64 = (1 << 48) - 1;
 
-/// What a message is sent for.
+/// Purpose of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Purpose {
     /// To find out whether its receivers are there.
@@ -38,32 +38,32 @@ pub enum Purpose {
 }
 
 impl Purpose {
-    /// Of a message that load runs with.
+    /// Returns the purpose of a message that load runs with.
     #[must_use]
     pub fn of_measured(measured: bool) -> Self {
         if measured { Self::Measured } else { Self::Warmup }
     }
 }
 
-/// One message.
+/// Message whose delivery is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Message {
-    /// What it is sent for.
+    /// Purpose of the message.
     pub purpose: Purpose,
-    /// Which run it is of.
+    /// Number of the run that it is from.
     pub run: u32,
     /// The connection that sends it, by its number among all of the run.
     pub sender: u32,
-    /// Its number in the run; those of one sender rise. The upper 16 bits are left out.
+    /// Number in the run; those of one sender rise. The upper 16 bits are left out.
     pub number: u64,
-    /// When it was due.
+    /// Time at which it was due.
     pub due_ns: u64,
-    /// When it was put together to be sent.
+    /// Time at which it was put together to be sent.
     pub sent_ns: u64,
 }
 
 impl Message {
-    /// Its bytes.
+    /// Writes it as bytes.
     #[inline]
     #[must_use]
     pub fn to_bytes(self) -> [u8; BYTES] {
@@ -127,8 +127,8 @@ impl Message {
         run & ((1 << RUN_BITS) - 1)
     }
 
-    /// Its purpose, run ([16 bits](Self::short_run)) and number (40 bits), for payloads with no room for more. When it
-    /// was due and sent, and by whom, must be known otherwise.
+    /// Writes its purpose, run ([16 bits](Self::short_run)) and number (40 bits), for payloads with no room for more.
+    /// The times at which it was due and sent, and its sender, must be known otherwise.
     #[inline]
     #[must_use]
     pub fn to_number(self) -> [u8; NUMBER_BYTES] {

@@ -7,11 +7,11 @@ use crate::quantity;
 
 /// A row of a table of distributions. `M` makes one of its parameters.
 pub struct Row<M> {
-    /// What it is called before its parameters.
+    /// Name before its parameters.
     pub name: &'static str,
-    /// How it is written, optional parameters in brackets.
+    /// Form in which it is written, optional parameters in brackets.
     pub form: &'static str,
-    /// One that is written in full.
+    /// Example that is written in full.
     pub example: &'static str,
     /// Reads what stands after the colon, if there is one. Its error says what is wrong with the
     /// parameters and what is possible.
@@ -47,7 +47,7 @@ macro_rules! saved_as_text {
 }
 pub(crate) use saved_as_text;
 
-/// How each of a table is written, between commas.
+/// Returns the forms of a table, between commas.
 #[must_use]
 pub fn forms<M>(rows: &[Row<M>]) -> String {
     rows.iter().map(|row| row.form).collect::<Vec<_>>().join(", ")

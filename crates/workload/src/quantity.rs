@@ -68,7 +68,7 @@ pub fn number(text: &str) -> Option<f64> {
     Some(number * 10f64.powi(power as i32)).filter(|number| number.is_finite())
 }
 
-/// What a time without a unit is in.
+/// Unit of a time that is written without one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DefaultUnit {
     /// Seconds.

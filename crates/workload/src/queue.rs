@@ -19,7 +19,7 @@ pub enum Queue {
     SortedSet {
         /// Command of the receivers.
         pop: SortedSetPop,
-        /// Whether members differ in more than their messages: their order then is not that of their senders.
+        /// Set if members differ in more than their messages: their order then is not that of their senders.
         #[serde(default)]
         mixed: bool,
     },
@@ -27,7 +27,7 @@ pub enum Queue {
     Stream {
         /// Groups, among which the receivers are shared out in turn; 0 is XREAD, by which each gets all.
         groups: u32,
-        /// How consumers of a group acknowledge.
+        /// Way in which consumers of a group acknowledge.
         ack: StreamAck,
         /// Nanoseconds after which a consumer takes over what others had and did not acknowledge; 0 is never.
         claim_ns: u64,
@@ -74,7 +74,7 @@ pub enum SortedSetPop {
     Bzmpop,
 }
 
-/// How consumers of a group acknowledge.
+/// Way in which consumers of a group acknowledge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum StreamAck {
@@ -113,13 +113,13 @@ impl Named for StreamAck {
 }
 
 impl ListPop {
-    /// Whether it waits for nothing, so that receivers look from time to time.
+    /// Returns whether it waits for nothing, so that receivers look from time to time.
     #[must_use]
     pub fn polls(self) -> bool {
         matches!(self, Self::Lpop | Self::Rpop)
     }
 
-    /// Whether it takes from the left end, the head, of a list with these senders.
+    /// Returns whether it takes from the left end, the head, of a list with these senders.
     #[must_use]
     pub fn takes_left(self, push: ListPush) -> bool {
         match self {
@@ -137,7 +137,7 @@ impl Queue {
         if let Self::Stream { groups, .. } = self { groups } else { 1 }
     }
 
-    /// What a server calls the commands that receivers send while load runs.
+    /// Names that a server has for the commands that receivers send while load runs.
     #[must_use]
     pub fn receiver_commands(self) -> &'static [&'static str] {
         match self {

@@ -4,7 +4,7 @@
 //! to the number of the draw, so that a stream has no state: any draw of it can be had again, by
 //! any thread, in any order.
 
-/// What `SplitMix64` adds to its state for each number: odd, and of no pattern.
+/// Step of the state of `SplitMix64` for each number: odd, and of no pattern.
 pub(crate) const GOLDEN_GAMMA: u64 = 0x9E37_79B9_7F4A_7C15;
 
 /// The finalizer of `SplitMix64`: a bijection that looks random.
@@ -42,7 +42,7 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// Of a seed.
+    /// Returns the stream of a seed.
     #[inline]
     #[must_use]
     pub fn from_seed(seed: u64) -> Self {
@@ -107,7 +107,7 @@ pub(crate) fn place(fraction: f64, fine: u64, range: u64) -> u64 {
 /// 2^53: a float counts up to this one by one.
 const BELOW_ONE: f64 = (1u64 << 53) as f64;
 
-/// How far draws of `0..ranks` are from being as likely as these weights say: Pearson's statistic, with one
+/// Measures how far draws of `0..ranks` are from being as likely as these weights say: Pearson's statistic, with one
 /// degree of freedom less than there are ranks.
 #[cfg(test)]
 pub(crate) fn chi_square(

@@ -8,28 +8,28 @@
 
 use crate::{Arg, CommandSpec};
 
-/// Where the key is that decides which node a command goes to. The other keys of the command must
-/// be in the same slot, or the node refuses it.
+/// Place of the key that decides which node a command goes to. The other keys of the command must be in the same slot,
+/// or the node refuses it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeyPlace {
-    /// It has none, and goes to any node.
+    /// No key: the command goes to any node.
     Keyless,
     /// This argument; the command's name is number 0.
     Arg(usize),
-    /// It depends on the other arguments; `COMMAND GETKEYS` knows.
+    /// Depends on the other arguments; `COMMAND GETKEYS` knows.
     Movable,
 }
 
-/// What decides where a command goes.
+/// Facts that decide where a command goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Routing {
-    /// Its key.
+    /// Place of its key.
     pub key: KeyPlace,
-    /// Whether a replica may answer it.
+    /// Set if a replica may answer it.
     pub read_only: bool,
 }
 
-/// What is known of a command by its first two words; `None` of one that is not in the lists.
+/// Returns the routing of a command by its first two words; `None` if it is not in the lists.
 #[must_use]
 pub fn known(name: &str, second: Option<&str>) -> Option<Routing> {
     let name = name.to_ascii_uppercase();
@@ -42,7 +42,7 @@ pub fn known(name: &str, second: Option<&str>) -> Option<Routing> {
     sub.or_else(|| table(&name))
 }
 
-/// Whether a command is known to write, whatever its arguments are: a script may only read.
+/// Returns whether a command is known to write, whatever its arguments are: a script may only read.
 #[must_use]
 pub fn always_writes(name: &str) -> bool {
     let may_read = ["EVAL", "EVALSHA", "FCALL"].iter().any(|n| n.eq_ignore_ascii_case(name));
@@ -50,16 +50,16 @@ pub fn always_writes(name: &str) -> bool {
     !may_read && known(name, None).is_some_and(writes)
 }
 
-/// Whether a command changes what the commands after it on the same connection mean, so that the
-/// sequence that it stands in cannot be taken apart.
+/// Returns whether a command changes what the commands after it on the same connection mean, so that the sequence that
+/// has it cannot be taken apart.
 #[must_use]
 pub fn is_session_command(name: &str) -> bool {
     ["MULTI", "EXEC", "DISCARD", "WATCH", "UNWATCH"].iter().any(|n| n.eq_ignore_ascii_case(name))
 }
 
 impl CommandSpec {
-    /// What it asks for several of, and how many, if the reply has a value or a null for each of them, or
-    /// counts those that are there.
+    /// Name and number of the things that it asks for, if the reply has a value or a null for each of them, or counts
+    /// those that are there.
     #[must_use]
     pub fn several_asked(&self) -> Option<(&'static str, usize)> {
         let name = self.name();
@@ -75,7 +75,7 @@ impl CommandSpec {
         Some((what, self.args.len().saturating_sub(first + behind)))
     }
 
-    /// Whether its reply has a string or a null for each of what it asks for.
+    /// Returns whether its reply has a string or a null for each thing that it asks for.
     #[must_use]
     pub fn has_places(&self) -> bool {
         let name = self.name();
@@ -83,7 +83,7 @@ impl CommandSpec {
         name != "GEOPOS" && !counts_found(&name) && self.several_asked().is_some()
     }
 
-    /// Whether its reply says if what it looks for is there: by a null, or by what is empty.
+    /// Returns whether its reply says if what it looks for is there: by a null, or by what is empty.
     #[must_use]
     pub fn finds(&self) -> bool {
         let name = self.name();
@@ -92,9 +92,9 @@ impl CommandSpec {
     }
 }
 
-/// Whether an empty collection, or one of nulls only, as the reply to this command says that what it asks
-/// for is not there: Redis has no empty collection. What is computed (`SINTER`) or searched for (`SCAN`)
-/// may well be empty.
+/// Returns whether an empty collection, or one of nulls only, as the reply to this command says that what it asks for
+/// is not there: Redis has no empty collection. A result that is computed (`SINTER`) or searched for (`SCAN`) may well
+/// be empty.
 #[must_use]
 pub fn empty_is_miss(name: &str) -> bool {
     is_in(COLLECTIONS, &name.to_ascii_uppercase())
@@ -102,13 +102,13 @@ pub fn empty_is_miss(name: &str) -> bool {
         || SEVERAL.iter().any(|(known, ..)| known.eq_ignore_ascii_case(name))
 }
 
-/// Whether the reply to this command is a number: of those that are there of what it asks for.
+/// Returns whether the reply to this command is the number of things that are there, of those that it asks for.
 #[must_use]
 pub fn counts_found(name: &str) -> bool {
     COUNTED.iter().any(|(known, ..)| known.eq_ignore_ascii_case(name))
 }
 
-/// Whether a command takes away, or touches, what it returns: it finds nothing where nothing is.
+/// Returns whether a command takes away, or touches, what it returns: it finds nothing where nothing is.
 #[must_use]
 pub fn takes(name: &str) -> bool {
     is_in(TAKING, &name.to_ascii_uppercase())

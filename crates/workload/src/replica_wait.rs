@@ -20,7 +20,7 @@ pub struct ReplicaWait {
 }
 
 impl ReplicaWait {
-    /// What comes behind the command of a message in the senders' sequence.
+    /// Index in the senders' sequence of the command behind that of a message.
     pub const COMMAND: u32 = 1;
 
     /// The numbers that the reply must reach, in their order.
@@ -32,7 +32,7 @@ impl ReplicaWait {
         }
     }
 
-    /// What people call it, such as `WAITAOF 1 2`.
+    /// Name of the command with its numbers, such as `WAITAOF 1 2`.
     #[must_use]
     pub fn name(&self) -> String {
         match self.local {
@@ -48,7 +48,7 @@ impl ReplicaWait {
 }
 
 impl PlanParts {
-    /// What senders wait for behind each message.
+    /// Wait of senders behind each message, if there is one.
     #[must_use]
     pub fn replica_wait(&self) -> Option<ReplicaWait> {
         self.delivery.as_ref().and_then(|delivery| delivery.wait)

@@ -11,7 +11,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::in_full::is_in_full;
 
-/// What is shown instead.
+/// Text that is shown instead.
 pub const HIDDEN: &str = "***";
 
 /// Variables of the environment that hold a password. Programs that keystorm starts do not get them: whoever may
@@ -21,7 +21,7 @@ pub const SECRET_VARIABLES: [&str; 2] = [PASSWORD_VARIABLE, KEY_PASSWORD_VARIABL
 /// The password for the server, as `redis-cli` takes it.
 pub const PASSWORD_VARIABLE: &str = "REDISCLI_AUTH";
 
-/// What the private key of TLS is encrypted with.
+/// Variable with the password that the private key of TLS is encrypted with.
 pub const KEY_PASSWORD_VARIABLE: &str = "KEYSTORM_KEY_PASSWORD";
 
 /// Takes the passwords out of the environment of a program that is about to be started.
@@ -96,8 +96,8 @@ impl<'de> Deserialize<'de> for SecretBytes {
     }
 }
 
-/// Where passwords stand in the words of a command, its name first: the number of the word, and how
-/// many bytes at its start are none.
+/// Returns where passwords are in the words of a command, its name first: the number of the word, and how many bytes at
+/// its start are none.
 #[must_use]
 pub fn in_command<W: AsRef<[u8]>>(words: &[W]) -> Vec<(usize, usize)> {
     let is = |at: usize, word: &str| {
@@ -140,7 +140,7 @@ pub fn in_command<W: AsRef<[u8]>>(words: &[W]) -> Vec<(usize, usize)> {
     Vec::new()
 }
 
-/// Where passwords stand in the arguments of a server, as [`in_command`] tells it.
+/// Returns where passwords are in the arguments of a server, in the form of [`in_command`].
 #[must_use]
 pub fn in_arguments<W: AsRef<[u8]>>(words: &[W]) -> Vec<(usize, usize)> {
     let mut found = Vec::new();

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::pace::Lane;
 
-/// Which share of a plan this is: number `index` (from 1) of `of`.
+/// Share of a plan: number `index` (from 1) of `of`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Shard {
     /// From 1 to `of`.
@@ -29,7 +29,7 @@ impl Shard {
     /// All of it.
     pub const WHOLE: Self = Self { index: 1, of: 1 };
 
-    /// Whether this is the whole plan; plans are written without it then.
+    /// Returns whether this is the whole plan; plans are written without it then.
     #[must_use]
     pub fn is_whole(&self) -> bool {
         *self == Self::WHOLE
@@ -71,12 +71,12 @@ impl Shard {
     }
 }
 
-/// How far the numbers of shares without a last one are apart: two years at a million a second,
-/// and room for 32,768 of them.
+/// Distance between the numbers of shares that have no last number: two years at a million a second, and room for
+/// 32,768 of them.
 const APART: u64 = 1 << 48;
 
-/// Where warm-up numbers begin: far from those of the measured part, so that a warm-up does not
-/// use up the sequential keys of the run.
+/// Start of warm-up numbers: far from those of the measured part, so that a warm-up does not use up the sequential keys
+/// of the run.
 pub(crate) const WARMUP_FIRST: u64 = 1 << 63;
 
 #[cfg(test)]

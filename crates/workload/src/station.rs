@@ -10,17 +10,17 @@ use crate::Delivery;
 pub struct Station {
     /// The receiver that the plan asks for, by number: it is at other nodes, too.
     pub receiver: u32,
-    /// Its places there; none where it waits for places that may come.
+    /// Places of the receiver; none if it waits for places that may come.
     pub places: Vec<u32>,
-    /// Which of the addresses it connects to, where that is not the node that owns its places.
+    /// Index of the address that it connects to, if that is not the node that owns its places.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<u32>,
 }
 
-/// How the prefix of a run begins, by which the names of its places differ from those of other runs.
+/// Start of the prefix of a run, by which the names of its places differ from those of other runs.
 pub const NAME_PREFIX: &str = "keystorm:";
 
-/// How a prefix ends in which the number of a place is a hash tag, so that keys have the slot of their place.
+/// End of a prefix behind which the number of a place is a hash tag, so that keys have the slot of their place.
 pub const TAG: char = '{';
 
 impl Delivery {

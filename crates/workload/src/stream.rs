@@ -25,8 +25,8 @@ pub struct Budget {
     connections: Option<Range<u64>>,
 }
 
-/// How far the numbers of connections with budgets of their own but without an end are apart: two
-/// weeks at a million a second.
+/// Distance between the numbers of connections with budgets of their own but without an end: two weeks at a million a
+/// second.
 pub(crate) const CONNECTIONS_APART: u64 = 1 << 40;
 
 /// Sequences claimed at once when nothing asks for less.
@@ -98,7 +98,7 @@ impl Budget {
         self.commands_total.map_or(u64::MAX, |n| n.div_ceil(self.sequence_len))
     }
 
-    /// How many commands so many sequences have from number `first` of this budget on.
+    /// Number of commands of `sequences` sequences from number `first` of this budget on.
     fn commands_of(&self, first: u64, sequences: u64) -> u32 {
         let mut commands = sequences * self.sequence_len;
         if let Some(total) = self.commands_total {
@@ -119,8 +119,8 @@ impl Budget {
     }
 }
 
-/// What one pipeline sends: sequences `first..first + sequences`, of which the first `commands`
-/// commands are sent. Only the last turn of a test cuts a sequence short.
+/// Batch that one pipeline sends: sequences `first..first + sequences`, of which the first `commands` commands are
+/// sent. Only the last turn of a test cuts a sequence short.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SequenceBatch {
     /// Number of the first sequence; keys are drawn by it.
@@ -131,17 +131,17 @@ pub struct SequenceBatch {
     pub commands: u32,
 }
 
-/// One worker's claims on a [`Budget`].
+/// Claims of one worker on a [`Budget`].
 #[derive(Debug)]
 pub struct RequestStream<'b> {
     budget: &'b Budget,
     next: u64,
     end: u64,
-    /// Where connections have budgets of their own.
+    /// Claims by connection, where connections have budgets of their own.
     own: Option<OwnBudgets>,
 }
 
-/// What the connections of one worker have taken of budgets of their own.
+/// Claims of one worker's connections on budgets of their own.
 #[derive(Debug)]
 struct OwnBudgets {
     /// Sequences, by connection.
@@ -188,8 +188,7 @@ impl RequestStream<'_> {
         Some(SequenceBatch { first, sequences: sequences as u32, commands })
     }
 
-    /// How many sequences a connection may still take, at most `wanted`, as far as its own budget
-    /// says.
+    /// Number of sequences that a connection may still take, at most `wanted`, as far as its own budget says.
     #[inline]
     #[must_use]
     pub fn left(&self, connection: u32, wanted: u32) -> u32 {
@@ -198,7 +197,7 @@ impl RequestStream<'_> {
         left.map_or(wanted, |left| u64::from(wanted).min(left) as u32)
     }
 
-    /// Whether nothing is left to take; other workers may take the last before this one does.
+    /// Returns whether nothing is left to take; other workers may take the last before this one does.
     #[must_use]
     pub fn is_spent(&self) -> bool {
         if let Some(own) = &self.own {

@@ -4,23 +4,23 @@
 
 use crate::{Arg, CommandSpec, Piece};
 
-/// What the commands of the suite depend on.
+/// Parameters of the suite's commands.
 #[derive(Debug, Clone, Copy)]
 pub struct SuiteShape {
     /// Bytes of every value.
     pub value_len: u32,
     /// Bytes of the payload stream already used; advances by one value for each run of the suite.
     pub value_skip: u64,
-    /// Whether `-r` was given: then `ZADD` draws its scores, too.
+    /// Set if `-r` was given: then `ZADD` draws its scores, too.
     pub randomised: bool,
     /// Functions in the library that `FUNCTION LOAD` loads.
     pub functions: u32,
     /// Keys that `FCALL` passes.
     pub fcall_keys: u32,
-    /// Whether `ZADD` names its member `element:__rand_int__`, as `redis-benchmark` does, and not
+    /// Set if `ZADD` names its member `element:__rand_int__`, as `redis-benchmark` does, and not
     /// `element:__rand_1st__`, as `valkey-benchmark` does.
     pub redis_zadd: bool,
-    /// Whether keys get a `{tag}`, which spreads them over the slots of a cluster.
+    /// Set if keys get a `{tag}`, which spreads them over the slots of a cluster.
     pub cluster: bool,
 }
 
@@ -29,7 +29,7 @@ pub const FUNCTIONS_MAX: u32 = 10_000;
 /// Most keys that `FCALL` passes: servers take no command of more than 1,048,576 words.
 pub const FCALL_KEYS_MAX: u32 = 1_000_000;
 
-/// Which tools have a test.
+/// Tools that have a test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Origin {
     /// `redis-benchmark` since 7.0 at the latest, and `valkey-benchmark`.
@@ -40,16 +40,16 @@ pub enum Origin {
     Valkey,
 }
 
-/// One test of the suite.
+/// Test of the suite.
 #[derive(Debug, Clone, Copy)]
 pub struct SuiteTest {
     /// The names of `-t` that select it.
     pub names: &'static [&'static str],
     /// The title that reports print.
     pub title: &'static str,
-    /// Whether it runs when no `-t` is given.
+    /// Set if it runs when no `-t` is given.
     pub by_default: bool,
-    /// Who has it.
+    /// Tools that have it.
     pub origin: Origin,
     command: fn(&SuiteShape) -> CommandSpec,
     setup: Option<fn(&SuiteShape) -> CommandSpec>,
@@ -63,15 +63,16 @@ impl SuiteTest {
         if shape.cluster { tagged(command) } else { command }
     }
 
-    /// How many different tags its key has in cluster mode, in a run of so many requests; `None` for every slot's.
-    /// Each of the lists that LRANGE reads has as many elements as it reads: as many lists as so many LPUSHes fill.
+    /// Number of different tags that its key has in cluster mode, in a run of `requests` requests; `None` for every
+    /// slot's. Each of the lists that LRANGE reads has as many elements as it reads: as many lists as so many LPUSHes
+    /// fill.
     #[must_use]
     pub fn tags(&self, requests: Option<u64>) -> Option<u16> {
         /// As many as the longest LRANGE reads.
         const ELEMENTS: u64 = 600;
         /// Enough for each of many primaries to have some.
         const LISTS_MAX: u64 = 256;
-        /// Of a run by time, which fills few.
+        /// Number for a run by time, which fills few.
         const LISTS: u64 = 16;
         let is_lrange = self.names.iter().any(|name| name.starts_with("lrange"));
         let lists = requests.map_or(LISTS, |requests| requests / ELEMENTS);
@@ -160,7 +161,7 @@ pub fn names() -> Vec<&'static str> {
     names
 }
 
-/// The same command with a tag in its keys: `key:{tag}:__rand_int__`, `mylist:{tag}`.
+/// Puts a tag into the keys of a command: `key:{tag}:__rand_int__`, `mylist:{tag}`.
 fn tagged(mut command: CommandSpec) -> CommandSpec {
     const NUMBERED: [&[u8]; 2] = [b"key:", b"counter:"];
     const NAMED: [&[u8]; 5] = [b"mylist", b"myset", b"myhash", b"myzset", b"mystream"];

@@ -16,9 +16,9 @@ use crate::secret::{Secret, SecretBytes, shown_arguments};
 /// A server and the state that every connection to it is brought into before it carries load.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Target {
-    /// Where the server listens.
+    /// Address at which the server listens.
     pub endpoint: Endpoint,
-    /// Who logs in, if anybody.
+    /// Credentials to log in with, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub credentials: Option<Credentials>,
     /// A command that prints the password, which is then asked for before each login and changes while load runs.
@@ -29,12 +29,12 @@ pub struct Target {
     pub tls: Option<TlsOptions>,
     /// The database to `SELECT`; 0 needs no command.
     pub db: u32,
-    /// Whether `CLIENT TRACKING on` is sent.
+    /// Set if `CLIENT TRACKING on` is sent.
     pub tracking: bool,
-    /// Whether `CLIENT NO-TOUCH on` is sent: reads then leave alone when a key was last used.
+    /// Set if `CLIENT NO-TOUCH on` is sent: reads then leave alone when a key was last used.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub no_touch: bool,
-    /// Whether connections are opened with MPTCP (Linux, RFC 8684).
+    /// Set if connections are opened with MPTCP (Linux, RFC 8684).
     pub mptcp: bool,
     /// Local addresses that connections are opened from, in turn; none for the kernel's choice.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -44,26 +44,25 @@ pub struct Target {
     pub cluster: Option<ClusterOptions>,
 }
 
-/// How a cluster, or a primary with its replicas, is used.
+/// Use of a cluster, or of a primary with its replicas.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClusterOptions {
-    /// Which nodes answer commands that only read.
+    /// Nodes that answer commands that only read.
     pub read_from: ReadFrom,
-    /// What becomes of those that are for a replica where there is none.
+    /// Fallback for reads that are for a replica where there is none.
     #[serde(default, skip_serializing_if = "ReplicaFallback::is_default")]
     pub without_replica: ReplicaFallback,
     /// Replicas of each primary that are read from, at most; `None` for all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replicas_max: Option<u32>,
-    /// How many connections a replica and a primary get, one in relation to the other; `None` for as many.
+    /// Connections of a replica and of a primary, one in relation to the other; `None` for as many.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub connections: Option<NodeShares>,
-    /// Whether each connection of the plan is a client that has a connection to every node that gets load,
-    /// on which its requests keep their order.
+    /// Set if each connection of the plan is a client that has a connection to every node that gets load, on which its
+    /// requests keep their order.
     #[serde(default, skip_serializing_if = "is_false")]
     pub per_node: bool,
-    /// Whether the rate is that of the requests to each primary. A plan that is carried out has the rate of
-    /// all of them.
+    /// Set if the rate is that of the requests to each primary. A plan that is carried out has the rate of all of them.
     #[serde(default, skip_serializing_if = "is_false")]
     pub rate_per_node: bool,
 }
@@ -82,29 +81,29 @@ pub struct NodeShares {
     pub primary: u32,
 }
 
-/// Which nodes of a shard answer commands that only read.
+/// Nodes of a shard that answer commands that only read.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ReadFrom {
-    /// Its master, like all other commands.
+    /// The master, as for all other commands.
     #[default]
     Masters,
-    /// Its replicas in turn; where it has none, [`ReplicaFallback`] says.
+    /// The replicas in turn; where there is none, [`ReplicaFallback`] says.
     Replicas,
-    /// Its master and its replicas in turn.
+    /// The master and its replicas in turn.
     All,
     /// Whichever of its master and its replicas has answered soonest of late.
     Nearest,
 }
 
-/// What becomes of a read that is for a replica, while its master has none that is ready.
+/// Fallback for a read that is for a replica, while its master has none that is ready.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ReplicaFallback {
     /// The master answers it.
     #[default]
     Primary,
-    /// It waits for a replica: the one that was there, or another.
+    /// The read waits for a replica: the one that was there, or another.
     Wait,
 }
 
@@ -136,15 +135,15 @@ pub enum Endpoint {
     },
     /// Several servers that know nothing of each other: each key belongs to one of them.
     Ring {
-        /// Where each of them is: a host and a port, or a unix socket.
+        /// Endpoints of the servers: a host and a port, or a unix socket.
         servers: Vec<Endpoint>,
-        /// How keys are shared out.
+        /// Hash by which keys are shared out.
         hash: RingHash,
     },
     /// Several servers that are interchangeable: each connection is to one of them, in turn, and any request
     /// takes any connection.
     Pool {
-        /// Where each of them is: a host and a port, or a unix socket.
+        /// Endpoints of the servers: a host and a port, or a unix socket.
         servers: Vec<Endpoint>,
     },
     /// A primary and replicas of it, in no cluster: writes go to one, reads to the others as
@@ -152,18 +151,18 @@ pub enum Endpoint {
     Replicated {
         /// Name or address, and port, of the primary.
         primary: (String, u16),
-        /// Those of its replicas.
+        /// Hosts and ports of its replicas.
         replicas: Vec<(String, u16)>,
     },
     /// A private server, started for the run and gone after it.
     Spawned {
-        /// Its program, a name or a path; `None` for whichever server is installed.
+        /// Program of the server, a name or a path; `None` for whichever server is installed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         program: Option<String>,
-        /// Its arguments beyond those that make it private. Saved without the passwords in them.
+        /// Arguments beyond those that make it private. Saved without the passwords in them.
         #[serde(serialize_with = "without_passwords")]
         args: Vec<String>,
-        /// Whether it listens on a unix socket instead of a loopback port.
+        /// Set if it listens on a unix socket instead of a loopback port.
         unix: bool,
         /// The CPUs that it is pinned to; none for wherever the kernel likes.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -171,7 +170,7 @@ pub enum Endpoint {
     },
 }
 
-/// How several servers share out keys.
+/// Rule by which several servers share out keys.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RingHash {
@@ -185,7 +184,7 @@ pub enum RingHash {
 }
 
 impl RingHash {
-    /// Its name.
+    /// Name of the rule.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -207,25 +206,25 @@ impl FromStr for RingHash {
 }
 
 impl Target {
-    /// Whether requests go to one of several servers, each to that of its key.
+    /// Returns whether requests go to one of several servers, each to that of its key.
     #[must_use]
     pub fn is_by_key(&self) -> bool {
         self.cluster.is_some() || self.ring().is_some()
     }
 
-    /// Whether connections are clients with a connection to every node.
+    /// Returns whether connections are clients with a connection to every node.
     #[must_use]
     pub fn has_clients(&self) -> bool {
         self.cluster.is_some_and(|options| options.per_node)
     }
 
-    /// Whether the nodes are those of a cluster, which knows them.
+    /// Returns whether the nodes are those of a cluster, which knows them.
     #[must_use]
     pub fn is_cluster(&self) -> bool {
         self.cluster.is_some() && !self.names_replicas()
     }
 
-    /// Whether replicas are named that are in no cluster.
+    /// Returns whether replicas are named that are in no cluster.
     #[must_use]
     pub fn names_replicas(&self) -> bool {
         matches!(self.endpoint, Endpoint::Replicated { .. })
@@ -287,14 +286,14 @@ impl fmt::Display for Endpoint {
     }
 }
 
-/// How TLS is spoken: files by their paths and lists as OpenSSL takes them. What is in a file is
-/// read when the server is looked at, and shown nowhere.
+/// Settings of TLS: files by their paths and lists as OpenSSL takes them. The content of a file is read when the server
+/// is looked at, and shown nowhere.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TlsOptions {
     /// The name that takes the host's place, in what is asked for and in what is checked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sni: Option<String>,
-    /// What of the server's certificate is checked.
+    /// Checks of the server's certificate.
     pub verify: Verify,
     /// File of trusted CA certificates; without it and the directory, the system's are trusted.
     #[serde(
@@ -331,7 +330,7 @@ pub struct TlsOptions {
         skip_serializing_if = "Option::is_none"
     )]
     pub key: Option<PathBuf>,
-    /// What the key is encrypted with, if it is.
+    /// Password that the key is encrypted with, if it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key_password: Option<Secret>,
     /// Ciphers up to TLS 1.2.
@@ -346,24 +345,24 @@ pub struct TlsOptions {
     /// Versions that are offered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub protocols: Option<String>,
-    /// Whether a connection takes up the session of an earlier one.
+    /// Set if a connection takes up the session of an earlier one.
     pub resume: bool,
-    /// What is in the files, for a client on a host that has none of them: written in full only.
+    /// Contents of the files, for a client on a host that has none of them: written in full only.
     #[serde(default, skip_serializing_if = "is_not_carried")]
     pub files: Option<TlsFiles>,
 }
 
-/// What is in the files that [`TlsOptions`] name.
+/// Contents of the files that [`TlsOptions`] name.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TlsFiles {
     /// Trusted CA certificates.
     pub cacert: Option<SecretBytes>,
     /// The client's certificate.
     pub cert: Option<SecretBytes>,
-    /// Those between it and the CA.
+    /// Certificates between the client's and the CA.
     #[serde(default)]
     pub cert_chain: Option<SecretBytes>,
-    /// Its key.
+    /// Key of the client's certificate.
     pub key: Option<SecretBytes>,
 }
 
@@ -371,14 +370,14 @@ fn is_not_carried(files: &Option<TlsFiles>) -> bool {
     files.is_none() || !is_in_full()
 }
 
-/// What of a server's certificate is checked.
+/// Checks of a server's certificate.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verify {
-    /// That a trusted CA signed it, and that it is for the host.
+    /// A trusted CA signed it, and it is for the host.
     #[default]
     Host,
-    /// That a trusted CA signed it, as in `redis-benchmark`.
+    /// A trusted CA signed it, as in `redis-benchmark`.
     Chain,
     /// Nothing.
     Nothing,

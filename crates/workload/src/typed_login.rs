@@ -7,7 +7,7 @@ use crate::secret::HIDDEN;
 /// A shorter password may be part of any word, and is hidden only where it stands in its address.
 const SHORT: usize = 6;
 
-/// What was typed for an address, without the login in it and what stands behind a port.
+/// Returns a typed address without the login in it and what is behind a port.
 #[must_use]
 pub fn shown_address(text: &str) -> String {
     let (scheme, rest) = match text.split_once("://") {
@@ -30,7 +30,7 @@ fn without_third(server: &str) -> String {
     }
 }
 
-/// Where what follows `host:port` begins, with its colon.
+/// Start of what follows `host:port`, at its colon.
 fn third(server: &str) -> Option<usize> {
     let is_ipv6 = || server.split('%').next().is_some_and(|ip| ip.parse::<Ipv6Addr>().is_ok());
     let host = match server.starts_with('[') {
@@ -44,14 +44,14 @@ fn third(server: &str) -> Option<usize> {
 /// Logins in the addresses of a command line, to hide them in messages about it.
 #[derive(Debug, Default)]
 pub struct TypedLogins {
-    /// What is typed, and what is shown instead.
+    /// Logins: the typed text, and the text that is shown instead.
     logins: Vec<(String, String)>,
     /// `host:port:password`, which may also be a key of the test: so it is hidden in errors only.
     thirds: Vec<(String, String)>,
 }
 
 impl TypedLogins {
-    /// Those in these words, which may be values behind an `=`.
+    /// Finds the logins in these words, which may be values behind an `=`.
     #[must_use]
     pub fn new<'w>(words: impl IntoIterator<Item = &'w str>) -> Self {
         let mut found = Self::default();
@@ -92,7 +92,7 @@ fn replaced(text: &str, pairs: &[(String, String)]) -> String {
     pairs.iter().fold(text.to_owned(), hide)
 }
 
-/// Whether one of the servers that a word lists has something behind its port, which is a number.
+/// Returns whether one of the servers that a word lists has something behind its port, which is a number.
 fn has_third(word: &&str) -> bool {
     let servers = word.split_once("://").map_or(*word, |(_, servers)| servers);
     servers.split(',').any(|server| third(server).is_some_and(|at| has_port(&server[..at])))
@@ -102,13 +102,14 @@ fn has_port(server: &str) -> bool {
     server.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok())
 }
 
-/// Whether a word is the address of a server: a URI, or a host and its port, also with a password behind it.
+/// Returns whether a word is the address of a server: a URI, or a host and its port, also with a password behind it.
 #[must_use]
 pub fn is_address(word: &str) -> bool {
     word.contains("://") || has_port(word) || has_third(&word)
 }
 
-/// Who logs in and where, if a word is an address that says so: not an e-mail address, nor a place of clients.
+/// Returns the login and the host, if a word is an address that has both: not an e-mail address, nor a place of
+/// clients.
 fn login(word: &str) -> Option<(&str, &str)> {
     let (login, host) = word.rsplit_once('@')?;
     let is_number = |port: &str| port.bytes().all(|byte| byte.is_ascii_digit());

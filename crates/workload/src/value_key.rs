@@ -11,8 +11,8 @@ pub type ValueKey = (Slot, u64);
 /// Commands that write several keys, each with the value behind it.
 const WRITES_PAIRS: [&str; 2] = ["MSET", "MSETNX"];
 
-/// Of a command whose values each stand behind a key of their own: for each argument the number that names
-/// the key of a value there. `None` of another command.
+/// Returns, for a command whose values are each behind a key of their own, the number that names the key of a value at
+/// each argument. `None` for another command.
 #[must_use]
 pub fn of_pairs(command: &CommandSpec) -> Option<Vec<Option<ValueKey>>> {
     if !WRITES_PAIRS.contains(&command.name().as_str()) {
@@ -27,8 +27,8 @@ pub fn of_pairs(command: &CommandSpec) -> Option<Vec<Option<ValueKey>>> {
 /// Commands that write fields of a hash, each with the value behind it: the argument that is the first field.
 const WRITES_FIELDS: [(&str, usize); 3] = [("HSET", 2), ("HMSET", 2), ("HSETNX", 2)];
 
-/// What tells the values of one key apart that stand in fields of its own: the same for the same field,
-/// whichever command names it. `None` where no field does.
+/// Returns the number that tells apart the values of one key that are in fields of its own: the same for the same
+/// field, whichever command names it. `None` where no field does.
 #[must_use]
 pub fn of_field(field: &Arg) -> Option<u64> {
     let text = field.pieces.iter().filter_map(|piece| match piece {
@@ -49,7 +49,7 @@ pub fn of_value(command: &CommandSpec, at: usize) -> Option<u64> {
     of_field(command.args.get(field)?)
 }
 
-/// Of a command of several keys the number that names each argument: `__key__` if it stands in it,
+/// Returns, for a command of several keys, the number that names each argument: `__key__` if it is in the argument,
 /// otherwise the last one.
 #[must_use]
 pub fn of_each(command: &CommandSpec) -> Vec<Option<ValueKey>> {
@@ -57,7 +57,7 @@ pub fn of_each(command: &CommandSpec) -> Vec<Option<ValueKey>> {
     command.args.iter().map(|arg| of_args(std::slice::from_ref(arg), &mut fresh)).collect()
 }
 
-/// Of a command of one key the number of a value at this argument: `__key__` if it stands anywhere in the
+/// Returns, for a command of one key, the number of a value at this argument: `__key__` if it is anywhere in the
 /// command, otherwise the last one up to there.
 #[must_use]
 pub fn of_one(command: &CommandSpec, at: usize) -> Option<ValueKey> {

@@ -3,23 +3,23 @@
 use crate::value_key::{self, ValueKey};
 use crate::{CommandSpec, ProtocolKind};
 
-/// Which value a string of a reply is.
+/// Value that a string of a reply is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RequestedValue {
     /// The number of its key.
     pub key: ValueKey,
-    /// What tells it from other values of that key ([`value_key::of_field`]); 0 where nothing does.
+    /// Number that tells it from other values of that key ([`value_key::of_field`]); 0 where nothing does.
     pub variant: u64,
 }
 
 /// The values that a command asks for: of which arguments, in the order in which the reply has them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ValuePattern {
-    /// Of the key that this argument ends.
+    /// Value of the key that this argument ends.
     One(usize),
-    /// Of each field from this argument on, of one key.
+    /// Value of each field from this argument on, of one key.
     Fields(usize),
-    /// Of each argument from this one on.
+    /// Value of each argument from this one on.
     From(usize),
 }
 

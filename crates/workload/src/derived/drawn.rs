@@ -14,7 +14,7 @@ pub struct DrawnNumber {
     pub least: u32,
     /// The greatest.
     pub most: u32,
-    /// Which numbers are likelier.
+    /// Skew of the numbers.
     pub skew: Skew,
     /// Draws of one stream are the same throughout a request.
     pub stream: u8,
@@ -22,7 +22,7 @@ pub struct DrawnNumber {
     pub letters: u8,
 }
 
-/// Which numbers of a range are likelier than others.
+/// Numbers of a range that are likelier than others.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum Skew {
     /// None.
@@ -34,11 +34,11 @@ pub enum Skew {
     Ycsb,
 }
 
-/// Where the streams of these begin, after those of keys, sizes, values and lifetimes.
+/// Start of the streams of drawn numbers, after those of keys, sizes, values and lifetimes.
 const STREAM: u64 = 14 << 56;
 
 impl DrawnNumber {
-    /// That of request number `request`.
+    /// Number of request `request`.
     #[inline]
     #[must_use]
     pub fn of(self, seed: u64, request: u64) -> u64 {
@@ -54,7 +54,7 @@ impl DrawnNumber {
         u64::from(self.least) + above
     }
 
-    /// The same, written.
+    /// Number of request `request`, written.
     #[inline]
     #[must_use]
     pub fn digits(self, seed: u64, request: u64) -> Digits {

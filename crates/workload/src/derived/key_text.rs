@@ -6,18 +6,18 @@ use std::str::FromStr;
 
 use crate::hashes;
 
-/// How the number of a key is written.
+/// Form in which the number of a key is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct KeyText {
-    /// Whether it is hashed first, by [`hashes::fnv`].
+    /// Set if it is hashed first, by [`hashes::fnv`].
     pub hashed: bool,
-    /// Whether letters are digits too, so that there are 62 of them.
+    /// Set if letters are digits too, so that there are 62 of them.
     pub letters: bool,
     /// Digits that it has at least, from 1: zeros come before it.
     pub width: u8,
 }
 
-/// What stands before the width where letters are digits too.
+/// Word before the width where letters are digits too.
 pub(super) const LETTERS: &str = "alnum";
 
 impl KeyText {
@@ -65,13 +65,13 @@ pub struct Digits {
 }
 
 impl Digits {
-    /// Of a number in decimal, at least so many.
+    /// Writes a number in decimal, with at least `width` digits.
     #[inline]
     pub(super) fn new(number: u64, width: u8) -> Self {
         Self::to_base(b"0123456789", number, width)
     }
 
-    /// Of a number in digits and letters, at least so many.
+    /// Writes a number in digits and letters, with at least `width` of them.
     #[inline]
     pub(super) fn with_letters(number: u64, width: u8) -> Self {
         let all = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";

@@ -11,13 +11,13 @@ use crate::values::{CHUNK, FILLER};
 pub struct RandomBytes {
     /// Bytes.
     pub len: u32,
-    /// What they compress to 1, in hundredths, about: 100 for bytes that do not.
+    /// Ratio to 1 at which they compress, about, in hundredths: 100 for bytes that do not.
     pub ratio_percent: u32,
     /// Texts of one stream are the same throughout a request.
     pub stream: u8,
 }
 
-/// Where the streams of these begin, after those of drawn numbers.
+/// Start of the streams of random bytes, after those of drawn numbers.
 const STREAM: u64 = 15 << 56;
 
 impl RandomBytes {

@@ -4,11 +4,11 @@ use super::KeyDraw;
 use crate::random::Stream;
 use crate::{parameters, random};
 
-/// Where none are given, as in YCSB: 95 % of the draws on the first six sevenths of the keys.
+/// Default parameters, as in YCSB: 95 % of the draws on the first six sevenths of the keys.
 const DEFAULT: [f64; 2] = [0.95, 6.0 / 7.0];
 
-/// Of an exponential distribution what lies in the range, by the inverse of its distribution function,
-/// which is what drawing again whatever lies beyond comes to.
+/// Exponential distribution cut off at the end of the range, by the inverse of its distribution function; this comes to
+/// the same as drawing again whatever lies beyond.
 #[derive(Debug, Clone, Copy)]
 struct Exponential {
     /// Per range.

@@ -14,7 +14,7 @@ const DEFAULT: (f64, f64) = (0.5, 1.0 / 6.0);
 /// distribution function: nothing is cut off and piled up at the ends.
 #[derive(Debug, Clone, Copy)]
 struct Gaussian {
-    /// Of the place as a fraction of the range.
+    /// Distribution of the place as a fraction of the range.
     normal: Normal,
     /// The part of the probability that lies before the range, and within.
     before: f64,

@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// That all keys that a request draws are of the group of the first. As data it is `true`.
+/// Set if all keys that a request draws are of the group of the first. As data it is `true`.
 #[derive(Debug, Clone, Default)]
 pub struct OneGroup(Arc<OnceLock<KeyGroups>>);
 
@@ -25,7 +25,7 @@ impl OneGroup {
     }
 }
 
-/// What is made of it follows from the rest of a plan.
+/// Equal to any other: its content follows from the rest of a plan.
 impl PartialEq for OneGroup {
     fn eq(&self, _: &Self) -> bool {
         true
@@ -53,7 +53,7 @@ pub struct KeyGroups {
     of: Vec<u16>,
     /// The keys group by group, those of each by rising number.
     keys: Vec<u32>,
-    /// Where each group begins, and the end of the last.
+    /// Start of each group, and the end of the last.
     starts: Vec<u32>,
 }
 

@@ -4,7 +4,7 @@ use super::{KeyDraw, Source};
 use crate::parameters::none;
 use crate::random::Stream;
 
-/// Which is next only a run knows; see [`Inserts`](super::Inserts).
+/// Distribution whose next key only a run knows; see [`Inserts`](super::Inserts).
 #[derive(Debug, Clone, Copy)]
 struct Insert {
     range: u64,

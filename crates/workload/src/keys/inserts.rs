@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 
 use crate::Shard;
 
-/// How many inserts may have been answered while an earlier one has not; a bit for each.
+/// Most inserts that may have been answered while an earlier insert has not; a bit for each.
 const WINDOW: u64 = 1 << 20;
 /// Workers that may take a number at the same time.
 const SLACK: u64 = 1 << 12;
@@ -24,12 +24,12 @@ pub struct Inserts {
     begun: AtomicU64,
     /// Inserts that were answered, with all before them.
     answered: AtomicU64,
-    /// Of each insert after these whether it was answered.
+    /// Set for each insert after these that was answered.
     window: Box<[AtomicU64]>,
 }
 
 impl Inserts {
-    /// Of a share of a run that begins with the keys `0..range`.
+    /// Returns the inserts of a share of a run that begins with the keys `0..range`.
     #[must_use]
     pub fn new(range: u64, shard: Shard) -> Self {
         let window = (0..WINDOW / 64).map(|_| AtomicU64::new(0)).collect();
@@ -63,7 +63,7 @@ impl Inserts {
         }
     }
 
-    /// How many keys are there: all places below.
+    /// Number of keys that are there: all places below.
     #[inline]
     #[must_use]
     pub fn present(&self) -> u64 {
@@ -81,13 +81,13 @@ impl Inserts {
         }
     }
 
-    /// Whether a key is there, and all before it.
+    /// Returns whether a key is there, and all before it.
     #[must_use]
     pub fn is_there(&self, key: u64) -> bool {
         self.nth(key).is_none_or(|nth| nth < self.answered.load(SeqCst))
     }
 
-    /// Which insert a key is, if it is not of those from the start.
+    /// Number of the insert that a key is from, unless the key was there from the start.
     fn nth(&self, key: u64) -> Option<u64> {
         key.checked_sub(self.range).map(|beyond| beyond / u64::from(self.shard.of))
     }

@@ -51,20 +51,20 @@ pub trait KeyDraw: Send + Sync {
         self.draw(stream, index)
     }
 
-    /// What its keys depend on.
+    /// Source of its keys.
     fn source(&self) -> Source {
         Source::Number
     }
 }
 
-/// What the keys of a distribution depend on.
+/// Source of the keys of a distribution.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Source {
     /// The number of the draw: [`KeyDraw::draw`] draws them.
     Number,
     /// The number of the draw, and which keys a run has inserted: [`KeyDraw::draw_present`] does.
     Present,
-    /// Which keys a run has begun to insert: [`Inserts::begin`] gives them.
+    /// Next insert of a run: [`Inserts::begin`] gives its key.
     Next,
 }
 

@@ -5,31 +5,30 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// What else there is to say of a key space than how many keys it has and how they are drawn. The
-/// default is what the peers' placeholders are.
+/// Properties of a key space beside the number of its keys and their distribution. The default is that of the peers'
+/// placeholders.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", default)]
 pub struct KeyNumbering {
     /// The number of the first key.
     pub first: u64,
-    /// Whether numbers are written with as many digits as they have, without zeros before them.
+    /// Set if numbers are written with as many digits as they have, without zeros before them.
     pub bare: bool,
-    /// What a draw is a function of.
+    /// Argument of a draw.
     pub by: DrawnBy,
 }
 
-/// What the draw of a key is a function of.
+/// Argument that the draw of a key is a function of.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum DrawnBy {
     /// The number of the request in the whole test: no two requests make the same draw.
     #[default]
     Request,
-    /// How many requests its connection sent before: all connections draw the same keys.
+    /// Number of requests that its connection sent before: all connections draw the same keys.
     Connection,
-    /// How many of its operation its connection sent before: all connections go through the same
-    /// keys, in each operation for itself. Where operations are drawn, the same as
-    /// [`Connection`](Self::Connection).
+    /// Number of requests of its operation that its connection sent before: all connections go through the same keys,
+    /// in each operation for itself. Where operations are drawn, the same as [`Connection`](Self::Connection).
     Operation,
     /// Keys in order, from the part of the range that only its connection has.
     Slice,

@@ -4,7 +4,7 @@ use statrs::distribution::{ChiSquared, ContinuousCDF};
 
 use super::KeyDist;
 
-/// What every distribution is held to.
+/// Ranges that every distribution is checked with.
 pub(super) const RANGES: [u64; 5] = [1, 2, 1000, 1_000_000_000, 1 << 63];
 const DRAWS: u64 = 1_000_000;
 const SEED: u64 = 20_261_122;
@@ -21,7 +21,7 @@ pub(super) fn at_every_range(text: &str, cdf: impl Fn(u64, f64) -> f64) {
     }
 }
 
-/// The same of one range, in keys.
+/// Checks one range, in keys.
 pub(super) fn ranks_hold(text: &str, range: u64, below: impl Fn(u64) -> f64) {
     let keys = text.parse::<KeyDist>().unwrap().over(range);
     keys_hold(text, range, below, |index| keys.draw(SEED.into(), index));
@@ -62,7 +62,7 @@ pub(super) fn keys_hold(
     }
 }
 
-/// Where cells end: fine at the start of the range, and all over it.
+/// Ends of cells: fine at the start of the range, and all over it.
 fn edges(range: u64) -> Vec<u64> {
     let mut edges: Vec<u64> = (1..=range.min(20)).collect();
     let mut edge = 20.0;

@@ -16,7 +16,7 @@ use super::{Constructor, KEY_DRAWS, KeyDraw, Source};
 use crate::in_full::is_in_full;
 use crate::parameters;
 
-/// What number placeholders are replaced with.
+/// Numbers that placeholders are replaced with.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct KeySpace {
     /// Keys are `0..range`. `None` leaves placeholders as the text they are, as
@@ -24,7 +24,7 @@ pub struct KeySpace {
     pub range: Option<u64>,
     /// The distribution.
     pub draw: KeyDist,
-    /// How their numbers are counted and written.
+    /// Numbering of the keys: how numbers are counted and written.
     #[serde(default, skip_serializing_if = "KeyNumbering::is_default")]
     pub numbered: KeyNumbering,
     /// Set if all keys that a request draws lie in the hash slot of the first.
@@ -45,7 +45,7 @@ impl KeySpace {
         self.draw.over(self.range.unwrap_or(0).max(1))
     }
 
-    /// What its keys depend on.
+    /// Source of its keys.
     #[must_use]
     pub fn source(&self) -> Source {
         self.draws().source()
@@ -121,7 +121,7 @@ impl KeyDist {
         Ok(Self { hits: Some(share.parse()?), ..self })
     }
 
-    /// Whether a share of the draws is of keys beyond the range.
+    /// Returns whether a share of the draws is of keys beyond the range.
     #[must_use]
     pub fn may_miss(&self) -> bool {
         self.hits.is_some()
@@ -134,7 +134,7 @@ impl KeyDist {
         Some(source.split_once('#').map_or((source, None), |(path, name)| (path, Some(name))))
     }
 
-    /// Whether it is of a file that has not been read: it can be shown and compared, not sent.
+    /// Returns whether it is of a file that has not been read: it can be shown and compared, not sent.
     #[must_use]
     pub fn is_description(&self) -> bool {
         self.file().is_some() && self.trace.is_none()

@@ -24,7 +24,7 @@ struct Ycsb {
     start: u64,
     count: u64,
     range: u64,
-    /// Whether what the run inserts is drawn, too.
+    /// Set if keys that the run inserts are drawn, too.
     grows: bool,
 }
 

@@ -21,15 +21,15 @@ const EXPONENT: f64 = 0.99;
 #[derive(Debug, Clone)]
 pub(super) struct Zipf(Cells);
 
-/// What does not depend on how many ranks there are.
+/// Constants that do not depend on the number of ranks.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Shape {
     exponent: f64,
     /// `1 / (1 - S)`, unless `S` is so near 1 that it would carry rounding far.
     power: Option<f64>,
-    /// Where the integral that is drawn from begins: at the weight of the first rank before 1.5.
+    /// Start of the integral that is drawn from: at the weight of the first rank before 1.5.
     first: f64,
-    /// How far a rank may be from its place to be taken without a closer look.
+    /// Farthest that a rank may be from its place to be taken without a closer look.
     squeeze: f64,
 }
 
@@ -63,7 +63,7 @@ impl Shape {
         shape
     }
 
-    /// Where the integral that is drawn from begins.
+    /// Start of the integral that is drawn from.
     pub(super) fn first(&self) -> f64 {
         self.first
     }
@@ -114,12 +114,12 @@ impl Shape {
         Some(rank - 1 - back)
     }
 
-    /// Where in the integral the part of a rank begins. It ends half a rank beyond its place.
+    /// Start of a rank's part of the integral. The part ends half a rank beyond the rank's place.
     fn start_of(&self, rank: f64) -> f64 {
         self.integral(rank + 0.5) - self.density(rank)
     }
 
-    /// Whether each draw between these of the integral is this rank.
+    /// Returns whether each draw of the integral between `from` and `to` is this rank.
     pub(super) fn is_all_of(&self, rank: f64, from: f64, to: f64) -> bool {
         from >= self.start_of(rank) && to <= self.integral(rank + 0.5)
     }
@@ -166,7 +166,7 @@ impl KeyDraw for Zipf {
 /// what rounding has left.
 const FAR: u64 = 1 << 20;
 
-/// How far `S` is from 1 at least for a power of `1 / (1 - S)` to be right to twelve digits.
+/// Least distance of `S` from 1 for a power of `1 / (1 - S)` to be right to twelve digits.
 const APART_MIN: f64 = 1e-4;
 
 /// Below this a quotient is its series' first terms to the last bit.

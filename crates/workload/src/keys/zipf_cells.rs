@@ -24,21 +24,20 @@ pub(super) struct Cells {
     shape: Shape,
     ranks: u64,
     cells: Box<[Cell; CELLS]>,
-    /// How much of the integral is one cell's.
+    /// Share of the integral that one cell has.
     share: f64,
 }
 
-/// What is drawn evenly between its ends is taken with the density there, of that at the start: `1` at the
-/// start, and between two lines from there.
+/// Cell of the integral. A place drawn evenly between its ends is taken with the density there relative to that at the
+/// start: `1` at the start, and between two lines from there.
 #[derive(Debug, Clone, Copy, Default)]
 struct Cell {
     start: f64,
     /// 0 where all of the cell is one rank, which is its start then.
     width: f64,
-    /// How far the tangent falls over the cell, below which all is taken. [`f64::INFINITY`] where the
-    /// inverse is to be asked.
+    /// Fall of the tangent over the cell, below which all is taken. [`f64::INFINITY`] where the inverse is to be asked.
     tangent: f64,
-    /// How far the chord to the end falls, above which nothing is.
+    /// Fall of the chord to the end, above which nothing is taken.
     chord: f64,
 }
 

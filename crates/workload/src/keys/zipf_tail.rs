@@ -15,11 +15,11 @@ pub(super) struct ZipfTail {
     exponent: f64,
     first: f64,
     ranks: u64,
-    /// Where the integral that is drawn from begins: at the weight of the first rank before its end.
+    /// Start of the integral that is drawn from: at the weight of the first rank before its end.
     start: f64,
-    /// Where it ends.
+    /// End of the integral.
     end: f64,
-    /// How far a key may be from its place to be taken without a closer look.
+    /// Farthest that a key may be from its place to be taken without a closer look.
     squeeze: f64,
 }
 
@@ -52,7 +52,7 @@ impl ZipfTail {
         self.first * (ln1p_ratio(t) * of_first).exp_m1()
     }
 
-    /// Where in the integral the part of a key begins. It ends half a key beyond its place.
+    /// Start of a key's part of the integral. The part ends half a key beyond the key's place.
     fn start_of(&self, key: f64) -> f64 {
         self.integral(key + 0.5) - self.density(key)
     }
@@ -124,7 +124,7 @@ mod tests {
         }
     }
 
-    /// Where ranks are all but equally likely, no key is skipped, however large the ranks are.
+    /// If ranks are all but equally likely, no key is skipped, however large the ranks are.
     #[test]
     fn far_out_every_key_is_drawn() {
         for first in [950_000, 1_u64 << 40, 1 << 60] {

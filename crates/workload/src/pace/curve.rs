@@ -90,8 +90,8 @@ impl Curve {
         piece.count_after(ns - piece.start_ns)
     }
 
-    /// When unit `number` is due, in nanoseconds from the start; `u64::MAX` if it never is.
-    /// `piece` remembers where the last one was found, and numbers must not fall.
+    /// Time at which unit `number` is due, in nanoseconds from the start; `u64::MAX` if it never is. `piece` remembers
+    /// where the last one was found, and numbers must not fall.
     #[must_use]
     pub fn due_ns(&self, number: f64, piece: &mut usize) -> u64 {
         while let Some(next) = self.pieces.get(*piece + 1)

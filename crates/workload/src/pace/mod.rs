@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 pub use curve::Curve;
 pub use pacer::{Lane, Pacer};
 
-/// Who decides when the next request leaves.
+/// Decides when the next request leaves.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Pace {
@@ -58,9 +58,9 @@ impl Pace {
 /// The rates of an open loop. Requests (commands, not pipelines) of all workers together.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Schedule {
-    /// One after another, at least one; the last one's final rate holds for as long as the run.
+    /// Stages in turn, at least one; the last one's final rate holds for as long as the run.
     pub stages: Vec<Stage>,
-    /// How requests spread around these rates.
+    /// Spread of requests around these rates.
     pub arrivals: Arrivals,
 }
 
@@ -71,17 +71,16 @@ pub struct Stage {
     pub from_per_s: f64,
     /// Requests per second when it ends, 0 or above.
     pub to_per_s: f64,
-    /// Its length in nanoseconds; `None` for as long as the run, of the last one only.
+    /// Length in nanoseconds; `None` for as long as the run, of the last one only.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub lasts_ns: Option<u64>,
-    /// Whether there is no limit: requests leave as soon as there is room, as in a closed loop, and the
-    /// rates are 0.
+    /// Set if there is no limit: requests leave as soon as there is room, as in a closed loop, and the rates are 0.
     #[serde(skip_serializing_if = "std::ops::Not::not", default)]
     pub unlimited: bool,
 }
 
 impl Stage {
-    /// One rate, in requests per second, for so many nanoseconds.
+    /// Returns a stage of one rate, in requests per second, for `lasts_ns` nanoseconds.
     #[must_use]
     pub fn steady(rate_per_s: f64, lasts_ns: Option<u64>) -> Self {
         Self::ramp(rate_per_s, rate_per_s, lasts_ns)
@@ -105,7 +104,7 @@ impl Stage {
     }
 }
 
-/// How requests spread around a rate.
+/// Spread of requests around a rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Arrivals {
@@ -118,7 +117,7 @@ pub enum Arrivals {
 }
 
 impl Schedule {
-    /// One rate, in requests per second, at equal distances.
+    /// Returns a schedule of one rate, in requests per second, at equal distances.
     #[must_use]
     pub fn constant(rate_per_s: f64) -> Self {
         Self { stages: vec![Stage::steady(rate_per_s, None)], arrivals: Arrivals::Constant }
@@ -158,7 +157,7 @@ impl Schedule {
         self.last_per_s()
     }
 
-    /// Whether it has a rate at all times.
+    /// Returns whether it has a rate at all times.
     #[must_use]
     pub fn is_limited(&self) -> bool {
         self.unlimited().next().is_none()
@@ -221,15 +220,14 @@ impl Schedule {
         if span_s > 0.0 { self.due_by(span_ns) / span_s } else { self.last_per_s() }
     }
 
-    /// When request `number` is due, in nanoseconds from the start; `u64::MAX` if it never is, and an
+    /// Time at which request `number` is due, in nanoseconds from the start; `u64::MAX` if it never is, and an
     /// expectation if arrivals are random.
     #[must_use]
     pub fn due_ns(&self, number: f64) -> u64 {
         Curve::new(self, 1.0, 0).due_ns(number, &mut 0)
     }
 
-    /// How many requests are due within the first `span_ns` nanoseconds; an expectation if
-    /// arrivals are random.
+    /// Number of requests that are due within the first `span_ns` nanoseconds; an expectation if arrivals are random.
     #[must_use]
     pub fn due_by(&self, span_ns: u64) -> f64 {
         Curve::new(self, 1.0, 0).count_by(span_ns)

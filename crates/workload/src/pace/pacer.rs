@@ -9,8 +9,8 @@ use std::ops::Range;
 use super::{Arrivals, Curve};
 use crate::random;
 
-/// Which part of a schedule is a worker's own: of every `of` requests in a row, number `index`, so
-/// that the sends of all workers, and of all processes that share one plan, interleave evenly.
+/// Part of a schedule that is a worker's own: of every `of` requests in a row, number `index`, so that the sends of all
+/// workers, and of all processes that share one plan, interleave evenly.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lane {
     /// From 0 to `of` - 1.
@@ -19,7 +19,7 @@ pub struct Lane {
     pub of: u64,
 }
 
-/// One worker's position in the schedule.
+/// Position of one worker in the schedule.
 #[derive(Debug, Clone)]
 pub struct Pacer {
     start_ns: u64,
@@ -33,7 +33,7 @@ pub struct Pacer {
     /// From when on they count, and how many were taken before.
     counts_from_ns: u64,
     taken_uncounted: u64,
-    /// Where on the curve the next unit lies.
+    /// Place of the next unit on the curve.
     position: f64,
     due_ns: u64,
     /// The span without a limit that it is, or will be, in; an empty one far away if there is none.
@@ -97,20 +97,20 @@ impl Pacer {
         self.unlimited = next.map_or(NEVER, |span| at(span.start)..at(span.end));
     }
 
-    /// When the next unit is due, or may be; `u64::MAX` if none ever is.
+    /// Time at which the next unit is due, or may be; `u64::MAX` if none ever is.
     #[must_use]
     #[inline]
     pub fn due_ns(&self) -> u64 {
         self.due_ns.min(self.unlimited.start)
     }
 
-    /// Whether a unit is due at `now_ns`.
+    /// Returns whether a unit is due at `now_ns`.
     #[inline]
     pub fn is_due(&mut self, now_ns: u64) -> bool {
         self.due_ns <= now_ns || self.is_unlimited(now_ns)
     }
 
-    /// Whether there is no limit at `now_ns`.
+    /// Returns whether there is no limit at `now_ns`.
     #[inline]
     fn is_unlimited(&mut self, now_ns: u64) -> bool {
         if now_ns >= self.unlimited.end {
@@ -136,8 +136,7 @@ impl Pacer {
         Some(due_ns)
     }
 
-    /// How many units were due before `end_ns`: those taken since counting began, and those that
-    /// nobody took.
+    /// Number of units that were due before `end_ns`: those taken since counting began, and those that nobody took.
     #[must_use]
     pub fn due_before(&self, end_ns: u64) -> u64 {
         let taken = self.taken - self.taken_uncounted + self.taken_unlimited;
@@ -165,7 +164,7 @@ impl Pacer {
         left
     }
 
-    /// How many units are due at `now_ns` and not taken; an expectation if arrivals are random.
+    /// Number of units that are due at `now_ns` and not taken; an expectation if arrivals are random.
     #[must_use]
     pub fn backlog(&self, now_ns: u64) -> u64 {
         if self.due_ns > now_ns {

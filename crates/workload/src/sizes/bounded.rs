@@ -20,7 +20,7 @@ pub(super) trait Curve: Send + Sync {
     fn mass(&self, from: f64, to: f64) -> f64;
 }
 
-/// What bounds leave of a curve.
+/// Part of a curve that is within bounds.
 struct BoundedCurve<C> {
     curve: C,
     least: u32,
@@ -49,7 +49,7 @@ pub(super) fn read<C: Curve + 'static>(
     Ok(Box::new(BoundedCurve { curve, least, most, before, within }))
 }
 
-/// Where what is rounded to a size begins and ends.
+/// Lower end of what is rounded to a size.
 fn lower(size: u32) -> f64 {
     f64::from(size) - 0.5
 }

@@ -7,7 +7,7 @@ use super::bounded::{self, Curve};
 use crate::parameters;
 
 struct Lognormal {
-    /// Of the logarithm.
+    /// Distribution of the logarithm.
     normal: Normal,
     mu: f64,
     sigma: f64,

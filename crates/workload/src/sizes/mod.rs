@@ -57,7 +57,7 @@ pub const SIZE_DRAWS: &[Row<Constructor>] = &[
 /// Largest value, as in the peers: 1 GiB.
 pub const SIZE_MAX: u32 = 1 << 30;
 
-/// What a size is a function of.
+/// Argument that a size is a function of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SizeBy {
@@ -68,8 +68,8 @@ pub enum SizeBy {
     Request,
     /// The key's place among the keys: the larger its number, the larger its value.
     Rank,
-    /// How many of its operation the connection has sent before: so many draws go once through the
-    /// whole distribution, from its smallest size to its largest.
+    /// Number of requests of its operation that the connection has sent before: so many draws go once through the whole
+    /// distribution, from its smallest size to its largest.
     Turn(u32),
 }
 
@@ -106,13 +106,13 @@ impl fmt::Display for SizeBy {
 pub struct Sizes(Cow<'static, str>);
 
 impl Sizes {
-    /// The same size for all.
+    /// Returns one size for all.
     #[must_use]
     pub fn fixed(size: u32) -> Self {
         Self(Cow::Owned(size.min(SIZE_MAX).to_string()))
     }
 
-    /// Whether all are the same.
+    /// Returns whether all sizes are the same.
     #[must_use]
     pub fn is_fixed(&self) -> bool {
         self.0.starts_with(|c: char| c.is_ascii_digit())

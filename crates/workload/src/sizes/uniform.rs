@@ -16,7 +16,7 @@ pub(super) fn read(parameters: Option<&str>) -> Result<Box<dyn SizeDraw>, String
 }
 
 impl Uniform {
-    /// The same size always.
+    /// Returns the distribution of a single size.
     pub(super) fn fixed(size: u32) -> Self {
         Self { least: size, most: size }
     }

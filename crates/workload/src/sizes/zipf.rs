@@ -6,14 +6,14 @@
 use super::{SizeDraw, bounds};
 use crate::random;
 
-/// That of keys, where none is given.
+/// Exponent, as for keys whose distribution is given none.
 const EXPONENT: f64 = 0.99;
 /// Terms that are added one by one.
 const TERMS: usize = 64;
 
 struct Zipf {
     least: u32,
-    /// How many sizes there are.
+    /// Number of sizes.
     ranks: u64,
     law: Powers,
     /// The sum of the weights of all.
@@ -45,7 +45,7 @@ impl SizeDraw for Zipf {
 /// Sums of `k^-s` from 1 on, for an `s` other than 1.
 struct Powers {
     exponent: f64,
-    /// Of the first so many terms.
+    /// Sums of the first terms, by their number.
     head: [f64; TERMS],
 }
 
@@ -63,7 +63,7 @@ impl Powers {
         self.head[TERMS - 1]
     }
 
-    /// Of the terms from 1 to `ranks`, which is at least 1.
+    /// Sums the terms from 1 to `ranks`, which is at least 1.
     fn sum(&self, ranks: u64) -> f64 {
         if let Some(sum) = self.head.get(ranks as usize - 1) {
             return *sum;

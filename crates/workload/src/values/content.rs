@@ -5,13 +5,13 @@ use std::str::FromStr;
 
 use crate::parameters::{self, Row, none, row};
 
-/// What values are made of. As data it is its text.
+/// Content of values. As data it is its text.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub enum Content {
     /// The printable bytes of the peers, the same for every key.
     #[default]
     Classic,
-    /// One byte over and over: `x`, as in `memtier_benchmark`.
+    /// A single byte over and over: `x`, as in `memtier_benchmark`.
     Same,
     /// Random bytes.
     Random,
@@ -22,7 +22,7 @@ pub enum Content {
     },
     /// The printable bytes of YCSB, others in each value: six from 31 random bits.
     Ycsb,
-    /// The same without the two that JSON escapes: as long, and an object of them is JSON as it is.
+    /// Bytes of `ycsb` without the two that JSON escapes: as long, and an object of them is JSON as it is.
     YcsbJson,
 }
 
@@ -44,7 +44,7 @@ fn compressible(parameters: Option<&str>) -> Result<Content, String> {
 }
 
 impl Content {
-    /// Whether every value has bytes of its own, so that no key tells what they are.
+    /// Returns whether every value has bytes of its own, so that no key tells what they are.
     #[must_use]
     pub fn is_fresh(self) -> bool {
         matches!(self, Self::Ycsb | Self::YcsbJson)

@@ -29,7 +29,7 @@ const YCSB_GROUPS: usize = BLOCK / 6;
 const CLASSIC_PERIOD: usize = 1 << 22;
 /// A stretch of a compressible value of which the first part is random, as fio has it.
 pub(crate) const CHUNK: usize = 512;
-/// What follows that part.
+/// Filler of such a stretch behind its random part.
 pub(crate) const FILLER: u8 = b'x';
 /// Version and check of a value, 8 bytes each.
 const STAMP: usize = 16;
@@ -193,7 +193,7 @@ impl Values {
         random::draw(!self.seed, key)
     }
 
-    /// Where a group of six begins.
+    /// Place at which a group of six begins.
     fn ycsb_place(&self, key: u64, version: u64) -> usize {
         random::within(self.hash(key, version), YCSB_GROUPS as u64) as usize * 6
     }
