@@ -65,7 +65,7 @@ pub struct MemcacheTest {
     keys: Keys,
     spoken: TestProtocols,
     command: fn(&MemcacheShape) -> CommandSpec,
-    /// Command that is sent once that is answered, if any.
+    /// Command that is sent once `command` is answered, if any.
     then: Option<fn(&MemcacheShape) -> CommandSpec>,
     /// Command that stores what every key holds before, if anything.
     fill: Option<fn(&MemcacheShape) -> CommandSpec>,

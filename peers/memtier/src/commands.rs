@@ -37,7 +37,7 @@ pub(super) fn command(text: &str, prefix: &str, value: &Piece) -> Result<Command
     Ok(CommandSpec { args, inline: false })
 }
 
-/// Whether the keys of a command are of one slot whatever is drawn: there is one, or they share a hash tag.
+/// Returns whether the keys of a command are of one slot whatever is drawn: there is one, or they share a hash tag.
 pub(super) fn is_of_one_slot(text: &str, prefix: &str) -> bool {
     let words = words(text.as_bytes()).unwrap_or_default();
     let keys = words.iter().filter_map(|word| {

@@ -17,7 +17,7 @@ fn text(text: &Option<String>) -> Json {
     Json::Text(text.clone())
 }
 
-/// Where certificates are is nobody's business.
+/// Name of a file without its folder: where certificates are is nobody's business.
 fn file_name(path: &Option<String>) -> Json {
     let name = |path: &String| path.rsplit('/').next().unwrap_or_default().to_owned();
     Json::Text(path.as_ref().map(name))
@@ -184,7 +184,7 @@ fn reports(options: &Options) -> Entries {
     ]
 }
 
-/// What `--show-config` has of them, in its order; what came later than it follows.
+/// Options that `--show-config` has, in its order; later ones follow it.
 const SHOWN: [&str; 61] = [
     "server",
     "port",
@@ -248,7 +248,7 @@ const SHOWN: [&str; 61] = [
     "print-all-runs",
     "key_zipf_exp",
 ];
-/// What only that has.
+/// Option that only `--show-config` has.
 const JSON_FILE: &str = "json-out-file";
 /// Ranges, which have a dash there and a colon in JSON.
 const RANGES: [&str; 3] = ["data_size_range", "expiry_range", "num-slaves"];

@@ -30,7 +30,7 @@ pub(super) fn error_lines(errors: &ErrorCounts, address: &str) -> String {
     out
 }
 
-/// How lines name a server: by its address, as scripts expect.
+/// Returns the name of a server in lines: its address, as scripts expect.
 pub(super) fn address_of(endpoint: &Endpoint) -> String {
     let found = match endpoint {
         Endpoint::Tcp { host, port } => (host.as_str(), *port).to_socket_addrs().ok(),

@@ -14,7 +14,7 @@ use measure::{Latency, Tally};
 use super::prometheus::Prometheus;
 use crate::layout::{Counters, EXPOSITION_TYPE, Exposition};
 
-/// How long a page is good for.
+/// Time for which a page is good.
 const PAGE_LIFE: Duration = Duration::from_secs(1);
 
 /// The HTTP exporter of one run of the program.
@@ -26,10 +26,10 @@ pub(super) struct Exporter {
     state: Mutex<State>,
 }
 
-/// What there is to show.
+/// State that a page shows.
 struct State {
     started: SystemTime,
-    /// Of the runs that have ended, and of the one that goes on.
+    /// Sums of the runs that have ended, and of the current run.
     ended: Sums,
     current: Sums,
     connections: u64,
@@ -47,7 +47,7 @@ struct Sums {
     latency: Option<Latency>,
 }
 
-/// What goes on in a run.
+/// State of a run at a moment.
 pub(super) struct RunMoment<'n> {
     pub(super) run: u32,
     pub(super) counters: Counters,

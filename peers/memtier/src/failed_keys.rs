@@ -11,7 +11,7 @@ use runner::{FailedRequest, FailedRequests};
 pub(super) struct FailedKeys {
     path: String,
     file: Option<File>,
-    /// Whether lines are `SET`, `GET` and `WAIT`, and not of commands of the user's own.
+    /// Set if lines are `SET`, `GET` and `WAIT`, and not of commands of the user's own.
     built_in: bool,
     left_out: u64,
 }

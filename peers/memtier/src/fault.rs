@@ -4,7 +4,7 @@ use job::ToolMessage;
 
 use super::option_list::short_usage;
 
-/// Why not.
+/// Reason why a command line is not carried out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Fault {
     /// A line on standard error, and how to get help on standard output; exit code 2.
@@ -24,7 +24,7 @@ pub(super) fn check_error(why: impl Into<String>) -> Fault {
 }
 
 impl Fault {
-    /// The same, after these lines.
+    /// Returns the fault with its text after these lines.
     pub(super) fn behind(self, lines: &[String]) -> Self {
         let after = |line| lines.iter().cloned().chain([line]).collect::<Vec<_>>().join("\n");
         match self {

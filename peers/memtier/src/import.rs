@@ -14,7 +14,7 @@ pub(super) struct ImportedItems {
     pub(super) items: Dataset,
     /// Mean length of a value.
     pub(super) mean_len: u64,
-    /// How many of them say when they expire.
+    /// Number of items that say when they expire.
     pub(super) expiring: usize,
 }
 

@@ -18,7 +18,7 @@ pub(super) struct Items {
 }
 
 impl Items {
-    /// Those of a file, if one is given, and otherwise `value` under keys that are numbers.
+    /// Returns the items of a file, if one is given, and otherwise `value` under keys that are numbers.
     pub(super) fn new(
         options: &Options,
         value: &Piece,
@@ -66,7 +66,7 @@ fn numbered(prefix: &str) -> Arg {
     Arg { pieces: prefix.into_iter().chain([Piece::Number(Slot::Fresh)]).collect() }
 }
 
-/// When the items of a file expire, if they say so: memcached takes 0 for never.
+/// Lifetime of the items of a file, if they tell it: memcached takes 0 for never.
 fn file_lifetime(options: &Options, imported: &ImportedItems) -> Result<Option<Arg>, Fault> {
     if imported.expiring == 0 {
         return Ok(None);

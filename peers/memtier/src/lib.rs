@@ -113,13 +113,13 @@ fn parse(args: Vec<OsString>) -> Result<Intent, Fault> {
     Ok(Intent::Run(Box::new(job)))
 }
 
-/// What a URI has taken the place of contradicts nothing.
+/// Leaves out the options that a URI takes the place of, so that they contradict nothing.
 fn without_address(order: Vec<&'static str>) -> Vec<&'static str> {
     order.into_iter().filter(|name| !["host", "server", "port"].contains(name)).collect()
 }
 
-/// Why there is no result. Where a connection was never set up, with the words that its users look for; where a
-/// server refused to, as what exits with 2, as there.
+/// Returns the error of a run without a result. If a connection was never set up, the text has the words that users of
+/// the original look for; if a server refused to set it up, the exit code is 2, as there.
 fn failure(error: &anyhow::Error, why: String) -> anyhow::Error {
     let is_password = |cause: &(dyn std::error::Error + 'static)| {
         matches!(cause.downcast_ref(), Some(host::ProbeError::WrongPassword { .. }))

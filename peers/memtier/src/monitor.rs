@@ -12,12 +12,12 @@ const LINE: &str = "__monitor_line";
 /// All lines, one after another, whichever connection sends them.
 const ALL: &str = "__monitor_line@__";
 
-/// Whether all lines of a capture are sent, shared by all connections.
+/// Returns whether all lines of a capture are sent, shared by all connections.
 pub(super) fn is_shared(options: &Options) -> bool {
     options.monitor_input.is_some() && matches!(&options.commands[..], [one] if is_all(&one.text))
 }
 
-/// Whether a command stands for all lines.
+/// Returns whether a command stands for all lines.
 pub(super) fn is_all(text: &str) -> bool {
     text.trim() == ALL
 }
@@ -49,7 +49,7 @@ pub(super) fn load(path: &str, notes: &mut Vec<String>) -> Result<Capture, Fault
     Ok(capture)
 }
 
-/// What a turn of commands has at a place: one of the operations, or so many lines of the capture.
+/// Part of a turn of commands: an operation several times, or lines of the capture.
 pub(super) enum Part {
     /// This operation, so many times.
     Operation(u32, u32),

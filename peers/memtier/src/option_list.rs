@@ -6,9 +6,9 @@
 pub(super) struct OptionHelp {
     pub(super) name: &'static str,
     pub(super) short: Option<char>,
-    /// What its value is called, if it takes one.
+    /// Name of its value, if it takes one.
     pub(super) value: Option<&'static str>,
-    /// What it does, in one line.
+    /// Help in one line.
     help: &'static str,
 }
 
@@ -277,7 +277,7 @@ pub(super) fn known() -> impl Iterator<Item = &'static OptionHelp> {
 }
 
 const USAGE: &str = "Usage: memtier_benchmark [options]\n";
-/// Where help begins on a line, at most so far to the right.
+/// Rightmost column at which help begins on a line.
 const COLUMN: usize = 38;
 const WIDTH: usize = 100;
 

@@ -84,7 +84,7 @@ mod tests {
         turn.chars().cycle().take(count).collect()
     }
 
-    /// What the original does, request by request, but that a WAIT waits for the next SET.
+    /// Returns the order of the original, request by request, except that a WAIT waits for the next SET.
     fn original((sets, gets): (u32, u32), (a, b): (u32, u32), count: usize) -> String {
         let (mut s, mut g, mut all, mut waits) = (0, 0, 0, 0);
         let mut text = String::new();

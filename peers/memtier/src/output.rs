@@ -26,19 +26,19 @@ use crate::layout::{
     json_section, sections, write_head, write_section,
 };
 
-/// What is reported where.
+/// Reports, and where they go.
 pub(super) struct Reports {
-    /// What stands on standard output before anything else.
+    /// Text on standard output before anything else.
     pub(super) head: String,
-    /// Whether the options that hold were shown.
+    /// Set if the options that hold were shown.
     pub(super) shows_config: bool,
     pub(super) out_file: Option<PathBuf>,
     pub(super) json_file: Option<PathBuf>,
     pub(super) hdr_prefix: Option<String>,
-    /// What the names of the files of each connection begin with.
+    /// Prefix of the names of each connection's files.
     pub(super) client_prefix: Option<String>,
     pub(super) configuration: Vec<Entry>,
-    /// Whether a server that is not there yet is waited for.
+    /// Tries to reach a server that is not there yet; `None` for no wait.
     pub(super) waiting: Option<ReconnectOptions>,
     /// Settings of the progress lines.
     pub(super) watched: MonitorSettings,
@@ -142,7 +142,7 @@ struct RunReports {
     seconds: Arc<Mutex<Vec<RunSeconds>>>,
     /// The file that replaces standard output, once it is open.
     out: Option<ReportFile>,
-    /// Whether the files of each connection could be written so far.
+    /// Result of writing the files of each connection so far.
     client_files: io::Result<()>,
     runs: Vec<RunFigures>,
     /// Keys that were read again: those that have what was written, and others.
@@ -233,7 +233,7 @@ impl RunReports {
         out.flush()
     }
 
-    /// Those of the run that has just ended.
+    /// Writes the files of each connection for the run that has just ended.
     fn write_client_files(&self, summary: &Summary<'_>) -> io::Result<()> {
         let Some(prefix) = &self.client_prefix else { return Ok(()) };
         let run = self.runs.len();

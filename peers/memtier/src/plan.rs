@@ -21,7 +21,7 @@ use super::{import, monitor, order, staircase, user_commands};
 const LITERAL_MAX: u32 = 4096;
 /// So many different commands have latencies to fewer digits, for the memory that they take.
 const MANY: usize = 200;
-/// What all connections draw from, run after run.
+/// Seed that all connections draw from, run after run.
 const SEED: u64 = 0x006d_656d_7469_6572;
 const NS_PER_S: u64 = 1_000_000_000;
 
@@ -89,7 +89,7 @@ pub(super) fn parts(
     Ok(Parts { load, items })
 }
 
-/// How much is sent, how fast, and over which connections. `in_one` commands share a request number.
+/// Returns the load: how much is sent, how fast, and over which connections. `in_one` commands share a request number.
 fn load(options: &Options, base: &PlanParts, in_one: u64) -> Load {
     // Lines that all connections share are counted over all of them.
     let shared = monitor::is_shared(options);
@@ -142,7 +142,7 @@ fn recovery(options: &Options, base: &PlanParts) -> Recovery {
     }
 }
 
-/// What is sent, and what it is made of.
+/// Parts of a plan: the load, and what its commands are made of.
 pub(super) struct Parts {
     pub(super) load: PlanParts,
     pub(super) items: Items,
@@ -167,7 +167,7 @@ fn fixed_size(options: &Options) -> u32 {
     }
 }
 
-/// What stands for a value in a command, and what it is where that differs.
+/// Returns the piece that is a value in a command, and the values where they differ.
 fn values(options: &Options) -> Result<(Piece, Option<ValueSpec>), Fault> {
     let content = if options.random_data { Content::Random } else { Content::Same };
     let (sizes, by) = match options.sizes() {
@@ -198,7 +198,7 @@ pub(super) fn one(name: &str, weight: u32, keys: KeySpace) -> Operation {
 /// Operations, each with its commands, and their order; where rows say that, those.
 pub(super) type Operations = (Vec<(Operation, Vec<CommandSpec>)>, Pick, Option<Dataset>);
 
-/// Its own SET, GET and WAIT.
+/// Returns the operations of its own SET, GET and WAIT.
 fn built_in(options: &Options, items: &Items) -> Result<Operations, Fault> {
     let (sets, gets) = options.turn();
     let (calls, rest) = match options.multi_key_get {

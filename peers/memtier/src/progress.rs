@@ -27,7 +27,7 @@ use crate::layout::{
 
 const NS_PER_S: u64 = 1_000_000_000;
 
-/// What the monitor of a run watches and prints.
+/// Settings of what the monitor of a run watches and prints.
 #[derive(Clone)]
 pub(super) struct MonitorSettings {
     pub(super) style: Style,
@@ -40,12 +40,12 @@ pub(super) struct MonitorSettings {
     pub(super) realtime: Option<u32>,
     /// Miss rate (%) above which a command is reported.
     pub(super) miss_threshold: Option<f64>,
-    /// Whether requests that fail are sent again.
+    /// Set if requests that fail are sent again.
     pub(super) retries: bool,
-    /// Where those are listed that fail for good.
+    /// File that lists requests that fail for good.
     pub(super) failed_keys: Option<String>,
     pub(super) exporter: Option<Arc<Exporter>>,
-    /// Whether --debug was given.
+    /// Set if --debug was given.
     pub(super) debug: bool,
     /// The warning about more threads than CPUs.
     pub(super) oversubscribed: Option<String>,
@@ -65,13 +65,13 @@ pub(super) struct ProgressMonitor<'p> {
     watched: MonitorSettings,
     /// Set to end the run.
     interrupted: &'p AtomicBool,
-    /// It was ended because nothing was answered, or nothing that makes sense.
+    /// Set if it was ended because nothing was answered, or nothing that makes sense.
     unheard: bool,
     seconds: Option<Seconds>,
     ended: Arc<Mutex<Vec<RunSeconds>>>,
-    /// What was so far when the last line was written,
+    /// Sum when the last line was written.
     last: Sum,
-    /// and the rates and mean latency that stood in it.
+    /// Rates and mean latency in the last line.
     shown: [f64; 3],
     /// Standard error is closed.
     unread: bool,
@@ -79,7 +79,7 @@ pub(super) struct ProgressMonitor<'p> {
     failed_keys: Option<FailedKeys>,
     threads: Threads,
     window: Option<Window>,
-    /// What errors name the server by, once there are any.
+    /// Address of the server in errors, once there are any.
     address: Option<String>,
     /// Lines of the last block, which the next one takes the place of on a terminal.
     block: usize,
@@ -236,7 +236,7 @@ impl<'p> ProgressMonitor<'p> {
     }
 }
 
-/// What there was so far, as the exporter counts it.
+/// Counts so far, as the exporter counts them.
 fn counters(plan: &Plan, total: &Tally, built_in: bool) -> Counters {
     let found = found(plan, total);
     let [[hits, misses], [command_hits, command_misses]] = match built_in {

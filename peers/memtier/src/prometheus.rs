@@ -116,7 +116,7 @@ impl Prometheus {
         }
     }
 
-    /// What should be known of these choices.
+    /// Warnings about these choices.
     pub(super) fn notes(&self) -> Vec<String> {
         let address = self.address.filter(|ip| !ip.is_loopback()).map(|ip| {
             format!(
@@ -138,7 +138,7 @@ impl Prometheus {
         address.into_iter().chain(odd).collect()
     }
 
-    /// Where figures are served.
+    /// Address at which figures are served.
     pub(super) fn at(&self) -> Option<SocketAddr> {
         let address = self.address.unwrap_or(Ipv4Addr::LOCALHOST.into());
         self.port.map(|port| SocketAddr::new(address, port))

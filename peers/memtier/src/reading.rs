@@ -19,7 +19,7 @@ const FALLBACKS: &[&str] = &["error", "queue", PRIMARY];
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ReadOptions {
     pub(super) preference: &'static str,
-    /// What becomes of reads that are for a replica where there is none.
+    /// Fallback for reads that are for a replica where there is none.
     fallback: Option<&'static str>,
     /// Replicas outside of a cluster, each as `HOST:PORT`.
     pub(super) servers: Vec<String>,
@@ -54,7 +54,7 @@ impl ReadOptions {
         Ok(())
     }
 
-    /// Whether requests go to several servers that are in no cluster.
+    /// Returns whether requests go to several servers that are in no cluster.
     pub(super) fn names_replicas(&self) -> bool {
         !self.servers.is_empty() && self.preference != PRIMARY
     }

@@ -53,7 +53,7 @@ impl RetryOptions {
         Ok(())
     }
 
-    /// What that means for connections with pipelines of this depth.
+    /// Returns the retry of a plan whose connections have pipelines of this depth.
     pub(super) fn plan(&self, pipeline: u32) -> Option<Retry> {
         if !self.on_error || self.max_retries == Some(0) {
             return None;
@@ -75,7 +75,7 @@ impl RetryOptions {
         })
     }
 
-    /// What its JSON file and `--show-config` have of it.
+    /// Entries of the JSON file and of `--show-config`.
     pub(super) fn entries(&self) -> Vec<Entry> {
         let most = self.max_retries.map_or("-1".to_owned(), |most| most.to_string());
         let entries = [

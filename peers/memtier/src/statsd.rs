@@ -8,10 +8,10 @@ use measure::Tally;
 
 use crate::layout::{MemtierHistogram, Progress};
 
-/// How long an event may take.
+/// Time limit of sending an event.
 const EVENT_PATIENCE: Duration = Duration::from_secs(1);
 
-/// Where to.
+/// Destination of figures.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Statsd {
     pub(super) host: Option<String>,
@@ -76,7 +76,7 @@ impl Statsd {
         Ok(socket)
     }
 
-    /// What no name of a figure may have is an underscore there.
+    /// Returns the label with an underscore for each character that no name of a figure may have.
     fn label(&self) -> String {
         let kept = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
         self.label.chars().map(|c| if kept(c) { c } else { '_' }).collect()

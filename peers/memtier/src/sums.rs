@@ -16,7 +16,7 @@ pub(super) struct Sum {
     pub(super) lost: u64,
     /// Errors, requests that were sent again, and how often that was.
     pub(super) retried: RetryCounts,
-    /// What was looked for and there, and what was not.
+    /// Lookups that found something, and lookups that did not.
     pub(super) lookups: [u64; 2],
 }
 
@@ -42,7 +42,7 @@ impl Sum {
         }
     }
 
-    /// How many of a hundred lookups since `before` missed.
+    /// Misses in a hundred lookups since `before`.
     pub(super) fn miss_percent(&self, before: &Self) -> f64 {
         let [hits, misses] = [0, 1].map(|at| self.lookups[at].saturating_sub(before.lookups[at]));
         if hits + misses > 0 { 100.0 * misses as f64 / (hits + misses) as f64 } else { 0.0 }
@@ -62,7 +62,7 @@ impl Sum {
     }
 }
 
-/// What was looked for: how much of it was there, and how much was not.
+/// Lookups that found something, and lookups that did not.
 pub(super) fn found(plan: &Plan, total: &Tally) -> [u64; 2] {
     let add = |[hits, misses]: [u64; 2], of: &Lookup| [hits + of.hits, misses + of.misses];
     lookups(plan, total).iter().fold([0; 2], add)

@@ -60,7 +60,7 @@ impl Threads {
         lines
     }
 
-    /// What there was in each second of a run that has ended, the last part of one included.
+    /// Returns the use in each second of a run that has ended, the last part of a second included.
     pub(super) fn taken(&mut self, workers: &[WorkerUse], elapsed_ns: u64) -> Vec<CpuSecond> {
         let of = |worker: &WorkerUse| Gauges { cpu_ns: worker.cpu_ns, ..Gauges::default() };
         if elapsed_ns > self.at_ns {

@@ -19,7 +19,7 @@ pub(super) fn at_least(name: &str, text: &str, least: u64) -> Result<u64, Fault>
     })
 }
 
-/// The same that fits into 32 bits.
+/// Reads a number of at least `least` that fits into 32 bits.
 pub(super) fn small(name: &str, text: &str, least: u64) -> Result<u32, Fault> {
     let number = at_least(name, text, least)?;
     u32::try_from(number).map_err(|_| usage_error(format!("{name} {number} is too large.")))
@@ -59,7 +59,7 @@ pub(super) fn range(name: &str, text: &str, least: u64) -> Result<(u64, u64), Fa
     })
 }
 
-/// The same of smaller numbers.
+/// Reads a range of numbers that fit into 32 bits.
 pub(super) fn small_range(name: &str, text: &str, least: u32) -> Result<(u32, u32), Fault> {
     let (a, b) = range(name, text, least.into())?;
     let fault = |_| usage_error(format!("{name} must not be above {}.", u32::MAX));
@@ -101,14 +101,14 @@ pub(super) fn percentiles(text: &str) -> Result<Vec<f64>, Fault> {
     })
 }
 
-/// How keys are taken.
+/// Pattern by which keys are taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Pattern {
     /// At random.
     Random,
-    /// One after another, each connection all of them.
+    /// In order, each connection all of them.
     Sequential,
-    /// One after another, each connection a part of its own.
+    /// In order, each connection a part of its own.
     Parallel,
     /// Around a middle.
     Gaussian,
@@ -128,7 +128,7 @@ impl Pattern {
         })
     }
 
-    /// One for all.
+    /// Reads a pattern for both SETs and GETs.
     pub(super) fn read(name: &str, text: &str) -> Result<Self, Fault> {
         let mut letters = text.chars();
         let one = letters.next().and_then(Self::from_letter).filter(|_| letters.next().is_none());
@@ -205,7 +205,7 @@ pub(super) fn exponent(text: &str) -> Result<f64, Fault> {
     exponent.ok_or_else(|| usage_error("key-zipf-exp must be within interval (0, 5)."))
 }
 
-/// Which of two words it is: whether the second.
+/// Returns whether a text is the second of two words.
 pub(super) fn one_of(name: &str, text: &str, first: &str, second: &str) -> Result<bool, Fault> {
     match text {
         text if text == first => Ok(false),
@@ -214,7 +214,7 @@ pub(super) fn one_of(name: &str, text: &str, first: &str, second: &str) -> Resul
     }
 }
 
-/// One of these words.
+/// Finds a text among these words.
 pub(super) fn word(name: &str, text: &str, known: &[&'static str]) -> Result<&'static str, Fault> {
     let found = known.iter().find(|word| **word == text).copied();
     found.ok_or_else(|| usage_error(format!("--{name} must be one of: {}.", known.join(", "))))

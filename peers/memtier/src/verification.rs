@@ -52,7 +52,7 @@ pub(super) fn plan(options: &Options, items: &Items, load: &Plan) -> Result<Plan
     })
 }
 
-/// How many of the first requests of a connection are SETs.
+/// Number of SETs among the first requests of a connection.
 fn sets_of(load: &Plan, requests: u64) -> u64 {
     let (Some(operations), numberings) = (load.operations(), load.numberings()) else { return 0 };
     let set = load.operation_names().position(|name| name == "SET");
@@ -61,7 +61,7 @@ fn sets_of(load: &Plan, requests: u64) -> u64 {
     before + u64::from(operations.pick(last) as usize == set)
 }
 
-/// What goes along with it: it says which keys are wrong.
+/// Monitor of the verification: it says which keys are wrong.
 pub(super) struct Verification;
 
 impl Observer for Verification {

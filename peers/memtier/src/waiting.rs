@@ -8,12 +8,12 @@ use super::options::Options;
 /// No wait is longer, as there.
 const LONGEST: Duration = Duration::from_secs(60);
 
-/// How often, how long and until when it is tried.
+/// Number, pace and end of the tries.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct ReconnectOptions {
     /// Unlimited by default.
     attempts: Option<u32>,
-    /// How many times as long each wait is as the one before; the same for none.
+    /// Factor by which each wait grows; `None` for equal waits.
     factor: Option<f64>,
     /// As long as a run may last.
     limit: Option<Duration>,
@@ -21,7 +21,7 @@ pub(super) struct ReconnectOptions {
 }
 
 impl ReconnectOptions {
-    /// What these options say, if a lost connection is opened again.
+    /// Returns what these options ask for, if a lost connection is opened again.
     pub(super) fn from_options(options: &Options) -> Option<Self> {
         options.reconnect_on_error.then(|| Self {
             attempts: options.reconnect_attempts,

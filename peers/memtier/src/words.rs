@@ -10,7 +10,7 @@ pub(super) struct TypedOption {
     pub(super) value: Option<String>,
 }
 
-/// What was given, in order.
+/// Words of a command line, in order.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Words {
     pub(super) given: Vec<TypedOption>,
@@ -23,7 +23,7 @@ pub(super) struct Words {
 /// The prefix of our options: they are those of keystorm behind it.
 const PREFIX: &str = "ks-";
 
-/// What text editors and pages make of a hyphen.
+/// Characters that text editors and pages make of a hyphen.
 const DASHES: [char; 7] =
     ['\u{2010}', '\u{2011}', '\u{2012}', '\u{2013}', '\u{2014}', '\u{2015}', '\u{2212}'];
 

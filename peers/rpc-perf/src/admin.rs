@@ -17,20 +17,20 @@ pub(super) struct Admin {
     _server: HttpServer,
 }
 
-/// What is shown, and what was asked for.
+/// State that is shown, and the requests for changes.
 struct AdminState {
     snapshot: Mutex<Snapshot>,
     ends: AtomicBool,
     throttle: Throttle,
 }
 
-/// What may become of the rate of a run.
+/// Control over the rate of a run.
 pub(super) enum Throttle {
-    /// It has none.
+    /// No rate is set.
     Unlimited,
     /// Several clients keep it, each its share, by the schedule that they were given.
     Shared,
-    /// It may be changed.
+    /// The rate may be changed.
     Live(Arc<LiveRate>),
 }
 
@@ -140,7 +140,7 @@ impl Admin {
         *self.shared.lock() = snapshot;
     }
 
-    /// Whether somebody asked for the end.
+    /// Returns whether the end was asked for.
     pub(super) fn ends(&self) -> bool {
         self.shared.ends.load(Ordering::Relaxed)
     }

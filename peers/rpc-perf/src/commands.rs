@@ -12,16 +12,16 @@ use super::verb::Verb;
 /// Letters and digits that the largest number of a key takes, and of an inner key.
 const KEY_LETTERS: u32 = 11;
 const INNER_LETTERS: u32 = 6;
-/// Where the streams begin from which texts beside inner keys are drawn.
+/// Start of the streams from which texts beside inner keys are drawn.
 const SCORES: u8 = 64;
 const NUMBERS: u8 = 128;
 const LOW_DIGITS: u8 = 192;
 
-/// What commands are made of.
+/// Writer of commands.
 pub(super) struct Writer<'k> {
     pub(super) protocol: Protocol,
     pub(super) keyspace: &'k Keyspace,
-    /// Whether the values of the whole plan are of one kind, which it then says itself.
+    /// Set if the values of the whole plan are of one kind, which it then says itself.
     pub(super) plan_has_values: bool,
 }
 
@@ -146,7 +146,7 @@ impl Writer<'_> {
         std::iter::once(args).chain(self.expiry()).collect()
     }
 
-    /// What gives a key a lifetime that has none.
+    /// Returns the command that gives a key a lifetime that has none.
     fn expiry(&self) -> Option<Vec<Arg>> {
         let (whole, number) = units(self.keyspace.ttl?);
         let name = if whole { "EXPIRE" } else { "PEXPIRE" };
@@ -159,8 +159,8 @@ impl Writer<'_> {
         named(self.keyspace.keys.len, width, DerivedText::Key(key))
     }
 
-    /// One of `count` different inner keys, each of which is drawn from a part of them. Elements of a
-    /// list may be more than there are, and are then drawn from all.
+    /// Returns one of `count` different inner keys, each of which is drawn from a part of them. Elements of a list may
+    /// be more than there are, and are then drawn from all.
     fn inner(&self, n: u8, count: u32) -> Arg {
         let Names { count: all, len } = self.keyspace.inner;
         let width = len.min(INNER_LETTERS);

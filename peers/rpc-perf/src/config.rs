@@ -19,7 +19,7 @@ pub(super) struct Config {
     /// Seconds of a window, and of all of them.
     pub(super) interval_s: u64,
     pub(super) duration_s: u64,
-    /// Where the admin port listens.
+    /// Address of the admin port.
     pub(super) admin: String,
     pub(super) seed: Option<String>,
     pub(super) metrics: Option<Metrics>,
@@ -28,11 +28,11 @@ pub(super) struct Config {
     pub(super) tls: Option<Tls>,
     pub(super) ratelimit: Ratelimit,
     pub(super) keyspaces: Vec<Keyspace>,
-    /// What is not as it should be, and does no harm.
+    /// Remarks about what is not as it should be, and does no harm.
     pub(super) remarks: Vec<String>,
 }
 
-/// What is spoken.
+/// Protocol of the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Protocol {
     Resp,
@@ -51,7 +51,7 @@ impl Protocol {
     }
 }
 
-/// How a file of metrics is written.
+/// Format of a file of metrics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum MetricsFormat {
     Json,
@@ -80,7 +80,7 @@ impl Metrics {
     }
 }
 
-/// What carries the load.
+/// Threads, connections and limits of the client.
 #[derive(Debug)]
 pub(super) struct Client {
     pub(super) threads: u16,
@@ -103,7 +103,7 @@ pub(super) struct Tls {
     pub(super) verifies: bool,
 }
 
-/// What rpc-perf speaks too, and keystorm does not.
+/// Protocols that rpc-perf has, and keystorm does not.
 const OTHERS: [(&str, &str); 12] = [
     ("momento", "Momento"),
     ("momento_http", "Momento"),

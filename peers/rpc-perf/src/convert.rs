@@ -19,7 +19,7 @@ const WINDOWS: u64 = 5;
 const TIMEOUT_MS: u64 = 1000;
 const VALUE_BYTES: u64 = 1;
 
-/// What an older file says, in the words of 5.x.
+/// Content of an older file, in the words of 5.x.
 #[derive(Debug, Default)]
 struct ConvertedConfig {
     protocol: &'static str,
@@ -250,7 +250,7 @@ impl ConvertedConfig {
         Ok(())
     }
 
-    /// Whether keys of a space follow Zipf's law, as a table of 4.0 says, or a word.
+    /// Returns whether keys of a space follow Zipf's law, as a table of 4.0 says, or a word.
     fn is_zipf(&mut self, space: &Table<'_, '_>) -> Result<bool, Fault> {
         let model = match space.table("key_distribution") {
             Ok(Some(distribution)) => {
@@ -275,7 +275,7 @@ impl ConvertedConfig {
         }
     }
 
-    /// Those of these commands that 5.x has.
+    /// Returns those of these commands that 5.x has.
     fn verbs(
         &mut self,
         table: &Table<'_, '_>,
@@ -371,7 +371,7 @@ fn common_divisor(a: u128, b: u128) -> u128 {
     if b == 0 { a.max(1) } else { common_divisor(b, a % b) }
 }
 
-/// What is spoken, by its older names.
+/// Returns the protocol, by its older names.
 fn protocol(general: &Table<'_, '_>) -> Result<&'static str, Fault> {
     let name = general.text("protocol")?.unwrap_or_else(|| "memcache".to_owned());
     match name.as_str() {

@@ -2,12 +2,12 @@
 
 use job::ToolMessage;
 
-/// Why not.
+/// Reason why a file is not carried out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Fault {
     /// The file cannot be read, or is none of its schema; exit code 1.
     File(String),
-    /// It makes no sense, or asks for what is not carried out; exit code 2.
+    /// The file makes no sense, or asks for what is not carried out; exit code 2.
     UriPrecedence(String),
 }
 

@@ -20,7 +20,7 @@ pub(super) struct Keyspace {
     pub(super) inner: Names,
     pub(super) value: Value,
     pub(super) ttl: Option<Duration>,
-    /// Those that are sent at all.
+    /// Commands that are sent at all.
     pub(super) commands: Vec<Command>,
 }
 
@@ -31,12 +31,12 @@ pub(super) struct Names {
     pub(super) len: u32,
 }
 
-/// What is stored.
+/// Values that are stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Value {
     Bytes {
         len: u32,
-        /// What it compresses to 1, in hundredths.
+        /// Ratio to 1 at which they compress, in hundredths.
         ratio_percent: u32,
     },
     Number,
@@ -147,7 +147,7 @@ fn names(table: &Table<'_, '_>, count: &str, len: &str) -> Result<Names, Fault> 
 }
 
 impl Names {
-    /// How many there may be of that length.
+    /// Number of names of that length that there may be.
     pub(super) fn room(self) -> u64 {
         ALPHABET.saturating_pow(self.len)
     }

@@ -98,7 +98,7 @@ mod tests {
     use super::table::Table;
     use cli::workload_file::Source;
 
-    /// What is read of a text.
+    /// Reads a text as a table.
     pub(super) fn table<T>(
         text: &str,
         read: impl FnOnce(&Table<'_, '_>) -> Result<T, Fault>,

@@ -32,7 +32,7 @@ pub(super) struct Reports {
     metrics: Option<Metrics>,
     admin: String,
     roles: Vec<Role>,
-    /// Whether several clients carry it out.
+    /// Set if several clients carry it out.
     several: bool,
 }
 
@@ -109,17 +109,17 @@ struct Windows<'p> {
     plan: &'p Plan,
     roles: Roles,
     interval_ns: u64,
-    /// How many there will be, and how many have been printed.
+    /// Number of windows that there will be, and number printed so far.
     windows: u64,
     printed: u64,
-    /// What came since the last one.
+    /// Figures since the last window.
     window: Figures,
     shown: Shown,
     metrics: Option<Metrics>,
     file: Option<File>,
     address: String,
     admin: Option<Admin>,
-    /// What its rate may be changed by.
+    /// Handle by which its rate may be changed.
     rate: Option<Arc<LiveRate>>,
     /// Nobody reads what is printed.
     unread: bool,
@@ -130,10 +130,10 @@ struct Windows<'p> {
 struct File {
     text: NamedTempFile,
     path: PathBuf,
-    /// Whether everything could be written.
+    /// Result of writing so far.
     written: std::io::Result<()>,
     every_ns: u64,
-    /// When the next line is due.
+    /// Time at which the next line is due.
     next_ns: u64,
     sparse: bool,
     format: MetricsFormat,

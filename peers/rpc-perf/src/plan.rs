@@ -97,7 +97,7 @@ fn role(verb: Verb) -> Role {
     Role { verb: verb.name(), looks_up }
 }
 
-/// What all values are, if they are of one kind.
+/// Returns the values of the plan, if they are all of one kind.
 fn one_value(config: &Config) -> Option<ValueSpec> {
     let stores = |keyspace: &&Keyspace| {
         keyspace.weight > 0 && keyspace.commands.iter().any(|command| command.verb.has_value())
@@ -152,7 +152,7 @@ fn keys(keyspace: &Keyspace, first: u64) -> Result<KeySpace, Fault> {
     Ok(keys)
 }
 
-/// Where a run draws from: what the file says, or the time.
+/// Returns the seed of a run: from the text in the file, or from the time.
 fn seed(text: Option<&str>) -> u64 {
     let mut hasher = DefaultHasher::new();
     match text {

@@ -6,18 +6,18 @@ use workload::{Arrivals, Pace, Schedule, Stage, limits};
 use super::fault::Fault;
 use super::table::Table;
 
-/// How fast requests are sent.
+/// Rate at which requests are sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Ratelimit {
     /// Requests per second, one after another; none for as fast as replies come.
     rates: Vec<u32>,
-    /// How long each holds, in seconds, if there are several.
+    /// Time that each holds, in seconds, if there are several.
     each_s: u32,
     after: OptionsAfterUri,
     shuffled: bool,
 }
 
-/// What follows the last rate.
+/// Continuation after the last rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum OptionsAfterUri {
     Stable,

@@ -15,7 +15,7 @@ pub(super) struct Table<'v, 'i> {
     source: &'v Source,
     /// As errors call it, such as `[general]`.
     pub(super) name: String,
-    /// Where it begins.
+    /// Position at which it begins.
     at: usize,
     entries: &'v DeTable<'i>,
     asked: RefCell<Vec<String>>,
@@ -40,12 +40,12 @@ impl<'v, 'i> Table<'v, 'i> {
         self.entries.iter().find(|(name, _)| name.get_ref() == key).map(|(_, value)| value)
     }
 
-    /// Whether something stands there.
+    /// Returns whether a key is set.
     pub(super) fn has(&self, key: &str) -> bool {
         self.value(key).is_some()
     }
 
-    /// Where a key is set; where the table begins if it is not.
+    /// Position at which a key is set; where the table begins if it is not.
     fn place(&self, key: &str) -> usize {
         self.value(key).map_or(self.at, |value| value.span().start)
     }
@@ -58,12 +58,12 @@ impl<'v, 'i> Table<'v, 'i> {
         }
     }
 
-    /// What is wrong with a key: it is none of the schema.
+    /// Returns the fault of a key that is none of the schema.
     pub(super) fn broken(&self, key: &str, why: impl Display) -> Fault {
         Fault::File(self.message(key, why))
     }
 
-    /// What is wrong with a key: it makes no sense, or is not carried out.
+    /// Returns the fault of a key that makes no sense, or is not carried out.
     pub(super) fn refused(&self, key: &str, why: impl Display) -> Fault {
         Fault::UriPrecedence(self.message(key, why))
     }
@@ -137,7 +137,7 @@ impl<'v, 'i> Table<'v, 'i> {
         read.map(Some).ok_or_else(|| self.broken(key, "must be true or false"))
     }
 
-    /// What must be there.
+    /// Returns a value that must be there.
     pub(super) fn required<T>(&self, key: &str, value: Option<T>) -> Result<T, Fault> {
         value.ok_or_else(|| self.broken("", format!("{key} is missing")))
     }

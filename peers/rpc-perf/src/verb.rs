@@ -69,7 +69,7 @@ const NAMES: [(Verb, &[&str]); 29] = [
     (SortedSetScore, &["sorted_set_score", "zscore", "zmscore"]),
 ];
 
-/// What a key holds that a verb works on.
+/// Kind of a key's content, which a verb works on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Kind {
     Text,
@@ -86,13 +86,13 @@ impl Verb {
         found.map(|(verb, _)| *verb)
     }
 
-    /// Its own name.
+    /// Name of the verb.
     pub(super) fn name(self) -> &'static str {
         let found = NAMES.iter().find(|(verb, _)| *verb == self);
         found.map_or("", |(_, names)| names[0])
     }
 
-    /// Whether it may work on several fields, elements or members.
+    /// Returns whether it may work on several fields, elements or members.
     pub(super) fn takes_several(self) -> bool {
         matches!(
             self,
@@ -110,12 +110,12 @@ impl Verb {
         )
     }
 
-    /// Whether it adds to a list, which may then be cut off.
+    /// Returns whether it adds to a list, which may then be cut off.
     pub(super) fn pushes(self) -> bool {
         matches!(self, ListPushFront | ListPushBack)
     }
 
-    /// Whether it names a field, an element or a member.
+    /// Returns whether it names a field, an element or a member.
     pub(super) fn has_inner_key(self) -> bool {
         self.pushes()
             || matches!(
@@ -132,12 +132,12 @@ impl Verb {
             )
     }
 
-    /// Whether it stores a value.
+    /// Returns whether it stores a value.
     pub(super) fn has_value(self) -> bool {
         matches!(self, Set | Add | Replace | HashSet)
     }
 
-    /// What its key holds; `None` of one that takes any, or has no key.
+    /// Kind of its key's content; `None` if it takes any, or has no key.
     pub(super) fn kind(self) -> Option<Kind> {
         Some(match self {
             Ping | Delete => return None,
@@ -151,7 +151,7 @@ impl Verb {
         })
     }
 
-    /// Why it is not carried out over RESP, if it is not.
+    /// Reason why it is not carried out over RESP, if it is not.
     pub(super) fn refused(self) -> Option<&'static str> {
         match self {
             GetBatch | ListRemove => Some(

@@ -27,7 +27,7 @@ impl Version {
         Some(if flat { Self::Three } else { Self::Four })
     }
 
-    /// What it is called.
+    /// Name of the version.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Two => "1.x or 2.x",

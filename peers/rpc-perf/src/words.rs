@@ -15,7 +15,7 @@ pub(super) struct Words {
     pub(super) print_plan: bool,
     pub(super) as_keystorm: bool,
     pub(super) convert: bool,
-    /// Where verdicts go.
+    /// Destination of verdicts.
     pub(super) verdict: Option<OsString>,
     /// Options of keystorm's own, without their `--ks-`.
     pub(super) own: Vec<String>,
@@ -55,7 +55,7 @@ const OF_A_FILE: [&str; 29] = [
 ];
 
 impl Words {
-    /// Whether a private server is started instead of using those of the file.
+    /// Returns whether a private server is started instead of using those of the file.
     pub(super) fn spawns(&self) -> bool {
         self.own.iter().any(|word| word.starts_with("--spawn"))
     }

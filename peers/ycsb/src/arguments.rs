@@ -7,7 +7,7 @@ use cli::own;
 
 use super::properties::Properties;
 
-/// What is done with the database.
+/// Phase of a benchmark: what is done with the database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Phase {
     /// Records are inserted.
@@ -28,20 +28,20 @@ pub(super) enum Binding {
 pub(super) struct Arguments {
     pub(super) phase: Phase,
     pub(super) binding: Binding,
-    /// Those of files, and over them those that were typed.
+    /// Properties of files, and over them those that were typed.
     pub(super) properties: Properties,
     /// Options of keystorm's own, without their `--ks-`.
     pub(super) own: Vec<OsString>,
     pub(super) print_plan: bool,
-    /// Whether the equal workload file of keystorm is wanted, not a run.
+    /// Set if the equal workload file of keystorm is wanted, not a run.
     pub(super) as_keystorm: bool,
-    /// Whether reports are those of YCSB 0.17.
+    /// Set if reports are those of YCSB 0.17.
     pub(super) release: bool,
-    /// Where verdicts go.
+    /// Destination of verdicts.
     pub(super) verdict: Option<OsString>,
-    /// What the script that starts YCSB would tell Java.
+    /// Options that the script that starts YCSB would pass to Java.
     pub(super) for_java: Vec<&'static str>,
-    /// What was typed, without passwords.
+    /// Command line as it was typed, without passwords.
     pub(super) shown: String,
 }
 
@@ -168,7 +168,7 @@ fn phase(word: Option<&str>) -> Result<Phase, String> {
     }
 }
 
-/// Whether reports are those of YCSB 0.17.
+/// Returns whether reports are those of YCSB 0.17.
 fn is_release(version: &str) -> Result<bool, String> {
     match version {
         "0.17" | "0.17.0" => Ok(true),

@@ -30,9 +30,9 @@ impl Binding {
 /// A field of a record.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Field {
-    /// That of this number.
+    /// Field of this number.
     Number(u32),
-    /// One drawn for each request.
+    /// Field that is drawn for each request.
     Drawn(DrawnNumber),
 }
 

@@ -29,7 +29,7 @@ use report::{NodeNames, Persona, ProgressFigures};
 
 use arguments::CommandLine;
 
-/// What differs by this name.
+/// Differences from keystorm under this name.
 const PERSONA: Persona = Persona {
     program: "ycsb",
     imitates: true,

@@ -19,7 +19,7 @@ use super::{PERSONA, known, results};
 
 const NS_PER_S: u64 = 1_000_000_000;
 
-/// How much is done, and for how long at most.
+/// Amount of work, and its time limit.
 struct Amount {
     /// 0 for as much as there is time for.
     operations: u64,
@@ -128,7 +128,7 @@ fn words(arguments: &Arguments, amount: &Amount) -> Result<Vec<OsString>, String
     Ok(words)
 }
 
-/// Where a Redis is, and how it is asked.
+/// Adds the options of where a Redis is, and of how it is asked.
 fn of_redis(arguments: &Arguments, words: &mut Vec<OsString>) -> Result<(), String> {
     let properties = &arguments.properties;
     let spawned = arguments.own.iter().any(|word| word.to_string_lossy().starts_with("--spawn"));
@@ -157,10 +157,10 @@ fn of_redis(arguments: &Arguments, words: &mut Vec<OsString>) -> Result<(), Stri
     Ok(())
 }
 
-/// How long Jedis, which YCSB has, waits for a reply.
+/// Timeout for a reply in Jedis, which YCSB uses.
 const JEDIS_TIMEOUT_MS: u32 = 2000;
 
-/// Where memcached servers are, and how they are asked.
+/// Adds the options of where memcached servers are, and of how they are asked.
 fn of_memcached(arguments: &Arguments, words: &mut Vec<OsString>) -> Result<(), String> {
     let properties = &arguments.properties;
     let spawned = arguments.own.iter().any(|word| word.to_string_lossy().starts_with("--spawn"));
@@ -269,7 +269,7 @@ fn complete(
     Ok(parts)
 }
 
-/// How often, and after how long, an insert that failed is sent again.
+/// Returns how often, and after how long, an insert that failed is sent again; `None` for never.
 fn retry(properties: &Properties) -> Result<Option<Retry>, String> {
     let most = properties.at_least_0("core_workload_insertion_retry_limit", 0)?;
     let most = u32::try_from(most).unwrap_or(u32::MAX);

@@ -27,12 +27,12 @@ impl Properties {
         self.0.keys().map(String::as_str)
     }
 
-    /// What a name is set to.
+    /// Value of a property, if it is set.
     pub(super) fn get(&self, name: &str) -> Option<&str> {
         self.0.get(name).map(String::as_str)
     }
 
-    /// The same, or what holds where it is not set.
+    /// Value of a property; `or` if it is not set.
     pub(super) fn text<'p>(&'p self, name: &str, or: &'p str) -> &'p str {
         self.get(name).unwrap_or(or)
     }

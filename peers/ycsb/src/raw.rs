@@ -13,7 +13,7 @@ use report::Run;
 use super::properties::Properties;
 use crate::layout::{RawLog, YcsbOptions};
 
-/// Where raw data goes.
+/// Destination of raw data.
 #[derive(Debug, Clone)]
 pub(super) struct RawOutput {
     /// Standard output where none is named.

@@ -6,7 +6,7 @@ use workload::{Arg, CommandSpec, DerivedText, Piece, Step, StepCondition};
 use super::binding::{Field, OperationCommands, field_name};
 use super::workload::{CoreWorkload, Kind, Reads};
 
-/// What keys begin with.
+/// Start of every key.
 const PREFIX: &str = "user";
 /// The sorted set of all keys.
 const INDEX: &[u8] = b"_indices";

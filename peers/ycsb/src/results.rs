@@ -25,11 +25,11 @@ pub(super) struct Reports {
     pub(super) options: YcsbOptions,
     /// The lines that `-s` asks for.
     pub(super) status: Option<StatusLines>,
-    /// What the names of logs of histograms begin with, if any are kept.
+    /// Prefix of the names of logs of histograms, if any are kept.
     pub(super) logs: Option<String>,
     /// Averages over time, for reports that show them.
     pub(super) series: Option<IntervalAverages>,
-    /// Where each operation is written, for raw reports.
+    /// Destination of each operation's line, for raw reports.
     pub(super) raw: Option<RawOutput>,
 }
 
@@ -38,7 +38,7 @@ pub(super) struct Reports {
 pub(super) struct IntervalAverages {
     /// Milliseconds of each.
     pub(super) granularity_ms: u64,
-    /// Those of the run that goes on or has just ended.
+    /// Averages of the run that goes on or has just ended.
     pub(super) seen: Arc<Mutex<Series>>,
 }
 
@@ -47,9 +47,9 @@ pub(super) struct IntervalAverages {
 pub(super) struct StatusLines {
     /// Seconds between two.
     pub(super) every_s: u64,
-    /// What each begins with.
+    /// Start of each line.
     pub(super) label: String,
-    /// Whether the median is in them, as in versions after 0.17.
+    /// Set if the median is in them, as in versions after 0.17.
     pub(super) median: bool,
 }
 
@@ -175,7 +175,7 @@ fn statuses(properties: &Properties) -> Vec<String> {
     tracked.split(',').filter(|name| !name.is_empty()).map(str::to_owned).collect()
 }
 
-/// What is counted of latencies.
+/// Returns the kind of figures about latencies.
 pub(super) fn kind(properties: &Properties) -> Result<Kind, String> {
     Ok(match properties.text("measurementtype", "hdrhistogram") {
         "hdrhistogram" => Kind::Hdr,
@@ -193,7 +193,7 @@ pub(super) fn kind(properties: &Properties) -> Result<Kind, String> {
     })
 }
 
-/// Those of the report. Values that YCSB does not know fall back to its defaults, with a line in `notes`.
+/// Returns the options of the report. Values that YCSB does not know fall back to its defaults, with a line in `notes`.
 fn options(
     properties: &Properties,
     release: bool,

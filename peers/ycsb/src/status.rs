@@ -21,7 +21,7 @@ use crate::layout::{HdrFiles, Section, Series, StatusLine, YcsbOptions, sections
 pub(super) struct Status<'p> {
     plan: &'p Plan,
     output: Reports,
-    /// What came since the last line.
+    /// Figures since the last line.
     recent: Tally,
     /// Operations up to then, and when that was, in nanoseconds since load began.
     counted: u64,
@@ -35,7 +35,7 @@ pub(super) struct Status<'p> {
 }
 
 impl<'p> Status<'p> {
-    /// Of a run of this plan.
+    /// Returns the status of a run of this plan.
     pub(super) fn new(plan: &'p Plan, output: Reports) -> Self {
         Self {
             plan,

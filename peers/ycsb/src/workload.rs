@@ -7,7 +7,7 @@ use super::arguments::Phase;
 use super::lengths;
 use super::properties::Properties;
 
-/// Where a record count of 0 ends, as in YCSB.
+/// End of the records if their number is 0, as in YCSB.
 const RECORDS_MOST: u64 = (1 << 31) - 1;
 /// Weights of operations sum to this.
 const WEIGHTS: f64 = 1e9;
@@ -25,7 +25,7 @@ pub(super) struct CoreWorkload {
     pub(super) reads: Reads,
     pub(super) writes_all: bool,
     pub(super) scan_length: DrawnNumber,
-    /// When memcached forgets a record, as it takes it.
+    /// Expiry of a record, in memcached's form.
     pub(super) expires: u32,
     /// The records that a load writes.
     pub(super) loaded: KeySpace,
@@ -37,14 +37,14 @@ pub(super) struct CoreWorkload {
     pub(super) remarks: Vec<String>,
 }
 
-/// What a read asks for.
+/// Fields that a read asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reads {
     /// Everything.
     All,
     /// All fields by their names.
     ByName,
-    /// One field, drawn.
+    /// A single field, drawn.
     One,
 }
 
@@ -72,7 +72,7 @@ impl Kind {
 }
 
 impl CoreWorkload {
-    /// Of properties, for a phase of so many operations.
+    /// Reads the workload of a phase from properties.
     pub(super) fn from_properties(properties: &Properties, phase: Phase) -> Result<Self, String> {
         check_class(properties)?;
         let records = match properties.number("recordcount", 0)? {
@@ -135,7 +135,7 @@ impl CoreWorkload {
         Ok(workload)
     }
 
-    /// How many records a load writes.
+    /// Number of records that a load writes.
     pub(super) fn load_count(properties: &Properties) -> Result<u64, String> {
         let records = match properties.number("recordcount", 0)? {
             0 => RECORDS_MOST,
@@ -155,7 +155,7 @@ fn check_class(properties: &Properties) -> Result<(), String> {
     Ok(())
 }
 
-/// How the number of a record becomes its key.
+/// Returns how the number of a record becomes its key.
 fn key_text(properties: &Properties) -> Result<KeyText, String> {
     let padding = properties.at_least_0("zeropadding", 1)?;
     let width = u8::try_from(padding.max(1))
@@ -164,7 +164,7 @@ fn key_text(properties: &Properties) -> Result<KeyText, String> {
     Ok(KeyText { hashed, letters: false, width })
 }
 
-/// Which fields a read asks for.
+/// Returns which fields a read asks for.
 fn reads(properties: &Properties) -> Reads {
     let by_name = properties.flag("readallfieldsbyname", false);
     match (properties.flag("readallfields", true), by_name) {
@@ -178,7 +178,7 @@ fn distribution(text: &str) -> Result<KeyDist, String> {
     format!("ycsb:{text}").parse()
 }
 
-/// How many records a scan asks for, where there are `scans`; nobody reads it where there are none.
+/// Number of records that a scan asks for, where there are `scans`; it is not checked where there are none.
 fn scan_length(properties: &Properties, scans: bool) -> Result<DrawnNumber, String> {
     let (least, most) =
         (properties.number("minscanlength", 1u32)?, properties.number("maxscanlength", 1000u32)?);
@@ -210,7 +210,7 @@ fn fraction(
     Ok(0.0)
 }
 
-/// Which records a run works on.
+/// Returns which records a run works on.
 fn chooser(
     properties: &Properties,
     start: u64,

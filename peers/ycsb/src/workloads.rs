@@ -1,6 +1,6 @@
 //! The six workloads that come with YCSB, under the names of their files.
 
-/// What is in the file of that name.
+/// Content of the file of that name.
 pub(super) fn named(name: &str) -> Option<&'static str> {
     let found = WORKLOADS.iter().find(|(known, _)| *known == name);
     found.map(|(_, text)| *text)

@@ -32,7 +32,7 @@ pub(crate) fn client_files(
         .collect()
 }
 
-/// What one connection saw, row by row.
+/// Figures of one connection, row by row.
 struct Traces<'r> {
     names: &'r [String],
     built_in: bool,
@@ -103,7 +103,7 @@ fn built_in_seconds(traces: &Traces<'_>) -> String {
     out
 }
 
-/// What nodes of a cluster sent on.
+/// Formats what nodes of a cluster sent on, second by second.
 fn cluster_seconds(traces: &Traces<'_>) -> String {
     let mut out = "\nPer-Second Benchmark Cluster Data\nSecond".to_owned();
     // A WAIT goes to no node in particular.

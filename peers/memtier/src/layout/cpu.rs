@@ -9,21 +9,21 @@ use super::json::{Entry, Json, entry};
 pub(crate) struct CpuSecond {
     /// The thread that adds up.
     pub(crate) main: f64,
-    /// Those that send and receive.
+    /// Usage of the threads that send and receive.
     pub(crate) threads: Vec<f64>,
 }
 
-/// What the threads of a run used.
+/// CPU use of the threads of a run.
 #[derive(Debug, Clone, Default)]
 pub(super) struct CpuUse {
-    /// Those that send and receive.
+    /// Threads that send and receive.
     pub(super) workers: Vec<WorkerUse>,
     /// In each second, where that was watched.
     pub(super) seconds: Vec<CpuSecond>,
 }
 
 impl CpuUse {
-    /// What the file says of it.
+    /// Returns its entries in the file.
     pub(super) fn json(&self) -> Vec<Entry> {
         let mut entries = Vec::new();
         if !self.workers.is_empty() {

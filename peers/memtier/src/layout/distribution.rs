@@ -11,7 +11,7 @@ const TICKS: f64 = 10.0;
 pub(super) struct Step {
     pub(super) ms: f64,
     pub(super) percent: f64,
-    /// How many took no longer than that.
+    /// Number of requests that took no longer than that.
     pub(super) count: u64,
 }
 

@@ -28,9 +28,9 @@ pub(crate) struct Counters {
     pub(crate) misses: u64,
     /// Error replies.
     pub(crate) errors: u64,
-    /// How often requests were sent again.
+    /// Number of times that requests were sent again.
     pub(crate) retries: u64,
-    /// How many requests were sent again at least once.
+    /// Number of requests that were sent again at least once.
     pub(crate) retried: u64,
     /// Connections that were lost.
     pub(crate) connection_errors: u64,
@@ -60,7 +60,7 @@ impl Counters {
     }
 }
 
-/// What a page shows.
+/// Content of a page.
 #[derive(Debug)]
 pub(crate) struct Exposition<'e> {
     /// Labels of every line.
@@ -69,7 +69,7 @@ pub(crate) struct Exposition<'e> {
     pub(crate) buckets: &'e [f64],
     /// The version of the program.
     pub(crate) version: &'e str,
-    /// When it was started, in seconds since 1970.
+    /// Start, in seconds since 1970.
     pub(crate) started_s: f64,
     /// See there.
     pub(crate) counters: Counters,
@@ -81,13 +81,13 @@ pub(crate) struct Exposition<'e> {
     pub(crate) threads: u64,
     /// The number of the run, from 1; 0 before the first.
     pub(crate) run: u32,
-    /// How many there will be.
+    /// Number of runs that there will be.
     pub(crate) runs: u32,
     /// Planned seconds of each, if it ends by time.
     pub(crate) test_time: u64,
-    /// How many pages have been made, this one included.
+    /// Number of pages made so far, this one included.
     pub(crate) renders: u64,
-    /// How old the figures are, in seconds.
+    /// Age of the figures, in seconds.
     pub(crate) age_s: f64,
 }
 

@@ -10,13 +10,13 @@ use super::{MemtierHistogram, RunFigures};
 /// A file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct HdrFile {
-    /// What follows the prefix in its name.
+    /// End of its name, behind the prefix.
     pub(crate) name: String,
-    /// What it has, in the words of the original's.
+    /// Title, in the words of the original's.
     pub(crate) title: String,
-    /// Whether it is a log, and not a table.
+    /// Set if it is a log, and not a table.
     pub(crate) is_log: bool,
-    /// What is written.
+    /// Content of the file.
     pub(crate) text: String,
 }
 

@@ -23,7 +23,7 @@ impl Default for MemtierHistogram {
 }
 
 impl MemtierHistogram {
-    /// Those of a histogram.
+    /// Returns the histogram of these latencies.
     #[must_use]
     pub(crate) fn from_latency(latency: &Latency) -> Self {
         let mut cells = Self::default();
@@ -31,7 +31,7 @@ impl MemtierHistogram {
         cells
     }
 
-    /// Whether the original's buckets, which go by its steps, tell two numbers of microseconds apart.
+    /// Returns whether the original's buckets, which go by its steps, tell two numbers of microseconds apart.
     #[must_use]
     pub(crate) fn tell_apart(a: u64, b: u64) -> bool {
         const DAY: u64 = 86_400_000_000;
@@ -52,7 +52,7 @@ impl MemtierHistogram {
         debug_assert!(added.is_ok(), "all have the same bounds");
     }
 
-    /// How many there are.
+    /// Number of values.
     #[must_use]
     pub(crate) fn count(&self) -> u64 {
         self.0.len()

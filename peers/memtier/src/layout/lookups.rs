@@ -10,14 +10,14 @@ pub(crate) struct Lookup {
     pub(crate) name: String,
     /// Keys, fields or members that were there.
     pub(crate) hits: u64,
-    /// Those that were not.
+    /// Lookups that found nothing.
     pub(crate) misses: u64,
-    /// The same of each place in the command; empty where that is not known.
+    /// Hits and misses of each place in the command; empty where that is not known.
     pub(crate) places: Vec<[u64; 2]>,
 }
 
 impl Lookup {
-    /// How many misses there are in a hundred lookups; `None` of nothing.
+    /// Misses in a hundred lookups; `None` without lookups.
     #[must_use]
     pub(crate) fn miss_percent(&self) -> Option<f64> {
         let all = self.hits + self.misses;
@@ -41,7 +41,7 @@ pub(super) fn of_command(command: &CommandSpec, tally: &CommandTally) -> Option<
     command.finds().then(|| tally.lookups())
 }
 
-/// Those of a plan, by the names of its commands.
+/// Returns the lookups of a plan, by the names of its commands.
 #[must_use]
 pub(crate) fn lookups(plan: &Plan, total: &Tally) -> Vec<Lookup> {
     let mut lookups: Vec<Lookup> = Vec::new();

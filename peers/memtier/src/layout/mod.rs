@@ -37,22 +37,22 @@ use std::io::{self, Write};
 
 use report::{Format, Repeats, Summary};
 
-/// How its reports are laid out.
+/// Style of its reports.
 #[derive(Debug, Clone)]
 pub(crate) struct Style {
     /// Percentiles, in the order typed.
     pub(crate) percentiles: Vec<f64>,
-    /// Whether distributions are printed.
+    /// Set if distributions are printed.
     pub(crate) distributions: bool,
-    /// Whether what is sent is its own SET, GET and WAIT, of which each has a row.
+    /// Set if its own SET, GET and WAIT are sent, of which each has a row.
     pub(crate) built_in: bool,
-    /// Whether JSON leaves out SETs where none are sent, as it does since GETs may be MGETs.
+    /// Set if JSON leaves out SETs where none are sent, as it does since GETs may be MGETs.
     pub(crate) leaves_out_sets: bool,
-    /// Whether the commands of one name have one row.
+    /// Set if the commands of one name have one row.
     pub(crate) merged: bool,
-    /// Whether each of several runs has a section.
+    /// Set if each of several runs has a section.
     pub(crate) every_run: bool,
-    /// Whether commands of the user's own have hits and misses.
+    /// Set if commands of the user's own have hits and misses.
     pub(crate) lookups: bool,
 }
 
@@ -75,7 +75,7 @@ impl Default for Style {
 #[derive(Default)]
 pub(crate) struct MemtierText {
     style: Style,
-    /// Those of one plan, if it is carried out several times.
+    /// Figures of each run of one plan, if it is carried out several times.
     runs: Vec<RunFigures>,
 }
 

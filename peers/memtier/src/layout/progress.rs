@@ -5,13 +5,13 @@
 pub(crate) struct RetryCounts {
     /// Requests that failed for good.
     pub(crate) errors: u64,
-    /// How often any was sent again.
+    /// Number of times that any request was sent again.
     pub(crate) retries: u64,
-    /// How many were.
+    /// Number of requests that were sent again.
     pub(crate) retried: u64,
 }
 
-/// How far a run has come.
+/// Progress of a run.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct Progress {
     /// Number of the run, from 1.
@@ -28,11 +28,11 @@ pub(crate) struct Progress {
     pub(crate) connection_errors: u64,
     /// Requests so far.
     pub(crate) ops: u64,
-    /// Of the time since the last line, and of the whole run: requests per second,
+    /// Requests per second, since the last line and of the whole run.
     pub(crate) rates: [f64; 2],
-    /// bytes per second in both directions,
+    /// Bytes per second in both directions, since the last line and of the whole run.
     pub(crate) bytes: [f64; 2],
-    /// and mean latencies in milliseconds.
+    /// Mean latencies in milliseconds, since the last line and of the whole run.
     pub(crate) latencies_ms: [f64; 2],
     /// Now and when the last line was written, where requests are sent again that fail.
     pub(crate) retried: Option<[RetryCounts; 2]>,

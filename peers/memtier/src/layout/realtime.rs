@@ -14,14 +14,14 @@ const ON_A_LINE: usize = 3;
 /// The latencies of the last seconds.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Window {
-    /// How many of them; 0 for none.
+    /// Length of the window; 0 for none.
     seconds: usize,
     kept: VecDeque<MemtierHistogram>,
     open: MemtierHistogram,
 }
 
 impl Window {
-    /// Of so many seconds.
+    /// Returns a window of `seconds` seconds.
     #[must_use]
     pub(crate) fn new(seconds: u32) -> Self {
         Self { seconds: seconds as usize, ..Self::default() }
@@ -51,9 +51,9 @@ impl Window {
 /// The block at the end of a second.
 #[derive(Debug)]
 pub(crate) struct Realtime<'t> {
-    /// What its line would say.
+    /// Content of its progress line.
     pub(crate) progress: Progress,
-    /// How many of a hundred lookups missed in this second, and in all.
+    /// Misses in a hundred lookups in this second, and in all.
     pub(crate) miss_percent: [f64; 2],
     /// The latencies of this second.
     pub(crate) second: MemtierHistogram,
@@ -66,7 +66,7 @@ pub(crate) struct Realtime<'t> {
 }
 
 impl Realtime<'_> {
-    /// Its lines.
+    /// Formats the block, line by line.
     #[must_use]
     pub(crate) fn lines(&self) -> Vec<String> {
         let Progress { run, percent, seconds, rates, bytes, .. } = self.progress;

@@ -4,7 +4,7 @@ use workload::Plan;
 
 use super::Style;
 
-/// Its own requests, in the order of their rows.
+/// Requests of its own, in the order of their rows.
 const BUILT_IN: [&str; 3] = ["SET", "GET", "WAIT"];
 
 /// The rows of a plan.
@@ -12,16 +12,16 @@ const BUILT_IN: [&str; 3] = ["SET", "GET", "WAIT"];
 pub(crate) struct Rows {
     /// Their names in upper case.
     pub(crate) names: Vec<String>,
-    /// Of each different command of the plan, which row is its own.
+    /// Index of the row of each different command of the plan.
     pub(crate) of: Vec<usize>,
-    /// Whether they are [`BUILT_IN`].
+    /// Set if the rows are [`BUILT_IN`].
     pub(crate) built_in: bool,
-    /// Whether others have hits and misses.
+    /// Set if other rows have hits and misses.
     pub(crate) lookups: bool,
 }
 
 impl Rows {
-    /// Those of a plan.
+    /// Returns the rows of a plan.
     #[must_use]
     pub(crate) fn from_plan(plan: &Plan, style: &Style) -> Self {
         let mut names: Vec<String> = match style.built_in {
@@ -46,7 +46,7 @@ impl Rows {
     }
 }
 
-/// What each command of the sequence is called: as its operation, if that has no other.
+/// Returns the name of each command of the sequence: that of its operation, if the operation has no other command.
 fn called(plan: &Plan) -> Vec<String> {
     let mut called: Vec<String> = plan.sequence.iter().map(workload::CommandSpec::name).collect();
     for (operation, span) in plan.mix.iter().flat_map(workload::Mix::spans) {

@@ -6,16 +6,16 @@ use measure::Tally;
 
 use super::{MemtierHistogram, Rows, Style};
 
-/// What came in one second.
+/// Figures of one second.
 #[derive(Debug, Clone)]
 pub(crate) struct Second {
-    /// Its number, from 0.
+    /// Number of the second, from 0.
     pub(crate) index: u64,
     pub(super) rows: Vec<SecondRow>,
     pub(super) total: SecondRow,
 }
 
-/// The same of one kind of request.
+/// Figures of one second for one kind of request.
 #[derive(Debug, Clone, Default)]
 pub(super) struct SecondRow {
     pub(super) count: u64,
@@ -25,7 +25,7 @@ pub(super) struct SecondRow {
     pub(super) times: Option<Times>,
 }
 
-/// How long replies took, in milliseconds.
+/// Response times, in milliseconds.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Times {
     pub(super) average_ms: f64,
@@ -86,7 +86,7 @@ impl Sum {
 }
 
 impl Seconds {
-    /// Of a run with these rows.
+    /// Returns the seconds of a run with these rows.
     #[must_use]
     pub(crate) fn new(rows: Rows, style: &Style) -> Self {
         let mut percentiles = style.percentiles.clone();

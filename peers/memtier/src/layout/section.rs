@@ -19,14 +19,14 @@ pub(super) struct Row {
     pub(super) connection_errors: u64,
     /// Latencies of all together, in milliseconds.
     pub(super) accumulated_ms: f64,
-    /// Of how many.
+    /// Number of requests whose latencies these are.
     pub(super) timed: u64,
     pub(super) cells: MemtierHistogram,
-    /// Whether it is of commands that look for something.
+    /// Set if the row is of commands that look for something.
     pub(super) looks: bool,
 }
 
-/// What there was of it in a second.
+/// Rates of a row, per second.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Rates {
     pub(super) ops: f64,
@@ -84,12 +84,12 @@ impl Row {
 /// The figures of one run.
 #[derive(Debug, Clone)]
 pub(crate) struct RunFigures {
-    /// What the rows are called, in upper case.
+    /// Names of the rows, in upper case.
     pub(crate) names: Vec<String>,
     pub(super) built_in: bool,
     pub(super) rows: Vec<Row>,
     pub(super) totals: Row,
-    /// What commands of the user's own looked for.
+    /// Lookups of commands of the user's own.
     pub(super) lookups: Vec<Lookup>,
     /// Threads.
     pub(crate) threads: u16,
@@ -99,17 +99,17 @@ pub(crate) struct RunFigures {
     pub(crate) requests: Option<u64>,
     /// Planned seconds of a run by time.
     pub(crate) seconds: Option<u64>,
-    /// How connections joined the load, if not all carried it from the start.
+    /// Schedule by which connections joined the load, if not all carried it from the start.
     pub(crate) joining: Option<JoinSchedule>,
-    /// Whether the load went to a cluster.
+    /// Set if the load went to a cluster.
     pub(crate) cluster: bool,
     /// The nodes that took part in the load.
     pub(crate) endpoints: Endpoints,
     /// Wall clock at its start.
     pub(crate) started_at: SystemTime,
-    /// How long it took.
+    /// Length of the run.
     pub(crate) elapsed_s: f64,
-    /// Whether somebody asked for its end.
+    /// Set if its end was asked for.
     pub(crate) interrupted: bool,
     /// Second by second, where that was watched.
     pub(crate) over_time: Vec<Second>,
@@ -121,9 +121,9 @@ pub(crate) struct RunFigures {
 /// Nodes of a cluster, masters and replicas.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Endpoints {
-    /// How many there are.
+    /// Number of masters, and of replicas.
     pub(crate) nodes: [u64; 2],
-    /// What they answered.
+    /// Number of requests that masters answered, and replicas.
     pub(crate) requests: [u64; 2],
 }
 
@@ -146,7 +146,7 @@ impl Endpoints {
 }
 
 impl RunFigures {
-    /// Those of a run.
+    /// Returns the figures of a run.
     #[must_use]
     pub(crate) fn new(summary: &Summary<'_>, rows: &Rows) -> Self {
         let (run, elapsed_s) = (summary.run, summary.elapsed_s);
@@ -228,7 +228,7 @@ fn figures(
     }
 }
 
-/// One kind of request has the bytes of all.
+/// Gives the only kind of request the bytes of all, unless bytes were counted by command.
 fn share_bytes(
     total: &Tally,
     rows: &Rows,
@@ -247,7 +247,7 @@ fn share_bytes(
     }
 }
 
-/// What keys of several were there is known key by key, and only in all.
+/// Sets the hits and misses of GETs of several keys: they are counted by key, and only in all.
 fn share_lookups(
     total: &Tally,
     rows: &Rows,
@@ -282,7 +282,7 @@ fn negotiated(total: &measure::Tally) -> Option<(String, String)> {
 }
 
 impl RunFigures {
-    /// The same with what its threads used in each second.
+    /// Adds what the threads used in each second.
     #[must_use]
     pub(crate) fn with_cpu_seconds(mut self, seconds: Vec<CpuSecond>) -> Self {
         self.cpu.seconds = seconds;
@@ -306,7 +306,7 @@ impl RunFigures {
 pub(crate) struct Section {
     /// Stands above its table, and is its key in JSON.
     pub(crate) title: String,
-    /// What the rows are called.
+    /// Names of the rows.
     pub(crate) names: Vec<String>,
     pub(super) rows: Vec<Row>,
     pub(super) totals: Row,
@@ -323,7 +323,7 @@ pub(crate) struct Section {
 }
 
 impl Section {
-    /// Of one run.
+    /// Returns the section of one run.
     #[must_use]
     pub(crate) fn of_run(title: &str, run: &RunFigures) -> Self {
         Self {
@@ -341,7 +341,7 @@ impl Section {
         }
     }
 
-    /// Of several: counts and latencies together, rates on average.
+    /// Returns the section of several runs: counts and latencies together, rates on average.
     fn of_all(title: String, runs: &[RunFigures]) -> Option<Self> {
         let (first, others) = runs.split_first()?;
         let mut all = Self {

@@ -17,7 +17,7 @@ pub(crate) struct Layout {
 }
 
 impl Layout {
-    /// Those of a run.
+    /// Returns the layout for a run.
     #[must_use]
     pub(crate) fn new(style: &Style, run: &RunFigures) -> Self {
         let longest = run.names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
@@ -36,7 +36,7 @@ const RATE: usize = 12;
 const LATENCY: usize = 15;
 const NONE: &str = "---";
 
-/// What stands above all sections.
+/// Writes what is above all sections.
 ///
 /// # Errors
 /// An error of the writer.

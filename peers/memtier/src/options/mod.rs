@@ -12,11 +12,11 @@ use super::statsd::Statsd;
 use super::values::{Pattern, protocol};
 use super::words::TypedOption;
 
-/// How many requests each connection sends.
+/// Number of requests that each connection sends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Requests {
     Number(u64),
-    /// One for each key.
+    /// A request for each key.
     AllKeys,
 }
 
@@ -26,11 +26,11 @@ pub(super) struct Command {
     pub(super) text: String,
     pub(super) ratio: u32,
     pub(super) pattern: Pattern,
-    /// Whether replicas may answer it.
+    /// Set if replicas may answer it.
     pub(super) is_read: bool,
 }
 
-/// Where sizes come from that are not all the same.
+/// Sizes of values.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Sizes {
     One(u32),
@@ -38,14 +38,14 @@ pub(super) enum Sizes {
     List(Vec<(u32, u32)>),
 }
 
-/// What is done with the items of a file.
+/// Use of the items of a file.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Import {
     pub(super) file: Option<String>,
-    /// Whether what was written is read again in the end, and whether that is all.
+    /// Set if what was written is read again in the end, and if that is all.
     pub(super) verify: bool,
     pub(super) verify_only: bool,
-    /// Whether keys are made up and not those of the file.
+    /// Set if keys are made up and not those of the file.
     pub(super) generate_keys: bool,
     pub(super) no_expiry: bool,
 }
@@ -81,15 +81,15 @@ pub(super) struct Options {
     pub(super) print_all_runs: bool,
     pub(super) by_line: bool,
     pub(super) cluster: bool,
-    /// Which nodes answer reads.
+    /// Nodes that answer reads.
     pub(super) reading: ReadOptions,
-    /// Whether reads leave alone when a key was last used.
+    /// Set if reads leave alone when a key was last used.
     pub(super) no_touch: bool,
     /// Seconds in which the first reply must have come; `None` without end.
     pub(super) stage_timeout: Option<u32>,
     /// Seconds that opening a lost connection again may take.
     pub(super) connection_timeout: Option<u32>,
-    /// How often in a row that may fail.
+    /// Number of times in a row that opening it again may fail.
     pub(super) reconnect_attempts: Option<u32>,
     /// Microseconds between two connections that a thread opens, at least and at most.
     pub(super) jitter: [u32; 2],
@@ -108,7 +108,7 @@ pub(super) struct Options {
     pub(super) reconnect_interval: u64,
     pub(super) reconnect_on_error: bool,
     pub(super) reconnect_backoff_factor: Option<f64>,
-    /// What becomes of requests that fail.
+    /// Treatment of requests that fail.
     pub(super) retrying: RetryOptions,
     pub(super) multi_key_get: u32,
     pub(super) distinct_client_seed: bool,
@@ -119,7 +119,7 @@ pub(super) struct Options {
     pub(super) data_size: Option<u32>,
     pub(super) data_size_range: Option<(u32, u32)>,
     pub(super) data_size_list: Vec<(u32, u32)>,
-    /// Whether sizes of a range go by the key.
+    /// Set if sizes of a range go by the key.
     pub(super) size_by_key: bool,
     pub(super) data_offset: u32,
     pub(super) random_data: bool,
@@ -128,33 +128,33 @@ pub(super) struct Options {
     pub(super) key_prefix: String,
     pub(super) key_minimum: u64,
     pub(super) key_maximum: u64,
-    /// Of SETs and GETs, where it was given.
+    /// Patterns of SETs and GETs, if given.
     pub(super) key_pattern: Option<[Pattern; 2]>,
     pub(super) key_stddev: Option<f64>,
     pub(super) key_median: Option<f64>,
     pub(super) key_zipf_exp: Option<f64>,
     pub(super) commands: Vec<Command>,
-    /// Whether all of them, one after another, are one piece.
+    /// Set if all commands, one after another, are one piece.
     pub(super) transaction: bool,
     pub(super) monitor_input: Option<String>,
-    /// Whether lines of it are drawn.
+    /// Set if lines of the capture are drawn.
     pub(super) monitor_random: bool,
-    /// Whether cursors of SCAN are followed, and how often in a row.
+    /// Set if cursors of SCAN are followed, and how often in a row.
     pub(super) scan_walk: bool,
     pub(super) scan_most: Option<u32>,
     pub(super) statsd: Statsd,
-    /// Where figures are served over HTTP.
+    /// Address at which figures are served over HTTP.
     pub(super) prometheus: Prometheus,
-    /// Whether percentiles are printed during a run, and of how many of its last seconds.
+    /// Set if percentiles are printed during a run, and of how many of its last seconds.
     pub(super) realtime: bool,
     pub(super) latency_window: u32,
-    /// Whether hits and misses of --command commands are counted, and the miss rate (%) above which a command is
+    /// Set if hits and misses of --command commands are counted, and the miss rate (%) above which a command is
     /// reported.
     pub(super) miss_tracking: bool,
     pub(super) miss_threshold: Option<f64>,
     /// CPU usage (%) above which a thread is reported.
     pub(super) cpu_warn: Option<f64>,
-    /// Whether each thread has a CPU of its own.
+    /// Set if each thread has a CPU of its own.
     pub(super) pin_threads: bool,
     pub(super) print_plan: bool,
     pub(super) as_keystorm: bool,
@@ -171,7 +171,7 @@ pub(super) const REQUESTS: u64 = 10_000;
 const SECONDS_MAX: u64 = 366 * 86_400;
 
 impl Options {
-    /// Those of an empty command line.
+    /// Returns the options of an empty command line.
     pub(super) fn new() -> Self {
         Self {
             protocol: "redis".to_owned(),
@@ -198,12 +198,12 @@ impl Options {
         Ok(options)
     }
 
-    /// What the server speaks.
+    /// Protocol of the server.
     pub(super) fn protocol_kind(&self) -> ProtocolKind {
         protocol(&self.protocol).unwrap_or(ProtocolKind::Resp2)
     }
 
-    /// Whether all commands are sent in one piece. The one of a walk is anyway.
+    /// Returns whether all commands are sent in one piece; false for a walk, whose only command is anyway.
     pub(super) fn is_in_one_piece(&self) -> bool {
         self.transaction && !self.scan_walk
     }
@@ -213,12 +213,12 @@ impl Options {
         self.ratio.unwrap_or(RATIO)
     }
 
-    /// How SETs and GETs take their keys.
+    /// Patterns by which SETs and GETs take their keys.
     pub(super) fn patterns(&self) -> [Pattern; 2] {
         self.key_pattern.unwrap_or([Pattern::Random; 2])
     }
 
-    /// How large values are.
+    /// Sizes of the values.
     pub(super) fn sizes(&self) -> Sizes {
         match (self.data_size_range, &self.data_size_list[..]) {
             (Some((least, most)), _) => Sizes::Range(least, most),
@@ -227,19 +227,19 @@ impl Options {
         }
     }
 
-    /// How the connections of a thread join the load, if not all carry it from the start.
+    /// Schedule by which the connections of a thread join the load, if not all carry it from the start.
     pub(super) fn joining(&self) -> Option<JoinSchedule> {
         let (first, step) = (self.clients_start?, self.clients_step?);
         Some(JoinSchedule { first, step, every_ns: u64::from(self.step_duration?) * 1_000_000_000 })
     }
 
-    /// How far apart a thread opens its connections, if it does not open them at once.
+    /// Time between two openings of connections by a thread, if it does not open them at once.
     pub(super) fn spacing(&self) -> Option<Spacing> {
         let [least_ns, most_ns] = self.jitter.map(|micros| u64::from(micros) * 1000);
         (most_ns > 0).then_some(Spacing { least_ns, most_ns })
     }
 
-    /// Whether each client has a connection to every node of a cluster: of replicas it may have several, and
+    /// Returns whether each client has a connection to every node of a cluster: of replicas it may have several, and
     /// then connections are shared.
     pub(super) fn has_clients(&self) -> bool {
         self.cluster && self.reading.replica_clients.is_none()
@@ -250,7 +250,7 @@ impl Options {
         u64::from(self.clients) * u64::from(self.threads)
     }
 
-    /// How many keys there are.
+    /// Number of keys.
     pub(super) fn keys(&self) -> u64 {
         (self.key_maximum - self.key_minimum).saturating_add(1)
     }

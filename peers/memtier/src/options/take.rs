@@ -31,7 +31,7 @@ impl Options {
         unreachable!("{name} is in the table of options, and is read nowhere")
     }
 
-    /// Where to, by what, and how connections are opened.
+    /// Takes an option of the server, of the protocol, or of how connections are opened.
     fn take_connection(&mut self, name: &'static str, text: &str) -> Result<bool, Fault> {
         let own = || text.to_owned();
         match name {
@@ -75,7 +75,7 @@ impl Options {
         Ok(true)
     }
 
-    /// How much, how fast, and what becomes of errors.
+    /// Takes an option of how much is sent, how fast, and what becomes of errors.
     fn take_load(&mut self, name: &'static str, text: &str) -> Result<bool, Fault> {
         match name {
             "requests" => self.requests = Some(requests(text)?),
@@ -202,7 +202,7 @@ impl Options {
         Ok(true)
     }
 
-    /// What is published or printed during a run.
+    /// Takes an option of what is published or printed during a run.
     fn take_live(&mut self, name: &'static str, text: &str) -> Result<bool, Fault> {
         let own = || text.to_owned();
         match name {
@@ -226,7 +226,7 @@ impl Options {
         Ok(true)
     }
 
-    /// What is done instead of a run.
+    /// Takes an option of what is done instead of a run.
     fn take_other(&mut self, name: &'static str, text: &str) -> Result<bool, Fault> {
         match name {
             "print-plan" => self.print_plan = true,

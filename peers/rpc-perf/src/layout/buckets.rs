@@ -23,7 +23,7 @@ fn index(value: u64) -> usize {
         + within as usize
 }
 
-/// Those that hold something, in rising order, with their counts.
+/// Returns the buckets that hold something, in rising order, with their counts.
 pub(super) fn held(latency: Option<&Latency>) -> Vec<(usize, u64)> {
     let mut held: Vec<(usize, u64)> = Vec::new();
     for (ns, count) in latency.into_iter().flat_map(Latency::recorded) {

@@ -7,12 +7,12 @@ use std::ops::Range;
 use measure::{CommandTally, Latency, Tally};
 use workload::{Mix, Plan};
 
-/// What an operation is to the reports.
+/// Role of an operation in the reports.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Role {
-    /// Its verb.
+    /// Verb of the operation.
     pub(crate) verb: &'static str,
-    /// Whether what it asks for is a hit or a miss.
+    /// Set if what it asks for is a hit or a miss.
     pub(crate) looks_up: bool,
 }
 
@@ -20,12 +20,12 @@ pub(crate) struct Role {
 #[derive(Debug, Clone)]
 pub(crate) struct Roles {
     roles: Vec<Role>,
-    /// Of each operation, which of the different commands of the plan are its own.
+    /// Indices, among the different commands of the plan, of each operation's own.
     commands: Vec<Range<usize>>,
 }
 
 impl Roles {
-    /// Those of a plan whose operations these are.
+    /// Returns the roles of a plan whose operations these are.
     #[must_use]
     pub(crate) fn new(plan: &Plan, roles: Vec<Role>) -> Self {
         let different = plan.different_commands();
@@ -51,12 +51,12 @@ pub(crate) struct Counts {
     pub(crate) miss: u64,
 }
 
-/// What came of a span of a run.
+/// Figures of a span of a run.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Figures {
     /// Connections that were opened.
     pub(crate) opened: u64,
-    /// Those that ended without our doing, or to be opened again.
+    /// Connections that ended without our doing, or to be opened again.
     pub(crate) closed: u64,
     /// Replies that are no error.
     pub(crate) ok: u64,
@@ -78,7 +78,7 @@ pub(crate) struct Figures {
 const APART: [&str; 2] = ["get", "set"];
 
 impl Figures {
-    /// Those of a tally.
+    /// Returns the figures of a tally.
     #[must_use]
     pub(crate) fn new(roles: &Roles, tally: &Tally) -> Self {
         let connections = &tally.connections;

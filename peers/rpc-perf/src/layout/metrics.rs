@@ -27,12 +27,12 @@ pub(super) fn about(every: Duration) -> [(&'static str, String); 3] {
     ]
 }
 
-/// How a run stands.
+/// State of a run.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Snapshot {
     /// Everything so far.
     pub(crate) total: Figures,
-    /// What came in the last window.
+    /// Figures of the last window.
     pub(crate) window: Figures,
     /// Connections that are open.
     pub(crate) open: u64,
@@ -49,7 +49,7 @@ pub(crate) struct Metrics<'s> {
 }
 
 impl<'s> Metrics<'s> {
-    /// Those of a snapshot.
+    /// Returns the metrics of a snapshot.
     #[must_use]
     pub(crate) fn new(snapshot: &'s Snapshot) -> Self {
         let total = &snapshot.total;

@@ -13,7 +13,7 @@ use super::metrics::{HISTOGRAMS, Metrics, SHAPE, about};
 type PackResult = Result<(), ValueWriteError>;
 
 impl Metrics<'_> {
-    /// The same as [`line`](Self::line), packed.
+    /// Formats a line of the file as [`line`](Self::line) does, packed.
     ///
     /// # Errors
     /// None: memory takes all of it.
@@ -89,7 +89,7 @@ fn texts(all: &[(&str, String)], out: &mut Vec<u8>) -> PackResult {
     })
 }
 
-/// That an array of so many follows.
+/// Writes that an array of `of` elements follows.
 fn length(of: usize, out: &mut Vec<u8>) -> PackResult {
     write_array_len(out, of as u32).map(|_| ())
 }

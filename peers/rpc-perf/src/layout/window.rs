@@ -7,16 +7,16 @@ use measure::Latency;
 
 use super::Figures;
 
-/// What a window tells.
+/// Content of a window.
 #[derive(Debug)]
 pub(crate) struct Window<'f> {
-    /// Its number, from 0.
+    /// Number of the window, from 0.
     pub(crate) number: u64,
     /// Seconds.
     pub(crate) seconds: f64,
     /// Connections that are open at its end.
     pub(crate) open: u64,
-    /// What came in it.
+    /// Figures of the window.
     pub(crate) figures: &'f Figures,
 }
 
@@ -33,7 +33,7 @@ pub(super) const PERCENTILES: [(&str, f64); 8] = [
 ];
 
 impl Window<'_> {
-    /// Its lines.
+    /// Formats the window, line by line.
     #[must_use]
     pub(crate) fn lines(&self) -> Vec<String> {
         let Figures { opened, closed, ok, exception, timeout, hit, miss, latency, .. } =

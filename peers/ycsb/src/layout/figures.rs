@@ -14,7 +14,7 @@ pub(super) type Figure = (String, String, Value);
 pub(super) enum Value {
     Whole(u64),
     Real(f64),
-    /// What stands where there is no number.
+    /// Placeholder of a missing number.
     Filler,
 }
 
@@ -57,7 +57,7 @@ impl<'n> Figures<'n> {
         Self { name, all: Vec::new() }
     }
 
-    /// How many there were, and how long they took on average.
+    /// Returns the number of operations and their mean latency.
     fn counted(name: &'n str, latency: &Latency) -> Self {
         let mut figures = Self::new(name);
         figures.whole("Operations", latency.count());

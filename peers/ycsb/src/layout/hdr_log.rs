@@ -22,14 +22,14 @@ pub(crate) struct HdrFiles {
     sections: BTreeMap<String, Vec<LogLine>>,
 }
 
-/// One line of a log.
+/// Line of a log.
 #[derive(Debug, Clone)]
 pub(crate) struct LogLine {
-    /// When it began, after the run did.
+    /// Time at which it began, after the run did.
     pub(crate) from: Duration,
-    /// How long it was.
+    /// Length of its span.
     pub(crate) length: Duration,
-    /// What came in it.
+    /// Latencies in it.
     pub(crate) latency: Latency,
 }
 
@@ -92,7 +92,7 @@ fn log(name: &str, lines: &[LogLine], started_at: SystemTime) -> Result<Vec<u8>,
     Ok(out)
 }
 
-/// The same values in microseconds.
+/// Converts a histogram to microseconds.
 fn microseconds(latency: &Latency) -> Result<Histogram<u64>, RecordError> {
     let created = Histogram::<u64>::new(3);
     let mut histogram = created.map_err(|e| RecordError::wrong(e.to_string()))?;

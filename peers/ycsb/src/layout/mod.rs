@@ -31,7 +31,7 @@ pub(crate) use status::{StatusLine, status_line};
 #[derive(Debug, Default)]
 pub(crate) struct Ycsb {
     options: YcsbOptions,
-    /// What the run's monitor recorded over time, for reports that show it.
+    /// Averages that the run's monitor recorded over time, for reports that show them.
     series: Option<Arc<Mutex<Series>>>,
     /// Figures of an array that stand before the next.
     written: bool,
@@ -44,7 +44,7 @@ impl Ycsb {
         Self { options, series: None, written: false }
     }
 
-    /// The same for [`Kind::TimeSeries`]: `series` must be complete before the report is written.
+    /// Adds the series for [`Kind::TimeSeries`]: it must be complete before the report is written.
     #[must_use]
     pub(crate) fn over_time(self, series: Arc<Mutex<Series>>) -> Self {
         Self { series: Some(series), ..self }

@@ -2,7 +2,7 @@
 
 use workload::{CommandSpec, LogSubject, PlanParts};
 
-/// Where the figures of a section are counted.
+/// Source of the figures of a section.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Source {
     /// A command, by its place in the sequence.
@@ -11,7 +11,7 @@ pub(super) enum Source {
     Operation(usize),
 }
 
-/// Whether a miss is a failure. Latencies of failures are kept separately.
+/// Meaning of misses. Latencies of failures are kept separately.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Misses {
     Fail,
@@ -20,7 +20,7 @@ pub(super) enum Misses {
     AllSucceed,
 }
 
-/// One reported section; names may repeat.
+/// Reported section; names may repeat.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct NamedSource {
     pub(super) name: String,

@@ -3,28 +3,28 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// What a report in YCSB's words contains.
+/// Options of a report in YCSB's words.
 #[derive(Debug, Clone)]
 pub(crate) struct YcsbOptions {
-    /// How figures are written.
+    /// Form in which figures are written.
     pub(crate) exporter: Exporter,
-    /// What is counted of latencies.
+    /// Kind of figures about latencies.
     pub(crate) kind: Kind,
-    /// Which latencies.
+    /// Interval that latencies are of.
     pub(crate) interval: Interval,
     /// The percentiles.
     pub(crate) percentiles: Vec<Percentile>,
-    /// Whether every recorded value is listed with its count.
+    /// Set if every recorded value is listed with its count.
     pub(crate) verbose: bool,
     /// Buckets of a millisecond of [`Kind::Buckets`].
     pub(crate) buckets: usize,
-    /// Whether [`Kind::RawLog`] reports only the number of operations.
+    /// Set if [`Kind::RawLog`] reports only the number of operations.
     pub(crate) no_summary: bool,
-    /// Which failed operations get a section for each cause.
+    /// Failed operations that get a section for each cause.
     pub(crate) by_status: ByStatus,
 }
 
-/// How figures are written.
+/// Form in which figures are written.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum Exporter {
     /// A line each.
@@ -36,7 +36,7 @@ pub(crate) enum Exporter {
     JsonArray,
 }
 
-/// What is counted of latencies.
+/// Kind of figures about latencies.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// A histogram of microseconds.
@@ -55,13 +55,13 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// Whether every operation has its own line.
+    /// Returns whether every operation has its own line.
     #[must_use]
     pub(crate) fn is_raw(self) -> bool {
         matches!(self, Self::Raw | Self::HdrAndRaw)
     }
 
-    /// What the histogram of microseconds of a section is called, if there is one.
+    /// Name of a section's histogram of microseconds, if there is one.
     pub(super) fn hdr_name(self, section: &str) -> Option<String> {
         match self {
             Self::Hdr => Some(section.to_owned()),
@@ -70,7 +70,7 @@ impl Kind {
         }
     }
 
-    /// What stands beside it, or alone.
+    /// Name of a section's other figures, if there are any.
     pub(super) fn other_name(self, section: &str) -> Option<String> {
         match self {
             Self::Hdr => None,
@@ -81,7 +81,7 @@ impl Kind {
     }
 }
 
-/// Which latencies are reported.
+/// Interval that reported latencies are of.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum Interval {
     /// From sent to the reply.
@@ -93,7 +93,7 @@ pub(crate) enum Interval {
     Both,
 }
 
-/// Which failures have a section for each cause.
+/// Failures that have a section for each cause.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) enum ByStatus {
     /// None.
@@ -101,7 +101,7 @@ pub(crate) enum ByStatus {
     No,
     /// All.
     All,
-    /// Those with these names.
+    /// Failures with these names.
     Those(Vec<String>),
 }
 
@@ -163,7 +163,7 @@ impl Default for YcsbOptions {
 }
 
 impl ByStatus {
-    /// What stands behind the name of an operation that failed of `status`.
+    /// End of the name of an operation that failed with `status`.
     pub(super) fn ending(&self, status: &str) -> String {
         let text = match self {
             Self::No => false,

@@ -13,11 +13,11 @@ use super::named::{Misses, NamedSource, Source, named};
 use super::options::{Interval, YcsbOptions};
 use super::sections::{CLEANUP, INTENDED, ReturnCounts, Section, VERIFY, sections};
 
-/// How an operation can end.
+/// Ways in which an operation can end.
 const ENDINGS: [LoggedOutcome; 4] =
     [LoggedOutcome::Ok, LoggedOutcome::Missed, LoggedOutcome::Failed, LoggedOutcome::Wrong];
 
-/// What a run logged, by the names of its sections.
+/// Log of a run's operations, by the names of its sections.
 #[derive(Debug)]
 pub(crate) struct RawLog<'r> {
     run: &'r Run,
@@ -28,7 +28,7 @@ pub(crate) struct RawLog<'r> {
 type Line = (u64, u32);
 
 impl<'r> RawLog<'r> {
-    /// Of a run, in a report with these options.
+    /// Returns the log of a run, in a report with these options.
     #[must_use]
     pub(crate) fn new(run: &'r Run, options: &'r YcsbOptions) -> Self {
         Self { run, options }
@@ -154,7 +154,7 @@ impl<'r> RawLog<'r> {
     }
 }
 
-/// What stands of the latencies in their order, and at which part of them.
+/// Percentiles of the latencies: the name, and the part of them that is below.
 const PERCENTILES: [(&str, f64); 8] = [
     ("p1", 0.01),
     ("p5", 0.05),

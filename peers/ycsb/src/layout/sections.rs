@@ -15,25 +15,25 @@ use super::java;
 use super::named::{Misses, NamedSource, Source, named};
 use super::options::{ByStatus, Interval};
 
-/// What the names of sections of latencies from when something was due begin with.
+/// Start of the names of sections of latencies from when something was due.
 pub(super) const INTENDED: &str = "Intended-";
 
 /// The comparison of what a read returned, and the closing of a connection.
 pub(super) const VERIFY: &str = "VERIFY";
 pub(super) const CLEANUP: &str = "CLEANUP";
 
-/// What is reported under one name.
+/// Section: figures that are reported under one name.
 #[derive(Debug, Clone)]
 pub(crate) struct Section {
     /// The name.
     pub(crate) name: String,
     /// Latencies, in nanoseconds.
     pub(crate) latency: Latency,
-    /// How many succeeded and failed, if the section reports it.
+    /// Number of operations that succeeded and failed, if the section reports it.
     pub(crate) returned: Option<ReturnCounts>,
 }
 
-/// How operations ended.
+/// Number of operations by how they ended.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct ReturnCounts {
     /// Well.
@@ -44,7 +44,7 @@ pub(crate) struct ReturnCounts {
     pub(crate) error: u64,
 }
 
-/// One operation, or a command of one.
+/// View of the figures of an operation, or of a command of one.
 struct TallyView<'t> {
     ok: u64,
     missed: u64,

@@ -6,7 +6,7 @@ use super::sections::Section;
 
 const NS_PER_MS: u64 = 1_000_000;
 
-/// What was seen in each span of time, by the names of [`Section`]s.
+/// Latencies in each span of time, by the names of [`Section`]s.
 #[derive(Debug, Clone)]
 pub(crate) struct Series {
     granularity_ms: u64,

@@ -7,10 +7,10 @@ use measure::Latency;
 use super::options::Kind;
 use super::sections::Section;
 
-/// What a line tells.
+/// Content of a line.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct StatusLine<'s> {
-    /// What stands before the date.
+    /// Text before the date.
     pub(crate) label: &'s str,
     /// The time of day, as `2026-11-21 22:40:07:512`.
     pub(crate) at: &'s str,
@@ -22,11 +22,11 @@ pub(crate) struct StatusLine<'s> {
     pub(crate) rate: f64,
     /// Seconds until all have been carried out, if that is known and some are left.
     pub(crate) left_s: Option<u64>,
-    /// What came since the last line.
+    /// Figures since the last line.
     pub(crate) sections: &'s [Section],
-    /// What is counted of latencies.
+    /// Kind of figures about latencies.
     pub(crate) kind: Kind,
-    /// Whether the median is printed, as in versions after 0.17.
+    /// Set if the median is printed, as in versions after 0.17.
     pub(crate) median: bool,
 }
 
