@@ -8,7 +8,7 @@ const OWN_MAX: usize = 1_000;
 /// The recorded clients, as a first reading finds them.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ClientList {
-    /// In the order in which they come.
+    /// Numbers of clients, in the order in which they come.
     numbers: HashMap<u64, u32>,
     /// Clients whose commands depend on what they sent before.
     sessions: HashSet<u64>,
@@ -36,8 +36,8 @@ impl ClientList {
         (self.numbers.len() - twice.count()) as u64
     }
 
-    /// Shares clients out among so many connections, or as many as there are clients. What is in a transaction, or may
-    /// block, shares its connection with nobody.
+    /// Shares clients out among this many connections, or among as many as there are clients. A client in a
+    /// transaction, or with commands that may block, has a connection to itself.
     pub(crate) fn on(self, connections: Option<u32>) -> Clients {
         let shared = connections.map_or(OWN_MAX, |connections| connections as usize);
         if self.numbers.len() <= shared {

@@ -59,7 +59,7 @@ pub struct Prefill {
 }
 
 impl Prefill {
-    /// Takes in the next command, whose keys stand at these positions.
+    /// Takes in the next command, whose keys are at these positions.
     pub(crate) fn see(&mut self, protocol: Protocol, event: &Event, keys: &[usize]) {
         let writes = writes(protocol, event);
         let takes = protocol == Protocol::Resp && Command::of(event).takes();

@@ -68,9 +68,9 @@ const ADMINISTRATION_BY_WORD: &[(&str, &[&str])] = &[
 ];
 /// Words behind `CLIENT` that change what its connection is answered.
 const CONNECTION_BY_WORD: &[&str] = &["REPLY", "TRACKING", "CACHING", "NO-EVICT", "NO-TOUCH"];
-/// They wait only where they say so.
+/// Commands that wait only if they say so.
 const STREAMS: &[&str] = &["XREAD", "XREADGROUP"];
-/// They are nothing without their script, which is the argument behind the name.
+/// Commands that do nothing without their script, which is the argument behind the name.
 const SCRIPTS: &[&str] = &["EVAL", "EVAL_RO", "EVALSHA", "EVALSHA_RO", "FCALL", "FCALL_RO"];
 const STATEFUL: &[&str] = &["MULTI", "EXEC", "DISCARD", "WATCH", "UNWATCH"];
 

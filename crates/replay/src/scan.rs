@@ -30,21 +30,21 @@ const STALLS_MAX: usize = 100;
 pub struct Omissions {
     /// Scripts did them, whose calls are sent.
     pub of_scripts: u64,
-    /// They are about the connection that they were recorded on, such as `AUTH`.
+    /// Commands about the connection that they were recorded on, such as `AUTH`.
     pub of_connections: u64,
-    /// Their replies are not one for each command, as those of `SUBSCRIBE`.
+    /// Commands whose replies are not one for each, as those of `SUBSCRIBE`.
     pub subscriptions: u64,
-    /// They would end or change the server, as `SHUTDOWN`.
+    /// Commands that would end or change the server, as `SHUTDOWN`.
     pub administration: u64,
     /// Commands whose content was not recorded.
     pub unrecorded: u64,
     /// The other kind of server has no such command.
     pub without_twin: u64,
-    /// Their keys, or those of their transaction, are on several nodes of a cluster.
+    /// Commands whose keys, or those of their transaction, are on several nodes of a cluster.
     pub cross_slot: u64,
-    /// Their transaction does not end, and they are for a cluster.
+    /// Commands for a cluster whose transaction does not end.
     pub unfinished: u64,
-    /// They are not selected.
+    /// Commands that are not selected.
     pub unselected: u64,
 }
 
@@ -104,7 +104,7 @@ pub struct Scan {
     pub steps_back: u64,
     /// Spans in which the recorded server ended no command, the longest first; none where a record does not show it.
     pub stalls: Vec<Gap>,
-    /// From the first command to the last, in nanoseconds.
+    /// Time from the first command to the last, in nanoseconds.
     pub span_ns: u64,
     /// Databases that are used, the highest of them.
     pub db_max: u32,
@@ -258,13 +258,13 @@ impl Scan {
         self.clients.len()
     }
 
-    /// From the first command of one round to that of the next, in nanoseconds of the record: the last command is as
-    /// far from the first of the next as others are from each other.
+    /// Time from the first command of one round to that of the next, in nanoseconds of the record: the last command is
+    /// as far from the first of the next as others are from each other.
     pub(crate) fn round_ns(&self) -> u64 {
         self.span_ns + self.span_ns / self.commands.saturating_sub(1).max(1)
     }
 
-    /// Shares the clients out among so many connections; each has its own with `None`, up to a thousand.
+    /// Shares the clients out among this many connections; with `None` each has its own, up to a thousand.
     #[must_use]
     pub fn shared_out(&self, connections: Option<u32>) -> Clients {
         self.clients.clone().on(connections)

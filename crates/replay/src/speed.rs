@@ -60,7 +60,7 @@ impl Speed {
         self.curve.is_none()
     }
 
-    /// As it is written.
+    /// Text of the speed, as it is written.
     #[must_use]
     pub fn written(&self) -> &str {
         &self.written

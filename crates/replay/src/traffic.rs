@@ -17,7 +17,7 @@ pub struct Traffic {
     speed: Speed,
     /// Number of times that the record is sent.
     rounds: u64,
-    /// From the first command of one round to that of the next, in nanoseconds of the record.
+    /// Time from the first command of one round to that of the next, in nanoseconds of the record.
     round_ns: u64,
     /// The kind of each name.
     numbers: HashMap<Vec<u8>, u32>,

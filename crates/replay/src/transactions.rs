@@ -21,7 +21,7 @@ pub(crate) enum Place {
     Anywhere,
     /// All in this slot.
     Slot(u16),
-    /// In several, so no node carries it out.
+    /// Keys in several slots, so that no node carries the command out.
     Several,
 }
 
@@ -62,7 +62,7 @@ pub(crate) struct TransactionCommand {
 #[derive(Debug, Default)]
 pub(crate) struct Transactions {
     open: HashMap<u64, OpenTransaction>,
-    /// Their bytes.
+    /// Bytes of the transactions.
     held: usize,
     ended: VecDeque<TransactionCommand>,
 }

@@ -17,7 +17,7 @@ use crate::translation::has_twin;
 pub struct Replay {
     /// Files of the record.
     pub paths: Vec<PathBuf>,
-    /// Their format, where their content does not say.
+    /// Format of the files, where their content does not say.
     pub format: Option<String>,
     /// Selection of the commands that are sent.
     pub selection: Selection,
@@ -33,7 +33,7 @@ pub struct Replay {
 pub(crate) struct Walk<'r> {
     replay: &'r Replay,
     reader: Box<dyn Reader>,
-    /// The command at hand.
+    /// Current command.
     pub(crate) event: Event,
     /// Positions of the command's keys.
     pub(crate) keys: Vec<usize>,

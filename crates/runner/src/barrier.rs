@@ -22,7 +22,7 @@ pub trait ExchangeObserver: Send + Sync {
     /// The senders of this process are done.
     fn sent(&self);
 
-    /// So far is this process: whenever that has changed, before load begins and once all have sent.
+    /// Reports the progress of this process: whenever that has changed, before load begins and once all have sent.
     fn progress(&self, progress: Progress);
 
     /// Reports which messages came to this process, if each goes to one receiver: after its receivers are gone, before

@@ -62,9 +62,9 @@ pub struct Snapshot<'c> {
     pub tally: &'c Tally,
     /// Set if the interval belongs to the warm-up.
     pub warming_up: bool,
-    /// Everything measured so far.
+    /// Figures so far.
     pub total: &'c Tally,
-    /// From the start of the measured part, or of the warm-up while that lasts.
+    /// Time since the start of the measured part, or of the warm-up while that lasts.
     pub elapsed_ns: u64,
     /// State of each worker when it last handed over an interval.
     pub gauges: &'c [Gauges],
@@ -82,7 +82,7 @@ pub(crate) struct Collector {
     pub(crate) total: Tally,
     pub(crate) timeline: Timeline,
     pub(crate) workers: Vec<WorkerUse>,
-    /// From where measuring began to the last reply.
+    /// Start of measuring, and time of the last reply.
     pub(crate) span: Option<(u64, u64)>,
     /// Times of successes.
     pub(crate) successes: SuccessLine,
@@ -182,7 +182,7 @@ impl Collector {
         }
     }
 
-    /// Has receivers' figures begin and end no sooner than their senders', whose failures are why nothing came.
+    /// Makes receivers' figures begin and end no sooner than their senders', whose failures are why nothing came.
     pub(crate) fn span_senders(&mut self, sending: &Self) {
         self.span = join(self.span, sending.span);
         self.successes.add_failures(&sending.successes);

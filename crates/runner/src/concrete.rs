@@ -103,7 +103,7 @@ fn on_any_engine<'r, P: Protocol>(
     on_engine::<Box<dyn Engine>, P>(move |room| any_engine(choice, tls, origin, room))
 }
 
-/// The engine for so many connections.
+/// Returns the engine, with room for `room` connections.
 pub(crate) fn any_engine(
     choice: Choice,
     tls: Option<&TlsContext>,

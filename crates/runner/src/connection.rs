@@ -49,7 +49,7 @@ pub(crate) enum State {
     Closed,
     /// Asked for, not open yet.
     Opening,
-    /// The handshake was sent; so many replies came.
+    /// The handshake was sent, and `answered` replies came.
     Handshake { answered: usize },
     /// Carries load.
     Ready,

@@ -36,12 +36,12 @@ enum ResolveRequest {
     Nothing,
     /// The address, resolved again.
     Ask,
-    /// To end.
+    /// Asks the thread to end.
     End,
 }
 
 impl Destination {
-    /// A server at `address`; `follows` if somebody will [`follow`](Self::follow) it.
+    /// Returns the destination of a server at `address`; `follows` if [`follow`](Self::follow) will be called.
     pub(crate) fn new(address: &Address, follows: bool) -> Self {
         Self {
             address: Mutex::new(address.clone()),
@@ -171,7 +171,7 @@ mod tests {
         });
     }
 
-    /// As when another thread of a run cannot start.
+    /// A scope is left early when, for example, another thread of a run cannot start.
     #[test]
     fn a_scope_that_is_left_early_ends_the_following() {
         let destination = Destination::new(&at(1), true);

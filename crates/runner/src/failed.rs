@@ -22,7 +22,7 @@ pub struct FailedRequest {
 /// Failed requests of an interval.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct FailedRequests {
-    /// In the order in which they failed.
+    /// Failed requests, in the order in which they failed.
     pub list: Vec<FailedRequest>,
     /// Number of further failed requests, which the list leaves out.
     pub left_out: u64,

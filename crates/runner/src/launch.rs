@@ -66,7 +66,7 @@ pub struct RunJob<'r> {
     pub record: Option<&'r dyn Record>,
     /// Rate of the load, if it may change on the way.
     pub rate: Option<&'r LiveRate>,
-    /// Set by somebody who wants the run to end early.
+    /// Set to end the run early.
     pub interrupted: &'r AtomicBool,
 }
 

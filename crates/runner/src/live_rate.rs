@@ -68,7 +68,7 @@ impl LiveRate {
         self.change(self.lock(), at_ns, rate_per_s)
     }
 
-    /// At a time since load began.
+    /// Changes the rate at a time since load began.
     fn change(
         &self,
         mut state: MutexGuard<'_, State>,

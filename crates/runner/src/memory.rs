@@ -52,7 +52,7 @@ pub fn check_memory(plan: &Plan) -> Result<(), String> {
     ))
 }
 
-/// The log of a worker, of so many, where the plan asks for one.
+/// Returns the empty log of one of `workers` workers, if the plan asks for a log.
 pub(crate) fn empty_log(plan: &Plan, workers: u16) -> Option<OperationLog> {
     let most = BYTES_MAX / OperationLog::bytes(1);
     let room = match plan.own_requests() {

@@ -151,7 +151,7 @@ impl Groups {
     }
 }
 
-/// With more connections to one address than this, keystorm chooses local ports itself.
+/// Number of connections to one address above which keystorm chooses local ports itself.
 const PORTS_FROM: u32 = 4096;
 
 /// Decides where each connection of a run comes from.
@@ -167,7 +167,7 @@ pub(crate) struct Origins {
 }
 
 impl Origins {
-    /// For `connections` of a plan, from a machine that hands out these local ports.
+    /// Returns the origins of `connections` of a plan, from a machine that hands out these local ports.
     pub(crate) fn new(
         plan: &PlanParts,
         connections: u32,

@@ -35,7 +35,7 @@ pub(crate) struct ReconnectQueue {
 }
 
 impl ReconnectQueue {
-    /// For up to `connections` of worker `worker`; `seed` and `backoff` are the plan's.
+    /// Returns an empty queue for up to `connections` of worker `worker`; `seed` and `backoff` are the plan's.
     pub(crate) fn new(
         connections: u32,
         (seed, worker): (u64, u16),
@@ -50,7 +50,7 @@ impl ReconnectQueue {
         }
     }
 
-    /// Has a connection tried again, for the `attempt`th time in a row (from 0).
+    /// Queues a connection to be tried again, for the `attempt`th time in a row (from 0).
     pub(crate) fn again(&mut self, conn: ConnId, attempt: u32, now_ns: u64) {
         let waiting = self.due.len() as u64 + 1;
         let longest_ns = (waiting * EACH_NS).clamp(ALONE_MAX_NS, ANY_MAX_NS);

@@ -355,9 +355,9 @@ impl<M: Copy> Requests<M> {
 /// Measured requests that will have no reply.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct LostRequests {
-    /// Their time was over.
+    /// Requests whose time was over.
     pub(crate) timed_out: u64,
-    /// Their connection ended before it was.
+    /// Requests whose connection ended before their time was over.
     pub(crate) lost: u64,
 }
 

@@ -4,7 +4,7 @@
 //! case of a hundred, which is more than the time between two requests at 10,000 per second. When
 //! the next request is due is left to the pacer, and what happens meanwhile to the engine.
 
-/// So long before a request is due nobody sleeps. At 10,000 per second and thread that is always.
+/// Time before a request is due in which no worker sleeps. At 10,000 per second and thread that is always.
 pub(crate) const SPIN_NS: u64 = 100_000;
 
 /// A turn without anything to do takes a microsecond or two. In one that takes longer than this the thread
@@ -17,7 +17,7 @@ pub(crate) struct Spin {
     allowed: bool,
     /// Set if the turn that began last does not sleep.
     spins: bool,
-    /// Since when nothing has happened.
+    /// Time since which nothing has happened.
     quiet_since_ns: Option<u64>,
     spun_ns: u64,
 }
@@ -28,8 +28,8 @@ impl Spin {
         Self { allowed, spins: false, quiet_since_ns: None, spun_ns: 0 }
     }
 
-    /// Until when the engine may wait, if something is to be done at `wake_ns` at the latest and a
-    /// request is due at `due_ns`.
+    /// Time until which the engine may wait, if something is to be done at `wake_ns` at the latest and a request is due
+    /// at `due_ns`.
     #[inline]
     pub(crate) fn until_ns(&mut self, now_ns: u64, wake_ns: u64, due_ns: u64) -> u64 {
         self.spins = false;

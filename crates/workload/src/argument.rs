@@ -24,7 +24,7 @@ pub struct Arg {
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Piece {
-    /// These bytes.
+    /// Bytes as they are.
     Bytes(#[serde(with = "crate::bytes")] Vec<u8>),
     /// Bytes that are a password: sent like others, and never shown.
     Secret(SecretBytes),
@@ -101,7 +101,7 @@ const NUMBER_PLACEHOLDERS: [(&str, Slot); 11] = [
     ("__rand_9th__", Slot::Shared(9)),
 ];
 
-/// The text that stands for a slot on the command line.
+/// Returns the placeholder of a number on the command line.
 #[must_use]
 pub fn placeholder(slot: Slot) -> &'static str {
     let found = NUMBER_PLACEHOLDERS.iter().find(|(_, s)| *s == slot);
@@ -368,14 +368,13 @@ fn find(haystack: &[u8], needle: &[u8]) -> Option<usize> {
     haystack.windows(needle.len()).position(|w| w == needle)
 }
 
-/// Splits at the first `__field:name__`: what stands before, the name, what stands after.
+/// Splits at the first `__field:name__`: into what is before, the name, and what is after.
 fn next_field(bytes: &[u8]) -> Option<(Vec<u8>, String, Vec<u8>)> {
     let (before, name, after) = next_named(bytes, b"__field:")?;
     Some((before, String::from_utf8_lossy(&name).into_owned(), after))
 }
 
-/// Splits at the first placeholder that opens so and ends in `__`: what stands before it, in it and
-/// after.
+/// Splits at the first placeholder that begins with `open` and ends in `__`: into what is before, in it and after.
 fn next_named(bytes: &[u8], open: &[u8]) -> Option<(Vec<u8>, Vec<u8>, Vec<u8>)> {
     let start = find(bytes, open)?;
     let name_at = start + open.len();

@@ -20,14 +20,14 @@ pub enum CacheCommand {
         key: Arg,
         /// Value that is stored.
         value: Arg,
-        /// For how many seconds; `None` for ever.
+        /// Lifetime in seconds; `None` for ever.
         lifetime: Option<Arg>,
         /// Condition on which it is stored.
         when: StoreCondition,
     },
     /// Removes a key.
     Delete(Arg),
-    /// Has a key that is there live for so many seconds.
+    /// Lets a key that is there live for this many seconds.
     Touch {
         /// The key.
         key: Arg,
@@ -36,10 +36,10 @@ pub enum CacheCommand {
     },
 }
 
-/// On what it depends whether a value is stored.
+/// Condition on which a value is stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StoreCondition {
-    /// On nothing.
+    /// No condition.
     Always,
     /// The key is not there.
     IfAbsent,

@@ -39,7 +39,7 @@ impl CommandSpec {
         String::from_utf8_lossy(&bytes.collect::<Vec<_>>().concat()).to_ascii_uppercase()
     }
 
-    /// Makes secrets of the passwords that stand in it, and of whatever equals `known`.
+    /// Makes secrets of the passwords in it, and of whatever equals `known`.
     pub(crate) fn hide_passwords(&mut self, known: Option<&str>) {
         let words: Vec<Vec<u8>> = self.args.iter().map(Arg::literals).collect();
         let known = known.filter(|known| !known.is_empty()).map(str::as_bytes);
@@ -50,7 +50,7 @@ impl CommandSpec {
         }
     }
 
-    /// The passwords that stand in it.
+    /// Passwords in it.
     pub(crate) fn secrets(&self) -> impl Iterator<Item = &SecretBytes> {
         self.args.iter().flat_map(|arg| &arg.pieces).filter_map(|piece| match piece {
             Piece::Secret(secret) => Some(secret),

@@ -36,7 +36,7 @@ impl StepCondition {
         }
     }
 
-    /// The step that a word stands before, if it is such a sign.
+    /// Returns the condition of the step behind a word, if the word is such a sign.
     fn of_sign(word: &[u8]) -> Option<Self> {
         match word {
             b";>" => Some(Self::Always),

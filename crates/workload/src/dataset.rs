@@ -38,7 +38,7 @@ pub enum RowBy {
     Key,
     /// Each row in turn, by what its connection has sent of its operation.
     Turn,
-    /// Any, drawn for each request.
+    /// Any row, drawn for each request.
     Random,
 }
 
@@ -48,7 +48,7 @@ const STREAM: u64 = 15 << 56;
 impl RowBy {
     const ALL: [Self; 4] = [Self::Request, Self::Key, Self::Turn, Self::Random];
 
-    /// As it is written.
+    /// Word for it in the option.
     fn name(self) -> &'static str {
         match self {
             Self::Request => "request",

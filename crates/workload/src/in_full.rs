@@ -9,8 +9,8 @@ thread_local! {
     static IN_FULL: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Has whatever `write` serialises on this thread written in full. The text holds passwords in clear:
-/// it is for a pipe to a process of our own, never for a file, an argument or a log.
+/// Writes in full whatever `write` serialises on this thread. The text holds passwords in clear: it is for a pipe to a
+/// process of our own, never for a file, an argument or a log.
 pub fn in_full<T>(write: impl FnOnce() -> T) -> T {
     struct Restore(bool);
     impl Drop for Restore {

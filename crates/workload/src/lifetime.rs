@@ -9,9 +9,9 @@ use crate::{parameters, random};
 /// A lifetime in whole seconds, from `least_s` to `most_s`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Lifetime {
-    /// At least 1.
+    /// Shortest lifetime in seconds, at least 1.
     pub least_s: u64,
-    /// At least `least_s`; equal to it if all lifetimes are the same.
+    /// Longest lifetime in seconds, at least `least_s`; equal to it if all lifetimes are the same.
     pub most_s: u64,
 }
 

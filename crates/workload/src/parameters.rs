@@ -13,8 +13,8 @@ pub struct Row<M> {
     pub form: &'static str,
     /// Example that is written in full.
     pub example: &'static str,
-    /// Reads what stands after the colon, if there is one. Its error says what is wrong with the
-    /// parameters and what is possible.
+    /// Reads the parameters behind the colon, if there is one. Its error says what is wrong with the parameters and
+    /// what is possible.
     pub(crate) make: M,
 }
 
@@ -72,7 +72,7 @@ pub(crate) fn read<M, T>(
     })
 }
 
-/// For what has no parameters.
+/// Refuses parameters of what has none.
 pub(crate) fn none(parameters: Option<&str>) -> Result<(), String> {
     parameters.map_or(Ok(()), |_| Err("it takes no parameters".to_owned()))
 }

@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-/// Factors by the letter that stands for them.
+/// Powers of ten by their letter.
 const FACTORS: [(char, u32); 3] = [('k', 3), ('m', 6), ('g', 9)];
 /// Units of time in nanoseconds. A unit whose name ends in that of another comes first.
 const UNITS: [(&str, f64); 9] = [
@@ -21,7 +21,7 @@ const UNITS: [(&str, f64); 9] = [
     ("d", 86_400e9),
 ];
 
-/// Splits off k, M or G: what stands before, and the power of ten.
+/// Splits off k, M or G: returns what is before, and the power of ten.
 fn factor(text: &str) -> (&str, u32) {
     let last = text.chars().last().map(|c| c.to_ascii_lowercase());
     let found = FACTORS.iter().find(|(letter, _)| Some(*letter) == last);
@@ -75,7 +75,7 @@ pub enum DefaultUnit {
     Seconds,
     /// Milliseconds.
     Milliseconds,
-    /// Nothing: the unit must be there.
+    /// Refusal: the unit must be there.
     Refused,
 }
 

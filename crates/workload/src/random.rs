@@ -15,12 +15,12 @@ pub(crate) fn mix(mut z: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// `SplitMix64` itself, for whoever draws one number after another and never an earlier one again.
+/// State of `SplitMix64` itself, to draw one number after another and never an earlier one again.
 #[derive(Debug, Clone)]
 pub struct SplitMix(u64);
 
 impl SplitMix {
-    /// From this state on.
+    /// Returns the generator that goes on from this state.
     #[must_use]
     pub fn new(state: u64) -> Self {
         Self(state)
@@ -34,7 +34,7 @@ impl SplitMix {
     }
 }
 
-/// The draws that belong to a seed, for whoever takes many: the seed is made ready once.
+/// Draws that belong to a seed, to be taken often: the seed is made ready once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stream {
     seed: u64,

@@ -139,7 +139,7 @@ const SEVERAL: &[(&str, &str, usize, usize)] = &[
     ("GEOPOS", "members", 2, 0),
 ];
 
-/// Commands that ask for several fields, whose names stand behind the word FIELDS and their number.
+/// Commands that ask for several fields, whose names are behind the word FIELDS and their number.
 const NAMED_FIELDS: &str = "HGETDEL HGETEX";
 
 /// Commands whose reply is the number of things found; the columns are those of [`SEVERAL`].

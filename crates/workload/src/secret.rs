@@ -230,8 +230,8 @@ pub fn shown_sequence(words: &[Vec<u8>]) -> Vec<Vec<u8>> {
     all
 }
 
-/// A text in which `***` stands for each of these. A short one may be part of any word, and so is
-/// looked for as a word of its own.
+/// Replaces each of these secrets in a text by `***`. A short secret may be part of any word, and so is looked for as a
+/// word of its own.
 #[must_use]
 pub fn masked<'s>(text: String, secrets: impl IntoIterator<Item = &'s str>) -> String {
     const SHORT: usize = 5;

@@ -44,7 +44,7 @@ impl Shard {
         start(index)..start(index + 1)
     }
 
-    /// This share of a number of things.
+    /// Returns this share of a number of things.
     #[must_use]
     pub fn count(&self, total: u32) -> u32 {
         let part = self.part(u64::from(total));

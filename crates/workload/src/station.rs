@@ -40,7 +40,7 @@ impl Delivery {
         its.flat_map(|station| station.places.iter().copied()).collect()
     }
 
-    /// Leaves out the stations of receivers beyond so many.
+    /// Leaves out the stations of receivers from number `receivers` on.
     pub(crate) fn keep_stations_of(&mut self, receivers: u32) {
         if self.stations.is_empty() {
             return;

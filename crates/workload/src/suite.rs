@@ -68,9 +68,9 @@ impl SuiteTest {
     /// fill.
     #[must_use]
     pub fn tags(&self, requests: Option<u64>) -> Option<u16> {
-        /// As many as the longest LRANGE reads.
+        /// Elements that the longest LRANGE reads.
         const ELEMENTS: u64 = 600;
-        /// Enough for each of many primaries to have some.
+        /// Most lists: enough for each of many primaries to have some.
         const LISTS_MAX: u64 = 256;
         /// Number for a run by time, which fills few.
         const LISTS: u64 = 16;

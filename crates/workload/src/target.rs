@@ -72,12 +72,12 @@ fn is_false(flag: &bool) -> bool {
     !flag
 }
 
-/// Connections to each replica for so many to each primary.
+/// Connections to each replica in relation to those to each primary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NodeShares {
-    /// To each replica, from 1.
+    /// Connections to each replica, from 1.
     pub replica: u32,
-    /// To each primary, from 1.
+    /// Connections to each primary, from 1.
     pub primary: u32,
 }
 

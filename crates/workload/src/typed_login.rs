@@ -4,7 +4,7 @@ use std::net::Ipv6Addr;
 
 use crate::secret::HIDDEN;
 
-/// A shorter password may be part of any word, and is hidden only where it stands in its address.
+/// Length below which a password may be part of any word, and is hidden only in its address.
 const SHORT: usize = 6;
 
 /// Returns a typed address without the login in it and what is behind a port.
@@ -80,7 +80,7 @@ impl TypedLogins {
         replaced(text, &self.logins)
     }
 
-    /// An error without logins and without what stands behind the port of an address.
+    /// Hides in an error the logins and what is behind the port of an address.
     #[must_use]
     pub fn hide_in_error(&self, text: &str) -> String {
         self.hide(&replaced(text, &self.thirds))

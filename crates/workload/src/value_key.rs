@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 
 use crate::{Arg, CommandSpec, Piece, Slot, hashes};
 
-/// A number of a command, and how many fresh ones stand before it.
+/// Number of a command, and how many fresh numbers come before it.
 pub type ValueKey = (Slot, u64);
 
 /// Commands that write several keys, each with the value behind it.
@@ -68,7 +68,7 @@ pub fn of_one(command: &CommandSpec, at: usize) -> Option<ValueKey> {
     of_args(command.args.get(until)?, &mut 0)
 }
 
-/// `__key__`, if it stands in a command.
+/// `__key__`, if it is in a command.
 #[must_use]
 pub fn named(command: &CommandSpec) -> Option<ValueKey> {
     command.args.iter().any(names_key).then_some(KEY)

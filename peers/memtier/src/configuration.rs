@@ -23,7 +23,7 @@ fn file_name(path: &Option<String>) -> Json {
     Json::Text(path.as_ref().map(name))
 }
 
-/// Everything that its file has of a configuration, in its order; passwords are not shown.
+/// Entries of a configuration in its file, in its order; passwords are not shown.
 pub(super) fn entries(options: &Options) -> Vec<Entry> {
     let mut entries = server(options);
     entries.extend(load(options));

@@ -57,7 +57,7 @@ pub(super) struct RunMoment<'n> {
 }
 
 impl Exporter {
-    /// For so many runs, of so many seconds if they end by time.
+    /// Returns an exporter for `runs` runs, of `test_time` seconds if they end by time.
     pub(super) fn new(choices: &Prometheus, runs: u32, test_time: u64) -> Self {
         let state = State {
             started: SystemTime::now(),

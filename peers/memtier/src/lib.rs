@@ -170,7 +170,7 @@ mod golden {
     use job::FrontEnd;
     use report::conformance;
 
-    /// OptionsAfterUri a wanted change, `INSTA_UPDATE=always cargo test -p keystorm-memtier` writes the file anew.
+    /// After an intended change, `INSTA_UPDATE=always cargo test -p keystorm-memtier` rewrites the file.
     #[test]
     fn its_layout_of_every_run() {
         let front = super::Memtier;

@@ -51,7 +51,7 @@ pub(super) fn load(path: &str, notes: &mut Vec<String>) -> Result<Capture, Fault
 
 /// Part of a turn of commands: an operation several times, or lines of the capture.
 pub(super) enum Part {
-    /// This operation, so many times.
+    /// An operation, and how many times it is carried out.
     Operation(u32, u32),
     /// The lines that come next.
     Lines(u32),
@@ -97,7 +97,7 @@ fn gcd(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { gcd(b, a % b) }
 }
 
-/// The command that a placeholder stands for; `None` of what is no placeholder.
+/// Returns the command in place of a placeholder; `None` if the text is no placeholder.
 pub(super) fn placeholder(
     text: &str,
     captured: &[Vec<Vec<u8>>],

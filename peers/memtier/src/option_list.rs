@@ -265,7 +265,7 @@ pub(super) const OURS: &[OptionHelp] = &[
     value("as", "keystorm", "print the keystorm command line that does the same, and stop"),
 ];
 
-/// Lines of this help that stand for several options.
+/// Lines of this help that are about several options.
 const OURS_BEHIND_KS: [(&str, &str); 2] = [
     ("--ks-OPTION", "any option of keystorm, such as --ks-json FILE"),
     ("--ks-verdict", "say on standard error what limited the run"),

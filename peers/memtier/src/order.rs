@@ -11,7 +11,7 @@ pub(super) const GET: u32 = 1;
 pub(super) const REST: u32 = 2;
 pub(super) const WAIT: u32 = 3;
 
-/// As many spans as an order may have, and requests that are looked at to find it.
+/// Most spans of an order, and most requests that are looked at to find it.
 const SPANS_MAX: usize = 10_000;
 const REQUESTS_MAX: u64 = 10_000_000;
 

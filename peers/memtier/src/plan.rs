@@ -17,9 +17,9 @@ use super::options::{Options, Sizes};
 use super::values::Pattern;
 use super::{import, monitor, order, staircase, user_commands};
 
-/// Values of up to so many bytes stand in the plan as they are.
+/// Longest value, in bytes, that is in the plan as it is.
 const LITERAL_MAX: u32 = 4096;
-/// So many different commands have latencies to fewer digits, for the memory that they take.
+/// Number of different commands above which latencies have fewer digits, for the memory that they take.
 const MANY: usize = 200;
 /// Seed that all connections draw from, run after run.
 const SEED: u64 = 0x006d_656d_7469_6572;

@@ -86,7 +86,7 @@ pub(super) struct ProgressMonitor<'p> {
 }
 
 impl<'p> ProgressMonitor<'p> {
-    /// For run number `run`; its seconds are put behind those that ended before.
+    /// Returns the monitor of run number `run`; its seconds are put behind those that ended before.
     pub(super) fn new(
         plan: &'p Plan,
         run: u32,

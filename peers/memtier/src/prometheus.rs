@@ -6,13 +6,13 @@ use super::fault::{Fault, usage_error};
 use super::values::number;
 use crate::layout::{EXPOSITION_BUCKETS, MemtierHistogram};
 
-/// As many labels as there may be, and as long as their names and values may be.
+/// Most labels, and longest names and values.
 const LABELS_MAX: usize = 16;
 const NAME_MAX: usize = 128;
 const VALUE_MAX: usize = 256;
 /// Names of labels that its own lines have.
 const TAKEN: [&str; 4] = ["le", "quantile", "version", "git_sha"];
-/// As many buckets, and seconds, as there may be.
+/// Most buckets, and the range of their seconds.
 const BUCKETS_MAX: usize = 64;
 const SECONDS: std::ops::RangeInclusive<f64> = 1e-6..=86_400.0;
 /// Seconds that the original could tell apart from less, and from more.

@@ -8,7 +8,7 @@ use workload::{Arrivals, JoinSchedule, Pace, Schedule, Stage, limits};
 use super::options::Options;
 
 const NS_PER_S: u64 = 1_000_000_000;
-/// As many blocks as all clients have.
+/// Number of blocks of all clients.
 const BAR: u64 = 20;
 
 /// Clients of a thread, of `clients` in the end, at a time of a run.
@@ -17,7 +17,7 @@ pub(super) fn clients_at(joining: Option<JoinSchedule>, clients: u32, elapsed_ns
         .map_or(clients, |joining| joining.after(elapsed_ns / joining.every_ns.max(1)).min(clients))
 }
 
-/// So many requests a second of each connection that is there.
+/// Returns the pace of `each_per_s` requests a second on each connection that is there.
 pub(super) fn pace(options: &Options, each_per_s: f64) -> Pace {
     let rate = |clients: u32| each_per_s * f64::from(clients) * f64::from(options.threads);
     match options.joining() {
@@ -29,7 +29,7 @@ pub(super) fn pace(options: &Options, each_per_s: f64) -> Pace {
     }
 }
 
-/// A stage for each step of so many clients in the end; one ramp where there would be too many.
+/// Returns a stage for each step up to `clients` clients; one ramp if there would be too many.
 fn stages(joining: JoinSchedule, clients: u32, rate: impl Fn(u32) -> f64) -> Vec<Stage> {
     let steps =
         u64::from(clients.saturating_sub(joining.first)).div_ceil(joining.step.max(1).into());

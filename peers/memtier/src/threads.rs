@@ -20,7 +20,7 @@ pub(super) struct Threads {
 }
 
 impl Threads {
-    /// So many of them.
+    /// Returns the usage of `threads` threads.
     pub(super) fn new(threads: u16, threshold: Option<f64>) -> Self {
         let threads = usize::from(threads);
         Self {

@@ -127,7 +127,7 @@ fn has_key(command: &CommandSpec) -> bool {
     pieces.any(|piece| *piece == Piece::Number(Slot::Fresh))
 }
 
-/// Has all keys of the commands of an operation be one.
+/// Makes all keys of the commands of an operation the same key.
 fn share_one_key(commands: &mut [CommandSpec]) {
     let args = commands.iter_mut().flat_map(|command| &mut command.args);
     for piece in args.flat_map(|arg| &mut arg.pieces) {

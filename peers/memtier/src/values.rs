@@ -153,7 +153,7 @@ impl Pattern {
         Ok([set, get])
     }
 
-    /// The letter that stands for it.
+    /// Letter of the pattern.
     pub(super) fn letter(self) -> char {
         match self {
             Self::Random => 'R',
@@ -220,7 +220,7 @@ pub(super) fn word(name: &str, text: &str, known: &[&'static str]) -> Result<&'s
     found.ok_or_else(|| usage_error(format!("--{name} must be one of: {}.", known.join(", "))))
 }
 
-/// A number in which 0 stands for no limit.
+/// Reads a number; 0 is no limit.
 pub(super) fn limit(name: &str, text: &str) -> Result<Option<u32>, Fault> {
     Ok(Some(small(name, text, 0)?).filter(|limit| *limit > 0))
 }

@@ -15,7 +15,7 @@ pub(super) struct ReconnectOptions {
     attempts: Option<u32>,
     /// Factor by which each wait grows; `None` for equal waits.
     factor: Option<f64>,
-    /// As long as a run may last.
+    /// Longest time that a run may last.
     limit: Option<Duration>,
     since: Instant,
 }
@@ -31,7 +31,7 @@ impl ReconnectOptions {
         })
     }
 
-    /// The wait after so many failed attempts, and its log line.
+    /// Returns the wait after `tried` failed attempts, and its log line.
     pub(super) fn after(&self, tried: u32) -> Result<(Duration, String), String> {
         let given_up = |attempts: u32| {
             format!("Maximum reconnection attempts ({attempts}) exceeded for Connection error.\n")

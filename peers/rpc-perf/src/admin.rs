@@ -34,7 +34,7 @@ pub(super) enum Throttle {
     Live(Arc<LiveRate>),
 }
 
-/// 0 stands for no limit.
+/// Returns a rate; 0 is no limit.
 fn some_rate(per_s: u32) -> Option<f64> {
     (per_s > 0).then(|| per_s.into())
 }
@@ -134,7 +134,7 @@ impl Admin {
         })
     }
 
-    /// Shows how the run stands.
+    /// Shows the state of the run.
     pub(super) fn show(&self, snapshot: &Snapshot) {
         let snapshot = snapshot.clone();
         *self.shared.lock() = snapshot;

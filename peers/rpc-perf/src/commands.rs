@@ -202,7 +202,7 @@ fn units(ttl: Duration) -> (bool, String) {
     }
 }
 
-/// A text of so many letters and digits, of which those are derived that may differ.
+/// Returns a text of `len` letters and digits, of which the last `width` are derived and may differ.
 fn named(len: u32, width: u32, derived: DerivedText) -> Arg {
     if len == 0 {
         return literal("");

@@ -41,7 +41,7 @@ pub(super) enum Protocol {
 }
 
 impl Protocol {
-    /// As the first line of the output names it.
+    /// Name in the first line of the output.
     pub(super) fn shown(self) -> &'static str {
         match self {
             Self::Resp => "Resp",
@@ -68,7 +68,7 @@ pub(super) struct Metrics {
 }
 
 impl Metrics {
-    /// As rpc-perf does, a run shorter than an interval leaves a file without a sample.
+    /// Returns a remark about a run shorter than an interval, which leaves a file without a sample, as in rpc-perf.
     fn without_samples(&self, duration_s: u64) -> Option<String> {
         let (interval_s, output) = (self.interval.as_secs_f64(), &self.output);
         (interval_s > duration_s as f64).then(|| {

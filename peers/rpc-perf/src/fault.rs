@@ -22,7 +22,7 @@ impl Fault {
     }
 }
 
-/// For what keystorm itself refuses.
+/// Returns the fault of what keystorm itself refuses.
 pub(super) fn rule(why: impl Into<String>) -> Fault {
     Fault::UriPrecedence(why.into())
 }

@@ -11,7 +11,7 @@ use super::verb::Verb;
 /// A key space.
 #[derive(Debug)]
 pub(super) struct Keyspace {
-    /// As errors call it.
+    /// Name in errors.
     pub(super) name: String,
     pub(super) weight: u32,
     pub(super) keys: Names,
@@ -24,7 +24,7 @@ pub(super) struct Keyspace {
     pub(super) commands: Vec<Command>,
 }
 
-/// So many different texts of that length.
+/// Different texts of one length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Names {
     pub(super) count: u32,
@@ -125,7 +125,7 @@ pub(super) fn read(
     })
 }
 
-/// So many names of a length, which must be enough for them.
+/// Reads a number of names and their length, which must be enough for them.
 fn names(table: &Table<'_, '_>, count: &str, len: &str) -> Result<Names, Fault> {
     let names = Names {
         count: table.number::<u32>(count)?.unwrap_or(1),

@@ -37,7 +37,7 @@ pub(super) struct Reports {
 }
 
 impl Reports {
-    /// For a file whose operations are this to the reports, carried out by `several` clients or one.
+    /// Returns the reports of a file whose operations have these roles, carried out by `several` clients or one.
     pub(super) fn new(config: &Config, roles: Vec<Role>, several: bool) -> Self {
         Self {
             protocol: config.protocol.shown(),
@@ -121,7 +121,7 @@ struct Windows<'p> {
     admin: Option<Admin>,
     /// Handle by which its rate may be changed.
     rate: Option<Arc<LiveRate>>,
-    /// Nobody reads what is printed.
+    /// Set once nobody reads what is printed.
     unread: bool,
     interrupted: &'p AtomicBool,
 }

@@ -95,7 +95,7 @@ impl Ratelimit {
         Ok(Self { rates, each_s, after, shuffled })
     }
 
-    /// The schedule of a run of so many seconds.
+    /// Returns the schedule of a run of `duration_s` seconds.
     ///
     /// # Errors
     /// There are more steps than a schedule has.
@@ -138,7 +138,7 @@ impl Ratelimit {
     }
 }
 
-/// In an order that follows from the seed (Fisher and Yates).
+/// Shuffles rates in an order that follows from the seed (Fisher and Yates).
 fn shuffled(mut rates: Vec<u32>, seed: u64) -> Vec<u32> {
     for at in (1..rates.len()).rev() {
         let other = draw(seed, at as u64) % (at as u64 + 1);

@@ -13,7 +13,7 @@ use super::fault::Fault;
 /// A table of a file.
 pub(super) struct Table<'v, 'i> {
     source: &'v Source,
-    /// As errors call it, such as `[general]`.
+    /// Name in errors, such as `[general]`.
     pub(super) name: String,
     /// Position at which it begins.
     at: usize,

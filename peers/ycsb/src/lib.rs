@@ -99,7 +99,7 @@ mod golden {
     use job::FrontEnd;
     use report::conformance;
 
-    /// OptionsAfterUri a wanted change, `INSTA_UPDATE=always cargo test -p keystorm-ycsb` writes the file anew.
+    /// After an intended change, `INSTA_UPDATE=always cargo test -p keystorm-ycsb` rewrites the file.
     #[test]
     fn its_layout_of_every_run() {
         let front = super::YcsbFront;

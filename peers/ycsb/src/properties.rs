@@ -37,7 +37,7 @@ impl Properties {
         self.get(name).unwrap_or(or)
     }
 
-    /// As Java reads a truth value: `true` in any letters is one, whatever else is none.
+    /// Reads a truth value as Java does: `true` in any letters is one, whatever else is none.
     pub(super) fn flag(&self, name: &str, or: bool) -> bool {
         self.get(name).map_or(or, |value| value.eq_ignore_ascii_case("true"))
     }
@@ -57,7 +57,7 @@ impl Properties {
         })
     }
 
-    /// A whole number of which those below 0 stand for none, as in YCSB.
+    /// Reads a whole number; numbers below 0 mean none, as in YCSB.
     pub(super) fn at_least_0(&self, name: &str, or: u64) -> Result<u64, String> {
         let is_negative = |value: &str| value.parse::<i64>().is_ok_and(|number| number < 0);
         match self.get(name) {

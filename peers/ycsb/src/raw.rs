@@ -21,7 +21,7 @@ pub(super) struct RawOutput {
 }
 
 impl RawOutput {
-    /// As properties have it.
+    /// Reads the destination from properties.
     pub(super) fn from_properties(properties: &Properties) -> Self {
         let file = properties.get("measurement.raw.output_file").filter(|path| !path.is_empty());
         Self { file: file.map(PathBuf::from) }

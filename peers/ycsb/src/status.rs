@@ -26,7 +26,7 @@ pub(super) struct Status<'p> {
     /// Operations up to then, and when that was, in nanoseconds since load began.
     counted: u64,
     reported_ns: u64,
-    /// Up to when anything was seen.
+    /// Time up to which anything was seen.
     seen_ns: u64,
     /// Operations so far, and those of them that were in what was logged.
     operations: u64,
@@ -101,7 +101,7 @@ impl<'p> Status<'p> {
         seen.lock().unwrap_or_else(PoisonError::into_inner).add(&sections, from_ns);
     }
 
-    /// As if the rest went as fast as what is done.
+    /// Seconds that are left if the rest goes as fast as what is done.
     fn left_s(&self, now_ns: u64) -> Option<u64> {
         let Stop::Requests(_) = self.plan.load.stop else { return None };
         let left = self.plan.own_requests()?.saturating_sub(self.operations);
@@ -126,7 +126,7 @@ impl Observer for Status<'_> {
 }
 
 impl RunMonitor for Status<'_> {
-    /// With the line at 0 seconds, if lines are wanted.
+    /// Begins with the line at 0 seconds, if lines are wanted.
     fn begin(&mut self) -> Result<()> {
         if let Some(IntervalAverages { granularity_ms, seen }) = &self.output.series {
             *seen.lock().unwrap_or_else(PoisonError::into_inner) = Series::new(*granularity_ms);

@@ -59,7 +59,7 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    /// As reports name it.
+    /// Name of the operation in reports.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Read => "READ",

@@ -13,7 +13,7 @@ impl Recorder {
         }
     }
 
-    /// Adds `commands` measured commands that are given up at their deadline, on the node at hand; as so many
+    /// Adds `commands` measured commands that are given up at their deadline, on the current node; as `counted`
     /// operations or requests, of which nothing was sent if they are `new`.
     pub(crate) fn given_up_at_deadline(
         &mut self,

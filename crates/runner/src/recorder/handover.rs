@@ -22,8 +22,7 @@ impl Recorder {
         self.interval_end_ns
     }
 
-    /// Hands the tally over if its interval has ended, with where the worker stands; CPU time is
-    /// added here.
+    /// Hands the tally over if its interval has ended, with the worker's gauges; CPU time is added here.
     #[inline]
     pub(crate) fn turn(&mut self, now_ns: u64, gauges: impl FnOnce() -> Gauges) {
         if now_ns < self.interval_end_ns {
@@ -86,7 +85,7 @@ impl Recorder {
 /// Figures that a recorder keeps until the end.
 #[derive(Debug, Default)]
 pub(crate) struct RecorderResult {
-    /// From where measuring began to the end of the last request that counted.
+    /// Start of measuring, and end of the last request that counted.
     pub(crate) span: Option<(u64, u64)>,
     /// Spans in which this worker did not run.
     pub(crate) away: Vec<Range<u64>>,

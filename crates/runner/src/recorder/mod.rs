@@ -155,7 +155,7 @@ impl Recorder {
         }
     }
 
-    /// Has a line for nodes up to this number.
+    /// Makes room for nodes up to this number.
     pub(crate) fn know_nodes(&mut self, nodes: usize, now_ns: u64) {
         if self.slices.len() < nodes {
             self.slices.resize_with(nodes, Slices::default);
@@ -297,7 +297,7 @@ impl Recorder {
         self.optional.settled(group);
     }
 
-    /// Adds one error reply, of that kind and text and so many bytes where they are counted.
+    /// Adds an error reply of this kind and text, and its bytes where they are counted.
     pub(crate) fn error(
         &mut self,
         answered: &CommandReply,
@@ -414,7 +414,7 @@ impl Recorder {
         measured || matches!(self.phase, Phase::Warmup { .. })
     }
 
-    /// Everything that a read at `now_ns` delivered was added.
+    /// Ends a read at `now_ns`: everything that it delivered was added.
     #[inline]
     pub(crate) fn read_ended(&mut self, now_ns: u64, bytes: usize) {
         if !self.groups.is_empty() {
@@ -428,7 +428,7 @@ impl Recorder {
         self.optional.received(bytes as u64, now_ns);
     }
 
-    /// This worker did not run in this span.
+    /// Notes that this worker did not run in this span.
     pub(crate) fn was_away(&mut self, span: Range<u64>) {
         self.silences.iter_mut().for_each(|silence| silence.begin(span.end));
         if self.away.len() < ABSENCES_MAX {

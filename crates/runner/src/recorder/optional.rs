@@ -57,7 +57,7 @@ impl OptionalRecorders {
         }
     }
 
-    /// Adds an error reply to a command, or a `wrong` value, of so many bytes.
+    /// Adds an error reply to a command, or a `wrong` value, with its bytes.
     #[inline]
     pub(super) fn error(&mut self, command: usize, of: (bool, u64), stamps: &Stamps) {
         if let Some(kept) = &mut self.0 {
@@ -96,7 +96,7 @@ impl OptionalRecorders {
         }
     }
 
-    /// A read that ended at `now_ns` brought so many bytes.
+    /// Notes that a read that ended at `now_ns` brought `bytes` bytes.
     #[inline]
     pub(super) fn received(&mut self, bytes: u64, now_ns: u64) {
         if let Some(kept) = &mut self.0 {

@@ -223,10 +223,10 @@ pub(crate) trait Route: Sized {
         LostRequest { commands: u64::from(request.left), is_last: true }
     }
 
-    /// So many measured commands on a connection will have no reply.
+    /// Counts measured commands on a connection that will have no reply.
     fn count_unanswered(&mut self, _place: &Self::Place, _commands: u64) {}
 
-    /// Somebody should find out where the servers are now.
+    /// Asks where the servers are now.
     fn ask_where(&self) {}
 
     /// Returns whether [`take_news`](Self::take_news) has something to do.

@@ -32,7 +32,7 @@ pub(crate) struct NewConnections<'r> {
     per_request: ConnectionPerRequest,
     /// Places without a connection.
     free: Vec<ConnId>,
-    /// Since when there has been one.
+    /// Time since which a place has been free.
     room_ns: u64,
     /// Connections that are held, and when each is to be closed, in that order.
     held: VecDeque<(u64, ConnId)>,
@@ -55,7 +55,7 @@ pub(crate) struct Attempt {
 }
 
 impl<'r> NewConnections<'r> {
-    /// To where the server is, and will be, or to those of a pool.
+    /// Returns the route to where the server is, and will be, or to the servers of a pool.
     pub(crate) fn new(context: &WorkerContext<'r>, pool: &[Address]) -> Self {
         let destination = context.destination;
         let generation = destination.generation();

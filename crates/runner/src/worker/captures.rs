@@ -25,7 +25,7 @@ pub(crate) struct PartialCapture {
     is_null: bool,
     /// Set if the value that is kept is no string, but a status or a number.
     is_line: bool,
-    /// Bytes of the one at hand that are to be kept.
+    /// Bytes of the current string that are to be kept.
     room: usize,
     /// Each with its length before it.
     bytes: Vec<u8>,
@@ -75,7 +75,7 @@ impl ReplyVisitor for PartialCapture {
 /// Values captured from replies for later steps of their operations.
 #[derive(Debug, Default)]
 pub(crate) struct Captures {
-    /// For each command of the sequence, what of its reply is kept; empty if nothing ever is.
+    /// Part of the reply that is kept, for each command of the sequence; empty if nothing ever is.
     commands: Vec<CaptureRule>,
     held: Vec<OperationCapture>,
     free: Vec<u32>,

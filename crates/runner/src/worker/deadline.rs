@@ -33,7 +33,7 @@ impl Deadline {
         self.limit_ns != u64::MAX
     }
 
-    /// From when on a request is over that was due then: its deadline itself is in time.
+    /// Time from which on a request that was due at `due_ns` is over: its deadline itself is in time.
     #[inline]
     pub(super) fn over_ns(self, due_ns: u64) -> u64 {
         due_ns.saturating_add(self.limit_ns).saturating_add(1)

@@ -21,7 +21,8 @@ pub(super) struct Inspections {
     /// None of those below but the number of receivers, of a sequence of one command that is always answered: replies
     /// with the same bytes mean the same, and are settled together.
     pub(super) nothing: bool,
-    /// Nothing but how far operations have come: replies with the same bytes mean the same to the same command.
+    /// Set if only the progress of operations is asked for: replies with the same bytes mean the same to the same
+    /// command.
     pub(super) alike: bool,
     /// Progress of operations; bytes are then counted by command.
     pub(super) operations: bool,

@@ -8,7 +8,7 @@ use workload::{JoinSchedule, Plan};
 use super::Worker;
 use crate::route::Route;
 
-/// The clients that carry load: the first so many. A client is one connection, or those of one number.
+/// Clients that carry load: the first ones by number. A client is one connection, or all connections of one number.
 #[derive(Debug)]
 pub(super) struct ActiveClients {
     plan: Option<JoinSchedule>,
@@ -27,7 +27,7 @@ impl ActiveClients {
         Self { plan, count, steps: 0, start_ns: 0, next_ns: u64::MAX }
     }
 
-    /// Load begins, for so many clients.
+    /// Starts the load, for `clients` clients.
     pub(super) fn start(&mut self, start_ns: u64, clients: u32) {
         self.start_ns = start_ns;
         self.plan_next(clients);

@@ -145,9 +145,9 @@ pub(crate) struct Worker<'r, E, P: Protocol, R: Route> {
     ready: u32,
     /// No request is sent from then on.
     pub(crate) stop_ns: u64,
-    /// Nothing is left to draw.
+    /// Set once nothing is left to draw.
     pub(crate) spent: bool,
-    /// Once load runs.
+    /// Set once load runs.
     pub(crate) started: bool,
 }
 
@@ -351,7 +351,7 @@ impl<'r, E: Engine, P: Protocol, R: Route> Worker<'r, E, P, R> {
             && self.connections[conn.0 as usize].begun >= concurrency.requests_each.max(1)
     }
 
-    /// Notes that a connection begins so many requests.
+    /// Notes that a connection begins `requests` requests.
     #[inline]
     pub(crate) fn begins(&mut self, conn: ConnId, requests: u32) {
         let begun = &mut self.connections[conn.0 as usize].begun;

@@ -32,7 +32,7 @@ enum NestedReply {
     Value,
     Null,
     Number(u32),
-    /// A collection of so many values, nulls not counted.
+    /// A collection of this many values, nulls not counted.
     Values(u32),
 }
 
@@ -53,14 +53,14 @@ impl QueuedReplies {
         };
     }
 
-    /// A null stands in the element at hand.
+    /// Takes in a null in the current element.
     pub(super) fn null(&mut self) {
         if let NestedReply::Values(values) = &mut self.reply {
             *values = values.saturating_sub(1);
         }
     }
 
-    /// The command that the element at hand is the reply to.
+    /// Returns the command that the current element is the reply to.
     pub(super) fn command(&self, queue: Queue<'_>) -> Option<u32> {
         let at = queue.commands.start.checked_add(self.begun.checked_sub(1)?)?;
         queue.commands.contains(&at).then_some(at)

@@ -30,7 +30,7 @@ use crate::{Fatal, explain};
 enum ReadEnd {
     /// The rest is not a whole reply.
     Read,
-    /// After such an error nobody knows which request the next reply answers.
+    /// An error came after which nobody knows which request the next reply answers.
     Uncertain,
     /// The server is about to hang up.
     Refused,

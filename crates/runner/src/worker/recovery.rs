@@ -43,7 +43,7 @@ pub(crate) struct Recovery {
     /// The earliest thing to do; `u64::MAX` for nothing. One comparison a turn.
     pub(super) due_ns: u64,
     look_ns: u64,
-    /// Since when no connection has been there to a server that is needed.
+    /// Time since which no connection has been there to a server that is needed.
     absent_since_ns: Option<u64>,
     /// Reason why nothing is tried any more, once a connection has had all its tries.
     exhausted: Option<String>,
@@ -52,7 +52,7 @@ pub(crate) struct Recovery {
 }
 
 impl Recovery {
-    /// Nothing to do, for up to so many connections of worker `worker`.
+    /// Returns a recovery with nothing to do, for up to `connections_max` connections of worker `worker`.
     pub(super) fn new(connections_max: u32, plan: &Plan, worker: u16) -> Self {
         Self {
             reopening: ReconnectQueue::new(
@@ -231,7 +231,7 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
         self.recovery.look_by(now_ns + LOOK_OPENING_NS);
     }
 
-    /// Somebody should find out where the server is now.
+    /// Asks where the server is now.
     fn ask_where(&mut self) {
         self.context.destination.ask();
         self.route.ask_where();
@@ -368,7 +368,7 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
         explain::timed_out(server, ms)
     }
 
-    /// A run of so many requests would never end without a server that it needs.
+    /// Fails a run by number of requests that has long been without a server that it needs: it would never end.
     fn notice_absence(&mut self, now_ns: u64) -> Result<(), Fatal> {
         let Some(server) = R::absent_server(self) else {
             self.recovery.absent_since_ns = None;

@@ -81,7 +81,7 @@ impl Renewals {
 }
 
 impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
-    /// Has the connection whose turn it is closed and opened again, at once or when it has its replies.
+    /// Closes and opens again the connection whose turn it is, at once or when it has its replies.
     #[cold]
     pub(super) fn renew(&mut self) {
         let now_ns = self.engine.now_ns();

@@ -70,7 +70,7 @@ impl<M> PartialEq for PendingRetry<M> {
 impl<M> Eq for PendingRetry<M> {}
 
 impl<M: Copy> Retries<M> {
-    /// For worker `worker`.
+    /// Returns the retries of worker `worker`.
     pub(super) fn new(plan: &Plan, worker: u16) -> Self {
         Self {
             retry: plan.recovery.retry.clone(),

@@ -62,13 +62,13 @@ struct Fault {
 
 #[derive(Debug)]
 enum Mismatch {
-    /// These bytes from this place of the value on.
+    /// Bytes that came instead, from this place of the value on.
     Bytes(ExpectedValue, usize, Vec<u8>),
     /// The value is so long.
     Length(ExpectedValue, u64),
     /// A value of a key that was not asked for, or not again.
     Key(Vec<u8>),
-    /// So many replies, but another number of commands was queued.
+    /// Number of replies, and another number of commands that was queued.
     Replies(u32, u32),
 }
 
@@ -204,8 +204,8 @@ impl Comparison {
         self.fault.get_or_insert_with(|| Box::new(Fault { command, wrong: wrong() }));
     }
 
-    /// The reply to an `EXEC` of these commands has so many elements, of which none was shown if there are
-    /// none.
+    /// Compares the number of elements in the reply to an `EXEC` with that of its commands; no element was shown if
+    /// there are none.
     pub(super) fn answered_queue(&mut self, (queue, exec): (Queue<'_>, u32), replies: u32) {
         let queued = queue.commands.len() as u32;
         if replies != queued {

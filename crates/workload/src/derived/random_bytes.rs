@@ -6,7 +6,7 @@ use std::str::FromStr;
 use crate::random::Stream;
 use crate::values::{CHUNK, FILLER};
 
-/// So many random bytes, of which a part may compress.
+/// Random bytes, of which a part may compress.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct RandomBytes {
     /// Bytes.

@@ -12,7 +12,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 pub struct OneGroup(Arc<OnceLock<KeyGroups>>);
 
 impl OneGroup {
-    /// Has the keys grouped by `make`, where nobody has done so before.
+    /// Groups the keys by `make`, unless this was done before.
     pub fn group(&self, make: impl FnOnce() -> KeyGroups) {
         self.0.get_or_init(make);
     }
@@ -61,8 +61,7 @@ impl KeyGroups {
     /// Most keys that can be grouped: six bytes each are kept.
     pub const KEYS_MAX: u64 = 1 << 28;
 
-    /// Groups so many keys, at most [`KEYS_MAX`](Self::KEYS_MAX), each of which `group` puts into one of
-    /// `groups`.
+    /// Groups `range` keys, at most [`KEYS_MAX`](Self::KEYS_MAX), each of which `group` puts into one of `groups`.
     #[must_use]
     pub fn new(range: u64, groups: u16, mut group: impl FnMut(u64) -> u16) -> Self {
         let range = range.min(Self::KEYS_MAX);

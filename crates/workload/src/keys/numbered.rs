@@ -37,7 +37,7 @@ pub enum DrawnBy {
 impl DrawnBy {
     const ALL: [Self; 4] = [Self::Request, Self::Connection, Self::Operation, Self::Slice];
 
-    /// As it is written.
+    /// Word for it in the option.
     fn name(self) -> &'static str {
         match self {
             Self::Request => "request",

@@ -91,7 +91,7 @@ impl KeyDist {
         Self { text: Cow::Borrowed(name), trace: None, hits: None }
     }
 
-    /// As it is written.
+    /// Text of the distribution, as it is written.
     #[must_use]
     pub fn text(&self) -> &str {
         &self.text
@@ -182,7 +182,7 @@ impl Default for KeyDist {
     }
 }
 
-/// As it is written, and in full with the keys of its file.
+/// Text of a distribution, and in full with the keys of its file.
 #[derive(Serialize, Deserialize)]
 #[serde(untagged)]
 enum KeyDistText<'a> {

@@ -32,7 +32,7 @@ struct Ycsb {
 enum Chooser {
     Uniform,
     Sequential,
-    /// Over so many numbers from the start on: those of the window, those that may be inserted, and one.
+    /// Hashes over numbers from the start on: those of the window, those that may be inserted, and one.
     Scrambled {
         ranks: Zipfian,
         over: u64,
@@ -172,7 +172,7 @@ pub(crate) struct Zipfian {
 }
 
 impl Zipfian {
-    /// So many ranks.
+    /// Returns the law for `items` ranks.
     pub(crate) fn new(items: u64, theta: f64) -> Self {
         let head = items.min(TERMS);
         let sum: f64 = (1..=head).map(|rank| (rank as f64).powf(-theta)).sum();
@@ -198,8 +198,8 @@ impl Zipfian {
         Self { items, zeta: self.zeta + more, ..self }
     }
 
-    /// With the weights of as many ranks as there are now. What else follows from their number stays as
-    /// it was, as it does in YCSB.
+    /// Returns the law with the weights of `items` ranks. What else follows from their number stays as it was, as it
+    /// does in YCSB.
     fn among(self, items: u64) -> Self {
         let near = self.items >= TERMS;
         let zeta = if near { self.grown(items) } else { Self::new(items, self.theta) }.zeta;

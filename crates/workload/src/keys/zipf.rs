@@ -76,7 +76,7 @@ impl Shape {
         (-self.exponent * x.ln()).exp()
     }
 
-    /// From 1 to `x`.
+    /// Integral of the density from 1 to `x`.
     fn integral(&self, x: f64) -> f64 {
         let log = x.ln();
         expm1_ratio((1.0 - self.exponent) * log) * log
@@ -93,7 +93,7 @@ impl Shape {
         }
     }
 
-    /// The rank from 0 that a draw from the continuous density stands for, unless it is to be rejected.
+    /// Returns the rank from 0 of a draw from the continuous density, unless it is to be rejected.
     #[inline(always)]
     pub(super) fn rank_at(&self, x: f64, ranks: u64, bits: u64) -> Option<u64> {
         // A float beyond the largest rank becomes the largest. Of 63 bits the processor makes a number at
@@ -162,8 +162,8 @@ impl KeyDraw for Zipf {
     }
 }
 
-/// Beyond this rank one draw in 10^12 would be rejected, and further out the closer look would compare
-/// what rounding has left.
+/// Rank beyond which one draw in 10^12 would be rejected, and further out the closer look would compare what rounding
+/// has left.
 const FAR: u64 = 1 << 20;
 
 /// Least distance of `S` from 1 for a power of `1 / (1 - S)` to be right to twelve digits.

@@ -38,7 +38,7 @@ impl ZipfTail {
         (-self.exponent * (x / self.first).ln_1p()).exp()
     }
 
-    /// From the first rank's place to `x`.
+    /// Integral of the density from the first rank's place to `x`.
     fn integral(&self, x: f64) -> f64 {
         let log = (x / self.first).ln_1p();
         self.first * expm1_ratio((1.0 - self.exponent) * log) * log
@@ -81,8 +81,7 @@ impl KeyDraw for ZipfTail {
     }
 }
 
-/// Beyond this key next to no draw would be rejected, and the closer look would compare what rounding has
-/// left.
+/// Key beyond which next to no draw would be rejected, and the closer look would compare what rounding has left.
 const FAR: u64 = 1 << 20;
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use super::{Schedule, Stage};
 /// A schedule as a rising curve of requests over time.
 #[derive(Debug, Clone)]
 pub struct Curve {
-    /// At least one; the last one has no end.
+    /// Pieces in order, at least one; the last one has no end.
     pieces: Vec<Piece>,
     /// Spans in which requests are due as soon as they can be sent, and the pieces have none.
     unlimited: Vec<Range<u64>>,

@@ -86,7 +86,8 @@ impl Stage {
         Self::ramp(rate_per_s, rate_per_s, lasts_ns)
     }
 
-    /// A rate that changes evenly from one value to another, in requests per second, over so many nanoseconds.
+    /// Returns a stage whose rate changes evenly from one value to another, in requests per second, over `lasts_ns`
+    /// nanoseconds.
     #[must_use]
     pub fn ramp(from_per_s: f64, to_per_s: f64, lasts_ns: Option<u64>) -> Self {
         Self { from_per_s, to_per_s, lasts_ns, unlimited: false }
@@ -112,7 +113,7 @@ pub enum Arrivals {
     Constant,
     /// As independent users send them: a Poisson process, whose distances are exponential.
     Poisson,
-    /// So many at once, at least 1, when the first of them would be due at equal distances.
+    /// Several at once, at least 1, when the first of them would be due at equal distances.
     Bursts(u32),
 }
 

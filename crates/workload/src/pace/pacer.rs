@@ -30,7 +30,7 @@ pub struct Pacer {
     seed: u64,
     /// Units taken.
     taken: u64,
-    /// From when on they count, and how many were taken before.
+    /// Time from which on units count, and number of those taken before.
     counts_from_ns: u64,
     taken_uncounted: u64,
     /// Place of the next unit on the curve.
@@ -82,8 +82,8 @@ impl Pacer {
         Self { counts_from_ns: ns, ..self }
     }
 
-    /// From now on units are due by another curve, on which those before have their places already: what
-    /// was due stays due, and the next ones follow at its rates.
+    /// Makes units due by another curve from now on, on which those before have their places already: what was due
+    /// stays due, and the next ones follow at its rates.
     pub fn follow(&mut self, curve: Curve) {
         (self.curve, self.piece) = (curve, 0);
         self.locate();

@@ -31,7 +31,7 @@ impl SizeDraw for Uniform {
         (f64::from(self.least) + f64::from(self.most)) / 2.0
     }
 
-    /// On a straight line between both, rounded down as memtier_benchmark rounds.
+    /// Returns the size on a straight line between both, rounded down as memtier_benchmark rounds.
     fn by_rank(&self, place: u64, last: u64) -> u32 {
         let part = place as f64 / last as f64;
         (f64::from(self.most - self.least) * part + f64::from(self.least)) as u32

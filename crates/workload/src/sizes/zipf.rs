@@ -75,7 +75,7 @@ impl Powers {
         self.whole_head() + integral + (term(b) - term(a)) / 2.0 + (slope(b) - slope(a)) / 12.0
     }
 
-    /// The first rank of so many up to which the sum is at least this weight.
+    /// Returns the first of `ranks` ranks up to which the sum is at least this weight.
     fn rank(&self, weight: f64, ranks: u64) -> u64 {
         if weight <= self.whole_head() || ranks <= TERMS as u64 {
             return (self.head.partition_point(|sum| *sum < weight) as u64 + 1).min(ranks);

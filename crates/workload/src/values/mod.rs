@@ -25,7 +25,7 @@ pub struct Values {
 const BLOCK: usize = 256 << 10;
 /// Groups of six bytes in a block of YCSB's.
 const YCSB_GROUPS: usize = BLOCK / 6;
-/// After so many bytes the classic ones repeat themselves.
+/// Bytes after which the classic ones repeat themselves.
 const CLASSIC_PERIOD: usize = 1 << 22;
 /// A stretch of a compressible value of which the first part is random, as fio has it.
 pub(crate) const CHUNK: usize = 512;

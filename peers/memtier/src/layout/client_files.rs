@@ -151,7 +151,7 @@ fn figures(second: &ConnectionSecond) -> String {
     format!("{requests},{},{},{bytes_out},{bytes_in}", average(second), bytes_in + bytes_out)
 }
 
-/// In seconds, to the microsecond.
+/// Mean latency in seconds, to the microsecond.
 fn average(second: &ConnectionSecond) -> String {
     let us = second.service_ns / 1000 / u128::from(second.replies().max(1));
     format!("{}.{:06}", us / 1_000_000, us % 1_000_000)

@@ -18,7 +18,7 @@ pub(crate) struct CpuSecond {
 pub(super) struct CpuUse {
     /// Threads that send and receive.
     pub(super) workers: Vec<WorkerUse>,
-    /// In each second, where that was watched.
+    /// Usage in each second, if that was watched.
     pub(super) seconds: Vec<CpuSecond>,
 }
 

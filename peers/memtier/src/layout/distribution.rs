@@ -6,7 +6,7 @@ use super::MemtierHistogram;
 /// Stops for each halving of the distance to 100 %.
 const TICKS: f64 = 10.0;
 
-/// A step: so many percent took up to so many milliseconds.
+/// Step: `percent` of the requests took up to `ms` milliseconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Step {
     pub(super) ms: f64,

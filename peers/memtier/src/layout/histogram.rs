@@ -95,7 +95,7 @@ impl MemtierHistogram {
         recorded.map(|at| (at.value_iterated_to() as f64 / 1000.0, at.count_at_value()))
     }
 
-    /// In the compressed form of HdrHistogram, as text.
+    /// Encodes it in the compressed form of HdrHistogram, as text.
     #[must_use]
     pub(crate) fn encoded(&self) -> String {
         let mut bytes = Vec::new();

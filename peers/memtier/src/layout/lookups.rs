@@ -6,7 +6,7 @@ use workload::{CommandSpec, Plan};
 /// The lookups of the commands of one name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Lookup {
-    /// Their name, in upper case.
+    /// Name of the commands, in upper case.
     pub(crate) name: String,
     /// Keys, fields or members that were there.
     pub(crate) hits: u64,

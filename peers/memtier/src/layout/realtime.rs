@@ -61,7 +61,7 @@ pub(crate) struct Realtime<'t> {
     pub(crate) window: Option<(u32, MemtierHistogram)>,
     /// The latencies of the whole run so far.
     pub(crate) overall: MemtierHistogram,
-    /// In the order typed.
+    /// Percentiles in the order typed.
     pub(crate) percentiles: &'t [f64],
 }
 

@@ -10,7 +10,7 @@ const BUILT_IN: [&str; 3] = ["SET", "GET", "WAIT"];
 /// The rows of a plan.
 #[derive(Debug, Clone)]
 pub(crate) struct Rows {
-    /// Their names in upper case.
+    /// Names of the rows in upper case.
     pub(crate) names: Vec<String>,
     /// Index of the row of each different command of the plan.
     pub(crate) of: Vec<usize>,

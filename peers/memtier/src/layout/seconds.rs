@@ -32,7 +32,7 @@ pub(super) struct Times {
     pub(super) accumulated_ms: f64,
     pub(super) min_ms: f64,
     pub(super) max_ms: f64,
-    /// In rising order of the percentiles.
+    /// Times in rising order of the percentiles.
     pub(super) percentiles_ms: Vec<f64>,
 }
 

@@ -167,7 +167,7 @@ pub(super) const PORT: u16 = 6379;
 pub(super) const RATIO: (u32, u32) = (1, 10);
 pub(super) const REQUESTS: u64 = 10_000;
 
-/// As long as a run may be, in seconds.
+/// Longest run, in seconds.
 const SECONDS_MAX: u64 = 366 * 86_400;
 
 impl Options {

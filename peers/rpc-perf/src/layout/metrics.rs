@@ -30,7 +30,7 @@ pub(super) fn about(every: Duration) -> [(&'static str, String); 3] {
 /// State of a run.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Snapshot {
-    /// Everything so far.
+    /// Figures so far.
     pub(crate) total: Figures,
     /// Figures of the last window.
     pub(crate) window: Figures,

@@ -81,7 +81,7 @@ impl Window<'_> {
     }
 }
 
-/// In percent; no number of nothing, which is printed so.
+/// Returns a share in percent; NaN of nothing, which is printed so.
 fn share(part: u64, of: u64) -> f64 {
     100.0 * part as f64 / of as f64
 }

@@ -33,7 +33,7 @@ pub(crate) struct Ycsb {
     options: YcsbOptions,
     /// Averages that the run's monitor recorded over time, for reports that show them.
     series: Option<Arc<Mutex<Series>>>,
-    /// Figures of an array that stand before the next.
+    /// Set once any figure of an array is written.
     written: bool,
 }
 

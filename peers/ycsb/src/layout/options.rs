@@ -113,7 +113,7 @@ pub(crate) struct Percentile {
 }
 
 impl Percentile {
-    /// The part of all values that it stands for, from 0 to 1.
+    /// Part of all values that are up to it, from 0 to 1.
     #[must_use]
     pub(crate) fn quantile(&self) -> f64 {
         self.value / 100.0

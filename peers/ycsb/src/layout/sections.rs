@@ -167,7 +167,7 @@ impl Sections<'_> {
         }
     }
 
-    /// With data integrity checks, verification is a section of its own, without times: bytes are compared as they
+    /// Adds a section for verification, if there are data integrity checks. It has no times: bytes are compared as they
     /// arrive. A wrong value makes no failure of its read.
     fn verified(&mut self, plan: &Plan, tally: &Tally) {
         let Some(read) = self.all.iter_mut().find(|section| section.name == "READ") else { return };

@@ -20,7 +20,7 @@ struct Sum {
 }
 
 impl Series {
-    /// An empty one, of spans of so many milliseconds.
+    /// Returns an empty series, of spans of `granularity_ms` milliseconds.
     #[must_use]
     pub(crate) fn new(granularity_ms: u64) -> Self {
         Self { granularity_ms: granularity_ms.max(1), spans: BTreeMap::new() }

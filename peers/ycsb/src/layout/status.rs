@@ -81,7 +81,7 @@ fn of_histogram(name: &str, latency: &Latency, median: bool) -> String {
     text + &format!("90={p90}, 99={p99}, 99.9={p999}, 99.99={p9999}]")
 }
 
-/// At most two decimals, and none that are zeros.
+/// Formats a number with at most two decimals, and none that are zeros.
 fn short(value: f64) -> String {
     let text = format!("{value:.2}");
     text.trim_end_matches('0').trim_end_matches('.').to_owned()

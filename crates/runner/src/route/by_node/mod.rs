@@ -122,7 +122,7 @@ pub(super) struct ByNodeState<M> {
     /// Commands under way that wait until they are sent again, for their time or for a connection: they leave
     /// their room to others, as what waits for a node that is gone does.
     pub(super) set_aside: u64,
-    /// There are fewer connections to fill than nodes to reach.
+    /// Set if there are fewer connections to fill than nodes to reach.
     scarce: bool,
     /// Buffer for commands that are sent together.
     out: Vec<u8>,
@@ -139,8 +139,8 @@ pub(super) struct ByNodeState<M> {
 }
 
 impl<M> ByNodeState<M> {
-    /// For so many connections to so many nodes that get load. `whole` says that sequences are sent
-    /// so, `waits` that what is for a node that is gone waits for it.
+    /// Returns the state for `connections` connections to `nodes` nodes that get load. `whole` says that sequences are
+    /// sent whole, `waits` that requests for a node that is gone wait for it.
     pub(super) fn new(
         plan: &Plan,
         connections: usize,
@@ -173,7 +173,7 @@ impl<M> ByNodeState<M> {
         }
     }
 
-    /// For so many clients that have a connection to each of so many nodes.
+    /// Returns the state for `clients` clients that have a connection to each of `nodes` nodes.
     pub(super) fn of_clients(plan: &Plan, clients: u32, nodes: usize, whole: bool) -> Self {
         let lanes = clients as usize * nodes.max(1);
         let Self { queues, .. } = Self::new(plan, lanes, nodes, whole, true);
@@ -307,7 +307,7 @@ fn draw<E: Engine, P: Protocol, R: ByNode>(worker: &mut Worker<'_, E, P, R>, cli
     true
 }
 
-/// These commands of a sequence, not sent yet.
+/// Returns the request for these commands of a sequence, not sent yet.
 #[inline]
 fn request<R: ByNode>(
     turn: SequenceBatch,

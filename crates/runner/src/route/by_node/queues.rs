@@ -10,15 +10,15 @@ use engine::ConnId;
 use super::turns::Turns;
 use crate::request::Request;
 
-/// A surplus shrinks by one request for so many that leave the queue: meanwhile the other nodes get all but one in
-/// so many of the requests that they could take.
+/// Requests that must leave the queue for a surplus to shrink by one: meanwhile the other nodes get all but one in this
+/// many of the requests that they could take.
 const SURPLUS_PARTS: usize = 8;
 
 /// Name of a queue: of requests for a node, or of one client's requests for it where clients are distinguished.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Lane {
     pub(crate) node: u16,
-    /// From 0; 0 where they are not.
+    /// Number of the client, from 0; 0 where clients are not distinguished.
     pub(crate) client: u32,
 }
 
@@ -63,7 +63,7 @@ struct NodeQueue<M> {
     /// Requests that came all at once and do not count as too many, in parts of a request: each that leaves
     /// takes one part off.
     surplus: usize,
-    /// Since when there has been an idle one, if there is.
+    /// Time since which a connection has been idle, if one is.
     room_ns: u64,
     hungry: bool,
     full: bool,
@@ -290,7 +290,7 @@ impl<M> NodeQueues<M> {
         self.update(lane);
     }
 
-    /// Since when a connection of a node has had room.
+    /// Time since which a connection of a node has had room.
     #[inline]
     pub(crate) fn room_ns(&self, lane: impl Into<Lane>) -> u64 {
         self.queue(lane).room_ns

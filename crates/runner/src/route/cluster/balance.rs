@@ -43,7 +43,7 @@ impl Cluster<'_> {
         needy.iter().copied().min_by(fewer)
     }
 
-    /// Connections that a node should have at least, of so many.
+    /// Connections that a node should have at least, of `connections`.
     fn share(&self, node: u16, needy: &[u16], connections: usize) -> usize {
         let weight = |node: u16| self.map.weight(node) as usize;
         let all: usize = needy.iter().map(|node| weight(*node)).sum();
@@ -110,7 +110,7 @@ fn add<E: Engine, P: Protocol>(worker: &mut ClusterWorker<'_, '_, E, P>, place: 
     worker.connect(conn);
 }
 
-/// Gives each client a connection to every node that needs some, as far as there is room for so many.
+/// Gives each client a connection to every node that needs some, as far as there is room.
 fn reach_for_clients<E: Engine, P: Protocol>(worker: &mut ClusterWorker<'_, '_, E, P>) {
     for node in worker.route.needy() {
         for lane in worker.route.shared.queues.lanes(node) {

@@ -6,13 +6,13 @@ use super::ClusterRequest;
 
 /// The longest wait of a request while few wait.
 const WAIT_MAX_NS: u64 = 200_000_000;
-/// As many are few. Where more wait, each waits longer, so that no more are sent again in a second.
+/// Most waiting requests that are few. If more wait, each waits longer, so that no more are sent again in a second.
 const FEW: u64 = 4096;
 
-/// In the order in which their waits end.
+/// Delayed requests, in the order in which their waits end.
 #[derive(Default)]
 pub(super) struct DelayedRequests {
-    /// By when the wait ends, and by how many were put here before.
+    /// Requests by the end of their wait, and by how many were put here before.
     waits: BTreeMap<(u64, u64), ClusterRequest>,
     put: u64,
     /// Time at which the last request was put here.

@@ -48,7 +48,7 @@ pub(crate) struct Cluster<'r> {
     tallies: Vec<NodeTally>,
     /// The number of each node that all workers know it by.
     numbers: Vec<u16>,
-    /// Connections do not stand where they should.
+    /// Set if nodes do not have the connections that they should have.
     unbalanced: bool,
     /// Requests to be sent elsewhere or again: found while reading, and waiting for their time.
     turned_away: Vec<(u16, ClusterRequest, String)>,
@@ -82,7 +82,7 @@ pub(crate) struct Mark {
     asked: u32,
     /// Set aside until it is sent again.
     aside: bool,
-    /// Part of a recorded transaction: a redirect is its result, as it is to whoever sends it.
+    /// Set if part of a recorded transaction: a redirect is its result, as it is to whoever sends it.
     bound: bool,
 }
 
@@ -147,8 +147,8 @@ struct Commands {
     whole: bool,
     /// The command by whose key a request finds its node, if it is sent from this command on.
     keyed: Vec<u32>,
-    /// Before which of them `ASKING` must stand to reach a slot that is being imported. It holds
-    /// for one command, and from `MULTI` to `EXEC`.
+    /// Set for each command that needs `ASKING` before it to reach a slot that is being imported. `ASKING` holds for
+    /// one command, and from `MULTI` to `EXEC`.
     asks: Vec<bool>,
     /// Set if later steps go over the connection of the first: they wait for what was sent there.
     follows: bool,
@@ -196,7 +196,7 @@ impl Commands {
         }
     }
 
-    /// The command by whose key so many commands from `first` on find their node.
+    /// Returns the command by whose key `commands` commands from `first` on find their node.
     #[inline]
     fn key_of(&self, first: u32, commands: u32) -> usize {
         let keyed = self.keyed[first as usize];
@@ -205,7 +205,7 @@ impl Commands {
 }
 
 impl<'r> Cluster<'r> {
-    /// For one worker of a run.
+    /// Returns the route of one worker of a run.
     pub(crate) fn new<P: Protocol>(
         context: &WorkerContext<'_>,
         job: &ClusterJob<'_>,
@@ -265,7 +265,7 @@ impl<'r> Cluster<'r> {
         self.numbers[usize::from(node)]
     }
 
-    /// Tells whoever keeps the history of it what the map has become.
+    /// Tells the history of owners what the map has become.
     fn tell_owners(&self, now_ns: u64) {
         let nodes = 0..self.map.nodes().len() as u16;
         let readers = nodes.filter(|node| self.map.answers_reads(*node));
@@ -291,7 +291,7 @@ impl<'r> Cluster<'r> {
     }
 }
 
-/// Has a queue and a tally for every node that the map knows.
+/// Makes a queue and a tally for every node that the map knows.
 fn know_nodes<E: Engine, P: Protocol>(worker: &mut ClusterWorker<'_, '_, E, P>) {
     let precision = worker.context.plan.recording.precision;
     let route = &mut worker.route;

@@ -33,7 +33,7 @@ impl RetainedBytes {
         out.extend_from_slice(bytes);
     }
 
-    /// Nobody asks for a command any more.
+    /// Forgets the bytes of a command that nobody asks for any more.
     #[inline]
     pub(super) fn forget(&mut self, request: &ClusterRequest, forgotten: &mut Vec<u64>) {
         if request.measured || self.blocking.remove(&request.number).is_none() {

@@ -95,8 +95,8 @@ pub(super) fn give_up<E: Engine, P: Protocol>(
     worker.give_up_request(&request, now_ns);
 }
 
-/// After the end of a run by time, what was sent is waited for, and what is to be sent again for a
-/// while only.
+/// Returns whether a run by time that has ended gives up: no sent command is left to wait for, and the time to send
+/// again is over.
 pub(super) fn gives_up<E: Engine, P: Protocol>(
     worker: &ClusterWorker<'_, '_, E, P>,
     now_ns: u64,

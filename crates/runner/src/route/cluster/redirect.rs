@@ -13,7 +13,7 @@ use super::{ClusterRequest, ClusterWorker, balance, know_nodes};
 use crate::request::{CommandReply, OperationState, Request};
 use crate::{Fatal, explain};
 
-/// So often a request is sent elsewhere at once. Beyond it nodes do not agree, and get time to.
+/// Number of times that a request is sent elsewhere at once. Beyond it nodes do not agree, and get time to.
 const AT_ONCE_MAX: u32 = 3;
 /// The first wait before another try; each is twice the one before.
 const WAIT_NS: u64 = 5_000_000;
@@ -94,7 +94,7 @@ fn redirect_one<E: Engine, P: Protocol>(
     Ok(())
 }
 
-/// Has a request sent to a node next, or a while later where none is known or nodes do not agree.
+/// Queues a request to be sent to a node next, or a while later if none is known or nodes do not agree.
 fn queue_again<E: Engine, P: Protocol>(
     worker: &mut ClusterWorker<'_, '_, E, P>,
     target: Option<u16>,

@@ -51,7 +51,7 @@ impl ByNode for Cluster<'_> {
         self.commands.whole
     }
 
-    /// To the node that owns its key.
+    /// Queues a request for the node that owns its key.
     #[inline]
     fn enqueue<E: Engine, P: Protocol>(
         worker: &mut Worker<'_, E, P, Self>,

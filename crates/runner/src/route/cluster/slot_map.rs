@@ -10,7 +10,7 @@ use workload::{ClusterOptions, ReadFrom, ReplicaFallback};
 
 use super::nearest::{self, AnswerTime};
 
-/// Nobody that we know.
+/// Number of no known node.
 const NOBODY: u16 = u16::MAX;
 
 /// Maps each hash slot to its node. A node keeps its number for the whole run.
@@ -48,7 +48,7 @@ pub(crate) struct NodeSlots {
 }
 
 impl SlotMap {
-    /// For commands of which some (`uses.0`) go to masters and some (`uses.1`) to replicas.
+    /// Returns the map for commands of which some (`uses.0`) go to masters and some (`uses.1`) to replicas.
     pub(crate) fn new(topology: &Topology, options: ClusterOptions, uses: (bool, bool)) -> Self {
         let mut map = Self {
             nodes: Vec::new(),

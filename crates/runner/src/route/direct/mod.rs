@@ -34,7 +34,7 @@ pub(crate) struct DirectRoute<'r> {
     first_connection: u64,
     /// Open loop: the connections with room.
     queue: VecDeque<ConnId>,
-    /// Since when a connection has had room.
+    /// Time since which a connection has had room.
     room_ns: u64,
     /// Times at which the requests of the pipeline being put together were due.
     due_ns: Vec<u64>,
@@ -45,7 +45,7 @@ pub(crate) struct DirectRoute<'r> {
 }
 
 impl<'r> DirectRoute<'r> {
-    /// To where the server is, and will be, or to those of a pool.
+    /// Returns the route to where the server is, and will be, or to the servers of a pool.
     pub(crate) fn new(context: &WorkerContext<'r>, pool: &[Address]) -> Self {
         let (destination, plan) = (context.destination, context.plan);
         let generation = destination.generation();
@@ -150,7 +150,7 @@ impl Route for DirectRoute<'_> {
         worker.record.is_some() && recorded::only_blocked(worker, now_ns)
     }
 
-    /// On the same connection, together.
+    /// Sends the next steps on the same connection, together.
     #[inline]
     fn follow<E: Engine, P: Protocol>(worker: &mut Worker<'_, E, P, Self>, conn: ConnId) {
         let Worker { connections, steps, recorder, batch, route, in_flight, .. } = worker;

@@ -31,7 +31,7 @@ pub(super) struct DueQueues {
 }
 
 impl DueQueues {
-    /// For so many connections of a worker; for none in a plan without a record.
+    /// Returns empty queues for the connections of a worker; none in a plan without a record.
     pub(super) fn new(plan: &Plan, connections: u32) -> Self {
         let connections = if plan.is_recorded() { connections as usize } else { 0 };
         let first_db = plan.target.db;

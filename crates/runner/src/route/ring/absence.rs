@@ -31,7 +31,7 @@ pub(super) struct Absence {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
     Present,
-    /// Nobody has looked since.
+    /// Away, and not looked at since.
     Left,
     Waited {
         since_ns: u64,

@@ -75,7 +75,7 @@ pub(crate) struct Mark {
 pub(crate) struct Place(u16);
 
 impl<'r> RingRoute<'r> {
-    /// For one worker of a run.
+    /// Returns the route of one worker of a run.
     pub(crate) fn new<P: Protocol>(context: &WorkerContext<'_>, job: RingJob<'r>) -> Self {
         let RingJob { servers, hash } = job;
         let plan = context.plan;

@@ -88,7 +88,7 @@ impl Route for RingRoute<'_> {
         recorder.of_node(place.0);
     }
 
-    /// Nothing that was split: other parts of it may have been carried out.
+    /// Refuses what was split: other parts of it may have been carried out.
     fn may_retry(&self, _place: &Place, request: &RingRequest, _text: &str) -> bool {
         request.mark.split.is_none()
     }
