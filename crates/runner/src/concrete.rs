@@ -31,7 +31,7 @@ use crate::worker::{Worker, WorkerContext};
 /// The servers of a run, where they are several, and who watches the topology of a cluster.
 pub(crate) type Servers<'w> = (Option<ServerSet<'w>>, Option<&'w TopologyWatch>);
 
-/// Carries out the share of one worker on the thread that calls it. Returns its last words.
+/// Runs one worker on the calling thread; returns its final messages to the collector.
 pub(crate) type Work<'r> =
     dyn for<'w> Fn(WorkerContext<'w>, Recorder, Servers<'w>) -> Vec<Message> + Sync + 'r;
 
@@ -166,7 +166,7 @@ fn by_route<'w, E: Engine + 'static, P: Protocol>(
     }
 }
 
-/// The last words of a worker that never began.
+/// Final messages of a worker that never began.
 fn idle(context: &WorkerContext<'_>, recorder: Recorder, why: String) -> Vec<Message> {
     context.gate.fail(Fatal::new(why));
     last_words(context.worker, (recorder, Vec::new()), WorkerUse::default())
@@ -182,7 +182,7 @@ fn last_words(
     messages
 }
 
-/// Runs one worker from end to end and returns its last words.
+/// Runs one worker from start to end and returns its final messages.
 pub(crate) fn work<E: Engine, P: Protocol, R: Route>(
     mut worker: Worker<'_, E, P, R>,
 ) -> Vec<Message> {

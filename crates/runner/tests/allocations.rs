@@ -53,7 +53,7 @@ fn walk(requests: u64, engine: EngineKind) -> Plan {
     parts.build().unwrap()
 }
 
-/// The same with a log, which takes a block for every 4096 requests.
+/// Plan with a log, which takes a block for every 4096 requests.
 fn logged(requests: u64, engine: EngineKind) -> Plan {
     let mut parts = (*plan(requests, 16, engine, Pace::Closed)).clone();
     parts.peer.logged = vec![workload::LogSubject::Command(0)];
@@ -73,7 +73,7 @@ fn memcached(requests: u64, protocol: ProtocolKind) -> Plan {
     parts.build().unwrap()
 }
 
-/// The same on two servers that share out keys, which are one here: most `get`s go to both.
+/// Memcached plan on two servers that share out keys, which are one here: most `get`s go to both.
 fn on_ring(requests: u64, address: &Address) -> Plan {
     let mut parts = (*memcached(requests, ProtocolKind::MemcacheText)).clone();
     let Address::Unix(path) = address else { panic!("a socket") };

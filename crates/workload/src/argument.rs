@@ -43,7 +43,7 @@ pub enum Piece {
     Derived(DerivedText),
     /// The value that came in the reply to an earlier step of the operation.
     Reply {
-        /// Text in its place if there was none.
+        /// Text in place of the reply if there was none.
         #[serde(with = "crate::bytes")]
         or: Vec<u8>,
     },

@@ -23,7 +23,7 @@ impl<'r> WorkerContext<'r> {
     pub(crate) fn message_origin(&self, conn: ConnId) -> Option<MessageOrigin<'r>> {
         let (run, numbers) = self.messages?;
         let (sender, sent_times) = (self.first_sender + conn.0, self.sent_times);
-        // Processes that exchange messages count from the start that all of them were given.
+        // Processes that exchange messages share one epoch: the agreed start.
         let epoch_ns = self.plan.exchange().map_or(0, |_| self.gate.agreed_ns());
         Some(MessageOrigin { run, sender, numbers, sent_times, epoch_ns })
     }
