@@ -114,9 +114,9 @@ pub(super) fn look<E: Engine, P: Protocol>(worker: &mut RingWorker<'_, '_, E, P>
 /// Reason why a request is lost that is never sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Why {
-    /// Its server is gone.
+    /// The server is gone.
     Gone,
-    /// Its deadline has passed.
+    /// The deadline has passed.
     Over,
 }
 
