@@ -93,7 +93,8 @@ const REFUSED: [&str; 11] = [
 const METRICS: [Metric; 4] = [Metric::Throughput, Metric::P50, Metric::P99, Metric::ServerCpu];
 
 fn sure(text: &str) -> Result<f64, String> {
-    let percent = super::run::percent(text).ok().filter(|percent| (50.0..=99.9).contains(percent));
+    let percent =
+        spec::values::percent(text).ok().filter(|percent| (50.0..=99.9).contains(percent));
     percent
         .map(|percent| percent / 100.0)
         .ok_or_else(|| "expected a percentage from 50 to 99.9".to_owned())

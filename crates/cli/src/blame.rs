@@ -9,8 +9,8 @@ use workload::Pick;
 
 use super::experiment::{ExperimentOptions, job, one_seed, with_split, with_those_of_a_run};
 use super::front::{Front, command};
-use super::run::{count_in, percent, seconds, seconds_in};
 use super::{Intent, UsageError};
+use spec::values::{count_in, percent, seconds, seconds_in};
 
 /// Finds the kind of request that makes the others wait. Measures the capacity of a mix in a closed loop, then sends
 /// it on a schedule at shares of that, in short segments of random order: the whole mix, and each kind thinned to half

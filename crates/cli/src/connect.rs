@@ -40,12 +40,12 @@ Examples:
 
 /// Options that its own page shows.
 const SHOWN: [&str; 16] = [
-    "rps",
+    "rate",
     "burst",
     "arrivals",
     "open_for",
     "close",
-    "clients",
+    "connections",
     "requests",
     "duration",
     "timeout",

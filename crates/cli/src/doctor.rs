@@ -7,17 +7,15 @@ use clap::parser::ValueSource;
 use clap::{ArgMatches, Parser};
 use doctor::Load;
 use job::{Checkup, ClientCheck, FrontEnd};
-use report::Persona;
 use workload::{Plan, ProtocolKind};
 
 use super::front::{Front, command, with_matches};
 use super::near::written;
-use super::run::{
-    RunFront, ServerOptions, TlsArgs, UriPrecedence, count, port, protocol, seconds, seconds_in,
-    signed, small_count, target, tls_options,
-};
+use super::run::RunFront;
 use super::sink::EngineArg;
 use super::{Intent, UsageError};
+use spec::values::{count, port, seconds, seconds_in, signed, small_count};
+use spec::{Dialect, ServerOptions, TlsArgs, Uri, protocol, target, tls};
 
 /// Checks this machine, the network and a server for conditions that distort results. Each line is
 /// ok, warn, bad, or ? if it could not be checked. For each warn and bad, it then prints why it
@@ -157,9 +155,9 @@ fn intent(mut options: Options, matches: &ArgMatches) -> Result<Intent, UsageErr
         value_bytes: options.data_size,
         keep_alive: options.keep_alive != 0,
     };
-    let mut target = target(&options.server, UriPrecedence::Agree).map_err(UsageError)?;
+    let mut target = target(&options.server, Dialect::default()).map_err(UsageError)?;
     let mut notes = Vec::new();
-    let secure = tls_options(&options.tls, &target, Persona::default(), &mut notes);
+    let secure = tls(&options.tls, &target, Dialect::default(), &mut notes);
     target.tls = secure.map_err(UsageError)?;
     let protocol = protocol(&options.server).map_err(UsageError)?;
     let json = options.json;
@@ -219,7 +217,7 @@ fn load_of_client(options: &Options, seconds: f64) -> Result<Plan, UsageError> {
 /// Reads the server that is one word, as the options that it stands for.
 pub(super) fn put(word: &str, server: &mut ServerOptions) -> Result<(), String> {
     if word.contains("://") {
-        server.uri = Some(word.to_owned());
+        server.uri = Some(Uri(word.to_owned()));
         return Ok(());
     }
     if word.contains('/') {

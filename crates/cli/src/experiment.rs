@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use clap::{Arg, Args, Command, Parser};
-use job::{ExperimentOutput, MetricsAt};
+use job::{ExperimentOutput, MetricsAt, VariedLoad};
 use lab::words::{TypedOption, words_of};
 use lab::{Arity, Line};
 use workload::secret;
@@ -131,9 +131,6 @@ pub(super) const OF_A_LOAD: [&str; 28] = [
 
 /// Takes the words of a command line apart: those of `O`'s options, the line of a run, and the whole
 /// as it may be shown. `meaning` says what they mean; text to say instead where that was asked for.
-///
-/// # Errors
-/// What makes no sense.
 pub(super) fn with_split<O: Parser>(
     args: Vec<OsString>,
     meaning: impl FnOnce(O, Line, String) -> Result<Intent, UsageError>,
@@ -339,24 +336,32 @@ pub(super) fn with_those_of_one_run(own: Command, refused: &[&str]) -> Command {
 /// The job of a run's command line, which is part of an experiment of that name.
 ///
 /// # Errors
-/// What makes no sense in it.
+/// A fault of the line.
 pub fn job(experiment: &str, args: Vec<OsString>) -> Result<Job, UsageError> {
     job_with(experiment, args, |_| ())
 }
 
-/// The same with changes.
 pub(super) fn job_with(
     experiment: &str,
     args: Vec<OsString>,
     change: impl Fn(&mut run::Options),
 ) -> Result<Job, UsageError> {
+    ending(typed(experiment, args)?.job(change)?)
+}
+
+pub(super) fn varied(experiment: &str, args: Vec<OsString>) -> Result<VariedLoad, UsageError> {
+    let typed = typed(experiment, args)?;
+    Ok(VariedLoad::new(move |change| ending(typed.job(|options| change(options.load()))?)))
+}
+
+fn typed(experiment: &str, args: Vec<OsString>) -> Result<ParsedArgs, UsageError> {
     let usage = format!("{experiment} [OPTIONS] [OPTIONS OF A RUN] [--] [COMMAND ARGS...]");
     let explained = |command: Command| command.override_usage(usage);
-    let typed = match ParsedArgs::read_load(experiment, explained, args, |_| None)? {
-        Ok(typed) => typed,
-        Err(_) => return Err(UsageError(format!("see {experiment} --help"))),
-    };
-    let job = typed.job(change)?;
+    ParsedArgs::read_load(experiment, explained, args, |_| None)?
+        .map_err(|_| UsageError(format!("see {experiment} --help")))
+}
+
+fn ending(job: Job) -> Result<Job, UsageError> {
     match job.action {
         Action::Run { repeat: false } => Ok(job),
         Action::Run { .. } | Action::Idle => {

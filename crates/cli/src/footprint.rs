@@ -11,8 +11,8 @@ use super::experiment::{
     ExperimentOptions, OF_A_LOAD, REFUSED, job, names_test, with_those_of_a_run, with_words,
 };
 use super::front::{Front, command};
-use super::run::{count, count_in};
 use super::{Intent, UsageError};
+use spec::values::{count, count_in};
 
 /// Finds out what a key costs in memory, by type, size and encoding, and where the encoding changes. Each
 /// server is filled to three sizes after an empty start, each twice the one before; the slope is what a

@@ -7,9 +7,9 @@ use job::MergeJob;
 
 use super::front::{Front, command, with_options};
 use super::outputs::apart;
-use super::run::count_in;
 use super::show::format_name;
 use super::{Intent, PageOptions, UsageError};
+use spec::values::count_in;
 
 /// Adds up saved runs (--json) of several clients that loaded one server together. The result is
 /// what a single client would have measured: counts, histograms and timelines, the last aligned by

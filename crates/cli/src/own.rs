@@ -1,6 +1,6 @@
 //! Options of keystorm's own that stand in another tool's command line, behind `--ks-`.
 
-use report::command_line::SETTINGS;
+use spec::write::settings;
 
 use super::Output;
 use super::run::vocabulary;
@@ -18,7 +18,7 @@ const SIZES: &str = "size-by";
 /// Whether another tool's own options set what this option sets; `by_tool` are those that this tool sets
 /// in addition to the usual ones.
 pub fn is_set_by_tool(name: &str, by_tool: &[&str]) -> bool {
-    let is_setting = SETTINGS.contains(&name) && name != SIZES;
+    let is_setting = settings().contains(&name) && name != SIZES;
     by_tool.contains(&name) || OF_THE_LOAD.contains(&name) || is_setting
 }
 
@@ -65,7 +65,7 @@ pub fn option(
         None if takes => Some(next().ok_or_else(|| format!("{word}: the value is missing"))?),
         joined => joined.map(str::to_owned),
     };
-    Ok(match (value, SETTINGS.contains(&name)) {
+    Ok(match (value, settings().contains(&name)) {
         (Some(value), true) => vec!["--set".to_owned(), format!("{name}={value}")],
         (Some(value), false) if joined.is_some() => vec![format!("--{name}={value}")],
         (Some(value), false) => vec![format!("--{name}"), value],

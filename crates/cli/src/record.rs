@@ -5,16 +5,14 @@ use std::time::Duration;
 
 use clap::Parser;
 use job::RecordJob;
-use report::Persona;
 use trace::Sample;
 use workload::quantity;
 
 use super::doctor;
 use super::front::{Front, command, with_options};
-use super::run::{
-    ServerOptions, TlsArgs, UriPrecedence, protocol, seconds, seconds_in, target, tls_options,
-};
 use super::{Intent, UsageError};
+use spec::values::{seconds, seconds_in};
+use spec::{Dialect, ServerOptions, TlsArgs, protocol, target, tls};
 
 /// Records the traffic of a server, for keystorm describe and keystorm replay: by MONITOR, on a
 /// cluster (--cluster) of all its primaries, or by memcached's watch. MONITOR makes the server
@@ -109,8 +107,8 @@ fn record_job(mut options: Options) -> Result<RecordJob, String> {
     if let Some(word) = options.target.take() {
         doctor::put(&word, &mut options.server)?;
     }
-    let mut target = target(&options.server, UriPrecedence::Agree)?;
-    target.tls = tls_options(&options.tls, &target, Persona::default(), &mut notes)?;
+    let mut target = target(&options.server, Dialect::default())?;
+    target.tls = tls(&options.tls, &target, Dialect::default(), &mut notes)?;
     let within = |option: &str, time: Option<Duration>| {
         let checked = time.map(|time| seconds_in(option, time, SECONDS_MIN..=SECONDS_MAX));
         checked.transpose().map(|seconds| seconds.map(Duration::from_secs_f64))

@@ -11,8 +11,8 @@ use replay::{Glob, Replay, Selection, Speed};
 
 use super::experiment::{job, with_those_of_a_run, with_words};
 use super::front::{Front, command};
-use super::run::{count_in, percent, seconds};
 use super::{Intent, UsageError};
+use spec::values::{count_in, percent, seconds};
 
 /// What of a record is sent, of every command that sends one.
 #[derive(Debug, Clone, Args)]

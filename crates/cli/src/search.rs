@@ -9,45 +9,13 @@ use lab::words::{Line, TypedOption};
 use report::slo::Slo;
 
 use super::experiment::{
-    ExperimentOptions, job, names_test, one_seed, with_split, with_those_of_a_run,
+    ExperimentOptions, names_test, one_seed, varied, with_split, with_those_of_a_run,
 };
 use super::front::{Front, command};
-use super::run::{count, count_in, percent, seconds, seconds_in};
-use super::{Intent, Job, UsageError};
-
-/// The closed loop that a search begins with, of a trial's length.
-///
-/// # Errors
-/// What makes no sense in its command line.
-pub fn closed_loop(search: &SearchJob) -> Result<Job, UsageError> {
-    run_of(search, None, search.seconds)
-}
-
-/// A trial at a rate, per second. It lasts long enough for the percentiles of the target.
-///
-/// # Errors
-/// What makes no sense in its command line.
-pub fn trial(search: &SearchJob, rate_per_s: f64) -> Result<Job, UsageError> {
-    let needed_s = search.slo.requests_min() as f64 / rate_per_s;
-    let seconds = needed_s.clamp(search.seconds, search.seconds * LONGER_MAX);
-    run_of(search, Some(rate_per_s), seconds)
-}
-
-fn run_of(search: &SearchJob, rate_per_s: Option<f64>, seconds: f64) -> Result<Job, UsageError> {
-    let mut line = search.line.clone();
-    line.options.push(TypedOption::new("--duration", format!("{seconds:.3}")));
-    match rate_per_s {
-        Some(rate) => line.options.push(TypedOption::new("--rps", format!("{rate:.3}"))),
-        // Nothing arrives at a closed loop: it sends when it has an answer.
-        None => drop(line.take(|given| given.name == "--arrivals")),
-    }
-    job(NAME, line.words())
-}
+use super::{Intent, UsageError};
+use spec::values::{count, count_in, percent, seconds, seconds_in};
 
 const NAME: &str = "keystorm search";
-/// How much longer than others a trial may be, so that its percentiles mean something.
-const LONGER_MAX: f64 = 10.0;
-
 /// Finds the highest rate that keeps a latency target such as p99<1ms. Sends requests on a schedule
 /// that slow replies do not delay, doubles the rate until the target is missed, then halves the gap
 /// until it is small enough. Latency here is response time, counted from when each request was due.
@@ -155,7 +123,7 @@ fn intent(options: Options, mut line: Line, command_line: String) -> Result<Inte
     }
     let default = Settings::default();
     // Below that the longest trial has too few requests to tell.
-    let least_per_s = slo.requests_min() as f64 / (duration * LONGER_MAX);
+    let least_per_s = slo.requests_min() as f64 / (duration * SearchJob::LONGER_MAX);
     let settings = Settings {
         least_per_s: start
             .map_or(least_per_s, |start| least_per_s.min(start as f64))
@@ -175,10 +143,10 @@ fn intent(options: Options, mut line: Line, command_line: String) -> Result<Inte
         curve: !no_curve,
         output,
         command_line,
-        line,
+        load: varied(NAME, line.words())?,
     };
     // A setting that no trial can have is an error before the first trial.
-    let first = trial(&job, job.settings.start_per_s)?;
+    let first = job.trial(job.settings.start_per_s)?;
     if first.plans.len() != 1 {
         let text = format!(
             "search works with a single test, and these are {}; name one with -t",

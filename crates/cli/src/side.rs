@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 use workload::secret;
 
 use super::experiment::masked_uri;
-use super::run::{Options, ProtocolArg};
+use super::run::Options;
+use spec::values::ProtocolArg;
+use spec::{Program, ServerArgs, Uri};
 
 /// A or B, as it was typed.
 #[derive(Debug, PartialEq)]
@@ -134,17 +136,18 @@ impl Word {
         }
         let server = options.server();
         match self {
-            Self::Uri(uri) => server.uri = Some(uri.clone()),
+            Self::Uri(uri) => server.uri = Some(Uri(uri.clone())),
             Self::Unix(path) => server.socket = Some(path.clone()),
             Self::Tcp { host, port } => {
                 (server.host, server.port) = (Some(host.clone()), Some(*port));
             }
             Self::Program { program, args } => {
-                server.spawn = Some(Some(program.clone()));
+                server.spawn = Some(Program(Some(program.clone())));
                 if !args.is_empty() {
-                    let more = server.spawn_args.take();
-                    let all = std::iter::once(shell_words::join(args)).chain(more);
-                    server.spawn_args = Some(all.collect::<Vec<_>>().join(" "));
+                    let more =
+                        server.spawn_args.take().into_iter().flat_map(|ServerArgs(more)| more);
+                    server.spawn_args =
+                        Some(ServerArgs(args.iter().cloned().chain(more).collect()));
                 }
             }
         }

@@ -8,9 +8,8 @@ use job::SinkJob;
 use sink::{BULK_MAX, EngineChoice};
 
 use super::front::{Front, command, with_options};
-use super::run::{count_in, ip, port};
 use super::{Intent, UsageError};
-use crate::cpus::cpu_list;
+use spec::values::{Cpus, count_in, ip, port};
 
 /// A server that does as little as possible, to measure clients against. It parses each request and
 /// answers it with a canned reply of the right type and size. It stores nothing. Results against it
@@ -61,7 +60,7 @@ struct Options {
     clients: u32,
     /// CPUs to keep the sink on, such as 1 or 0,2-3
     #[arg(long, value_name = "LIST", help_heading = "How")]
-    cpus: Option<String>,
+    cpus: Option<Cpus>,
 }
 
 /// What a sink speaks, as an option.
@@ -122,6 +121,6 @@ fn intent(options: Options) -> Result<Intent, UsageError> {
         memcache,
         bulk: options.bulk,
         connections: options.clients,
-        cpus: cpu_list("--cpus", options.cpus.as_deref()).map_err(UsageError)?,
+        cpus: options.cpus.map_or(Vec::new(), |Cpus(cpus)| cpus),
     }))
 }

@@ -14,8 +14,8 @@ use super::experiment::{
     ExperimentOptions, OF_A_LOAD, REFUSED, job, with_those_of_a_run, with_words,
 };
 use super::front::{Front, command};
-use super::run::{count_in, seconds, seconds_in};
 use super::{Intent, UsageError};
+use spec::values::{count_in, seconds, seconds_in};
 
 /// Measures a server by many short specs: its commands by group, encodings, sizes of values, expiry,
 /// scripts, transactions. Prints a row for each: rate, latency, CPU per request of server and client,

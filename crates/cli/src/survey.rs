@@ -11,8 +11,8 @@ use lab::survey::{DELIVERIES, SurveySpec};
 
 use super::experiment::{LiveOption, OF_A_LOAD, job, with_split, with_those_of_a_run};
 use super::front::{Front, command};
-use super::run::{count, seconds, seconds_in};
 use super::{Intent, PageOptions, UsageError};
+use spec::values::{count, seconds, seconds_in};
 
 /// Measures how fast Redis is on this machine, as Redis's own benchmark page does. It covers the
 /// suite; SET, GET, LPUSH and LPOP with and without pipelining over a million keys; a unix socket

@@ -9,8 +9,8 @@ use super::experiment::{
     ExperimentOptions, job, names_length, names_test, one_seed, with_split, with_those_of_a_run,
 };
 use super::front::{Front, command};
-use super::run::count_in;
 use super::{Intent, Job, UsageError};
+use spec::values::count_in;
 
 /// Runs the same tests at every combination of listed option values. Prints a table, a chart, and
 /// what limited each point. Takes every option of a run (see keystorm --help); these accept lists

@@ -2,6 +2,7 @@
 //! and `suite`.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use lab::footprint::Item;
 use lab::search::Settings;
@@ -11,9 +12,11 @@ use lab::theatre::Act;
 use lab::{Axis, Line};
 use report::Metric;
 use report::slo::Slo;
+use spec::values::Seconds;
+use spec::{LoadSpec, Rate};
 use workload::Plan;
 
-use crate::{Job, MetricsAt, PageOptions};
+use crate::{Job, MetricsAt, PageOptions, UsageError, VariedLoad};
 
 /// Where the results of an experiment go.
 #[derive(Debug, Clone)]
@@ -64,8 +67,47 @@ pub struct SearchJob {
     pub output: ExperimentOutput,
     /// The command line, without secrets.
     pub command_line: String,
-    /// The command line of a trial, as far as all have it in common.
-    pub line: Line,
+    /// The load, at any rate.
+    pub load: VariedLoad,
+}
+
+impl SearchJob {
+    /// The most by which a trial may be longer than others, so that its percentiles mean something.
+    pub const LONGER_MAX: f64 = 10.0;
+
+    /// The closed loop that a search begins with, of a trial's length.
+    ///
+    /// # Errors
+    /// A fault of the load.
+    pub fn closed_loop(&self) -> Result<Job, UsageError> {
+        // Nothing arrives at a closed loop: it sends when it has an answer.
+        self.load.job(&|spec| {
+            (spec.load.rate, spec.load.arrivals) = (None, None);
+            lasting(spec, self.seconds);
+        })
+    }
+
+    /// A trial at a rate, per second. It lasts long enough for the percentiles of the target.
+    ///
+    /// # Errors
+    /// A fault of the load.
+    pub fn trial(&self, rate_per_s: f64) -> Result<Job, UsageError> {
+        let needed_s = self.slo.requests_min() as f64 / rate_per_s;
+        self.load.job(&|spec| {
+            spec.load.rate = Some(Rate::constant(thousandths(rate_per_s)));
+            lasting(spec, needed_s.clamp(self.seconds, self.seconds * Self::LONGER_MAX));
+        })
+    }
+}
+
+fn lasting(spec: &mut LoadSpec, seconds: f64) {
+    spec.load.requests = None;
+    spec.load.duration = Some(Seconds(Duration::from_secs_f64(thousandths(seconds))));
+}
+
+/// A number with three decimals.
+fn thousandths(number: f64) -> f64 {
+    (number * 1000.0).round() / 1000.0
 }
 
 /// What `keystorm survey` is to do.

@@ -20,6 +20,7 @@ mod replay;
 mod run;
 mod saved;
 mod usage;
+mod varied;
 
 pub use self::replay::{RecordedJob, ReplayJob, ReplayedSides};
 pub use bisect::BisectJob;
@@ -42,3 +43,4 @@ pub use recorded::{DescribeJob, RecordJob};
 pub use run::{Action, ClientFleet, End, Job, printed_plans};
 pub use saved::{MergeJob, ShowJob};
 pub use usage::{ToolMessage, UsageError};
+pub use varied::VariedLoad;

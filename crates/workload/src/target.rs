@@ -183,15 +183,13 @@ pub enum RingHash {
     Spymemcached,
 }
 
-impl RingHash {
-    /// Name of the rule.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
+impl fmt::Display for RingHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
             Self::Ketama => "ketama",
             Self::Modulo => "modulo",
             Self::Spymemcached => "spymemcached",
-        }
+        })
     }
 }
 
@@ -200,7 +198,7 @@ impl FromStr for RingHash {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let all = [Self::Ketama, Self::Modulo, Self::Spymemcached];
-        let known = all.into_iter().find(|hash| hash.name() == text);
+        let known = all.into_iter().find(|hash| hash.to_string() == text);
         known.ok_or_else(|| format!("{text:?}: expected ketama, modulo or spymemcached"))
     }
 }

@@ -1,6 +1,6 @@
 //! Commands of the user's own: their words, quoted as in redis-cli, and the placeholders in them.
 
-use cli::captured::has_open_ended_replies;
+use spec::captured::has_open_ended_replies;
 use trace::words;
 use wire::cluster::hashed;
 use workload::{Arg, CommandSpec, Piece, Slot};

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use cli::run::dump::{self, DATA, TTL};
+use spec::dump::{self, DATA, TTL};
 use workload::{Dataset, RowBy};
 
 use super::fault::{Fault, check_error};

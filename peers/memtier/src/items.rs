@@ -1,6 +1,6 @@
 //! What its own SETs and GETs are made of: keys, values and times to live, generated or of a file.
 
-use cli::run::dump::{DATA, KEY, TTL};
+use spec::dump::{DATA, KEY, TTL};
 use workload::{Arg, DrawnBy, KeyDist, KeyNumbering, KeySpace, Lifetime, Piece, Slot};
 
 use super::fault::{Fault, check_error};

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use cli::captured::{self, Capture, Scripts};
+use spec::captured::{self, Capture, Scripts};
 use workload::{CommandSpec, Span};
 
 use super::fault::{Fault, check_error};

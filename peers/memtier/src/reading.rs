@@ -2,7 +2,7 @@
 //!
 //! Owns these options, what is wrong with them, and the words of keystorm for them.
 
-use cli::run::Address;
+use spec::Address;
 use workload::typed_login::shown_address;
 
 use super::fault::{Fault, check_error, usage_error};

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use cli::captured::Capture;
+use spec::captured::Capture;
 use workload::redis_commands::always_writes;
 use workload::{CommandSpec, KeySpace, Operation, Pick, Piece, RowBy, Slot, Step, StepCondition};
 

@@ -6,7 +6,7 @@ use lab::terms::Kind;
 use report::Metric;
 use report::compare::COMPARED;
 
-use super::super::run::{self, count_in};
+use spec::values::count_in;
 
 /// What becomes of a block that the client or the machine spoiled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -203,7 +203,7 @@ fn budget() -> Arg {
     Arg::new(BUDGET)
         .long("budget")
         .value_name("TIME")
-        .value_parser(run::seconds)
+        .value_parser(spec::values::seconds)
         .help_heading("Results")
         .help(
             "Take further blocks while the runs do not say, for TIME in all at most; with --repeat, that many \
@@ -236,14 +236,14 @@ fn kind(text: &str) -> Result<Kind, String> {
 }
 
 pub(super) fn percent(text: &str) -> Result<f64, String> {
-    let percent = run::percent(text).ok();
+    let percent = spec::values::percent(text).ok();
     let percent = percent.filter(|percent| (0.0..100.0).contains(percent));
     percent.ok_or_else(|| "expected a percentage from 0 to below 100".to_owned())
 }
 
 /// A percentage of which 100 is all.
 fn share(text: &str) -> Result<f64, String> {
-    let percent = run::percent(text).ok();
+    let percent = spec::values::percent(text).ok();
     let percent = percent.filter(|percent| (0.0..=100.0).contains(percent));
     percent.ok_or_else(|| "expected a percentage from 0 to 100".to_owned())
 }

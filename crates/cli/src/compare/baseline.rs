@@ -10,10 +10,10 @@ use job::{BaselineJob, InconclusivePolicy, UntilSure};
 use super::super::experiment::LiveOption;
 use super::super::front::with_options;
 use super::super::history::ReadingOptions;
-use super::super::run::{count_in, seconds};
 use super::super::{Intent, UsageError};
 use super::arguments::percent;
 use super::sure::{WITHIN_DEFAULT, percent as within};
+use spec::values::{count_in, seconds};
 
 /// Judges saved runs by those before them: the last runs of the same load on the same server from the same machine
 /// that a folder keeps, with the variance that these have. A change of level that lasts (a step) is found at its run;

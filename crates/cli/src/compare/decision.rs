@@ -5,13 +5,14 @@ use lab::terms::{Side as TermsSide, started_alike};
 use report::slo::Slo;
 use workload::{Pace, Plan, PlanParts, Window};
 
-use super::super::run::{ParsedArgs, ProtocolArg};
+use super::super::run::ParsedArgs;
 use super::super::{Job, UsageError};
 use super::terms::{EqualLoad, equal};
 use super::{
     NAMED, OF_SERVERS, SECONDS_DEFAULT, TESTS_DEFAULT, WARMUP_DEFAULT, Word, blocks, on, places,
     refuse,
 };
+use spec::values::ProtocolArg;
 
 /// What is compared, and what else was typed; `further` is the same command line at further rates.
 pub(super) fn sides(

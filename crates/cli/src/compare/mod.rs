@@ -28,7 +28,7 @@ use report::slo::Slo;
 use workload::{Plan, PlanParts, Target};
 
 use super::deliver;
-use super::run::{self, ParsedArgs, ProtocolArg};
+use super::run::{self, ParsedArgs};
 use super::side::{self, Side, Word};
 use super::{FrontEnd, Intent, Job, UsageError, help};
 use arguments::{
@@ -36,6 +36,7 @@ use arguments::{
     OF_ONE, OF_SERVERS, REGRESSION, SLO, TABLES, explained,
 };
 use rates::lines_at_rates;
+use spec::values::ProtocolArg;
 use words::{command_line, sides_and_rest, takes};
 
 /// The front end of `keystorm compare`.
@@ -254,7 +255,7 @@ fn servers(
 ) -> Result<(Sides, Job), UsageError> {
     let asked = typed.matches().get_one::<ProtocolArg>("protocol").copied();
     let mixed = words.iter().any(|word| word.is_memcache(asked) != words[0].is_memcache(asked));
-    let at_a_rate = mixed && typed.typed().any(|id| id == "rps");
+    let at_a_rate = mixed && typed.typed().any(|id| id == "rate");
     let pair = <[Word; 2]>::try_from(words);
     match pair {
         Ok(pair) if slo.is_none() && !at_a_rate && further.is_empty() => match mixed {

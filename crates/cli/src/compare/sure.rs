@@ -6,7 +6,7 @@ use clap::Arg;
 use job::{InconclusivePolicy, Sides, UntilSure};
 
 use super::super::UsageError;
-use super::super::run::{self, ParsedArgs};
+use super::super::run::ParsedArgs;
 use super::{INCONCLUSIVE, usage};
 
 pub(super) const UNTIL_SURE: &str = "until_sure";
@@ -33,7 +33,7 @@ pub(super) fn args() -> [Arg; 2] {
         Arg::new(SURE_WITHIN)
             .long("sure-within")
             .value_name("TIME")
-            .value_parser(run::seconds)
+            .value_parser(spec::values::seconds)
             .help_heading("Results")
             .help("How long --until-sure may take in all [default: 10m]"),
     ]
@@ -71,6 +71,7 @@ pub(super) fn asked(typed: &ParsedArgs, sides: &Sides) -> Result<Option<UntilSur
 }
 
 pub(super) fn percent(text: &str) -> Result<f64, String> {
-    let percent = run::percent(text).ok().filter(|percent| (0.01..=50.0).contains(percent));
+    let percent =
+        spec::values::percent(text).ok().filter(|percent| (0.01..=50.0).contains(percent));
     percent.ok_or_else(|| "expected a percentage from 0.01 to 50".to_owned())
 }

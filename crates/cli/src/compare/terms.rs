@@ -6,18 +6,19 @@ use job::{Sides, TermsSides};
 use lab::terms::{ComparisonTerms, Kind, Side, Test};
 use workload::{Arg, Piece, Plan, PlanParts};
 
-use super::super::run::{self, ParsedArgs, ProtocolArg};
+use super::super::run::ParsedArgs;
 use super::super::{Job, UsageError};
 use super::{
     CORES, NAMED, OF_SERVERS, SECONDS_DEFAULT, TABLES, WARMUP_DEFAULT, Word, blocks, refuse, usage,
 };
+use spec::values::ProtocolArg;
 
 /// The tests where none is named.
 const TESTS_DEFAULT: &str = "set,get,mget10,mget100";
 /// Most keys of one get.
 const KEYS_MAX: usize = 1000;
 /// The default number of keys, and the default size of a value in bytes.
-const KEYS_DEFAULT: &str = "100000";
+const KEYS_DEFAULT: u64 = 100_000;
 const BYTES_DEFAULT: u32 = 100;
 const KEY: &str = "key:__rand_int__";
 
@@ -54,7 +55,7 @@ pub(super) fn sides(
 ) -> Result<(Sides, Job), UsageError> {
     refuse(
         typed,
-        &["rps"],
+        &["rate"],
         "needs no tables: the latency table chooses its own rates; add --slo for a decision at one rate",
     )?;
     let EqualLoad { sides, tests, job } = equal(typed, words, asked, TESTS_DEFAULT)?;
@@ -123,7 +124,7 @@ pub(super) fn equal(
     let (mut tests, mut seed) = (Vec::new(), None);
     let tests_named = named_tests(typed, tests_default)?;
     if typed.typed().any(|id| id == "name") {
-        run::single(run::NAME, tests_named.len()).map_err(UsageError)?;
+        spec::single(spec::NAME, tests_named.len()).map_err(UsageError)?;
     }
     for (name, words) in tests_named {
         let plan = first(job(of_redis, words.clone(), words != set)?)?;

@@ -12,7 +12,7 @@ use super::sending::{
     CommonOptions, KindOptions, end_in_message, load_defaults, pieces, tag, tagged, words,
 };
 use crate::UsageError;
-use crate::run::small_count;
+use spec::values::small_count;
 
 /// Measures how long a write takes until clients with a cache drop the key (CLIENT TRACKING), and how long what they
 /// answer with is stale.

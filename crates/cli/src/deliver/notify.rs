@@ -9,7 +9,7 @@ use workload::{Delivery, DeliveryKind, KeyEvent, Named, Piece, PlanParts, Slot};
 use super::choice;
 use super::sending::{CommonOptions, KindOptions, load_defaults, pieces, tagged, words};
 use crate::UsageError;
-use crate::run::{seconds, small_count};
+use spec::values::{seconds, small_count};
 
 /// Measures how long a server takes to publish what happens to keys, and how late it publishes that a key expired.
 ///

@@ -7,7 +7,7 @@ use super::sending::{
     CommonOptions, ExchangeOptions, KindOptions, begin_with, end_in_message, load_defaults, words,
 };
 use crate::UsageError;
-use crate::run::small_count;
+use spec::values::small_count;
 
 /// Measures how long messages take from PUBLISH to SUBSCRIBE, and counts those that are lost, doubled or out of order.
 ///

@@ -13,7 +13,7 @@ use super::sending::{
     CommonOptions, ExchangeOptions, KindOptions, begin_with, end_in_message, load_defaults, words,
 };
 use crate::UsageError;
-use crate::run::{seconds, small_count};
+use spec::values::{seconds, small_count};
 
 /// Bytes of a payload where the command line does not say.
 const PAYLOAD_BYTES: &str = "128";

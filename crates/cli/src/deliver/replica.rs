@@ -9,7 +9,8 @@ use super::sending::{
     CommonOptions, KindOptions, end_in_message, load_defaults, tag, tagged, words,
 };
 use crate::UsageError;
-use crate::run::{Address, seconds, small_count};
+use spec::Address;
+use spec::values::{seconds, small_count};
 
 /// Measures how long a write at the primary takes until it can be read at each replica.
 ///

@@ -13,8 +13,9 @@ use workload::{
 
 use crate::experiment::{with_refused, with_those_of_one_run};
 use crate::near::explained;
-use crate::run::{RunFront, seconds, small_count};
+use crate::run::RunFront;
 use crate::{FrontEnd, Intent, UsageError, help};
+use spec::values::{seconds, small_count};
 
 /// A kind of delivery on the command line.
 #[derive(Clone, Copy)]

@@ -38,7 +38,7 @@ const DETAILS: [(&str, &str); 38] = [
         "Called redis-benchmark or valkey-benchmark, keystorm does not require that the certificate matches the \
          host, as those tools do not.",
     ),
-    ("clients", "This and all other counts and sizes accept k, M and G: 10k, 5M."),
+    ("connections", "This and all other counts and sizes accept k, M and G: 10k, 5M."),
     ("window", "`batch` is the way of redis-benchmark."),
     (
         "shard",
@@ -64,7 +64,7 @@ const DETAILS: [(&str, &str); 38] = [
     ("on", "The clients start together."),
     ("probe", "Its latencies come first in the report. With --on, the probe runs on this machine."),
     ("key_dist", "MEAN, SD, PERCENTILE and SHARE are in percent."),
-    ("data_size", "lognormal, pareto and normal accept ,MIN..MAX as bounds."),
+    ("size", "lognormal, pareto and normal accept ,MIN..MAX as bounds."),
     ("content", "compressible:N is for a ratio of N to 1; same is the letter x."),
     ("ttl", "__ttl__ stands where the time goes."),
     (

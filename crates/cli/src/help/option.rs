@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use clap::{Arg, Command};
 
-use report::command_line::SETTINGS;
+use spec::write;
 
 use super::option_examples::EXAMPLES;
 use crate::near::{self, written};
@@ -56,7 +56,7 @@ pub(super) fn explained(typed: &str) -> Result<String, UsageError> {
 /// # Errors
 /// There is no option of that name.
 pub(super) fn settings() -> Result<String, UsageError> {
-    let pages = SETTINGS.iter().map(|name| explained(&format!("--{name}")));
+    let pages = write::settings().iter().map(|name| explained(&format!("--{name}")));
     Ok(pages.collect::<Result<Vec<_>, _>>()?.join("\n"))
 }
 
@@ -95,7 +95,7 @@ fn plain(text: &str) -> String {
 
 /// Its name behind --set, if it is a setting.
 fn setting(arg: &Arg) -> Option<&str> {
-    arg.get_long().filter(|name| SETTINGS.contains(name))
+    arg.get_long().filter(|name| write::settings().contains(name))
 }
 
 /// An option's names as they are typed.
@@ -158,7 +158,7 @@ mod tests {
     #[test]
     fn every_setting_is_explained_with_an_example() {
         let page = settings().unwrap();
-        for name in SETTINGS {
+        for name in write::settings() {
             assert!(page.contains(&format!("# `--set {name}`\n")), "{name}");
             assert!(!examples(&[format!("--set {name}")]).is_empty(), "{name}");
         }

@@ -5,7 +5,7 @@ use fleet::{On, OnLoss};
 use job::ClientFleet;
 use workload::{Endpoint, Plan};
 
-use super::values::count;
+use spec::values::count;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct ClientOptions {

@@ -1,38 +1,13 @@
-//! The command line of `redis-benchmark` and `valkey-benchmark`.
+//! The command line of a run, which takes those of `redis-benchmark` and `valkey-benchmark` too.
 //!
-//! Two stages: [`options`] holds what was typed, its [`values`] read, and [`plans`] what it means.
+//! [`options`] holds what was typed, of which the load is a [`spec::LoadSpec`]; [`plans`] makes a job of it.
 
-mod address;
-mod base;
 mod clients;
-mod commands;
-mod connecting;
-mod dataset;
-mod first_word;
-mod harmful;
-mod ineffective;
-mod keys;
-mod memcache;
-mod misspelled;
 mod options;
 mod output;
-mod payload;
-mod per_request;
 mod persona;
 mod phases;
 mod plans;
-mod pool;
-mod rank;
-mod rate;
-mod reads;
-mod replay;
-mod replicas;
-mod retrying;
-mod target;
-mod title;
-mod tls;
-mod uri;
-mod values;
 mod verdict;
 
 use std::ffi::OsString;
@@ -41,27 +16,19 @@ use std::time::Duration;
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Command, CommandFactory, FromArgMatches};
 use lab::Arity;
-use report::Persona;
-use report::command_line::SETTINGS;
+use report::{KEYSTORM, Persona};
+use spec::values::{OnErrorArg, Seconds};
+use spec::write::settings;
+use spec::{
+    Dialect, KeyRange, LoadSpec, OptionsAfterUri, Rate, ServerOptions, Size, TlsArgs, dialect,
+};
 
 use super::connect;
 use super::deliver::{Finish, delivery_load};
 use super::help;
 use super::near::{self, explained};
 use super::{FrontEnd, Intent, Job, UsageError};
-use target::OptionsAfterUri;
-use values::OnErrorArg;
-
-pub use dataset::dump;
-// What other front ends ask of a server and of numbers is asked in these words too.
-pub use address::{Address, host_and_port};
-pub(super) use options::{Options, ServerOptions, TlsArgs};
-pub(super) use plans::{NAME, single};
-pub(super) use target::{UriPrecedence, protocol, target};
-pub(super) use tls::options as tls_options;
-pub(super) use values::{
-    ProtocolArg, count, count_in, ip, percent, port, seconds, seconds_in, signed, small_count,
-};
+pub(super) use options::Options;
 pub use verdict::place as verdict_place;
 
 /// Its options, for front ends that take them beside their own.
@@ -117,11 +84,11 @@ fn has_short(letter: &str) -> bool {
 /// A setting as the option that it is.
 fn setting(text: &str) -> Result<OsString, UsageError> {
     let name = text.split('=').next().unwrap_or_default();
-    match SETTINGS.contains(&name) {
+    match settings().contains(&name) {
         true => Ok(OsString::from(format!("--{text}"))),
         false => {
-            let near = near::nearest(name, SETTINGS.into_iter());
-            Err(UsageError(format!("--set: {}", near::one_of("setting", name, near, &SETTINGS))))
+            let near = near::nearest(name, settings().iter().copied());
+            Err(UsageError(format!("--set: {}", near::one_of("setting", name, near, settings()))))
         }
     }
 }
@@ -131,7 +98,7 @@ fn refuse_bare_settings(matches: &ArgMatches) -> Result<(), UsageError> {
     let typed = |name: &&&str| {
         matches.value_source(&name.replace('-', "_")) == Some(ValueSource::CommandLine)
     };
-    let Some(name) = SETTINGS.iter().find(typed) else { return Ok(()) };
+    let Some(name) = settings().iter().find(typed) else { return Ok(()) };
     Err(UsageError(format!(
         "--{name}: no such option; {name} is a setting, written behind --set: see keystorm help settings"
     )))
@@ -218,10 +185,21 @@ impl ParsedArgs {
     }
 
     fn options(&self) -> Result<Options, UsageError> {
-        let mut options = Options::from_arg_matches(&self.matches)
-            .map_err(|error| explained(error, &self.command))?;
-        let before = self.args.len().checked_sub(options.command.len() + 1);
+        self.options_of(&self.matches)
+    }
+
+    fn options_of(&self, matches: &ArgMatches) -> Result<Options, UsageError> {
+        let mut options =
+            Options::from_arg_matches(matches).map_err(|error| explained(error, &self.command))?;
+        let before = self.args.len().checked_sub(options.spec.command.len() + 1);
         options.command_is_marked = before.is_some_and(|at| self.args[at] == "--");
+        options.spec.server.after_uri = OptionsAfterUri::from_matches(matches);
+        options.spec.dialect = match self.persona {
+            KEYSTORM => dialect::KEYSTORM,
+            persona => {
+                Dialect { suite_of_redis: persona.suite_of_redis, ..dialect::VALKEY_BENCHMARK }
+            }
+        };
         Ok(options)
     }
 
@@ -251,18 +229,17 @@ impl ParsedArgs {
     /// # Errors
     /// What makes no sense in it.
     pub fn job_of_peer(&self) -> Result<Job, UsageError> {
-        self.job(|options| options.server().login_by_words = true)
+        self.job(|options| options.spec.dialect = dialect::OTHER_TOOL)
     }
 
     /// The job that it describes, with changes.
     pub(super) fn job(&self, change: impl Fn(&mut Options)) -> Result<Job, UsageError> {
         let mut options = self.options()?;
-        if let Some(workload) = options.data.workload {
+        if let Some(workload) = options.spec.data.workload {
             return phases::job(self, &workload, &change);
         }
         change(&mut options);
-        let after = OptionsAfterUri::from_matches(&self.matches);
-        let mut job = plans::job(options, self.persona, after, None).map_err(UsageError)?;
+        let mut job = plans::job(options, self.persona).map_err(UsageError)?;
         if let Some(finish) = &self.finish {
             job.plans = job.plans.iter().map(|plan| finish(plan)).collect::<Result<_, _>>()?;
         }
@@ -271,56 +248,63 @@ impl ParsedArgs {
 }
 
 impl Options {
+    /// The load.
+    pub(super) fn load(&mut self) -> &mut LoadSpec {
+        &mut self.spec
+    }
+
     /// The server that is named.
     pub(super) fn server(&mut self) -> &mut ServerOptions {
-        &mut self.server
+        &mut self.spec.server
     }
 
     /// Leaves out what is for TLS, where an address of another server asks for that.
     pub(super) fn leave_tls_to_others(&mut self) {
-        if !self.tls.tls {
-            self.tls = TlsArgs::default();
+        if !self.spec.tls.tls {
+            self.spec.tls = TlsArgs::default();
         }
     }
 
     /// Sends a command instead of tests. `keys` and `bytes` apply where the command line has no -r or -d.
-    pub(super) fn send(&mut self, words: Vec<OsString>, keys: &str, bytes: u32) {
-        (self.command, self.data.tests) = (words, None);
-        self.data.keyspace.get_or_insert_with(|| keys.to_owned());
-        self.data.data_size.get_or_insert(payload::Size::Fixed(bytes));
+    pub(super) fn send(&mut self, words: Vec<OsString>, keys: u64, bytes: u32) {
+        let spec = &mut self.spec;
+        (spec.command, spec.data.tests) = (words, None);
+        spec.data.key_range.get_or_insert(KeyRange(keys));
+        spec.data.size.get_or_insert(Size::Fixed(bytes));
     }
 
     /// Asks nothing of what is read: for a command that only names a server, or reads nothing.
     pub(super) fn read_nothing(&mut self) {
-        let data = &mut self.data;
+        let data = &mut self.spec.data;
         (data.fill, data.hit_ratio) = (false, None);
         (data.verify, data.fail_on_miss) = (false, false);
     }
 
     /// Leaves filling to what fills in any case.
     pub(super) fn fill_nothing(&mut self) {
-        self.data.fill = false;
+        self.spec.data.fill = false;
     }
 
     /// Counts error replies unless an option says otherwise: a comparison prints each server's share of them.
     pub(super) fn count_errors(&mut self) {
-        self.results.on_error.get_or_insert(OnErrorArg::Count);
+        self.spec.recording.on_error.get_or_insert(OnErrorArg::Count);
     }
 
     /// A load for command lines that give none.
     pub(super) fn load_default(&mut self, tests: &str, seconds: f64, warmup: f64) {
-        if self.data.workload.is_some() {
+        let spec = &mut self.spec;
+        if spec.data.workload.is_some() {
             return;
         }
-        let sends = self.data.tests.is_some() || self.data.replay.is_some();
-        if self.command.is_empty() && !sends {
-            self.data.tests = Some(tests.to_owned());
+        if spec.is_suite() {
+            spec.data.tests.get_or_insert_with(|| tests.to_owned());
         }
         // A ramp and steps have a length of their own.
-        let timed = self.load.rps.as_deref().is_some_and(|rate| rate.contains('/'));
-        if self.load.requests.is_none() && self.load.duration.is_none() && !timed {
-            self.load.duration = Some(Duration::from_secs_f64(seconds));
-            self.load.warmup.get_or_insert(Duration::from_secs_f64(warmup));
+        let timed = spec.load.rate.as_ref().is_some_and(Rate::is_schedule);
+        if spec.load.requests.is_none() && spec.load.duration.is_none() && !timed {
+            let seconds_of = |s| Seconds(Duration::from_secs_f64(s));
+            spec.load.duration = Some(seconds_of(seconds));
+            spec.load.warmup.get_or_insert(seconds_of(warmup));
         }
     }
 }

@@ -9,9 +9,9 @@ use super::verdict;
 use crate::outputs::apart;
 use crate::{Output, Spread, VerdictTo};
 
-/// Where results go, and in which layout. `suite`: the tests are those of the suite.
-pub(super) fn output(options: &Options, persona: Persona, suite: bool) -> Result<Output, String> {
-    let results = &options.results;
+/// Where results go, and in which layout.
+pub(super) fn output(options: &Options, persona: Persona) -> Result<Output, String> {
+    let (results, spec) = (&options.results, &options.spec);
     let to_stdout = |path: &Option<PathBuf>| path.as_deref() == Some(Path::new("-"));
     if to_stdout(&results.hdr) {
         return Err("--hdr: name a file; standard output is for the report".into());
@@ -23,12 +23,9 @@ pub(super) fn output(options: &Options, persona: Persona, suite: bool) -> Result
             ("--hdr", results.hdr.as_deref()),
             ("--html", pages.html.as_deref()),
         ],
-        &[
-            ("--dataset", options.data.dataset.as_deref()),
-            ("--replay", options.data.replay.as_deref()),
-        ],
+        &[("--dataset", spec.data.dataset.as_deref()), ("--replay", spec.data.replay.as_deref())],
     )?;
-    if options.load.idle && (results.json.is_some() || results.hdr.is_some() || pages.any()) {
+    if spec.load.idle && (results.json.is_some() || results.hdr.is_some() || pages.any()) {
         return Err("-I measures nothing to save with --json, --hdr, --html or --svg".into());
     }
     let document = to_stdout(&results.json);
@@ -50,13 +47,13 @@ pub(super) fn output(options: &Options, persona: Persona, suite: bool) -> Result
     // A peer's name leaves no file behind that its command line does not name.
     let environment_keep =
         std::env::var_os("KEYSTORM_HISTORY").filter(|dir| ours && !dir.is_empty());
-    let keep = environment_keep.filter(|_| !options.load.idle).map(PathBuf::from);
+    let keep = environment_keep.filter(|_| !spec.load.idle).map(PathBuf::from);
     Ok(Output {
         format,
         to: None,
         options: FormatOptions {
-            first_byte: results.first_byte,
-            suite,
+            first_byte: spec.recording.first_byte,
+            suite: spec.is_suite(),
             verdict: verdict == VerdictTo::Report,
             persona,
             full_distribution: results.distribution == Spread::Full,

@@ -5,16 +5,14 @@
 
 use std::ffi::OsString;
 
-use clap::FromArgMatches;
-use clap::error::ErrorKind;
 use lab::Line;
+use spec::values::Count;
+use spec::{LoadOperation, LoadSpec, TypedLoad};
 use workload::command_line::{TypedOperation, TypedStep};
 use workload::{DrawnBy, KeyDist, KeySpace, OneGroup, ProtocolKind, StepCondition, limits, secret};
 
-use super::commands::{self, LoadOperation, TypedLoad};
 use super::options::Options;
-use super::target::{OptionsAfterUri, protocol};
-use super::{ParsedArgs, keys, plans};
+use super::{ParsedArgs, plans};
 use crate::experiment::takes_of;
 use crate::near::{self, explained, nearest, one_of};
 use crate::workload_file::settings::{Assignment, OF_NO_FILL, written};
@@ -29,7 +27,7 @@ const OF_THE_FILE: [&str; 4] = ["tests", "mix", "stdin_arg", "command"];
 
 /// Options without effect on an operation that has a key space of its own in the file; by their fields' names.
 const OF_KEYS: [&str; 7] =
-    ["keyspace", "key_dist", "sequential", "first_key", "unpadded", "keys_by", "one_slot"];
+    ["key_range", "key_dist", "sequential", "first_key", "unpadded", "keys_by", "one_slot"];
 
 /// The job of a workload: its phases, each changed by what was typed and by `change`.
 pub(super) fn job(
@@ -56,9 +54,9 @@ pub(super) fn job(
     }
     let job = job.ok_or_else(|| UsageError("--phase: no phase named".to_owned()))?;
     let named = job.plans.iter().any(|plan| plan.named);
-    for (option, given) in [(plans::START_AT, job.start_at.is_some()), (plans::NAME, named)] {
+    for (option, given) in [(plans::START_AT, job.start_at.is_some()), (spec::NAME, named)] {
         if given {
-            plans::single(option, job.plans.len()).map_err(UsageError)?;
+            spec::single(option, job.plans.len()).map_err(UsageError)?;
         }
     }
     Ok(job)
@@ -133,44 +131,40 @@ fn job_of(
     let words = words.chain(settings_words(typed, &settings)).chain(line.words());
     let mut command = typed.command.clone();
     let matches = command.try_get_matches_from_mut(words);
-    let matches = matches.map_err(|error| match settings.get("arrivals") {
-        Some(set) if error.kind() == ErrorKind::MissingRequiredArgument => {
-            UsageError(source.fault(set.at, "arrivals: requires a rate"))
-        }
-        _ => placed(explained(error, &command).0),
-    })?;
-    let options = Options::from_arg_matches(&matches);
-    let mut options = options.map_err(|error| explained(error, &command))?;
+    let matches = matches.map_err(|error| placed(explained(error, &command).0))?;
+    let mut options = typed.options_of(&matches)?;
     change(&mut options);
-    if options.data.seed.is_none() {
-        options.data.seed = seed;
+    if options.spec.data.seed.is_none() {
+        options.spec.data.seed = seed.map(Count);
     }
-    if source.is_preset && protocol(&options.server).is_ok_and(ProtocolKind::is_memcache) {
+    if source.is_preset && spec::protocol(&options.spec.server).is_ok_and(ProtocolKind::is_memcache)
+    {
         presets::check_memcached(workload).map_err(UsageError)?;
     }
     let given = workload.load_of(phase).map(|load| given(workload, phase, load));
     let given = given.transpose().map_err(UsageError)?;
     // A phase before it has written what it reads.
     let is_loaded = given.as_ref().is_some_and(|given| given.loaded_by.is_some());
-    if is_loaded && !typed.typed().any(|id| id == "phase") && options.data.fill_with.is_none() {
-        options.data.fill = false;
+    let load = &mut options.spec;
+    if is_loaded && !typed.typed().any(|id| id == "phase") && load.data.fill_with.is_none() {
+        load.data.fill = false;
     }
     if let Some(given) = given.as_ref().filter(|_| phase.every_key) {
         let requests =
-            every_key(&options, given).map_err(|why| UsageError(source.fault(phase.at, why)))?;
-        options.load.requests = Some(requests);
-        (options.load.duration, options.data.sequential) = (None, true);
+            every_key(load, given).map_err(|why| UsageError(source.fault(phase.at, why)))?;
+        load.load.requests = Some(Count(requests));
+        (load.load.duration, load.data.sequential) = (None, true);
     }
-    plans::job(options, typed.persona, OptionsAfterUri::from_matches(&matches), given)
-        .map_err(placed)
+    load.given = given;
+    plans::job(options, typed.persona).map_err(placed)
 }
 
 /// How many requests take every key once.
-fn every_key(options: &Options, given: &TypedLoad) -> Result<u64, String> {
+fn every_key(options: &LoadSpec, given: &TypedLoad) -> Result<u64, String> {
     let mut spaces = given.operations.iter().filter_map(|operation| operation.keys.as_ref());
     let range = match spaces.next() {
         Some(space) => space.range,
-        None => keys::space(&options.data)?.range,
+        None => spec::space(&options.data)?.range,
     };
     let range = range.ok_or("every-key requires key-range, the number of keys")?;
     // Each command of a sequence counts as a request.
@@ -209,7 +203,7 @@ fn given(workload: &Workload, phase: &Phase, load: Load) -> Result<TypedLoad, St
         let space = keys.and_then(|keys| workload.space(&keys.name));
         let space = space.map(|space| {
             let mut drawn =
-                keys::drawn(space.range, &space.dist).map_err(|why| source.fault(space.at, why))?;
+                spec::drawn(space.range, &space.dist).map_err(|why| source.fault(space.at, why))?;
             drawn.numbered = space.numbered;
             drawn.one_slot = space.one_slot.then(OneGroup::default);
             if phase.every_key {
@@ -288,11 +282,11 @@ fn located(
 /// The file that says what a command line says.
 pub(super) fn printed(typed: &ParsedArgs) -> Result<String, UsageError> {
     let options = typed.options()?;
-    if options.data.replay.is_some() {
+    if options.spec.data.replay.is_some() {
         let why = "--print-workload: a workload file cannot name the file of --replay";
         return Err(UsageError(why.to_owned()));
     }
-    let mut workload = match &options.data.workload {
+    let mut workload = match &options.spec.data.workload {
         // Its faults are reported now, before anything is sent.
         Some(name) => {
             typed.job(|_| ())?;
@@ -314,10 +308,10 @@ pub(super) fn printed(typed: &ParsedArgs) -> Result<String, UsageError> {
         others.iter().for_each(|key| phase.settings.remove_for(key));
     }
     workload.settings = workload.settings.overlaid(&own);
-    if options.data.workload.is_none() {
-        if !options.command.is_empty() {
+    if options.spec.data.workload.is_none() {
+        if !options.spec.command.is_empty() {
             // First of all: -x reads standard input, which can be read only once.
-            workload.load = Some(typed_load(typed, &options).map_err(UsageError)?);
+            workload.load = Some(typed_load(&options.spec).map_err(UsageError)?);
         } else if workload.settings.get("tests").is_none() {
             let names = workload::suite::names();
             let text = format!(
@@ -356,9 +350,9 @@ fn set_of(typed: &ParsedArgs, setting: &'static Setting) -> Result<Assignment, U
     Ok(Assignment { setting, value, at: 0 })
 }
 
-fn typed_load(typed: &ParsedArgs, options: &Options) -> Result<Load, String> {
-    let operations = commands::typed(options, typed.persona)?;
-    let names = commands::operation_names(&operations.iter().collect::<Vec<_>>());
+fn typed_load(options: &LoadSpec) -> Result<Load, String> {
+    let operations = options.operations()?;
+    let names = spec::operation_names(&operations.iter().collect::<Vec<_>>());
     let mut read = Vec::new();
     for (TypedOperation { weight, steps }, name) in operations.into_iter().zip(names) {
         let mut own = Vec::new();

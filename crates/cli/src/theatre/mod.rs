@@ -18,8 +18,8 @@ use super::experiment::{
     ExperimentOptions, job, names_test, one_seed, with_split, with_those_of_a_run,
 };
 use super::front::{Front, command};
-use super::run::{seconds, seconds_in};
 use super::{Intent, UsageError, near};
+use spec::values::{seconds, seconds_in};
 
 /// Those that come with it.
 const ACTS: &str = include_str!("acts.toml");

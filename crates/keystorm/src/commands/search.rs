@@ -29,7 +29,7 @@ const CURVE_TRIES_MAX: u32 = 3;
 /// # Errors
 /// What kept it from being carried out, in words for a person; what was measured before is printed.
 pub(crate) fn search(job: &SearchJob) -> Result<End> {
-    let probe = cli::search::trial(job, job.settings.start_per_s).map_err(usage_error)?;
+    let probe = job.trial(job.settings.start_per_s).map_err(usage_error)?;
     let Some(plan) = probe.plans.first() else { return Ok(End::Complete) };
     probe.notes.iter().try_for_each(diagnostics::say)?;
     let mut files = Files::new(&job.output)?;
@@ -101,7 +101,7 @@ impl SearchRun<'_> {
     fn all(&mut self) -> Result<(), Stop> {
         let mut settings = self.job.settings.clone();
         if self.job.closed_first {
-            let closed = cli::search::closed_loop(self.job).map_err(usage_error)?;
+            let closed = self.job.closed_loop().map_err(usage_error)?;
             self.run(Phase::Closed, &closed, "closed loop, to find the first rate")?;
             let reached = self.record.trials.last().map_or(0.0, |trial| trial.rate_per_s);
             // A rate that surely is within reach, as a round number.
@@ -143,7 +143,7 @@ impl SearchRun<'_> {
     /// Puts on a rate and says what is known of it then. A trial that takes longer than is left is not
     /// begun, unless it is the first.
     fn trial(&mut self, phase: Phase, rate: f64, left: Duration) -> Result<Answer, Stop> {
-        let job = cli::search::trial(self.job, rate).map_err(usage_error)?;
+        let job = self.job.trial(rate).map_err(usage_error)?;
         let first = self.record.of(phase).next().is_none();
         let takes_s = job.plans.first().map_or(0.0, planned_s);
         if !first && takes_s > left.as_secs_f64() {

@@ -98,7 +98,7 @@ fn errors_name_the_option_the_value_and_what_is_right() {
         ("--duration 0 get k", ["--duration 0: ", "above 0 seconds"]),
         ("--timeout 0.1 get k", ["--timeout 0.1: ", "between 1 millisecond"]),
         ("--timeout fast", ["'fast' for '--timeout", "without a unit, milliseconds"]),
-        ("--rps 10..20 get k", ["--rps 10..20: ", "10k..100k/30s"]),
+        ("--rps 10..20 get k", ["'10..20' for '--rps", "10k..100k/30s"]),
         ("--repeat 0", ["'0' for '--repeat", "between 1 and 1000"]),
         ("--threads x", ["'x' for '--threads", "`auto`"]),
         ("--source-ip x", ["'x' for '--source-ip", "127.0.0.2"]),

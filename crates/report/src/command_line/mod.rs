@@ -23,7 +23,6 @@ use words::{Words, list};
 
 pub use commands::words_of;
 pub use unexpressed::{needs_a_file, unexpressed, unexpressed_beside_a_file};
-pub use words::SETTINGS;
 
 /// Where it stands which operations there are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

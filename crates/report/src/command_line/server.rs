@@ -79,7 +79,7 @@ fn place(endpoint: &Endpoint, words: &mut Words) {
         Endpoint::Unix(path) => words.option("-s", &path.display()),
         Endpoint::Ring { hash, .. } => {
             words.option("-h", endpoint);
-            words.option("--hash", &hash.name());
+            words.option("--hash", hash);
         }
         Endpoint::Spawned { program, args, unix, cpus } => {
             words.word(&program.as_ref().map_or("--spawn".to_owned(), |p| format!("--spawn={p}")));

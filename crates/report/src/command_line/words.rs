@@ -2,25 +2,6 @@
 
 use std::fmt::Display;
 
-/// What `--set NAME=VALUE` sets: what few people type, and what other tools' command lines ask for.
-pub const SETTINGS: [&str; 15] = [
-    "order",
-    "size-by",
-    "rows-by",
-    "row-value",
-    "first-key",
-    "unpadded",
-    "keys-by",
-    "one-slot",
-    "join",
-    "connect-spacing",
-    "requests-per-connection",
-    "renew",
-    "reconnect-wait",
-    "reconnect-tries",
-    "reconnect-timeout",
-];
-
 /// The words of a command line, in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Words(pub(super) Vec<String>);
@@ -64,7 +45,7 @@ impl Words {
 
 /// The name of an option without its dashes, if it is a setting.
 fn setting(option: &str) -> Option<&str> {
-    option.strip_prefix("--").filter(|name| SETTINGS.contains(name))
+    option.strip_prefix("--").filter(|name| spec::write::settings().contains(name))
 }
 
 /// Items with commas between them.

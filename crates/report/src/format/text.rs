@@ -198,7 +198,7 @@ fn write_server(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
         let settings = server.config.as_ref().map_or(String::new(), |c| format!(", {}", render(c)));
         let target = &summary.run.plan.target;
         let several = target.servers().map_or(String::new(), |servers| {
-            let way = target.ring().map(|(_, hash)| format!("by {}", hash.name()));
+            let way = target.ring().map(|(_, hash)| format!("by {hash}"));
             let way = way.unwrap_or_else(|| "in turn".to_owned());
             format!(", {} servers {way}", servers.len())
         });

@@ -1,6 +1,6 @@
 //! Reading each option: by its name, its text into its field.
 
-use cli::run::host_and_port;
+use spec::host_and_port;
 
 use super::{Command, Fault, Options, SECONDS_MAX, usage_error};
 use crate::values::{

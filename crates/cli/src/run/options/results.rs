@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use job::MetricsAt;
 use report::slo::Slo;
+use spec::values::seconds;
 
-use crate::run::values::{OnErrorArg, YesNo, seconds, signed, test_name};
 use crate::show::format_name;
 use crate::{PageOptions, Spread};
 
@@ -32,10 +32,6 @@ pub(in crate::run) struct ResultOptions {
         hide_possible_values = true
     )]
     pub(in crate::run) distribution: Spread,
-    /// Name of the test in results [default: its command, or its mix]
-    #[arg(long, value_name = "NAME", allow_hyphen_values = true, value_parser = test_name,
-          conflicts_with = "idle")]
-    pub(in crate::run) name: Option<String>,
     /// Save the results to this file, after each test, for `keystorm show` and `keystorm merge`;
     /// `-` prints JSON instead of a report
     #[arg(long, value_name = "FILE", allow_hyphen_values = true)]
@@ -64,18 +60,6 @@ pub(in crate::run) struct ResultOptions {
     #[arg(long, value_name = "[ADDR:]PORT", num_args = 0..=1, require_equals = true,
           default_missing_value = "0", conflicts_with = "idle", value_parser = MetricsAt::parse)]
     pub(in crate::run) live: Option<MetricsAt>,
-    /// Significant digits of latencies, 1 to 4 [default: 3]
-    #[arg(long, value_name = "DIGITS", allow_hyphen_values = true, value_parser = signed)]
-    pub(in crate::run) precision: Option<i64>,
-    /// Also report the latency to the first byte of a pipeline's replies, which redis-benchmark
-    /// calls latency
-    #[arg(long)]
-    pub(in crate::run) first_byte: bool,
-    /// Report how long replies waited to be read, by the kernel's stamps [default: yes over TCP with --rps
-    /// up to 50,000 per thread]
-    #[arg(long, value_name = "Y/N", num_args = 0..=1, require_equals = true,
-          default_missing_value = "yes", hide_possible_values = true)]
-    pub(in crate::run) kernel_stamps: Option<YesNo>,
     /// Do not report what limited each test, or warnings; KEYSTORM_VERDICT=stderr, off or FILE puts them
     /// elsewhere
     #[arg(long)]
@@ -94,8 +78,4 @@ pub(in crate::run) struct ResultOptions {
     /// latency-monitor-threshold, for the run
     #[arg(long, requires = "server_latency")]
     pub(in crate::run) set_server: bool,
-    /// What an error reply does: stop ends the run, count counts it and continues [default: stop; count if
-    /// lost connections are reopened]
-    #[arg(long, value_name = "WHAT", hide_possible_values = true)]
-    pub(in crate::run) on_error: Option<OnErrorArg>,
 }

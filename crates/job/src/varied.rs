@@ -1,0 +1,33 @@
+//! A load that an experiment carries out several times, each time with changes.
+
+use std::fmt;
+
+use spec::LoadSpec;
+
+use crate::{Job, UsageError};
+
+type Change<'c> = &'c dyn Fn(&mut LoadSpec);
+
+/// A load that was read once.
+pub struct VariedLoad(Box<dyn Fn(Change<'_>) -> Result<Job, UsageError>>);
+
+impl VariedLoad {
+    /// A load of which `job` makes a job, with changes.
+    pub fn new(job: impl Fn(Change<'_>) -> Result<Job, UsageError> + 'static) -> Self {
+        Self(Box::new(job))
+    }
+
+    /// The job of the load with changes.
+    ///
+    /// # Errors
+    /// A fault of the load.
+    pub fn job(&self, change: Change<'_>) -> Result<Job, UsageError> {
+        (self.0)(change)
+    }
+}
+
+impl fmt::Debug for VariedLoad {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("VariedLoad")
+    }
+}

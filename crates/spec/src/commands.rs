@@ -1,0 +1,422 @@
+//! The commands that were typed, as the sequence of a plan or as the operations of a mix.
+
+use std::io::Read;
+use std::os::unix::ffi::OsStringExt;
+use std::sync::Arc;
+
+use workload::command_line::{TypedOperation, TypedStep, split_operations};
+use workload::{
+    Arg, CacheCommand, CommandSpec, Data, Dataset, Endpoint, KeyDist, KeySpace, Mix, Operation,
+    Pick, Piece, PlanParts, ProtocolKind, Step, limits, secret, streams,
+};
+
+use crate::first_word::check_command;
+use crate::values::Count;
+use crate::{LoadSpec, dataset, harmful, memcache, title};
+
+/// Why a dataset that nothing uses is refused.
+pub(crate) const FIELDS_WANTED: &str = "--dataset: Dataset mode requires a command with field placeholders, \
+     such as: set doc:__rand_int__ __field:title__";
+
+/// What is sent, as operations or as one sequence.
+#[derive(Debug, Clone)]
+pub struct TypedLoad {
+    /// What reports call it.
+    pub name: String,
+    /// Whether one operation is drawn at a time.
+    pub mixed: bool,
+    /// Whether it may have steps: to the peers `;>` and `__reply__` are words like others.
+    pub stepped: bool,
+    /// Whether it is written in Redis's words, to be translated for another protocol.
+    pub translated: bool,
+    /// The phases that write what it reads, by name, if it is a phase itself.
+    pub loaded_by: Option<String>,
+    /// One or more.
+    pub operations: Vec<LoadOperation>,
+}
+
+impl TypedLoad {
+    /// Whether its operations are drawn or have steps: then one of them is what is counted.
+    #[must_use]
+    pub fn is_mix(&self) -> bool {
+        self.mixed || self.operations.iter().any(|operation| operation.typed.steps.len() > 1)
+    }
+}
+
+/// An operation with what only a file says of it.
+#[derive(Debug, Clone)]
+pub struct LoadOperation {
+    /// What it does.
+    pub typed: TypedOperation,
+    /// What reports call it, if not by its commands.
+    pub name: Option<String>,
+    /// Its own key space.
+    pub keys: Option<KeySpace>,
+    /// Where each of its commands stands in a file.
+    pub places: Vec<String>,
+}
+
+impl LoadSpec {
+    /// The operations of its command.
+    ///
+    /// # Errors
+    /// They make no sense.
+    pub fn operations(&self) -> Result<Vec<TypedOperation>, String> {
+        let stepped = may_have_steps(self);
+        split_operations(&words(self)?, self.data.mix, stepped, limits::SEQUENCE_MAX)
+    }
+}
+
+fn may_have_steps(options: &LoadSpec) -> bool {
+    options.data.mix || options.dialect.has_steps
+}
+
+/// The words of the commands.
+fn words(options: &LoadSpec) -> Result<Vec<Vec<u8>>, String> {
+    let mut words = typed_words(options);
+    if options.data.stdin_arg {
+        let mut last = Vec::new();
+        let read = streams::input().read_to_end(&mut last);
+        read.map_err(|e| format!("-x: reading the last argument from standard input: {e}"))?;
+        words.push(last);
+    }
+    Ok(words)
+}
+
+fn typed_words(options: &LoadSpec) -> Vec<Vec<u8>> {
+    options.command.iter().map(|word| word.clone().into_vec()).collect()
+}
+
+/// The plan of commands given on the command line.
+pub(crate) fn parts(base: PlanParts, options: &LoadSpec) -> Result<PlanParts, String> {
+    let name = title::of_words(&typed_words(options), base.target.credentials.as_ref());
+    if options.dialect.minds_slips {
+        check_command(&typed_words(options), options.data.mix)?;
+    }
+    let alone = |typed| LoadOperation { typed, name: None, keys: None, places: Vec::new() };
+    let operations = options.operations()?.into_iter().map(alone).collect();
+    let (mixed, stepped) = (options.data.mix, may_have_steps(options));
+    let login = base.target.credentials.clone();
+    let given = TypedLoad { name, mixed, stepped, translated: false, loaded_by: None, operations };
+    let parts = self::given(base, options, given)?;
+    let is_private = matches!(parts.target.endpoint, Endpoint::Spawned { .. });
+    if options.dialect.minds_slips && !options.yes && !is_private {
+        harmful::check(&parts.sequence)?;
+    }
+    Ok(match title::of_mix(&parts, login.as_ref()).filter(|_| options.dialect.has_steps) {
+        Some(name) => PlanParts { name, ..parts },
+        None => parts,
+    })
+}
+
+/// The plan of what is given.
+pub(crate) fn given(
+    base: PlanParts,
+    options: &LoadSpec,
+    given: TypedLoad,
+) -> Result<PlanParts, String> {
+    let mixed = given.is_mix();
+    if options.data.order.is_some() && !given.mixed {
+        return Err("--set order requires operations: --mix, or [[operation]] in a file".to_owned());
+    }
+    let TypedLoad { name, mut operations, stepped, translated, loaded_by, .. } = given;
+    let dataset = dataset_of(options)?;
+    let values = (base.data.values.is_some(), base.data.payload_bytes as u32);
+    let mut reading = CommandReader::new(options, base.protocol, dataset.as_ref(), values);
+    (reading.replies, reading.translated) = (stepped, translated);
+    let mut sequence = Vec::new();
+    let mut sizes = Vec::new();
+    for LoadOperation { typed, places, keys, .. } in &mut operations {
+        let space = keys.as_ref().unwrap_or(&base.data.keys);
+        // A walk through the range inserts the keys of the range.
+        if stepped && inserts(typed)? && space.draw != KeyDist::SEQUENTIAL {
+            *keys = Some(KeySpace { draw: KeyDist::INSERT, ..space.clone() });
+        }
+        let first = sequence.len();
+        for words in typed.steps.iter().flat_map(|step| &step.commands) {
+            let place = places.get(sequence.len() - first);
+            let placed =
+                |why| place.map_or_else(|| String::clone(&why), |at| format!("{at}: {why}"));
+            sequence.push(reading.command(words).map_err(placed)?);
+        }
+        let size = |command: &CommandSpec| {
+            let values = command.values() * u64::from(reading.value_len);
+            wire::encoded_len(base.protocol, command) + values
+        };
+        let step = typed.steps.first().map_or(0, |step| step.commands.len());
+        sizes.push(sequence[first..first + step].iter().map(size).sum::<u64>());
+    }
+    let also = &options.server.replicas.rfr_also;
+    if let Some(beyond) = also.iter().find(|number| **number as usize > sequence.len()) {
+        let count = sequence.len();
+        return Err(format!("--rfr-also {beyond}: the number of commands is {count}"));
+    }
+    if dataset.is_some() && !reading.has_field {
+        return Err(FIELDS_WANTED.into());
+    }
+    if base.protocol.is_memcache() && !reading.has_lifetime {
+        check_lifetime(options, &sequence)?;
+    }
+    let weights = operations.iter().map(|operation| u64::from(operation.typed.weight));
+    let sum = weights.clone().zip(sizes).map(|(weight, size)| weight * size).sum::<u64>();
+    let data = Data {
+        // The peers' payload is all that a command of this kind sends.
+        payload_bytes: match stepped {
+            true => base.data.payload_bytes,
+            false => sum / weights.sum::<u64>().max(1),
+        },
+        loaded_by,
+        dataset: dataset.map(Arc::new),
+        ..base.data
+    };
+    Ok(PlanParts {
+        name,
+        sequence,
+        data,
+        // Keys of its own are an operation's, though there is but one.
+        mix: (mixed || operations.iter().any(|operation| operation.keys.is_some()))
+            .then(|| mix(&operations, options.data.order.clone().unwrap_or_default())),
+        read_only: also.iter().map(|number| number - 1).collect(),
+        ..base
+    })
+}
+
+/// Whether a command is one of Redis's where memcached has none of that form: `set KEY VALUE`, with or
+/// without `ex SECONDS`, and `mget`. It means the same in a run as in a comparison.
+fn in_redis_words(command: &CommandSpec) -> bool {
+    let is_ex = |arg: &Arg| match arg.pieces.as_slice() {
+        [Piece::Bytes(bytes)] => bytes.eq_ignore_ascii_case(b"EX"),
+        _ => false,
+    };
+    match (command.name().as_str(), command.args.as_slice()) {
+        ("SET", [_, _, _]) => true,
+        ("SET", [_, _, _, option, _]) => is_ex(option),
+        ("MGET", _) => true,
+        _ => false,
+    }
+}
+
+/// Turns words into commands.
+pub(crate) struct CommandReader<'o> {
+    options: &'o LoadSpec,
+    protocol: ProtocolKind,
+    dataset: Option<&'o Dataset>,
+    /// Whether values are drawn, or else of which length they are and how many bytes of the stream
+    /// of the peers were used up.
+    varies: bool,
+    value_len: u32,
+    skip: u64,
+    has_field: bool,
+    /// Whether a lifetime stands in a command.
+    has_lifetime: bool,
+    /// Whether commands are read in Redis's words and translated for the protocol.
+    translated: bool,
+    /// Whether replies of earlier steps may stand in arguments.
+    replies: bool,
+}
+
+impl<'o> CommandReader<'o> {
+    /// `values` says whether they are drawn, and how long they are.
+    pub(crate) fn new(
+        options: &'o LoadSpec,
+        protocol: ProtocolKind,
+        dataset: Option<&'o Dataset>,
+        (varies, value_len): (bool, u32),
+    ) -> Self {
+        Self {
+            options,
+            protocol,
+            dataset,
+            varies,
+            value_len,
+            skip: 0,
+            has_field: false,
+            has_lifetime: false,
+            translated: false,
+            replies: true,
+        }
+    }
+
+    pub(crate) fn command(&mut self, words: &[Vec<u8>]) -> Result<CommandSpec, String> {
+        let args: Result<Vec<Arg>, String> = words.iter().map(|word| self.arg(word)).collect();
+        let command = CommandSpec { args: args?, inline: false };
+        let by_redis = self.translated || in_redis_words(&command);
+        let translated = by_redis && self.protocol.is_memcache();
+        self.has_lifetime |= translated;
+        let command = match self.options.data.ttl {
+            // memcached's commands have a word for it.
+            Some(_) if self.protocol.is_memcache() && !translated => command,
+            Some(lifetime) => command.with_lifetime(lifetime),
+            None => command,
+        };
+        match translated {
+            true => CacheCommand::of_cache(&command)?.in_protocol(self.protocol),
+            false => Ok(command),
+        }
+    }
+
+    fn arg(&mut self, word: &[u8]) -> Result<Arg, String> {
+        let arg = Arg::literal(word);
+        let arg = if self.replies { arg.with_replies().with_derived()? } else { arg };
+        let has_tokens = self.replies && self.protocol.is_memcache();
+        let arg = if has_tokens { arg.with_cas() } else { arg };
+        let arg = if self.options.server.cluster { arg.with_tags() } else { arg };
+        self.has_lifetime |= self.translated || arg.names_lifetime();
+        let arg = match self.options.data.ttl {
+            Some(lifetime) => arg.with_lifetimes(lifetime),
+            None if arg.names_lifetime() => {
+                return Err("__ttl__ requires --ttl".into());
+            }
+            None => arg,
+        };
+        let Some(dataset) = self.dataset else {
+            if arg.names_field() {
+                return Err("a __field:name__ placeholder requires --dataset FILE".into());
+            }
+            let arg = match self.varies {
+                true => arg.with_values(),
+                false => arg.with_data(self.value_len, &mut self.skip),
+            };
+            return Ok(arg.with_numbers());
+        };
+        if word.windows(8).any(|w| w == b"__data__") {
+            return Err("__data__ placeholders cannot be used with --dataset option".into());
+        }
+        self.has_field |= arg.names_field();
+        let with_fields = arg.with_fields(dataset.columns()).map_err(|field| {
+            let columns = dataset.columns().join(", ");
+            format!(
+                "Field placeholder '__field:{field}__' not found in dataset fields; available: \
+                 {columns}"
+            )
+        });
+        Ok(with_fields?.with_numbers())
+    }
+}
+
+/// Refuses a lifetime that no command has a place for: memcached would never receive it.
+fn check_lifetime(options: &LoadSpec, sequence: &[CommandSpec]) -> Result<(), String> {
+    let Some(lifetime) = options.data.ttl else { return Ok(()) };
+    let of_fill = options.data.fill_with.as_ref();
+    let filled = of_fill.is_some_and(|with| Arg::literal(with.as_bytes()).names_lifetime());
+    // What only reads has no lifetime to say, here as on Redis.
+    if filled || !sequence.iter().any(memcache::stores) {
+        return Ok(());
+    }
+    Err(format!(
+        "--ttl {lifetime}: memcached commands have an argument for it: write __ttl__ there, such \
+         as: set k:__key__ 0 __ttl__ __data__"
+    ))
+}
+
+/// How what stands for the key of an operation that inserts it begins, behind which comes `__` or how it
+/// is written.
+const INSERT_PLACEHOLDER: &str = "__insert";
+/// The same of a key that is there.
+const KEY_PLACEHOLDER: &str = "__key";
+
+/// Whether an operation inserts its key, which stands as `__key__` in it from then on.
+fn inserts(operation: &mut TypedOperation) -> Result<bool, String> {
+    let (key, insert) = (KEY_PLACEHOLDER.as_bytes(), INSERT_PLACEHOLDER.as_bytes());
+    let begins = |word: &[u8], text: &[u8]| {
+        let rest = word.strip_prefix(text);
+        rest.is_some_and(|rest| rest.starts_with(b"__") || rest.starts_with(b":"))
+    };
+    let has = |word: &[u8], text: &[u8]| (0..word.len()).any(|at| begins(&word[at..], text));
+    let mut words: Vec<&mut Vec<u8>> =
+        operation.steps.iter_mut().flat_map(|step| &mut step.commands).flatten().collect();
+    if !words.iter().any(|word| has(word, insert)) {
+        return Ok(false);
+    }
+    if words.iter().any(|word| has(word, key)) {
+        return Err(format!(
+            "{INSERT_PLACEHOLDER}__ and __key__ in one operation: an operation has one key, \
+             either new or existing; make two operations with --mix"
+        ));
+    }
+    for word in &mut words {
+        let mut rest = &word[..];
+        let mut replaced = Vec::with_capacity(rest.len());
+        while !rest.is_empty() {
+            let (part, skip) =
+                if begins(rest, insert) { (key, insert.len()) } else { (&rest[..1], 1) };
+            replaced.extend_from_slice(part);
+            rest = &rest[skip..];
+        }
+        **word = replaced;
+    }
+    Ok(true)
+}
+
+/// The operations, whose commands are those of the sequence.
+fn mix(given: &[LoadOperation], pick: Pick) -> Mix {
+    let typed: Vec<&TypedOperation> = given.iter().map(|operation| &operation.typed).collect();
+    let names = operation_names(&typed);
+    let operations =
+        given.iter().zip(names).map(|(LoadOperation { typed, name, keys, .. }, by_commands)| {
+            let steps = typed.steps.iter().map(|TypedStep { when, commands }| Step {
+                commands: commands.len() as u32,
+                when: *when,
+            });
+            Operation {
+                name: name.clone().unwrap_or(by_commands),
+                weight: typed.weight,
+                steps: steps.collect(),
+                keys: keys.clone(),
+            }
+        });
+    Mix { operations: operations.collect(), pick }
+}
+
+/// What operations are called in reports: their commands; of those that have the same, the whole
+/// line, and a number if even that is the same.
+#[must_use]
+pub fn operation_names(typed: &[&TypedOperation]) -> Vec<String> {
+    let joined = |operation: &TypedOperation, command: &dyn Fn(&[Vec<u8>]) -> String| {
+        let mut name = String::new();
+        for (at, TypedStep { when, commands }) in operation.steps.iter().enumerate() {
+            if at > 0 {
+                name += &format!(" {} ", when.sign());
+            }
+            name += &commands.iter().map(|words| command(words)).collect::<Vec<_>>().join(" ; ");
+        }
+        name
+    };
+    let word = |word: &[u8]| String::from_utf8_lossy(word).into_owned();
+    let short = |words: &[Vec<u8>]| words.first().map_or(String::new(), |w| word(w).to_lowercase());
+    let long = |words: &[Vec<u8>]| {
+        secret::shown_sequence(words).iter().map(|w| word(w)).collect::<Vec<_>>().join(" ")
+    };
+    let shorts: Vec<String> = typed.iter().map(|o| joined(o, &short)).collect();
+    let times = |names: &[String], name: &String| names.iter().filter(|n| *n == name).count();
+    let mut names: Vec<String> = Vec::new();
+    for (operation, name) in typed.iter().zip(&shorts) {
+        let mut name =
+            if times(&shorts, name) == 1 { name.clone() } else { joined(operation, &long) };
+        let base = name.clone();
+        for number in 2.. {
+            if !names.contains(&name) {
+                break;
+            }
+            name = format!("{base} #{number}");
+        }
+        names.push(name);
+    }
+    names
+}
+
+fn dataset_of(options: &LoadSpec) -> Result<Option<Dataset>, String> {
+    let row = options.data.xml_root_element.as_deref();
+    let rows_max =
+        options.data.maxdocs.and_then(|Count(n)| usize::try_from(n).ok()).filter(|n| *n > 0);
+    let read = options.data.dataset.as_deref().map(|path| dataset::read(path, row, rows_max));
+    let Some(dataset) = read.transpose()? else { return Ok(None) };
+    let dataset = dataset.taken_by(options.data.rows_by.unwrap_or_default());
+    let Some(value) = &options.data.row_value else { return Ok(Some(dataset)) };
+    let column = dataset.columns().iter().position(|column| column == value);
+    let column = column.ok_or_else(|| {
+        let columns = dataset.columns().join(", ");
+        format!("--set row-value={value}: no such column in the dataset; available: {columns}")
+    })?;
+    Ok(Some(dataset.with_values(column)))
+}

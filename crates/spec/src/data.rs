@@ -1,0 +1,130 @@
+//! Options of what is sent: commands, keys and values.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+use workload::{Content, KeyDist, Lifetime, Pick, RowBy, SizeBy};
+
+use crate::keys::{KeyOptions, KeyRange};
+use crate::payload::Size;
+use crate::values::Count;
+
+/// What is sent: commands, keys and values.
+#[derive(Debug, Clone, Default, clap::Args, Serialize, Deserialize)]
+#[serde(default, rename_all = "kebab-case")]
+pub struct DataOptions {
+    /// Take commands, keys, values, load and phases from a TOML file or a preset (`keystorm presets`);
+    /// options given here override it
+    #[arg(long, value_name = "FILE", allow_hyphen_values = true)]
+    pub workload: Option<String>,
+    /// Phases of the workload to run, comma-separated [default: all]
+    #[arg(long, value_name = "NAMES", allow_hyphen_values = true, requires = "workload")]
+    pub phase: Option<String>,
+    /// Tests of the suite to run, comma-separated [default: all]
+    #[arg(short = 't', value_name = "TESTS", allow_hyphen_values = true)]
+    pub tests: Option<String>,
+    /// Draw keys from 0 to N-1; without it, all requests use one key
+    #[arg(short = 'r', value_name = "KEYSPACE", allow_hyphen_values = true)]
+    pub key_range: Option<KeyRange>,
+    /// Use the keys of -r in order instead of at random
+    #[arg(long, conflicts_with = "key_dist")]
+    pub sequential: bool,
+    /// Key distribution: uniform, sequential, zipf[:S[,FIRST]], zipf-scattered[:S], hotspot:SHARE/KEYS,
+    /// gaussian[:MEAN,SD], exponential[:PERCENTILE/SHARE] or file:PATH[#COLUMN] [default: uniform]
+    #[arg(long, value_name = "DIST", allow_hyphen_values = true)]
+    #[serde(with = "crate::text")]
+    pub key_dist: Option<KeyDist>,
+    /// How keys are numbered.
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub keys: KeyOptions,
+    /// Bytes of a value, or a distribution: uniform:MIN..MAX, sizes:SIZE=WEIGHT,…,
+    /// lognormal:MEDIAN,SIGMA, pareto:SCALE,SHAPE or normal:MEAN,SD [default: 3]
+    #[arg(short = 'd', value_name = "SIZE", allow_hyphen_values = true)]
+    pub size: Option<Size>,
+    /// What a drawn size belongs to: the `key`; the `request`; the `rank` of the key, so that the key
+    /// with the largest number has the largest value; or `turn:N`, which goes through all sizes in N
+    /// requests of a connection [default: key]
+    #[arg(long, hide = true, value_name = "BY")]
+    #[serde(with = "crate::text")]
+    pub size_by: Option<SizeBy>,
+    /// Content of values: classic (as in redis-benchmark), random, compressible:N or same [default:
+    /// classic; random if sizes are drawn]
+    #[arg(long, value_name = "CONTENT")]
+    #[serde(with = "crate::text")]
+    pub content: Option<Content>,
+    /// Expire keys written by SET after these whole seconds, or a random time in a range: 60..300. In
+    /// other commands, write __ttl__
+    #[arg(long, value_name = "TIME")]
+    #[serde(with = "crate::text")]
+    pub ttl: Option<Lifetime>,
+    /// Before the tests, write every key that the commands read, once, with the value it should
+    /// have: by SET, or by --fill-with
+    #[arg(long)]
+    pub fill: bool,
+    /// The command by which --fill writes a key that is not a string: 'hset user:__key__ name
+    /// __data__'; separate several with `;`
+    #[arg(long, value_name = "COMMAND", requires = "fill")]
+    pub fill_with: Option<String>,
+    /// Share of reads that find their key, from 0 to 1; the others read keys beyond -r, which
+    /// nothing writes [default: 1]
+    #[arg(long, value_name = "SHARE")]
+    pub hit_ratio: Option<String>,
+    /// Compare each value that get, mget, hget and the like return with what was written. A wrong value
+    /// is an error, and the exit code is 1
+    #[arg(long)]
+    pub verify: bool,
+    /// Count a miss as an error, report its key, and exit with code 1
+    #[arg(long)]
+    pub fail_on_miss: bool,
+    /// Draw one of the operations between `;` at a time; a number before one is its weight
+    #[arg(long)]
+    pub mix: bool,
+    /// Order of the operations of --mix: `drawn` by weight; in `turns`, each as often in a row as its
+    /// weight says; or their numbers, such as 1,2:9 for the first once and the second nine times
+    /// [default: drawn]
+    #[arg(long, hide = true, value_name = "ORDER")]
+    #[serde(with = "crate::text")]
+    pub order: Option<Pick>,
+    /// Rare settings, and other tools': see `keystorm help settings`
+    #[arg(long = "set", value_name = "NAME=VALUE", action = clap::ArgAction::Append)]
+    #[serde(skip)]
+    pub settings: Vec<String>,
+    /// Read the last argument of the command from standard input
+    #[arg(short = 'x')]
+    pub stdin_arg: bool,
+    /// CSV, TSV (with a header line) or XML for __field:name__; each request uses the next row
+    #[arg(long, value_name = "FILE", allow_hyphen_values = true)]
+    pub dataset: Option<PathBuf>,
+    /// Send the commands of a file that MONITOR has printed, in its order, without its times and clients;
+    /// each once, without -n or --duration
+    #[arg(long, value_name = "FILE", allow_hyphen_values = true,
+          conflicts_with_all = ["tests", "workload", "mix", "dataset", "stdin_arg"])]
+    pub replay: Option<PathBuf>,
+    /// Which row of --dataset or --replay a request takes: the next one for each `request`; a `random`
+    /// one; that of its `key`, __key__; or, in `turn`, the next one of its connection [default:
+    /// request]
+    #[arg(long, hide = true, value_name = "BY")]
+    #[serde(with = "crate::text")]
+    pub rows_by: Option<RowBy>,
+    /// With --verify, column of the dataset that holds the value of a key: reads are compared with that
+    /// of their row
+    #[arg(long, hide = true, value_name = "COLUMN", requires_all = ["dataset", "verify"])]
+    pub row_value: Option<String>,
+    /// XML element that makes a row; its child elements are the fields
+    #[arg(long, value_name = "TAG", allow_hyphen_values = true)]
+    pub xml_root_element: Option<String>,
+    /// Maximum number of dataset rows to read [default: all]
+    #[arg(long, value_name = "NUM", allow_hyphen_values = true)]
+    pub maxdocs: Option<Count<i64>>,
+    /// Functions in the library of test function_load [default: 10]
+    #[arg(long, value_name = "NUM", allow_hyphen_values = true)]
+    pub num_functions: Option<Count<u32>>,
+    /// Keys passed to the function of test fcall [default: 1]
+    #[arg(long, value_name = "N", allow_hyphen_values = true)]
+    pub num_keys_in_fcall: Option<Count<u32>>,
+    /// Seed for key numbers and everything else that is random; the same seed draws the same keys
+    /// [default: the time]
+    #[arg(long, value_name = "NUM", allow_hyphen_values = true)]
+    pub seed: Option<Count<i64>>,
+}

@@ -1,0 +1,174 @@
+//! `-r`, `--sequential` and `--key-dist`: which keys there are and how they are drawn.
+
+use std::fmt;
+use std::path::Path;
+use std::str::FromStr;
+
+use clap::Args;
+use csv::{ReaderBuilder, StringRecord};
+use serde::{Deserialize, Serialize};
+use workload::{DrawnBy, KeyDist, KeyNumbering, KeySpace, OneGroup};
+
+use crate::DataOptions;
+use crate::text::as_text;
+use crate::values::{Count, count, delimiter, written};
+
+/// How the keys of `-r` are numbered.
+#[derive(Debug, Clone, Default, Args, Serialize, Deserialize)]
+#[serde(default, rename_all = "kebab-case")]
+pub struct KeyOptions {
+    /// Number of the first key of -r [default: 0]
+    #[arg(long, hide = true, value_name = "NUM")]
+    pub first_key: Option<Count<u64>>,
+    /// Write key numbers without leading zeros
+    #[arg(long, hide = true)]
+    pub unpadded: bool,
+    /// What a key is drawn for: each `request` of the test; each request of a `connection`, so that
+    /// all connections draw the same keys; each request of an `operation` of a connection; or the
+    /// same, in order, from a `slice` of the keys that only this connection has [default: request]
+    #[arg(long, hide = true, value_name = "WHAT")]
+    #[serde(with = "crate::text")]
+    pub keys_by: Option<DrawnBy>,
+    /// Give each request keys of a single hash slot, such as for mget in a cluster
+    #[arg(long, hide = true)]
+    pub one_slot: bool,
+}
+
+/// `-r`: how many keys. As in the peers, a negative number makes an empty key space, whose only key is 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct KeyRange(
+    /// The number.
+    pub u64,
+);
+
+impl FromStr for KeyRange {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let negative = text.strip_prefix('-').is_some_and(|digits| digits.parse::<u64>().is_ok());
+        if negative { Ok(Self(0)) } else { count(text).map(Self) }
+    }
+}
+
+written! {
+    KeyRange Self(range) => range.to_string();
+}
+
+impl KeyOptions {
+    fn given(&self) -> Option<&'static str> {
+        let given = [
+            ("first-key", self.first_key.is_some()),
+            ("unpadded", self.unpadded),
+            ("keys-by", self.keys_by.is_some()),
+            ("one-slot", self.one_slot),
+        ];
+        given.into_iter().find_map(|(name, given)| given.then_some(name))
+    }
+}
+
+/// The key space that options describe; reads the file of `file:`.
+///
+/// # Errors
+/// What makes no sense, in words for the person who typed it.
+pub fn space(options: &DataOptions) -> Result<KeySpace, String> {
+    let keys = &options.keys;
+    let space = in_range(options)?;
+    if let Some(name) = keys.given().filter(|_| space.range.is_none()) {
+        return Err(format!("--set {name} requires -r, the number of keys"));
+    }
+    let numbered = KeyNumbering {
+        first: keys.first_key.map_or(0, |Count(first)| first),
+        bare: keys.unpadded,
+        by: keys.keys_by.unwrap_or_default(),
+    };
+    Ok(KeySpace { numbered, one_slot: keys.one_slot.then(OneGroup::default), ..space })
+}
+
+fn in_range(options: &DataOptions) -> Result<KeySpace, String> {
+    let range = options.key_range.map(|KeyRange(range)| range);
+    let draw = match &options.key_dist {
+        Some(draw) => draw.clone(),
+        None if options.sequential => KeyDist::SEQUENTIAL,
+        None => return Ok(KeySpace::new(range, KeyDist::UNIFORM)),
+    };
+    if draw.file().is_none() && options.key_dist.is_some() && range.is_none() {
+        return Err(format!("--key-dist {draw}: add -r, the number of keys to draw from"));
+    }
+    let fault = |why: String| format!("--key-dist {draw}: {why}");
+    drawn(range, &draw).map_err(fault)
+}
+
+/// A space of `range` keys with this distribution; reads the file that `file:` names.
+///
+/// # Errors
+/// What is wrong with the file.
+pub fn drawn(range: Option<u64>, draw: &KeyDist) -> Result<KeySpace, String> {
+    let Some((path, column)) = draw.file() else {
+        return Ok(KeySpace::new(range, draw.clone()));
+    };
+    let draw = draw.clone().with_trace(read(Path::new(path), column)?)?;
+    Ok(KeySpace::new(range.or(draw.trace_range()), draw))
+}
+
+/// The key numbers in a column of a CSV or TSV file: the one of that name in the header line, or the first. Without a
+/// name, the first line is taken as a header if it is not a number.
+fn read(path: &Path, column: Option<&str>) -> Result<Vec<u64>, String> {
+    let reader = ReaderBuilder::new()
+        .delimiter(delimiter(path))
+        .flexible(true)
+        .has_headers(false)
+        .from_path(path);
+    let mut records = reader.map_err(|e| e.to_string())?.into_records();
+    let mut keys = Vec::new();
+    let mut at = 0;
+    if let Some(first) = records.next() {
+        let first = first.map_err(|e| e.to_string())?;
+        match column {
+            Some(name) => {
+                let found = first.iter().position(|cell| cell == name);
+                let columns = || first.iter().collect::<Vec<_>>().join(", ");
+                at =
+                    found.ok_or_else(|| format!("no column {name:?}; available: {}", columns()))?;
+            }
+            None => keys.extend(key(&first, 0).ok()),
+        }
+    }
+    for record in records {
+        keys.push(key(&record.map_err(|e| e.to_string())?, at)?);
+    }
+    Ok(keys)
+}
+
+fn key(record: &StringRecord, column: usize) -> Result<u64, String> {
+    let cell = record.get(column).unwrap_or_default().trim();
+    cell.parse().map_err(|_| {
+        let line = record.position().map_or(0, csv::Position::line);
+        format!(
+            "line {line}: {cell:?} is not a key number; for textual keys, use --dataset and \
+             __field:name__"
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_column_of_numbers_with_and_without_a_header() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = |name: &str, text: &str| {
+            let path = dir.path().join(name);
+            std::fs::write(&path, text).unwrap();
+            path
+        };
+        let csv = file("a.csv", "time,id\n0.1,7\n0.2, 3\n0.3,7\n");
+        assert_eq!(read(&csv, Some("id")), Ok(vec![7, 3, 7]));
+        assert_eq!(read(&file("b.csv", "5\n6\n"), None), Ok(vec![5, 6]));
+        assert_eq!(read(&file("c.tsv", "id\tx\n5\ta\n"), None), Ok(vec![5]));
+        assert!(read(&csv, Some("key")).unwrap_err().contains("\"key\"; available: time, id"));
+        let text = read(&file("d.csv", "id\n1\nuser:2\n"), None).unwrap_err();
+        assert!(text.contains("line 3: \"user:2\"") && text.contains("--dataset"), "{text}");
+        assert!(read(Path::new("/no/such"), None).unwrap_err().contains("No such file"));
+    }
+}

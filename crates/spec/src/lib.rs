@@ -1,0 +1,116 @@
+//! One specification of a load: all that can be asked of it, in groups of options.
+//!
+//! One statement of a field, here or in the file of its group, makes the option of a command line (clap), the key of a
+//! document (serde), and the words and lines that print it ([`write`]). [`LoadSpec::plans`] is what it means.
+
+mod address;
+mod base;
+pub mod captured;
+mod commands;
+mod connecting;
+mod data;
+mod dataset;
+pub mod dialect;
+mod first_word;
+mod harmful;
+mod ineffective;
+mod keys;
+mod load;
+mod memcache;
+mod misspelled;
+mod payload;
+mod per_request;
+mod plans;
+mod pool;
+mod rank;
+mod reads;
+mod recording;
+mod replay;
+mod replicas;
+mod retrying;
+mod schedule;
+mod server;
+mod target;
+mod text;
+mod title;
+mod tls;
+mod uri;
+pub mod values;
+pub mod write;
+
+use std::ffi::OsString;
+
+use serde::{Deserialize, Serialize};
+
+pub use address::{Address, host_and_port};
+pub use commands::{LoadOperation, TypedLoad, operation_names};
+pub use connecting::ConnectionOptions;
+pub use data::DataOptions;
+pub use dataset::dump;
+pub use dialect::Dialect;
+pub use keys::{KeyOptions, KeyRange, drawn, space};
+pub use load::LoadOptions;
+pub use payload::Size;
+pub use per_request::{Close, OpenFor, PerRequest};
+pub use plans::{NAME, single};
+pub use pool::Server;
+pub use rank::ShardArg;
+pub use recording::RecordingOptions;
+pub use replicas::{FallbackArg, ReplicaOptions, RfrArg, Shares};
+pub use retrying::{Jitter, RetryOptions, Times};
+pub use schedule::{Rate, StartAt};
+pub use server::{ServerOptions, TlsArgs};
+pub use target::{OptionsAfterUri, Program, ServerArgs, Uri, protocol, target};
+pub use tls::tls;
+
+/// A load as it was asked for. What is left open is decided when its plans are made.
+#[derive(Debug, Clone, Default, clap::Args, Serialize, Deserialize)]
+#[serde(default, rename_all = "kebab-case")]
+pub struct LoadSpec {
+    /// The server, and connections to it.
+    #[command(flatten, next_help_heading = "Server")]
+    #[serde(flatten)]
+    pub server: ServerOptions,
+    /// TLS.
+    #[command(flatten, next_help_heading = "TLS")]
+    #[serde(flatten)]
+    pub tls: TlsArgs,
+    /// How much is sent, how fast, and by what.
+    #[command(flatten, next_help_heading = "Load")]
+    #[serde(flatten)]
+    pub load: LoadOptions,
+    /// What is sent.
+    #[command(flatten, next_help_heading = "Commands, keys and values")]
+    #[serde(flatten)]
+    pub data: DataOptions,
+    /// What is recorded.
+    #[command(flatten, next_help_heading = "Results")]
+    #[serde(flatten)]
+    pub recording: RecordingOptions,
+    /// Send commands that stop, empty, change or hold up a server, such as FLUSHALL, KEYS or BLPOP; without
+    /// it they are refused, unless the server is spawned
+    #[arg(long, help_heading = "Commands, keys and values")]
+    pub yes: bool,
+    /// A command to send instead of the suite. Separate several with `;`; a number before a command
+    /// repeats it. What follows `;>` is sent once the replies to what precedes it are in; what
+    /// follows `;?`, only if one of them was a miss. Placeholders in arguments: __rand_int__, a
+    /// random key number; __key__, one key number for the whole sequence; __rand_1st__ to
+    /// __rand_9th__, nine more; __data__, a value of -d bytes; __field:name__, a field of the
+    /// --dataset row
+    #[arg(
+        trailing_var_arg = true,
+        value_name = "COMMAND ARGS",
+        hide_possible_values = true,
+        help_heading = "Commands, keys and values"
+    )]
+    #[serde(with = "text::words")]
+    pub command: Vec<OsString>,
+    /// What a workload file sends.
+    #[arg(skip)]
+    #[serde(skip)]
+    pub given: Option<TypedLoad>,
+    /// By which tool's assumptions it is meant.
+    #[arg(skip)]
+    #[serde(skip)]
+    pub dialect: Dialect,
+}

@@ -1,0 +1,232 @@
+//! What was asked for, as plans: one for each test.
+
+use workload::suite::{FCALL_KEYS_MAX, FUNCTIONS_MAX, Origin, SUITE, SuiteShape, SuiteTest, names};
+use workload::{Data, Lifetime, Plan, PlanParts, Stop};
+
+use crate::values::{Count, TestName};
+use crate::{LoadSpec, base, commands, ineffective, memcache, reads, replay};
+
+/// The option that names a test.
+pub const NAME: &str = "--name";
+/// Default of `--num-functions`.
+const FUNCTIONS_DEFAULT: u32 = 10;
+
+impl LoadSpec {
+    /// The plans of what is asked for, checked: one for each test. What people should know of them goes to `notes`.
+    ///
+    /// # Errors
+    /// What makes no sense, in words for the person who typed it.
+    pub fn plans(&self, notes: &mut Vec<String>) -> Result<Vec<Plan>, String> {
+        check_length(self)?;
+        notes.extend(self::notes(self));
+        replay::check(self)?;
+        let base = base::base(self, notes)?;
+        check_load(self)?;
+        let parts = tests(self, base, notes)?;
+        notes.extend(ineffective::notes(self, &parts));
+        built(self, parts)
+    }
+
+    /// Whether tests of the suite are what is sent.
+    #[must_use]
+    pub fn is_suite(&self) -> bool {
+        self.command.is_empty() && self.given.is_none() && self.data.replay.is_none()
+    }
+}
+
+/// Checks options of a run's length, and those that require another option.
+fn check_length(options: &LoadSpec) -> Result<(), String> {
+    if options.load.requests.is_some() && options.load.duration.is_some() {
+        return Err("Options -n and --duration are mutually exclusive.".into());
+    }
+    let counted = options.load.requests.is_some() || options.data.replay.is_some();
+    if options.load.time_limit.is_some() && !counted {
+        return Err("--time-limit requires -n; without it, use --duration".into());
+    }
+    if options.load.arrivals.is_some() && options.load.rate.is_none() {
+        return Err("--arrivals requires a rate, --rps".into());
+    }
+    if options.data.xml_root_element.is_some() && options.data.dataset.is_none() {
+        return Err("--xml-root-element requires an XML file (--dataset)".into());
+    }
+    Ok(())
+}
+
+/// Checks options that require commands, operations, or tests of the suite.
+fn check_load(options: &LoadSpec) -> Result<(), String> {
+    let suite = options.is_suite();
+    if suite && options.data.dataset.is_some() {
+        return Err(commands::FIELDS_WANTED.into());
+    }
+    if options.given.is_none()
+        && options.data.order.is_some()
+        && (suite || options.data.replay.is_some())
+    {
+        return Err("--set order requires operations: --mix, or [[operation]] in a file".to_owned());
+    }
+    if suite && !options.server.replicas.rfr_also.is_empty() {
+        return Err("--rfr-also: requires commands, such as: eval 'return 1' 0".into());
+    }
+    if suite && options.data.mix {
+        return Err("--mix: requires commands, such as: --mix -r 1M -- 9 get k:__key__ ';' 1 set \
+             k:__key__ __data__"
+            .into());
+    }
+    for (option, number, most) in [
+        ("--num-functions", functions(options), FUNCTIONS_MAX),
+        ("--num-keys-in-fcall", fcall_keys(options), FCALL_KEYS_MAX),
+    ] {
+        if number > most {
+            return Err(format!("{option} {number}: the maximum is {most}"));
+        }
+    }
+    Ok(())
+}
+
+fn functions(options: &LoadSpec) -> u32 {
+    options.data.num_functions.map_or(FUNCTIONS_DEFAULT, |Count(number)| number)
+}
+
+fn fcall_keys(options: &LoadSpec) -> u32 {
+    options.data.num_keys_in_fcall.map_or(1, |Count(number)| number)
+}
+
+/// What each test sends: tests of the suite, commands, a file's operations, or a capture.
+fn tests(
+    options: &LoadSpec,
+    base: PlanParts,
+    notes: &mut Vec<String>,
+) -> Result<Vec<PlanParts>, String> {
+    let suite = options.is_suite();
+    let value_len = base.data.payload_bytes as u32;
+    let is_memcache = base.protocol.is_memcache();
+    if is_memcache {
+        memcache::check_lifetime(options.data.ttl)?;
+    }
+    let varies = base.data.values.is_some();
+    let mut parts: Vec<PlanParts> = if suite && is_memcache {
+        memcache::suite(&base, options)?
+    } else if suite {
+        let shape = SuiteShape {
+            value_len,
+            value_skip: 0,
+            randomised: base.data.keys.range.is_some(),
+            functions: functions(options),
+            fcall_keys: fcall_keys(options),
+            redis_zadd: options.dialect.suite_of_redis,
+            cluster: options.server.cluster,
+        };
+        let tests = chosen(options)?;
+        tests.into_iter().map(|test| suite_parts(&base, test, &shape, options.data.ttl)).collect()
+    } else {
+        vec![match (options.given.clone(), options.data.replay.as_deref()) {
+            (Some(given), _) => commands::given(base, options, given)?,
+            (None, Some(path)) => replay::parts(base, options, path, notes)?,
+            (None, None) => commands::parts(base, options)?,
+        }]
+    };
+    if is_memcache {
+        let given = options.load.requests.is_some();
+        parts.iter_mut().try_for_each(|parts| memcache::complete(parts, given))?;
+    }
+    reads::prepare(&mut parts, options, suite, (varies, value_len))?;
+    if let Some(TestName(name)) = &options.recording.name {
+        single(NAME, parts.len())?;
+        for parts in &mut parts {
+            (parts.name, parts.named) = (name.clone(), true);
+        }
+    }
+    Ok(parts)
+}
+
+/// The plans of tests, checked.
+fn built(options: &LoadSpec, mut parts: Vec<PlanParts>) -> Result<Vec<Plan>, String> {
+    if let Some(retry) = options.load.retrying.plan(parts.first().map_or(1, depth)) {
+        parts = parts.into_iter().map(|parts| parts.retrying(retry.clone())).collect();
+    }
+    let plans: Result<Vec<Plan>, _> = parts.into_iter().map(PlanParts::build).collect();
+    let plans = plans.map_err(|e| e.to_string())?;
+    plans.iter().try_for_each(|plan| memcache::check_ring(plan, options.load.idle))?;
+    Ok(plans)
+}
+
+fn depth(parts: &PlanParts) -> u32 {
+    parts.load.concurrency.pipeline_depth
+}
+
+/// Refuses an option that is for a single test if there are several.
+///
+/// # Errors
+/// There are.
+pub fn single(option: &str, tests: usize) -> Result<(), String> {
+    if tests <= 1 {
+        return Ok(());
+    }
+    Err(format!(
+        "{option} works with a single test only, and these are {tests}; name one with -t, or one \
+         phase of a workload with --phase"
+    ))
+}
+
+/// Warnings in the peers' words.
+fn notes(options: &LoadSpec) -> Vec<String> {
+    let mut notes = Vec::new();
+    let warning = options.dialect.warning;
+    if !options.load.keeps_alive() && options.dialect.mentions_keep_alive {
+        notes.push(format!(
+            "{warning}: Keepalive disabled. You probably need 'echo 1 > \
+             /proc/sys/net/ipv4/tcp_tw_reuse' for Linux and 'sudo sysctl -w \
+             net.inet.tcp.msl=1000' for Mac OS X in order to use a lot of clients/requests"
+        ));
+    }
+    if !options.command.is_empty() && options.data.tests.is_some() {
+        notes.push(format!("{warning}: Option -t is ignored."));
+    }
+    notes
+}
+
+/// The tests that `-t` names, in the order of the suite.
+fn chosen(options: &LoadSpec) -> Result<Vec<&'static SuiteTest>, String> {
+    let Some(tests) = options.data.tests.as_deref() else {
+        let has = |t: &SuiteTest| !options.dialect.suite_of_redis || t.origin == Origin::Redis;
+        let by_default = |t: &&SuiteTest| t.by_default && has(t);
+        return Ok(SUITE.iter().filter(by_default).collect());
+    };
+    let asked = tests.to_lowercase();
+    let asked: Vec<&str> = asked.split(',').map(str::trim).filter(|t| !t.is_empty()).collect();
+    let known = names();
+    if let Some(unknown) = asked.iter().find(|name| !known.contains(name)) {
+        let known = known.join(", ");
+        return Err(format!("-t: unknown test {unknown:?}; available: {known}"));
+    }
+    if asked.is_empty() {
+        return Err(format!("-t: no test named; available: {}", known.join(", ")));
+    }
+    Ok(SUITE.iter().filter(|t| t.names.iter().any(|n| asked.contains(n))).collect())
+}
+
+fn suite_parts(
+    base: &PlanParts,
+    test: &SuiteTest,
+    shape: &SuiteShape,
+    lifetime: Option<Lifetime>,
+) -> PlanParts {
+    let command = test.command(shape);
+    let command = if base.data.values.is_some() { command.with_values() } else { command };
+    let command = match lifetime {
+        Some(lifetime) => command.with_lifetime(lifetime),
+        None => command,
+    };
+    let requests = match base.load.stop {
+        Stop::Requests(requests) => Some(requests),
+        Stop::AfterNs(_) => None,
+    };
+    let tags = test.tags(requests).filter(|_| shape.cluster);
+    PlanParts {
+        name: test.title.to_owned(),
+        setup: test.setup(shape).into_iter().collect(),
+        sequence: vec![command],
+        data: Data { tags, ..base.data.clone() },
+        ..base.clone()
+    }
+}

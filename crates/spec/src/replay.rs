@@ -1,0 +1,110 @@
+//! `--replay`: the commands of a file that MONITOR has printed.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use workload::quantity::counted;
+use workload::{Data, Load, Mix, Operation, Pick, PlanParts, RowBy, Step, StepCondition, Stop};
+
+use crate::LoadSpec;
+use crate::captured::{self, CapturedOperations, Scripts};
+
+/// Words of a command line that say what is sent otherwise, and where they stand in it.
+///
+/// # Errors
+/// There is one.
+pub(crate) fn check(options: &LoadSpec) -> Result<(), String> {
+    let data = &options.data;
+    let Some(path) = &data.replay else {
+        return match data.rows_by {
+            Some(by) if data.dataset.is_none() => {
+                Err(format!("--set rows-by={by}: requires --dataset or --replay"))
+            }
+            _ => Ok(()),
+        };
+    };
+    if !options.command.is_empty() {
+        let path = path.display();
+        return Err(format!("--replay {path}: cannot be combined with a command"));
+    }
+    let of_own_keys = [
+        ("--fill", data.fill),
+        ("--hit-ratio", data.hit_ratio.is_some()),
+        ("--verify", data.verify),
+        ("--ttl", data.ttl.is_some()),
+    ];
+    if let Some((option, _)) = of_own_keys.into_iter().find(|(_, given)| *given) {
+        return Err(format!(
+            "{option}: has no effect with --replay, whose keys and values are captured"
+        ));
+    }
+    match data.rows_by {
+        Some(by @ (RowBy::Key | RowBy::Turn)) => {
+            Err(format!("--set rows-by={by}: with --replay, request or random"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The plan of a capture: every command once, unless options ask for more.
+///
+/// # Errors
+/// What is wrong with the file.
+pub(crate) fn parts(
+    base: PlanParts,
+    options: &LoadSpec,
+    path: &Path,
+    notes: &mut Vec<String>,
+) -> Result<PlanParts, String> {
+    let fault = |why: String| format!("--replay {}: {why}", path.display());
+    if base.protocol.is_memcache() {
+        return Err(fault(
+            "MONITOR is a command of Redis and Valkey, and this is memcached".into(),
+        ));
+    }
+    let by = options.data.rows_by.unwrap_or_default();
+    let capture = captured::read(path, Scripts::Called).map_err(fault)?;
+    let count = capture.commands.len() as u64;
+    let left_out = [
+        (capture.unreadable.len(), "hold no command"),
+        (capture.unreplayable, "are about the connection that sent them, such as AUTH"),
+        (capture.of_scripts, "were sent by scripts, whose calls are replayed"),
+    ];
+    let left_out = left_out.into_iter().filter(|(lines, _)| *lines > 0);
+    notes.extend(left_out.map(|(lines, why)| {
+        let lines = counted(lines as u64, "line");
+        format!("warning: --replay {}: {lines} left out, which {why}", path.display())
+    }));
+    let behind_the_key = |words: &Vec<Vec<u8>>| words.iter().skip(2).map(Vec::len).sum::<usize>();
+    let bytes: usize = capture.commands.iter().map(behind_the_key).sum();
+    let CapturedOperations { operations, rows } = capture.recorded(path, by).map_err(fault)?;
+    let names: Vec<String> = operations.iter().map(|(_, name, _)| name.to_lowercase()).collect();
+    let several = |name: &String| names.iter().filter(|other| *other == name).count() > 1;
+    let named = names.iter().zip(&operations).map(|(name, (_, _, arguments))| Operation {
+        name: match several(name) {
+            true => format!("{name} ({arguments} args)"),
+            false => name.clone(),
+        },
+        weight: 1,
+        steps: vec![Step { commands: 1, when: StepCondition::Always }],
+        keys: None,
+    });
+    let mix = Mix { operations: named.collect(), pick: Pick::Row };
+    let load = &options.load;
+    let is_bounded = load.requests.is_some() || matches!(base.load.stop, Stop::AfterNs(_));
+    Ok(PlanParts {
+        name: format!("replay {}", path.display()),
+        mix: Some(mix),
+        sequence: operations.into_iter().map(|(command, ..)| command).collect(),
+        load: Load {
+            stop: if is_bounded { base.load.stop } else { Stop::Requests(count) },
+            ..base.load
+        },
+        data: Data {
+            dataset: Some(Arc::new(rows)),
+            payload_bytes: bytes as u64 / count,
+            ..base.data
+        },
+        ..base
+    })
+}

@@ -1,0 +1,96 @@
+//! `--tls` and what goes with it, as data of the plan.
+
+use workload::{Endpoint, Secret, Target, TlsOptions, Verify};
+
+use crate::TlsArgs;
+use crate::dialect::Dialect;
+
+/// The environment variable that has the password of the private key.
+const KEY_PASSWORD: &str = workload::secret::KEY_PASSWORD_VARIABLE;
+
+/// How TLS is spoken with a target, if it is.
+///
+/// # Errors
+/// What makes no sense, in words for the person who typed it.
+pub fn tls(
+    args: &TlsArgs,
+    target: &Target,
+    dialect: Dialect,
+    notes: &mut Vec<String>,
+) -> Result<Option<TlsOptions>, String> {
+    if !args.tls && target.tls.is_none() {
+        // The peers take them and do nothing with them, without a word.
+        if let Some(option) = given(args).filter(|_| dialect.minds_slips) {
+            notes.push(format!("{}: {option} has no effect without --tls.", dialect.warning));
+        }
+        return Ok(None);
+    }
+    if matches!(target.endpoint, Endpoint::Spawned { .. }) {
+        return Err("--tls: the server of --spawn does not speak TLS; start one with your own \
+            certificates and name it with -h and -p"
+            .into());
+    }
+    match (&args.cert, &args.key) {
+        (Some(_), None) => return Err("--cert requires --key FILE".into()),
+        (None, None) if args.cert_chain.is_some() => {
+            return Err("--cert-chain requires --cert FILE".into());
+        }
+        (None, Some(_)) => return Err("--key requires --cert FILE".into()),
+        _ => {}
+    }
+    if args.sni.as_deref().is_some_and(|name| name.is_empty() || name.contains('\0')) {
+        return Err("--sni: the name is empty".into());
+    }
+    let verify = match args.insecure {
+        true => Verify::Nothing,
+        // The peers let a certificate for another host pass.
+        false if !dialect.verifies_host => Verify::Chain,
+        false => Verify::Host,
+    };
+    if verify == Verify::Host && args.sni.is_none() && matches!(target.endpoint, Endpoint::Unix(_))
+    {
+        return Err("--tls with a unix socket: name the host of the server's certificate with \
+            --sni, or skip the check with --insecure"
+            .into());
+    }
+    Ok(Some(TlsOptions {
+        sni: args.sni.clone(),
+        verify,
+        cacert: args.cacert.clone(),
+        cacertdir: args.cacertdir.clone(),
+        cert: args.cert.clone(),
+        key: args.key.clone(),
+        ciphers: args.tls_ciphers.clone(),
+        ciphersuites: args.tls_ciphersuites.clone(),
+        groups: args.tls_groups.clone(),
+        protocols: args.tls_protocols.clone(),
+        resume: args.tls_resume,
+        cert_chain: args.cert_chain.clone(),
+        key_password: args.key.as_ref().and_then(|_| key_password()),
+        files: None,
+    }))
+}
+
+/// What the private key is encrypted with. Other users of this machine cannot read it there.
+fn key_password() -> Option<Secret> {
+    std::env::var(KEY_PASSWORD).ok().filter(|password| !password.is_empty()).map(Secret::new)
+}
+
+/// The first option that is of TLS.
+fn given(args: &TlsArgs) -> Option<&'static str> {
+    let given = [
+        (args.sni.is_some(), "--sni"),
+        (args.cacert.is_some(), "--cacert"),
+        (args.cacertdir.is_some(), "--cacertdir"),
+        (args.insecure, "--insecure"),
+        (args.cert.is_some(), "--cert"),
+        (args.cert_chain.is_some(), "--cert-chain"),
+        (args.key.is_some(), "--key"),
+        (args.tls_ciphers.is_some(), "--tls-ciphers"),
+        (args.tls_ciphersuites.is_some(), "--tls-ciphersuites"),
+        (args.tls_groups.is_some(), "--tls-groups"),
+        (args.tls_protocols.is_some(), "--tls-protocols"),
+        (args.tls_resume, "--tls-resume"),
+    ];
+    given.into_iter().find_map(|(given, option)| given.then_some(option))
+}

@@ -1,0 +1,387 @@
+//! The values that options take: choices by name, counts with a suffix, times and shares. Each type has one reader,
+//! [`FromStr`], and one writer, [`Display`](fmt::Display), for command lines and documents alike.
+
+use std::fmt;
+use std::net::IpAddr;
+use std::ops::RangeInclusive;
+use std::str::FromStr;
+use std::time::Duration;
+
+use clap::ValueEnum;
+use serde::{Deserialize, Serialize};
+use workload::quantity::{self, DefaultUnit};
+use workload::{EngineKind, Window};
+
+use crate::text::as_text;
+
+/// Choices by name, as options and as keys of documents, of what a plan has by the same names.
+macro_rules! choices {
+    ($($(#[$doc:meta])* $name:ident -> $of:ty { $($choice:ident => $meant:ident),+ $(,)? })+) => {$(
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+        #[serde(rename_all = "kebab-case")]
+        pub enum $name {
+            $(#[allow(missing_docs, reason = "named as it is typed")] $choice),+
+        }
+
+        impl From<$name> for $of {
+            fn from(choice: $name) -> Self {
+                match choice {
+                    $($name::$choice => Self::$meant),+
+                }
+            }
+        }
+    )+};
+}
+pub(crate) use choices;
+
+choices! {
+    /// `--window`.
+    WindowArg -> Window { Batch => Batch, Rolling => Rolling }
+    /// `--arrivals`.
+    ArrivalsArg -> workload::Arrivals { Constant => Constant, Poisson => Poisson }
+    /// `--engine`.
+    EngineArg -> EngineKind { Auto => Auto, Uring => Uring, Epoll => Epoll }
+    /// `--on-error`.
+    OnErrorArg -> workload::OnError { Stop => Stop, Count => Count }
+}
+
+/// `--protocol`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ProtocolArg {
+    /// Redis's.
+    Resp,
+    /// memcached's text protocol.
+    Memcache,
+    /// Its meta commands.
+    MemcacheMeta,
+    /// Its binary protocol.
+    MemcacheBinary,
+}
+
+/// A choice of two: `yes` or `no` on a command line, `true` or `false` in a document.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+#[serde(from = "bool", into = "bool")]
+pub enum YesNo {
+    /// It is so.
+    Yes,
+    /// It is not.
+    No,
+}
+
+impl From<YesNo> for bool {
+    fn from(choice: YesNo) -> Self {
+        choice == YesNo::Yes
+    }
+}
+
+impl From<bool> for YesNo {
+    fn from(yes: bool) -> Self {
+        if yes { Self::Yes } else { Self::No }
+    }
+}
+
+/// `-k`: every number but 0 is a yes, as in the peers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct KeepAlive(
+    /// Whether connections stay open.
+    pub bool,
+);
+
+impl FromStr for KeepAlive {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        signed(text).map(|number| Self(number != 0))
+    }
+}
+
+/// A number that a [`Count`] can have.
+pub trait Countable: Copy + fmt::Display {
+    /// Reads it.
+    ///
+    /// # Errors
+    /// What would be one.
+    fn read(text: &str) -> Result<Self, String>;
+}
+
+impl Countable for u64 {
+    fn read(text: &str) -> Result<Self, String> {
+        count(text)
+    }
+}
+
+impl Countable for u32 {
+    fn read(text: &str) -> Result<Self, String> {
+        small_count(text)
+    }
+}
+
+impl Countable for i64 {
+    fn read(text: &str) -> Result<Self, String> {
+        signed(text)
+    }
+}
+
+/// A whole number, with k, M or G for thousands, millions and thousands of millions if you like.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Count<N>(
+    /// The number.
+    pub N,
+);
+
+impl<N: Countable> FromStr for Count<N> {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        N::read(text).map(Self)
+    }
+}
+
+impl<N: fmt::Display> fmt::Display for Count<N> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+as_text!(Count<u64>, Count<u32>, Count<i64>);
+
+/// A whole number from 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Positive(
+    /// The number.
+    pub u32,
+);
+
+impl FromStr for Positive {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        count_in(1..=u32::MAX)(text).map(Self)
+    }
+}
+
+/// A time of which a number alone is seconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Seconds(
+    /// The time.
+    pub Duration,
+);
+
+impl FromStr for Seconds {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        seconds(text).map(Self)
+    }
+}
+
+/// A time of which a number alone is milliseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Milliseconds(
+    /// The time.
+    pub Duration,
+);
+
+impl FromStr for Milliseconds {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        quantity::time(text, DefaultUnit::Milliseconds).map(Self)
+    }
+}
+
+impl Seconds {
+    /// Nanoseconds. What is beyond the limits of a plan is refused there.
+    pub(crate) fn ns(self) -> u64 {
+        nanoseconds(self.0)
+    }
+}
+
+impl Milliseconds {
+    /// Nanoseconds, as those of seconds.
+    pub(crate) fn ns(self) -> u64 {
+        nanoseconds(self.0)
+    }
+}
+
+fn nanoseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// `--threads`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Threads {
+    /// One for each CPU that a local server leaves free.
+    Auto,
+    /// So many.
+    Number(i64),
+}
+
+impl FromStr for Threads {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text == "auto" {
+            return Ok(Self::Auto);
+        }
+        signed(text).map(Self::Number).map_err(|_| "expected a number or `auto`".to_owned())
+    }
+}
+
+/// CPUs, such as `0,2-3`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cpus(
+    /// Their numbers.
+    pub Vec<usize>,
+);
+
+impl FromStr for Cpus {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        const CPU_MAX: usize = 1023;
+        let range = |part: &str| {
+            let (first, last) = part.split_once('-').unwrap_or((part, part));
+            let range = first.trim().parse().ok()?..=last.trim().parse().ok()?;
+            (!range.is_empty() && *range.end() <= CPU_MAX).then_some(range)
+        };
+        let ranges = text.split(',').map(range).collect::<Option<Vec<RangeInclusive<usize>>>>();
+        let ranges = ranges.ok_or("CPUs are numbers and ranges such as 0,2-3")?;
+        Ok(Self(ranges.into_iter().flatten().collect()))
+    }
+}
+
+/// What a test is called: something that can be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TestName(
+    /// The name.
+    pub String,
+);
+
+impl FromStr for TestName {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let name = text.trim();
+        if name.is_empty() || name.chars().any(char::is_control) {
+            return Err("expected a name of one line".to_owned());
+        }
+        Ok(Self(name.to_owned()))
+    }
+}
+
+/// How a value of each of these types is written.
+macro_rules! written {
+    ($($type:ident $value:pat => $written:expr;)+) => {$(
+        impl fmt::Display for $type {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                let $value = self;
+                f.write_str(&$written)
+            }
+        }
+        as_text!($type);
+    )+};
+}
+pub(crate) use written;
+
+written! {
+    Positive Self(number) => number.to_string();
+    Seconds Self(time) => quantity::shown(nanoseconds(*time));
+    Milliseconds Self(time) => quantity::shown(nanoseconds(*time));
+    Threads threads => match threads {
+        Self::Auto => "auto".to_owned(),
+        Self::Number(number) => number.to_string(),
+    };
+    Cpus Self(cpus) => cpus.iter().map(ToString::to_string).collect::<Vec<_>>().join(",");
+    TestName Self(name) => name.clone();
+}
+
+/// A whole number, with k, M or G for thousands, millions and thousands of millions if you like.
+///
+/// # Errors
+/// It is none.
+pub fn count(text: &str) -> Result<u64, String> {
+    quantity::count(text)
+}
+
+/// A whole number that fits into 32 bits.
+///
+/// # Errors
+/// It is none.
+pub fn small_count(text: &str) -> Result<u32, String> {
+    u32::try_from(count(text)?).map_err(|_| format!("the maximum is {}", u32::MAX))
+}
+
+/// A whole number between two others.
+pub fn count_in(range: RangeInclusive<u32>) -> impl Fn(&str) -> Result<u32, String> + Clone {
+    move |text| {
+        let within = small_count(text)?;
+        let fault = || format!("must be between {} and {}", range.start(), range.end());
+        range.contains(&within).then_some(within).ok_or_else(fault)
+    }
+}
+
+/// A whole number that may be below 0, which the peers bend into shape.
+///
+/// # Errors
+/// It is none.
+pub fn signed(text: &str) -> Result<i64, String> {
+    let (sign, digits) = text.strip_prefix('-').map_or((1, text), |digits| (-1, digits));
+    let number = i64::try_from(count(digits)?);
+    number.map(|n| sign * n).map_err(|_| format!("the maximum is {}", i64::MAX))
+}
+
+/// What separates the cells of a table: tabs if its name ends in `.tsv`, commas otherwise.
+pub(crate) fn delimiter(path: &std::path::Path) -> u8 {
+    let tabs = path.extension().is_some_and(|e| e.eq_ignore_ascii_case("tsv"));
+    if tabs { b'\t' } else { b',' }
+}
+
+/// A port.
+///
+/// # Errors
+/// It is none.
+pub fn port(text: &str) -> Result<u16, String> {
+    // As the imitated tools do, which lets scripts of another system pass, with a CR at the end of each line.
+    text.trim_end().parse().map_err(|_| "expected a number from 0 to 65535".to_owned())
+}
+
+/// An IP address.
+///
+/// # Errors
+/// It is none.
+pub fn ip(text: &str) -> Result<IpAddr, String> {
+    text.parse().map_err(|_| "expected an IP address such as 127.0.0.2 or ::1".to_owned())
+}
+
+/// A number of per cent.
+///
+/// # Errors
+/// It is none.
+pub fn percent(text: &str) -> Result<f64, String> {
+    let number = text.trim_end_matches('%').trim_end().parse::<f64>().ok();
+    let fault = || "expected a percentage, such as 2 or 0.5".to_owned();
+    number.filter(|percent| percent.is_finite()).ok_or_else(fault)
+}
+
+/// A time; a number alone is seconds.
+///
+/// # Errors
+/// It is none.
+pub fn seconds(text: &str) -> Result<Duration, String> {
+    quantity::time(text, DefaultUnit::Seconds)
+}
+
+/// A time between two others, in seconds, for an option of that name.
+///
+/// # Errors
+/// It is not; names the option, the value and what is possible.
+pub fn seconds_in(option: &str, time: Duration, range: RangeInclusive<f64>) -> Result<f64, String> {
+    let seconds = time.as_secs_f64();
+    let (least, most) = (range.start(), range.end());
+    let fault = || format!("{option} {seconds}: must be between {least} and {most} seconds");
+    range.contains(&seconds).then_some(seconds).ok_or_else(fault)
+}
