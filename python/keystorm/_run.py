@@ -110,9 +110,9 @@ def _refuse(words: Sequence[str]) -> None:
 
 # The first words that make the program something else than a run: its subcommands, and other tools.
 _SUBCOMMANDS = frozenset(
-    "bisect blame compare completions connect deliver describe doctor footprint help history man memtier "
+    "bisect compare completions connect deliver describe doctor footprint help history impact man memtier "
     "memtier_benchmark merge presets record replay rpc-perf search show sink suite survey sweep "
-    "theatre ycsb ycsb.sh".split()
+    "ycsb ycsb.sh".split()
 )
 
 

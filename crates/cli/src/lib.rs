@@ -9,7 +9,6 @@
 
 pub mod advice;
 mod bisect;
-mod blame;
 mod compare;
 mod completions;
 mod connect;
@@ -22,6 +21,7 @@ mod footprint;
 mod front;
 mod help;
 mod history;
+mod impact;
 mod man;
 mod merge;
 pub mod near;
@@ -38,7 +38,6 @@ mod sink;
 mod suite;
 mod survey;
 mod sweep;
-mod theatre;
 mod topics;
 mod tree;
 pub mod workload_file;
@@ -71,8 +70,7 @@ pub const OWN: FrontEnds = &[
     &self::replay::FRONT,
     &record::FRONT,
     &describe::FRONT,
-    &theatre::FRONT,
-    &blame::FRONT,
+    &impact::FRONT,
     &presets::FRONT,
     &man::FRONT,
     &completions::FRONT,

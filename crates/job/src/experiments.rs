@@ -1,14 +1,14 @@
-//! What the experiments are to do: `keystorm sweep`, `search`, `survey`, `theatre`, `blame`, `footprint`
+//! What the experiments are to do: `keystorm sweep`, `search`, `survey`, `impact`, `footprint`
 //! and `suite`.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
 use lab::footprint::Item;
+use lab::impact::Act;
 use lab::search::Settings;
 use lab::suite::Choice;
 use lab::survey::SurveySpec;
-use lab::theatre::Act;
 use lab::{Axis, Line};
 use report::Metric;
 use report::slo::Slo;
@@ -188,10 +188,28 @@ pub struct SuiteJob {
     pub command_line: String,
 }
 
-/// What `keystorm theatre` is to do.
-pub struct TheatreJob {
-    /// The load beside the acts, one plan.
+/// What `keystorm impact` is to do.
+pub struct ImpactJob {
+    /// The load, one plan: it is steady beside acts; of a mix, pace and length are each segment's.
     pub job: Job,
+    /// What is priced.
+    pub of: ImpactOf,
+    /// Where results go.
+    pub output: ExperimentOutput,
+    /// The command line, without secrets.
+    pub command_line: String,
+}
+
+/// What is priced.
+pub enum ImpactOf {
+    /// Acts beside the load.
+    Acts(ActsJob),
+    /// The kinds of the load itself.
+    Mix(MixJob),
+}
+
+/// Acts, and how they are played.
+pub struct ActsJob {
     /// The acts, in their order.
     pub acts: Vec<StagedAct>,
     /// Whether the command line names them, so that those that destroy data are meant.
@@ -204,10 +222,6 @@ pub struct TheatreJob {
     pub slo: Option<Slo>,
     /// Whether a server that keystorm did not start may be disturbed.
     pub yes: bool,
-    /// Where results go.
-    pub output: ExperimentOutput,
-    /// The command line, without secrets.
-    pub command_line: String,
 }
 
 /// An act, and the load that starts it, if one does.
@@ -218,10 +232,8 @@ pub struct StagedAct {
     pub load: Option<Plan>,
 }
 
-/// What `keystorm blame` is to do.
-pub struct BlameJob {
-    /// The mix, one plan; pace and length are each segment's.
-    pub job: Job,
+/// The segments of a mix.
+pub struct MixJob {
     /// The loads, as shares of the capacity: 0.5 for half of it.
     pub loads: Vec<f64>,
     /// How often each segment is run.
@@ -230,8 +242,4 @@ pub struct BlameJob {
     pub seconds: f64,
     /// Whether segments that the machine or the client spoiled count.
     pub count_disturbed: bool,
-    /// Where results go.
-    pub output: ExperimentOutput,
-    /// The command line, without secrets.
-    pub command_line: String,
 }

@@ -6,9 +6,9 @@ use std::path::PathBuf;
 use clap::Command;
 
 use crate::{
-    BaselineJob, BisectJob, BlameJob, Checkup, ClientCheck, CompareJob, DescribeJob, FootprintJob,
-    HistoryJob, Job, MergeJob, RecordJob, ReplayJob, SearchJob, ShowJob, SinkJob, SuiteJob,
-    SurveyJob, SweepJob, TheatreJob, ToolMessage, UsageError,
+    BaselineJob, BisectJob, Checkup, ClientCheck, CompareJob, DescribeJob, FootprintJob,
+    HistoryJob, ImpactJob, Job, MergeJob, RecordJob, ReplayJob, SearchJob, ShowJob, SinkJob,
+    SuiteJob, SurveyJob, SweepJob, ToolMessage, UsageError,
 };
 
 /// A tool whose command line we understand.
@@ -76,10 +76,8 @@ pub enum Intent {
     Suite(Box<SuiteJob>),
     /// What a key costs in memory.
     Footprint(Box<FootprintJob>),
-    /// Which kind of a mix makes the others wait.
-    Blame(Box<BlameJob>),
     /// The price of operations.
-    Theatre(Box<TheatreJob>),
+    Impact(Box<ImpactJob>),
     /// A client of a coordinator.
     Hold,
     /// Words, and an exit code of another tool's.

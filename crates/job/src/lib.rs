@@ -30,8 +30,8 @@ pub use compare::{
     UntilSure,
 };
 pub use experiments::{
-    BlameJob, ExperimentOutput, FootprintJob, MemoryJob, SearchJob, StagedAct, SuiteJob, SurveyJob,
-    SweepJob, TheatreJob,
+    ActsJob, ExperimentOutput, FootprintJob, ImpactJob, ImpactOf, MemoryJob, MixJob, SearchJob,
+    StagedAct, SuiteJob, SurveyJob, SweepJob,
 };
 pub use history::{BaselineJob, HistoryJob, HistoryOptions};
 pub use intent::{FrontEnd, Intent};

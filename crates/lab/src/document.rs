@@ -1,5 +1,6 @@
 //! What the results of every experiment can do: be written as a document, and say what to doubt in them.
 
+use page::{Block, Page};
 use report::{RecordError, Run};
 use serde::Serialize;
 
@@ -31,6 +32,29 @@ pub trait Document: Serialize + Sized {
     fn warnings(&self) -> Vec<String> {
         self.runs().warnings()
     }
+}
+
+/// What an experiment has found so far: all that its frame keeps and shows.
+pub trait Findings: Document {
+    /// Whether nothing was measured yet, so that there is nothing to show.
+    fn is_empty(&self) -> bool;
+
+    /// Whether there is an answer; there is none where the machine was too busy to tell.
+    fn is_conclusive(&self) -> bool {
+        true
+    }
+
+    /// Notes that nothing is left to do.
+    fn set_complete(&mut self);
+
+    /// A table for programs.
+    fn to_csv(&self) -> String;
+
+    /// The page.
+    fn page(&self, command_line: &str) -> Page;
+
+    /// The parts that a terminal shows; `quiet` leaves out all but tables and answers.
+    fn shown(&self, quiet: bool) -> Vec<Block>;
 }
 
 /// Results as JSON in lines, safe to print on a terminal.

@@ -2,13 +2,12 @@
 //!
 //! [`grid`] turns a command line with lists into ordinary ones, [`search`] decides which rate is
 //! tried next, [`survey`] says what is measured on a machine, [`terms`] what is compared on equal terms, [`footprint`]
-//! what a key costs in memory, [`suite`] what specs of redis-benchmarks-specification ask for, [`blame`] which kind
-//! of a mix makes the others wait, [`answers`] whether two servers answer alike. What was measured becomes documents
-//! ([`Sweep`], [`RateSearch`], [`Survey`], [`Footprint`], [`Blame`]) and, with `page`, tables, charts and pages.
+//! what a key costs in memory, [`suite`] what specs of redis-benchmarks-specification ask for, [`impact`] what
+//! operations cost those who wait, [`answers`] whether two servers answer alike. What was measured becomes documents
+//! ([`Sweep`], [`RateSearch`], [`Survey`], [`Footprint`], [`Impact`]) and, with `page`, tables, charts and pages.
 //! Everything here is pure: no run is carried out, no file or terminal touched; that is left to the binary.
 
 pub mod answers;
-pub mod blame;
 pub mod conclusion;
 mod csv;
 pub mod document;
@@ -16,6 +15,7 @@ pub mod figures;
 pub mod footprint;
 pub mod grid;
 pub mod head_room;
+pub mod impact;
 pub mod rate_search;
 mod runs;
 pub mod search;
@@ -23,18 +23,17 @@ pub mod suite;
 pub mod survey;
 pub mod sweep;
 pub mod terms;
-pub mod theatre;
 pub mod values;
 mod view;
 pub mod words;
 
 pub use answers::Answers;
-pub use blame::Blame;
 pub use conclusion::{Conclusion, SearchOutcome};
-pub use document::Document;
+pub use document::{Document, Findings};
 pub use figures::Figures;
 pub use footprint::Footprint;
 pub use grid::{Axis, Grid, Point};
+pub use impact::Impact;
 pub use rate_search::{Phase, RateSearch};
 pub use search::{Answer, Search};
 pub use suite::Suite;

@@ -73,7 +73,7 @@ const FORKS: &str = "makes the server fork";
 const ROLES: &str = "changes the roles of servers";
 const STREAMS: &str = "is answered by a stream that has no end";
 
-/// Acts of `keystorm theatre`, which measures what one such command costs others.
+/// Acts of `keystorm impact`, which measures what one such command costs others.
 const ACTS: [&str; 4] = ["bgsave", "failover", "flushall", "keys"];
 /// What looks like a wish to see what a server is doing.
 const LOOKS: [&str; 2] = ["monitor", "watch"];
@@ -87,7 +87,7 @@ pub(crate) fn check(commands: &[CommandSpec]) -> Result<(), String> {
     }
     let lower = name.to_lowercase();
     let instead = if ACTS.contains(&&*lower) {
-        format!("; keystorm theatre --act {lower} measures what one costs others")
+        format!("; keystorm impact --of {lower} measures what one costs others")
     } else if LOOKS.contains(&&*lower) {
         "; keystorm record records what clients send, and keystorm doctor looks at the server"
             .to_owned()
@@ -145,7 +145,7 @@ mod tests {
         assert_eq!(check(&transaction), Ok(()));
         let why = checked("failover").unwrap_err();
         assert!(
-            why.ends_with("keystorm theatre --act failover measures what one costs others"),
+            why.ends_with("keystorm impact --of failover measures what one costs others"),
             "{why}"
         );
     }

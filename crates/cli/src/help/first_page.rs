@@ -52,7 +52,7 @@ Subcommands (keystorm NAME --help):
   deliver, connect           measure messages to their subscribers; new connections, by stage
   record, describe           record the traffic of a server; find out what it is like
   replay                     send recorded traffic again; with compare --replay, to two servers
-  theatre, blame             the price of BGSAVE, DEL, scripts; which requests make others wait
+  impact                     the price of BGSAVE, DEL, scripts; which requests make others wait
   compare, doctor            compare two servers or saved runs; check what distorts results here
   suite, footprint           run a suite of specs; find what a key costs in memory
   show, merge                print or chart saved runs; add them up

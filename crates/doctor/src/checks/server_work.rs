@@ -168,7 +168,7 @@ pub(super) fn slowlog(evidence: &Evidence) -> Verdict {
                 us if is_slow => Outcome::warn(
                     format!("from {us} µs, {entries}"),
                     "while one of them runs, all other commands wait, those of a test among them",
-                    "SLOWLOG GET tells who sent them; keystorm blame tells what they cost others",
+                    "SLOWLOG GET tells who sent them; keystorm impact --of mix tells what they cost others",
                 ),
                 us => Outcome::ok(format!("from {us} µs, {entries}")),
             })

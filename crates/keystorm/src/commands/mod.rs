@@ -2,7 +2,6 @@
 //! `client` is what a coordinator starts.
 
 pub(crate) mod bisect;
-pub(crate) mod blame;
 pub(crate) mod client;
 pub(crate) mod compare;
 pub(crate) mod describe;
@@ -10,6 +9,7 @@ pub(crate) mod doctor;
 pub(crate) mod footprint;
 pub(crate) mod help;
 pub(crate) mod history;
+pub(crate) mod impact;
 pub(crate) mod merge;
 pub(crate) mod pages;
 pub(crate) mod record;
@@ -21,7 +21,6 @@ pub(crate) mod sink;
 pub(crate) mod suite;
 pub(crate) mod survey;
 pub(crate) mod sweep;
-pub(crate) mod theatre;
 
 /// An error in a command line that a command composed itself: the run has failed, and the user made no mistake.
 fn usage_error(job::UsageError(text): job::UsageError) -> anyhow::Error {

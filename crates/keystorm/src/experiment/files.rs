@@ -66,11 +66,6 @@ impl Files {
         self.live.get_mut().as_ref().map(|live| live.watch(plan, server, None))
     }
 
-    /// Whether somebody may look at the page while it grows.
-    pub(crate) fn has_live_page(&mut self) -> bool {
-        self.live.get_mut().is_some()
-    }
-
     /// Keeps what there is so far: the first of it, and then now and then. Who looks at the page sees each step.
     pub(crate) fn keep(
         &mut self,

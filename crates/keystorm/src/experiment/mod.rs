@@ -2,6 +2,7 @@
 //! the bar, and what is drawn in the terminal. What is run when, and what it says, is `lab`'s business.
 
 pub(crate) mod files;
+pub(crate) mod frame;
 pub(crate) mod noise;
 pub(crate) mod progress;
 pub(crate) mod results;

@@ -3,7 +3,7 @@
 use std::io::{self, IsTerminal};
 
 use anyhow::Result;
-use page::{Chart, Table, Verdict, term};
+use page::{Block, Chart, Table, Tone, Verdict, term};
 
 use crate::commands::run::say;
 
@@ -27,6 +27,19 @@ impl Terminal {
         let size = rustix::termios::tcgetwinsize(&out).ok().map(|size| usize::from(size.ws_col));
         let width = size.filter(|columns| *columns >= 40).unwrap_or(WIDTH).min(WIDTH_MAX);
         Self { colour, width }
+    }
+
+    /// A block of a document; what only a page shows is left out.
+    pub(crate) fn block(self, block: &Block) -> Result<()> {
+        match block {
+            Block::Verdict(verdict) => self.verdict(verdict),
+            Block::Table(table) => self.table(table),
+            Block::Chart(chart) => self.chart(chart),
+            Block::Text(text) | Block::Heading(text) | Block::Code(text) => self.line(text),
+            Block::Note(Tone::Warning, text) => self.line(&format!("warning: {text}")),
+            Block::Note(_, text) => self.line(text),
+            Block::KeyValues(_) => Ok(()),
+        }
     }
 
     pub(crate) fn table(self, table: &Table) -> Result<()> {

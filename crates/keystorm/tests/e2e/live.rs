@@ -134,9 +134,9 @@ fn experiments(servers: &[Server; 3], dir: &Path) -> Vec<Experiment> {
         ),
         ("survey", survey),
         (
-            "blame",
+            "impact",
             format!(
-                "-p {a} -c 4 --threads 1 --at 50 --blocks 2 --duration 0.2s --count-disturbed --mix -- 1 get a ; 1 ping"
+                "--of mix -p {a} -c 4 --threads 1 --at 50 --blocks 2 --duration 0.2s --count-disturbed --mix -- 1 get a ; 1 ping"
             ),
         ),
         (
@@ -148,8 +148,8 @@ fn experiments(servers: &[Server; 3], dir: &Path) -> Vec<Experiment> {
             "--spawn=redis-server --maxmemory 3mb,4mb,30mb -t get --rps 200 --duration 1 -r 100".to_owned(),
         ),
         (
-            "theatre",
-            format!("-p {c} --yes --rps 300 -c 5 -r 1000 --act bgsave,script --rest 1s"),
+            "impact",
+            format!("-p {c} --yes --rps 300 -c 5 -r 1000 --of bgsave,script --rest 1s"),
         ),
         (
             "suite",

@@ -1,14 +1,13 @@
 //! Experiments as tables, charts and pages.
 
-mod blame;
 mod footprint;
+mod impact;
 mod knee;
 mod memory;
 mod rate_search;
 mod suite;
 mod survey;
 mod sweep;
-mod theatre;
 
 use page::{Block, Page, Section, Tone, Verdict, sentence};
 

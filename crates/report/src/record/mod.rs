@@ -29,14 +29,13 @@ pub const SCHEMA: &str = "keystorm.run/1";
 /// What the names of all its versions begin with.
 const SCHEMA_FAMILY: &str = "keystorm.run/";
 /// Documents of experiments, which hold a run document with all their runs under `run`.
-const EXPERIMENTS: [&str; 7] = [
+const EXPERIMENTS: [&str; 6] = [
     "keystorm.sweep/1",
     "keystorm.search/1",
     "keystorm.survey/1",
     "keystorm.suite/1",
-    "keystorm.blame/1",
     "keystorm.memory/1",
-    "keystorm.theatre/1",
+    "keystorm.impact/1",
 ];
 
 /// Why a document cannot be written or read, in words for a person. May quote the document, and so

@@ -51,8 +51,8 @@ Subcommands, each with its own --help:
   keystorm record      record the traffic of a server, a cluster or memcached
   keystorm describe    find out what recorded traffic is like; make a workload file of it
   keystorm replay      send recorded traffic again, at the times at which it was recorded
-  keystorm theatre     measure what BGSAVE, DEL, a slow script and others cost other requests
-  keystorm blame       find the kind of request in a mix that makes the others wait
+  keystorm impact      measure what BGSAVE, DEL, a slow script and others cost other requests, or
+                       which kind of request in a mix makes the others wait
   keystorm survey      measure how fast Redis is on this machine: a page with charts
   keystorm suite       measure many specs of commands, and find what a new version changes
   keystorm footprint   find out what a key costs in memory, and where encodings change

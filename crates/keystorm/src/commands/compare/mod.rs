@@ -26,7 +26,7 @@ use workload::{Plan, Stop, quantity};
 
 use crate::commands::doctor::cpus::siblings;
 use crate::commands::run::tell_about;
-use crate::commands::{show, suite, theatre};
+use crate::commands::{impact, show, suite};
 use crate::experiment::noise;
 use crate::machine::machine;
 use crate::signals;
@@ -57,7 +57,7 @@ pub(crate) fn compare(job: &CompareJob) -> Result<End> {
     let (comparison, end) = match &job.sides {
         Sides::Saved(files) => {
             let [a, b] = &**files;
-            if let Some(end) = theatre::compared([a, b])? {
+            if let Some(end) = impact::compared([a, b])? {
                 return Ok(end);
             }
             let names = [a, b].map(|path| path.display().to_string());

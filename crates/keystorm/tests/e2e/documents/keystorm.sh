@@ -22,7 +22,7 @@ compare)
     esac
     command=$1 && shift
     ;;
-sweep | search | doctor | survey | footprint | suite | theatre | blame | memtier) command=$1 && shift ;;
+sweep | search | doctor | survey | footprint | suite | impact | memtier) command=$1 && shift ;;
 deliver) command="$1 $2" && shift 2 ;;
 connect) command=$1 && shift ;;
 esac
@@ -63,10 +63,11 @@ done
 
 [ "$command" != compare ] || [ "$repeat" ] || set -- --repeat 2 "$@"
 # Whatever else this machine does.
-[ "$command" != blame ] || set -- --blocks 2 --count-disturbed "$@"
+mix=
+[ "$command" != impact ] || case " $* " in *" --of mix "*) mix=-mix && set -- --blocks 2 --count-disturbed "$@" ;; esac
 [ "$command" != footprint ] || [ "$keys" ] || set -- --keys 256 "$@"
-case $command in
-sweep | search | compare | blame) [ "$length" ] || set -- --duration "$short" "$@" ;;
+case $command$mix in
+sweep | search | compare | impact-mix) [ "$length" ] || set -- --duration "$short" "$@" ;;
 '') [ "$length" ] || set -- -n 500 "$@" ;;
 esac
 if [ -z "$server" ] && [ "$command" != compare ]; then
@@ -80,6 +81,6 @@ fi
 code=$?
 case $command:$code in
 # What a doctor finds here, and which of two is faster here, is no fault of the page.
-doctor:1 | compare:[34] | blame:4) exit 0 ;;
+doctor:1 | compare:[34] | impact:4) exit 0 ;;
 esac
 exit $code

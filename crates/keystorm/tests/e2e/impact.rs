@@ -1,4 +1,4 @@
-//! `keystorm theatre`: acts beside a load are played, priced, checked against what the server says, and undone.
+//! `keystorm impact`: acts beside a load are played, priced, checked against what the server says, and undone.
 
 use std::fs;
 
@@ -8,13 +8,13 @@ use crate::cluster::Cluster;
 use crate::program::Keystorm;
 use crate::server::Server;
 
-fn theatre(server: &Server, line: &str) -> Keystorm {
-    Keystorm::new(&format!("theatre -p {} --yes --rps 300 -c 5 -r 1000 {line}", server.port()))
+fn impact(server: &Server, line: &str) -> Keystorm {
+    Keystorm::new(&format!("impact -p {} --yes --rps 300 -c 5 -r 1000 {line}", server.port()))
 }
 
 fn act<'l>(list: &'l Value, name: &str) -> &'l Value {
-    let acts = list["acts"].as_array().unwrap();
-    acts.iter().find(|act| act["name"] == name).unwrap_or_else(|| panic!("{name}: {acts:?}"))
+    let acts = list["prices"].as_array().unwrap();
+    acts.iter().find(|act| act["operation"] == name).unwrap_or_else(|| panic!("{name}: {acts:?}"))
 }
 
 /// A value of a setting.
@@ -45,22 +45,24 @@ fn acts_cost_what_the_server_says_and_leave_nothing_behind() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("acts.toml");
     // Sets of 50,000 members do as well here.
-    let acts = Keystorm::new("theatre --print-acts").run().ok().out;
+    let acts = Keystorm::new("impact --print-acts").run().ok().out;
     fs::write(&file, acts.replace("prepare-times = 20", "prepare-times = 1")).unwrap();
     for (name, server) in Server::both() {
         server.ask(&["CONFIG", "SET", "latency-monitor-threshold", "1"]);
         let acts = "bgsave,full-sync,unlink,script,function-load,connections,config-rewrite,failover,flushall";
         let line = format!(
-            "--acts {} --act {acts} --rest 0.6s --slo 'p99<50ms' --format json",
+            "--acts {} --of {acts} --rest 0.6s --slo 'p99<50ms' --format json",
             file.display()
         );
-        let ran = theatre(&server, &line).run().ok();
+        let ran = impact(&server, &line).run().ok();
         let list: Value = serde_json::from_str(&ran.out).unwrap();
+        assert_eq!(list["schema"], "keystorm.impact/1", "{name}");
         assert_eq!(list["complete"], true, "{name}");
         for played in
             ["bgsave", "full-sync", "unlink", "script", "function-load", "connections", "flushall"]
         {
-            let price = &act(&list, played)["price"];
+            let price = act(&list, played);
+            assert_eq!(price["outcome"], "measured", "{name} {played}");
             assert!(
                 price["lasted_s"].as_f64().is_some(),
                 "{name} {played}: {}",
@@ -69,12 +71,16 @@ fn acts_cost_what_the_server_says_and_leave_nothing_behind() {
             assert!(price["memory_before"].as_u64().is_some(), "{name} {played}");
         }
         for lacking in ["config-rewrite", "failover"] {
-            assert!(act(&list, lacking)["not_supported"].is_string(), "{}", act(&list, lacking));
+            assert!(
+                act(&list, lacking)["outcome"]["not_supported"].is_string(),
+                "{}",
+                act(&list, lacking)
+            );
         }
         // Whoever is due when the script begins waits until it has ended.
         let server_ms = longest(&server, "command");
         assert!(server_ms >= 100, "{name}: the server says {server_ms} ms");
-        let price = &act(&list, "script")["price"];
+        let price = act(&list, "script");
         assert!(price["max_ms"].as_f64().unwrap() >= 90.0, "{name}: {price}");
         assert!(price["user_seconds"].as_f64().unwrap() > 0.0, "{name}: {price}");
         let events = price["events"].to_string();
@@ -103,34 +109,34 @@ fn what_an_act_changed_is_put_back_after_ctrl_c_too() {
     let file = dir.path().join("acts.toml");
     fs::write(&file, ENDLESS).unwrap();
     let line = format!("--acts {} --rest 0.5s", file.display());
-    let running = theatre(&server, &line).start();
+    let running = impact(&server, &line).start();
     running.until("the act has begun", |_| setting(&server, "maxmemory") != "0");
     running.interrupt();
     let ran = running.wait().exits(130);
     assert!(ran.out.contains("endless"), "{}", ran.out);
     assert_eq!(setting(&server, "maxmemory"), "0");
-    assert_eq!(server.number(&["EXISTS", "keystorm:theatre:x"]), 0);
+    assert_eq!(server.number(&["EXISTS", "keystorm:impact:x"]), 0);
 }
 
 #[test]
 fn a_server_that_was_there_is_disturbed_only_if_that_is_meant() {
     let server = Server::redis();
-    let asked = format!("theatre -p {} --act bgsave", server.port());
+    let asked = format!("impact -p {} --of bgsave", server.port());
     Keystorm::new(&asked).run().exits(2).says("add --yes to go ahead");
     assert_eq!(server.calls("bgsave"), 0);
-    let printed = Keystorm::new("theatre --print-acts").run().ok();
+    let printed = Keystorm::new("impact --print-acts").run().ok();
     assert!(printed.out.contains("name = \"bgrewriteaof\""), "{}", printed.out);
     let dir = tempfile::tempdir().unwrap();
     let files = ["a.json", "b.json"].map(|name| dir.path().join(name));
     for file in &files {
-        let line = format!("--act keys --rest 0.5s --json {} --csv", file.display());
-        let ran = theatre(&server, &line).run().ok();
-        assert!(ran.out.contains("\"keys\",\"played\""), "{}", ran.out);
+        let line = format!("--of keys --rest 0.5s --json {} --csv", file.display());
+        let ran = impact(&server, &line).run().ok();
+        assert!(ran.out.contains("\"keys\",\"measured\""), "{}", ran.out);
     }
     let [a, b] = files.each_ref().map(|file| file.display().to_string());
     let ran = Keystorm::new(&format!("compare {a} {b}")).run().ok();
     assert!(ran.out.contains("keys") && ran.out.contains("ratio"), "{}", ran.out);
-    let ran = Keystorm::new("theatre --act bgsav").run().exits(2);
+    let ran = Keystorm::new("impact --of bgsav").run().exits(2);
     assert!(ran.err.contains("bgsave"), "{}", ran.err);
 }
 
@@ -144,15 +150,15 @@ fn slots_go_to_another_node_and_come_back() {
             .map(|node| node.number(&["CLUSTER", "COUNTKEYSINSLOT", "0"]))
             .collect()
     };
-    let line = "--act slot-migration,atomic-migration --rest 0.6s --format json --fill get key:__rand_int__";
+    let line = "--of slot-migration,atomic-migration --rest 0.6s --format json --fill get key:__rand_int__";
     let first = &cluster.masters()[0];
-    let ran = theatre(first, &format!("--cluster -r 60000 {line}")).run().ok();
+    let ran = impact(first, &format!("--cluster -r 60000 {line}")).run().ok();
     let list: Value = serde_json::from_str(&ran.out).unwrap();
-    let price = &act(&list, "slot-migration")["price"];
+    let price = act(&list, "slot-migration");
     assert!(price["lasted_s"].as_f64().is_some_and(|s| s > 0.0), "{list}");
     assert_eq!(price["failed"], 0, "{price}");
     // Servers before Valkey 9 have no such command.
-    assert!(act(&list, "atomic-migration")["not_supported"].is_string(), "{list}");
+    assert!(act(&list, "atomic-migration")["outcome"]["not_supported"].is_string(), "{list}");
     let migrated: u64 = cluster.calls("migrate").iter().sum();
     assert!(migrated >= 100, "the keys of 100 slots go there and back: {migrated}");
     let [here, there, other] = of_each()[..] else { unreachable!() };

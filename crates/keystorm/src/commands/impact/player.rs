@@ -5,11 +5,11 @@ use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::Result;
-use job::{StagedAct, TheatreJob};
-use lab::theatre::{ActRecord, Condition};
+use job::{ActsJob, StagedAct};
+use lab::impact::{ActRecord, Condition};
 use runner::{NoObserver, Start};
 
-use super::seconds_since;
+use super::acts::seconds_since;
 use super::stage::Stage;
 use crate::test_bed::TestBed;
 
@@ -54,7 +54,7 @@ impl Times {
 
 /// Plays acts on a stage.
 pub(super) struct Player<'p, 'b> {
-    pub(super) job: &'p TheatreJob,
+    pub(super) job: &'p ActsJob,
     pub(super) bed: &'p TestBed<'b>,
     pub(super) stage: &'p Stage<'p>,
 }
@@ -72,7 +72,7 @@ impl Player<'_, '_> {
     fn prepare_one(&self, staged: &StagedAct) -> Result<Scene> {
         let act = &staged.act;
         if act.destroys && !self.bed.server.is_own() && !self.job.named {
-            let why = format!("it destroys data; --act {} plays it", act.name);
+            let why = format!("it destroys data; --of {} plays it", act.name);
             return Ok(Scene::LeftOut(why));
         }
         if let Some(condition) = act.requires.as_deref().and_then(Condition::parse)

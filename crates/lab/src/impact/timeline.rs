@@ -3,7 +3,8 @@
 use std::ops::Range;
 
 use measure::{Latency, Measurement, Point};
-use serde::{Deserialize, Serialize};
+
+use super::{EVERYBODY, Price};
 
 /// What was noted of an act while it was played. Times are seconds since the measured part began.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -22,42 +23,15 @@ pub struct ActRecord {
     pub memory_peak: Option<u64>,
 }
 
-/// The price of an act. Latencies are response times, from when a request was due.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Price {
-    /// When the act was started, in seconds since the measured part began.
-    pub from_s: f64,
-    /// For how long it lasted, in seconds; `None` if it had not ended when it was given up on.
-    pub lasted_s: Option<f64>,
-    /// The 99th percentile of all requests in the rest before it, in milliseconds.
-    pub before_p99_ms: f64,
-    /// The highest 99th percentile of an interval, in milliseconds.
-    pub peak_p99_ms: f64,
-    /// The longest response time, in milliseconds.
-    pub max_ms: f64,
-    /// Seconds from its start until latency was as before again; `None` if it was not before the next act.
-    pub back_s: Option<f64>,
-    /// By how much users waited longer than the target, all together, in seconds; `None` without a target.
-    pub user_seconds: Option<f64>,
-    /// Requests that failed: error replies, and those that were lost or timed out.
-    pub failed: u64,
-    /// Bytes that the server held before.
-    pub memory_before: Option<u64>,
-    /// The most that it held.
-    pub memory_peak: Option<u64>,
-    /// What the server says of it: events of its latency monitor, forks, slow commands.
-    pub events: Vec<String>,
-}
-
 /// Latency is as before where it is at most so many times what it was.
 const AS_BEFORE: f64 = 1.1;
 /// Intervals in a row that make a return: one alone may be luck.
 const CALM: usize = 4;
 
 impl Price {
-    /// Reads it off a measurement. `target_ns` is the target's bound.
+    /// The price of an act, read off the timeline of the load beside it. `target_ns` is the target's bound.
     #[must_use]
-    pub fn new(played: &ActRecord, measurement: &Measurement, target_ns: Option<f64>) -> Self {
+    pub fn of_act(played: &ActRecord, measurement: &Measurement, target_ns: Option<f64>) -> Self {
         let timeline = &measurement.timeline;
         let interval_s = timeline.interval_ns as f64 / 1e9;
         let within = |span: Range<f64>| {
@@ -88,25 +62,20 @@ impl Price {
         let lost = outages.map(|outage| outage.failures.lost + outage.failures.timed_out);
         let errors = during.iter().map(|point| point.errors);
         Self {
-            from_s: played.from_s,
+            waits: EVERYBODY.to_owned(),
+            from_s: Some(played.from_s),
             lasted_s: played.ended_s.map(|ended_s| (ended_s - played.from_s).max(0.0)),
-            before_p99_ms: before_ns / 1e6,
-            peak_p99_ms: during.iter().filter_map(|p| p.p99_ns).max().unwrap_or(0) as f64 / 1e6,
-            max_ms: all.max_ns().unwrap_or(0) as f64 / 1e6,
+            without_ms: Some(before_ns / 1e6),
+            with_ms: Some(during.iter().filter_map(|p| p.p99_ns).max().unwrap_or(0) as f64 / 1e6),
+            max_ms: Some(all.max_ns().unwrap_or(0) as f64 / 1e6),
             back_s: back(&during, bound_ns)
                 .map(|index| (f64::from(index) * interval_s - played.from_s).max(0.0)),
             user_seconds: target_ns.map(|target_ns| excess_ns(target_ns) / 1e9),
-            failed: errors.chain(lost).fold(0, u64::saturating_add),
+            failed: Some(errors.chain(lost).fold(0, u64::saturating_add)),
             memory_before: played.memory_before,
             memory_peak: played.memory_peak,
-            events: Vec::new(),
+            ..Self::default()
         }
-    }
-
-    /// How much more memory the server held than before, in bytes.
-    #[must_use]
-    pub fn memory_more(&self) -> Option<u64> {
-        Some(self.memory_peak?.saturating_sub(self.memory_before?))
     }
 }
 
@@ -135,5 +104,5 @@ fn back(points: &[&Point], bound_ns: f64) -> Option<u32> {
 }
 
 #[cfg(test)]
-#[path = "price_tests.rs"]
+#[path = "timeline_tests.rs"]
 mod tests;

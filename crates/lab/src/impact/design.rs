@@ -90,10 +90,11 @@ pub fn plan(
     whole: &Plan,
     treatment: Treatment,
     rate_per_s: Option<f64>,
-    (seconds, seed): (f64, u64),
+    seconds: f64,
+    seed: u64,
 ) -> Result<Plan, PlanError> {
     let mut parts: PlanParts = (**whole).clone();
-    let Some(mix) = &whole.mix else { return Err(PlanError("blame requires a mix".to_owned())) };
+    let Some(mix) = &whole.mix else { return Err(PlanError("--of mix requires a mix".to_owned())) };
     let sent: f64 =
         shares(mix).iter().enumerate().map(|(at, share)| share * treatment.share_of(at)).sum();
     match treatment {
@@ -174,14 +175,14 @@ mod tests {
             (Treatment::Thinned(1), 850.0, vec![12, 3, 2]),
             (Treatment::Without(1), 700.0, vec![6, 1]),
         ] {
-            let plan = plan(&whole, treatment, Some(1000.0), (1.0, 7)).unwrap();
+            let plan = plan(&whole, treatment, Some(1000.0), 1.0, 7).unwrap();
             let schedule = plan.load.pace.schedule().unwrap();
             assert!((schedule.rate_per_s().unwrap() - rate).abs() < 1e-6, "{treatment:?}");
             let found: Vec<u32> =
                 plan.mix.iter().flat_map(|mix| &mix.operations).map(|o| o.weight).collect();
             assert_eq!(found, weights);
         }
-        let without = plan(&whole, Treatment::Without(1), None, (1.0, 7)).unwrap();
+        let without = plan(&whole, Treatment::Without(1), None, 1.0, 7).unwrap();
         assert_eq!((without.sequence.len(), &without.read_only[..]), (2, &[0, 1][..]));
         assert_eq!(without.sequence[1].name(), "STRLEN");
         assert!(without.load.pace.schedule().is_none());

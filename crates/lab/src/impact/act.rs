@@ -51,6 +51,15 @@ pub struct Act {
     pub destroys: bool,
 }
 
+/// What a file of acts holds.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ActsFile {
+    /// Its acts.
+    #[serde(default)]
+    pub act: Vec<Act>,
+}
+
 fn once() -> u32 {
     1
 }
@@ -98,18 +107,6 @@ impl<'t> Condition<'t> {
 }
 
 impl Act {
-    /// Reads what a file says, as a value of JSON.
-    ///
-    /// # Errors
-    /// A key is unknown or missing, or its value of another kind.
-    pub fn read(value: serde_json::Value) -> Result<Self, String> {
-        let name = value.get("name").and_then(serde_json::Value::as_str).map(str::to_owned);
-        serde_json::from_value(value).map_err(|error| match name {
-            Some(name) => format!("act {name}: {error}"),
-            None => format!("an act: {error}"),
-        })
-    }
-
     /// Checks what a file says.
     ///
     /// # Errors

@@ -9,7 +9,7 @@ use report::{Cause, LimitedBy};
 use serde::{Deserialize, Serialize};
 use statistics::{Estimate, Mean, Observation, Regression};
 
-use super::{Kind, SegmentResult, Treatment};
+use super::{Kind, Price, SegmentResult, Treatment};
 
 /// A value, and the interval that holds the true one 95 times in 100.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -33,26 +33,22 @@ pub struct Effects {
     pub limited_by: Option<LimitedBy>,
     /// What each kind takes of the server.
     pub costs: Vec<Cost>,
-    /// What is known at each load.
-    pub levels: Vec<Level>,
     /// Comparisons that were made, and that hold together 95 times in 100.
     pub comparisons: usize,
-    /// The kinds that surely make others wait, the worst first; each once, where it does most.
-    pub blamed: Vec<Culprit>,
     /// What it comes to.
-    pub outcome: Outcome,
-    /// Segments that count, and those that do not.
+    pub judgement: Judgement,
+    /// Segments that count.
     pub segments: usize,
-    /// The others.
+    /// Segments that do not.
     pub void: usize,
     /// What most of those met.
     pub void_cause: Option<Cause>,
 }
 
-/// What it comes to.
+/// What the segments of a mix come to.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Outcome {
+pub enum Judgement {
     /// Too few segments count.
     #[default]
     NotJudged,
@@ -69,52 +65,6 @@ pub struct Cost {
     pub capacity: Option<Figure>,
     /// Microseconds of the server's CPU for each, where the server tells.
     pub server_cpu_us: Option<Figure>,
-}
-
-/// What is known at one load.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Level {
-    /// The load, as a share of the capacity.
-    pub load: f64,
-    /// Requests of the whole mix per second.
-    pub rate_per_s: f64,
-    /// For each kind, what makes it wait.
-    pub waits: Vec<Wait>,
-    /// Segments that count.
-    pub segments: usize,
-    /// Those that do not.
-    pub void: usize,
-}
-
-/// How long a kind waits, and because of whom.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Wait {
-    /// The 99th percentile of it in the whole mix, in milliseconds: the geometric mean of the segments.
-    pub p99_ms: Option<f64>,
-    /// What each kind costs it, itself included; `None` where that is not known.
-    pub costs: Vec<Option<WaitCost>>,
-}
-
-/// What a kind costs another.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct WaitCost {
-    /// Milliseconds of its 99th percentile for each unit.
-    pub p99_ms: Figure,
-    /// The same where the kind is left out.
-    pub p99_without_ms: Option<f64>,
-}
-
-/// A kind that makes another wait surely more than the same number of other requests do.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Culprit {
-    /// It, by number.
-    pub kind: usize,
-    /// Who waits most for it.
-    pub waits: usize,
-    /// At which load.
-    pub load: f64,
-    /// By how much the 99th percentile is lower without it, in milliseconds.
-    pub saves_ms: f64,
 }
 
 /// An effect below this share of a percentile is none that somebody would move a kind away for.
@@ -154,9 +104,13 @@ fn cost(slope: Estimate, p99_ms: f64, rate_per_s: f64, unit_per_s: f64) -> Optio
 }
 
 impl Effects {
-    /// Estimates them.
+    /// Estimates them, and what each kind costs each other at each load.
     #[must_use]
-    pub fn estimate(kinds: &[Kind], loads: &[f64], segments: &[SegmentResult]) -> Self {
+    pub fn estimate(
+        kinds: &[Kind],
+        loads: &[f64],
+        segments: &[SegmentResult],
+    ) -> (Self, Vec<Price>) {
         let closed: Vec<&SegmentResult> =
             segments.iter().filter(|of| of.is_valid() && of.rate_per_s.is_none()).collect();
         let whole = |of: &&&SegmentResult| of.segment.treatment == Treatment::Whole;
@@ -164,126 +118,96 @@ impl Effects {
         let capacity = Mean::from_values(&rates).map(|mean| mean.mean);
         let unit_per_s = unit(capacity);
         let void: Vec<Cause> = segments.iter().filter_map(|of| of.void).collect();
-        let most = void.iter().max_by_key(|cause| void.iter().filter(|of| of == cause).count());
+        let one = capacity.map(|value| Figure { value, low: value, high: value });
+        let fit = cpu(kinds, segments);
+        let cost_of = |kind| Cost {
+            capacity: capacity_of(kind, kinds, &closed, unit_per_s),
+            server_cpu_us: fit.as_ref().and_then(|fit| figure(fit.slope(kind)?, 1e6)),
+        };
         let mut effects = Self {
             unit_per_s,
-            capacity_per_s: mean_figure(&rates).or(capacity.map(|value| Figure {
-                value,
-                low: value,
-                high: value,
-            })),
-            limited_by: limit(closed.iter().filter(whole).filter_map(|of| of.limited_by)),
+            capacity_per_s: mean_figure(&rates).or(one),
+            limited_by: most(closed.iter().filter(whole).filter_map(|of| of.limited_by)),
             comparisons: loads.len() * kinds.len() * kinds.len().saturating_sub(1),
             segments: segments.len() - void.len(),
             void: void.len(),
-            void_cause: most.copied(),
-            costs: (0..kinds.len())
-                .map(|kind| Cost {
-                    capacity: capacity_of(kind, kinds, &closed, unit_per_s),
-                    server_cpu_us: None,
-                })
-                .collect(),
-            ..Self::default()
+            void_cause: most(void.iter().copied()),
+            costs: (0..kinds.len()).map(cost_of).collect(),
+            judgement: Judgement::NotJudged,
         };
-        if let Some(fit) = cpu(kinds, segments) {
-            for (kind, cost) in effects.costs.iter_mut().enumerate() {
-                cost.server_cpu_us = fit.slope(kind).and_then(|slope| figure(slope, 1e6));
-            }
-        }
-        let mut found = Vec::new();
+        let (mut prices, mut is_judged) = (Vec::new(), false);
         for (number, load) in loads.iter().enumerate() {
             let of_level = segments.iter().filter(|of| of.segment.level == Some(number));
             let all: Vec<&SegmentResult> = of_level.collect();
             let Some(rate_per_s) = all.first().and_then(|of| of.rate_per_s) else { continue };
-            effects.levels.push(effects.level(kinds, (*load, rate_per_s), &all, &mut found));
+            let valid: Vec<&SegmentResult> =
+                all.iter().copied().filter(|of| of.is_valid()).collect();
+            let counts = valid.len() as f64 >= VALID_MIN * all.len() as f64;
+            let level = Level { load: *load, rate_per_s, segments: &valid };
+            let found = effects.prices(kinds, &level, counts);
+            is_judged |= counts && found.iter().any(|price| price.cost_ms.is_some());
+            prices.extend(found);
         }
-        effects.conclude(found);
-        effects
+        effects.judgement = match (is_judged, prices.iter().any(|price| price.surely)) {
+            (false, _) => Judgement::NotJudged,
+            (true, false) => Judgement::NoneSingledOut,
+            (true, true) => Judgement::SingledOut,
+        };
+        (effects, prices)
     }
 
-    /// What is known at a load; adds the kinds that are to be blamed there.
-    fn level(
-        &self,
-        kinds: &[Kind],
-        (load, rate_per_s): (f64, f64),
-        all: &[&SegmentResult],
-        found: &mut Vec<Culprit>,
-    ) -> Level {
-        let valid: Vec<&SegmentResult> = all.iter().copied().filter(|of| of.is_valid()).collect();
-        let is_judged = valid.len() as f64 >= VALID_MIN * all.len() as f64;
+    /// What each kind costs each other at a load; it is judged only where enough segments count.
+    fn prices(&self, kinds: &[Kind], level: &Level<'_>, is_judged: bool) -> Vec<Price> {
+        let Level { load, rate_per_s, segments } = level;
         let shares: Vec<f64> = kinds.iter().map(|kind| kind.share).collect();
-        let mut waits = Vec::new();
-        for kind in 0..kinds.len() {
+        let mut prices = Vec::new();
+        for (kind, waits) in kinds.iter().enumerate() {
             let p99_where = |treatment| {
-                let of = valid.iter().filter(move |of| of.segment.treatment == treatment);
+                let of = segments.iter().filter(move |of| of.segment.treatment == treatment);
                 usual(of.filter_map(|of| of.p99_ms[kind]))
             };
-            let p99_ms = p99_where(Treatment::Whole);
-            let seen: Vec<Observation> = valid
+            let with_ms = p99_where(Treatment::Whole);
+            let seen = segments
                 .iter()
-                .filter_map(|of| observation(of, of.segment.block, kinds, of.p99_ms[kind]?.ln()))
-                .collect();
-            let fit = Regression::from_observations(&seen);
-            let cost_of = |by: usize| {
-                // Of itself, no more than half was left out.
-                let left_out = if by == kind { 0.5 } else { 1.0 };
-                let rate = rate_per_s * shares[by] * left_out;
-                let p99_ms = cost(fit.as_ref()?.slope(by)?, p99_ms?, rate, self.unit_per_s)?;
-                Some(WaitCost { p99_ms, p99_without_ms: p99_where(Treatment::Without(by)) })
+                .filter_map(|of| observation(of, of.segment.block, kinds, of.p99_ms[kind]?.ln()));
+            let fit = Regression::from_observations(&seen.collect::<Vec<_>>());
+            let surely = |estimate: Option<Estimate>| {
+                let interval = estimate.and_then(|of| of.interval(self.comparisons));
+                interval.is_some_and(|interval| interval.low > 0.0)
             };
-            let costs: Vec<_> = (0..kinds.len()).map(cost_of).collect();
-            waits.push(Wait { p99_ms, costs });
-            let Some((fit, p99_ms)) = fit.zip(p99_ms).filter(|_| is_judged) else { continue };
-            for by in (0..kinds.len()).filter(|by| *by != kind) {
-                let surely = |estimate: Option<Estimate>| {
-                    let interval = estimate.and_then(|of| of.interval(self.comparisons));
-                    interval.is_some_and(|interval| interval.low > 0.0)
-                };
-                let exponent = fit.slope(by).map_or(0.0, |of| -of.value * rate_per_s * shares[by]);
-                let saves_ms = p99_ms * (1.0 - exponent.exp());
-                if saves_ms >= MATERIAL * p99_ms
-                    && surely(fit.slope(by))
-                    && surely(fit.beside_others(by, &shares))
-                {
-                    found.push(Culprit { kind: by, waits: kind, load, saves_ms });
-                }
+            for (by, cause) in kinds.iter().enumerate().filter(|(by, _)| *by != kind) {
+                let slope = fit.as_ref().and_then(|fit| fit.slope(by));
+                let rate = rate_per_s * shares[by];
+                let known = slope.zip(with_ms);
+                let saves_ms = known.map(|(of, p99_ms)| p99_ms * (1.0 - (-of.value * rate).exp()));
+                let is_material = saves_ms >= with_ms.map(|p99_ms| MATERIAL * p99_ms);
+                let beside = fit.as_ref().and_then(|fit| fit.beside_others(by, &shares));
+                prices.push(Price {
+                    operation: cause.name.clone(),
+                    waits: waits.name.clone(),
+                    load: Some(*load),
+                    without_ms: p99_where(Treatment::Without(by)),
+                    with_ms,
+                    cost_ms: known.and_then(|(of, p99)| cost(of, p99, rate, self.unit_per_s)),
+                    saves_ms,
+                    surely: is_judged
+                        && saves_ms.is_some()
+                        && is_material
+                        && surely(slope)
+                        && surely(beside),
+                    ..Price::default()
+                });
             }
         }
-        Level { load, rate_per_s, waits, segments: valid.len(), void: all.len() - valid.len() }
+        prices
     }
+}
 
-    fn conclude(&mut self, mut found: Vec<Culprit>) {
-        found.sort_by(|a, b| b.saves_ms.total_cmp(&a.saves_ms));
-        for blamed in found {
-            if self.blamed.iter().all(|known| known.kind != blamed.kind) {
-                self.blamed.push(blamed);
-            }
-        }
-        let judged = self.levels.iter().any(|level| {
-            let all = level.segments + level.void;
-            let known = level.waits.iter().any(|wait| wait.costs.iter().any(Option::is_some));
-            known && level.segments as f64 >= VALID_MIN * all as f64
-        });
-        self.outcome = match (judged, self.blamed.is_empty()) {
-            (false, _) => Outcome::NotJudged,
-            (true, true) => Outcome::NoneSingledOut,
-            (true, false) => Outcome::SingledOut,
-        };
-    }
-
-    /// Whether a kind is blamed for the waits of another at a load.
-    #[must_use]
-    pub fn is_blamed(&self, load: f64, waits: usize, kind: usize) -> bool {
-        self.blamed.iter().any(|of| (of.waits, of.kind) == (waits, kind) && of.load == load)
-    }
-
-    /// The cost for which a kind is blamed.
-    #[must_use]
-    pub fn cost_of(&self, blamed: &Culprit) -> Option<(&Level, &Wait, &WaitCost)> {
-        let level = self.levels.iter().find(|level| level.load == blamed.load)?;
-        let wait = level.waits.get(blamed.waits)?;
-        Some((level, wait, wait.costs.get(blamed.kind)?.as_ref()?))
-    }
+/// The segments of a load that count.
+struct Level<'s> {
+    load: f64,
+    rate_per_s: f64,
+    segments: &'s [&'s SegmentResult],
 }
 
 /// A segment as what is fitted: requests per second of each kind, and what came of them.
@@ -342,10 +266,10 @@ fn unit(capacity_per_s: Option<f64>) -> f64 {
     units.into_iter().find(fits).unwrap_or(1.0)
 }
 
-/// The limit that most closed loops had.
-fn limit(limits: impl Iterator<Item = LimitedBy>) -> Option<LimitedBy> {
-    let all: Vec<LimitedBy> = limits.collect();
-    all.iter().copied().max_by_key(|limit| all.iter().filter(|of| *of == limit).count())
+/// The value that comes most often.
+fn most<T: Copy + PartialEq>(values: impl Iterator<Item = T>) -> Option<T> {
+    let all: Vec<T> = values.collect();
+    all.iter().copied().max_by_key(|value| all.iter().filter(|of| *of == value).count())
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use console::diagnostics;
 use host::memcache::MemcacheClient;
 use host::{Address, Client, Patience, ServerProcess, Transport, info_field};
-use lab::theatre::Condition;
+use lab::impact::Condition;
 use wire::resp::Value;
 use workload::{Plan, Target};
 
@@ -18,7 +18,7 @@ use crate::test_bed::TestBed;
 use crate::{info, setting};
 
 /// What the keys of acts begin with.
-const KEY: &str = "keystorm:theatre:";
+const KEY: &str = "keystorm:impact:";
 /// How long a command of an act may take.
 const PATIENCE: Duration = Duration::from_secs(120);
 /// Settings by which a server remembers what was slow, and what a server of keystorm's own is given.

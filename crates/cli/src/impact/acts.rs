@@ -1,0 +1,119 @@
+//! Acts: those that come with keystorm, those of a file, and the loads that start some of them.
+
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::path::Path;
+
+use job::StagedAct;
+use lab::impact::act::ActsFile;
+use lab::impact::{Act, Family};
+use workload::PlanParts;
+
+use super::NAME;
+use crate::experiment::job;
+use crate::{UsageError, near};
+
+/// Those that come with it.
+pub(super) const ACTS: &str = include_str!("acts.toml");
+/// A larger file of acts is none.
+const FILE_MAX: u64 = 1 << 20;
+
+/// The acts of a file, or those that come with keystorm.
+pub(super) fn read(path: Option<&Path>) -> Result<Vec<Act>, UsageError> {
+    let Some(path) = path else { return parse("the acts of keystorm", ACTS) };
+    let name = format!("--acts {}", path.display());
+    let fault = |error: std::io::Error| UsageError(format!("{name}: {error}"));
+    if std::fs::metadata(path).map_err(fault)?.len() > FILE_MAX {
+        return Err(UsageError(format!("{name}: a file of acts has at most 1 MiB")));
+    }
+    parse(&name, &std::fs::read_to_string(path).map_err(fault)?)
+}
+
+fn parse(name: &str, text: &str) -> Result<Vec<Act>, UsageError> {
+    let fault = |why: String| UsageError(format!("{name}: {why}"));
+    let ActsFile { act: acts } = toml::from_str(text).map_err(|error| {
+        let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
+        fault(format!("line {}: {}", before.matches('\n').count() + 1, error.message()))
+    })?;
+    acts.iter().try_for_each(Act::check).map_err(fault)?;
+    let mut names = BTreeSet::new();
+    if let Some(act) = acts.iter().find(|act| !names.insert(act.name.as_str())) {
+        return Err(fault(format!("two acts are called {}", act.name)));
+    }
+    if acts.is_empty() {
+        return Err(fault("it has no [[act]]".to_owned()));
+    }
+    Ok(acts)
+}
+
+/// Those that are named; without names all that are for such servers.
+pub(super) fn chosen(
+    all: Vec<Act>,
+    named: &[String],
+    family: Family,
+) -> Result<Vec<Act>, UsageError> {
+    let known: Vec<&str> = all.iter().map(|act| act.name.as_str()).collect();
+    if let Some(wrong) = named.iter().find(|name| !known.contains(&name.as_str())) {
+        let nearest = near::nearest(wrong, known.iter().copied());
+        return Err(UsageError(near::one_of("act", wrong, nearest, &known)));
+    }
+    let is_chosen = |act: &Act| match named {
+        [] => act.server == family,
+        named => named.contains(&act.name),
+    };
+    let chosen: Vec<Act> = all.into_iter().filter(is_chosen).collect();
+    match chosen.iter().find(|act| act.server != family) {
+        Some(act) => Err(UsageError(format!("act {}: it is for another kind of server", act.name))),
+        None if chosen.is_empty() => Err(UsageError("no act is for such a server".to_owned())),
+        None => Ok(chosen),
+    }
+}
+
+/// The act with the plan of its load, at the same server.
+pub(super) fn staged(act: Act, beside: &PlanParts) -> Result<StagedAct, UsageError> {
+    let Some(words) = &act.load else { return Ok(StagedAct { act, load: None }) };
+    let fault = |why: String| UsageError(format!("act {}: load: {why}", act.name));
+    let mut words = shell_words::split(words).map_err(|error| fault(error.to_string()))?;
+    if beside.protocol.is_memcache() {
+        words.insert(0, "--protocol=memcache".to_owned());
+    }
+    let words = words.into_iter().map(OsString::from).collect();
+    let job = job(NAME, words).map_err(|UsageError(why)| fault(why))?;
+    let [plan] = &job.plans[..] else { return Err(fault("it is not one test".to_owned())) };
+    let mut parts: PlanParts = (**plan).clone();
+    parts.target = beside.target.clone();
+    parts.protocol = beside.protocol;
+    parts.engine = beside.engine;
+    let load = parts.build().map_err(|error| fault(error.to_string()))?;
+    Ok(StagedAct { act, load: Some(load) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_acts_that_come_with_it_are_valid_and_of_both_kinds_of_server() {
+        let all = parse("acts", ACTS).unwrap();
+        let of = |family| chosen(all.clone(), &[], family).unwrap().len();
+        assert_eq!((of(Family::Redis), of(Family::Memcached)), (16, 3));
+        assert!(chosen(all, &["slabs".to_owned()], Family::Redis).is_err());
+    }
+
+    #[test]
+    fn what_a_file_says_wrong_is_named() {
+        for (text, part) in [
+            ("", "no [[act]]"),
+            ("[[atc]]", "line 1: unknown field `atc`"),
+            ("[[act]]\nname = \"a\"", "act a: nothing starts it"),
+            ("[[act]]\nname = \"a\"\nstrat = [\"PING\"]", "line 3: unknown field `strat`"),
+            (
+                "[[act]]\nname=\"a\"\nstart=[\"PING\"]\n[[act]]\nname=\"a\"\nstart=[\"PING\"]",
+                "two acts",
+            ),
+        ] {
+            let UsageError(why) = parse("f.toml", text).err().expect(text);
+            assert!(why.contains(part) && why.starts_with("f.toml"), "{why}");
+        }
+    }
+}

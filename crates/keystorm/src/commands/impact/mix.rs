@@ -1,0 +1,156 @@
+//! The segments of a mix, in blocks, and those that were spoiled again.
+
+use std::collections::VecDeque;
+
+use anyhow::Result;
+use console::diagnostics;
+use job::{End, ImpactJob, MixJob};
+use lab::impact::{MixRecord, REPLIES_MIN, Segment, SegmentResult, design};
+use lab::{Findings, Impact};
+use measure::Ending;
+use workload::Plan;
+
+use crate::experiment::frame::{self, Experiment, Frame, Step};
+use crate::test_bed::TestBed;
+
+/// How much longer than asked a segment may be, so that the rarest kind has a percentile.
+const LONGER_MAX: f64 = 10.0;
+
+/// Measures the capacity, then all segments.
+pub(super) fn carry_out(job: &ImpactJob, mix: &MixJob) -> Result<End> {
+    let Some(plan) = job.job.plans.first() else { return Ok(End::Complete) };
+    let (frame, interrupted) = Frame::open(&job.job, &job.output, &job.command_line)?;
+    let bed = frame::reach(&job.job, plan.own_connections(), &interrupted)?;
+    // Segments read what was filled once.
+    bed.prepare(plan)?;
+    let mut list = Impact::new(bed.server.facts.name().unwrap_or_else(|| "the server".to_owned()));
+    let record = MixRecord::new(plan, mix.loads.clone());
+    let (kinds, loads, seed) = (record.kinds.len(), mix.loads.len(), plan.load.seed);
+    list.mix = Some(record);
+    let of_block = |block: usize| seed.wrapping_add(block as u64);
+    let blocks = || 0..mix.blocks as usize;
+    let closed = blocks().map(|block| design::closed_block(block, kinds, of_block(block)));
+    let open = blocks().map(|block| design::open_block(block, kinds, loads, of_block(block)));
+    let blocks: VecDeque<Block> = closed.chain(open).map(Block::new).collect();
+    let seconds = mix.seconds;
+    frame.carry_out(Segments {
+        job: mix,
+        plan,
+        bed: &bed,
+        list,
+        blocks,
+        capacity_per_s: None,
+        seconds,
+        number: 0,
+    })
+}
+
+/// Segments that are still to be run, and how many more of them may be run again.
+struct Block {
+    left: VecDeque<Segment>,
+    repeats: usize,
+}
+
+impl Block {
+    fn new(segments: Vec<Segment>) -> Self {
+        Self { repeats: segments.len(), left: segments.into() }
+    }
+}
+
+/// The segments of a mix, a step each.
+struct Segments<'c, 'r> {
+    job: &'c MixJob,
+    plan: &'c Plan,
+    bed: &'c TestBed<'r>,
+    list: Impact,
+    blocks: VecDeque<Block>,
+    /// What the closed loops came to, once all have run.
+    capacity_per_s: Option<f64>,
+    /// The length of a segment.
+    seconds: f64,
+    /// Segments begun so far: the seed of the next.
+    number: u64,
+}
+
+impl Experiment for Segments<'_, '_> {
+    fn planned_s(&self) -> f64 {
+        self.blocks.iter().map(|block| block.left.len() as f64 * self.seconds).sum()
+    }
+
+    fn step(&mut self, frame: &mut Frame<'_>) -> Result<Step> {
+        let Some(block) = self.blocks.front_mut() else {
+            return Ok(Step::Last(End::Complete));
+        };
+        let Some(segment) = block.left.pop_front() else {
+            self.blocks.pop_front();
+            return Ok(Step::Next);
+        };
+        if segment.level.is_some() && self.capacity_per_s.is_none() {
+            self.list.settle();
+            let effects = self.list.mix.as_ref().map(|mix| &mix.effects);
+            let Some(capacity) = effects.and_then(|effects| effects.capacity_per_s) else {
+                return Ok(Step::Last(End::Complete));
+            };
+            self.capacity_per_s = Some(capacity.value);
+            self.seconds = self.seconds(capacity.value);
+        }
+        let end = self.run(segment, frame)?;
+        self.list.settle();
+        Ok(end.map_or(Step::Next, Step::Last))
+    }
+
+    fn findings(&mut self) -> &mut impl Findings {
+        &mut self.list
+    }
+}
+
+impl Segments<'_, '_> {
+    /// How long segments last: longer where the rarest kind has too few replies for a percentile.
+    fn seconds(&self, capacity_per_s: f64) -> f64 {
+        let least = |values: &mut dyn Iterator<Item = f64>| values.fold(f64::INFINITY, f64::min);
+        let kinds = self.list.mix.iter().flat_map(|mix| &mix.kinds);
+        let share = least(&mut kinds.map(|kind| kind.share));
+        let load = least(&mut self.job.loads.iter().copied());
+        // What is drawn varies.
+        let needed_s = 1.3 * REPLIES_MIN as f64 / (share * load * capacity_per_s);
+        needed_s.clamp(self.job.seconds, self.job.seconds * LONGER_MAX)
+    }
+
+    /// Runs a segment, again at the end of its block if it was spoiled; an end, if it is one.
+    fn run(&mut self, segment: Segment, frame: &mut Frame<'_>) -> Result<Option<End>> {
+        let load = segment.level.and_then(|level| self.job.loads.get(level));
+        let rate_per_s = self.capacity_per_s.zip(load).map(|(capacity, load)| capacity * load);
+        self.number += 1;
+        let plan =
+            design::plan(self.plan, segment.treatment, rate_per_s, self.seconds, self.number)?;
+        let title = match load {
+            Some(load) => format!("block {}, {:.0} %", segment.block + 1, load * 100.0),
+            None => format!("capacity, block {}", segment.block + 1),
+        };
+        frame.progress.begin(title, self.seconds, self.planned_s());
+        let run = self.bed.run(&plan, None, &mut frame.progress)?;
+        frame.progress.end();
+        self.list.add_run(&run)?;
+        if let Some(mix) = &mut self.list.mix {
+            let mut measured = SegmentResult::from_run(segment, rate_per_s, mix.kinds.len(), &run);
+            if self.job.count_disturbed {
+                measured.void = None;
+            }
+            let is_void = !measured.is_valid();
+            mix.segments.push(measured);
+            let block = self.blocks.front_mut().filter(|block| is_void && block.repeats > 0);
+            if let Some(block) = block {
+                block.repeats -= 1;
+                block.left.push_back(segment);
+            }
+        }
+        Ok(match run.measurement.ending {
+            Ending::Complete => None,
+            Ending::Interrupted => Some(End::Interrupted),
+            Ending::Failed(failure) => {
+                diagnostics::say(failure.at(&plan.name))?;
+                Some(End::Failed)
+            }
+        })
+    }
+}

@@ -1,0 +1,63 @@
+//! Carrying out `keystorm impact`: [`acts`] beside a load, or the kinds of a [`mix`]; and two saved price lists.
+//!
+//! [`stage`] is the server as acts see it, [`player`] plays them one after another, [`migration`] is that of slots.
+
+mod acts;
+mod migration;
+mod mix;
+mod player;
+mod stage;
+
+use std::fs;
+use std::io::Read;
+use std::path::Path;
+
+use anyhow::{Context, Result, anyhow, bail};
+use job::{End, ImpactJob, ImpactOf};
+use lab::Impact;
+use lab::impact::SCHEMA;
+
+use crate::experiment::terminal::Terminal;
+
+/// Measures what operations cost, and prints the price list.
+///
+/// # Errors
+/// What kept it from being carried out, in words for a person; what was measured before is printed.
+pub(crate) fn impact(job: &ImpactJob) -> Result<End> {
+    match &job.of {
+        ImpactOf::Acts(acts) => acts::carry_out(job, acts),
+        ImpactOf::Mix(mix) => mix::carry_out(job, mix),
+    }
+}
+
+/// Two saved price lists side by side, if both files are such; nothing if neither is.
+///
+/// # Errors
+/// Only one is, or one cannot be read.
+pub(crate) fn compared(paths: [&Path; 2]) -> Result<Option<End>> {
+    let [a, b] = match paths.map(is_list) {
+        [false, false] => return Ok(None),
+        [true, true] => paths.map(read),
+        [is_first, _] => {
+            let other = paths[usize::from(is_first)].display();
+            bail!("{other}: not a price list of impact; compare two price lists")
+        }
+    };
+    let names = paths.map(|path| path.display().to_string());
+    let names = names.each_ref().map(String::as_str);
+    Terminal::of_stdout().table(&a?.compared_with(&b?, names))?;
+    Ok(Some(End::Complete))
+}
+
+fn read(path: &Path) -> Result<Impact> {
+    let name = path.display();
+    let bytes = fs::read(path).with_context(|| format!("{name}"))?;
+    Impact::from_json(&bytes).map_err(|why| anyhow!("{name}: {why}"))
+}
+
+/// Whether a file begins as a price list does.
+fn is_list(path: &Path) -> bool {
+    let mut head = [0; 200];
+    let read = fs::File::open(path).and_then(|mut file| file.read(&mut head));
+    read.is_ok_and(|n| String::from_utf8_lossy(&head[..n]).contains(SCHEMA))
+}

@@ -1,0 +1,100 @@
+//! The mix whose kinds are priced, and every segment of it that was run.
+
+use report::{Cause, CpuFigures, Disturbance, Run, Summary};
+use serde::{Deserialize, Serialize};
+use workload::Plan;
+
+use super::design::{self, Segment};
+use super::effects::Effects;
+
+/// Fewest replies in a segment that have a percentile.
+pub const REPLIES_MIN: u64 = 100;
+
+/// A mix, its segments as far as they were run, and what they say together.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct MixRecord {
+    /// The test's title.
+    pub test: String,
+    /// Each kind of the mix.
+    pub kinds: Vec<Kind>,
+    /// The loads, as shares of the capacity: 0.5 for half of it.
+    pub loads: Vec<f64>,
+    /// What the segments say together, beside the prices.
+    pub effects: Effects,
+    /// Every segment, in the order in which they were run.
+    pub segments: Vec<SegmentResult>,
+}
+
+/// A kind of request.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Kind {
+    /// Its name in the mix, safe for a terminal.
+    pub name: String,
+    /// Its share of the mix, 0 to 1.
+    pub share: f64,
+}
+
+/// A segment, and what was measured in it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SegmentResult {
+    /// Which it is.
+    #[serde(flatten)]
+    pub segment: Segment,
+    /// Requests of all kinds per second that the mix would have had whole; `None` for a closed loop.
+    pub rate_per_s: Option<f64>,
+    /// Requests of all kinds per second that were answered.
+    pub answered_per_s: f64,
+    /// The 99th percentile of response times of each kind, in milliseconds; `None` of one that was left out, or had
+    /// too few replies.
+    pub p99_ms: Vec<Option<f64>>,
+    /// How many cores the server used, where that is known.
+    pub server_cores: Option<f64>,
+    /// What set the limit of a closed loop.
+    pub limited_by: Option<report::LimitedBy>,
+    /// Why it is left out: what the machine or the client did just then.
+    pub void: Option<Cause>,
+}
+
+impl SegmentResult {
+    /// Reads it off a run. `kinds` is how many the whole mix has.
+    #[must_use]
+    pub fn from_run(segment: Segment, rate_per_s: Option<f64>, kinds: usize, run: &Run) -> Self {
+        let summary = Summary::from_run(run);
+        let sent = |kind: &usize| segment.treatment.share_of(*kind) > 0.0;
+        let mut p99_ms = vec![None; kinds];
+        for (kind, of) in (0..kinds).filter(sent).zip(&summary.operations) {
+            let p99 = of.tally.response().quantile_ns(0.99);
+            let p99 = p99.filter(|ns| *ns > 0 && of.count >= REPLIES_MIN);
+            p99_ms[kind] = p99.map(|ns| ns as f64 / 1e6);
+        }
+        let cause = Disturbance::from_run(run).map(|found| found.cause);
+        Self {
+            segment,
+            rate_per_s,
+            answered_per_s: summary.counted_rps(),
+            p99_ms,
+            server_cores: CpuFigures::from_summary(&summary).server_cores,
+            limited_by: rate_per_s.is_none().then_some(run.verdict.limited_by),
+            void: cause.filter(|cause| cause.is_passing()),
+        }
+    }
+
+    /// Whether it counts.
+    #[must_use]
+    pub fn is_valid(&self) -> bool {
+        self.void.is_none()
+    }
+}
+
+impl MixRecord {
+    /// The mix of a plan, without segments.
+    #[must_use]
+    pub fn new(plan: &Plan, loads: Vec<f64>) -> Self {
+        let kinds = plan.mix.as_ref().map_or_else(Vec::new, |mix| {
+            let named = mix.operations.iter().zip(design::shares(mix));
+            named.map(|(of, share)| Kind { name: report::escape(&of.name), share }).collect()
+        });
+        let (test, effects) = (plan.name.clone(), Effects::default());
+        Self { test, kinds, loads, effects, segments: Vec::new() }
+    }
+}

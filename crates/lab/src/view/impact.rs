@@ -1,0 +1,481 @@
+//! Price lists as tables, charts and a page; two of them side by side.
+
+use page::{
+    Axis, Band, Block, Chart, DataPoint, Guide, Page, Section, Series, Table, Tone, Unit, Verdict,
+    sentence,
+};
+
+use super::incomplete;
+use crate::Document;
+use crate::csv::Csv;
+use crate::impact::{Cost, Figure, Impact, Judgement, Kind, MixRecord, OWN_QUESTION, Price};
+
+/// Characters of a server's words that a table has room for.
+const WORDS_MAX: usize = 60;
+/// Charts of a page: more kinds than this are in the table.
+const CHARTS_MAX: usize = 6;
+
+/// A column of a price list: its title, its name for programs, and its cell.
+type Column = (&'static str, &'static str, fn(&Price) -> Option<String>);
+
+/// The columns. A table leaves out those that are empty throughout.
+const COLUMNS: [Column; 17] = [
+    ("operation", "operation", |price| Some(price.operation.clone())),
+    ("outcome", "outcome", |price| Some(price.outcome.words().0.to_owned())),
+    ("load (%)", "load_percent", |price| price.load.map(percent)),
+    ("who waits", "waits", |price| Some(price.waits.clone()).filter(|waits| !waits.is_empty())),
+    ("p99 without (ms)", "without_p99_ms", |price| price.without_ms.map(ms)),
+    ("p99 with (ms)", "with_p99_ms", |price| price.with_ms.map(ms)),
+    ("cost (ms)", "cost_ms", |price| price.cost_ms.map(|cost| ms(cost.value))),
+    ("at least", "cost_low_ms", |price| price.cost_ms.map(|cost| ms(cost.low))),
+    ("at most", "cost_high_ms", |price| price.cost_ms.map(|cost| ms(cost.high))),
+    ("surely", "surely", |price| price.surely.then(|| "*".to_owned())),
+    ("lasted (s)", "lasted_s", |price| price.lasted_s.map(seconds)),
+    ("longest (ms)", "max_ms", |price| price.max_ms.map(ms)),
+    ("back after (s)", "back_s", |price| price.back_s.map(seconds)),
+    ("user-s above target", "user_seconds_above_target", |price| price.user_seconds.map(seconds)),
+    ("failed", "failed", |price| price.failed.map(|count| count.to_string())),
+    ("more memory (MB)", "memory_more_mb", |price| {
+        price.memory_more().map(|bytes| format!("{:.1}", bytes as f64 / 1e6))
+    }),
+    ("what the server says", "events", |price| {
+        let why = price.outcome.words().1.map(str::to_owned);
+        why.or_else(|| Some(price.events.join("; "))).filter(|words| !words.is_empty())
+    }),
+];
+
+fn seconds(s: f64) -> String {
+    format!("{s:.2}")
+}
+
+/// Milliseconds with the digits that matter.
+fn ms(value: f64) -> String {
+    match value.abs() {
+        large if large >= 99.95 => format!("{value:.0}"),
+        medium if medium >= 9.995 => format!("{value:.1}"),
+        small if small >= 0.9995 => format!("{value:.2}"),
+        _ => format!("{value:.3}"),
+    }
+}
+
+fn percent(share: f64) -> String {
+    let percent = share * 100.0;
+    if percent.abs() < 9.95 { format!("{percent:.1}") } else { format!("{percent:.0}") }
+}
+
+/// A figure with its interval: `0.41 (0.35 to 0.47)`.
+fn within(figure: Figure, written: fn(f64) -> String) -> String {
+    format!("{} ({} to {})", written(figure.value), written(figure.low), written(figure.high))
+}
+
+/// A table of prices, with the columns in which any has something.
+fn table<'p>(prices: impl Iterator<Item = &'p Price>) -> Table {
+    let prices: Vec<&Price> = prices.collect();
+    let is_told = |price: &Price| !price.is_measured();
+    let filled = |(title, _, cell): &&Column| match *title {
+        "outcome" => prices.iter().any(|price| is_told(price)),
+        _ => prices.iter().any(|price| cell(price).is_some()),
+    };
+    let columns: Vec<&Column> = COLUMNS.iter().filter(filled).collect();
+    let mut table = Table::new(columns.iter().map(|(title, ..)| *title));
+    for price in prices {
+        table.row(columns.iter().map(|(_, _, cell)| short(cell(price))));
+    }
+    table
+}
+
+/// A cell of a table, which has no room for a server's longest words.
+fn short(cell: Option<String>) -> String {
+    let Some(text) = cell else { return "–".to_owned() };
+    let cut: String = text.chars().take(WORDS_MAX).collect();
+    if cut.len() < text.len() { cut + "…" } else { cut }
+}
+
+impl Impact {
+    /// The price list: of a mix, what each kind costs whoever waits most for it at each load.
+    #[must_use]
+    pub fn table(&self) -> Table {
+        let is_worst = |price: &&Price| {
+            let rivals = self
+                .prices
+                .iter()
+                .filter(|other| (&other.operation, other.load) == (&price.operation, price.load));
+            let most = rivals.max_by(|a, b| saved(a).total_cmp(&saved(b)));
+            self.mix.is_none() || most.is_some_and(|most| most.waits == price.waits)
+        };
+        let mut table = table(self.prices.iter().filter(is_worst));
+        table.caption = self.mix.as_ref().map_or_else(String::new, |mix| {
+            let unit = report::grouped(mix.effects.unit_per_s);
+            format!("What {unit}/s of each kind cost whoever waits most for it")
+        });
+        table
+    }
+
+    /// A line for each price.
+    pub(crate) fn csv(&self) -> String {
+        let mut csv = Csv::of(&COLUMNS.map(|(_, name, _)| name));
+        for price in &self.prices {
+            csv.write(COLUMNS.map(|(_, _, cell)| report::escape(cell(price).unwrap_or_default())));
+        }
+        csv.text()
+    }
+
+    /// What it comes to, and what to do.
+    #[must_use]
+    pub fn verdict(&self) -> Verdict {
+        match &self.mix {
+            Some(mix) => self.verdict_of_mix(mix),
+            None => self.verdict_of_acts(),
+        }
+    }
+
+    fn verdict_of_acts(&self) -> Verdict {
+        let priced = || self.prices.iter().filter(|price| price.is_measured());
+        let Some(dearest) =
+            priced().max_by(|a, b| a.with_ms.unwrap_or(0.0).total_cmp(&b.with_ms.unwrap_or(0.0)))
+        else {
+            return Verdict::new("No act was played", "Nothing was measured.");
+        };
+        let mut text = format!(
+            "At {} requests/s its highest p99 was {} ms, {} ms before; {}.",
+            report::grouped(self.rate_per_s.unwrap_or_default()),
+            ms(dearest.with_ms.unwrap_or_default()),
+            ms(dearest.without_ms.unwrap_or_default()),
+            came_back(dearest)
+        );
+        if dearest.events.first().is_some_and(|longest| longest.ends_with(OWN_QUESTION)) {
+            text.push_str(
+                " The longest command of that time was INFO, by which keystorm follows an act; it may have waited for \
+                 the act, as users did.",
+            );
+        }
+        let all: f64 = priced().filter_map(|price| price.user_seconds).sum();
+        let spent = ("user-seconds above the target".to_owned(), seconds(all));
+        let figures = self.target_ns().map(|_| spent).into_iter().collect();
+        let headline = format!("{} costs most on {}", dearest.operation, self.server);
+        Verdict { figures, ..Verdict::new(headline, text) }
+    }
+
+    fn verdict_of_mix(&self, mix: &MixRecord) -> Verdict {
+        let effects = &mix.effects;
+        let capacity = effects.capacity_per_s.iter();
+        let figures =
+            capacity.map(|of| ("capacity".to_owned(), within(*of, report::grouped) + " /s"));
+        let figures = figures.collect();
+        match effects.judgement {
+            Judgement::SingledOut => Verdict { figures, ..self.accusation(mix) },
+            Judgement::NoneSingledOut => {
+                let text = format!(
+                    "None costs another surely more p99 than the same number of other requests do: with {} \
+                     comparisons that are to hold together 95 times in 100, every interval holds zero or less than \
+                     a tenth of the p99. Either all cost alike, or the noise here hides the difference: more --blocks \
+                     and a quieter machine narrow the intervals.",
+                    effects.comparisons
+                );
+                Verdict { figures, ..Verdict::new("No kind can be singled out", text) }
+            }
+            Judgement::NotJudged => {
+                let all = effects.segments + effects.void;
+                let why = match effects.void_cause {
+                    Some(cause) => format!(
+                        "{} in {} of {all} segments. Stop other programs, or run longer segments (--duration).",
+                        sentence(cause.describe()).trim_end_matches('.'),
+                        effects.void
+                    ),
+                    None => format!(
+                        "{all} segments are too few, or have too few replies of each kind for a p99: run longer ones \
+                         (--duration) or more of them (--blocks)."
+                    ),
+                };
+                Verdict { tone: Tone::Warning, ..Verdict::new("Cannot be judged here", why) }
+            }
+        }
+    }
+
+    fn accusation(&self, mix: &MixRecord) -> Verdict {
+        let mut sure: Vec<&Price> = self.prices.iter().filter(|price| price.surely).collect();
+        sure.sort_by(|a, b| saved(b).total_cmp(&saved(a)));
+        // Each kind once, where it does most.
+        let mut worst: Vec<&Price> = Vec::new();
+        for price in sure {
+            if worst.iter().all(|known| known.operation != price.operation) {
+                worst.push(price);
+            }
+        }
+        let names: Vec<&str> = worst.iter().map(|price| price.operation.as_str()).collect();
+        let them = match &names[..] {
+            [others @ .., last] if !others.is_empty() => {
+                format!("{} and {last}", others.join(", "))
+            }
+            names => names.concat(),
+        };
+        let verb = if names.len() == 1 { "makes" } else { "make" };
+        let each: Vec<String> = worst.iter().map(|price| charge(price, mix)).collect();
+        let text = format!(
+            "{} Move {them} to a server (or replica) of its own, or make it cheaper: shorter replies, fewer elements.",
+            each.join(" ")
+        );
+        Verdict {
+            tone: Tone::Warning,
+            ..Verdict::new(format!("{them} {verb} the others wait"), text)
+        }
+    }
+
+    /// Latency over time, with the acts; of a mix, the 99th percentile of each kind over the load.
+    fn charts(&self) -> Vec<Chart> {
+        match &self.mix {
+            Some(mix) => {
+                mix.kinds.iter().take(CHARTS_MAX).filter_map(|kind| self.chart_of(kind)).collect()
+            }
+            None => self.chart_of_acts().into_iter().collect(),
+        }
+    }
+
+    fn chart_of_acts(&self) -> Option<Chart> {
+        let run = self.runs().first.as_deref()?;
+        let mut chart =
+            page::runs::latency_over_time("Response time over time, with the acts", run);
+        let interval_s = run.measurement.timeline.interval_ns as f64 / 1e9;
+        for price in &self.prices {
+            let Some(from) = price.from_s else { continue };
+            chart.bands.push(Band {
+                from,
+                to: from + price.lasted_s.unwrap_or(0.0).max(interval_s),
+                name: "act".to_owned(),
+                note: format!("{}: {}", price.operation, came_back(price)),
+            });
+        }
+        chart.guides.extend(self.target_ns().map(|ns| Guide::Y(ns, "target".to_owned())));
+        Some(chart)
+    }
+
+    fn chart_of(&self, kind: &Kind) -> Option<Chart> {
+        let title = format!("p99 of {} over the load", kind.name);
+        let load = Axis::linear("load, in percent of capacity", Unit::Plain);
+        let mut chart = Chart::lines(title, load, Axis::linear("p99", Unit::Nanoseconds));
+        let waits = || self.prices.iter().filter(|price| price.waits == kind.name);
+        let point =
+            |load: Option<f64>, ms: Option<f64>| Some(DataPoint::at(load? * 100.0, ms? * 1e6));
+        let first = &waits().next()?.operation;
+        let of = |operation: &str| {
+            waits().filter(move |price| price.operation == operation).collect::<Vec<_>>()
+        };
+        let whole = of(first).into_iter().filter_map(|price| point(price.load, price.with_ms));
+        chart.series.push(Series::from_points("whole mix", whole));
+        for other in &self.mix.as_ref()?.kinds {
+            let without = of(&other.name).into_iter();
+            let points: Vec<_> =
+                without.filter_map(|price| point(price.load, price.without_ms)).collect();
+            if !points.is_empty() {
+                let name = format!("without {}", other.name);
+                chart.series.push(Series::from_points(name, points).dashed());
+            }
+        }
+        Some(chart)
+    }
+
+    /// The parts that a terminal shows.
+    pub(crate) fn in_terminal(&self, quiet: bool) -> Vec<Block> {
+        let mut blocks = vec![Block::Table(self.table())];
+        blocks.extend(self.mix.as_ref().map(|mix| Block::Table(mix.table())));
+        if self.mix.is_some() || !quiet {
+            blocks.insert(0, Block::Verdict(self.verdict()));
+        }
+        if !quiet {
+            blocks.extend(self.mix.as_ref().map(|mix| Block::Text(mix.how())));
+            blocks.extend(self.warnings().into_iter().map(|text| Block::Note(Tone::Warning, text)));
+        }
+        blocks
+    }
+
+    pub(crate) fn whole_page(&self, command_line: &str) -> Page {
+        let mut lede = Vec::new();
+        incomplete(&mut lede, self.complete());
+        lede.push(self.verdict());
+        let text = if self.mix.is_some() { ABOUT_KINDS } else { ABOUT_ACTS };
+        let mut blocks = vec![Block::Table(self.table()), Block::Text(text.to_owned())];
+        blocks.extend(self.charts().into_iter().map(Block::Chart));
+        let mut sections = vec![Section::new("What each operation costs", blocks)];
+        match &self.mix {
+            Some(mix) => {
+                let takes = [Block::Table(mix.table()), Block::Text(mix.how())];
+                let all = [Block::Table(table(self.prices.iter()))];
+                sections.push(Section::new("What each kind takes of the server", takes));
+                sections.push(Section::new("Who waits for whom", all).folded());
+            }
+            None => {
+                let mut about = Table::new(["operation", "what it is", "what the server says"]);
+                for price in &self.prices {
+                    let (outcome, why) = price.outcome.words();
+                    let said = why.map(|why| format!("{outcome}: {why}"));
+                    let said = said.unwrap_or_else(|| price.events.join("; "));
+                    about.row([price.operation.clone(), sentence(&price.about), said]);
+                }
+                sections.push(Section::new("What was done", [Block::Table(about)]));
+            }
+        }
+        super::page(
+            "What operations cost those who wait",
+            self.runs(),
+            lede,
+            sections,
+            command_line,
+        )
+    }
+
+    /// This list beside another: for each price of either, a row of each list that has it.
+    #[must_use]
+    pub fn compared_with(&self, other: &Self, names: [&str; 2]) -> Table {
+        let titles = COLUMNS.map(|(title, ..)| title);
+        let mut rows = Table::new(
+            ["operation", "list", "ratio of p99"].into_iter().chain(titles[1..].iter().copied()),
+        );
+        let in_one = |list: &Self, price: &Price| {
+            list.prices.iter().find(|of| of.subject() == price.subject()).cloned()
+        };
+        let added = other.prices.iter().filter(|price| in_one(self, price).is_none());
+        for price in self.prices.iter().chain(added) {
+            let both = [in_one(self, price), in_one(other, price)];
+            let [a, b] = both.each_ref().map(|of| of.as_ref()?.with_ms.filter(|p99| *p99 > 0.0));
+            let ratio = a.zip(b).map(|(a, b)| format!("{:.2}", b / a));
+            for (at, of) in both.iter().enumerate() {
+                let Some(of) = of else { continue };
+                let ratio = short(ratio.clone().filter(|_| at == 1));
+                let first = [of.operation.clone(), names[at].to_owned(), ratio];
+                let cells = COLUMNS[1..].iter().map(|(_, _, cell)| short(cell(of)));
+                rows.row(first.into_iter().chain(cells));
+            }
+        }
+        rows
+    }
+}
+
+const ABOUT_ACTS: &str = "Latencies are response times, counted from when a request was due; the load is an open \
+    loop. Latency is as before when the 99th percentile of four intervals in a row is at most 10 % above that of the \
+    rest before the act, or as high as in an interval of that rest. User-seconds are the time by which requests took \
+    longer than the target, all together.";
+const ABOUT_KINDS: &str = "Costs are differences of the 99th percentile of response times, counted from when a \
+    request was due, in an open loop: by how much it is higher for so many requests per second of the operation. They \
+    hold at their load only: waiting grows faster than load does.";
+
+/// By how much a percentile is lower without the operation; below all others where that is not known.
+fn saved(price: &Price) -> f64 {
+    price.saves_ms.unwrap_or(f64::NEG_INFINITY)
+}
+
+fn came_back(price: &Price) -> String {
+    match price.back_s {
+        Some(s) => format!("latency was as before after {} s", seconds(s)),
+        None => "latency was not as before when its rest was over".to_owned(),
+    }
+}
+
+/// `At 85 % of capacity, 1,000/s of hgetall cost get 0.40 ms of p99 (0.35 to 0.45) and 3.1 % of capacity; …`
+fn charge(price: &Price, mix: &MixRecord) -> String {
+    let (kind, waits) = (&price.operation, &price.waits);
+    let figure = price.cost_ms.map(|cost| {
+        format!("{} ms of p99 ({} to {})", ms(cost.value), ms(cost.low), ms(cost.high))
+    });
+    let cost = mix.kinds.iter().zip(&mix.effects.costs).find(|(of, _)| of.name == *kind);
+    let capacity = cost.and_then(|(_, cost)| cost.capacity).map_or(String::new(), |figure| {
+        let range = format!("{} to {}", percent(figure.low), percent(figure.high));
+        format!(" and {} % of capacity ({range})", percent(figure.value))
+    });
+    let without = price.without_ms.zip(price.with_ms).map_or(String::new(), |(without, with)| {
+        format!(
+            "; without {kind}, the p99 of {waits} is {} ms instead of {}",
+            ms(without),
+            ms(with)
+        )
+    });
+    format!(
+        "At {} % of capacity, {}/s of {kind} cost {waits} {}{capacity}{without}.",
+        percent(price.load.unwrap_or_default()),
+        report::grouped(mix.effects.unit_per_s),
+        figure.unwrap_or_default()
+    )
+}
+
+impl MixRecord {
+    /// What each kind takes of the server.
+    fn table(&self) -> Table {
+        let unit = report::grouped(self.effects.unit_per_s);
+        let mut table = Table::new([
+            "kind".to_owned(),
+            "share of the mix (%)".to_owned(),
+            format!("capacity that {unit}/s take (%)"),
+            "server CPU of one (µs)".to_owned(),
+        ]);
+        table.caption = "What each kind takes of the server".to_owned();
+        let known = |figure: Option<Figure>, written: fn(f64) -> String| {
+            figure.map_or("–".to_owned(), |figure| within(figure, written))
+        };
+        for (kind, Cost { capacity, server_cpu_us }) in self.kinds.iter().zip(&self.effects.costs) {
+            let [capacity, cpu] = [known(*capacity, percent), known(*server_cpu_us, ms)];
+            table.row([kind.name.clone(), percent(kind.share), capacity, cpu]);
+        }
+        table
+    }
+
+    /// How it was measured, in a sentence or two.
+    fn how(&self) -> String {
+        let capacity = self.effects.capacity_per_s.map_or("unknown".to_owned(), |figure| {
+            let limit = self.effects.limited_by;
+            let limit =
+                limit.map_or(String::new(), |limit| format!(", limited by {}", limit.name()));
+            format!("{}/s{limit}", within(figure, report::grouped))
+        });
+        format!(
+            "Capacity of the whole mix: {capacity}. {} segments count, {} were disturbed. Intervals hold the true \
+             value 95 times in 100 each; * marks what surely costs more than the rest.",
+            self.effects.segments, self.effects.void
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stall_by_the_question_that_follows_an_act_is_no_price_of_the_act_alone() {
+        let list = |event: &str| {
+            let price = Price {
+                operation: "unlink".to_owned(),
+                with_ms: Some(342.0),
+                events: vec![event.to_owned()],
+                ..Price::default()
+            };
+            let mut list = Impact::new("valkey 8.1.8".to_owned());
+            list.prices.push(price);
+            list.verdict().text
+        };
+        let asked = list(&format!("SLOWLOG INFO 342.8 ms{OWN_QUESTION}"));
+        assert!(asked.contains("INFO, by which keystorm follows an act"), "{asked}");
+        assert!(!list("SLOWLOG UNLINK key 342.8 ms").contains("INFO"));
+    }
+
+    #[test]
+    fn figures_have_the_digits_that_matter() {
+        for (value, text) in
+            [(0.0123, "0.012"), (1.234, "1.23"), (-12.34, "-12.3"), (1234.5, "1234")]
+        {
+            assert_eq!(ms(value), text);
+        }
+        let figure = Figure { value: 0.0312, low: 0.0288, high: 0.3 };
+        assert_eq!(within(figure, percent), "3.1 (2.9 to 30)");
+    }
+
+    #[test]
+    fn a_table_has_the_columns_that_say_something_and_csv_all() {
+        let mut list = Impact::new("redis".to_owned());
+        let act = Price { operation: "keys".to_owned(), with_ms: Some(2.0), ..Price::default() };
+        list.prices.push(act);
+        assert_eq!(list.table().columns, ["operation", "p99 with (ms)"]);
+        assert_eq!(list.csv().lines().next().unwrap().matches("\",\"").count(), 16);
+        let mut other = list.clone();
+        other.prices[0].with_ms = Some(3.0);
+        let rows = list.compared_with(&other, ["a", "b"]).rows;
+        assert_eq!((rows.len(), rows[1][1].as_str(), rows[1][2].as_str()), (2, "b", "1.50"));
+    }
+}
