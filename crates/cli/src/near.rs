@@ -254,10 +254,12 @@ pub(super) fn written(arg: &Arg) -> String {
 }
 
 /// Names of subcommands that are options of others now.
-const FORMER: [(&str, &str); 4] = [
+const FORMER: [(&str, &str); 6] = [
+    ("blame", "impact --of mix"),
     ("calibrate", "doctor --client"),
     ("rehearse", "compare A B --replay FILE"),
     ("report", "show FILE --html PAGE"),
+    ("theatre", "impact"),
     ("weigh", "footprint"),
 ];
 

@@ -96,8 +96,8 @@ Examples:
 const NAME: &str = "keystorm impact";
 /// The word that asks for the kinds of the load itself.
 const MIX: &str = "mix";
-/// Requests per second beside acts where the line does not say; of a mix, each segment replaces it: arrivals belong to a
-/// schedule.
+/// Requests per second beside acts where the line does not say; of a mix, each segment replaces it: arrivals belong
+/// to a schedule.
 const RATE: &str = "1k";
 /// The loads that make sense: below, nobody waits; above, waiting has no end.
 const LOAD_MIN: f64 = 5.0;
