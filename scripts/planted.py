@@ -3,20 +3,31 @@
 
     python3 scripts/planted.py KEYSTORM                      power: a row for each planted effect
     python3 scripts/planted.py KEYSTORM --self               false alarms: a server with itself, by figure
+    python3 scripts/planted.py KEYSTORM --sittings           how much one load differs between sittings, by figure
     python3 scripts/planted.py KEYSTORM --busy 2             the same beside two busy loops
 
 The servers are this script: one thread that spends a known CPU time on each command, so that a server of twice the
 time is half as fast on any machine. --self compares two of them, or with --server PROGRAM that program with itself.
 --tries and --seconds say how often, and how long a run takes; one try takes 4 runs for each of --blocks, and up to
---budget where the runs do not say. The tables are Markdown. Nothing here fails: the numbers are for a person to read.
+--budget where the runs do not say. --sittings saves --blocks runs of one load at each of --tries times, --pause apart,
+and prints by how much the times differ beyond what the runs of one differ: the standard deviation that
+crates/report/src/compare/sittings.rs allows for.
+
+The tables are Markdown. --markdown FILE puts the table into a document as well, in place of what stands between
+`<!-- planted: NAME -->` and `<!-- end of planted -->`, where NAME is power, self or sittings, and -busy with --busy.
+A comparison that ends in any other way than an answer is told on standard error, counted as no answer, and the
+next one goes on. Nothing here fails: the numbers are for a person to read.
 """
 
 import argparse
+import atexit
 import collections
 import json
+import math
 import os
 import select
 import socket
+import statistics
 import subprocess
 import sys
 import time
@@ -34,7 +45,9 @@ EFFECTS = [
     ("1 % errors", 1.0, 0.01),
     ("20 % errors", 1.0, 0.2),
 ]
-ANSWERS = ["worse", "better", "alike", "undecided", "failed"]
+ANSWERS = ["worse", "better", "alike", "undecided", "requests failed", "no answer"]
+# Figures of a saved run that sittings are measured of.
+FIGURES = ["throughput_rps", "server_cpu_us_per_request", "p50", "p90", "p95", "p99", "p99.9"]
 
 
 def commands(buffer):
@@ -120,6 +133,7 @@ class Planted:
     def __init__(self, factor, errors):
         line = [sys.executable, __file__, "serve", str(WORK_US * factor), str(errors)]
         self.process = subprocess.Popen(line, stdout=subprocess.PIPE, text=True)
+        atexit.register(self.process.kill)
         self.word = "127.0.0.1:" + self.process.stdout.readline().strip()
 
     def stop(self):
@@ -134,14 +148,60 @@ def compared(options, first, second, gate):
     line += ["--format", "json", "--budget", options.budget, "--repeat", str(options.blocks)]
     line += gate + options.more + ["get", "x"]
     ran = subprocess.run(line, capture_output=True, text=True, check=False)
-    if ran.returncode not in (0, 3, 4):
-        sys.exit(f"{' '.join(line)}: exit code {ran.returncode}: {ran.stderr}")
-    return json.loads(ran.stdout), ran.returncode
+    if ran.returncode in (0, 3, 4):
+        test = json.loads(ran.stdout)["tests"][0]
+        why = test["not_told_because"]
+        if not why or "failed, and at most" in why:
+            return test, ran.returncode
+    else:
+        why = f"exit code {ran.returncode}: {ran.stderr.strip()}"
+    print(f"{' '.join(line)}: {why}", file=sys.stderr, flush=True)
+    return None, ran.returncode
+
+
+def answer_of(test):
+    """Which of the answers a comparison gave."""
+    if test is None:
+        return "no answer"
+    return "requests failed" if test["not_told_because"] else test["answer"]
+
+
+class MarkdownTable:
+    """A table that is printed row by row, and put into a document."""
+
+    def __init__(self, options, name, what, columns):
+        self.options, self.name = options, name + ("-busy" if options.busy else "")
+        beside = f"beside {options.busy} busy loops" if options.busy else "on a machine that does nothing else"
+        self.lines = []
+        self.line(f"{what}, {beside}, {time.strftime('%B %Y')}:\n")
+        self.row(columns)
+        self.line("|---|" + "---|" * (len(columns) - 1))
+
+    def row(self, cells):
+        self.line("| " + " | ".join(map(str, cells)) + " |")
+
+    def line(self, text):
+        print(text, flush=True)
+        self.lines.append(text)
+
+    def write(self):
+        if not self.options.markdown:
+            return
+        with open(self.options.markdown, encoding="utf-8") as file:
+            text = file.read()
+        begins, ends = f"<!-- planted: {self.name} -->\n", "<!-- end of planted -->"
+        at = text.find(begins)
+        if at < 0 or text.find(ends, at) < 0:
+            sys.exit(f"{self.options.markdown}: has no place for this table: {begins.strip()} and {ends}")
+        at += len(begins)
+        text = text[:at] + "\n" + "\n".join(self.lines) + "\n\n" + text[text.find(ends, at) :]
+        with open(self.options.markdown, "w", encoding="utf-8") as file:
+            file.write(text)
 
 
 def power(options):
-    print("| planted | " + " | ".join(ANSWERS) + " | gate 0 | gate 3 | gate 4 | seconds |")
-    print("|---|" + "---|" * (len(ANSWERS) + 4))
+    what = f"Planted effects, {options.tries} tries of each, with a gate of {options.limit:g} % on {options.metric}"
+    table = MarkdownTable(options, "power", what, ["planted", *ANSWERS, "passes", "fails", "is open", "seconds"])
     wanted = options.effects.split(",") if options.effects else [name for name, _, _ in EFFECTS]
     for name, factor, errors in EFFECTS:
         if name not in wanted:
@@ -150,17 +210,15 @@ def power(options):
         for _ in range(options.tries):
             servers = [Planted(1.0, 0.0), Planted(factor, errors)]
             gate = ["--fail-on-regression", str(options.limit), "--metric", options.metric]
-            document, code = compared(options, servers[0].word, servers[1].word, gate)
+            test, code = compared(options, servers[0].word, servers[1].word, gate)
             for server in servers:
                 server.stop()
-            test = document["tests"][0]
-            answers["failed" if test["not_told_because"] else test["answer"]] += 1
-            if test["not_told_because"]:
-                print(f"{name}: {test['not_told_because']}", file=sys.stderr)
+            answers[answer_of(test)] += 1
             codes[code] += 1
         each = [answers[answer] for answer in ANSWERS] + [codes[code] for code in (0, 3, 4)]
         seconds = (time.time() - began) / options.tries
-        print(f"| {name} | " + " | ".join(map(str, each)) + f" | {seconds:.0f} |", flush=True)
+        table.row([name, *each, f"{seconds:.0f}"])
+    table.write()
 
 
 def itself(options):
@@ -168,27 +226,69 @@ def itself(options):
     for _ in range(options.tries):
         servers = [] if options.server else [Planted(1.0, 0.0), Planted(1.0, 0.0)]
         words = [server.word for server in servers] or [options.server] * 2
-        document, _ = compared(options, words[0], words[1], [])
+        test, _ = compared(options, words[0], words[1], [])
         for server in servers:
             server.stop()
-        for test in document["tests"]:
-            headlines[test["answer"]] += 1
-            for name, figure in test["figures"].items():
-                seen[name] += 1
-                found[name] += figure["significant"]
-    print("| figure | said to differ | of |\n|---|---|---|")
+        headlines[answer_of(test)] += 1
+        for name, figure in (test["figures"] if test else {}).items():
+            seen[name] += 1
+            found[name] += figure["significant"]
+    table = MarkdownTable(options, "self", f"A server with itself, {options.tries} times", ["figure", "said to differ", "of"])
     for name, count in seen.items():
-        print(f"| {name} | {found[name]} | {count} |")
+        table.row([name, found[name], count])
     wrong = headlines["better"] + headlines["worse"]
-    print(f"| headlines | {wrong} | {sum(headlines.values())} |")
+    table.row(["headline", wrong, sum(headlines.values())])
+    table.write()
     print("\nHeadlines: " + ", ".join(f"{count} {answer}" for answer, count in headlines.items()))
+
+
+def figures_of(test):
+    """The figures of a test of a saved run, by name."""
+    return {name: test.get(name) or test["latency_ms"]["response"].get(name) for name in FIGURES}
+
+
+def sittings(options):
+    server = None if options.server else Planted(1.0, 0.0)
+    word = server.word if server else options.server
+    host, port = word.rsplit(":", 1)
+    # Of each figure, the logarithms of a sitting's runs.
+    seen = {name: [] for name in FIGURES}
+    for at in range(options.tries):
+        time.sleep(options.pause if at else 0)
+        line = [options.keystorm, "-h", host, "-p", port, "--duration", str(options.seconds), "-c", "8"]
+        line += ["--repeat", str(options.blocks), "--format", "json", *options.more, "get", "x"]
+        ran = subprocess.run(line, capture_output=True, text=True, check=False)
+        if ran.returncode != 0:
+            print(f"{' '.join(line)}: exit code {ran.returncode}: {ran.stderr.strip()}", file=sys.stderr)
+            continue
+        tests = [figures_of(test) for test in json.loads(ran.stdout)["tests"]]
+        for name in FIGURES:
+            seen[name].append([math.log(test[name]) for test in tests if test[name]])
+    if server:
+        server.stop()
+    what = f"{options.blocks} runs of {options.seconds:g} s, at {options.tries} times {options.pause:g} s apart"
+    table = MarkdownTable(options, "sittings", what, ["figure", "sittings", "a run (%)", "a sitting on top (%)", "most (%)"])
+    for name, of in seen.items():
+        of = [values for values in of if len(values) > 1]
+        if len(of) < 2:
+            continue
+        means = [statistics.fmean(values) for values in of]
+        within = statistics.fmean(statistics.variance(values) for values in of)
+        runs = statistics.fmean(len(values) for values in of)
+        on_top = max(0.0, statistics.variance(means) - within / runs)
+        per_cent = [100 * math.sqrt(within), 100 * math.sqrt(on_top), 100 * math.expm1(max(means) - min(means))]
+        table.row([name, len(of), *(f"{value:.1f}" for value in per_cent)])
+    table.write()
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("keystorm")
     parser.add_argument("--self", action="store_true", dest="is_self")
-    parser.add_argument("--server", help="program that --self compares with itself")
+    parser.add_argument("--sittings", action="store_true", dest="is_sittings")
+    parser.add_argument("--pause", type=float, default=60, help="seconds between sittings")
+    parser.add_argument("--server", help="program that --self compares with itself; HOST:PORT of --sittings")
+    parser.add_argument("--markdown", metavar="FILE", help="document that the table is put into")
     parser.add_argument("--tries", type=int, default=20)
     parser.add_argument("--seconds", type=float, default=0.5, help="of a run")
     parser.add_argument("--blocks", type=int, default=5, help="before it is judged for the first time")
@@ -202,7 +302,8 @@ def main():
     loop = [sys.executable, "-c", "while True: pass"]
     loops = [subprocess.Popen(loop) for _ in range(options.busy)]
     try:
-        itself(options) if options.is_self else power(options)
+        modes = {options.is_self: itself, options.is_sittings: sittings}
+        modes.get(True, power)(options)
     finally:
         for process in loops:
             process.kill()

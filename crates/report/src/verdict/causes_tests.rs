@@ -172,6 +172,22 @@ fn the_headline_names_slow_commands_where_they_made_most_requests_wait() {
 }
 
 #[test]
+fn the_headline_names_scripts_and_keys_in_the_order_of_their_time() {
+    let mut course = Course::random(&mut Chance::new(46));
+    without_noise(&mut course);
+    let stall = |n: f64| (0.2e9 + n * 0.5e9, 0.2e9 + n * 0.5e9 + [0.15e9, 0.19e9][n as usize % 2]);
+    course.stalls = (0..8).map(|n| stall(f64::from(n))).collect();
+    // In a part of which the client has no CPU, beside programs that the server never waits for.
+    course.client_waits = vec![(4.5e9, 4.55e9)];
+    let mut run = run(&course, &course.played(true));
+    let entries = &mut run.watched.servers[0].journal.as_mut().unwrap().entries;
+    entries.iter_mut().step_by(2).for_each(|entry| entry.what = "EVAL x 0".to_owned());
+    let text = Verdict::of_run(&run).text;
+    let names = "KEYS 4 times, 760 ms, and EVAL 4 times, 600 ms, made ";
+    assert!(text.contains(names) && text.contains("; other programs' CPU use "), "{text}");
+}
+
+#[test]
 fn a_command_within_a_script_is_a_part_of_it() {
     let mut course = Course::random(&mut Chance::new(1));
     without_noise(&mut course);
