@@ -17,8 +17,8 @@ pub(crate) enum Role {
 }
 
 /// Reason why a command is not sent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Reason {
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Reason {
     /// A script did it, whose call is sent.
     ScriptEffect,
     /// About the connection that it was recorded on, such as a login.
@@ -35,6 +35,28 @@ pub(crate) enum Reason {
     CrossSlot,
     /// Part of a transaction that does not end, so that nobody knows to which node of a cluster it goes.
     Unfinished,
+    /// Not selected.
+    Unselected,
+}
+
+impl Reason {
+    /// The end of "… left out, which".
+    #[must_use]
+    pub fn why(self) -> &'static str {
+        match self {
+            Self::ScriptEffect => "scripts did, whose calls are sent",
+            Self::Connection => "are about the connection that they were recorded on, such as AUTH",
+            Self::Subscription => "have no reply of their own, such as SUBSCRIBE",
+            Self::Administration => "would change the server itself, such as CONFIG",
+            Self::Unrecorded => "were not recorded in full",
+            Self::NoTwin => "this kind of server does not have",
+            Self::CrossSlot => {
+                "have keys of several slots, or stand in such a transaction: no node of a cluster does them"
+            }
+            Self::Unfinished => "are of a transaction that does not end in the record",
+            Self::Unselected => "are not selected",
+        }
+    }
 }
 
 const CONNECTION: &[&str] = &["AUTH", "HELLO", "QUIT", "RESET", "READONLY", "READWRITE", "ASKING"];

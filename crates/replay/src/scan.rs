@@ -1,6 +1,6 @@
 //! The first reading of a record: what a plan must know before the first command is sent.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use trace::commands::writes;
 use trace::{Flags, Gap, Losses, Source, Stamps};
@@ -25,64 +25,8 @@ const STRETCH_NS: u64 = 100_000_000;
 /// Stalls of the recorded server that are marked in a run.
 const STALLS_MAX: usize = 100;
 
-/// Commands that are not sent, by reason.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Omissions {
-    /// Scripts did them, whose calls are sent.
-    pub of_scripts: u64,
-    /// Commands about the connection that they were recorded on, such as `AUTH`.
-    pub of_connections: u64,
-    /// Commands whose replies are not one for each, as those of `SUBSCRIBE`.
-    pub subscriptions: u64,
-    /// Commands that would end or change the server, as `SHUTDOWN`.
-    pub administration: u64,
-    /// Commands whose content was not recorded.
-    pub unrecorded: u64,
-    /// The other kind of server has no such command.
-    pub without_twin: u64,
-    /// Commands whose keys, or those of their transaction, are on several nodes of a cluster.
-    pub cross_slot: u64,
-    /// Commands for a cluster whose transaction does not end.
-    pub unfinished: u64,
-    /// Commands that are not selected.
-    pub unselected: u64,
-}
-
-impl Omissions {
-    fn add(&mut self, reason: Reason) {
-        *match reason {
-            Reason::ScriptEffect => &mut self.of_scripts,
-            Reason::Connection => &mut self.of_connections,
-            Reason::Subscription => &mut self.subscriptions,
-            Reason::Administration => &mut self.administration,
-            Reason::Unrecorded => &mut self.unrecorded,
-            Reason::NoTwin => &mut self.without_twin,
-            Reason::CrossSlot => &mut self.cross_slot,
-            Reason::Unfinished => &mut self.unfinished,
-        } += 1;
-    }
-
-    /// Each count that is not 0, with the reason as the end of "… left out, which".
-    pub fn reasons(&self) -> impl Iterator<Item = (u64, &'static str)> {
-        let Self { of_scripts, of_connections, subscriptions, administration, .. } = *self;
-        let Self { unrecorded, without_twin, unselected, cross_slot, unfinished, .. } = *self;
-        [
-            (of_scripts, "scripts did, whose calls are sent"),
-            (of_connections, "are about the connection that they were recorded on, such as AUTH"),
-            (subscriptions, "have no reply of their own, such as SUBSCRIBE"),
-            (administration, "would change the server itself, such as CONFIG"),
-            (unrecorded, "were not recorded in full"),
-            (without_twin, "this kind of server does not have"),
-            (cross_slot, "have keys of several slots, or stand in such a transaction: no node of a cluster does them"),
-            (unfinished, "are of a transaction that does not end in the record"),
-            (unselected, "are not selected"),
-        ]
-        .into_iter()
-        .filter(|(count, _)| *count > 0)
-    }
-}
-
 /// Findings of a first reading of a record.
+#[derive(Default)]
 pub struct Scan {
     /// Source of the record.
     pub source: Source,
@@ -96,8 +40,8 @@ pub struct Scan {
     pub kinds: Vec<(Vec<u8>, u64)>,
     /// An example of each, in the words of the server that it is sent to.
     pub examples: Vec<CommandSpec>,
-    /// Commands that are not sent.
-    pub left_out: Omissions,
+    /// Commands that are not sent, by reason.
+    pub left_out: BTreeMap<Reason, u64>,
     /// Parts of the record that could not be read.
     pub losses: Losses,
     /// Number of times that the recorded clock was set back.
@@ -124,6 +68,12 @@ struct Stretches {
     each_ns: u64,
 }
 
+impl Default for Stretches {
+    fn default() -> Self {
+        Self { counts: Vec::new(), each_ns: STRETCH_NS }
+    }
+}
+
 impl Stretches {
     fn add(&mut self, since_ns: u64) {
         while since_ns / self.each_ns >= STRETCHES_MAX as u64 {
@@ -146,29 +96,11 @@ impl Stretches {
 pub fn scan(replay: &Replay, prefill: bool) -> Result<Scan, String> {
     let mut walk = Walk::new(replay)?;
     let mut prefill = prefill.then(Prefill::default);
-    let mut scan = Scan {
-        source: walk.source().clone(),
-        commands: 0,
-        blocking: 0,
-        writes: 0,
-        kinds: Vec::new(),
-        examples: Vec::new(),
-        left_out: Omissions::default(),
-        losses: Losses::default(),
-        steps_back: 0,
-        stalls: Vec::new(),
-        span_ns: 0,
-        db_max: 0,
-        prefill: None,
-        shares_clients: false,
-        clients: ClientList::default(),
-        stretches: Stretches { counts: Vec::new(), each_ns: STRETCH_NS },
-        numbers: HashMap::new(),
-    };
+    let mut scan = Scan::default();
     while let Some(next) = walk.next()? {
         let event = &walk.event;
         if let Role::LeftOut(reason) = next.role {
-            scan.left_out.add(reason);
+            *scan.left_out.entry(reason).or_default() += 1;
             continue;
         }
         scan.commands += 1;
@@ -183,7 +115,6 @@ pub fn scan(replay: &Replay, prefill: bool) -> Result<Scan, String> {
         scan.count(event.name());
         prefill.iter_mut().for_each(|prefill| prefill.see(walk.recorded(), event, &walk.keys));
     }
-    scan.left_out.unselected = walk.unselected;
     (scan.steps_back, scan.losses) = (walk.steps_back, walk.reader().losses());
     scan.source = walk.source().clone();
     if scan.source.stamps == Stamps::Completion {
@@ -360,7 +291,7 @@ mod tests {
     #[test]
     fn rates_are_those_of_the_record_however_long_it_is() {
         for seconds in [1u64, 100, 5_000] {
-            let mut stretches = Stretches { counts: Vec::new(), each_ns: STRETCH_NS };
+            let mut stretches = Stretches::default();
             (0..seconds * 20).for_each(|n| stretches.add(n * 50_000_000));
             assert!(stretches.counts.len() <= STRETCHES_MAX);
             assert_eq!(stretches.counts.iter().sum::<u64>(), seconds * 20);

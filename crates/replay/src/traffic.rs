@@ -11,6 +11,7 @@ use crate::walk::{Replay, Walk};
 use crate::{Clients, Scan, Speed};
 
 /// A record, with all that is decided about sending it.
+#[derive(Clone)]
 pub struct Traffic {
     replay: Replay,
     clients: Clients,
@@ -42,21 +43,13 @@ impl Traffic {
     /// Returns the traffic at another speed, sent `rounds` times.
     #[must_use]
     pub fn at_speed(&self, speed: Speed, rounds: u64) -> Self {
-        Self { speed, rounds, ..self.over(self.clients.clone()) }
+        Self { speed, rounds, ..self.clone() }
     }
 
     /// Returns the traffic sent by other connections.
     #[must_use]
     pub fn over(&self, clients: Clients) -> Self {
-        Self {
-            replay: self.replay.clone(),
-            clients,
-            speed: self.speed.clone(),
-            rounds: self.rounds,
-            round_ns: self.round_ns,
-            numbers: self.numbers.clone(),
-            kinds: self.kinds,
-        }
+        Self { clients, ..self.clone() }
     }
 }
 

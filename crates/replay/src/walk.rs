@@ -49,7 +49,6 @@ pub(crate) struct Walk<'r> {
     /// Number of times that the clock was set back.
     pub(crate) steps_back: u64,
     /// Commands that are not selected.
-    pub(crate) unselected: u64,
     /// Spans without any command, selected or not.
     pub(crate) stalls: Stalls,
 }
@@ -83,7 +82,6 @@ impl<'r> Walk<'r> {
             first_ns: None,
             latest_ns: 0,
             steps_back: 0,
-            unselected: 0,
             stalls: Stalls::default(),
         })
     }
@@ -184,8 +182,13 @@ impl<'r> Walk<'r> {
             }
             keys_of(self.reader.source().protocol, event, &mut self.keys);
             if !self.replay.selection.takes(event, &self.keys) {
-                self.unselected += 1;
-                continue;
+                return Ok(Some(WalkStep {
+                    role: Role::LeftOut(Reason::Unselected),
+                    since_ns: self.latest_ns,
+                    slot: None,
+                    bound: false,
+                    waits_for: None,
+                }));
             }
             if matches!(role, Role::Sent | Role::Blocks)
                 && !has_twin(event, self.recorded(), self.replay.to_cache)

@@ -202,9 +202,9 @@ impl RecordedLoad {
         let Scan { left_out, losses, steps_back, source, .. } = &self.scan;
         let file = &self.precaution.source;
         let mut notes: Vec<String> = Vec::new();
-        for (count, why) in left_out.reasons() {
-            notes
-                .push(format!("note: {file}: {} left out, which {why}", counted(count, "command")));
+        for (reason, count) in left_out {
+            let (count, why) = (counted(*count, "command"), reason.why());
+            notes.push(format!("note: {file}: {count} left out, which {why}"));
         }
         notes.extend(missing(file, losses));
         if *steps_back > 0 {

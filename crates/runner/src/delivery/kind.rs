@@ -11,7 +11,6 @@ use workload::{Delivery, DeliveryKind, Message, Subscription};
 use super::cached_reads::CachedReads;
 use super::closing::Remainder;
 use super::invalidate::Invalidate;
-use super::notify::Notify;
 use super::pubsub::Pubsub;
 use super::queue::Queues;
 use super::replica::Replica;
@@ -187,14 +186,19 @@ pub(crate) fn from_delivery(delivery: &Delivery, in_cluster: bool) -> Box<dyn Ki
     match delivery.kind {
         DeliveryKind::Pubsub { subscription, slow } => {
             let is_broadcast = slow > 0 || in_cluster && subscription != Subscription::Shards;
-            Box::new(Pubsub { delivery, subscription, is_broadcast })
+            Box::new(Pubsub { delivery, subscription, is_broadcast, event: None })
         }
         DeliveryKind::Invalidate { tracking } if tracking.mode.follows_reads() => {
             Box::new(CachedReads { delivery, tracking })
         }
         DeliveryKind::Invalidate { tracking } => Box::new(Invalidate { delivery, tracking }),
         DeliveryKind::Replica => Box::new(Replica { delivery }),
-        DeliveryKind::Notify { event, db, .. } => Box::new(Notify { delivery, event, db }),
+        DeliveryKind::Notify { event, db, .. } => Box::new(Pubsub {
+            delivery,
+            subscription: Subscription::Channels,
+            is_broadcast: false,
+            event: Some((event, db)),
+        }),
         DeliveryKind::Queue { queue, count, block_ns } => {
             Box::new(Queues { delivery, queue, count, block_ns })
         }

@@ -17,7 +17,6 @@ mod kind;
 mod listeners;
 mod lost;
 mod moving;
-mod notify;
 mod order;
 mod probe;
 mod pubsub;
@@ -380,7 +379,7 @@ impl<'r> Roles<'r> {
             Some(caches) => {
                 caches::missed(self.delivery.kind, (caches, removable), expected, &counts)
             }
-            None => notify::missed(self.delivery.kind, expected, &counts),
+            None => pubsub::missed(self.delivery.kind, expected, &counts),
         };
         let (expected, away) = (expected - missed, away + missed);
         let uncounted = match self.exchanges {

@@ -1,12 +1,15 @@
-//! Channels: PUBLISH to SUBSCRIBE or PSUBSCRIBE, SPUBLISH to SSUBSCRIBE.
+//! Channels: PUBLISH to SUBSCRIBE or PSUBSCRIBE, SPUBLISH to SSUBSCRIBE; and keyspace events, which the server publishes
+//! itself when a key is written. The payload of an event is the key, so a key is a prefix and a message. Its subscribers
+//! get the keys of everybody who writes to that database; a node of a cluster publishes the events of its own keys only,
+//! so that a subscriber has a connection to each.
 //!
 //! Replies by <https://redis.io/docs/latest/develop/pubsub/#format-of-pushed-messages>: arrays in RESP2, pushes in
 //! RESP3, of which the first string says what they are. Each name is confirmed by an answer of its own.
 
-use measure::Tally;
+use measure::{DeliveryCounts, Tally};
 use wire::Reply;
 use wire::resp::encode_command;
-use workload::{Delivery, Subscription};
+use workload::{Delivery, DeliveryKind, KeyEvent, Subscription};
 
 use super::kind::{Consumer, Dispatch, Kind, Meaning};
 use super::reply_strings::ReplyStrings;
@@ -21,6 +24,8 @@ pub(super) struct Pubsub<'r> {
     /// Whether PUBLISH names others than the receivers of a message: those at one node of a cluster only, or also
     /// subscribers that do not read.
     pub(super) is_broadcast: bool,
+    /// The event that the server publishes, of keys in this database, instead of what senders publish.
+    pub(super) event: Option<(KeyEvent, u32)>,
 }
 
 /// One subscriber.
@@ -38,8 +43,17 @@ impl Kind for Pubsub<'_> {
         Dispatch::FanOut
     }
 
-    /// PUBLISH answers how many receivers a message had. More than there are of this run are somebody else's.
+    /// A server finds keys that have expired in no order.
+    fn is_ordered(&self) -> bool {
+        self.event.is_none_or(|(event, _)| event != KeyEvent::Expired)
+    }
+
+    /// Every subscriber of an event gets every key. PUBLISH answers how many receivers a message had: more than there
+    /// are of this run are somebody else's.
     fn expected(&self, sending: &Tally) -> u64 {
+        if self.event.is_some() {
+            return sent(sending).saturating_mul(self.delivery.receivers_each());
+        }
         let named = sending.commands.iter().map(|command| command.receivers).sum();
         match self.to_all(sending) {
             Some(all) if self.is_broadcast => all,
@@ -49,9 +63,14 @@ impl Kind for Pubsub<'_> {
     }
 
     fn away(&self, sending: &Tally) -> u64 {
-        let all = self.to_all(sending);
+        let all = self.to_all(sending).filter(|_| self.event.is_none());
         all.map_or(0, |all| all.saturating_sub(self.expected(sending)))
     }
+}
+
+/// Messages that were sent.
+fn sent(sending: &Tally) -> u64 {
+    sending.commands.iter().map(|command| command.ok).sum()
 }
 
 impl Pubsub<'_> {
@@ -59,22 +78,35 @@ impl Pubsub<'_> {
     fn to_all(&self, sending: &Tally) -> Option<u64> {
         let by_place = self.delivery.of_all_clients().receivers_by_place();
         let (least, most) = (by_place.iter().min()?, by_place.iter().max()?);
-        let sent: u64 = sending.commands.iter().map(|command| command.ok).sum();
-        (least == most).then(|| sent.saturating_mul(u64::from(*most)))
+        (least == most).then(|| sent(sending).saturating_mul(u64::from(*most)))
+    }
+}
+
+/// Events that subscribers which were cut off did not get: nothing says how many a server published meanwhile.
+pub(super) fn missed(kind: DeliveryKind, expected: u64, counts: &DeliveryCounts) -> u64 {
+    match kind {
+        DeliveryKind::Notify { .. } if counts.cut_off > 0 => {
+            expected.saturating_sub(counts.received)
+        }
+        _ => 0,
     }
 }
 
 impl Consumer for Subscriber<'_> {
     fn ask(&mut self, out: &mut Vec<u8>) -> u32 {
-        let Pubsub { delivery, subscription, .. } = *self.kind;
+        let Pubsub { delivery, subscription, event, .. } = *self.kind;
         let (command, end) = match subscription {
             Subscription::Channels => ("SUBSCRIBE", ""),
             // A pattern that matches one channel: what a message costs depends on how many patterns there are.
             Subscription::Patterns => ("PSUBSCRIBE", "*"),
             Subscription::Shards => ("SSUBSCRIBE", ""),
         };
-        let places = delivery.places_of(self.receiver);
-        let names: Vec<String> = places.map(|place| delivery.place_name(place) + end).collect();
+        let names: Vec<String> = if let Some((event, db)) = event {
+            vec![event.channel(db)]
+        } else {
+            let places = delivery.places_of(self.receiver);
+            places.map(|place| delivery.place_name(place) + end).collect()
+        };
         for names in names.chunks(NAMES_MAX) {
             let words = std::iter::once(command).chain(names.iter().map(String::as_str));
             encode_command(&words.map(str::as_bytes).collect::<Vec<_>>(), out);
@@ -85,9 +117,14 @@ impl Consumer for Subscriber<'_> {
     #[inline]
     fn answer(&mut self, reply: Reply<'_>, strings: &ReplyStrings, out: &mut Vec<u8>) -> Meaning {
         let meaning = meaning(reply, strings);
-        if meaning == Meaning::Withdrawal {
+        match meaning {
             // The slot has left this node, which says where to when it is asked again.
-            self.ask(out);
+            Meaning::Withdrawal => drop(self.ask(out)),
+            // Somebody else's key.
+            Meaning::Messages(_) if self.kind.event.is_some() && strings.messages().is_empty() => {
+                return Meaning::Foreign;
+            }
+            _ => {}
         }
         meaning
     }

@@ -5,6 +5,10 @@ use std::collections::{BinaryHeap, HashMap};
 use super::sketch::{Item, Top};
 use super::zipf::Counts;
 
+/// Keys that are counted one by one.
+const TOP_KEYS: usize = 1 << 16;
+/// Keys of a sample that are counted beside them.
+const SAMPLED_KEYS: usize = 1 << 15;
 /// A count of the most frequent keys is known where it may be too high by at most one part in so many.
 const KNOWN_PARTS: u64 = 10;
 
@@ -43,6 +47,12 @@ impl Sample {
             self.keys.remove(&largest);
             self.threshold = largest;
         }
+    }
+}
+
+impl Default for KeyCounts {
+    fn default() -> Self {
+        Self::new(TOP_KEYS, SAMPLED_KEYS)
     }
 }
 

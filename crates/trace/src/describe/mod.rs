@@ -32,10 +32,6 @@ pub use sizes::Sizes;
 pub use summary::{Command as CommandSummary, Description, Key, Pattern, Percentiles, Warning};
 pub use zipf::Zipf;
 
-/// Keys that are counted one by one.
-const TOP_KEYS: usize = 1 << 16;
-/// Keys of a sample that are counted beside them.
-const SAMPLED_KEYS: usize = 1 << 15;
 /// Names of commands that are distinguished.
 const NAMES_MAX: usize = 1024;
 /// The longest name of a command that is kept.
@@ -78,7 +74,7 @@ struct Notice {
 }
 
 /// Takes events, one after another, and says what they are like.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Describer {
     protocol: Protocol,
     /// Whether times count from 1970.
@@ -118,30 +114,7 @@ impl Describer {
         Self {
             protocol: source.protocol,
             is_dated: source.clock == Clock::Unix && source.stamps != Stamps::None,
-            hasher: BuildHasherDefault::default(),
-            kinds: HashMap::new(),
-            times: Times::default(),
-            clients: Clients::default(),
-            patterns: Patterns::default(),
-            channels: Patterns::default(),
-            shapes: Shapes::default(),
-            distinct: DistinctCounter::default(),
-            key_counts: KeyCounts::new(TOP_KEYS, SAMPLED_KEYS),
-            accesses: 0,
-            reuse: Reuse::default(),
-            hits: 0,
-            misses: 0,
-            multi_key: 0,
-            cross_slot: Notice::default(),
-            notices: HashMap::new(),
-            suspects: HashMap::new(),
-            last_script: None,
-            transactions: 0,
-            scripts: 0,
-            effects: 0,
-            key_places: Vec::new(),
-            roles: Vec::new(),
-            name: Vec::new(),
+            ..Self::default()
         }
     }
 

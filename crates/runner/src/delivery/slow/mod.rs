@@ -66,7 +66,12 @@ pub(crate) fn subscribe(context: &SlowContext<'_>) -> SlowSubscribers {
         receivers: context.count,
         ..context.roles.delivery.clone()
     };
-    let kind = Pubsub { delivery: &all, subscription: context.subscription, is_broadcast: true };
+    let kind = Pubsub {
+        delivery: &all,
+        subscription: context.subscription,
+        is_broadcast: true,
+        event: None,
+    };
     let ended = SlowObserver::new(context, &kind).and_then(|mut slow| {
         slow.run()?;
         Ok(slow.seen)
