@@ -8,7 +8,7 @@ use report::compare::{
 use report::{Metric, Run, Summary};
 
 use crate::replayed;
-use crate::runs::{self, latency_over_time, moments, outages, spectrum, throughput_over_time};
+use crate::runs::{self, moments, outages, spectrum};
 use crate::{Axis, Band, Block, Chart, DataPoint, Guide, Page, Section, Series, Table, Tone, Unit};
 use crate::{Verdict, sentence};
 
@@ -331,18 +331,7 @@ fn courses(test: &TestComparison) -> Vec<Chart> {
         outages::bands(run).into_iter().map(move |found| band(name, found))
     });
     let bands: Vec<Band> = out.collect();
-    let charts = [
-        overlaid(
-            "Throughput over time",
-            "answered",
-            sides.map(|(name, run)| (name, throughput_over_time("", run))),
-        ),
-        overlaid(
-            "99th percentile over time",
-            "99th percentile",
-            sides.map(|(name, run)| (name, latency_over_time("", run))),
-        ),
-    ];
+    let charts = runs::overlaid(&sides);
     // Of runs that were over within an interval or two there is no course to be seen.
     let course = sides.iter().all(|(_, run)| run.measurement.timeline.points.len() > 2);
     let over_time = charts.into_iter().filter(|_| course);
@@ -430,17 +419,6 @@ fn over_runs(test: &TestComparison, row: &Row, y: Axis, factor: f64) -> Chart {
     for (name, values) in test.setup.names.iter().zip(&row.values) {
         let points = (1..).zip(values).map(|(at, value)| (f64::from(at), value * factor));
         chart.series.push(Series::new(name, points));
-    }
-    chart
-}
-
-/// One line of each side's chart.
-fn overlaid(title: &str, line: &str, sides: [(&str, Chart); 2]) -> Chart {
-    let [(_, first), _] = &sides;
-    let mut chart = Chart { title: title.to_owned(), series: Vec::new(), ..first.clone() };
-    for (name, side) in sides {
-        let found = side.series.into_iter().find(|series| series.name == line);
-        chart.series.extend(found.map(|series| Series { name: name.to_owned(), ..series }));
     }
     chart
 }

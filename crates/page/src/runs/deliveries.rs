@@ -55,33 +55,42 @@ pub(super) fn counts(summary: &Summary<'_>) -> Vec<Block> {
     blocks
 }
 
-/// A chart whose axes and lines say what was measured: of a run with receivers, deliveries.
-pub(super) fn named(mut chart: Chart, run: &Run) -> Chart {
-    if run.plan.delivery.is_none() {
-        return chart;
-    }
-    // Messages are requested, and each is as many deliveries as it has receivers.
-    chart.series.retain(|series| series.name != "requested");
-    for series in &mut chart.series {
-        series.name = match series.name.as_str() {
-            "answered" => "received".to_owned(),
-            "response time" => "due to received".to_owned(),
-            "service time" => "sent to received".to_owned(),
-            _ => continue,
+/// The words by which charts of a run name what it measured.
+pub(super) struct ChartWords {
+    /// The line of what came.
+    pub(super) answered: &'static str,
+    /// The axis of response times.
+    pub(super) response: &'static str,
+    /// The axis of response times and service times.
+    pub(super) latency: &'static str,
+    /// The lines of these two.
+    pub(super) lines: [&'static str; 2],
+    /// What is counted.
+    pub(super) counted: &'static str,
+    /// What cells count.
+    pub(super) replies: &'static str,
+}
+
+/// The words of a run: of one with receivers, those of deliveries.
+pub(super) fn words(run: &Run) -> ChartWords {
+    if run.plan.delivery.is_some() {
+        return ChartWords {
+            answered: "received",
+            response: "delivery time",
+            latency: "delivery time",
+            lines: ["due to received", "sent to received"],
+            counted: "deliveries",
+            replies: "deliveries",
         };
     }
-    if chart.note.starts_with("Response time counts from") {
-        chart.note = String::new();
+    ChartWords {
+        answered: "answered",
+        response: "response time",
+        latency: "latency",
+        lines: ["response time", "service time"],
+        counted: if run.plan.counts_operations() { "operations" } else { "requests" },
+        replies: "replies",
     }
-    chart.note = chart.note.replace("counts the replies", "counts the deliveries");
-    for axis in [&mut chart.x, &mut chart.y] {
-        axis.label = match axis.label.as_str() {
-            "response time" | "latency" => "delivery time".to_owned(),
-            "requests per second" => "deliveries per second".to_owned(),
-            _ => continue,
-        };
-    }
-    chart
 }
 
 /// The figures of the top: what was received, and how many messages were sent for it.

@@ -2,6 +2,7 @@
 
 use report::Run;
 
+use super::deliveries::words;
 use super::over_time::{groups_at_most, in_course};
 use crate::{Axis, Chart, DataPoint, Series, Unit};
 use report::grouped;
@@ -18,7 +19,7 @@ pub(super) fn latency_heat(title: &str, run: &Run) -> Option<Chart> {
     let mut chart = Chart::heat_map(
         title,
         Axis::linear("time", Unit::Seconds),
-        Axis::log("response time", Unit::Nanoseconds),
+        Axis::log(words(run).response, Unit::Nanoseconds),
         first.to_s - first.from_s,
     );
     let mut series = Series::new("replies", []);
@@ -42,7 +43,8 @@ pub(super) fn latency_heat(title: &str, run: &Run) -> Option<Chart> {
     }
     let most = series.points.iter().map(|point| point.weight).fold(0.0, f64::max);
     chart.note = format!(
-        "Each cell counts the replies of {}; the darkest has {}. Shades are logarithmic.",
+        "Each cell counts the {} of {}; the darkest has {}. Shades are logarithmic.",
+        words(run).replies,
         Unit::Seconds.show(first.to_s - first.from_s),
         grouped(most),
     );

@@ -28,6 +28,7 @@ use workload::quantity::counted;
 use crate::{Block, Page, Section, Tone, Verdict};
 use report::grouped;
 
+pub(crate) use over_time::overlaid;
 pub use over_time::{latency_over_time, throughput_over_time};
 pub use spectrum::spectrum;
 
@@ -220,18 +221,15 @@ fn section(test: &Test<'_>, tests: &[Test<'_>], verdict: bool) -> Section {
     let [over_time, throughput, heat, by_percentile] = titles(run);
     let course = [latency_over_time(over_time, run), throughput_over_time(throughput, run)];
     let course = course.into_iter().map(|chart| over_time::in_course(chart, run));
-    let course = course.map(|chart| deliveries::named(chart, run));
     blocks.extend(course.map(Block::Chart));
     let backlog = deliveries::backlog(run).map(|chart| over_time::in_course(chart, run));
     blocks.extend(backlog.map(Block::Chart));
     blocks.extend(server_course::charts(run).into_iter().map(Block::Chart));
     blocks.extend(machine::charts(run).into_iter().map(Block::Chart));
-    blocks.extend(
-        heat::latency_heat(heat, run).map(|chart| deliveries::named(chart, run)).map(Block::Chart),
-    );
+    blocks.extend(heat::latency_heat(heat, run).map(Block::Chart));
     blocks.extend(outages::table(&test.summary, None));
     blocks.extend(moments::blocks(&test.summary, None));
-    blocks.push(Block::Chart(deliveries::named(spectrum(by_percentile, &[("", run)]), run)));
+    blocks.push(Block::Chart(spectrum(by_percentile, &[("", run)])));
     blocks.extend(deliveries::counts(&test.summary));
     blocks.extend(tables::tables(&test.summary));
     Section::new(test.name.clone(), blocks)

@@ -3,6 +3,7 @@
 use measure::{Latency, Point};
 use report::{Run, ServerLatencyFigures};
 
+use super::deliveries::words;
 use super::outages;
 use crate::{Axis, Band, Chart, DataPoint, Guide, Series, Unit};
 
@@ -81,13 +82,15 @@ pub fn throughput_over_time(title: &str, run: &Run) -> Chart {
     let mut chart = Chart::lines(
         title,
         Axis::linear("time", Unit::Seconds),
-        Axis::linear(format!("{} per second", counted_noun(run)), Unit::PerSecond),
+        Axis::linear(format!("{} per second", words(run).counted), Unit::PerSecond),
     );
-    chart.series.push(Series::new("answered", rates(Point::counted)));
+    chart.series.push(Series::new(words(run).answered, rates(Point::counted)));
     if groups.iter().any(|g| g.sum(|point| point.errors) > 0) {
         chart.series.push(Series::new("errors", rates(|point| point.errors)));
     }
-    if let Some(schedule) = run.plan.load.pace.schedule().filter(|schedule| schedule.is_limited()) {
+    // Messages are requested, and each is as many deliveries as it has receivers.
+    let schedule = run.plan.load.pace.schedule().filter(|_| run.plan.delivery.is_none());
+    if let Some(schedule) = schedule.filter(|schedule| schedule.is_limited()) {
         // Of a share of a plan, what was its own.
         let due = |s: f64| run.plan.own_rate_per_s(schedule.due_by((s * 1e9) as u64));
         let asked = groups
@@ -107,7 +110,7 @@ pub fn latency_over_time(title: &str, run: &Run) -> Chart {
     let mut chart = Chart::lines(
         title,
         Axis::linear("time", Unit::Seconds),
-        Axis::log("response time", Unit::Nanoseconds),
+        Axis::log(words(run).response, Unit::Nanoseconds),
     );
     let figures = groups.iter().map(|group| {
         let figures = |of: Latency| [of.quantile_ns(0.5), of.quantile_ns(0.99), of.max_ns()];
@@ -127,9 +130,9 @@ pub fn latency_over_time(title: &str, run: &Run) -> Chart {
 }
 
 /// Throughput and 99th percentile of several runs over time, each from its own start, a line for each run.
-pub(super) fn overlaid(runs: &[(&str, &Run)]) -> [Chart; 2] {
+pub(crate) fn overlaid(runs: &[(&str, &Run)]) -> [Chart; 2] {
     let time = || Axis::linear("time from the start of each", Unit::Seconds);
-    let noun = runs.first().map_or("requests", |(_, run)| counted_noun(run));
+    let noun = runs.first().map_or("requests", |(_, run)| words(run).counted);
     let rate = Axis::linear(format!("{noun} per second"), Unit::PerSecond);
     let mut charts = [
         Chart::lines("Throughput over time", time(), rate),
@@ -141,6 +144,9 @@ pub(super) fn overlaid(runs: &[(&str, &Run)]) -> [Chart; 2] {
     ];
     for (name, run) in runs {
         let groups = groups(run);
+        if charts[0].series.is_empty() {
+            charts.iter_mut().for_each(|chart| chart.note = note(&groups));
+        }
         let lasting = groups.iter().filter(|group| group.to_s > group.from_s);
         let rates =
             lasting.map(|g| (g.middle_s, g.sum(Point::counted) as f64 / (g.to_s - g.from_s)));
@@ -152,11 +158,6 @@ pub(super) fn overlaid(runs: &[(&str, &Run)]) -> [Chart; 2] {
         charts[1].series.push(Series::new(*name, groups.iter().map(p99)));
     }
     charts
-}
-
-/// What the rates of a run are of.
-fn counted_noun(run: &Run) -> &'static str {
-    if run.plan.counts_operations() { "operations" } else { "requests" }
 }
 
 fn note(groups: &[Group<'_>]) -> String {

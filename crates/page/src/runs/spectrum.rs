@@ -3,6 +3,7 @@
 use measure::Latency;
 use report::Run;
 
+use super::deliveries::words;
 use crate::{Axis, Chart, DataPoint, Series, Unit};
 
 /// Points in each factor of ten of what is left of 1.
@@ -12,22 +13,25 @@ const PER_DECADE: u32 = 10;
 /// service times too. Runs are named where there are several.
 #[must_use]
 pub fn spectrum(title: &str, runs: &[(&str, &Run)]) -> Chart {
-    let mut chart =
-        Chart::lines(title, Axis::nines(), Axis::log("response time", Unit::Nanoseconds));
-    match runs {
-        [(_, run)] if run.plan.load.pace.schedule().is_some() => {
+    let named = runs.first().map(|(_, run)| words(run));
+    let axis = named.as_ref().map_or("response time", |words| words.response);
+    let mut chart = Chart::lines(title, Axis::nines(), Axis::log(axis, Unit::Nanoseconds));
+    match (runs, named) {
+        ([(_, run)], Some(words)) if run.plan.load.pace.schedule().is_some() => {
             let total = &run.measurement.total;
-            chart.y.label = "latency".to_owned();
-            chart.note =
-                "Response time counts from when a request was due, service time from when \
-                          it was sent."
-                    .to_owned();
-            chart.series.push(series("response time", &total.response()));
-            chart.series.push(series("service time", &total.service()));
+            words.latency.clone_into(&mut chart.y.label);
+            if run.plan.delivery.is_none() {
+                let note = "Response time counts from when a request was due, service time from when it was sent.";
+                note.clone_into(&mut chart.note);
+            }
+            let [response, service] = words.lines;
+            chart.series.push(series(response, &total.response()));
+            chart.series.push(series(service, &total.service()));
         }
-        runs => {
+        (runs, named) => {
+            let only = named.map_or("response time", |words| words.lines[0]);
             let lines = runs.iter().map(|(name, run)| {
-                let name = if name.is_empty() { "response time" } else { name };
+                let name = if name.is_empty() { only } else { name };
                 series(name, &run.measurement.total.response())
             });
             chart.series.extend(lines);
