@@ -123,6 +123,12 @@ fn intent(options: Options, line: Line, command_line: String) -> Result<Intent, 
     let first = job(NAME, line.words())?;
     let endpoint = first.plans.first().map(|plan| &plan.target.endpoint);
     let spawned = matches!(endpoint, Some(workload::Endpoint::Spawned { .. }));
+    let memcached = first.plans.first().is_some_and(|plan| plan.protocol.is_memcache());
+    if memcached && (!spawned || with.is_some()) {
+        let text = "a survey of memcached starts it (--spawn=memcached), without --with; for one that \
+            runs, use keystorm --protocol memcache";
+        return Err(UsageError(text.to_owned()));
+    }
     let unix = matches!(endpoint, Some(workload::Endpoint::Unix(_)));
     let lacks = DELIVERIES.iter().filter_map(|(kind, _)| {
         let words = ["deliver", kind, "--duration", "1"].map(OsString::from);
@@ -137,6 +143,7 @@ fn intent(options: Options, line: Line, command_line: String) -> Result<Intent, 
         server,
         spawned,
         unix,
+        memcached,
         quick,
         all,
         seconds,

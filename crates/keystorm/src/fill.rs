@@ -4,6 +4,7 @@
 //! however many plans read it.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use anyhow::Result;
@@ -11,6 +12,7 @@ use console::diagnostics::say;
 use console::live::LiveDisplay;
 use measure::Ending;
 use report::{Run, Summary, Warning, WarningKind};
+use runner::{NoObserver, Start};
 use workload::{CommandSpec, Data, Load, Plan, PlanParts, quantity};
 
 use crate::test_bed::{LoadContext, TestBed};
@@ -27,6 +29,8 @@ struct State {
     announced: HashSet<String>,
     /// What of the last fill the server did not keep.
     evicted: Option<Warning>,
+    /// What was written and is to be removed in the end, each form of keys once.
+    to_remove: HashMap<String, PlanParts>,
 }
 
 /// How a server is to be filled: which keys, and with what.
@@ -122,6 +126,10 @@ pub(crate) fn fill(bed: &TestBed<'_>, plan: &Plan) -> Result<()> {
         if !bed.filled.is_new(&content) {
             continue;
         }
+        let removes = plan.data.clean && !bed.server.is_own();
+        if removes {
+            bed.filled.lock().to_remove.insert(content.keys.clone(), parts.removed_by());
+        }
         let fill = parts.build()?;
         let Some(run) = written(bed, &fill, "--fill")? else { return Ok(()) };
         if bed.tells && bed.filled.is_unannounced(&content) {
@@ -135,11 +143,46 @@ pub(crate) fn fill(bed: &TestBed<'_>, plan: &Plan) -> Result<()> {
                 mb if mb < 0.1 => format!("{:.1} kB", mb * 1e3),
                 mb => format!("{mb:.1} MB"),
             };
-            let stay = if bed.server.is_own() { "" } else { "; they stay in the server" };
+            let stay = match () {
+                () if removes => "; --clean removes them in the end",
+                () if bed.server.is_own() => "",
+                () => "; they stay in the server (--clean removes them)",
+            };
             say(format_args!("filled {keys}: {written} written in {s:.2} s{stay}"))?;
         }
     }
     Ok(())
+}
+
+impl Drop for TestBed<'_> {
+    /// Removes what is to be removed in the end, also after a run that somebody interrupted.
+    fn drop(&mut self) {
+        let forms = std::mem::take(&mut self.filled.lock().to_remove);
+        let mut keys = 0;
+        for parts in forms.into_values() {
+            match removed(self, parts) {
+                Ok(removed) => keys += removed,
+                Err(error) => {
+                    let _ = say(format_args!(
+                        "warning: --clean: keys that --fill wrote may still be there: {error:#}"
+                    ));
+                }
+            }
+        }
+        if keys > 0 && self.tells {
+            let _ = say(format_args!("removed {}", quantity::counted(keys, "key")));
+        }
+    }
+}
+
+fn removed(bed: &TestBed<'_>, parts: PlanParts) -> Result<u64> {
+    let plan = parts.build()?;
+    let never = AtomicBool::new(false);
+    let ending = bed.load(&plan, Start::Ready, None, &never, &mut NoObserver)?.ending;
+    match ending {
+        Ending::Failed(failure) => Err(failure.at("removing").into()),
+        Ending::Interrupted | Ending::Complete => Ok(plan.keys_filled()),
+    }
 }
 
 /// Writes what a test of memcached's suite must find, every time: the test before may have changed it.

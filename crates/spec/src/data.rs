@@ -66,6 +66,9 @@ pub struct DataOptions {
     /// __data__'; separate several with `;`
     #[arg(long, value_name = "COMMAND", requires = "fill")]
     pub fill_with: Option<String>,
+    /// In the end, remove the keys that --fill wrote to a server that keystorm did not start
+    #[arg(long)]
+    pub clean: bool,
     /// Share of reads that find their key, from 0 to 1; the others read keys beyond -r, which
     /// nothing writes [default: 1]
     #[arg(long, value_name = "SHARE")]

@@ -32,6 +32,8 @@ pub(crate) fn prepare(
     }
     if data.fill {
         fill(parts, options, suite, values)?;
+    } else if data.clean && data.workload.is_none() {
+        return Err("--clean removes what --fill wrote; add --fill".to_owned());
     }
     Ok(())
 }
@@ -63,6 +65,7 @@ fn fill(
     let mut any = false;
     for parts in parts {
         (parts.data.fill, parts.data.fill_lifetime) = (Some(with.clone()), options.data.ttl);
+        parts.data.clean = options.data.clean;
         let fill = parts.filled_by();
         any |= !fill.parts.is_empty();
         // What fills has keys and values as what it is for.

@@ -23,13 +23,14 @@ const BYTES_DEFAULT: u32 = 100;
 const KEY: &str = "key:__rand_int__";
 
 /// Options that have no place here, and why.
-const REFUSED: [(&str, &str); 13] = [
+const REFUSED: [(&str, &str); 14] = [
     (
         "spawn_args",
         "would apply to servers of different kinds; write the arguments after each program, as \
          one word: 'memcached -m 4096'",
     ),
     ("fill_with", "is not needed: every key is stored before it is read"),
+    ("clean", "works with one protocol only"),
     ("verify", "works with one protocol only"),
     ("fail_on_miss", "works with one protocol only"),
     ("workload", "works with one protocol only; use a command, or a mix of get, set and mget"),

@@ -44,6 +44,7 @@ keystorm -r 10k -d uniform:100..4k --set size-by=request set key:__key__ __data_
 keystorm -r 10k -d 1k --content compressible:3 -t set
 keystorm -r 10k -d 100 --ttl 60..300 -t set
 keystorm --fill --fill-with 'hset h:__key__ f __data__' -r 1000 hget h:__key__ f
+keystorm --fill --clean -r 10k get key:__key__
 keystorm --hit-ratio 0.9 --fill -r 10k get key:__key__
 keystorm --fill --verify --fail-on-miss -r 10k get key:__key__
 keystorm --mix --set order=1,2:9 -r 10k set key:__key__ __data__ ';' get key:__key__

@@ -276,7 +276,7 @@ impl Options {
     /// Asks nothing of what is read: for a command that only names a server, or reads nothing.
     pub(super) fn read_nothing(&mut self) {
         let data = &mut self.spec.data;
-        (data.fill, data.hit_ratio) = (false, None);
+        (data.fill, data.clean, data.hit_ratio) = (false, false, None);
         (data.verify, data.fail_on_miss) = (false, false);
     }
 

@@ -96,6 +96,7 @@ pub(crate) const SETTINGS: &[Setting] = &[
     value("ttl", "ttl"),
     flag("fill", "fill"),
     value("fill-with", "fill_with"),
+    flag("clean", "clean"),
     value("hit-ratio", "hit_ratio"),
     flag("verify", "verify"),
     flag("fail-on-miss", "fail_on_miss"),
@@ -117,9 +118,10 @@ pub(crate) const SETTINGS: &[Setting] = &[
 const EXCLUSIVE: [[&str; 2]; 2] = [["requests", "duration"], ["key-dist", "sequential"]];
 
 /// What a phase of every key decides itself.
-pub(crate) const OF_NO_FILL: [&str; 16] = [
+pub(crate) const OF_NO_FILL: [&str; 17] = [
     "fill",
     "fill-with",
+    "clean",
     "hit-ratio",
     "verify",
     "fail-on-miss",

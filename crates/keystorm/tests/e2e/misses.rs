@@ -1,5 +1,6 @@
 //! What counts as a miss, by what the server counts, and the warning about a test that mostly missed.
 
+use crate::memcached::Memcached;
 use crate::program::{Keystorm, RunOutput};
 use crate::server::Server;
 
@@ -154,4 +155,34 @@ fn no_command_is_content_with_a_fill_that_was_evicted() {
     assert!(words.contains("Of what was filled and read, "), "{words}");
     assert!(words.contains("evicted "), "{words}");
     assert!(server.info("evicted_keys") > 10_000 && server.info("keyspace_misses") > 2_000);
+}
+
+#[test]
+fn keys_of_a_fill_are_removed_in_the_end_where_that_is_asked_for() {
+    let server = Server::redis();
+    server.ask(&["SET", "other", "1"]);
+    let others = |n: i64| assert_eq!(server.number(&["DBSIZE"]), n);
+    let told = "stay in the server (--clean removes them)";
+    let kept = server.run("-t get -r 100 --fill -n 10").ok();
+    kept.says(told);
+    others(101);
+    server.run("-t get -r 100 --fill --clean -n 10").ok().says("removed 100 keys");
+    others(1);
+    let fill = "--fill --fill-with 'hset h:__key__ f v ; zadd z:__key__ 1 a' --clean";
+    server.run(&format!("{fill} -r 50 -n 10 hget h:__key__ f")).ok();
+    assert_eq!([server.calls("hset"), server.calls("zadd"), server.calls("unlink")], [50, 50, 200]);
+    others(1);
+    let running = server.keystorm("-t get -r 100 --fill --clean --duration 60").start();
+    running.until("it reads", |_| server.calls("get") > 100);
+    running.interrupt();
+    running.wait().exits(130).says("removed 100 keys");
+    others(1);
+    let at = format!("127.0.0.1:{}", server.port());
+    let line = format!("compare {at} {at} -t get -r 100 --fill --clean -n 50 --repeat 1");
+    Keystorm::new(&line).run();
+    others(1);
+    let memcached = Memcached::new();
+    memcached.run("-r 100 --fill --clean -n 100 get k:__key__").ok().says("removed 100 keys");
+    assert!(memcached.say("stats\n").contains("STAT curr_items 0\r"));
+    server.run("-t get --clean").exits(2).says("add --fill");
 }

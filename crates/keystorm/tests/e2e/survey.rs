@@ -83,6 +83,24 @@ fn a_survey_of_a_spawned_server_has_every_chapter() {
 }
 
 #[test]
+fn memcached_is_surveyed_with_what_it_has() {
+    let dir = tempfile::tempdir().unwrap();
+    let line = "survey --quick --spawn=memcached --seconds 0.05 --keys 1000 -o";
+    let ran = Keystorm::new(&format!("{line} {}", dir.path().display())).run().ok();
+    let text = fs::read_to_string(dir.path().join("survey.json")).unwrap();
+    let survey: lab::Survey = serde_json::from_str(&text).unwrap();
+    let points = |key: &str| survey.chapters.iter().find(|c| c.key == key).unwrap().points.len();
+    assert_eq!([points("suite"), points("pipeline"), points("messages")], [3, 4, 0]);
+    assert!(points("transport") == 4 && points("payload") == 6, "{}", ran.out);
+    for (run, number) in survey.load().unwrap().iter().zip(0..) {
+        let misses: u64 = run.measurement.total.commands.iter().map(|of| of.miss).sum();
+        assert!(misses == 0 && run.plan.protocol.is_memcache(), "{number}: {}", run.plan.name);
+    }
+    let given = Keystorm::new("survey -p 11211 --protocol memcache").run().exits(2);
+    given.says("--spawn=memcached");
+}
+
+#[test]
 fn a_given_server_is_measured_where_it_is() {
     let (server, dir) =
         (Server::redis_with(&["--maxclients", "500"]), tempfile::tempdir().unwrap());

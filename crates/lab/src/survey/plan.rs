@@ -21,6 +21,8 @@ pub struct SurveySpec {
     pub spawned: bool,
     /// Whether it is reached over a unix socket.
     pub unix: bool,
+    /// Whether it is memcached.
+    pub memcached: bool,
     /// Whether a look will do.
     pub quick: bool,
     /// Whether chapters are measured that this machine has too few cores for.
@@ -187,8 +189,10 @@ impl Lines<'_> {
     fn pipeline(&self) -> Chapter {
         let keys = self.spec.keys;
         let mut stations = Vec::new();
+        let tests: &[&str] =
+            if self.spec.memcached { &["set", "get"] } else { &["set", "get", "lpush", "lpop"] };
         for depth in [1, 16] {
-            for test in ["set", "get", "lpush", "lpop"] {
+            for test in tests {
                 let (label, series) = (test.to_uppercase(), format!("-P {depth}"));
                 stations.push(self.station(
                     &label,

@@ -9,6 +9,7 @@ fn spec(spawned: bool, quick: bool) -> SurveySpec {
         server: Line { options: vec![TypedOption { name: server.into(), value }], rest: vec![] },
         spawned,
         unix: !spawned,
+        memcached: false,
         quick,
         all: false,
         seconds: None,

@@ -153,6 +153,19 @@ impl PlanParts {
         (0..rows.len() as u64).map(text).collect::<HashSet<_>>().len() as u64
     }
 
+    /// What removes the keys that this plan writes, which was made to fill a server.
+    #[must_use]
+    pub fn removed_by(&self) -> Self {
+        let remove = if self.protocol.is_memcache() { "delete" } else { "UNLINK" };
+        let removed = |command: &CommandSpec| {
+            let key = command.args.get(1).cloned();
+            let args = [Arg::literal(remove.as_bytes())].into_iter().chain(key).collect();
+            CommandSpec { args, inline: false }
+        };
+        let sequence = self.sequence.iter().map(removed).collect();
+        Self { name: "clean".to_owned(), sequence, ..self.clone() }
+    }
+
     /// What prepares a server for the plan, by commands that are sent for every key, or once if they
     /// name no key by number: all of them, whatever share of the plan is ours.
     #[must_use]

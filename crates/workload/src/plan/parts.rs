@@ -67,6 +67,8 @@ pub struct Data {
     pub fill: Option<Vec<CommandSpec>>,
     /// How long keys live that such `SET`s write, where the plan's own do not say; for ever with none.
     pub fill_lifetime: Option<Lifetime>,
+    /// Whether these keys are removed in the end. No part of the load, so no saved plan has it.
+    pub clean: bool,
     /// The phase of its workload that writes the keys it reads, by name, if one does.
     pub loaded_by: Option<String>,
     /// How many different tags `{tag}` is, where it does not stand for every slot.
@@ -87,6 +89,7 @@ impl Default for Data {
             payload_bytes: 3,
             fill: None,
             fill_lifetime: None,
+            clean: false,
             loaded_by: None,
             tags: None,
             verify: false,

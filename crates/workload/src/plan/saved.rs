@@ -123,6 +123,7 @@ impl From<SavedPlan> for PlanParts {
                 values: saved.values,
                 fill: saved.fill,
                 fill_lifetime: saved.fill_lifetime,
+                clean: false,
                 loaded_by: saved.loaded_by,
                 verify: saved.verify,
                 tags: saved.tags,

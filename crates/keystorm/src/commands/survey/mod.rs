@@ -65,7 +65,9 @@ pub(crate) fn survey(job: &SurveyJob) -> Result<End> {
     };
     // What is stored before a run is no news among tables.
     bed.tells = false;
-    spec.lacks.extend(lacking(&bed, &first.target));
+    if !spec.memcached {
+        spec.lacks.extend(lacking(&bed, &first.target));
+    }
     let plan = SurveyPlan::new(&spec, &machine);
     tell_about(&bed.server, first, &Diagnostics::Stderr, report::KEYSTORM)?;
     let written =

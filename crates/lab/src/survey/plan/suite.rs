@@ -23,7 +23,10 @@ const WHOLE_SUITE: [&str; 9] = [
 ];
 const QUICK_SUITE: [&str; 3] =
     ["ping_mbulk,set,get,incr,lpush", "rpop", "sadd,hset,zadd,lrange_100,mset"];
-/// Tests in them; a survey's length is estimated by it. `lrange_100` needs one more than are named.
+/// The same of memcached's suite, in which every test finds what it reads.
+const MEMCACHED_SUITE: [&str; 1] = ["set,get,add,replace,append,incr,touch,gat,delete"];
+const MEMCACHED_QUICK_SUITE: [&str; 1] = ["set,get,incr"];
+/// Tests in those of Redis; a survey's length is estimated by it. `lrange_100` needs one more than are named.
 const TESTS: usize = 24;
 const QUICK_TESTS: usize = 12;
 
@@ -55,7 +58,12 @@ impl Lines<'_> {
     }
 
     pub(super) fn suite(&self) -> Chapter {
-        let tests = if self.spec.quick { &QUICK_SUITE[..] } else { &WHOLE_SUITE };
+        let tests: &[&str] = match (self.spec.memcached, self.spec.quick) {
+            (false, false) => &WHOLE_SUITE,
+            (false, true) => &QUICK_SUITE,
+            (true, false) => &MEMCACHED_SUITE,
+            (true, true) => &MEMCACHED_QUICK_SUITE,
+        };
         let of_unknown = |tests: &&str| self.has_tags() && ["spop", "zpopmin"].contains(tests);
         let stations = tests.iter().filter(|tests| !of_unknown(tests));
         let stations = stations.map(|tests| self.station("", "", tests, "")).collect();
@@ -68,10 +76,18 @@ impl Lines<'_> {
         Chapter {
             key: "suite",
             title: "The suite",
-            text: "The tests of redis-benchmark with its defaults: 50 connections, one request \
-                in flight on each, values of 3 bytes, one key. Before a test that pops, as many \
-                elements are written as it takes."
-                .into(),
+            text: match self.spec.memcached {
+                true => {
+                    "Tests of memcached's commands: 50 connections, one request in flight on each, \
+                     values of 3 bytes. What a test reads is stored before it."
+                }
+                false => {
+                    "The tests of redis-benchmark with its defaults: 50 connections, one request in \
+                     flight on each, values of 3 bytes, one key. Before a test that pops, as many \
+                     elements are written as it takes."
+                }
+            }
+            .into(),
             fill: None,
             stations,
             left_out: left_out.collect(),
