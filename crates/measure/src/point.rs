@@ -19,6 +19,9 @@ pub struct Point {
     /// What was answered in it within the deadline, where there is one; see [`Tally::in_time`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub in_time: Option<u64>,
+    /// Replies that said that there is nothing, if there were any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub misses: Option<u64>,
     /// Median.
     #[serde(rename = "p50", with = "crate::units::ms")]
     pub p50_ns: Option<u64>,
@@ -60,6 +63,7 @@ impl Point {
             own_late_max_ns: late.and_then(|l| l.own.max_ns()),
             operations: (!tally.operations.is_empty()).then(|| tally.operations_ended()),
             in_time: tally.in_time(),
+            misses: Some(tally.misses()).filter(|misses| *misses > 0),
             ..Self::with(index, tally.requests(), tally.errors.total(), &tally.response())
         }
     }
@@ -76,6 +80,7 @@ impl Point {
             errors,
             operations: None,
             in_time: None,
+            misses: None,
             p50_ns: response.quantile_ns(0.5),
             p99_ns: response.quantile_ns(0.99),
             max_ns: response.max_ns(),
@@ -116,6 +121,7 @@ impl Point {
             own_late_max_ns: self.own_late_max_ns.max(other.own_late_max_ns),
             operations: sum([self.operations, other.operations]),
             in_time: sum([self.in_time, other.in_time]),
+            misses: sum([self.misses, other.misses]),
             ..Self::with(self.index, requests, errors, &merged)
         };
     }

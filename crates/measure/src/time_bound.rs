@@ -32,6 +32,7 @@ impl Measurement {
                 own_late_max_ns: point.own_late_max_ns,
                 operations: point.operations,
                 in_time: point.in_time,
+                misses: point.misses,
                 ..Point::with(point.index, point.requests, point.errors, &raised)
             };
         }

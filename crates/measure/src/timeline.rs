@@ -187,6 +187,7 @@ impl Timeline {
                 own_late_max_ns: points.iter().filter_map(|p| p.own_late_max_ns).max(),
                 operations: optional(|p| p.operations),
                 in_time: optional(|p| p.in_time),
+                misses: optional(|p| p.misses),
                 ..Point::with(index, sum(|p| p.requests), sum(|p| p.errors), &response)
             })
         };

@@ -37,6 +37,7 @@ pub fn page(comparison: &Comparison, command_line: &str) -> Page {
     }
     page.lede.extend(gate(std::slice::from_ref(comparison)));
     page.lede.extend(comparison.tests.iter().map(|test| lede(test, comparison)));
+    page.lede.extend(noise(comparison));
     page.lede.extend(differing(comparison));
     match &comparison.terms {
         None => {
@@ -62,6 +63,12 @@ pub fn page(comparison: &Comparison, command_line: &str) -> Page {
     }
     page.sections.push(Section::new("Compare again", [Block::Code(command_line.to_owned())]));
     page
+}
+
+/// Noise beside what it leaves open.
+pub(crate) fn noise(comparison: &Comparison) -> Option<Verdict> {
+    let text = compare::noise(comparison)?;
+    Some(Verdict { tone: Tone::Warning, ..Verdict::new("The machine was not quiet", text) })
 }
 
 /// In which settings the servers differ, if they do.
@@ -137,8 +144,7 @@ fn lede(test: &TestComparison, comparison: &Comparison) -> Verdict {
         None => limits,
     };
     let tone = if test.warnings.is_empty() { Tone::Plain } else { Tone::Warning };
-    let headline = format!("{name}: {}", test.headline());
-    Verdict { headline, text, tone, figures, ..Verdict::default() }
+    Verdict { tone, figures, ..Verdict::new(format!("{name}: {}", test.headline()), text) }
 }
 
 fn subjects(comparison: &Comparison) -> Vec<Block> {

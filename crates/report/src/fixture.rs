@@ -146,6 +146,7 @@ pub fn point(index: u32, requests: u64) -> Point {
         errors: 0,
         operations: None,
         in_time: None,
+        misses: None,
         p50_ns: None,
         p99_ns: None,
         max_ns: None,

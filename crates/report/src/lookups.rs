@@ -10,6 +10,9 @@ use workload::Plan;
 
 use crate::quantity::grouped;
 
+/// Shares of hits that are no further apart are the same.
+const APART: f64 = 0.002;
+
 /// Replies to commands that look something up.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Lookups {
@@ -51,6 +54,20 @@ impl Lookups {
         (all > 0.0).then(|| self.hits as f64 / all)
     }
 
+    /// Whether two runs of a load found the same share: no further apart than so many standard deviations of chance,
+    /// or than the least that counts.
+    #[must_use]
+    pub fn is_alike(self, other: Self, deviations: f64) -> bool {
+        let count = |of: Self| of.hits as f64 + of.misses as f64;
+        let (Some(first), Some(second)) = (self.found_share(), other.found_share()) else {
+            return false;
+        };
+        let both = (self.hits as f64 + other.hits as f64) / (count(self) + count(other));
+        let inverse = 1.0 / count(self) + 1.0 / count(other);
+        let deviation = (both * (1.0 - both) * inverse).sqrt();
+        (first - second).abs() <= APART.max(deviations * deviation)
+    }
+
     /// In words.
     #[must_use]
     pub fn in_words(&self) -> String {
@@ -82,5 +99,15 @@ mod tests {
         assert_eq!(conditional, Some(Lookups { hits: 9, misses: 2 }), "a SET that may not write");
         assert_eq!(Lookups::sum(&[get, None, conditional]).in_words(), "14 hits, 3 misses");
         assert_eq!(Lookups { hits: 0, misses: 1 }.in_words(), "0 hits, 1 miss");
+    }
+
+    #[test]
+    fn chance_sets_the_shares_of_few_apart() {
+        let found = |hits, of| Lookups { hits, misses: of - hits };
+        assert!(found(500, 1_000).is_alike(found(520, 1_000), 2.0));
+        assert!(!found(50_000, 100_000).is_alike(found(52_000, 100_000), 2.0));
+        let many = 1_000_000_000;
+        assert!(found(many / 2, many).is_alike(found(many / 2 + many / 1000, many), 2.0));
+        assert!(!found(0, 0).is_alike(found(1, 1), 2.0), "of nothing");
     }
 }

@@ -60,8 +60,12 @@ fn a_server_that_accepts_and_never_answers_is_given_up_on() {
     let line = "-P workloads/workloada -p recordcount=10 -p redis.host=127.0.0.1";
     let line = format!("ycsb load redis {line} -p redis.port={port}");
     run(&line).exits(1).says("not answered within 2000 ms (redis.timeout");
-    let file = File::from_port(port);
-    file.run("nkeys = 10\nklen = 3\ncommands = [{ verb = 'get' }]");
+    // However long it waits for a reply: longer than it runs, or not.
+    for timeout in ["request_timeout = 500", "request_timeout = 60000"] {
+        let file = File::from_port(port).with("request_timeout", timeout);
+        let ran = file.run("nkeys = 10\nklen = 3\ncommands = [{ verb = 'get' }]");
+        ran.exits(1).says("no request was answered");
+    }
 }
 
 /// By every name the error says what listens at the port, in the words of that name.

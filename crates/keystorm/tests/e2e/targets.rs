@@ -1,7 +1,9 @@
 //! `--slo` on a run: kept, missed or undecided, in every report and by the exit code.
 
 use std::process::{Child, Command};
+use std::time::Duration;
 
+use crate::listener::Listener;
 use crate::program::Keystorm;
 use crate::record::{json as document, valid_by};
 use crate::server::{Server, start};
@@ -154,4 +156,48 @@ fn what_servers_keep_beside_other_programs_they_keep() {
     let sentence =
         "the servers were not restarted, so the intervals leave out how much starts differ";
     assert!(compared.contains(sentence), "{compared}");
+}
+
+/// How each command judges this rate of a server: kept, missed, or open.
+fn judgements(port: u16, target: &str, dir: &std::path::Path) -> Vec<(&'static str, String)> {
+    let file = dir.join("answer.json");
+    let answer = |line: String| {
+        let _ = std::fs::remove_file(&file);
+        Keystorm::new(&format!("{line} --json {} get k", file.display())).run();
+        document(&file)
+    };
+    let at = format!("127.0.0.1:{port}");
+    let load = format!("-c 4 --duration 0.5 --slo '{target}'");
+    let outcome = |value: &serde_json::Value| match value.as_str().unwrap() {
+        "kept" | "yes" => "kept".to_owned(),
+        "missed" | "no" => "missed".to_owned(),
+        _ => "open".to_owned(),
+    };
+    let run = answer(format!("-p {port} {load} --rps 40"));
+    let sweep = answer(format!("sweep -p {port} {load} --rps 40,60"));
+    let search = answer(format!("search -p {port} {load} --start 40 --most 40"));
+    let compare = answer(format!("compare {at} {at} {load} --rps 40 --repeat 1"));
+    let at_40 = search["rates"].as_array().unwrap().iter().find(|rate| rate["rate_per_s"] == 40.0);
+    let at_40 = at_40.unwrap_or_else(|| panic!("40/s is where it begins: {search}"));
+    let mut all = vec![
+        ("run", outcome(&run["tests"][0]["target"]["outcome"])),
+        ("sweep", outcome(&sweep["points"][0]["target"]["outcome"])),
+        ("search", outcome(&at_40["judgement"]["outcome"])),
+    ];
+    let servers = compare["answers"][0]["servers"].as_array().unwrap();
+    all.extend(servers.iter().map(|server| ("compare", outcome(&server["kept"]))));
+    all
+}
+
+#[test]
+fn no_command_contradicts_another_about_one_server() {
+    // Each reply comes 20 ms after its request, whatever else runs here.
+    let server = Listener::that_answers_load_after(Duration::from_millis(20), "$1\r\nx\r\n");
+    let dir = tempfile::tempdir().unwrap();
+    for (target, other) in [("p50<10ms", "kept"), ("p50<60s", "missed")] {
+        let all = judgements(server.port(), target, dir.path());
+        assert_eq!(all.len(), 5, "{all:?}");
+        assert!(all.iter().all(|(_, outcome)| outcome != other), "{target}: {all:?}");
+        assert!(all.iter().any(|(_, outcome)| outcome != "open"), "{target}: {all:?}");
+    }
 }

@@ -9,8 +9,7 @@ use serde::{Deserialize, Serialize};
 /// Requests of the first round: these, or a share of the keys.
 const FIRST: u64 = 50_000;
 const FIRST_OF_KEYS: u64 = 4;
-/// Ratios that are no further apart stand still; so do those that chance sets apart as far, in standard deviations.
-const APART: f64 = 0.002;
+/// Ratios that chance sets apart as far stand still, in standard deviations.
 const BY_CHANCE: f64 = 2.0;
 
 /// Rounds of a load.
@@ -43,7 +42,7 @@ impl Settling {
     #[must_use]
     pub fn next(&self) -> Option<u64> {
         let still = match self.rounds[..] {
-            [.., before, last] => is_alike(before, last),
+            [.., before, last] => before.is_alike(last, BY_CHANCE),
             // Where nothing is missing nothing is evicted.
             [only] => only.misses == 0,
             [] => false,
@@ -63,18 +62,9 @@ impl Settling {
     pub fn with(&self, measured: Lookups) -> Option<Settled> {
         let before = *self.rounds.last()?;
         let last = [before.found_share()?, measured.found_share()?];
-        let still = self.next().is_none() && is_alike(before, measured);
+        let still = self.next().is_none() && before.is_alike(measured, BY_CHANCE);
         Some(Settled { still, last, requests: self.requests })
     }
-}
-
-/// Whether two rounds found the same share.
-fn is_alike(a: Lookups, b: Lookups) -> bool {
-    let count = |of: Lookups| of.hits as f64 + of.misses as f64;
-    let (Some(first), Some(second)) = (a.found_share(), b.found_share()) else { return false };
-    let both = (a.hits as f64 + b.hits as f64) / (count(a) + count(b));
-    let deviation = (both * (1.0 - both) * (1.0 / count(a) + 1.0 / count(b))).sqrt();
-    (first - second).abs() <= APART.max(BY_CHANCE * deviation)
 }
 
 #[cfg(test)]
@@ -112,8 +102,6 @@ mod tests {
         let mut all = Settling::new(10);
         all.add(found(1.0, 50_000));
         assert_eq!(all.next(), None);
-        assert!(is_alike(found(0.5, 1_000), found(0.52, 1_000)));
-        assert!(!is_alike(found(0.5, 100_000), found(0.52, 100_000)));
         assert_eq!(Settling::new(10).with(found(1.0, 10)), None);
     }
 }

@@ -61,8 +61,8 @@ pub use subject::{Subject, program};
 pub use sure::{Width, next_blocks};
 pub use terms::{HITS_APART_MAX, Table, Terms};
 pub use text::{
-    warning, write_differences, write_foot, write_head, write_quiet_test, write_table, write_terms,
-    write_test, write_warnings, write_words,
+    noise, warning, write_differences, write_foot, write_head, write_quiet_test, write_table,
+    write_terms, write_test, write_warnings, write_words,
 };
 
 /// The name of the JSON document's layout.

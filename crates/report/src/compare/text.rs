@@ -196,8 +196,8 @@ pub fn write_foot(comparison: &Comparison, out: &mut dyn Write) -> io::Result<()
     writeln!(out)?;
     notes(comparison).iter().try_for_each(|line| write_words(&escape(line), 2, out))?;
     write_replayed(comparison, out)?;
-    if let Some(help) = help(comparison) {
-        write_words(&help, 2, out)?;
+    if let Some(noise) = noise(comparison) {
+        write_words(&noise, 2, out)?;
     }
     for spoiled in comparison.spoiled() {
         let text = escape(warning(&spoiled, &comparison.names(), comparison.runs()));
@@ -236,8 +236,9 @@ fn write_replayed(comparison: &Comparison, out: &mut dyn Write) -> io::Result<()
 /// Noise that makes intervals worth narrowing, as a share of the time.
 const HELD_MIN: f64 = 0.03;
 
-/// What would narrow the intervals of what is open, where others held up client or servers.
-fn help(comparison: &Comparison) -> Option<String> {
+/// How much others held up client or servers while something stayed open, and what narrows its intervals.
+#[must_use]
+pub fn noise(comparison: &Comparison) -> Option<String> {
     let open = comparison.tests.iter().filter(|test| test.is_open());
     let held = open.flat_map(|test| test.held).fold(0.0, f64::max);
     (held >= HELD_MIN).then(|| {

@@ -423,3 +423,7 @@ impl Judgement {
         Self { outcome, kept, why, misses, bounds, disturbance: None, certain }
     }
 }
+
+#[cfg(test)]
+#[path = "judgement_tests.rs"]
+mod tests;

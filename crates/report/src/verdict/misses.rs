@@ -2,14 +2,19 @@
 //!
 //! Owns when that is worth a warning, and what it advises. Misses that the plan asks for are none.
 
-use measure::{CommandTally, Measurement};
+use measure::{CommandTally, Ending, Measurement, Point};
 use workload::{CommandSpec, KeySpace, Pick, Piece, Plan, StepCondition};
 
-use crate::Run;
 use crate::quantity::grouped;
+use crate::{Lookups, Run};
 
 /// More replies with nothing than this are most of what the command did.
 const MISSES_SHARE: f64 = 0.5;
+
+/// Intervals of a quarter of a run, at least, of which a hit ratio is told.
+const QUARTER_MIN: u64 = 2;
+/// How many standard deviations a hit ratio that moves is from one that does not.
+const MOVES: f64 = 4.0;
 
 /// Which test of the suite makes what these commands look for under this name, an element a request.
 const FILLERS: [(&[&str], &[u8], &str); 4] = [
@@ -49,6 +54,39 @@ pub(super) fn misses(plan: &Plan, measurement: &Measurement) -> Option<(String, 
     let (name, advice) = (worst.command.name(), advice(plan, &worst));
     let text = format!("{missed} of {replies} replies to {name} were misses; {advice}");
     Some((name, text))
+}
+
+/// How the hit ratio differs between the beginning of the second half of a run and its end, for a person; `None` if it
+/// does not, or nobody can say.
+pub(super) fn moving_hit_ratio(plan: &Plan, measurement: &Measurement) -> Option<String> {
+    let whole = measurement.ending == Ending::Complete && measurement.outages.is_empty();
+    let lookups = Lookups::sum(&Lookups::of_commands(plan, &measurement.total));
+    let requests = measurement.total.requests();
+    let timeline = &measurement.timeline;
+    let full = timeline.full_intervals(measurement.elapsed_ns);
+    let quarter = (full.end - full.start) / 4;
+    if !whole || lookups.misses == 0 || requests == 0 || quarter < QUARTER_MIN {
+        return None;
+    }
+    // Of each interval only requests and misses are known; a load looks up as much all the time.
+    let share = (lookups.hits as f64 + lookups.misses as f64) / requests as f64;
+    let found = |from: u64| {
+        let of = |point: &&Point| (from..from + quarter).contains(&u64::from(point.index));
+        let points = timeline.points.iter().filter(of);
+        let (looked, misses) = points.fold((0, 0), |(looked, misses), point| {
+            (looked + point.requests, misses + point.misses.unwrap_or_default())
+        });
+        let looked = (looked as f64 * share) as u64;
+        Lookups { hits: looked.saturating_sub(misses), misses }
+    };
+    let (before, last) = (found(full.end - 2 * quarter), found(full.end - quarter));
+    let [from, to] = [before.found_share()?, last.found_share()?].map(|share| share * 100.0);
+    (!before.is_alike(last, MOVES)).then(|| {
+        format!(
+            "the hit ratio still changes: {from:.2} % in the third quarter of the run, {to:.2} % in the last, so \
+             figures are those of a cache on its way; run longer, or with --warmup"
+        )
+    })
 }
 
 /// What a run says that was to read what was filled, and found most of it missing: its figures are those of misses,
@@ -215,6 +253,30 @@ mod tests {
             parts.mix = Some(Mix { operations: vec![operation], pick: Pick::default() });
         };
         assert_eq!(describe(&[aside], on_miss), None);
+    }
+
+    #[test]
+    fn a_hit_ratio_that_moves_up_to_the_end_is_told() {
+        let told = |misses: [u64; 4], hits| {
+            let mut run = fixture::changed(|parts| {
+                parts.sequence = vec![CommandSpec::parse(["get", "k:__key__"])];
+            });
+            let points = (0..16).map(|at: u32| measure::Point {
+                misses: Some(misses[at as usize / 4]),
+                ..fixture::point(at, 1000)
+            });
+            run.measurement.timeline.points = points.collect();
+            run.measurement.elapsed_ns = 16 * run.measurement.timeline.interval_ns;
+            let command = &mut run.measurement.total.commands[0];
+            (command.ok, command.miss) = (hits, 4 * misses.iter().sum::<u64>());
+            moving_hit_ratio(&run.plan, &run.measurement)
+        };
+        let text = told([400, 300, 200, 100], 12_000).unwrap();
+        assert!(text.starts_with("the hit ratio still changes: 80.00 % in the third"), "{text}");
+        assert!(text.contains(" 90.00 % in the last"), "{text}");
+        assert_eq!(told([400, 300, 104, 100], 12_384), None, "by chance");
+        assert_eq!(told([900, 500, 100, 100], 9_600), None, "it stands still by now");
+        assert_eq!(told([0; 4], 16_000), None);
     }
 
     #[test]

@@ -11,7 +11,7 @@ use workload::quantity::{counted, noun};
 use workload::{Arg, CommandSpec, Plan};
 
 use super::memcache::{self, Bounds};
-use super::misses::misses;
+use super::misses::{misses, moving_hit_ratio};
 use super::new_connections::beyond_backlog;
 use super::no_receiver::no_receiver;
 use super::not_reopened::not_reopened;
@@ -66,6 +66,8 @@ pub enum WarningKind {
     SharedCpu,
     /// The first half of the run and the second are of different states.
     Drift,
+    /// The share of reads that found something changed up to the end.
+    HitRatio,
     /// This machine was bad at generating load when the run began; about a check of `keystorm doctor`.
     Machine,
     /// The probe beside the load failed.
@@ -183,7 +185,9 @@ pub fn warnings(plan: &Plan, measurement: &Measurement, watched: &WatchRecord) -
     found
         .extend(drift::drift(plan, measurement).map(|text| Warning::new(WarningKind::Drift, text)));
     let missed = misses(plan, measurement);
+    let moving = missed.is_none().then(|| moving_hit_ratio(plan, measurement)).flatten();
     found.extend(missed.map(|(name, text)| Warning::about(WarningKind::Misses, name, text)));
+    found.extend(moving.map(|text| Warning::new(WarningKind::HitRatio, text)));
     found.extend(no_receiver(plan).map(|text| Warning::new(WarningKind::NoReceiver, text)));
     found
         .extend(keys_kept(plan, measurement).map(|text| Warning::new(WarningKind::KeysKept, text)));

@@ -8,6 +8,7 @@ use workload::Stop;
 use super::Worker;
 use crate::connection::State;
 use crate::recorder::Recorder;
+use crate::request::Request;
 use crate::route::Route;
 
 /// Shortest and longest wait for the replies to the last requests of a run by time.
@@ -40,6 +41,7 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
             let due = record.due_before(self.stop_ns.min(self.engine.now_ns()));
             self.recorder.due(record.drawn() + due);
         }
+        let ended_by_time = self.engine.now_ns() >= self.stop_ns;
         for connection in &mut self.connections {
             let is_gone = connection.lost && connection.state != State::Ready;
             let server = is_gone.then(|| self.route.server(&connection.place));
@@ -50,8 +52,14 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
             }
             let withheld = R::withheld(&mut connection.place);
             let route = &mut self.route;
-            let lost = |request: &_| route.forsake(request).commands;
-            let unanswered = connection.requests.abandon(0, withheld, lost).total();
+            // Of the warm-up, and not answered in all of the run.
+            let mut stuck = 0;
+            let lost = |request: &Request<_>| {
+                let commands = route.forsake(request).commands;
+                stuck += if ended_by_time && !request.measured { commands } else { 0 };
+                commands
+            };
+            let unanswered = connection.requests.abandon(0, withheld, lost).total() + stuck;
             self.recorder.connections().unanswered += unanswered;
             self.route.count_unanswered(&connection.place, unanswered);
         }
