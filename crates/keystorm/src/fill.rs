@@ -29,7 +29,7 @@ struct State {
     announced: HashSet<String>,
     /// What of the last fill the server did not keep.
     evicted: Option<Warning>,
-    /// What was written and is to be removed in the end, each form of keys once.
+    /// Keys that were written and are to be removed in the end, each form once.
     to_remove: HashMap<String, PlanParts>,
 }
 

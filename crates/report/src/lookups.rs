@@ -54,8 +54,8 @@ impl Lookups {
         (all > 0.0).then(|| self.hits as f64 / all)
     }
 
-    /// Whether two runs of a load found the same share: no further apart than so many standard deviations of chance,
-    /// or than the least that counts.
+    /// Compares the shares that two runs of a load found: alike are those no further apart than so many standard
+    /// deviations of chance, or than the least that counts.
     #[must_use]
     pub fn is_alike(self, other: Self, deviations: f64) -> bool {
         let count = |of: Self| of.hits as f64 + of.misses as f64;

@@ -158,7 +158,7 @@ fn what_servers_keep_beside_other_programs_they_keep() {
     assert!(compared.contains(sentence), "{compared}");
 }
 
-/// How each command judges this rate of a server: kept, missed, or open.
+/// The judgement of each command on this rate of a server: kept, missed, or open.
 fn judgements(port: u16, target: &str, dir: &std::path::Path) -> Vec<(&'static str, String)> {
     let file = dir.join("answer.json");
     let answer = |line: String| {

@@ -21,7 +21,7 @@ pub struct SurveySpec {
     pub spawned: bool,
     /// Whether it is reached over a unix socket.
     pub unix: bool,
-    /// Whether it is memcached.
+    /// True for memcached.
     pub memcached: bool,
     /// Whether a look will do.
     pub quick: bool,

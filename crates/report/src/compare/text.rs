@@ -236,7 +236,8 @@ fn write_replayed(comparison: &Comparison, out: &mut dyn Write) -> io::Result<()
 /// Noise that makes intervals worth narrowing, as a share of the time.
 const HELD_MIN: f64 = 0.03;
 
-/// How much others held up client or servers while something stayed open, and what narrows its intervals.
+/// Share of the time in which others held up client or servers while something stayed open, and what narrows its
+/// intervals.
 #[must_use]
 pub fn noise(comparison: &Comparison) -> Option<String> {
     let open = comparison.tests.iter().filter(|test| test.is_open());

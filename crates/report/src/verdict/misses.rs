@@ -13,7 +13,7 @@ const MISSES_SHARE: f64 = 0.5;
 
 /// Intervals of a quarter of a run, at least, of which a hit ratio is told.
 const QUARTER_MIN: u64 = 2;
-/// How many standard deviations a hit ratio that moves is from one that does not.
+/// Standard deviations between a hit ratio that moves and one that does not.
 const MOVES: f64 = 4.0;
 
 /// Which test of the suite makes what these commands look for under this name, an element a request.
@@ -56,8 +56,8 @@ pub(super) fn misses(plan: &Plan, measurement: &Measurement) -> Option<(String, 
     Some((name, text))
 }
 
-/// How the hit ratio differs between the beginning of the second half of a run and its end, for a person; `None` if it
-/// does not, or nobody can say.
+/// Change of the hit ratio from the beginning of the second half of a run to its end, for a person; `None` without
+/// one, or where nobody can say.
 pub(super) fn moving_hit_ratio(plan: &Plan, measurement: &Measurement) -> Option<String> {
     let whole = measurement.ending == Ending::Complete && measurement.outages.is_empty();
     let lookups = Lookups::sum(&Lookups::of_commands(plan, &measurement.total));

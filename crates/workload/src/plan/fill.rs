@@ -153,7 +153,7 @@ impl PlanParts {
         (0..rows.len() as u64).map(text).collect::<HashSet<_>>().len() as u64
     }
 
-    /// What removes the keys that this plan writes, which was made to fill a server.
+    /// Plan that removes the keys that this one writes, which was made to fill a server.
     #[must_use]
     pub fn removed_by(&self) -> Self {
         let remove = if self.protocol.is_memcache() { "delete" } else { "UNLINK" };

@@ -67,7 +67,7 @@ pub struct Data {
     pub fill: Option<Vec<CommandSpec>>,
     /// How long keys live that such `SET`s write, where the plan's own do not say; for ever with none.
     pub fill_lifetime: Option<Lifetime>,
-    /// Whether these keys are removed in the end. No part of the load, so no saved plan has it.
+    /// True to remove these keys in the end. No part of the load, so no saved plan has it.
     pub clean: bool,
     /// The phase of its workload that writes the keys it reads, by name, if one does.
     pub loaded_by: Option<String>,

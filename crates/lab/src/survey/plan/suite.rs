@@ -23,7 +23,7 @@ const WHOLE_SUITE: [&str; 9] = [
 ];
 const QUICK_SUITE: [&str; 3] =
     ["ping_mbulk,set,get,incr,lpush", "rpop", "sadd,hset,zadd,lrange_100,mset"];
-/// The same of memcached's suite, in which every test finds what it reads.
+/// Tests of memcached's suite, in which every test finds what it reads.
 const MEMCACHED_SUITE: [&str; 1] = ["set,get,add,replace,append,incr,touch,gat,delete"];
 const MEMCACHED_QUICK_SUITE: [&str; 1] = ["set,get,incr"];
 /// Tests in those of Redis; a survey's length is estimated by it. `lrange_100` needs one more than are named.
