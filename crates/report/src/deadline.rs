@@ -4,7 +4,7 @@ use measure::Measurement;
 use serde::Serialize;
 use workload::Plan;
 
-use crate::quantity::grouped;
+use crate::quantity::{grouped, msec};
 use crate::verdict::time;
 
 /// The figures of one run. Counts are of operations where these have figures of their own, otherwise of requests.
@@ -49,6 +49,19 @@ impl DeadlineFigures {
             goodput_rps: if elapsed_s > 0.0 { in_time as f64 / elapsed_s } else { 0.0 },
             late_share: tally.late.saturating_add(tally.given_up) as f64 / asked.max(1) as f64,
         })
+    }
+
+    /// Columns of a table for programs: a row for each test.
+    pub const CSV_COLUMNS: [&'static str; 6] =
+        ["test", "deadline_ms", "goodput_rps", "in_time", "late", "given_up"];
+
+    /// Row of a test with this title, in [`Self::CSV_COLUMNS`].
+    #[must_use]
+    pub fn csv_row(&self, title: &str) -> Vec<String> {
+        let Self { deadline_ns, in_time, late, given_up, goodput_rps, .. } = self;
+        let head = [title.to_owned(), msec(*deadline_ns as f64), format!("{goodput_rps:.2}")];
+        let counts = [in_time, late, given_up].map(u64::to_string);
+        head.into_iter().chain(counts).collect()
     }
 
     /// Such as `deadline 50 ms: goodput 1234.50 requests/s; 12 of 2,000 answered later, 31 given up`.

@@ -52,7 +52,9 @@ fn recorded(server: &Server, line: &str, file: &Path) {
 
 fn described(line: &str) -> Value {
     let ran = Keystorm::new(&format!("describe --json {line}")).run().ok();
-    serde_json::from_str(&ran.out).unwrap()
+    let json = serde_json::from_str(&ran.out).unwrap();
+    crate::record::valid_by("keystorm.describe.1.json", &json);
+    json
 }
 
 /// The share and the mean value size of a command.

@@ -28,7 +28,7 @@ fn a_badly_set_up_server_is_seen_through() {
     let mut monitor = std::net::TcpStream::connect(("127.0.0.1", server.port())).unwrap();
     monitor.write_all(b"MONITOR\r\n").unwrap();
     let json = checked(&server, "");
-    assert_eq!(json["schema"], "keystorm.doctor/1");
+    crate::record::valid_by("keystorm.doctor.1.json", &json);
     for (name, expected) in [
         ("save", "warn"),
         ("appendonly", "bad"),

@@ -52,6 +52,10 @@ fn what_waits_for_a_server_that_stands_still_is_given_up_and_never_executed() {
         Keystorm::new(&format!("show {}", file.display()))
             .run()
             .prints("  deadline 50.0 ms: goodput ");
+        let csv = Keystorm::new(&format!("show {} --format csv", file.display())).run();
+        let head = "\"test\",\"deadline_ms\",\"goodput_rps\",\"in_time\",\"late\",\"given_up\"\n";
+        let late = count(&deadline["late"]);
+        csv.prints(head).prints(&format!(",\"{in_time}\",\"{late}\",\"{given_up}\"\n"));
     }
 }
 

@@ -27,7 +27,7 @@ fn a_rate_is_found_and_its_curve_measured() {
     let ran = Keystorm::new(&line).run();
     let document: Value =
         serde_json::from_str(&fs::read_to_string(file("s.json")).unwrap()).unwrap();
-    assert_eq!(document["schema"], "keystorm.search/1");
+    crate::record::valid_by("keystorm.search.1.json", &document);
     assert_eq!(document["complete"], true);
     let trials = document["trials"].as_array().unwrap().clone();
     let of = |phase: &str| trials.iter().filter(|t| t["phase"] == phase).count();

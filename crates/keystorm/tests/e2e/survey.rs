@@ -20,7 +20,7 @@ fn a_survey_of_a_spawned_server_has_every_chapter() {
     let ran = Keystorm::new(&line).run().ok();
     let text = fs::read_to_string(dir.path().join("survey.json")).unwrap();
     let document: Value = serde_json::from_str(&text).unwrap();
-    assert_eq!(document["schema"], "keystorm.survey/1");
+    crate::record::valid_by("keystorm.survey.1.json", &document);
     assert_eq!((&document["complete"], &document["quick"]), (&true.into(), &true.into()));
     let survey: lab::Survey = serde_json::from_value(document).unwrap();
     let keys: Vec<&str> = survey.chapters.iter().map(|c| c.key.as_str()).collect();

@@ -88,7 +88,7 @@ fn results_are_kept_and_read_back() {
     assert_eq!(server.counts(), calls([("get", 800)]));
     assert!(ran.out.contains("from – to") && ran.out.contains("GET: "), "{}", ran.out);
     let document = json(&fs::read_to_string(file("s.json")).unwrap());
-    assert_eq!(document["schema"], "keystorm.sweep/1");
+    crate::record::valid_by("keystorm.sweep.1.json", &document);
     assert_eq!(document["complete"], true);
     assert_eq!(document["axes"][0]["values"], serde_json::json!(["1", "2"]));
     assert_eq!(document["points"][1]["tests"], serde_json::json!([1, 3]));

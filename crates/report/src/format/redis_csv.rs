@@ -8,8 +8,8 @@ use std::io::{self, Write};
 
 use crate::quantity::{COLUMNS, msec_at_most, msec_columns, msec_columns_or};
 use crate::{
-    ConnectFigures, CpuFigures, DeliveryFigures, Format, FormatOptions, LatencyFigures, Persona,
-    Repeats, Summary,
+    ConnectFigures, CpuFigures, DeadlineFigures, DeliveryFigures, Format, FormatOptions,
+    LatencyFigures, Persona, Repeats, Summary,
 };
 
 /// Keystorm's own columns: what a request cost, in microseconds.
@@ -25,6 +25,7 @@ pub(super) struct RedisCsv {
     deliveries: Vec<Vec<String>>,
     stages: Vec<Vec<String>>,
     caches: Vec<Vec<String>>,
+    deadlines: Vec<Vec<String>>,
 }
 
 impl RedisCsv {
@@ -39,6 +40,7 @@ impl RedisCsv {
             deliveries: Vec::new(),
             stages: Vec::new(),
             caches: Vec::new(),
+            deadlines: Vec::new(),
         }
     }
 
@@ -85,6 +87,7 @@ impl Format for RedisCsv {
         }
         write_row(&row, out)?;
         self.deliveries.extend(summary.deliveries.as_ref().map(|of| of.csv_row(&title)));
+        self.deadlines.extend(summary.deadline.as_ref().map(|of| of.csv_row(&title)));
         self.stages.extend(summary.connects.iter().flat_map(|of| of.csv_rows(&title)));
         self.caches.extend(summary.deliveries.as_ref().and_then(|of| of.cache_csv_row(&title)));
         if let Some(probe) = summary.run.probe.as_ref().filter(|_| ours) {
@@ -126,6 +129,7 @@ impl Format for RedisCsv {
             (&DeliveryFigures::CSV_COLUMNS[..], std::mem::take(&mut self.deliveries)),
             (&DeliveryFigures::CACHE_CSV_COLUMNS[..], std::mem::take(&mut self.caches)),
             (&ConnectFigures::CSV_COLUMNS[..], std::mem::take(&mut self.stages)),
+            (&DeadlineFigures::CSV_COLUMNS[..], std::mem::take(&mut self.deadlines)),
         ];
         for (columns, rows) in tables.into_iter().filter(|(_, rows)| !rows.is_empty()) {
             writeln!(out)?;

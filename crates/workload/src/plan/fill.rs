@@ -156,7 +156,7 @@ impl PlanParts {
     /// Plan that removes the keys that this one writes, which was made to fill a server.
     #[must_use]
     pub fn removed_by(&self) -> Self {
-        let remove = if self.protocol.is_memcache() { "delete" } else { "UNLINK" };
+        let remove = if self.protocol.is_memcache() { "delete" } else { "DEL" };
         let removed = |command: &CommandSpec| {
             let key = command.args.get(1).cloned();
             let args = [Arg::literal(remove.as_bytes())].into_iter().chain(key).collect();
