@@ -1,7 +1,7 @@
-//! Channels: PUBLISH to SUBSCRIBE or PSUBSCRIBE, SPUBLISH to SSUBSCRIBE; and keyspace events, which the server publishes
-//! itself when a key is written. The payload of an event is the key, so a key is a prefix and a message. Its subscribers
-//! get the keys of everybody who writes to that database; a node of a cluster publishes the events of its own keys only,
-//! so that a subscriber has a connection to each.
+//! Channels: PUBLISH to SUBSCRIBE or PSUBSCRIBE, SPUBLISH to SSUBSCRIBE; and keyspace events, which the server
+//! publishes itself when a key is written. The payload of an event is the key, so a key is a prefix and a message.
+//! Subscribers of an event get the keys of everybody who writes to that database; a node of a cluster publishes the
+//! events of its own keys only, so that a subscriber has a connection to each.
 //!
 //! Replies by <https://redis.io/docs/latest/develop/pubsub/#format-of-pushed-messages>: arrays in RESP2, pushes in
 //! RESP3, of which the first string says what they are. Each name is confirmed by an answer of its own.
