@@ -63,7 +63,7 @@ impl Point {
             own_late_max_ns: late.and_then(|l| l.own.max_ns()),
             operations: (!tally.operations.is_empty()).then(|| tally.operations_ended()),
             in_time: tally.in_time(),
-            misses: Some(tally.misses()).filter(|misses| *misses > 0),
+            misses: sum(tally.commands.iter().map(|of| Some(of.miss).filter(|miss| *miss > 0))),
             ..Self::with(index, tally.requests(), tally.errors.total(), &tally.response())
         }
     }

@@ -190,12 +190,6 @@ impl Tally {
         Some(answered.saturating_sub(late))
     }
 
-    /// Replies to all commands that said that there is nothing.
-    #[must_use]
-    pub fn misses(&self) -> u64 {
-        self.commands.iter().fold(0, |sum, command| sum.saturating_add(command.miss))
-    }
-
     /// The keys of all commands whose replies tell how many were there.
     #[must_use]
     pub fn keys(&self) -> KeyCounts {

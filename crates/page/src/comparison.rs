@@ -37,7 +37,7 @@ pub fn page(comparison: &Comparison, command_line: &str) -> Page {
     }
     page.lede.extend(gate(std::slice::from_ref(comparison)));
     page.lede.extend(comparison.tests.iter().map(|test| lede(test, comparison)));
-    page.lede.extend(noise(comparison));
+    page.lede.extend(runs::noise(comparison));
     page.lede.extend(differing(comparison));
     match &comparison.terms {
         None => {
@@ -63,12 +63,6 @@ pub fn page(comparison: &Comparison, command_line: &str) -> Page {
     }
     page.sections.push(Section::new("Compare again", [Block::Code(command_line.to_owned())]));
     page
-}
-
-/// Noise beside what it leaves open.
-pub(crate) fn noise(comparison: &Comparison) -> Option<Verdict> {
-    let text = compare::noise(comparison)?;
-    Some(Verdict { tone: Tone::Warning, ..Verdict::new("The machine was not quiet", text) })
 }
 
 /// In which settings the servers differ, if they do.

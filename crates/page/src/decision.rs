@@ -47,7 +47,7 @@ pub fn page(decision: &Decision, command_line: &str) -> Page {
             }
         }
     }
-    page.lede.extend(decision.pairs.iter().find_map(comparison::noise));
+    page.lede.extend(decision.pairs.iter().find_map(runs::noise));
     let many = curves.iter().any(RateCurve::has_several);
     for pair in &decision.pairs {
         let [first, second] = pair.names();
