@@ -74,44 +74,34 @@ pub enum InconclusivePolicy {
 
 /// What is compared.
 pub enum Sides {
-    /// Two servers that speak one protocol.
+    /// Servers that get the same load.
     Live(Box<LiveSides>),
-    /// Two that do not.
+    /// Two that speak different protocols, in tables of equal terms.
     Terms(Box<TermsSides>),
-    /// Several, of which one is to be chosen.
-    Decision(Box<DecisionSides>),
     /// Two saved runs.
     Saved(Box<[PathBuf; 2]>),
 }
 
-/// Two servers, and what is done to both.
+/// Servers, and the load that each of them gets.
 pub struct LiveSides {
-    /// The tests, for each of the two.
-    pub plans: Vec<[Plan; 2]>,
+    /// The loads, one after another.
+    pub loads: Vec<ComparedLoad>,
     /// How many blocks, in each of which every server runs twice.
     pub blocks: u32,
-    /// Whether servers and client are to have CPUs of their own.
+    /// An answer is asked for: which of several servers keeps a target, or a rate.
+    pub decides: bool,
+    /// The target of response times.
+    pub slo: Option<Slo>,
+    /// Servers speak different protocols.
+    pub mixed: bool,
+    /// Servers and client are to have CPUs of their own.
     pub places: bool,
     /// Recorded traffic in place of what the plans send.
     pub replayed: Option<ReplayedSides>,
 }
 
-/// Several servers, what is done to each, and the target.
-pub struct DecisionSides {
-    /// The loads, one after another.
-    pub loads: Vec<DecisionLoad>,
-    /// How many blocks, in each of which every server runs twice.
-    pub blocks: u32,
-    /// What response times are to keep.
-    pub slo: Option<Slo>,
-    /// Whether they speak different protocols.
-    pub mixed: bool,
-    /// Whether servers and client are to have CPUs of their own.
-    pub places: bool,
-}
-
 /// One load on every server.
-pub struct DecisionLoad {
+pub struct ComparedLoad {
     /// Its name in reports; loads of one name are one load at several rates.
     pub name: String,
     /// What tells it apart from others of that name, such as ` at 5,000/s`; empty for nothing.

@@ -26,8 +26,7 @@ pub use self::replay::{RecordedJob, ReplayJob, ReplayedSides};
 pub use bisect::BisectJob;
 pub use commands::{Checkup, ClientCheck, SinkJob};
 pub use compare::{
-    CompareJob, DecisionLoad, DecisionSides, InconclusivePolicy, LiveSides, Sides, TermsSides,
-    UntilSure,
+    CompareJob, ComparedLoad, InconclusivePolicy, LiveSides, Sides, TermsSides, UntilSure,
 };
 pub use experiments::{
     ActsJob, ExperimentOutput, FootprintJob, ImpactJob, ImpactOf, MemoryJob, MixJob, SearchJob,

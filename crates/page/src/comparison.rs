@@ -3,7 +3,8 @@
 //! Ratios and what follows from them are [`report::compare`]'s; none is computed here.
 
 use report::compare::{
-    self, Comparison, GateState, Row, TestComparison, describe_limits, limited, verdict, warning,
+    self, Comparison, GateState, Row, Subject, TestComparison, describe_limits, limited, verdict,
+    warning,
 };
 use report::{Metric, Run, Summary};
 
@@ -57,7 +58,7 @@ pub fn page(comparison: &Comparison, command_line: &str) -> Page {
     }
     page.sections.extend(replayed::section(comparison));
     page.sections.extend(warnings(notes(comparison)));
-    page.sections.push(Section::new("The servers", subjects(comparison)).folded());
+    page.sections.push(Section::new("The servers", subjects(&comparison.subjects)).folded());
     if let Some(run) = first {
         page.sections.push(runs::about(std::slice::from_ref(&**run)).1.folded());
     }
@@ -69,15 +70,10 @@ pub fn page(comparison: &Comparison, command_line: &str) -> Page {
 fn differing(comparison: &Comparison) -> Option<Verdict> {
     const TOLD: usize = 8;
     let differences = comparison.differing_settings();
-    let value = |value: &Option<String>| match value.as_deref() {
-        Some("") => "\"\"".to_owned(),
-        Some(value) => value.to_owned(),
-        None => "unknown".to_owned(),
-    };
-    let named = differences.iter().take(TOLD).map(|difference| {
-        let values = difference.values.iter().map(value).collect::<Vec<_>>();
-        format!("{}: {}", difference.name, values.join(" and "))
-    });
+    let named = differences
+        .iter()
+        .take(TOLD)
+        .map(|difference| format!("{}: {}", difference.name, difference.shown().join(" and ")));
     let named = named.collect::<Vec<_>>().join("; ");
     let [first, second] = comparison.names();
     let more = match differences.len() {
@@ -141,11 +137,14 @@ fn lede(test: &TestComparison, comparison: &Comparison) -> Verdict {
     Verdict { tone, figures, ..Verdict::new(format!("{name}: {}", test.headline()), text) }
 }
 
-fn subjects(comparison: &Comparison) -> Vec<Block> {
-    let pairs = comparison.subjects.iter();
-    let pairs = pairs.map(|subject| (subject.name.clone(), subject.line())).collect();
-    let differing = differences(&comparison.names(), &comparison.differing_settings());
-    std::iter::once(Block::KeyValues(pairs)).chain(differing).collect()
+/// The servers, the settings in which they differ, and how they were started.
+pub(crate) fn subjects(subjects: &[Subject]) -> Vec<Block> {
+    let names: Vec<String> = subjects.iter().map(|subject| subject.name.clone()).collect();
+    let lines = subjects.iter().map(|subject| (subject.name.clone(), subject.line()));
+    let differing = differences(&names, &compare::differing_settings(subjects));
+    let started = subjects.iter().filter_map(|subject| subject.command_line.clone());
+    let servers = std::iter::once(Block::KeyValues(lines.collect()));
+    servers.chain(differing).chain(started.map(Block::Code)).collect()
 }
 
 /// What spoils the runs, and what differs beside the servers.
@@ -163,20 +162,11 @@ pub(crate) fn warnings(notes: Vec<String>) -> Option<Section> {
 }
 
 /// The settings in which the servers differ.
-pub(crate) fn differences(
-    names: &[String],
-    differences: &[compare::SettingDifference],
-) -> Option<Block> {
+fn differences(names: &[String], differences: &[compare::SettingDifference]) -> Option<Block> {
     let columns = std::iter::once("setting that differs").chain(names.iter().map(String::as_str));
     let mut table = Table::new(columns);
     for difference in differences {
-        let value = |value: &Option<String>| match value.as_deref() {
-            Some("") => "\"\"".to_owned(),
-            Some(value) => value.to_owned(),
-            None => "no such setting".to_owned(),
-        };
-        let values = difference.values.iter().map(value);
-        table.row(std::iter::once(difference.name.clone()).chain(values));
+        table.row(std::iter::once(difference.name.clone()).chain(difference.shown()));
     }
     (!differences.is_empty()).then_some(Block::Table(table))
 }

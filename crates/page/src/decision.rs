@@ -60,7 +60,8 @@ pub fn page(decision: &Decision, command_line: &str) -> Page {
         page.sections.push(if many { section.folded() } else { section });
     }
     page.sections.extend(comparison::warnings(decision.warnings.clone()));
-    page.sections.push(Section::new("The servers", servers(decision)).folded());
+    page.sections
+        .push(Section::new("The servers", comparison::subjects(&decision.subjects)).folded());
     page.sections.extend(about.map(|(_, facts)| facts.folded()));
     page.sections.push(Section::new("Decide again", [Block::Code(command_line.to_owned())]));
     page
@@ -205,16 +206,4 @@ fn bars(
     let points = question.candidates.iter().enumerate().filter_map(point);
     chart.series.push(Series::from_points(title, points));
     Block::Chart(chart)
-}
-
-fn servers(decision: &Decision) -> Vec<Block> {
-    let pairs = decision.subjects.iter();
-    let pairs = pairs.map(|subject| (subject.name.clone(), subject.line())).collect();
-    let mut blocks = vec![Block::KeyValues(pairs)];
-    let names = decision.subjects.iter().map(|subject| subject.name.clone()).collect::<Vec<_>>();
-    let differences = report::compare::differing_settings(&decision.subjects);
-    blocks.extend(comparison::differences(&names, &differences));
-    let started = decision.subjects.iter().filter_map(|subject| subject.command_line.clone());
-    blocks.extend(started.map(Block::Code));
-    blocks
 }

@@ -6,7 +6,7 @@
 
 mod arguments;
 mod baseline;
-mod decision;
+mod loads;
 mod rates;
 mod replayed;
 mod sure;
@@ -20,7 +20,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Command;
-use job::{CompareJob, InconclusivePolicy, LiveSides, ReplayedSides, Sides};
+use job::{CompareJob, ComparedLoad, InconclusivePolicy, LiveSides, ReplayedSides, Sides};
 use lab::Line;
 use report::Metric;
 use report::compare::{ERRORS_DEFAULT, WATCHED};
@@ -242,7 +242,7 @@ fn only_once(sides: &Sides) -> Option<&'static str> {
         Sides::Terms(_) => {
             Some("the tables of equal terms are taken once; choose --repeat, or a rate (--rps)")
         }
-        Sides::Live(_) | Sides::Decision(_) => None,
+        Sides::Live(_) => None,
     }
 }
 
@@ -256,24 +256,17 @@ fn servers(
     let asked = typed.matches().get_one::<ProtocolArg>("protocol").copied();
     let mixed = words.iter().any(|word| word.is_memcache(asked) != words[0].is_memcache(asked));
     let at_a_rate = mixed && typed.typed().any(|id| id == "rate");
-    let pair = <[Word; 2]>::try_from(words);
-    match pair {
-        Ok(pair) if slo.is_none() && !at_a_rate && further.is_empty() => match mixed {
-            true => terms::sides(typed, &pair, asked),
-            false => {
-                let why = "requires servers of different protocols, such as redis-server and \
-                    memcached";
-                refuse(typed, &[TABLES, CORES], why)?;
-                live(typed, &pair)
-            }
-        },
-        pair => {
-            let words = pair.map_or_else(|words| words, Vec::from);
-            let why = "is of two servers of different protocols without --rps";
-            refuse(typed, &[TABLES, CORES], why)?;
-            decision::sides(typed, further, &words, asked, slo)
-        }
+    let decides = words.len() > 2 || slo.is_some() || at_a_rate || !further.is_empty();
+    if mixed && !decides {
+        return terms::sides(typed, &words, asked);
     }
+    let why = if decides {
+        "is of two servers of different protocols without --rps"
+    } else {
+        "requires servers of different protocols, such as redis-server and memcached"
+    };
+    refuse(typed, &[TABLES, CORES], why)?;
+    loads::sides(typed, further, &words, asked, slo, decides)
 }
 
 /// Two files, and what else was typed.
@@ -313,32 +306,19 @@ fn of_record(
     if plan_a.protocol != plan_b.protocol {
         return usage("--replay: name two servers that speak one protocol");
     }
-    let plans = vec![[plan_a.clone(), on(plan_a, &plan_b.target)?]];
+    let plans = vec![plan_a.clone(), on(plan_a, &plan_b.target)?];
+    let name = plan_a.name.clone();
+    let loads = vec![ComparedLoad { name, at_rate: String::new(), plans, limits: Vec::new() }];
     of_a.plans.clear();
-    let (blocks, replayed) = (blocks(typed), Some(replayed));
-    Ok((Sides::Live(Box::new(LiveSides { plans, blocks, places: false, replayed })), of_a))
-}
-
-/// Two servers, and what else was typed.
-fn live(typed: &ParsedArgs, sides: &[Word; 2]) -> Result<(Sides, Job), UsageError> {
-    refuse(typed, &OF_SERVERS, NAMED)?;
-    let job = |side: &Word| {
-        typed.job(|options| {
-            options.load_default(TESTS_DEFAULT, SECONDS_DEFAULT, WARMUP_DEFAULT);
-            options.count_errors();
-            side.put(options, sides);
-        })
+    let live = LiveSides {
+        loads,
+        blocks: blocks(typed),
+        decides: false,
+        slo: None,
+        mixed: false,
+        places: false,
+        replayed: Some(replayed),
     };
-    let [a, b] = sides;
-    let (mut of_a, of_b) = (job(a)?, job(b)?);
-    let target = of_b.plans.first().map(|plan| plan.target.clone()).unwrap_or_default();
-    let blocks = blocks(typed);
-    let plans = std::mem::take(&mut of_a.plans).into_iter().map(|plan| {
-        let other = on(&plan, &target)?;
-        Ok([plan, other])
-    });
-    let plans = plans.collect::<Result<_, UsageError>>()?;
-    let live = LiveSides { plans, blocks, places: places(typed, sides), replayed: None };
     Ok((Sides::Live(Box::new(live)), of_a))
 }
 

@@ -51,7 +51,7 @@ pub(super) fn asked(typed: &ParsedArgs, sides: &Sides) -> Result<Option<UntilSur
             None => Ok(None),
         };
     };
-    if !matches!(sides, Sides::Live(_)) {
+    if !matches!(sides, Sides::Live(live) if !live.decides) {
         return usage(
             "--until-sure compares two servers of one protocol, without --slo or a list of rates",
         );

@@ -51,7 +51,7 @@ const REFUSED: [(&str, &str); 14] = [
 /// What is compared, and what else was typed.
 pub(super) fn sides(
     typed: &ParsedArgs,
-    words: &[Word; 2],
+    words: &[Word],
     asked: Option<ProtocolArg>,
 ) -> Result<(Sides, Job), UsageError> {
     refuse(

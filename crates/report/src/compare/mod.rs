@@ -60,6 +60,7 @@ pub use statistics::Conclusion;
 pub use subject::{Subject, program};
 pub use sure::{Width, next_blocks};
 pub use terms::{HITS_APART_MAX, Table, Terms};
+pub(crate) use text::write_subjects;
 pub use text::{
     noise, warning, write_differences, write_foot, write_head, write_quiet_test, write_table,
     write_terms, write_test, write_warnings, write_words,

@@ -13,6 +13,19 @@ pub struct SettingDifference {
     pub values: Vec<Option<String>>,
 }
 
+impl SettingDifference {
+    /// The values as they are shown.
+    #[must_use]
+    pub fn shown(&self) -> Vec<String> {
+        let shown = |value: &Option<String>| match value.as_deref() {
+            Some("") => "\"\"".to_owned(),
+            Some(value) => value.to_owned(),
+            None => "no such setting".to_owned(),
+        };
+        self.values.iter().map(shown).collect()
+    }
+}
+
 /// What always differs between two servers, and no request notices.
 const PASSED_OVER: [&str; 29] = [
     "appenddirname",

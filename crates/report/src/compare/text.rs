@@ -6,8 +6,8 @@ use workload::quantity;
 
 use super::refusal::share;
 use super::{
-    Comparison, Difference, Row, SharedWarning, Table, Terms, TestComparison, describe_limits,
-    distinct_parts, notes, shortened, verdict,
+    Comparison, Difference, Row, SharedWarning, Subject, Table, Terms, TestComparison,
+    describe_limits, distinct_parts, notes, shortened, verdict,
 };
 use crate::Metric;
 use crate::{CountUnit, Failures, escape};
@@ -20,11 +20,17 @@ const WIDTH: usize = 80;
 /// # Errors
 /// An error of the writer.
 pub fn write_head(comparison: &Comparison, out: &mut dyn Write) -> io::Result<()> {
-    for (number, subject) in (1..).zip(&comparison.subjects) {
-        write_words(&format!("{number}  {}", subject.line()), 3, out)?;
-    }
+    write_subjects(&comparison.subjects, out)?;
     write_differences(comparison, out)?;
     write_words(&escape(&comparison.how), 0, out)
+}
+
+/// Writes a line for each server, with its number.
+pub(crate) fn write_subjects(subjects: &[Subject], out: &mut dyn Write) -> io::Result<()> {
+    let mut numbered = (1..).zip(subjects);
+    numbered.try_for_each(|(number, subject)| {
+        write_words(&format!("{number}  {}", subject.line()), 3, out)
+    })
 }
 
 /// Differing settings that are listed; the others are counted.
@@ -55,12 +61,7 @@ pub fn write_differences(comparison: &Comparison, out: &mut dyn Write) -> io::Re
     };
     line("", &shortened(&comparison.names(), SETTING - 1))?;
     for difference in differences.iter().take(SETTINGS_MAX) {
-        let value = |value: &Option<String>| match value.as_deref() {
-            Some("") => "\"\"".to_owned(),
-            Some(value) => value.to_owned(),
-            None => "no such setting".to_owned(),
-        };
-        line(&difference.name, &difference.values.iter().map(value).collect::<Vec<_>>())?;
+        line(&difference.name, &difference.shown())?;
     }
     match differences.len().checked_sub(SETTINGS_MAX + 1) {
         Some(more) => writeln!(out, "  and {} more, which the JSON has", more + 1),

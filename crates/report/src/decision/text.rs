@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use super::{Candidate, Decision, Question, RateCurve, TargetState};
-use crate::compare::{shortened, write_test, write_words};
+use crate::compare::{shortened, write_subjects, write_test, write_warnings, write_words};
 use crate::quantity::grouped;
 use crate::{CountUnit, escape};
 
@@ -15,12 +15,9 @@ const NAME: usize = 26;
 /// # Errors
 /// `out` cannot be written.
 pub fn write_head(decision: &Decision, out: &mut dyn Write) -> io::Result<()> {
-    for (number, subject) in (1..).zip(&decision.subjects) {
-        write_words(&format!("{number}  {}", subject.line()), 3, out)?;
-    }
+    write_subjects(&decision.subjects, out)?;
     write_words(&escape(&decision.how), 0, out)?;
-    let mut warnings = decision.warnings.iter();
-    warnings.try_for_each(|text| write_words(&format!("warning: {}", escape(text)), 2, out))
+    write_warnings(&decision.warnings, out)
 }
 
 /// The answer of each load.

@@ -4,9 +4,9 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use anyhow::{Context, Result, anyhow};
-use console::diagnostics::{self, Diagnostics};
-use job::{CompareJob, DecisionLoad, DecisionSides, End};
+use anyhow::{Result, anyhow};
+use console::diagnostics;
+use job::{CompareJob, ComparedLoad, End, LiveSides};
 use lab::terms::{Pins, pinned};
 use page::Page;
 use report::compare::{
@@ -19,11 +19,10 @@ use workload::Plan;
 
 use super::blocks::{BlockResult, Blocks, Course, Load, Taken};
 use super::test_beds::TestBeds;
-use super::{describe_blocks, pins, unlike_error};
-use crate::commands::run::{say, tell_about};
+use super::{describe_blocks, pins};
+use crate::commands::run::say;
 use crate::experiment::files::Files;
 use crate::experiment::terminal::Terminal;
-use crate::test_bed::TestBed;
 
 /// Blocks of a load as fast as it goes: four runs of a server that are all faster than four of another are so by
 /// chance once in 70 times.
@@ -34,15 +33,14 @@ const LIMIT_BLOCKS: u32 = 2;
 /// # Errors
 /// What kept it from being done, in words for a person.
 pub(super) fn run(
-    sides: &DecisionSides,
+    sides: &LiveSides,
     job: &CompareJob,
     interrupted: &AtomicBool,
     files: &mut Files,
 ) -> Result<End> {
     let pins = pins(sides.places);
     let loads = placed(&sides.loads, pins.as_ref())?;
-    loads.iter().try_for_each(|load| alike(job, sides.mixed, &load.plans))?;
-    let mut beds = reach(&loads, job, interrupted)?;
+    let mut beds = super::reach(&loads, sides, job, interrupted)?;
     let mut subjects: Vec<Subject> = beds.iter().map(TestBeds::subject).collect();
     compare::name(&mut subjects, &job.names);
     let names: Vec<String> = subjects.iter().map(|subject| subject.name.clone()).collect();
@@ -115,8 +113,8 @@ fn judged(decision: &Decision, job: &CompareJob, end: End) -> End {
 /// The decision with what was taken of each load, at its rate and as fast as it goes.
 fn answered(
     mut decision: Decision,
-    (sides, job): (&DecisionSides, &CompareJob),
-    loads: &[DecisionLoad],
+    (sides, job): (&LiveSides, &CompareJob),
+    loads: &[ComparedLoad],
     (taken, limits): (&[Taken], &[Taken]),
     memory: &[Option<u64>],
 ) -> Decision {
@@ -145,74 +143,29 @@ fn write(decision: &Decision, job: &CompareJob, files: &Files) -> Result<()> {
 }
 
 /// The loads, with servers and client on CPUs of their own where they have some.
-fn placed(loads: &[DecisionLoad], pins: Option<&Pins>) -> Result<Vec<DecisionLoad>> {
+pub(super) fn placed(loads: &[ComparedLoad], pins: Option<&Pins>) -> Result<Vec<ComparedLoad>> {
     let placed = |plan: &Plan| pinned(plan, pins).map_err(|why| anyhow!(why));
     let all = |plans: &[Plan]| plans.iter().map(placed).collect::<Result<Vec<Plan>>>();
-    let load = |load: &DecisionLoad| {
+    let load = |load: &ComparedLoad| {
         let (name, at_rate) = (load.name.clone(), load.at_rate.clone());
-        Ok(DecisionLoad { name, at_rate, plans: all(&load.plans)?, limits: all(&load.limits)? })
+        Ok(ComparedLoad { name, at_rate, plans: all(&load.plans)?, limits: all(&load.limits)? })
     };
     loads.iter().map(load).collect()
-}
-
-/// The servers of all sides; they run all the time, and one of them has load.
-fn reach<'r>(
-    loads: &[DecisionLoad],
-    job: &CompareJob,
-    interrupted: &'r AtomicBool,
-) -> Result<Vec<TestBeds<'r>>> {
-    let mut beds: Vec<TestBeds<'r>> = Vec::new();
-    let first = loads.first().map_or(&[][..], |load| &load.plans);
-    for (side, plan) in first.iter().enumerate() {
-        let plans = loads.iter().map(|load| load.plans[side].own_connections());
-        let connections = plans.max().unwrap_or(1);
-        let reached = TestBeds::reach(std::slice::from_ref(&plan.target), |target| {
-            let mut bed = match beds.first().and_then(TestBeds::first) {
-                None => {
-                    let several = job.several.as_ref();
-                    TestBed::reach(target, plan.protocol, connections, several, interrupted)?
-                }
-                Some(first) => first.reach_beside(target, plan.protocol, connections)?,
-            };
-            (bed.sample, bed.tells) = (job.output.sample, side == 0);
-            tell_about(&bed.server, plan, &Diagnostics::Stderr, report::KEYSTORM)?;
-            Ok(bed)
-        });
-        beds.push(reached.with_context(|| job.word(side))?);
-    }
-    Ok(beds)
-}
-
-/// The same load on every server, in the commands of each one's protocol.
-fn alike(job: &CompareJob, mixed: bool, plans: &[Plan]) -> Result<()> {
-    let Some((first, others)) = plans.split_first() else { return Ok(()) };
-    for (at, other) in (1..).zip(others) {
-        let words = [job.word(0), job.word(at)];
-        let names = [words[0].as_str(), words[1].as_str()];
-        let found = match mixed {
-            true => compare::unlike_beside_words(names, first, other)?,
-            false => compare::unlike(names, first, other)?,
-        };
-        if !found.is_empty() {
-            return Err(unlike_error(&found));
-        }
-    }
-    Ok(())
 }
 
 /// A load, and its number among those of the decision.
 type NumberedLoad = (usize, Load);
 
 /// The loads at the rate that was asked for.
-fn loads_at_rate(loads: &[DecisionLoad]) -> Vec<NumberedLoad> {
-    let load = |load: &DecisionLoad| load_of(load.name.clone() + &load.at_rate, &load.plans);
+fn loads_at_rate(loads: &[ComparedLoad]) -> Vec<NumberedLoad> {
+    let load = |load: &ComparedLoad| load_of(load.name.clone() + &load.at_rate, &load.plans);
     loads.iter().map(load).enumerate().collect()
 }
 
 /// The same as fast as it goes, where that is to be known.
-fn loads_at_limit(loads: &[DecisionLoad]) -> Vec<NumberedLoad> {
+fn loads_at_limit(loads: &[ComparedLoad]) -> Vec<NumberedLoad> {
     let limited = loads.iter().enumerate().filter(|(_, load)| !load.limits.is_empty());
-    let load = |(at, load): (usize, &DecisionLoad)| {
+    let load = |(at, load): (usize, &ComparedLoad)| {
         (at, load_of(format!("{} as fast as it goes", load.name), &load.limits))
     };
     limited.map(load).collect()
@@ -287,7 +240,7 @@ fn beside(names: &[String], runs: &[Run]) -> Vec<String> {
 }
 
 fn question(
-    load: &DecisionLoad,
+    load: &ComparedLoad,
     names: &[String],
     (taken, limit): (&Taken, &Taken),
     slo: Option<&Slo>,
@@ -361,7 +314,7 @@ fn judge(candidate: &mut Candidate, slo: &Slo, trials: &[Observation]) {
 fn pairs(
     decision: &Decision,
     job: &CompareJob,
-    loads: &[DecisionLoad],
+    loads: &[ComparedLoad],
     taken: &[Taken],
 ) -> Vec<Comparison> {
     let Some((first, others)) = decision.subjects.split_first() else { return Vec::new() };

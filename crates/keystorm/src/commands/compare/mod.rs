@@ -16,11 +16,11 @@ mod writer;
 
 use std::sync::atomic::AtomicBool;
 
-use anyhow::{Context, Error, Result, anyhow, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use console::diagnostics::{self, Diagnostics};
-use job::{CompareJob, End, InconclusivePolicy, LiveSides, Sides};
+use job::{CompareJob, ComparedLoad, End, InconclusivePolicy, LiveSides, Sides};
 use lab::survey::Machine;
-use lab::terms::{Pins, pinned};
+use lab::terms::Pins;
 use report::compare::{self, Comparison, GateState, Pairing, RefusalKind, Setup, TestComparison};
 use workload::{Plan, Stop, quantity};
 
@@ -80,11 +80,11 @@ pub(crate) fn compare(job: &CompareJob) -> Result<End> {
             }
             (comparison, End::Complete)
         }
-        Sides::Live(live) => run_live(live, job, &interrupted, &mut writer)?,
-        Sides::Terms(sides) => terms::run(sides, job, &interrupted, &mut writer)?,
-        Sides::Decision(sides) => {
+        Sides::Live(sides) if sides.decides => {
             return decision::run(sides, job, &interrupted, &mut writer.files);
         }
+        Sides::Live(live) => run_live(live, job, &interrupted, &mut writer)?,
+        Sides::Terms(sides) => terms::run(sides, job, &interrupted, &mut writer)?,
     };
     writer.foot(&comparison)?;
     let gate = comparison.gate().map(|gate| gate.state);
@@ -121,54 +121,56 @@ fn any_broken<'t>(tests: impl IntoIterator<Item = &'t TestComparison>) -> bool {
     refused.any(|refused| refused.kind == RefusalKind::Failures)
 }
 
-/// The server of a side, for the clients of the side before it.
+/// The servers of all sides, found or started; they run all the time, and one of them has load.
 fn reach<'r>(
-    plan: &Plan,
-    beside: Option<&TestBeds<'r>>,
+    loads: &[ComparedLoad],
+    sides: &LiveSides,
     job: &CompareJob,
     interrupted: &'r AtomicBool,
-) -> Result<TestBeds<'r>> {
-    let (protocol, connections) = (plan.protocol, plan.own_connections());
-    TestBeds::reach(std::slice::from_ref(&plan.target), |target| {
-        let mut bed = match beside.and_then(TestBeds::first) {
-            None => {
-                let several = job.several.as_ref();
-                TestBed::reach_asking(
-                    host::Questions::All,
-                    target,
-                    protocol,
-                    connections,
-                    several,
-                    interrupted,
-                )?
-            }
-            Some(first) => first.reach_beside(target, protocol, connections)?,
-        };
-        bed.sample = job.output.sample;
-        tell_about(&bed.server, plan, &Diagnostics::Stderr, report::KEYSTORM)?;
-        Ok(bed)
-    })
+) -> Result<Vec<TestBeds<'r>>> {
+    for load in loads {
+        check_same_load(job, sides.mixed, &load.plans.iter().collect::<Vec<_>>())?;
+    }
+    let mut beds: Vec<TestBeds<'r>> = Vec::new();
+    let first = loads.first().map_or(&[][..], |load| &load.plans);
+    for (side, plan) in first.iter().enumerate() {
+        let plans = loads.iter().map(|load| load.plans[side].own_connections());
+        let connections = plans.max().unwrap_or(1);
+        let reached = TestBeds::reach(std::slice::from_ref(&plan.target), |target| {
+            let mut bed = match beds.first().and_then(TestBeds::first) {
+                None => {
+                    let several = job.several.as_ref();
+                    TestBed::reach(target, plan.protocol, connections, several, interrupted)?
+                }
+                Some(first) => first.reach_beside(target, plan.protocol, connections)?,
+            };
+            (bed.sample, bed.tells) = (job.output.sample, !sides.decides || side == 0);
+            tell_about(&bed.server, plan, &Diagnostics::Stderr, report::KEYSTORM)?;
+            Ok(bed)
+        });
+        beds.push(reached.with_context(|| job.word(side))?);
+    }
+    Ok(beds)
 }
 
 /// Both servers, found or started, and the comparison of them, which has no results yet.
 fn reach_both<'r>(
     live: &LiveSides,
-    [a, b]: &[Plan; 2],
+    loads: &[ComparedLoad],
     pins: Option<&Pins>,
     job: &CompareJob,
     interrupted: &'r AtomicBool,
 ) -> Result<([TestBeds<'r>; 2], Comparison)> {
-    check_same_load(job, a, b)?;
-    let beds_a = reach(a, None, job, interrupted).with_context(|| job.word(0))?;
-    let beds_b = reach(b, Some(&beds_a), job, interrupted).with_context(|| job.word(1))?;
-    let both = [beds_a, beds_b];
+    let beds = reach(loads, live, job, interrupted)?;
+    let both = <[TestBeds<'r>; 2]>::try_from(beds);
+    let both = both.map_err(|_| anyhow!("two servers are compared"))?;
     // A server that keystorm started is named by its address: its options stand in the command line.
     let mut subjects =
         both.each_ref().map(|beds| compare::Subject { command_line: None, ..beds.subject() });
     compare::name(&mut subjects, &job.names);
     let names = subjects.each_ref().map(|subject| subject.name.clone());
     let own = both.each_ref().map(TestBeds::is_own);
-    let how = describe_method(a, live.blocks, &names, own, pins);
+    let how = describe_method(&loads[0].plans[0], live.blocks, &names, own, pins);
     let more = job.until_sure.is_some() || job.budget.is_some();
     let how = if more { format!("at least {how}") } else { how };
     let comparison = untested(job, subjects, how);
@@ -183,19 +185,18 @@ fn run_live(
     writer: &mut Writer<'_>,
 ) -> Result<(Comparison, End)> {
     let pins = pins(live.places);
-    let placed = |plan: &Plan| pinned(plan, pins.as_ref()).map_err(|why| anyhow!(why));
-    let mut plans: Vec<[Plan; 2]> =
-        live.plans.iter().map(|[a, b]| Ok([placed(a)?, placed(b)?])).collect::<Result<_>>()?;
-    let Some(first) = plans.first_mut() else { bail!("there is no test to compare") };
-    let read = |sides| Replayed::read(sides, first, live.blocks, job);
+    let mut loads = decision::placed(&live.loads, pins.as_ref())?;
+    let Some(first) = loads.first_mut() else { bail!("there is no test to compare") };
+    let read = |sides| Replayed::read(sides, &mut first.plans, live.blocks, job);
     let replayed = live.replayed.as_ref().map(read).transpose()?;
-    let (mut both, mut comparison) = reach_both(live, &plans[0], pins.as_ref(), job, interrupted)?;
+    let (mut both, mut comparison) = reach_both(live, &loads, pins.as_ref(), job, interrupted)?;
     let names = comparison.names();
     writer.head(&comparison)?;
-    let load = |pair: &[Plan; 2]| decision::load_of(pair[0].name.clone(), pair);
-    let loads: Vec<Load> = plans.iter().map(load).collect();
+    let load = |load: &ComparedLoad| decision::load_of(load.plans[0].name.clone(), &load.plans);
+    let plans: Vec<Plan> = loads.iter().map(|load| load.plans[0].clone()).collect();
+    let loads: Vec<Load> = loads.iter().map(load).collect();
     let compared = |at: usize, taken: &Taken| {
-        let plan = &plans[at][0];
+        let plan = &plans[at];
         let setup = Setup::new(plan, names.clone(), Pairing::Blocks, job.errors_allowed)
             .among(plans.len(), looks(job));
         TestComparison::new(&plan.name, &setup, &taken.runs[0], &taken.runs[1])
@@ -280,15 +281,19 @@ fn course(job: &CompareJob, blocks: u32) -> Course {
 /// While the runs do not say, the blocks are doubled, and doubled again.
 const LOOKS: u32 = 3;
 
-/// Refuses sides for which the client would do different work: TLS on one of them only, for instance.
-fn check_same_load(job: &CompareJob, a: &Plan, b: &Plan) -> Result<()> {
-    let words = [job.word(0), job.word(1)];
-    let found = compare::unlike([&words[0], &words[1]], a, b)?;
-    if found.is_empty() { Ok(()) } else { Err(unlike_error(&found)) }
-}
-
-fn unlike_error(found: &[String]) -> Error {
-    anyhow!("the runs would differ in more than the server: {}", found.join("; "))
+/// Refuses sides for which the client would do different work than for the first: TLS on one of them only, for
+/// instance. Those of `mixed` protocols may differ in words.
+fn check_same_load(job: &CompareJob, mixed: bool, plans: &[&Plan]) -> Result<()> {
+    let Some((first, others)) = plans.split_first() else { return Ok(()) };
+    let unlike = if mixed { compare::unlike_beside_words } else { compare::unlike };
+    for (at, other) in (1..).zip(others) {
+        let found = unlike([&job.word(0), &job.word(at)], first, other)?;
+        if !found.is_empty() {
+            let found = found.join("; ");
+            bail!("the runs would differ in more than the server: {found}");
+        }
+    }
+    Ok(())
 }
 
 /// How the runs are taken, and what the intervals leave out, in a sentence.

@@ -4,7 +4,7 @@
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use console::diagnostics;
 use job::{CompareJob, End, ReplayedSides};
 use report::compare::{Comparison, ReplayedTraffic};
@@ -37,11 +37,12 @@ impl<'j> Replayed<'j> {
     /// It cannot be read or sent.
     pub(super) fn read(
         sides: &'j ReplayedSides,
-        plans: &mut [Plan; 2],
+        plans: &mut [Plan],
         blocks: u32,
         job: &CompareJob,
     ) -> Result<Self> {
-        let frames = plans.each_ref().map(|plan| (**plan).clone());
+        let [a, b] = plans else { bail!("a record is sent to two servers") };
+        let frames = [(**a).clone(), (**b).clone()];
         let load = RecordedLoad::read(&sides.recorded, &frames[0])?;
         load.notes(&sides.speed).iter().try_for_each(diagnostics::say)?;
         let blocks_s = load.lasts_s(&sides.speed) * f64::from(blocks) * (2 * RUNS_OF_SIDE) as f64;
@@ -52,10 +53,10 @@ impl<'j> Replayed<'j> {
         let plan = |side: usize| {
             Ok::<_, anyhow::Error>(load.plan_at(&frames[side], &sides.speed, load.rounds)?.0)
         };
-        *plans = [plan(0)?, plan(1)?];
-        let plans = plans.clone();
+        let sent = [plan(0)?, plan(1)?];
+        (*a, *b) = sent.clone().into();
         let budget = job.budget.unwrap_or(BUDGET);
-        Ok(Self { sides, plans, load, frames, budget })
+        Ok(Self { sides, plans: sent, load, frames, budget })
     }
 
     /// Makes servers ready to get it, refuses those that must not be written to, and compares their answers.

@@ -12,9 +12,9 @@ use report::{Metric, Run};
 use workload::{Stop, Target};
 
 use super::blocks::{BlockResult, Blocks, Course, Load, RUNS_OF_SIDE, Taken};
+use super::describe_blocks;
 use super::test_beds::TestBeds;
 use super::writer::Writer;
-use super::{describe_blocks, unlike_error};
 use crate::commands::doctor::cpus::siblings;
 use crate::machine::machine;
 use crate::test_bed::TestBed;
@@ -282,16 +282,9 @@ fn announce<'b>(
 /// Refuses loads that differ in more than the words of the protocols and how a get of several keys is divided.
 fn check_same_load<'b>(
     job: &CompareJob,
-    paired_loads: impl Iterator<Item = &'b PairedLoad>,
+    mut paired_loads: impl Iterator<Item = &'b PairedLoad>,
 ) -> Result<()> {
-    for paired in paired_loads {
-        let [a, b] = &paired.sides;
-        for (a, b) in a.iter().zip(b) {
-            let found = compare::unlike_beside_words([&job.word(0), &job.word(1)], a, b)?;
-            if !found.is_empty() {
-                return Err(unlike_error(&found));
-            }
-        }
-    }
-    Ok(())
+    paired_loads.try_for_each(|PairedLoad { sides: [a, b], .. }| {
+        a.iter().zip(b).try_for_each(|(a, b)| super::check_same_load(job, true, &[a, b]))
+    })
 }

@@ -1,6 +1,6 @@
-//! Several servers and a target: which of them keeps it, read off one command line.
+//! The same loads for every server, read off one command line.
 
-use job::{DecisionLoad, DecisionSides, Sides};
+use job::{ComparedLoad, LiveSides, Sides};
 use lab::terms::{Side as TermsSide, started_alike};
 use report::slo::Slo;
 use workload::{Pace, Plan, PlanParts, Window};
@@ -14,13 +14,15 @@ use super::{
 };
 use spec::values::ProtocolArg;
 
-/// What is compared, and what else was typed; `further` is the same command line at further rates.
+/// The servers with their loads, and what else was typed; `further` is the same command line at further rates, and
+/// `decides` says whether an answer is asked for.
 pub(super) fn sides(
     typed: &ParsedArgs,
     further: &[ParsedArgs],
     words: &[Word],
     asked: Option<ProtocolArg>,
     slo: Option<Slo>,
+    decides: bool,
 ) -> Result<(Sides, Job), UsageError> {
     let is_memcache: Vec<bool> = words.iter().map(|word| word.is_memcache(asked)).collect();
     let mixed = is_memcache.windows(2).any(|pair| pair[0] != pair[1]);
@@ -45,23 +47,23 @@ pub(super) fn sides(
         slo.check_plans(plans).map_err(UsageError)?;
     }
     let mut limited: Vec<String> = Vec::new();
-    let load = |(name, plans): NamedLoad| -> Result<DecisionLoad, UsageError> {
+    let load = |(name, plans): NamedLoad| -> Result<ComparedLoad, UsageError> {
         let limit = |plan: &Plan| {
             let mut parts: PlanParts = (**plan).clone();
             (parts.load.pace, parts.load.concurrency.window) = (Pace::Closed, Window::Batch);
             parts.build().map_err(|error| UsageError(error.to_string()))
         };
         let open = plans.iter().all(|plan| plan.load.pace.schedule().is_some());
-        let open = open && !limited.contains(&name);
+        let open = decides && open && !limited.contains(&name);
         limited.push(name.clone());
         let at_rate = if further.is_empty() { String::new() } else { at_rate(&plans) };
         let limits = if open { plans.iter().map(limit).collect::<Result<_, _>>()? } else { vec![] };
-        Ok(DecisionLoad { name, at_rate, plans, limits })
+        Ok(ComparedLoad { name, at_rate, plans, limits })
     };
     let loads = loads.into_iter().map(load).collect::<Result<_, _>>()?;
-    let sides =
-        DecisionSides { loads, blocks: blocks(typed), slo, mixed, places: places(typed, words) };
-    Ok((Sides::Decision(Box::new(sides)), job))
+    let (blocks, places) = (blocks(typed), places(typed, words));
+    let sides = LiveSides { loads, blocks, decides, slo, mixed, places, replayed: None };
+    Ok((Sides::Live(Box::new(sides)), job))
 }
 
 /// What tells a load apart from itself at other rates.
