@@ -11,7 +11,7 @@ use crate::{Lookups, Run};
 /// More replies with nothing than this are most of what the command did.
 const MISSES_SHARE: f64 = 0.5;
 
-/// Intervals of a quarter of a run, at least, of which a hit ratio is told.
+/// Fewest intervals in a quarter of a run for a hit ratio of it.
 const QUARTER_MIN: u64 = 2;
 /// Standard deviations between a hit ratio that moves and one that does not.
 const MOVES: f64 = 4.0;

@@ -65,9 +65,7 @@ pub(crate) fn survey(job: &SurveyJob) -> Result<End> {
     };
     // What is stored before a run is no news among tables.
     bed.tells = false;
-    if !spec.memcached {
-        spec.lacks.extend(lacking(&bed, &first.target));
-    }
+    spec.lacks.extend(lacking(&bed, &first.target));
     let plan = SurveyPlan::new(&spec, &machine);
     tell_about(&bed.server, first, &Diagnostics::Stderr, report::KEYSTORM)?;
     let written =
@@ -175,6 +173,9 @@ fn clients_max(bed: &TestBed<'_>, target: &Target) -> Option<u64> {
 
 /// Kinds of delivery of which a server lacks a command, if it tells which it has.
 fn lacking(bed: &TestBed<'_>, target: &Target) -> Vec<(&'static str, String)> {
+    if bed.server.protocol().is_memcache() {
+        return Vec::new();
+    }
     let Ok(mut client) = bed.server.client(target) else { return Vec::new() };
     let mut missing = |name: &str| match client.ask(&[b"COMMAND", b"INFO", name.as_bytes()]) {
         Ok(wire::resp::Value::Array(found)) => found == [wire::resp::Value::Null],
