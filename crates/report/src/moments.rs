@@ -118,7 +118,7 @@ impl WorstMoments {
         let noise = Noise::of_run(run, run.measurement.total.requests());
         let moments = spans.iter().enumerate().map(|(at, span)| {
             let of = stalls.iter().filter(|stall| stall.place(&responses) == Some(at));
-            let waited_ns = noise.waited_ns(&responses[at]);
+            let waited_ns = noise.likely_waited_ns(&responses[at]);
             moment(run, span, usual_ns, &of.collect::<Vec<_>>(), waited_ns, &mut dated)
         });
         let moments: Vec<Moment> = moments.collect();

@@ -205,7 +205,7 @@ impl RepeatCollector {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::fixture;
+    use crate::{Run, fixture};
 
     /// `of` runs, each a little slower than the one before.
     pub(crate) fn runs(of: u32) -> Vec<Run> {
@@ -255,7 +255,7 @@ pub(crate) mod tests {
         let group = gathering.end().remove(0);
         assert_eq!(group.counted(), "2 of 4 repeats");
         let mut gathering = RepeatCollector::default();
-        gathering.add(&runs[0]);
+        gathering.add(&Summary::from_run(&runs[0]));
         assert!(gathering.end()[0].too_wide().unwrap().contains("one run"));
     }
 
@@ -275,9 +275,9 @@ pub(crate) mod tests {
             turns.iter().filter_map(|run| gathering.add(&Summary::from_run(run))).collect();
         let counts: Vec<_> = whole.iter().map(|r| (r.name.as_str(), r.count())).collect();
         assert_eq!(counts, [("SET", 3), ("GET", 3)]);
-        gathering.add(&of_set[0]);
-        assert_eq!(gathering.add(&of_set[2]).unwrap().count(), 1);
-        assert!(gathering.add(&fixture::errors()).is_none());
+        gathering.add(&Summary::from_run(&of_set[0]));
+        assert_eq!(gathering.add(&Summary::from_run(&of_set[2])).unwrap().count(), 1);
+        assert!(gathering.add(&Summary::from_run(&fixture::errors())).is_none());
         assert_eq!(gathering.end().len(), 1);
     }
 

@@ -44,6 +44,7 @@ pub(crate) fn search(job: &SearchJob) -> Result<End> {
         &interrupted,
     )?;
     bed.sample = probe.output.sample;
+    bed.journal = true;
     tell_about(&bed.server, plan, &Diagnostics::Stderr, report::KEYSTORM)?;
     let record = RateSearch::new(plan.name.clone(), job.slo.clone(), job.settings.clone());
     let progress = files.progress();

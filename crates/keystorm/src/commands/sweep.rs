@@ -45,6 +45,7 @@ pub(crate) fn sweep(job: &SweepJob) -> Result<End> {
         job.points.first().and_then(|(_, job)| job.several.as_ref()),
         &interrupted,
     )?;
+    bed.journal = true;
     bed.sample = job.points.iter().any(|(_, job)| job.output.sample);
     tell_about(&bed.server, widest, &Diagnostics::Stderr, report::KEYSTORM)?;
     if job.repeat > 1 && !bed.server.is_own() {

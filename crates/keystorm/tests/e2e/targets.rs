@@ -97,6 +97,39 @@ fn what_the_server_recorded_is_judged_beside_programs_that_hold_the_cpu() {
 }
 
 #[test]
+fn scripts_and_keys_that_block_a_server_are_named_by_the_verdict_and_by_the_page() {
+    const BLOCKS: &str = "local t = redis.call('TIME') local from = t[1] * 1000000 + t[2] \
+                          repeat t = redis.call('TIME') until t[1] * 1000000 + t[2] - from >= 150000";
+    let server = Server::redis();
+    server.ask(&["CONFIG", "SET", "slowlog-log-slower-than", "10000"]);
+    server.ask(&["DEBUG", "POPULATE", "400000", "key", "20"]);
+    let dir = tempfile::tempdir().unwrap();
+    let [json, page] = ["run.json", "run.html"].map(|name| dir.path().join(name));
+    let files = format!("--json {} --html {}", json.display(), page.display());
+    let running = server.keystorm(&format!("--rps 500 --duration 6 {files} get k")).start();
+    for calls in [500, 1000, 1500] {
+        running.until("load runs", |_| server.calls("get") >= calls);
+        server.ask(&["EVAL", BLOCKS, "0"]);
+        server.ask(&["KEYS", "nothing*"]);
+    }
+    running.wait().ok();
+    let document = document(&json);
+    valid_by("keystorm.run.1.json", &document);
+    let verdict = &document["tests"][0]["verdict"];
+    let commands = verdict["causes"]["commands"].as_array().unwrap();
+    let times = |name: &str| {
+        let of = commands.iter().find(|of| of["name"] == name);
+        of.and_then(|of| of["count"].as_u64()).unwrap_or_default()
+    };
+    // What runs within the script is a part of it.
+    assert_eq!([times("EVAL"), times("KEYS"), times("TIME")], [3, 3, 0], "{verdict:#}");
+    let text = verdict["text"].as_str().unwrap();
+    assert!(text.contains("EVAL 3 times, ") && text.contains("KEYS 3 times, "), "{text}");
+    let page = std::fs::read_to_string(page).unwrap();
+    assert!(page.contains("EVAL 3 times, ") && page.contains("KEYS 3 times, "), "{text}");
+}
+
+#[test]
 fn too_few_requests_decide_nothing() {
     let server = Server::redis();
     let few = server.run("-t get -n 100 -c 1 --slo p99.9<60s").exits(4);

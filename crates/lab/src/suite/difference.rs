@@ -396,7 +396,8 @@ mod tests {
             ["a", "b"].map(String::from),
             &fails(0),
             &fails(900),
-            within(0.05),
+            Metric::Throughput,
+            Some(0.05),
         );
         assert!(compared.regressed() && compared.rows[0].is_slower());
     }

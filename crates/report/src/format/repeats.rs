@@ -103,8 +103,9 @@ mod tests {
         let mut format = crate::by_name(format, FormatOptions::default()).unwrap();
         let (mut out, mut gathering) = (Vec::new(), RepeatCollector::default());
         for run in runs {
-            format.each(&Summary::from_run(run), &mut out).unwrap();
-            if let Some(repeats) = gathering.add(run) {
+            let summary = Summary::from_run(run);
+            format.each(&summary, &mut out).unwrap();
+            if let Some(repeats) = gathering.add(&summary) {
                 format.repeats(&repeats, &mut out).unwrap();
             }
         }

@@ -241,16 +241,22 @@ impl<'r> Noise<'r> {
         }
     }
 
-    /// All waits that can have made a response of a span longer, in nanoseconds.
-    pub(crate) fn waited_ns(&self, span: &SpanResponses) -> f64 {
-        self.around(span).map(|(_, wait)| wait.wait_ns).sum()
+    /// How long responses of a span waited for it likely, in nanoseconds: of each wait, the part that lies in their time.
+    pub(crate) fn likely_waited_ns(&self, span: &SpanResponses) -> f64 {
+        let from_ns = span.from_ns.saturating_sub(span.max_ns()) as f64;
+        let within = self.around(span).map(|(_, wait)| {
+            let to_ns = (wait.from_ns + wait.length_ns).min(span.to_ns as f64);
+            let overlap_ns = (to_ns - from_ns.max(wait.from_ns)).max(0.0);
+            wait.wait_ns * overlap_ns / wait.length_ns.max(1.0)
+        });
+        within.sum()
     }
 
     /// The longest response that there was without noise, at least.
     pub(crate) fn greatest_without(&self, spans: &[SpanResponses]) -> u64 {
         let least = |span: &SpanResponses| {
-            let waited_ns = self.waited_ns(span).ceil() as u64;
-            let noise_ns = waited_ns.saturating_add(span.own_late_max_ns);
+            let waited_ns: f64 = self.around(span).map(|(_, wait)| wait.wait_ns).sum();
+            let noise_ns = (waited_ns.ceil() as u64).saturating_add(span.own_late_max_ns);
             span.max_ns().saturating_sub(noise_ns)
         };
         match self.standing {

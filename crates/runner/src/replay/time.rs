@@ -28,7 +28,8 @@ fn a_run_beyond_ten_minutes_has_longer_intervals_and_loses_nothing() {
     assert_eq!(got.elapsed_ns, 700 * SECOND);
     assert_eq!(got.timeline.interval_ns, 500 * MS);
     assert!((1399..=1401).contains(&got.timeline.points.len()), "{}", got.timeline.points.len());
-    let replies = got.timeline.points.iter().map(|p| p.response.as_ref().map_or(0, |r| r.count));
+    let replies =
+        got.timeline.points.iter().map(|p| p.response.as_ref().map_or(0, |r| r.exact.count));
     assert_eq!(replies.sum::<u64>(), 3500);
 }
 

@@ -144,7 +144,8 @@ fn reach<'r>(
                 }
                 Some(first) => first.reach_beside(target, plan.protocol, connections)?,
             };
-            (bed.sample, bed.tells) = (job.output.sample, !sides.decides || side == 0);
+            (bed.sample, bed.journal) = (job.output.sample, true);
+            bed.tells = !sides.decides || side == 0;
             tell_about(&bed.server, plan, &Diagnostics::Stderr, report::KEYSTORM)?;
             Ok(bed)
         });

@@ -128,7 +128,7 @@ impl<'r> TestBeds<'r> {
         }
         let watch = |(bed, target)| -> Watch<'_> {
             let (bed, target): (&TestBed<'_>, &Target) = (bed, target);
-            bed.server.watch(target, bed.sample)
+            bed.server.watch(target, bed.sample).with_journal(bed.journal)
         };
         let watches: Vec<Watch<'_>> = self.beds.iter().zip(&self.targets).map(watch).collect();
         let begun: Vec<_> = watches.iter().map(Watch::begin).collect();
