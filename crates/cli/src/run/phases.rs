@@ -15,10 +15,10 @@ use super::options::Options;
 use super::{ParsedArgs, plans};
 use crate::experiment::takes_of;
 use crate::near::{self, explained, nearest, one_of};
-use crate::workload_file::settings::{Assignment, OF_NO_FILL, written};
+use crate::workload_file::settings::{self, Assignment, OF_NO_FILL, written};
 use crate::workload_file::{
-    Command, Form, Load, Operation, Phase, SETTINGS, Setting, Settings, Source, Step, Workload,
-    open, read, write,
+    Command, Form, Load, Operation, Phase, Setting, Settings, Source, Step, Workload, open, read,
+    write,
 };
 use crate::{Job, UsageError, presets};
 
@@ -295,7 +295,7 @@ pub(super) fn printed(typed: &ParsedArgs) -> Result<String, UsageError> {
         None => Workload::default(),
     };
     let mut own = Settings::default();
-    for setting in SETTINGS {
+    for setting in settings::settings() {
         let typed_here = typed.typed().any(|id| id == setting.option);
         if let Some(set) = typed_here.then(|| set_of(typed, setting)).transpose()? {
             own.put(set);

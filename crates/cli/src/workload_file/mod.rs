@@ -15,7 +15,7 @@ use workload::{KeyDist, KeyNumbering, StepCondition};
 
 pub(super) use of_plan::of_plan;
 pub(super) use read::read;
-pub(super) use settings::{Form, SETTINGS, Setting, Settings};
+pub(super) use settings::{Form, Setting, Settings};
 pub(super) use source::open;
 pub use source::{Source, read_text};
 pub(super) use write::write;

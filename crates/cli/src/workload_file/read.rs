@@ -9,10 +9,10 @@ use toml::de::{DeTable, DeValue};
 use workload::{KeyDist, KeyNumbering, StepCondition, quantity};
 
 use super::check::check;
-use super::settings::{Assignment, other, written};
+use super::settings::{Assignment, other, settings, written};
 use super::{
-    Command, Form, Load, LocatedName, Operation, Part, Phase, SETTINGS, Setting, Settings, Source,
-    Space, Step, Workload,
+    Command, Form, Load, LocatedName, Operation, Part, Phase, Setting, Settings, Source, Space,
+    Step, Workload,
 };
 use crate::near::{nearest, one_of};
 
@@ -369,7 +369,7 @@ impl Reader<'_> {
 
     fn unknown<T>(&self, entry: &Entry<'_, '_>, others: &[&str]) -> Result<T, String> {
         let is_settings = others == OF_FILE || others == OF_PHASE;
-        let settings = SETTINGS.iter().filter(|_| is_settings);
+        let settings = settings().iter().filter(|_| is_settings);
         // The name may be that of the command line's option for the setting.
         let named = |setting: &&Setting| {
             let mut args = self.options.get_arguments();

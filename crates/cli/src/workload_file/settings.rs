@@ -1,11 +1,13 @@
 //! What a file says that the command line has an option for: under which key, and how it is written.
 //!
 //! A value is kept as the text that stands behind the option, so that whoever reads options reads
-//! those of files too. An option becomes possible in a file by one row here.
+//! those of files too. The keys are those of [`spec::LoadSpec`].
 
 use std::ffi::OsString;
+use std::sync::OnceLock;
 
 use clap::Arg;
+use spec::write::{key, vocabulary};
 
 /// An option that a file may say.
 #[derive(Debug, PartialEq, Eq)]
@@ -29,90 +31,34 @@ pub(crate) enum Form {
     Either(&'static str, &'static str),
 }
 
-const fn value(key: &'static str, option: &'static str) -> Setting {
-    Setting { key, option, form: Form::Value }
-}
-
-const fn flag(key: &'static str, option: &'static str) -> Setting {
-    Setting { key, option, form: Form::Flag }
-}
-
-const fn either(
-    key: &'static str,
-    option: &'static str,
-    yes: &'static str,
-    no: &'static str,
-) -> Setting {
-    Setting { key, option, form: Form::Either(yes, no) }
-}
-
-/// Every one, in the order in which files are written.
-pub(crate) const SETTINGS: &[Setting] = &[
-    value("requests", "requests"),
-    flag("per-connection", "per_connection"),
-    value("time-limit", "time_limit"),
-    value("duration", "duration"),
-    value("warmup", "warmup"),
-    value("rate", "rate"),
-    value("arrivals", "arrivals"),
-    value("burst", "burst"),
-    value("connections", "connections"),
-    flag("connect", "connect"),
-    value("open-for", "open_for"),
-    value("close", "close"),
-    value("pipeline", "pipeline"),
-    value("window", "window"),
-    value("threads", "threads"),
-    value("cpus", "cpus"),
-    value("engine", "engine"),
-    either("keep-alive", "keep_alive", "1", "0"),
-    either("reconnect", "reconnect", "yes", "no"),
-    value("join", "join"),
-    value("connect-spacing", "connect_spacing"),
-    value("requests-per-connection", "requests_per_connection"),
-    value("renew", "renew"),
-    value("reconnect-wait", "reconnect_wait"),
-    value("reconnect-tries", "reconnect_tries"),
-    value("reconnect-timeout", "reconnect_timeout"),
-    value("timeout", "timeout"),
-    value("deadline", "deadline"),
-    value("retry", "retry"),
-    value("retry-wait", "retry_wait"),
-    value("retry-jitter", "retry_jitter"),
-    value("retry-queue", "retry_queue"),
-    value("retry-on", "retry_on"),
-    value("on-error", "on_error"),
-    value("key-range", "key_range"),
-    value("key-dist", "key_dist"),
-    flag("sequential", "sequential"),
-    value("first-key", "first_key"),
-    flag("unpadded", "unpadded"),
-    value("keys-by", "keys_by"),
-    flag("one-slot", "one_slot"),
-    value("order", "order"),
-    value("size", "size"),
-    value("size-by", "size_by"),
-    value("content", "content"),
-    value("ttl", "ttl"),
-    flag("fill", "fill"),
-    value("fill-with", "fill_with"),
-    flag("clean", "clean"),
-    value("hit-ratio", "hit_ratio"),
-    flag("verify", "verify"),
-    flag("fail-on-miss", "fail_on_miss"),
-    value("dataset", "dataset"),
-    value("rows-by", "rows_by"),
-    value("row-value", "row_value"),
-    value("xml-root-element", "xml_root_element"),
-    value("maxdocs", "maxdocs"),
-    value("tests", "tests"),
-    value("num-functions", "num_functions"),
-    value("num-keys-in-fcall", "num_keys_in_fcall"),
-    value("seed", "seed"),
-    value("precision", "precision"),
-    flag("first-byte", "first_byte"),
-    either("kernel-stamps", "kernel_stamps", "yes", "no"),
+/// Options of a load that no file says.
+const OF_A_COMMAND_LINE: [&str; 14] = [
+    // Part of which run this process is.
+    "shard",
+    "start_at",
+    "repeat",
+    "repeats",
+    "idle",
+    "name",
+    // A file has keys for each.
+    "settings",
+    "command",
+    // The file itself.
+    "workload",
+    "phase",
+    // Consent, which only who types the line can give.
+    "yes",
+    // Operations decide it; and a file needs no standard input, nor another file.
+    "mix",
+    "stdin_arg",
+    "replay",
 ];
+
+/// Every one, in the order of the help.
+pub(crate) fn settings() -> &'static [Setting] {
+    static ALL: OnceLock<Vec<Setting>> = OnceLock::new();
+    ALL.get_or_init(|| vocabulary().get_arguments().filter_map(Setting::new).collect())
+}
 
 /// Settings that say the same thing in two ways: the last word on one is the last on both.
 const EXCLUSIVE: [[&str; 2]; 2] = [["requests", "duration"], ["key-dist", "sequential"]];
@@ -139,14 +85,34 @@ pub(crate) const OF_NO_FILL: [&str; 17] = [
 ];
 
 impl Setting {
+    /// The setting that an option is, unless it is of a command line alone.
+    fn new(option: &Arg) -> Option<Self> {
+        let id = option.get_id().as_str();
+        let is_of_load = !matches!(option.get_help_heading(), Some("Server" | "TLS"));
+        if !is_of_load || OF_A_COMMAND_LINE.contains(&id) {
+            return None;
+        }
+        let is_choice = option.get_possible_values().iter().any(|value| value.get_name() == "yes");
+        let form = if !option.get_action().takes_values() {
+            Form::Flag
+        } else if id == "keep_alive" {
+            Form::Either("1", "0")
+        } else if is_choice {
+            Form::Either("yes", "no")
+        } else {
+            Form::Value
+        };
+        Some(Self { key: key(option).leak(), option: id.to_owned().leak(), form })
+    }
+
     /// That of a key.
     pub(crate) fn of_key(key: &str) -> Option<&'static Self> {
-        SETTINGS.iter().find(|setting| setting.key == key)
+        settings().iter().find(|setting| setting.key == key)
     }
 
     /// That of an option.
     pub(crate) fn of_option(option: &str) -> Option<&'static Self> {
-        SETTINGS.iter().find(|setting| setting.option == option)
+        settings().iter().find(|setting| setting.option == option)
     }
 }
 
@@ -236,50 +202,20 @@ pub(crate) fn other(key: &str) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run::vocabulary;
-
-    /// Options of a load that no file can say, and why.
-    const OF_A_COMMAND_LINE: [&str; 13] = [
-        // Which part of which run this process is.
-        "shard",
-        "start_at",
-        "repeat",
-        "repeats",
-        "idle",
-        // A file has keys for each.
-        "settings",
-        "command",
-        // The file itself.
-        "workload",
-        "phase",
-        // Who types the line means what it does.
-        "yes",
-        // Operations decide it; and a file needs no standard input, nor another file.
-        "mix",
-        "stdin_arg",
-        "replay",
-    ];
 
     #[test]
-    fn a_file_says_whatever_the_command_line_says_of_a_load() {
-        let options = vocabulary();
-        let of_load = |arg: &&Arg| {
-            let heading = arg.get_help_heading();
-            matches!(heading, Some("Load" | "Commands, keys and values"))
-        };
-        for option in options.get_arguments().filter(of_load).map(|arg| arg.get_id().as_str()) {
-            let is_setting = Setting::of_option(option).is_some();
-            assert!(
-                is_setting != OF_A_COMMAND_LINE.contains(&option),
-                "{option}: a row in SETTINGS?"
-            );
+    fn keys_are_those_of_documents_with_the_shape_of_their_options() {
+        for (key, option, form) in [
+            ("rate", "rate", Form::Value),
+            ("key-range", "key_range", Form::Value),
+            ("fail-on-miss", "fail_on_miss", Form::Flag),
+            ("keep-alive", "keep_alive", Form::Either("1", "0")),
+            ("kernel-stamps", "kernel_stamps", Form::Either("yes", "no")),
+            ("on-error", "on_error", Form::Value),
+        ] {
+            assert_eq!(Setting::of_key(key), Some(&Setting { key, option, form }), "{key}");
         }
-        for Setting { key, option, form } in SETTINGS {
-            let arg = options.get_arguments().find(|arg| arg.get_id() == option);
-            let takes = arg.unwrap_or_else(|| panic!("{key}")).get_action().takes_values();
-            assert_eq!(takes, *form != Form::Flag, "{key}");
-            assert_eq!(Setting::of_key(key).map(|s| s.option), Some(*option), "{key} stands twice");
-        }
+        assert_eq!(Setting::of_option("uri").or(Setting::of_option("replay")), None);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use workload::{DrawnBy, StepCondition};
 
-use super::{Command, Form, Load, Operation, SETTINGS, Settings, Step, Workload};
+use super::{Command, Form, Load, Operation, Settings, Step, Workload, settings};
 
 /// The file.
 pub(crate) fn write(workload: &Workload) -> String {
@@ -15,7 +15,7 @@ pub(crate) fn write(workload: &Workload) -> String {
     if let Some(description) = &workload.description {
         line(&mut out, "description", &text(description));
     }
-    settings(&mut out, &workload.settings);
+    write_settings(&mut out, &workload.settings);
     if let Some(Load::Sequence(commands)) = &workload.load {
         line(&mut out, "sequence", &list(commands));
     }
@@ -48,7 +48,7 @@ pub(crate) fn write(workload: &Workload) -> String {
         if phase.every_key {
             line(&mut out, "every-key", "true");
         }
-        settings(&mut out, &phase.settings);
+        write_settings(&mut out, &phase.settings);
         if let Some(mix) = &phase.mix {
             let parts =
                 mix.iter().map(|part| format!("{} = {}", key(&part.name.name), part.weight));
@@ -64,9 +64,9 @@ pub(crate) fn write(workload: &Workload) -> String {
     out
 }
 
-fn settings(out: &mut String, settings: &Settings) {
-    for setting in SETTINGS {
-        let Some(set) = settings.get(setting.key) else { continue };
+fn write_settings(out: &mut String, given: &Settings) {
+    for setting in settings::settings() {
+        let Some(set) = given.get(setting.key) else { continue };
         let value = set.value.as_deref().unwrap_or_default();
         let written = match setting.form {
             Form::Flag => "true".to_owned(),
