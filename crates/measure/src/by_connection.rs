@@ -24,7 +24,7 @@ pub struct ByConnection {
     unsent: Vec<u64>,
 }
 
-/// What one connection saw of one of the different commands of the plan's sequence.
+/// Figures of one connection for one of the different commands of the plan's sequence.
 #[derive(Debug, Clone)]
 pub struct ConnectionTrace {
     /// From sent to done.
@@ -90,8 +90,8 @@ impl ConnectionTrace {
 }
 
 impl ByConnection {
-    /// Of so many connections, and so many different commands; of those that are not counted by
-    /// command all bytes are the first's. Of each, so many seconds are kept.
+    /// Makes empty traces for `connections` connections and `commands` different commands, with at most `seconds_max`
+    /// seconds each. Bytes that are not counted by command all count for the first.
     #[must_use]
     pub fn new(
         connections: usize,
@@ -179,7 +179,7 @@ impl ByConnection {
         }
     }
 
-    /// What was put together was handed to a connection at `now_ns`, in so many bytes.
+    /// Counts `bytes` that were handed to a connection at `now_ns`: all that was put together for it.
     pub fn sent(&mut self, connection: usize, bytes: u64, now_ns: u64) {
         let since_ns = now_ns.saturating_sub(self.from_ns);
         let Self { connections, unsent, seconds_max, .. } = self;
@@ -207,7 +207,7 @@ impl ByConnection {
         }
     }
 
-    /// Of each connection, what it saw of each command.
+    /// Returns the traces: for each connection, one for each command.
     #[must_use]
     pub fn connections(&self) -> &[Vec<ConnectionTrace>] {
         &self.connections

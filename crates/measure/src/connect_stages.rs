@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::Latency;
 use crate::total::total;
 
-/// One histogram for each stage of connections that each carry one request.
+/// Histograms of the stages of opening connections that each carry one request.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct ConnectStages {
     /// From asking for the connection until it was open: TCP's handshake, or that of a unix socket.

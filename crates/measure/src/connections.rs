@@ -8,16 +8,16 @@ use crate::NotReopened;
 use crate::total::{Total, total};
 use crate::{ConnectStages, Latency};
 
-/// What happened to connections.
+/// Counts and times of connections.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct ConnectionTally {
     /// From asking for a connection until it carried load, logging in included.
     #[serde(rename = "connect_ms")]
     pub connect: Latency,
-    /// How long its stages took, where each request has a connection of its own.
+    /// Times of the stages of opening, if each request has a connection of its own.
     #[serde(rename = "stages_ms", skip_serializing_if = "Option::is_none")]
     pub stages: Option<Box<ConnectStages>>,
-    /// What TLS was agreed on, and how long that took.
+    /// Agreed protocols and ciphers of TLS, and the time that handshakes took.
     #[serde(default, skip_serializing_if = "Total::is_empty")]
     pub tls: TlsTally,
     /// Connections that ended without our doing.
@@ -93,7 +93,7 @@ total!(ConnectionTally {
     not_reopened,
 });
 
-/// What happened in TLS.
+/// Counts and times of TLS handshakes.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct TlsTally {
     /// From the open connection below TLS to the end of the handshake.
@@ -112,7 +112,7 @@ pub struct Negotiated {
     pub version: Cow<'static, str>,
     /// As OpenSSL calls it.
     pub cipher: Cow<'static, str>,
-    /// How many connections.
+    /// Number of connections that agreed on this.
     pub connections: u64,
 }
 

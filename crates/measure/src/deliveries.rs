@@ -10,7 +10,7 @@ use crate::{CommandTally, Invalidations, Latency, Polls, SlowSubscribers, Tally,
 /// Counts of messages and their deliveries.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Deliveries {
-    /// What the senders saw: requests, replies, lateness.
+    /// Figures of the senders: requests, replies, lateness.
     pub sending: Tally,
     /// From the start of the measured part until the senders were done.
     pub sending_ns: u64,
@@ -19,7 +19,7 @@ pub struct Deliveries {
     /// Deliveries that there would have been as well, had no receiver been away when a message was sent.
     #[serde(rename = "missed_while_away")]
     pub away: u64,
-    /// What the receivers counted.
+    /// Counts of the receivers.
     #[serde(flatten)]
     pub counts: DeliveryCounts,
     /// From due to the first receiver of each message, where messages have several.
@@ -28,7 +28,7 @@ pub struct Deliveries {
     /// From due to the last receiver of each message that reached all.
     #[serde(rename = "last_receiver_ms", skip_serializing_if = "Option::is_none")]
     pub last: Option<Latency>,
-    /// What is known of receivers that read over and over.
+    /// Figures of receivers that poll.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub polls: Option<Box<Polls>>,
     /// Deliveries of each receiver: the fewest and the most.
@@ -36,13 +36,13 @@ pub struct Deliveries {
     pub by_receiver: Option<(u64, u64)>,
     /// Receivers.
     pub receivers: u32,
-    /// What those saw that wait with a command.
+    /// Figures of receivers that wait with a command.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub waits: Option<Waits>,
     /// Subscribers that did not read.
     #[serde(rename = "slow_subscribers", skip_serializing_if = "Option::is_none")]
     pub slow: Option<Box<SlowSubscribers>>,
-    /// What clients with a cache saw.
+    /// Figures of clients with a cache.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub invalidations: Option<Box<Invalidations>>,
     /// Keys of the run that stay at the server.
@@ -53,9 +53,9 @@ pub struct Deliveries {
 /// Keys that could not be removed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KeptKeys {
-    /// How many, at most: some may never have been written.
+    /// Number of keys, at most: some may never have been written.
     pub keys: u64,
-    /// Why not, of the first.
+    /// Reason why the first of them could not be removed.
     pub why: String,
 }
 
@@ -66,7 +66,7 @@ impl KeptKeys {
     }
 }
 
-/// What receivers counted, of the measured part.
+/// Counts of the receivers, of the measured part.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeliveryCounts {
     /// Messages received, each once for each receiver.
@@ -88,8 +88,8 @@ pub struct DeliveryCounts {
 total!(DeliveryCounts { received, doubled, out_of_order, foreign, corrupt, cut_off });
 
 impl Deliveries {
-    /// What is known while load runs, after so long: what the senders saw, and the deliveries that there must have been
-    /// of that and those that came.
+    /// Returns the state of a run after `elapsed_ns`: the senders' figures, and the deliveries that these require
+    /// (`expected`) and that came (`received`).
     #[must_use]
     pub fn so_far(sending: Tally, elapsed_ns: u64, (expected, received): (u64, u64)) -> Self {
         Self {
@@ -110,14 +110,14 @@ impl Deliveries {
         }
     }
 
-    /// What was seen of the command that carries a message; `None` of a run that never began.
+    /// Returns the figures of the command that carries a message; `None` of a run that never began.
     #[must_use]
     pub fn messages(&self) -> Option<&CommandTally> {
         self.sending.commands.first()
     }
 
-    /// What was seen of the command by which senders wait for replicas: its misses are those that too few had
-    /// acknowledged in time. `None` where they do not wait.
+    /// Returns the figures of the command by which senders wait for replicas; a miss is a wait that too few replicas
+    /// acknowledged in time. `None` if senders do not wait.
     #[must_use]
     pub fn replica_waits(&self) -> Option<&CommandTally> {
         self.sending.commands.get(1)
@@ -203,7 +203,7 @@ impl Deliveries {
         self.expected.saturating_sub(self.counts.received.saturating_add(self.needless()))
     }
 
-    /// Whether deliveries are missing, came twice or out of order, or are no messages.
+    /// Returns whether deliveries are missing, came twice or out of order, or are no messages.
     #[must_use]
     pub fn is_faulty(&self) -> bool {
         let DeliveryCounts { doubled, out_of_order, corrupt, .. } = self.counts;

@@ -32,7 +32,7 @@ pub struct EncodedLatency {
 /// The figures of latencies in whole nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExactFigures {
-    /// How many replies.
+    /// Number of replies.
     pub count: u64,
     /// All their latencies, added up.
     pub sum_ns: u128,
@@ -52,7 +52,7 @@ fn from_base64<'de, D: Deserializer<'de>>(source: D) -> Result<Arc<[u8]>, D::Err
     buckets.map(Arc::from).map_err(fault)
 }
 
-/// Why a histogram cannot be written or read.
+/// Reason why a histogram cannot be written or read.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{0}")]
 pub struct CodecError(String);
@@ -106,7 +106,7 @@ impl EncodedLatency {
 }
 
 impl ExactFigures {
-    /// Whether they are of these buckets.
+    /// Checks that the figures agree with these buckets.
     fn check(&self, digits: u8, held: &[(u64, u64)]) -> Result<(), CodecError> {
         let Self { count, sum_ns, min_ns, max_ns } = *self;
         let times = |ns: u64| u128::from(ns) * u128::from(count);

@@ -39,7 +39,7 @@ impl ErrorCounts {
         }
     }
 
-    /// Those of a kind.
+    /// Returns the number of errors of a kind.
     #[must_use]
     pub fn of_kind(&self, kind: &str) -> u64 {
         self.by_kind.iter().find(|(known, _)| known == kind).map_or(0, |(_, n)| *n)

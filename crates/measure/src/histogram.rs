@@ -27,7 +27,7 @@ pub struct Latency {
     pub(crate) max_ns: u64,
 }
 
-/// Where the counts are.
+/// Counts of a histogram, in one of two forms.
 #[derive(Debug, Clone)]
 pub(crate) enum Buckets {
     /// To be recorded into.
@@ -89,7 +89,7 @@ impl Latency {
         }
     }
 
-    /// How many replies were recorded.
+    /// Returns the number of replies that were recorded.
     #[must_use]
     pub fn count(&self) -> u64 {
         match &self.buckets {

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::Latency;
 use crate::total::total;
 
-/// How long caches answered with what had been overwritten, and invalidations that were no delivery.
+/// Times for which caches answered with overwritten values, and invalidations that were no delivery.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Invalidations {
     /// From when a write was acknowledged until a cache got the invalidation: what it answered in between was stale.

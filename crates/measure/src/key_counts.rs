@@ -11,7 +11,7 @@ pub struct KeyCounts {
     pub requests: u64,
     /// Keys that they asked for.
     pub asked: u64,
-    /// Those of them that were there.
+    /// Keys that were there.
     pub found: u64,
 }
 

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::Latency;
 use crate::total::total;
 
-/// How late requests were sent. Recorded when they are sent, so that those never answered count.
+/// Lateness of requests, recorded when they are sent, so that those never answered count.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Lateness {
     /// From due to sent, in nanoseconds.

@@ -7,13 +7,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::{ByConnection, Deliveries, Latency, NodeTally, OperationLog, Outage, Tally, Timeline};
 
-/// What one worker thread used.
+/// CPU time that one worker thread used.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct WorkerUse {
     /// CPU time of the thread while load ran, without that in which it only waited for a request
     /// to be due.
     pub cpu_ns: u64,
-    /// How much of that was the kernel's. `None` where it does not say.
+    /// Part of `cpu_ns` that was the kernel's. `None` if it does not say.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub system_ns: Option<u64>,
     /// Wall time of the same span.
@@ -47,10 +47,10 @@ impl WorkerUse {
 /// the start of the measured part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Absence {
-    /// When a worker was last seen to run.
+    /// Moment at which a worker was last seen to run.
     #[serde(rename = "from_s", with = "crate::units::seconds")]
     pub from_ns: u64,
-    /// When one ran again.
+    /// Moment at which a worker ran again.
     #[serde(rename = "to_s", with = "crate::units::seconds")]
     pub to_ns: u64,
 }
@@ -63,7 +63,7 @@ impl Absence {
     }
 }
 
-/// How a run came to its end.
+/// End of a run: as planned or not.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Ending {
@@ -71,31 +71,31 @@ pub enum Ending {
     Complete,
     /// Somebody asked it to stop.
     Interrupted,
-    /// It could not go on.
+    /// The run could not go on.
     Failed(Failure),
 }
 
-/// Why a run could not go on.
+/// Reason why a run could not go on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failure {
-    /// Who says so.
+    /// Source of the reason.
     pub from: FailureSource,
     /// In words for a person.
     pub text: String,
 }
 
-/// Where the reason of a failure comes from.
+/// Source of a failure's reason.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FailureSource {
     /// An error reply of the server, which the text quotes and names as one.
     Server,
-    /// What was seen here, such as a connection that was lost.
+    /// An observation of keystorm, such as a connection that was lost.
     Client,
 }
 
 impl Failure {
-    /// What was seen here.
+    /// Makes a failure that keystorm itself observed.
     #[must_use]
     pub fn new(text: impl Into<String>) -> Self {
         Self { from: FailureSource::Client, text: text.into() }
@@ -107,13 +107,13 @@ impl Failure {
         Self { from: FailureSource::Server, text: text.into() }
     }
 
-    /// Whether it is an error reply of the server.
+    /// Returns whether the failure is an error reply of the server.
     #[must_use]
     pub fn is_of_server(&self) -> bool {
         self.from == FailureSource::Server
     }
 
-    /// The same, behind the name of where it was seen.
+    /// Returns the failure with `place`, where it was seen, before its text.
     #[must_use]
     pub fn at(&self, place: impl fmt::Display) -> Self {
         Self { from: self.from, text: format!("{place}: {}", self.text) }
@@ -129,7 +129,7 @@ impl fmt::Display for Failure {
 impl std::error::Error for Failure {}
 
 impl Measurement {
-    /// What is counted: requests that were answered, errors included; of messages, those that were received.
+    /// Returns the number of requests that were answered, errors included; of messages, the number received.
     #[must_use]
     pub fn counted(&self) -> u64 {
         match self.deliveries {
@@ -147,7 +147,7 @@ impl Measurement {
         }
     }
 
-    /// What the senders of requests saw, who are the senders of messages.
+    /// Returns the figures of the senders of requests; with deliveries, of the senders of messages.
     #[must_use]
     pub fn requested(&self) -> &Tally {
         self.deliveries.as_ref().map_or(&self.total, |deliveries| &deliveries.sending)
@@ -173,14 +173,14 @@ impl Measurement {
         [CORRUPT, MISSING].map(|kind| (kind, self.total.errors.of_kind(kind)))
     }
 
-    /// Whether some reply, or some message, was not what it must be, or did not come.
+    /// Returns whether a reply or a message was wrong or did not come.
     #[must_use]
     pub fn is_wrong(&self) -> bool {
         self.wrong().iter().any(|(_, count)| *count > 0)
             || self.deliveries.as_ref().is_some_and(|deliveries| deliveries.is_faulty())
     }
 
-    /// Whether no server was there any more when the run ended: connections to it were lost and not opened again, and
+    /// Returns whether the server was gone when the run ended: connections to it were lost and not opened again, and
     /// nothing succeeded after that.
     #[must_use]
     pub fn is_deserted(&self) -> bool {
@@ -188,7 +188,7 @@ impl Measurement {
             && self.outages.iter().any(|outage| outage.to_the_end && outage.of_all)
     }
 
-    /// Whether requests were sent and none was answered.
+    /// Returns whether requests were sent and none was answered.
     #[must_use]
     pub fn is_unheard(&self) -> bool {
         let connections = &self.total.connections;
@@ -208,7 +208,7 @@ pub const MISSING: &str = "missing";
 pub struct Measurement {
     /// All workers, all intervals.
     pub total: Tally,
-    /// What was measured, over time.
+    /// Figures over time.
     pub timeline: Timeline,
     /// Spans in which nothing succeeded.
     pub outages: Vec<Outage>,
@@ -222,21 +222,20 @@ pub struct Measurement {
     /// From the start of the measured part to the last reply, or to the planned end if that is
     /// later; 0 when it never started.
     pub elapsed_ns: u64,
-    /// What each worker used.
+    /// CPU time of each worker.
     pub workers: Vec<WorkerUse>,
     /// The engine that moved the bytes.
     pub engine: String,
-    /// Why it is not the one that would have been faster, if that is so.
+    /// Reason why the engine is not the faster one, if it is not.
     pub engine_note: Option<String>,
     /// The nodes of a cluster; none without one.
     pub nodes: Vec<NodeTally>,
     /// The connections of each worker, if the plan keeps them apart; not saved.
     pub by_connection: Vec<ByConnection>,
-    /// What each worker logged, if the plan asks for that; not saved.
+    /// Log of each worker, if the plan asks for logs; not saved.
     pub logs: Vec<OperationLog>,
-    /// What became of messages, if the plan measures their delivery: the other figures are then those of
-    /// deliveries.
+    /// Deliveries of messages, if the plan measures them: the other figures are then those of deliveries.
     pub deliveries: Option<Box<Deliveries>>,
-    /// How it ended.
+    /// End of the run.
     pub ending: Ending,
 }

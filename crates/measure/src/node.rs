@@ -7,11 +7,11 @@ use crate::Latency;
 /// Counts and latencies of one node.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct NodeTally {
-    /// Its `host:port`, which identifies it.
+    /// Identity of the node: its `host:port`.
     pub name: String,
-    /// Whether it is a master at the end of the run.
+    /// Set if the node is a master at the end of the run.
     pub master: bool,
-    /// Whether it was to get any load at the end of the run.
+    /// Set if the node was to get any load at the end of the run.
     pub used: bool,
     /// Slots that it owns at the end of the run; of a replica, those of its master.
     pub slots: u32,
@@ -22,11 +22,11 @@ pub struct NodeTally {
     /// From when a request was due to its reply, whichever node it was sent to first.
     #[serde(rename = "response_ms")]
     pub response: Latency,
-    /// How often it sent a request to another node for good (`MOVED`).
+    /// Requests that the node sent to another for good (`MOVED`).
     pub moved: u64,
-    /// How often it sent a request to another node this once (`ASK`).
+    /// Requests that the node sent to another this once (`ASK`).
     pub asked: u64,
-    /// How often it asked for another try later (`TRYAGAIN`, `CLUSTERDOWN`).
+    /// Replies that asked for another try later (`TRYAGAIN`, `CLUSTERDOWN`).
     pub retried: u64,
     /// Requests whose reply never came.
     pub unanswered: u64,

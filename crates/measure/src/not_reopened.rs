@@ -11,9 +11,9 @@ use crate::total::Total;
 pub struct NotReopened {
     /// The server, as reports name it.
     pub server: String,
-    /// How many connections; at least 1.
+    /// Number of connections; at least 1.
     pub connections: u64,
-    /// Why the last attempt to open one of them failed: one line, without passwords.
+    /// Reason why the last attempt to open one of them failed: one line, without passwords.
     #[serde(rename = "last_attempt")]
     pub reason: String,
 }

@@ -9,7 +9,7 @@ use crate::separate_failures::SeparateFailures;
 use crate::tally::TallyShape;
 use crate::total::total;
 
-/// How an operation ended.
+/// Outcome of an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OperationOutcome {
     /// Every reply was a value, a status or a collection.
@@ -32,7 +32,7 @@ pub struct OperationTally {
     /// Latencies of those with a miss or an error, where they are not among the others.
     #[serde(rename = "apart_ms", skip_serializing_if = "Option::is_none")]
     pub apart: Option<SeparateFailures>,
-    /// How many ended with values alone.
+    /// Operations that ended with values alone.
     pub ok: u64,
     /// With a miss among the replies.
     #[serde(rename = "misses")]
@@ -61,7 +61,7 @@ impl OperationTally {
         self.scheduled_response.as_ref().unwrap_or(&self.service)
     }
 
-    /// How many ended.
+    /// Returns the number of operations that ended.
     #[must_use]
     pub fn ended(&self) -> u64 {
         self.ok.saturating_add(self.missed).saturating_add(self.failed)

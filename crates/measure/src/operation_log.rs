@@ -13,7 +13,7 @@ const PART: usize = 4096;
 /// Bytes that an entry takes.
 const ENTRY_BYTES: u64 = size_of::<LogEntry>() as u64;
 
-/// One operation, or a command of one.
+/// Entry of an operation, or of a command of an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LogEntry {
     /// Microseconds from the start of the measured part to its last reply.
@@ -24,7 +24,7 @@ pub struct LogEntry {
     pub response_us: u32,
 }
 
-/// How something that is logged ended.
+/// Outcome of a logged operation or command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LoggedOutcome {
     /// With a value, a status or a collection.
@@ -37,14 +37,14 @@ pub enum LoggedOutcome {
     Wrong,
 }
 
-/// When something was due, sent and done, in nanoseconds on the clock of its worker.
+/// Times at which a request was due, sent and done, in nanoseconds on the clock of its worker.
 #[derive(Debug, Clone, Copy)]
 pub struct Stamps {
-    /// When it was due.
+    /// Time at which the request was due.
     pub intended_ns: u64,
-    /// When its bytes were handed to the kernel.
+    /// Time at which its bytes were handed to the kernel.
     pub sent_ns: u64,
-    /// When its last reply had come.
+    /// Time at which its last reply had come.
     pub done_ns: u64,
 }
 
@@ -52,12 +52,12 @@ pub struct Stamps {
 #[derive(Debug, Clone, Default)]
 pub struct Entries([Vec<Vec<LogEntry>>; 4]);
 
-/// What one worker logs.
+/// Log of one worker.
 #[derive(Debug, Clone)]
 pub struct OperationLog {
-    /// When the measured part began; nothing is logged before.
+    /// Start of the measured part; nothing is logged before.
     from_ns: Option<u64>,
-    /// Of each of the different commands, and of each operation; none of those that are not logged.
+    /// Entries of each of the different commands, and below of each operation; `None` of those that are not logged.
     commands: Vec<Option<Entries>>,
     operations: Vec<Option<Entries>>,
     /// Entries that there is room for.
@@ -66,7 +66,7 @@ pub struct OperationLog {
 }
 
 impl Entries {
-    /// Those that ended so.
+    /// Returns the entries with this outcome.
     pub fn of(&self, ended: LoggedOutcome) -> impl Iterator<Item = &LogEntry> {
         self.0[ended as usize].iter().flatten()
     }
@@ -86,8 +86,7 @@ impl Entries {
 }
 
 impl OperationLog {
-    /// Of those of the different commands and of the operations for which that is asked, with `room` for so
-    /// many entries.
+    /// Makes a log of the commands and operations that are marked, with `room` for that many entries.
     #[must_use]
     pub fn new(commands: &[bool], operations: &[bool], room: u64) -> Self {
         let of = |logged: &[bool]| logged.iter().map(|is| is.then(Entries::default)).collect();
@@ -171,7 +170,7 @@ impl OperationLog {
         self.operations.get(operation)?.as_ref()
     }
 
-    /// How many there was no room for.
+    /// Returns the number of entries that there was no room for.
     #[must_use]
     pub fn left_out(&self) -> u64 {
         self.left_out

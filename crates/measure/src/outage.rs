@@ -17,14 +17,14 @@ pub struct Outage {
     /// The first success after it, of whoever had to answer then, or the end of the run.
     #[serde(rename = "to_s", with = "crate::units::seconds")]
     pub to_ns: u64,
-    /// Whether it lasted to the end of the run.
+    /// Set if the outage lasted to the end of the run.
     pub to_the_end: bool,
-    /// Whether nothing succeeded on any other server either, from its beginning to the end of the run.
+    /// Set if nothing succeeded on any other server either, from its beginning to the end of the run.
     pub of_all: bool,
-    /// When the first request failed; `None` if none did, and the server was only silent.
+    /// Time of the first failed request; `None` if none failed, and the server was only silent.
     #[serde(rename = "first_failure_s", with = "crate::units::seconds")]
     pub first_failure_ns: Option<u64>,
-    /// What failed in it.
+    /// Failures during the outage.
     #[serde(flatten)]
     pub failures: Failures,
     /// Successes per second in the second before it; `None` if that was too short to tell.
@@ -42,7 +42,7 @@ impl Outage {
     /// hold a client up for less.
     pub const SILENT_MIN_NS: u64 = 500_000_000;
 
-    /// Whether it is long enough to be reported.
+    /// Returns whether the outage is long enough to be reported.
     #[must_use]
     pub fn is_long(&self) -> bool {
         let failing = self.first_failure_ns.is_some();
@@ -56,7 +56,7 @@ impl Outage {
     }
 }
 
-/// What is usual in a run, so that no pause of its own is taken for an outage.
+/// Pauses that are usual in a run, so that none is taken for an outage.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct UsualPauses {
     /// Nanoseconds between two requests of a schedule; 0 without one.

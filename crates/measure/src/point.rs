@@ -16,7 +16,7 @@ pub struct Point {
     /// Operations that ended in it, where these have figures of their own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub operations: Option<u64>,
-    /// What was answered in it within the deadline, where there is one; see [`Tally::in_time`].
+    /// Requests answered within the deadline, if there is one; see [`Tally::in_time`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub in_time: Option<u64>,
     /// Replies that said that there is nothing, if there were any.
@@ -97,7 +97,7 @@ impl Point {
         (exact.count > 0).then(|| exact.sum_ns as f64 / exact.count as f64)
     }
 
-    /// What a rate counts of it: operations where these have figures of their own, otherwise requests.
+    /// Returns the number that a rate counts: operations if these have figures of their own, otherwise requests.
     #[must_use]
     pub fn counted(&self) -> u64 {
         self.operations.unwrap_or(self.requests)

@@ -11,9 +11,9 @@ use crate::total::total;
 /// The latencies of misses and of errors.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct SeparateFailures {
-    /// Of misses.
+    /// Latencies of misses.
     pub missed: FailureLatency,
-    /// Of error replies.
+    /// Latencies of error replies.
     pub failed: FailureLatency,
 }
 

@@ -10,12 +10,12 @@ pub const SLICE_NS: u64 = 10_000_000;
 /// worker that is late. What is later still counts in the last.
 const SLICES: usize = 32;
 
-/// What ended in each slice of one interval, on one node.
+/// Counts of each slice of one interval, on one node.
 #[derive(Debug, Clone)]
 pub struct Slices {
     pub(crate) ok: [u32; SLICES],
     pub(crate) failures: [Failures; SLICES],
-    /// Whether nothing was in flight to the node, or waiting for it, when the interval ended.
+    /// Set if nothing was in flight to the node, or waiting for it, when the interval ended.
     pub(crate) unasked: bool,
 }
 

@@ -2,12 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What was seen of them. Their messages are in no other count.
+/// Counts of subscribers that do not read. Their messages are in no other count.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SlowSubscribers {
-    /// How many there were.
+    /// Number of these subscribers.
     pub subscribers: u32,
-    /// How often the server cut one off.
+    /// Times that the server cut one off.
     pub cut_off: u64,
     /// Nanoseconds after the measured part began at which one was seen to be cut off for the first time.
     #[serde(
@@ -17,7 +17,7 @@ pub struct SlowSubscribers {
         skip_serializing_if = "Option::is_none"
     )]
     pub first_cut_ns: Option<u64>,
-    /// The same for the last time.
+    /// Time of the last cut, as `first_cut_ns` is of the first.
     #[serde(
         rename = "last_cut_s",
         with = "crate::units::seconds",

@@ -31,11 +31,11 @@ pub struct Spans {
 /// Sums over responses that took about as long.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct SpanSums {
-    /// How many.
+    /// Number of response times.
     pub count: u64,
     /// Their response times, in nanoseconds.
     pub response_ns: u64,
-    /// Of these, from due to sent.
+    /// Sum of their times from due to sent.
     pub due_to_sent_ns: u64,
     /// And from the arrival in the kernel to the read.
     pub read_ns: u64,
@@ -43,7 +43,7 @@ pub struct SpanSums {
 
 total!(SpanSums { count, response_ns, due_to_sent_ns, read_ns });
 
-/// Which bucket a response time belongs to.
+/// Returns the bucket of a response time.
 fn bucket(response_ns: u64) -> usize {
     let bits = 64 - response_ns.leading_zeros();
     let shift = bits.saturating_sub(PER_OCTAVE_BITS + 1);

@@ -14,11 +14,11 @@ pub(crate) struct Sparse {
     held: Box<[(u64, u64)]>,
 }
 
-/// How wide the buckets of a histogram with so many significant digits are: as wide as HdrHistogram
-/// has them. The first are 1 ns wide; in each further half, which reaches twice as far, twice as wide.
+/// Widths of the buckets of a histogram with a number of significant digits, as in HdrHistogram. The first are 1 ns
+/// wide; in each further half, which reaches twice as far, twice as wide.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Widths {
-    /// How many buckets are in a half: two to the power of this.
+    /// Buckets in a half: two to the power of this.
     half: u32,
 }
 
@@ -93,7 +93,7 @@ impl Sparse {
         found.map_or(0, |(ns, _)| ns)
     }
 
-    /// Whether the buckets of both are the same.
+    /// Returns whether the buckets of both are the same.
     pub(crate) fn alike(&self, other: &Self) -> bool {
         self.digits == other.digits
     }

@@ -10,7 +10,7 @@ use crate::{
     OperationTally, Spans,
 };
 
-/// What a reply was.
+/// Outcome of a reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
     /// A value, a status or a collection.
@@ -23,47 +23,47 @@ pub enum Outcome {
 /// replies to one send.
 #[derive(Debug, Clone, Copy)]
 pub struct Sample {
-    /// Which of the different commands of the plan's sequence.
+    /// Index of the command among the different commands of the plan's sequence.
     pub command: usize,
-    /// What the replies were.
+    /// Outcome of the replies.
     pub outcome: Outcome,
-    /// How many replies, at least 1.
+    /// Number of replies, at least 1.
     pub count: u64,
     /// Bytes of the replies, where they are counted by command.
     pub bytes: u64,
-    /// When the requests were due: by the schedule, or when they were sent in a closed loop.
+    /// Time at which the requests were due: by the schedule, or when they were sent in a closed loop.
     pub intended_ns: u64,
-    /// When their bytes were handed to the kernel.
+    /// Time at which their bytes were handed to the kernel.
     pub sent_ns: u64,
-    /// When the first byte of the replies to that send was read.
+    /// Time at which the first byte of the replies to that send was read.
     pub first_byte_ns: u64,
-    /// When the last bytes of the read that ended the reply arrived in the client's kernel, where it stamps them.
+    /// Time at which the last bytes of the read that ended the reply arrived in the client's kernel, if it stamps them.
     pub arrived_ns: Option<u64>,
-    /// When the read that delivered the last byte of the reply returned.
+    /// Time at which the read that delivered the last byte of the reply returned.
     pub done_ns: u64,
 }
 
-/// Which histograms a tally keeps.
+/// Choice of the histograms that a tally keeps.
 #[derive(Debug, Clone, Copy)]
 pub struct TallyShape {
     /// Different commands of the sequence.
     pub commands: usize,
     /// Significant digits, 1 to 5.
     pub precision: u8,
-    /// Whether requests are due at times of their own (an open loop). In a closed loop response
-    /// time is service time, and is not recorded twice.
+    /// Set if requests are due at times of their own (an open loop). In a closed loop response time is service time,
+    /// and is not recorded twice.
     pub scheduled: bool,
-    /// Whether the latency to the first byte is recorded.
+    /// Set if the latency to the first byte is recorded.
     pub first_byte: bool,
     /// Operations with figures of their own, beside those of their commands; 0 where commands say
     /// it all.
     pub operations: usize,
-    /// Whether latencies of misses and errors are kept apart. If not, those of misses are among the
-    /// others, and those of errors nowhere. First bytes of misses are among the others either way.
+    /// Set if latencies of misses and errors are kept apart. If not, those of misses are among the others, and those of
+    /// errors nowhere. First bytes of misses are among the others either way.
     pub apart: bool,
     /// Most places of a reply for which hits are counted one by one; 0 where they are not.
     pub places: usize,
-    /// Whether the kernel is asked when replies arrived.
+    /// Set if the kernel is asked when replies arrived.
     pub spans: bool,
     /// Nanoseconds after which nobody waits for an answer any more, if there is a deadline.
     pub deadline_ns: Option<u64>,
@@ -78,22 +78,22 @@ fn all<'l>(mut latencies: impl Iterator<Item = &'l Latency>) -> Latency {
 /// Everything one owner saw.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Tally {
-    /// One entry for each different command of the sequence.
+    /// Figures of each different command of the sequence.
     pub commands: Vec<CommandTally>,
-    /// One entry for each operation, if some have several commands; none otherwise.
+    /// Figures of each operation, if some have several commands; empty otherwise.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub operations: Vec<OperationTally>,
     /// Error replies of all commands.
     pub errors: ErrorCounts,
-    /// What happened to connections.
+    /// Counts and times of connections.
     pub connections: ConnectionTally,
-    /// How late requests were sent, where they are due at times of their own.
+    /// Lateness of requests, if they are due at times of their own.
     #[serde(rename = "lateness_ms", skip_serializing_if = "Option::is_none")]
     pub lateness: Option<Lateness>,
-    /// Where response times were spent, where the kernel stamps replies. Error replies are not among them.
+    /// Parts of response times, if the kernel stamps replies. Error replies are not among them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub spans: Option<Box<Spans>>,
-    /// What came too late or was given up, where there is a deadline.
+    /// Counts of requests that came too late or were given up, if there is a deadline.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deadline: Option<DeadlineTally>,
 }
@@ -175,8 +175,8 @@ impl Tally {
         self.operations.iter().map(OperationTally::ended).fold(0, u64::saturating_add)
     }
 
-    /// What was answered without an error within the deadline, if there is one: of operations that have figures of
-    /// their own these, otherwise requests.
+    /// Returns the number answered without an error within the deadline, if there is one: operations if these have
+    /// figures of their own, otherwise requests.
     #[must_use]
     pub fn in_time(&self) -> Option<u64> {
         let late = self.deadline?.late;
@@ -244,7 +244,7 @@ impl Tally {
         self.lateness.clone_from(&sending.lateness);
     }
 
-    /// Whether nothing was counted.
+    /// Returns whether nothing was counted.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         let Self { commands, operations, errors, connections, lateness, spans, deadline } = self;

@@ -10,14 +10,14 @@ pub struct Tenure {
     pub from_ns: u64,
     /// Until when; `None` while it goes on.
     pub to_ns: Option<u64>,
-    /// Whether all that it had to answer at first was another one's until then, which had nothing left.
+    /// Set if everything that the node had to answer at first was until then another's, which had nothing left.
     pub inherits: bool,
-    /// Who had to answer after it what it had at the end; none if nobody was asked for that any more.
+    /// Nodes that afterwards had to answer what the node had at the end; empty if nothing of it was asked for any more.
     pub heirs: Vec<u16>,
 }
 
 impl Tenure {
-    /// One that goes on.
+    /// Makes a tenure that goes on.
     #[must_use]
     pub fn new(node: u16, from_ns: u64) -> Self {
         Self { node, from_ns, to_ns: None, inherits: false, heirs: Vec::new() }

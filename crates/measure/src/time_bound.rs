@@ -3,7 +3,7 @@
 use crate::{Latency, Measurement, Point};
 
 impl Latency {
-    /// The same latencies, of which those below this count as it.
+    /// Returns the latencies with each below `least_ns` raised to it.
     #[must_use]
     pub fn at_least(&self, least_ns: u64) -> Self {
         let mut raised = Self::new(self.histogram().sigfig());

@@ -11,14 +11,14 @@ use std::ops::Range;
 
 use crate::{CodecError, Latency, Point, Slices, Tally, point};
 
-/// What one worker saw in one interval.
+/// Figures of one worker in one interval.
 #[derive(Debug)]
 pub struct Interval {
     /// Number of the interval, from the start of the measured part.
     pub index: u32,
     /// Whose.
     pub worker: u16,
-    /// What it saw, by the time replies arrived; `None` if that is in the tally of an interval before it.
+    /// Figures of the worker, by the time replies arrived; `None` if they are in the tally of an earlier interval.
     pub tally: Option<Tally>,
     /// Successes and failures in slices, for each node.
     pub slices: Vec<Slices>,
@@ -31,11 +31,11 @@ pub struct Timeline {
     pub interval_ns: u64,
     /// The points. An interval without one is an interval without a reply.
     pub points: Vec<Point>,
-    /// Of several clients' timelines as one: from when to when all of them ran, in nanoseconds.
+    /// Span in which all clients ran, in nanoseconds, if timelines of several were added up.
     pub all_ran: Option<Range<u64>>,
     /// More points are put together.
     points_max: usize,
-    /// How often the interval was doubled.
+    /// Number of times that the interval was doubled.
     doubled: u32,
     /// Points that are yet to be put among the others, by the number of the first interval's
     /// length. Putting points together takes time, which is spread over the intervals that follow.
@@ -66,7 +66,7 @@ impl Timeline {
         Self { interval_ns, points, all_ran: None, points_max, doubled: 0, waiting }
     }
 
-    /// The same with no more points than that, at least one.
+    /// Returns the timeline with a bound of `points_max` points, at least one.
     #[must_use]
     pub fn with_points_max(self, points_max: usize) -> Self {
         Self { points_max: points_max.max(1), ..self }
@@ -108,8 +108,8 @@ impl Timeline {
         first..(end.min(elapsed_ns) / self.interval_ns).max(first)
     }
 
-    /// How many requests were answered in a span of a run of this length. Of an interval that lies in it in
-    /// part, as large a part counts.
+    /// Returns the requests answered in a span of a run of this length. An interval that lies in it in part counts by
+    /// that part.
     #[must_use]
     pub fn answered_within(&self, span: &Range<u64>, elapsed_ns: u64) -> f64 {
         let share = |point: &Point| {

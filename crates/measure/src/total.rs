@@ -14,7 +14,7 @@ pub(crate) trait Total {
     /// Forgets everything and keeps the memory.
     fn clear(&mut self);
 
-    /// Whether nothing was counted.
+    /// Returns whether nothing was counted.
     fn is_empty(&self) -> bool;
 }
 
@@ -46,7 +46,7 @@ impl Total for Latency {
     }
 }
 
-/// What is counted only where a plan asks for it: what only `other` has is taken.
+/// Total of a part that is counted only if a plan asks for it: a part that only `other` has is taken.
 impl<T: Total + Clone> Total for Option<T> {
     fn merge(&mut self, other: &Self) {
         match (self, other) {

@@ -4,13 +4,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::Latency;
 
-/// What was seen of waits, of the measured part.
+/// Figures of waits, of the measured part.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Waits {
     /// From sent to received, of messages that were sent while their receiver waited: only they woke anybody.
     #[serde(rename = "wake_up_ms")]
     pub wake_up: Latency,
-    /// How much later than it was due a wait ended that no message came to.
+    /// Lateness of the ends of waits that no message came to.
     #[serde(rename = "timeout_late_ms")]
     pub timeout_late: Latency,
     /// Waits that the server ended for another reason (UNBLOCKED).

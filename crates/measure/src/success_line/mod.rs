@@ -15,7 +15,7 @@ const LOOK: usize = 25;
 /// Slices kept for each server: a day. What ends later is in no outage.
 const KEPT_MAX: usize = 8_640_000;
 
-/// What succeeded and what failed on each server over a whole run.
+/// Successes and failures on each server over a whole run.
 #[derive(Debug, Clone, Default)]
 pub struct SuccessLine {
     nodes: Vec<NodeLine>,
@@ -26,11 +26,11 @@ struct NodeLine {
     /// Successes of each slice, as far as the line is long.
     ok: Vec<u32>,
     failures: BTreeMap<usize, Failures>,
-    /// What was known at the end of each interval.
+    /// Activity at the end of each interval.
     looks: Vec<NodeActivity>,
 }
 
-/// Whether anything was asked of a server when an interval ended.
+/// Activity of a server's workers at the end of an interval.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum NodeActivity {
     /// Nobody said.
@@ -38,7 +38,7 @@ enum NodeActivity {
     Unknown,
     /// No worker asked for anything.
     Unasked,
-    /// One did.
+    /// A worker asked for something.
     Asked,
 }
 

@@ -97,7 +97,7 @@ struct Search<'l> {
     counted: Vec<(u16, Range<usize>)>,
 }
 
-/// How a silence ends.
+/// End of a silence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Ending {
     at: usize,
@@ -169,8 +169,8 @@ impl<'l> Search<'l> {
         outages
     }
 
-    /// How the last silence of a tenure ends: with the first success of an heir, with the tenure where
-    /// there is none, or with the run.
+    /// Finds the end of the last silence of a tenure: the first success of an heir, or the tenure's own end if it has
+    /// none, or that of the run.
     fn ending(&self, tenure: &Tenure) -> Ending {
         let Some(to_ns) = tenure.to_ns.filter(|ns| ns / SLICE_NS < self.end as u64) else {
             return Ending { at: self.end, to_the_end: true };
