@@ -11,7 +11,7 @@ use crate::source::{is_test, without_tests};
 /// A part of the program with a limit on its product lines.
 #[derive(Debug, Clone, Copy)]
 pub struct Area {
-    /// Its name in the table.
+    /// Name of the area in the table.
     pub name: &'static str,
     /// Starts of the paths of its files, from the root. A file belongs to the area with the longest that fits.
     pub paths: &'static [&'static str],
@@ -19,12 +19,12 @@ pub struct Area {
     pub budget: usize,
 }
 
-/// What an area has.
+/// Product lines of an area.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AreaCount {
     /// The area's name.
     pub name: &'static str,
-    /// Its product lines.
+    /// Number of its product lines.
     pub lines: usize,
     /// The most that it may have.
     pub budget: usize,

@@ -58,7 +58,7 @@ pub fn long_lines(path: &str, text: &str, columns: usize) -> Vec<Fault> {
     faults
 }
 
-/// Whether rustfmt could have broken the line: it has no text, and is not the inside of one.
+/// Returns whether rustfmt could have broken the line: it has no text, and is not the inside of one.
 fn has_code_alone(line: &str) -> bool {
     !line.contains('"') && line.ends_with(['{', '}', ';', ',', '(', ')'])
 }

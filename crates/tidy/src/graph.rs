@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-/// What a crate's `Cargo.toml` says of it.
+/// Name and dependencies of a crate, from its `Cargo.toml`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Manifest {
-    /// Its path from the root, such as `crates/wire`.
+    /// Path of the crate from the root, such as `crates/wire`.
     pub path: String,
     /// The name of its package.
     pub package: String,

@@ -19,11 +19,11 @@ pub use lengths::functions;
 pub use sleeps::fixed_sleeps;
 pub use source::{is_test, without_tests};
 
-/// Where a rule is broken.
+/// Line that breaks a rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
     /// From 1.
     pub line: usize,
-    /// What is wrong, in a few words.
+    /// Fault of the line, in a few words.
     pub what: String,
 }

@@ -14,7 +14,7 @@ pub fn fixed_sleeps(path: &str, text: &str) -> Vec<Fault> {
     faults.map(|(at, line)| Fault { line: at + 1, what: line.trim().to_owned() }).collect()
 }
 
-/// Whether a line is in the body of a `loop` or `while` of its function.
+/// Returns whether a line is in the body of a `loop` or `while` of its function.
 fn is_in_a_look(lines: &[&str], at: usize) -> bool {
     let mut outer = indent(lines[at]);
     for line in lines[..at].iter().rev().filter(|line| !line.trim().is_empty()) {

@@ -1,6 +1,6 @@
 //! Which lines of a file are tests.
 
-/// Whether a whole file is test code, by its path from the root.
+/// Returns whether a whole file is test code, by its path from the root.
 #[must_use]
 pub fn is_test(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
@@ -35,7 +35,7 @@ pub(crate) fn tests_only<'t>(path: &str, text: &'t str) -> Vec<&'t str> {
     text.lines().zip(rest).map(|(line, kept)| if kept.is_empty() { line } else { "" }).collect()
 }
 
-/// How far a line is indented.
+/// Returns the indent of a line, in bytes.
 pub(crate) fn indent(line: &str) -> usize {
     line.len() - line.trim_start().len()
 }

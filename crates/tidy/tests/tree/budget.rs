@@ -6,12 +6,12 @@ use tidy::Area;
 
 use crate::{WRITE, root, sources};
 
-/// Where the table of areas stands.
+/// Page with the table of areas.
 const PAGE: &str = "docs/architecture.md";
-/// What is around it there.
+/// Marks around the table.
 const MARKS: (&str, &str) = ("<!-- product lines -->\n", "<!-- end of product lines -->\n");
 
-/// What only tests use, although it is compiled into the program or stands among its files.
+/// Files that only tests use, although it is compiled into the program or stands among its files.
 const SUPPORT: &[&str] = &[
     "crates/engine/src/scripted.rs",
     "crates/report/src/conformance.rs",

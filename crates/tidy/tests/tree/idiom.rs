@@ -9,7 +9,7 @@ use tidy::Idiom;
 
 use crate::{WRITE, root, sources};
 
-/// Where the limits stand.
+/// File of the limits.
 const LIMITS: &str = "crates/tidy/tests/tree/idiom.tsv";
 
 /// The counts of each crate.

@@ -57,7 +57,7 @@ const LOWER: [&str; 14] = [
     "sink",
 ];
 
-/// What only `keystorm`, each other and the crates in `peers/` may depend on.
+/// Crates that only `keystorm`, each other and the crates in `peers/` may depend on.
 const UPPER: [&str; 3] = ["job", "console", "cli"];
 
 fn root() -> PathBuf {
