@@ -66,7 +66,7 @@ pub fn page(comparison: &Comparison, command_line: &str) -> Page {
     page
 }
 
-/// In which settings the servers differ, if they do.
+/// Returns the settings in which the servers differ, if they do.
 fn differing(comparison: &Comparison) -> Option<Verdict> {
     const TOLD: usize = 8;
     let differences = comparison.differing_settings();
@@ -85,7 +85,7 @@ fn differing(comparison: &Comparison) -> Option<Verdict> {
     Some(Verdict::new("The servers differ in their settings", text))
 }
 
-/// What came of the gate, before everything else.
+/// Returns the result of the gate, for the top of the page.
 pub(crate) fn gate(comparisons: &[Comparison]) -> Option<Verdict> {
     let state = compare::joint_gate(comparisons)?;
     let notes = compare::joint_notes(comparisons);
@@ -103,7 +103,7 @@ pub(crate) fn gate(comparisons: &[Comparison]) -> Option<Verdict> {
 /// A bar that goes further from its dot, as a factor, is cut off: it would leave no room for the others.
 const CHARTED_MAX: f64 = 100.0;
 
-/// What there is to know of a test if nothing else.
+/// Returns the main finding of a test.
 fn lede(test: &TestComparison, comparison: &Comparison) -> Verdict {
     let name = comparison.name_of(test);
     if let Some(why) = &test.refused {
@@ -147,7 +147,7 @@ pub(crate) fn subjects(subjects: &[Subject]) -> Vec<Block> {
     servers.chain(differing).chain(started.map(Block::Code)).collect()
 }
 
-/// What spoils the runs, and what differs beside the servers.
+/// Returns warnings: of what spoils the runs, and of differences beside the servers.
 fn notes(comparison: &Comparison) -> Vec<String> {
     let spoiled = comparison.spoiled();
     let spoiled =
@@ -171,7 +171,7 @@ fn differences(names: &[String], differences: &[compare::SettingDifference]) -> 
     (!differences.is_empty()).then_some(Block::Table(table))
 }
 
-/// One of several tables: what it is, who its A and B are, its figures side by side, then each test.
+/// Makes the section of a table: its description, its A and B, their figures side by side, then each test.
 fn table_section(table: &compare::Table, tests: &[&TestComparison]) -> Section {
     let mut section = Section::new(&table.title, [Block::Text(table.text.clone())]);
     if table.kind == "latency" && tests.len() > 1 {
@@ -217,7 +217,7 @@ fn rate_curve(table: &compare::Table, tests: &[&TestComparison]) -> Chart {
     Chart::rate_curve("99th percentile against throughput", series, None, None)
 }
 
-/// What the table is about, a line for each test and figure.
+/// Makes the figures side by side: a line for each test and figure.
 fn side_by_side(table: &compare::Table, tests: &[&TestComparison]) -> Table {
     let metrics = match table.kind {
         "latency" => &[Metric::P50, Metric::P99, Metric::ServerCpu][..],

@@ -105,14 +105,14 @@ fn section(question: &Question, decision: &Decision) -> Section {
     Section::new(&question.name, blocks)
 }
 
-/// How far each server goes, where that was measured.
+/// Makes a chart of each server's limit, if that was measured.
 fn limits(question: &Question) -> Option<Block> {
     question.candidates.iter().find(|of| of.limit.is_some())?;
     let title = format!("{} without a rate limit", question.unit.rate_title());
     Some(bars(question, &title, Unit::PerSecond, |of| Some(of.limit?.0)))
 }
 
-/// Whether a target was kept, in words.
+/// Says in words whether a target was kept.
 pub(crate) fn kept(state: Option<TargetState>) -> &'static str {
     match state {
         None => "–",

@@ -4,7 +4,7 @@
 /// The handbook's chapters, of which pages link one for each figure.
 const DOCS: &str = "https://github.com/keystorm/keystorm/blob/main/docs/";
 
-/// What a figure of this name means, and where to read on. `None` of names that need no definition.
+/// Returns the meaning of the figure of this name, and a link to its chapter. `None` of names that need no definition.
 pub(crate) fn definition(name: &str) -> Option<(&'static str, String)> {
     let bare = name.strip_suffix(" (ms)").or_else(|| name.strip_suffix(" (UTC)")).unwrap_or(name);
     let (_, meaning, chapter) =

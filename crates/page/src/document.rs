@@ -5,19 +5,19 @@ use crate::Chart;
 /// A page: one file that needs no other.
 #[derive(Debug, Clone, Default)]
 pub struct Page {
-    /// What it is about, in a few words.
+    /// Subject of the page, in a few words.
     pub title: String,
     /// Small print below the title: when, with which version, on which machine.
     pub byline: Vec<String>,
     /// Servers and programs whose versions belong to every figure, for pictures that stand alone.
     pub versions: Vec<String>,
-    /// What a reader must know if he reads nothing else, first.
+    /// Main findings, which come first.
     pub lede: Vec<Verdict>,
     /// The rest, in order. With more than three there is a table of contents.
     pub sections: Vec<Section>,
 }
 
-/// How bad it is.
+/// Severity of a message.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Tone {
     /// Plain information.
@@ -36,13 +36,13 @@ pub enum Tone {
 pub struct Verdict {
     /// The result, a few words.
     pub headline: String,
-    /// Why, and what to do: a sentence or two.
+    /// Reason and advice: a sentence or two.
     pub text: String,
-    /// How bad it is.
+    /// Severity.
     pub tone: Tone,
     /// The few figures that matter most, as name and value with its unit.
     pub figures: Vec<(String, String)>,
-    /// What happened that a reader must know of, a line each, such as outages.
+    /// Events that a reader must know of, a line each, such as outages.
     pub events: Vec<String>,
 }
 
@@ -68,9 +68,9 @@ pub fn sentence(text: &str) -> String {
 pub struct Section {
     /// The heading.
     pub heading: String,
-    /// What is below it, in order.
+    /// Contents, in order.
     pub blocks: Vec<Block>,
-    /// Whether only the heading is seen until somebody opens it.
+    /// Set if only the heading is seen until the section is opened.
     pub folded: bool,
 }
 
@@ -88,7 +88,7 @@ impl Section {
     }
 }
 
-/// One thing on a page.
+/// Element of a page.
 #[derive(Debug, Clone)]
 pub enum Block {
     /// A paragraph.
@@ -141,7 +141,7 @@ impl Table {
         self.rows.get(row).and_then(|row| row.get(column)).map_or("", String::as_str)
     }
 
-    /// Whether all that stands in a column is figures (with units) or a dash for none.
+    /// Returns whether all cells of a column are figures (with units) or a dash for none.
     pub(crate) fn numeric(&self, column: usize) -> bool {
         let mut figures = 0;
         for row in 0..self.rows.len() {

@@ -42,7 +42,7 @@ impl Page {
         page.into_string()
     }
 
-    /// What is to be read, without the frame around it.
+    /// Renders the content, without the frame around it.
     pub(crate) fn main(&self) -> Markup {
         let ids = ids(&self.sections);
         html! {
@@ -114,7 +114,7 @@ impl Page {
     }
 }
 
-/// What a browser may load for a page: nothing that is not in it, beside what `more` allows.
+/// Returns the content security policy of a page: a browser loads only what is in it, beside what `more` allows.
 pub(crate) fn policy(more: &str) -> String {
     let policy =
         "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:";
@@ -138,7 +138,7 @@ pub(crate) fn slug(text: &str) -> String {
     if slug.is_empty() { "chart".to_owned() } else { slug.to_owned() }
 }
 
-/// What links point at; sections of one name get different ids.
+/// Returns the ids that links point at; sections of one name get different ids.
 fn ids(sections: &[Section]) -> Vec<String> {
     let mut ids: Vec<String> = Vec::new();
     for (n, section) in sections.iter().enumerate() {

@@ -50,7 +50,7 @@ pub fn frame(title: &str, marks: bool) -> String {
     page.into_string()
 }
 
-/// What a redrawing sends: the page as it is now, as one line of JSON.
+/// Returns the event of a redrawing: the page as it is now, as a line of JSON.
 #[must_use]
 pub fn event(page: &Page, state: &str, started: u128, ended: bool) -> String {
     let mut event = serde_json::json!({

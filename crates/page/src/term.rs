@@ -10,8 +10,8 @@ use report::escape;
 
 use crate::{Chart, Kind, Table};
 
-/// Whether to write colours: to a terminal that understands them, unless `NO_COLOR` is set to
-/// anything (<https://no-color.org>). Pass the values of the environment as they are.
+/// Decides whether to write colours: to a terminal that understands them, unless `NO_COLOR` is set to anything
+/// (<https://no-color.org>). Pass the values of the environment as they are.
 #[must_use]
 pub fn colour_wanted(
     terminal: bool,

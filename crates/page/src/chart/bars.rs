@@ -21,7 +21,7 @@ const NAME: u32 = 20;
 /// Share of the plot that the names of categories may take.
 const NAMES_MAX: f64 = 0.4;
 
-/// Where a bar, its whisker and its value stand: the place of a value and of a category, in pixels.
+/// Projection of a value and a category to a place in pixels, for a bar, its whisker and its value.
 type Place<'a> = &'a dyn Fn(f64, f64) -> (i32, i32);
 
 /// Draws the bars below `frame.top` and gives where they end.
@@ -88,7 +88,7 @@ struct Layout {
     height: u32,
     left: f64,
     right: f64,
-    /// Of the bars of one category; above it a name, on a phone; and of both with the gap below.
+    /// Heights of a category's bars, of the name above them on narrow pages, and of both with the gap below.
     each: u32,
     above: u32,
     group: u32,
@@ -182,7 +182,7 @@ struct Bars<'c> {
     layout: &'c Layout,
     /// The bars themselves.
     marks: Vec<Mark>,
-    /// What lies over them: whiskers, values and guides.
+    /// Elements that lie over the bars: whiskers, values and guides.
     over: String,
 }
 
@@ -246,7 +246,7 @@ impl Bars<'_> {
         right
     }
 
-    /// What a bar says when it is pointed at.
+    /// Returns the tooltip of a bar.
     fn title(&self, n: usize, point: &DataPoint) -> String {
         let (series, unit) = (&self.chart.series, &self.chart.y.unit);
         let mut title = format!("{}\n", self.categories[point.x as usize]);
@@ -285,7 +285,7 @@ impl Bars<'_> {
     }
 }
 
-/// How a bar or dot of series `n` is painted.
+/// Returns the SVG attributes that paint a bar or dot of series `n`.
 fn paint(n: usize, point: &DataPoint) -> String {
     let colour = Role::Series(point.colour.unwrap_or(n));
     let paint = match point.hollow {

@@ -10,10 +10,10 @@ use super::{Chart, ChartError, Kind, bars, plot};
 /// Text keeps its size in all.
 pub(crate) const WIDE: u32 = 560;
 pub(crate) const NARROW: u32 = 360;
-/// Of one that has the width of the page to itself.
+/// Width of a chart that has the width of the page to itself.
 pub(crate) const BROAD: u32 = 900;
 const PICTURE: u32 = 760;
-/// What is free around a picture's chart.
+/// Free space around a picture's chart.
 const EDGE: u32 = 12;
 
 /// Sizes of text in pixels.
@@ -27,14 +27,14 @@ const STROKE: f64 = 44.0;
 /// a line's width.
 const STROKES: [&str; theme::SERIES] =
     ["", "9 5", "1 5", "14 5 1 5", "20 6", "5 5 1 5", "14 5 1 5 1 5", "1 10"];
-/// Of what is planned or compared with.
+/// Dashes of a line that is planned or compared with.
 const PLANNED: &str = "4 7";
 
-/// Where a plot may be drawn.
+/// Space in which a plot may be drawn.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Frame {
     pub(super) width: u32,
-    /// Where the plot begins, below title and legend.
+    /// Top of the plot, below title and legend.
     pub(super) top: u32,
 }
 

@@ -36,7 +36,7 @@ pub(super) fn cell(
     }
 }
 
-/// How dark, by the logarithm of a weight: one reply among many still shows.
+/// Returns the step of shade for a weight, by its logarithm: a single reply among many still shows.
 fn step(weight: f64, most: f64) -> usize {
     let share = (1.0 + weight).ln() / (1.0 + most).ln();
     if !share.is_finite() {

@@ -44,31 +44,31 @@ pub use unit::Unit;
 /// ```
 #[derive(Debug, Clone)]
 pub struct Chart {
-    /// What it shows, as a sentence begins: `Response time over time`.
+    /// Title, as a sentence begins: `Response time over time`.
     pub title: String,
-    /// What it is of (test, server and version), for a picture that stands alone; a page says it
-    /// elsewhere. Empty for nothing.
+    /// Subject (test, server and version), for a picture that is apart from its page, which says it elsewhere. Empty
+    /// for nothing.
     pub of: String,
-    /// What to know to read it, below the chart; empty for nothing.
+    /// Hint for reading the chart, below it; empty for nothing.
     pub note: String,
-    /// How points are shown.
+    /// Kind of marks that show the points.
     pub kind: Kind,
     /// The horizontal axis. Of bars, the one of their categories.
     pub x: Axis,
     /// The vertical axis. Of bars, the one of their lengths.
     pub y: Axis,
-    /// What is shown: the first eight in colours of their own.
+    /// Data: the first eight series have colours of their own.
     pub series: Vec<Series>,
     /// Lines across the chart that mean something, such as a target or a knee.
     pub guides: Vec<Guide>,
     /// Spans of the x axis that are shaded, such as outages.
     pub bands: Vec<Band>,
-    /// What the x axis covers, whatever the points: charts over one span of time stand below each
-    /// other with one scale. `None` for as far as the points go.
+    /// Range of the x axis, whatever the points: charts over one span of time are below each other with one scale.
+    /// `None` for as far as the points go.
     pub extent: Option<(f64, f64)>,
 }
 
-/// How points are shown.
+/// Kind of marks that show points.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Kind {
     /// Lines through points in order of x.
@@ -89,15 +89,15 @@ pub enum Kind {
 /// An axis.
 #[derive(Debug, Clone)]
 pub struct Axis {
-    /// What it counts, without the unit, which is added.
+    /// Name of the quantity, without the unit, which is added.
     pub label: String,
-    /// How values become distances.
+    /// Mapping of values to distances.
     pub scale: Scale,
-    /// What values are in.
+    /// Unit of values.
     pub unit: Unit,
 }
 
-/// How values become distances.
+/// Mapping of values to distances.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scale {
     /// Equal differences, from zero where the values are all positive.
@@ -132,11 +132,11 @@ impl Axis {
 /// Points that belong together.
 #[derive(Debug, Clone, Default)]
 pub struct Series {
-    /// What the legend calls it.
+    /// Name in the legend.
     pub name: String,
     /// The points, in order of x.
     pub points: Vec<DataPoint>,
-    /// Whether the line is broken into dashes, for what is planned or compared with.
+    /// Set for a dashed line: it is planned or compared with.
     pub dashed: bool,
 }
 
@@ -167,16 +167,16 @@ impl Series {
 /// A point.
 #[derive(Debug, Clone, Default)]
 pub struct DataPoint {
-    /// Where, in the unit of the x axis.
+    /// Position, in the unit of the x axis.
     pub x: f64,
-    /// How much, in the unit of the y axis.
+    /// Value, in the unit of the y axis.
     pub y: f64,
     /// From where to where the true value may lie, drawn as a whisker: a confidence interval or a
     /// range of repeats.
     pub interval: Option<(f64, f64)>,
-    /// Of a heat map: how many it stands for.
+    /// Number of replies that a point of a heat map is for.
     pub weight: f64,
-    /// Whether it is not sure enough to be drawn like the others: a bar is then an outline.
+    /// Set for a point that is too uncertain to be drawn like the others: a bar is then an outline.
     pub hollow: bool,
     /// The number of its colour, where that is not its series': for better, worse and undecided.
     pub colour: Option<usize>,
@@ -234,17 +234,17 @@ pub enum Guide {
 /// A span of the x axis that is shaded over the whole height.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Band {
-    /// Where it begins, in the unit of the x axis.
+    /// Beginning, in the unit of the x axis.
     pub from: f64,
-    /// Where it ends.
+    /// End, in the same unit.
     pub to: f64,
-    /// What the legend calls it: bands of one name have one entry.
+    /// Name in the legend: bands of one name have one entry.
     pub name: String,
-    /// Its tooltip.
+    /// Tooltip.
     pub note: String,
 }
 
-/// Why a chart could not be drawn. Nothing that data can do.
+/// Reason why a chart could not be drawn. No data can cause it.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("drawing the chart {chart:?}: {why}")]
 pub struct ChartError {
@@ -321,7 +321,7 @@ impl Chart {
         Self { kind, ..Self::lines(title, Axis::linear("", Unit::Plain), y) }
     }
 
-    /// What latency a rate costs: the curve of a search, with the target and the rate that keeps it
+    /// Makes a chart of the latency at each rate: the curve of a search, with the target and the rate that keeps it
     /// marked. Points are rates per second and latencies in nanoseconds.
     #[must_use]
     pub fn rate_curve(
@@ -340,20 +340,20 @@ impl Chart {
         }
     }
 
-    /// How many points are shown: those that the scales can show.
+    /// Returns the number of points that are shown: those that the scales can show.
     #[must_use]
     pub fn points_shown(&self) -> usize {
         self.series.iter().flat_map(|series| &series.points).filter(|p| self.shows(p)).count()
     }
 
-    /// How many points of each series are shown.
+    /// Returns the number of points of each series that are shown.
     #[must_use]
     pub fn points_by_series(&self) -> Vec<usize> {
         let shown = |series: &Series| series.points.iter().filter(|p| self.shows(p)).count();
         self.series.iter().map(shown).collect()
     }
 
-    /// Whether the scales can show a point.
+    /// Returns whether the scales can show a point.
     pub(crate) fn shows(&self, point: &DataPoint) -> bool {
         match &self.kind {
             Kind::Bars(categories) => {

@@ -18,7 +18,7 @@ use super::{Axis, Chart, ChartError, Guide, Kind, Scale, Series};
 const PLOT: u32 = 240;
 const TICKS: u32 = 24;
 const NAME: u32 = 20;
-/// Of the line that says what the y axis counts: its first label reaches into it.
+/// Height of the line with the label of the y axis: that of its topmost value reaches into it.
 const HEAD: u32 = 26;
 /// Room for labels beside charts that stand below each other with one x axis: of the y axis, and for
 /// half of the last label of the x axis.
@@ -29,7 +29,7 @@ const BAND_MIN: i32 = 2 * FINE;
 /// Series with more points show a line only, and a point when it is pointed at.
 const POINTS_SEEN: usize = 40;
 
-/// Where a place on both axes is in the picture.
+/// Projection of a place on both axes to a point in the picture.
 type Projection<'a> = &'a dyn Fn(f64, f64) -> Point;
 
 /// Draws the plot below `frame.top` and gives where it ends.
@@ -98,7 +98,7 @@ impl Layout {
     }
 }
 
-/// What is drawn on the mesh and below it.
+/// Drawing on the mesh and below it.
 struct Drawing<'c> {
     chart: &'c Chart,
     layout: &'c Layout,
@@ -112,7 +112,7 @@ struct Drawing<'c> {
     names: String,
     /// The corners of each line, and of which series it is.
     lines: Vec<(usize, Vec<Point>)>,
-    /// What answers to the pointer.
+    /// Marks that answer to the pointer.
     marks: Vec<Mark>,
 }
 
@@ -199,7 +199,7 @@ impl<'c> Drawing<'c> {
 }
 
 impl Layout {
-    /// Where a guide begins; `None` if it lies outside of the plot.
+    /// Returns the beginning of a guide; `None` if it lies outside of the plot.
     fn guide(&self, chart: &Chart, guide: &Guide, at: Projection<'_>) -> Option<Point> {
         let within = |span: &Span, place: &f64| (span.from..=span.to).contains(place);
         match guide {
@@ -248,7 +248,7 @@ fn thinned(mut span: Span, width: f64) -> Span {
     span
 }
 
-/// What the axes count: the y axis above it, the x axis at its end.
+/// Writes the labels of the axes: that of the y axis above it, that of the x axis at its end.
 fn names(chart: &Chart, Frame { width, top }: Frame, height: u32, out: &mut String) {
     for (axis, x, y, anchor) in
         [(&chart.y, 0, top + 12, "start"), (&chart.x, width - 14, height - 6, "end")]

@@ -16,7 +16,7 @@ pub(super) struct Span {
 }
 
 impl Scale {
-    /// Where a value lies, in equal distances; `None` where the scale has no place for it.
+    /// Returns the place of a value, in equal distances; `None` if the scale has none for it.
     pub(crate) fn place(self, value: f64) -> Option<f64> {
         match self {
             Self::Linear => value.is_finite().then_some(value),

@@ -5,7 +5,7 @@
 
 use plotters::style::RGBColor;
 
-/// What a colour is for.
+/// Role of a colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Role {
     /// Text to be read first.
@@ -14,11 +14,11 @@ pub(crate) enum Role {
     Muted,
     /// Lines of the grid.
     Grid,
-    /// What is behind everything.
+    /// Background of everything.
     Paper,
     /// Lines across a chart that mean something.
     Guide,
-    /// What shades a span of time.
+    /// Shade of a span of time.
     Band,
     /// A series, by its number.
     Series(usize),

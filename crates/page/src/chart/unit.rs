@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime};
 
-/// What a value is in.
+/// Unit of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unit {
     /// A bare number.

@@ -5,7 +5,7 @@ use report::command_line::{Names, Operations, chosen, command_line, unexpressed}
 use super::Source;
 use crate::{Block, Section};
 
-/// How to run every test again.
+/// Makes the section with the command lines that run every test again.
 pub(super) fn section(sources: &[Source<'_>]) -> Section {
     let mut lines: Vec<(Vec<String>, Vec<Names>)> = Vec::new();
     let mut secret = false;

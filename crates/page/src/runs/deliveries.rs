@@ -40,7 +40,7 @@ pub(super) fn backlog(run: &Run) -> Option<Chart> {
     Some(chart)
 }
 
-/// What was counted, and how evenly receivers got messages; nothing of a run without receivers.
+/// Makes tables of the counts and of how evenly receivers got messages; none of a run without receivers.
 pub(super) fn counts(summary: &Summary<'_>) -> Vec<Block> {
     let Some(figures) = &summary.deliveries else { return Vec::new() };
     let mut blocks = vec![Block::Table(count_table(figures))];
@@ -65,9 +65,9 @@ pub(super) struct ChartWords {
     pub(super) latency: &'static str,
     /// The lines of these two.
     pub(super) lines: [&'static str; 2],
-    /// What is counted.
+    /// Noun of the deliveries that are counted.
     pub(super) counted: &'static str,
-    /// What cells count.
+    /// Noun of the replies that cells count.
     pub(super) replies: &'static str,
 }
 
@@ -169,7 +169,7 @@ fn way(summary: &Summary<'_>, figures: &DeliveryFigures<'_>) -> Table {
     table
 }
 
-/// What receivers saw that wait, and what heaped up before them.
+/// Makes the table of receivers that wait, and of the messages that heaped up before them.
 fn wait_table(figures: &WaitFigures<'_>, of: &DeliveryFigures<'_>) -> Table {
     let Waits { wake_up, timeout_late, unblocked, unsettled, left, pending, .. } = figures.waits;
     let mut table = Table::new(["waits", "number", "share of messages received"]);
@@ -201,7 +201,7 @@ fn wait_table(figures: &WaitFigures<'_>, of: &DeliveryFigures<'_>) -> Table {
     table
 }
 
-/// What was counted, exactly.
+/// Makes the table of exact counts.
 fn count_table(figures: &DeliveryFigures<'_>) -> Table {
     let Deliveries { expected, counts, sending, receivers, by_receiver, .. } = figures.deliveries;
     let DeliveryCounts { received, doubled, out_of_order, foreign, corrupt, cut_off } = *counts;

@@ -13,7 +13,7 @@ use report::grouped;
 
 type Pairs = Vec<(String, String)>;
 
-/// When, where and with what.
+/// Returns the parts of the byline: the time, the place and the programs of the runs.
 pub(super) fn byline(sources: &[Source<'_>]) -> Vec<String> {
     let Some(run) = sources.iter().flat_map(|s| s.runs).next() else { return Vec::new() };
     let mut line = vec![started(run.measurement.started_at)];
@@ -100,7 +100,7 @@ fn plan(plan: &Plan) -> Pairs {
     pairs.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
-/// What `-n` and a rate count.
+/// Returns the noun of what `-n` and a rate count.
 fn counted_as(plan: &Plan) -> &'static str {
     if plan.counts_operations() { "operation" } else { "request" }
 }
@@ -159,7 +159,7 @@ fn keys(plan: &Plan) -> String {
     }
 }
 
-/// What most plans do not ask for, where this one does.
+/// Returns the settings of this plan that most plans do not have.
 fn unusual(plan: &Plan) -> Vec<(&'static str, String)> {
     let concurrency = &plan.load.concurrency;
     let mut pairs = Vec::new();

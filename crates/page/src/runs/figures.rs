@@ -11,7 +11,7 @@ use crate::{Axis, Block, Chart, DataPoint, Section, Series, Table, Tone, Unit, V
 /// Lines that can be distinguished in one chart.
 const OVERLAID_MAX: usize = 8;
 
-/// What to know of a test if nothing else.
+/// Returns the main finding of a test.
 pub(super) fn verdict(test: &Test<'_>) -> Verdict {
     let Test { name, summary, .. } = test;
     let run = summary.run;
@@ -67,12 +67,12 @@ pub(super) fn verdict(test: &Test<'_>) -> Verdict {
     Verdict { headline, text, tone: tone(summary), figures, events }
 }
 
-/// What ended, in the plural.
+/// Returns the noun of what ended, in the plural.
 fn ended_noun(summary: &Summary<'_>) -> &'static str {
     if summary.deliveries.is_some() { "deliveries" } else { summary.counted_noun() }
 }
 
-/// What was demanded of the test, and whether it held.
+/// Returns the targets of the test, each with whether it was kept.
 fn targets(summary: &Summary<'_>) -> Vec<(String, String)> {
     let word = |kept: bool| if kept { "kept" } else { "missed" }.to_owned();
     let schedule = summary.schedule.as_ref().map(|s| ("schedule".to_owned(), word(s.kept())));
@@ -86,7 +86,7 @@ fn targets(summary: &Summary<'_>) -> Vec<(String, String)> {
     target.chain(schedule).chain(misses).collect()
 }
 
-/// What a request cost at both ends, as far as that is known.
+/// Returns the cost of a request at both ends, as far as it is known.
 fn cpu(summary: &Summary<'_>) -> Vec<(String, String)> {
     let CpuFigures { server_us, client_us, server_cores, .. } = CpuFigures::from_summary(summary);
     let cost = |name: &str, us: Option<f64>| {
@@ -117,7 +117,7 @@ fn tone(summary: &Summary<'_>) -> Tone {
     }
 }
 
-/// What limited a run, as the end of a sentence.
+/// Returns the limit of a run, as the end of a sentence.
 fn limit(limit: LimitedBy) -> Option<&'static str> {
     Some(match limit {
         LimitedBy::Server => "the server",
@@ -137,7 +137,7 @@ pub(super) fn figure(latency: &Latency, quantile: f64) -> String {
     figure_known(latency, quantile, 0)
 }
 
-/// The same where no more is known of latencies up to `below_ns` than that they are below it.
+/// Returns a figure of latencies of which those up to `below_ns` are known only to be below it.
 fn figure_known(latency: &Latency, quantile: f64, below_ns: u64) -> String {
     let ns = if quantile >= 1.0 { latency.max_ns() } else { latency.quantile_ns(quantile) };
     let describe = |ns: u64| {
@@ -169,7 +169,7 @@ pub(super) fn latencies(latency: &Latency) -> [String; 6] {
     latencies_known(latency, 0)
 }
 
-/// The same where no more is known of latencies up to `below_ns` than that they are below it.
+/// Returns the figures of latencies of which those up to `below_ns` are known only to be below it.
 fn latencies_known(latency: &Latency, below_ns: u64) -> [String; 6] {
     let below = |known: bool, text: String| match known {
         true => text,
@@ -183,7 +183,7 @@ fn latencies_known(latency: &Latency, below_ns: u64) -> [String; 6] {
     [below(is_known, mean(latency)), at(0.5), at(0.95), at(0.99), at(0.999), at(1.0)]
 }
 
-/// That tests are missing.
+/// Says that tests are missing.
 pub(super) fn incomplete(source: &Source<'_>) -> Verdict {
     let of = if source.name.is_empty() { String::new() } else { format!(" of {}", source.name) };
     if let Some(cut) = source.runs.last().and_then(interrupted) {
@@ -197,7 +197,7 @@ pub(super) fn incomplete(source: &Source<'_>) -> Verdict {
     Verdict { tone: Tone::Warning, ..Verdict::new(format!("Some tests{of} were not run"), text) }
 }
 
-/// How far a test of a given length came that was interrupted, such as `after 111 s of 600 s`.
+/// Returns the part of a test of a given length that was done when it was interrupted, such as `after 111 s of 600 s`.
 fn interrupted(run: &Run) -> Option<String> {
     let Stop::AfterNs(planned_ns) = run.plan.load.stop else { return None };
     let time = |ns: u64| Unit::Seconds.show_even(ns as f64 / 1e9);
@@ -234,11 +234,11 @@ pub(super) fn overview(tests: &[Test<'_>]) -> Verdict {
     Verdict { tone, ..Verdict::new(format!("{} tests", tests.len()), text) }
 }
 
-/// Of runs that are to be compared: why nobody may call one of them the faster.
+/// Reason why no run of those compared can be called the faster.
 pub(super) const SINGLE: &str = "Single runs are not ranked: without a confidence interval any \
     difference may be chance. Use --repeat, or keystorm compare.";
 
-/// Whether a test stands here that several sources have, each with a single run.
+/// Returns whether the page has a test of several sources, each with a single run.
 pub(super) fn are_single(tests: &[Test<'_>]) -> bool {
     let single = |test: &&Test<'_>| test.summary.run.repeat.is_none_or(|repeat| repeat.of < 2);
     let singles: Vec<&Test<'_>> = tests.iter().filter(single).collect();
@@ -247,12 +247,12 @@ pub(super) fn are_single(tests: &[Test<'_>]) -> bool {
     singles.iter().any(|a| singles.iter().any(|b| other(a, b)))
 }
 
-/// Whether the figures of a run are those of a disturbance rather than of the server.
+/// Returns whether the figures of a run are those of a disturbance rather than of the server.
 fn is_disturbed(run: &Run) -> bool {
     run.verdict.limited_by == LimitedBy::Contention
 }
 
-/// What limited how many tests, the most frequent first.
+/// Returns the limits of the tests with the number of tests each, the most frequent first.
 fn limits(tests: &[Test<'_>]) -> String {
     let mut counts: Vec<(&str, usize)> = Vec::new();
     for test in tests {
@@ -374,7 +374,7 @@ fn bars(
     chart
 }
 
-/// What a reader must know before believing the figures of a test, without what is true of all.
+/// Returns the warnings about the figures of a test, without those that are true of all tests.
 pub(super) fn notes(Test { summary, .. }: &Test<'_>, tests: &[Test<'_>]) -> Vec<Block> {
     let known = shared(tests);
     let mut notes: Vec<Block> = Vec::new();

@@ -35,18 +35,18 @@ pub use spectrum::spectrum;
 /// The tests of one job: those of a file, or those carried out so far.
 #[derive(Debug, Clone)]
 pub struct Source<'r> {
-    /// What tells it from the others, such as the name of its file; empty for the only one.
+    /// Name that tells the source from the others, such as that of its file; empty for the only one.
     pub name: String,
-    /// Its tests in order.
+    /// Tests of the source, in order.
     pub runs: &'r [Run],
-    /// Whether every test that was asked for is there.
+    /// Set if every test that was asked for is there.
     pub complete: bool,
 }
 
 /// A test with its figures and a name that no other test on the page has.
 struct Test<'r> {
     name: String,
-    /// Which source, and which test of it.
+    /// Number of the source, and below it of the test.
     source: usize,
     summary: Summary<'r>,
 }
@@ -86,7 +86,7 @@ pub fn page(sources: &[Source<'_>]) -> Page {
     page
 }
 
-/// What a page about more than these runs says of them: when, where and with what, and a section of
+/// Returns the part about these runs of a page about more: its byline (time, place and programs), and a section of
 /// plan, server and machine.
 #[must_use]
 pub fn about(runs: &[Run]) -> (Vec<String>, Section) {
@@ -164,7 +164,7 @@ fn title(sources: &[Source<'_>], tests: &[Test<'_>]) -> String {
     }
 }
 
-/// How much load was asked for, in a few words.
+/// Describes in a few words the load that was asked for.
 fn asked(run: &Run) -> String {
     let connections = run.plan.own_connections();
     let over = match &run.plan.delivery {
@@ -186,7 +186,7 @@ fn asked(run: &Run) -> String {
     }
 }
 
-/// What the charts of a test are called, by what was measured: latency and throughput over time, all latencies over
+/// Returns the titles of a test's charts, by what was measured: latency and throughput over time, all latencies over
 /// time, and their percentiles.
 fn titles(run: &Run) -> [&'static str; 4] {
     match run.plan.delivery {

@@ -15,7 +15,7 @@ const LINES_MAX: usize = 5;
 /// Rows of the table.
 const ROWS_MAX: usize = 100;
 
-/// What charts over time shade, in seconds from the start.
+/// Returns the bands that charts over time shade, in seconds from the start.
 pub(crate) fn bands(run: &Run) -> Vec<Band> {
     let started = run.measurement.started_at;
     let band = |outage: &Outage| Band {

@@ -29,7 +29,7 @@ pub(super) fn in_course(chart: Chart, run: &Run) -> Chart {
     chart
 }
 
-/// Where a record that is sent has a gap, of which its users knew nothing.
+/// Returns the gaps in a record that is replayed, of which its users knew nothing.
 fn gaps_of_record(run: &Run) -> impl Iterator<Item = Band> {
     let stalls = run.plan.recorded.iter().flat_map(|recorded| &recorded.stalls);
     stalls.map(|stall| {

@@ -74,7 +74,7 @@ fn traffic(bytes: u64, per_s: f64) -> String {
     format!("{} ({})", Unit::Bytes.show(bytes as f64), Unit::BytesPerSecond.show(per_s))
 }
 
-/// One row a node of a cluster that had part in the load.
+/// Makes the table of the nodes of a cluster that had part in the load.
 fn nodes(summary: &Summary<'_>) -> Option<Block> {
     let mut table = Table::new([
         "node", "role", "slots", "requests", "share", "errors", "moved", "asked", "retried",
@@ -96,7 +96,7 @@ fn nodes(summary: &Summary<'_>) -> Option<Block> {
     (!table.rows.is_empty()).then_some(Block::Table(table))
 }
 
-/// One row for each operation of a mix.
+/// Makes the table of the operations of a mix.
 fn operations(summary: &Summary<'_>) -> Option<Table> {
     let mut table = Table::new([
         "operation",
@@ -128,7 +128,7 @@ fn operations(summary: &Summary<'_>) -> Option<Table> {
     (!table.rows.is_empty()).then_some(table)
 }
 
-/// One row for each different command of the sequence.
+/// Makes the table of the different commands of the sequence.
 fn commands(run: &Run) -> Table {
     let mut table = Table::new(["command", "hits", "misses"].into_iter().chain(LATENCIES));
     let different = run.plan.different_commands().commands;

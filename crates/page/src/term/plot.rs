@@ -7,7 +7,7 @@ use crate::{Chart, DataPoint, Kind, Scale};
 
 /// Lines of text that the plot takes.
 const HEIGHT: usize = 8;
-/// What stands at the points of a series, in every font.
+/// Marks for the points of a series, in every font.
 const MARKS: [char; 8] = ['o', 'x', '+', '*', '#', '@', '%', '&'];
 
 /// A chart with its title, axes and, of several series, their names. `width` is in columns.
@@ -41,7 +41,7 @@ pub(super) fn plot(chart: &Chart, width: usize, colour: bool) -> String {
     text
 }
 
-/// Where a point stands, as far as both axes have a place for it.
+/// Returns the place of a point, if both axes have one for it.
 fn place(chart: &Chart, point: &DataPoint) -> Option<(f64, f64)> {
     Some((chart.x.scale.place(point.x)?, chart.y.scale.place(point.y)?))
 }
@@ -106,7 +106,7 @@ impl Labels {
         Self { high, low, margin }
     }
 
-    /// What stands before the axis in this line.
+    /// Returns the text before the axis in a line.
     fn of_row(&self, n: usize) -> String {
         let label = match n {
             0 => &self.high,
@@ -124,7 +124,7 @@ struct Cell {
     dots: u8,
     /// The series that drew it last.
     series: usize,
-    /// Whether the mark of the series stands there instead of dots.
+    /// Set if the cell has the mark of the series instead of dots.
     is_mark: bool,
 }
 

@@ -26,12 +26,12 @@ fn chromium() -> PathBuf {
     found.expect("Chromium is not installed; `make setup-test` installs it")
 }
 
-/// What a browser made of a page.
+/// Result of loading a page in a browser.
 #[derive(Debug)]
 pub(crate) struct PageProbe {
-    /// What the probe found; its fields are in `probe.js`.
+    /// Findings of the probe; its fields are in `probe.js`.
     pub(crate) probe: Value,
-    /// What came to the console.
+    /// Lines of the console.
     pub(crate) console: Vec<String>,
 }
 
