@@ -17,14 +17,14 @@ const ROWS_MAX: usize = 16;
 /// The clients of a run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Clients {
-    /// What placed them, as `--on` has it; `None` of those that were merged by hand.
+    /// Launcher that placed them, as `--on` has it; `None` of clients that were merged by hand.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on: Option<String>,
     /// From the first beginning to the last, in microseconds.
     pub start_skew_us: f64,
     /// By how much that may be wrong: the clocks of two clients are known so well.
     pub start_skew_bound_us: f64,
-    /// One for each, in their order.
+    /// Row of each client, in their order.
     pub rows: Vec<ClientRow>,
 }
 
@@ -51,7 +51,7 @@ pub const CLIENT_COLUMNS: [&str; 6] =
 pub struct ClientRow {
     /// From 1.
     pub number: u32,
-    /// What it goes by: the host, or what else its launcher calls it.
+    /// Name of the client: its host, or another name that its launcher has for it.
     pub name: String,
     /// The host's name by its own account.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -62,7 +62,7 @@ pub struct ClientRow {
     /// CPUs' worth of time that its control group gets, where it has a quota.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quota: Option<f64>,
-    /// Its niceness; above 0 it yields to others.
+    /// Niceness; above 0 the client yields to others.
     pub nice: i32,
     /// Connections that it opened.
     pub connections: u32,
@@ -78,19 +78,19 @@ pub struct ClientRow {
     pub workers: usize,
     /// The share of a core that its busiest worker used, 0 to 1.
     pub busy: f64,
-    /// How late requests were sent on average, in milliseconds; `None` in a closed loop.
+    /// Mean lateness of requests, in milliseconds; `None` in a closed loop.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub late_mean_ms: Option<f64>,
-    /// How long after the first client it began, in microseconds.
+    /// Time of its start after that of the first client, in microseconds.
     pub began_us: f64,
-    /// How well its clock is known, in microseconds either way.
+    /// Precision of its clock, in microseconds either way.
     pub clock_bound_us: f64,
     /// By how much its clock moved against the coordinator's until the end, in microseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clock_drift_us: Option<f64>,
-    /// What limited it, weighed alone.
+    /// Limit of the client, weighed alone.
     pub limited_by: LimitedBy,
-    /// Why it was lost, if it was.
+    /// Reason why the client was lost, if it was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lost: Option<String>,
 }
@@ -128,7 +128,7 @@ impl ClientRow {
 }
 
 impl ClientRow {
-    /// What stands in the [`CLIENT_COLUMNS`].
+    /// Returns the cells of the [`CLIENT_COLUMNS`].
     #[must_use]
     pub fn cells(&self) -> [String; 6] {
         [
@@ -167,8 +167,8 @@ impl Clients {
         (rows.len() > 1).then_some(Self { on: None, start_skew_us, start_skew_bound_us, rows })
     }
 
-    /// How well the clocks of any two clients are known against each other during the run, in microseconds: bounds
-    /// and drifts of the two that are known worst.
+    /// Returns how precisely the clocks of any two clients are known against each other during the run, in
+    /// microseconds: bounds and drifts of the two that are known worst.
     #[must_use]
     pub fn clock_bound_us(&self) -> f64 {
         let bound = |row: &ClientRow| row.clock_bound_us + row.clock_drift_us.unwrap_or(0.0).abs();

@@ -99,7 +99,7 @@ fn read(document: &str) -> Result<Run, crate::RecordError> {
     Ok(loaded.runs.into_iter().next().expect("one run"))
 }
 
-/// Where strings stand in a document.
+/// Finds the paths of the strings in a document.
 fn string_paths(value: &Value, path: String, found: &mut Vec<String>) {
     match value {
         Value::String(_) => found.push(path),

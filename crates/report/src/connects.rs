@@ -5,7 +5,7 @@ use measure::ConnectStages;
 use crate::LatencyFigures;
 use crate::quantity::msec_columns;
 
-/// How long each stage of opening took, in the order of the stages.
+/// Times of the stages of opening a connection, in the order of the stages.
 #[derive(Debug, Clone, Copy)]
 pub struct ConnectFigures {
     /// Until the connection was open.
@@ -19,7 +19,7 @@ pub struct ConnectFigures {
 }
 
 impl ConnectFigures {
-    /// Those of these stages.
+    /// Makes the figures of these stages.
     #[must_use]
     pub fn new(stages: &ConnectStages) -> Self {
         let ConnectStages { connected, tls, login, first_reply } = stages;
@@ -32,7 +32,7 @@ impl ConnectFigures {
         }
     }
 
-    /// What each stage is called, and its figures.
+    /// Returns the name and the figures of each stage.
     pub fn stages(&self) -> impl Iterator<Item = (&'static str, &LatencyFigures)> {
         let Self { connected, tls, login, first_reply } = self;
         let rows = [
@@ -57,7 +57,7 @@ impl ConnectFigures {
         "max_ms",
     ];
 
-    /// Its rows of a test that goes by that name.
+    /// Returns the CSV rows of a test with this name.
     #[must_use]
     pub fn csv_rows(&self, test: &str) -> Vec<Vec<String>> {
         let row = |(stage, figures): (&str, &LatencyFigures)| {

@@ -4,7 +4,7 @@ use workload::Plan;
 
 use crate::Metric;
 
-/// What a run counts.
+/// Unit that a run counts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum CountUnit {
     /// Requests that were answered.
@@ -15,13 +15,13 @@ pub enum CountUnit {
 }
 
 impl CountUnit {
-    /// That of the runs of a plan.
+    /// Returns the unit of the runs of a plan.
     #[must_use]
     pub fn from_plan(plan: &Plan) -> Self {
         if plan.delivery.is_some() { Self::Message } else { Self::Request }
     }
 
-    /// One of them: `request`.
+    /// Returns the noun in the singular: `request`.
     #[must_use]
     pub fn singular(self) -> &'static str {
         match self {
@@ -49,7 +49,7 @@ impl CountUnit {
         }
     }
 
-    /// The same as a title.
+    /// Returns the name of its rate as a title.
     #[must_use]
     pub fn rate_title(self) -> &'static str {
         match self {

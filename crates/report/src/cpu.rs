@@ -11,16 +11,16 @@ pub struct CpuFigures {
     pub server_us: Option<f64>,
     /// Microseconds of keystorm's workers; `None` where the system does not tell.
     pub client_us: Option<f64>,
-    /// How many cores the servers used: 0.59 is 59 % of one.
+    /// Cores that the servers used: 0.59 is 59 % of one.
     pub server_cores: Option<f64>,
-    /// The same of keystorm's workers.
+    /// Cores that keystorm's workers used.
     pub client_cores: Option<f64>,
-    /// What the time is for.
+    /// Unit that a CPU time is for.
     pub unit: CountUnit,
 }
 
 impl CpuFigures {
-    /// Those of a run, by the definitions of [`Metric`].
+    /// Makes the figures of a run, by the definitions of [`Metric`].
     #[must_use]
     pub fn from_summary(summary: &Summary<'_>) -> Self {
         let figures = Figures::from_summary(summary);
@@ -37,7 +37,7 @@ impl CpuFigures {
         Self { server_us, client_us, server_cores, client_cores, unit }
     }
 
-    /// Whether neither is known.
+    /// Returns whether neither time is known.
     #[must_use]
     pub fn is_unknown(&self) -> bool {
         self.server_us.is_none() && self.client_us.is_none()

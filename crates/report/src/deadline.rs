@@ -20,7 +20,7 @@ pub struct DeadlineFigures {
     pub given_up: u64,
     /// All that were due, whatever became of them.
     pub asked: u64,
-    /// Those in time per second.
+    /// Requests in time per second.
     pub goodput_rps: f64,
     /// The share of those that were answered too late or given up, 0 to 1.
     pub late_share: f64,

@@ -10,7 +10,7 @@ use crate::{LatencyFigures, WaitFigures, grouped, msec, msec_at_most};
 /// Figures of a run whose messages have receivers. Its other latencies are those of deliveries.
 #[derive(Debug, Clone, Copy)]
 pub struct DeliveryFigures<'r> {
-    /// What was counted.
+    /// Counts and latencies.
     pub deliveries: &'r Deliveries,
     /// Messages per second that were acknowledged, while they were sent; 0 of a run that took no time.
     pub sent_rps: f64,
@@ -20,18 +20,18 @@ pub struct DeliveryFigures<'r> {
     pub late: Option<LatencyFigures>,
     /// From when a message was due until the first of its receivers had it, where it has several.
     pub first: Option<LatencyFigures>,
-    /// The same of the last.
+    /// Time from when a message was due until the last of its receivers had it, if it has several.
     pub last: Option<LatencyFigures>,
-    /// What receivers saw that wait with a command.
+    /// Figures of receivers that wait with a command.
     pub waits: Option<WaitFigures<'r>>,
     /// From one read of a receiver to the next, where receivers read over and over.
     pub gap: Option<LatencyFigures>,
-    /// What senders saw that waited for replicas.
+    /// Figures of senders that waited for replicas.
     pub replicas: Option<ReplicaWaitFigures>,
-    /// Who else causes what receivers get.
+    /// Others that cause what receivers get.
     pub others: &'static str,
-    /// How well the clocks of senders and receivers are known against each other, in nanoseconds, where messages go
-    /// between clients: of latencies below that no more is known.
+    /// Precision in nanoseconds to which the clocks of senders and receivers are known against each other, if messages
+    /// go between clients: a latency below it is known only to be below it.
     pub clock_bound_ns: Option<f64>,
     /// From when a write was acknowledged until a cache dropped the key, where receivers cache.
     pub stale: Option<LatencyFigures>,
@@ -40,7 +40,7 @@ pub struct DeliveryFigures<'r> {
 /// Figures of senders that wait until replicas have acknowledged each message.
 #[derive(Debug, Clone, Copy)]
 pub struct ReplicaWaitFigures {
-    /// What they waited for.
+    /// Condition that they waited for.
     pub wait: ReplicaWait,
     /// From when the reply to a message was read until that to the wait was, of those that were acknowledged by as
     /// many as was asked for.
@@ -52,7 +52,7 @@ pub struct ReplicaWaitFigures {
 }
 
 impl ReplicaWaitFigures {
-    /// What became of them: `WAIT 1: all 2,000 messages acknowledged by the replicas`.
+    /// Describes the result of the waits: `WAIT 1: all 2,000 messages acknowledged by the replicas`.
     #[must_use]
     pub fn line(&self) -> String {
         let Self { wait, latency, fewer, refused } = self;
@@ -93,7 +93,8 @@ pub(crate) fn backlog(deliveries: &Deliveries) -> Option<(u64, u64)> {
 }
 
 impl<'r> DeliveryFigures<'r> {
-    /// Those of a run of so many seconds, which is also how long messages were sent where nobody says.
+    /// Makes the figures of a run of `elapsed_s` seconds, for which messages were also sent unless the deliveries say
+    /// otherwise.
     #[must_use]
     pub fn new(deliveries: &'r Deliveries, plan: Option<&Delivery>, elapsed_s: f64) -> Self {
         let wait = plan.and_then(|plan| plan.wait);
@@ -126,7 +127,7 @@ impl<'r> DeliveryFigures<'r> {
         }
     }
 
-    /// The same with clocks of senders and receivers that are known no better than so.
+    /// Returns the figures with clocks of senders and receivers that are known only to this precision.
     pub(crate) fn known_to_within(self, bound_ns: Option<f64>, precision: u8) -> Self {
         let waits = self.waits.map(|waits| waits.known_to_within(bound_ns, precision));
         Self { clock_bound_ns: bound_ns, waits, ..self }
@@ -161,7 +162,7 @@ impl<'r> DeliveryFigures<'r> {
         "too_few_replicas",
     ];
 
-    /// Its row of a test that goes by that name.
+    /// Returns the CSV row of a test with this name.
     #[must_use]
     pub fn csv_row(&self, test: &str) -> Vec<String> {
         let Deliveries { expected, counts, .. } = self.deliveries;
@@ -202,7 +203,7 @@ impl<'r> DeliveryFigures<'r> {
         "removed_unread",
     ];
 
-    /// Its row of a test that goes by that name; `None` where receivers do not cache.
+    /// Returns the CSV row of caches of a test with this name; `None` if receivers do not cache.
     #[must_use]
     pub fn cache_csv_row(&self, test: &str) -> Option<Vec<String>> {
         let (caches, stale) = (self.deliveries.invalidations.as_ref()?, self.stale?);
@@ -215,7 +216,7 @@ impl<'r> DeliveryFigures<'r> {
         Some(row)
     }
 
-    /// What became of the messages that were sent: `20,000 sent, all acknowledged`.
+    /// Describes the messages that were sent: `20,000 sent, all acknowledged`.
     #[must_use]
     pub fn messages(&self) -> String {
         let acknowledged = self.deliveries.acknowledged();
@@ -236,7 +237,7 @@ impl<'r> DeliveryFigures<'r> {
         text
     }
 
-    /// What became of their deliveries: `40,000 of 40,000 received; none lost, doubled or out of order`.
+    /// Describes the deliveries: `40,000 of 40,000 received; none lost, doubled or out of order`.
     #[must_use]
     pub fn received(&self) -> String {
         let DeliveryCounts { received, doubled, out_of_order, foreign, corrupt, cut_off } =
@@ -285,7 +286,7 @@ impl<'r> DeliveryFigures<'r> {
         text
     }
 
-    /// What became of subscribers that did not read: `slow subscribers: 3, cut off 3 times …`.
+    /// Describes the subscribers that did not read: `slow subscribers: 3, cut off 3 times …`.
     #[must_use]
     pub fn slow(&self) -> Option<String> {
         let slow = self.deliveries.slow.as_deref()?;
@@ -318,7 +319,7 @@ impl<'r> DeliveryFigures<'r> {
         self.deliveries.invalidations.as_ref().map(|caches| caches.covered).filter(|n| *n > 0)
     }
 
-    /// What caches saw beside deliveries, a line each; none where receivers do not cache.
+    /// Describes the caches beside their deliveries, a line each; none if receivers do not cache.
     #[must_use]
     pub fn cache_lines(&self) -> Vec<String> {
         let Some(caches) = &self.deliveries.invalidations else { return Vec::new() };
@@ -351,7 +352,7 @@ impl<'r> DeliveryFigures<'r> {
         lines
     }
 
-    /// What is known of the clocks that latencies are between.
+    /// Describes the precision of the clocks that latencies are between.
     #[must_use]
     pub fn clocks(&self) -> Option<String> {
         let bound = msec(self.clock_bound_ns?);
@@ -360,7 +361,7 @@ impl<'r> DeliveryFigures<'r> {
         ))
     }
 
-    /// How evenly receivers got messages, where they got different numbers of them.
+    /// Describes how evenly receivers got messages, if they got different numbers of them.
     #[must_use]
     pub fn fairness(&self) -> Option<String> {
         let (least, most) = self.deliveries.by_receiver.filter(|(least, most)| least < most)?;

@@ -9,7 +9,7 @@ use workload::Plan;
 use crate::RecordError;
 use crate::command_line::options_of;
 
-/// One of them.
+/// Difference between two plans.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Difference {
     /// The option, such as `--rps`; of what no option says, the place in the plan.
@@ -69,7 +69,7 @@ fn below(path: &str, key: &str) -> String {
     if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") }
 }
 
-/// Whether these are two cases of an enum, each by its name: nothing of one belongs into the other.
+/// Returns whether these are two cases of an enum, each by its name: nothing of one belongs into the other.
 fn are_other_variants(a: &Map<String, Value>, b: &Map<String, Value>) -> bool {
     a.len() == 1 && b.len() == 1 && !a.keys().eq(b.keys())
 }

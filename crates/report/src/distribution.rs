@@ -5,14 +5,14 @@
 
 use measure::Latency;
 
-/// One line of a table: so many latencies, and such a share, are at most this long.
+/// Line of a table: this number of latencies, and this share, are at most this long.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Step {
     /// The share in percent, 0 to 100.
     pub percent: f64,
     /// The bound.
     pub at_most_ns: u64,
-    /// How many latencies are within it.
+    /// Number of latencies within the bound.
     pub cumulative: u64,
 }
 
@@ -49,9 +49,9 @@ const FINE_UP_TO_NS: u64 = 2_000_000;
 const FINE_NS: u64 = 100_000;
 const COARSE_NS: u64 = 1_000_000;
 
-/// How many latencies are within 0.1 ms, 0.2 ms, … 2 ms, 3 ms, 4 ms and so on. A bound that adds
-/// no latency to the one before has no line, but the first has. Walks what was recorded, not the
-/// bounds, so that hours cost no more than microseconds. Nothing recorded makes no lines.
+/// Counts the latencies within 0.1 ms, 0.2 ms, … 2 ms, 3 ms, 4 ms and so on. A bound that adds no latency to the one
+/// before has no line, but the first has. Walks what was recorded, not the bounds, so that hours cost no more than
+/// microseconds. Nothing recorded makes no lines.
 #[must_use]
 pub fn by_bound(latency: &Latency) -> Vec<Step> {
     let total = latency.count();
@@ -80,8 +80,8 @@ fn bound_of(ns: u64) -> u64 {
 
 /// Most lines of a short table.
 const FEW: usize = 13;
-/// What is left beyond the levels of the short table of percentiles, in percent: by 1, 2, 5 as far as
-/// people look, and then by tens.
+/// Shares beyond the levels of the short table of percentiles, in percent: by 1, 2, 5 as far as people look, and then
+/// by tens.
 const LEFT: [f64; 12] = [50.0, 20.0, 10.0, 5.0, 2.0, 1.0, 0.5, 0.2, 0.1, 0.01, 0.001, 0.000_1];
 
 /// The latency at 50 %, 80 %, 90 %, 95 % and so on, and the greatest: [`FEW`] lines at most. A level
@@ -114,8 +114,8 @@ pub fn few_percentiles(latency: &Latency) -> Vec<Step> {
     steps
 }
 
-/// How many latencies are within 1 µs, 2 µs, 5 µs, 10 µs and so on, with a line for each bound that
-/// holds any more; by tens where that makes over [`FEW`] lines. Nothing recorded makes no lines.
+/// Counts the latencies within 1 µs, 2 µs, 5 µs, 10 µs and so on, with a line for each bound that holds any more; by
+/// tens if that makes over [`FEW`] lines. Nothing recorded makes no lines.
 #[must_use]
 pub fn few_bounds(latency: &Latency) -> Vec<Step> {
     let fine = bounds_by(&[1, 2, 5], latency);
@@ -143,8 +143,8 @@ fn bounds_by(digits: &[u64], latency: &Latency) -> Vec<Step> {
     steps
 }
 
-/// How many latencies are within 1 ms, 2 ms, 3 ms and so on, with a line for each whole
-/// millisecond that holds any: the table of the report before Redis 6.
+/// Counts the latencies within 1 ms, 2 ms, 3 ms and so on, with a line for each whole millisecond that holds any: the
+/// table of the report before Redis 6.
 #[must_use]
 pub fn by_whole_msec(latency: &Latency) -> Vec<Step> {
     let total = latency.count();

@@ -30,7 +30,7 @@ pub fn escape(text: impl AsRef<[u8]>) -> String {
     safe
 }
 
-/// Whether [`escape`] spells a character out.
+/// Returns whether [`escape`] spells a character out.
 pub(crate) fn is_unsafe(c: char) -> bool {
     c.is_control() || reorders_or_breaks(c)
 }

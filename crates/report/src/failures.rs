@@ -15,7 +15,7 @@ pub struct Failures {
 }
 
 impl Failures {
-    /// Of a run.
+    /// Counts the failures of a run.
     #[must_use]
     pub fn from_measurement(measurement: &Measurement) -> Self {
         let total = measurement.requested();

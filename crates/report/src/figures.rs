@@ -13,7 +13,7 @@ use crate::{escape, msec_at_most};
 /// The figures of a latency, in nanoseconds. All 0 when `count` is.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct LatencyFigures {
-    /// How many replies it is of.
+    /// Number of replies.
     pub count: u64,
     /// The exact mean.
     pub mean_ns: f64,
@@ -27,7 +27,7 @@ pub struct LatencyFigures {
     pub p99_ns: u64,
     /// The exact greatest.
     pub max_ns: u64,
-    /// Of what is not above this, only that is known; 0 where all is known.
+    /// Bound at or below which a latency is known only to be so; 0 if all are known.
     pub below_ns: u64,
 }
 
@@ -42,7 +42,7 @@ impl LatencyFigures {
         self
     }
 
-    /// One of these figures in milliseconds, rounded up: `<0.080` where it is known to be below that only.
+    /// Returns a figure in milliseconds, rounded up: `<0.080` if it is known only to be below that.
     #[must_use]
     pub fn msec_at_most(&self, ns: u64) -> String {
         match ns <= self.below_ns && self.below_ns > 0 {
@@ -74,7 +74,7 @@ pub struct TlsFigures {
     pub negotiated: String,
     /// Handshakes that took up an earlier session, where that was asked for.
     pub resumed: Option<u64>,
-    /// How long a handshake took, where every pipeline has one: without keep-alive.
+    /// Time of a handshake, if every pipeline has one: without keep-alive.
     pub handshake: Option<LatencyFigures>,
     /// Handshakes that ended well.
     pub handshakes: u64,
@@ -101,9 +101,9 @@ impl TlsFigures {
 /// The figures of one node of a cluster.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NodeFigures {
-    /// Its `host:port`, safe for a terminal.
+    /// Name of the node: its `host:port`, safe for a terminal.
     pub name: String,
-    /// Whether it was a master at the end of the run.
+    /// Set if the node was a master at the end of the run.
     pub master: bool,
     /// Slots that it owned then; of a replica, those of its master.
     pub slots: u32,
@@ -124,7 +124,7 @@ pub struct NodeFigures {
 }
 
 impl NodeFigures {
-    /// Whether a node had any part in the load.
+    /// Returns whether a node had any part in the load.
     pub(crate) fn counts(node: &NodeTally) -> bool {
         node.used || node.requests() + node.redirects() + node.unanswered > 0
     }
@@ -169,8 +169,8 @@ pub struct RateFigures {
 }
 
 impl RateFigures {
-    /// Of the intervals that lie wholly within the run: the last one ends when the run does, so
-    /// its count is of a shorter time. An interval without a point is one without a reply.
+    /// Makes the figures of the intervals that are wholly within the run: the last one ends when the run does, so its
+    /// count is of a shorter time. An interval without a point is one without a reply.
     pub(crate) fn new(timeline: &Timeline, elapsed_ns: u64) -> Option<Self> {
         let whole = timeline.full_intervals(elapsed_ns);
         let full = whole.end - whole.start;

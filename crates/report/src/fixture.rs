@@ -14,7 +14,7 @@ use workload::{
 
 use crate::Run;
 
-/// How much later than due the requests of [`open_loop`] are sent.
+/// Lateness of the requests of [`open_loop`], in nanoseconds.
 pub const LATE_NS: u64 = 40_000;
 
 const QUARTER_NS: u64 = 250_000_000;
@@ -116,7 +116,7 @@ pub fn empty() -> Run {
     run
 }
 
-/// One reply took four hours, in a run by time.
+/// Makes a run by time with a reply that took four hours.
 pub fn four_hours() -> Run {
     const FOUR_HOURS_NS: u64 = 4 * 3600 * 1_000_000_000;
     let mut parts = parts();

@@ -12,7 +12,7 @@ const DRAIN_NS: u64 = 5_000_000_000;
 /// Entries that streams are trimmed to unless a command line says otherwise.
 const MAXLEN: &[u8] = b"100000";
 
-/// What `deliver` calls a kind.
+/// Returns the name of a kind for `deliver`.
 pub(super) fn name(kind: DeliveryKind) -> &'static str {
     match kind {
         DeliveryKind::Pubsub { .. } => "pubsub",
@@ -82,7 +82,7 @@ pub(super) fn options(plan: &Plan, delivery: &Delivery, threads: u16, words: &mu
     }
 }
 
-/// How messages are sent and taken.
+/// Writes the options of sending and taking messages.
 fn how(plan: &Plan, kind: DeliveryKind, words: &mut Words) {
     match kind {
         DeliveryKind::Pubsub { subscription, slow } => {

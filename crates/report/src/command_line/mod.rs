@@ -24,7 +24,7 @@ use words::{Words, list};
 pub use commands::words_of;
 pub use unexpressed::{needs_a_file, unexpressed, unexpressed_beside_a_file};
 
-/// Where it stands which operations there are.
+/// Place of the operations' text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Operations<'f> {
     /// On the command line, behind everything else.
@@ -33,7 +33,7 @@ pub enum Operations<'f> {
     InFile(&'f str),
 }
 
-/// What a test of the suite may be asked for by.
+/// Names by which a test of the suite may be asked for.
 pub type Names = &'static [&'static str];
 
 /// A name for each test. One that comes with another, as the `LPUSH` that fills the list for
@@ -63,7 +63,7 @@ pub fn command_line_of(plan: &Plan, repeats: u32) -> String {
     joined(words, repeats)
 }
 
-/// The same for a plan whose operations, and their keys, a workload file says.
+/// Returns the command line of a plan whose operations, and their keys, are in a workload file.
 #[must_use]
 pub fn command_line_beside(file: &str, plan: &Plan, repeats: u32) -> String {
     joined(command_line(plan, None, Operations::InFile(file)).0, repeats)
@@ -178,7 +178,7 @@ fn replay(plan: &Plan, recorded: &RecordedTraffic, mut words: Words) -> Vec<Stri
     words.0
 }
 
-/// How much is sent, and when. `threads` are those of a client, where the line names them.
+/// Writes the amount of load and its times. `threads` are those of a client, if the line names them.
 fn load(plan: &Plan, threads: Option<usize>, words: &mut Words) {
     let concurrency = &plan.load.concurrency;
     words.option("-c", &concurrency.connections);
@@ -230,7 +230,7 @@ fn seconds(ns: u64) -> f64 {
     ns as f64 / 1e9
 }
 
-/// When connections are opened and closed.
+/// Writes when connections are opened and closed.
 fn connections(plan: &Plan, words: &mut Words) {
     let concurrency = &plan.load.concurrency;
     if !concurrency.keep_alive {
@@ -262,7 +262,7 @@ fn connections(plan: &Plan, words: &mut Words) {
     );
 }
 
-/// What becomes of what fails.
+/// Writes how failures are dealt with.
 fn failures(plan: &Plan, words: &mut Words) {
     let by_time = matches!(plan.load.stop, Stop::AfterNs(_));
     if plan.recovery.reconnect != by_time {
@@ -300,7 +300,7 @@ fn failures(plan: &Plan, words: &mut Words) {
     }
 }
 
-/// Which keys there are, and how they are drawn and numbered.
+/// Writes the range of keys, and how they are drawn and numbered.
 fn keys(plan: &Plan, words: &mut Words) {
     let keys = &plan.data.keys;
     let Some(range) = keys.range else { return };
@@ -324,7 +324,7 @@ fn keys(plan: &Plan, words: &mut Words) {
     ]);
 }
 
-/// What is stored, and what is asked of what is read.
+/// Writes the values to store, and the checks of values that are read.
 fn data(plan: &Plan, words: &mut Words) {
     match &plan.data.values {
         Some(ValueSpec { sizes, by, content }) => {
@@ -376,7 +376,7 @@ fn data(plan: &Plan, words: &mut Words) {
     }
 }
 
-/// Whether its operations take turns, or are drawn.
+/// Returns whether the plan has operations that take turns or are drawn.
 fn is_mixed(plan: &Plan) -> bool {
     plan.mix.as_ref().is_some_and(|mix| mix.operations.len() > 1 || mix.pick != Pick::Drawn)
 }
@@ -388,12 +388,12 @@ fn order(plan: &Plan, words: &mut Words) {
 
 /// The threads of one client.
 struct Threads {
-    /// Those that send, where the line names them.
+    /// Threads that send, if the line names them.
     senders: Option<usize>,
     receivers: u16,
 }
 
-/// Who puts on the load, and how many threads each has.
+/// Writes the clients and their threads.
 fn clients(plan: &Plan, run: Option<&Run>, words: &mut Words) -> Threads {
     if let Some(probe) = run.and_then(|run| run.probe.as_ref()) {
         words.option("--probe", &probe.rate_per_s);

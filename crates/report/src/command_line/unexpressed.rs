@@ -5,7 +5,7 @@ use workload::{KeyDist, KeySpace, Piece, Plan, secret::HIDDEN};
 
 use super::is_mixed;
 
-/// What the command line of a plan leaves out, a sentence each.
+/// Returns the parts of a plan that its command line leaves out, a sentence each.
 #[must_use]
 pub fn unexpressed(plan: &Plan) -> Vec<String> {
     let mut unexpressed = unexpressed_beside_a_file(plan);
@@ -21,7 +21,7 @@ pub fn unexpressed(plan: &Plan) -> Vec<String> {
     unexpressed
 }
 
-/// What a command line leaves out where a workload file says which operations there are.
+/// Returns the parts of a plan that its command line leaves out if a workload file has the operations.
 #[must_use]
 pub fn unexpressed_beside_a_file(plan: &Plan) -> Vec<String> {
     let mut unexpressed = Vec::new();
@@ -44,13 +44,13 @@ pub fn unexpressed_beside_a_file(plan: &Plan) -> Vec<String> {
     unexpressed
 }
 
-/// Whether only a workload file can say which operations there are.
+/// Returns whether only a workload file can express the operations.
 #[must_use]
 pub fn needs_a_file(plan: &Plan) -> bool {
     draws_in_different_ways(plan) || sends_together(plan) || has_semicolons(plan)
 }
 
-/// Whether some operation's keys are not those of the whole plan.
+/// Returns whether some operation's keys are not those of the whole plan.
 fn draws_in_different_ways(plan: &Plan) -> bool {
     let as_all = |keys: &KeySpace| match keys.draw == KeyDist::INSERT {
         // Where a key is inserted, its command says so.
@@ -60,21 +60,21 @@ fn draws_in_different_ways(plan: &Plan) -> bool {
     plan.key_spaces().any(|(_, keys)| !as_all(keys))
 }
 
-/// Whether a step of an operation has several commands, which are operations to a command line.
+/// Returns whether a step of an operation has several commands, which are operations to a command line.
 fn sends_together(plan: &Plan) -> bool {
     let operations = plan.mix.iter().flat_map(|mix| &mix.operations);
     let mut steps = operations.flat_map(|operation| &operation.steps);
     is_mixed(plan) && steps.any(|step| step.commands > 1)
 }
 
-/// Whether a word of a command would be read as what separates commands.
+/// Returns whether a word of a command would be read as a separator of commands.
 fn has_semicolons(plan: &Plan) -> bool {
     let begins = |piece: &Piece| matches!(piece, Piece::Bytes(bytes) if bytes.starts_with(b";"));
     let mut words = plan.sequence.iter().flat_map(|command| &command.args);
     words.any(|word| word.pieces.first().is_some_and(begins))
 }
 
-/// Why bytes of its commands are not what their text says.
+/// Returns the reason why bytes of its commands differ from their text.
 fn of_bytes(plan: &Plan) -> Option<&'static str> {
     let pieces = || {
         plan.pieces().filter_map(|piece| match piece {

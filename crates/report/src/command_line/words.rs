@@ -31,7 +31,7 @@ impl Words {
         self.0.push(word.to_owned());
     }
 
-    /// Those of these words that are to be there.
+    /// Adds the flags that are set.
     #[inline(never)]
     pub(super) fn flags(&mut self, flags: &[(bool, &str)]) {
         for (_, flag) in flags.iter().filter(|(on, _)| *on) {

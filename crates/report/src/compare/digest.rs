@@ -7,11 +7,11 @@ use measure::Ending;
 use super::operations;
 use crate::{Failures, Figures, Finding, Held, LimitedBy, Metric, Run, Summary, Warning};
 
-/// What a comparison takes from a run.
+/// Figures of a run that a comparison needs.
 #[derive(Debug, Clone)]
 pub struct RunDigest {
     pub(super) figures: Figures,
-    /// Of each operation of a mix, by name.
+    /// Figures of each operation of a mix, by name.
     pub(super) operations: Vec<(String, Figures)>,
     pub(super) failures: Failures,
     pub(super) limited_by: LimitedBy,
@@ -22,7 +22,7 @@ pub struct RunDigest {
 }
 
 impl RunDigest {
-    /// Of a run that ended as planned; `None` of any other.
+    /// Makes the digest of a run that ended as planned; `None` of any other.
     #[must_use]
     pub fn from_run(run: &Run) -> Option<Self> {
         let complete = run.measurement.ending == Ending::Complete;
@@ -48,7 +48,7 @@ impl RunDigest {
         self.figures.get(metric)
     }
 
-    /// Whether nothing was answered in it.
+    /// Returns whether nothing was answered in the run.
     pub(super) fn is_empty(&self) -> bool {
         self.figures.get(Metric::Mean).is_none()
     }
@@ -60,7 +60,7 @@ impl RunDigest {
     }
 }
 
-/// Those of a run. One without a reply is known to have less than one in its time.
+/// Returns the figures of a run. A run without a reply is known to have less than one in its time.
 fn figures(summary: &Summary<'_>) -> Figures {
     let figures = Figures::from_summary(summary);
     let at_most = (summary.elapsed_s > 0.0).then(|| 1.0 / summary.elapsed_s);

@@ -7,7 +7,7 @@ use super::headline::{HELP, called};
 use super::{Comparison, RefusalKind, Row, TestComparison};
 use crate::Metric;
 
-/// What a gate watches that names no figure: what a service promises.
+/// Figures that a gate watches by default: those that a service promises.
 pub const WATCHED: [Metric; 2] = [Metric::Throughput, Metric::P99];
 
 /// A figure by which the second server is, or may be, worse than allowed.
@@ -21,15 +21,15 @@ pub struct Regression {
     pub ratio: f64,
     /// The interval of the ratio in words.
     pub interval: String,
-    /// Whether that interval, by itself, lies beyond what is allowed.
+    /// Set if that interval, by itself, is beyond the allowed range.
     pub is_beyond: bool,
-    /// How many blocks, or runs a side, would find a change as large as is allowed.
+    /// Number of blocks, or runs a side, that would find a change as large as is allowed.
     pub blocks_for_it: Option<usize>,
     /// The smallest change that those there were could find, as a share.
     pub smallest_visible: Option<f64>,
 }
 
-/// What came of a gate; of several, the greatest counts.
+/// Result of a gate; of several, the greatest counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum GateState {
@@ -44,7 +44,7 @@ pub enum GateState {
 /// A gate, and what it rests on.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Gate {
-    /// What came of it.
+    /// Result of the gate.
     pub state: GateState,
     /// Surely worse than allowed: the chance that any of these is wrong is 5 % in all.
     pub found: Vec<Regression>,
@@ -54,18 +54,18 @@ pub struct Gate {
     pub unknown: Vec<Regression>,
     /// Figures that were not measured, each with its test.
     pub missing: Vec<(String, Metric)>,
-    /// How many figures were judged: each is a chance to be wrong.
+    /// Number of figures that were judged: each is a chance to be wrong.
     pub judged: usize,
 }
 
 impl Comparison {
-    /// What `--fail-on-regression` comes to; `None` where nobody asked for it.
+    /// Returns the result of `--fail-on-regression`; `None` without the option.
     #[must_use]
     pub fn gate(&self) -> Option<Gate> {
         self.threshold.map(|percent| self.gate_of(percent))
     }
 
-    /// Whether the second server is worse than the first by more than `percent`, by the watched figures.
+    /// Judges whether the second server is worse than the first by more than `percent`, by the watched figures.
     #[must_use]
     pub fn gate_of(&self, percent: f64) -> Gate {
         let with_ratio = self.tests.iter().filter(|test| test.refused.is_none());
@@ -145,14 +145,13 @@ fn of_commands(test: &TestComparison, metric: Metric) -> impl Iterator<Item = (S
     test.operations.iter().filter_map(move |of| Some((of.name.clone(), &of.rows[row(of)?])))
 }
 
-/// What came of the gate, a sentence a line: first the one that the exit code follows from. None without
-/// a gate.
+/// Describes the gate's result, a sentence a line: first the one that the exit code follows from. Empty without a gate.
 #[must_use]
 pub fn notes(comparison: &Comparison) -> Vec<String> {
     joint_notes(std::slice::from_ref(comparison))
 }
 
-/// What the gates of several comparisons come to together: one that fails fails all. `None` without a gate.
+/// Returns the joint result of the gates of several comparisons: one that fails fails all. `None` without a gate.
 #[must_use]
 pub fn joint_gate(comparisons: &[Comparison]) -> Option<GateState> {
     comparisons.iter().filter_map(Comparison::gate).map(|gate| gate.state).max()
@@ -161,7 +160,7 @@ pub fn joint_gate(comparisons: &[Comparison]) -> Option<GateState> {
 /// Open questions that are listed; the others are counted.
 const OPEN_MAX: usize = 8;
 
-/// The same in sentences, as [`notes`] has them.
+/// Describes the joint result in sentences, as [`notes`] does.
 #[must_use]
 pub fn joint_notes(comparisons: &[Comparison]) -> Vec<String> {
     let gates = || comparisons.iter().filter_map(|of| Some((of, of.threshold?, of.gate()?)));
@@ -217,7 +216,7 @@ fn figure_of(regression: &Regression) -> String {
     format!("{} of {}", called(regression.metric), regression.test)
 }
 
-/// Why a gate fails, a part of a sentence each.
+/// Returns the reasons why a gate fails, a part of a sentence each.
 fn failures(comparison: &Comparison, percent: f64, gate: &Gate) -> Vec<String> {
     let [first, second] = comparison.names();
     let found = gate.found.iter().map(|regression| {
@@ -233,7 +232,7 @@ fn failures(comparison: &Comparison, percent: f64, gate: &Gate) -> Vec<String> {
     found.chain(faults).chain(refusals(comparison, true)).collect()
 }
 
-/// Why a gate is not passed where it does not fail, a part of a sentence each.
+/// Returns the reasons why a gate neither fails nor passes, a part of a sentence each.
 fn open_questions(comparison: &Comparison, percent: f64, gate: &Gate) -> Vec<String> {
     let [first, second] = comparison.names();
     let possible = gate.possible.iter().map(|regression| {

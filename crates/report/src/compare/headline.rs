@@ -12,7 +12,7 @@ use crate::{Direction, Metric, Run};
 /// A change as large as this is what people tune for, where no gate names another, in per cent.
 const CHANGE_PERCENT: f64 = 5.0;
 
-/// What else helps where even many more blocks would not.
+/// Advice for a test that even many more blocks would not decide.
 pub(super) const HELP: &str = "make the runs longer, or put chrt -f 10 in front of the command";
 
 /// A figure in a sentence.
@@ -60,7 +60,8 @@ impl TestComparison {
         }
     }
 
-    /// What it says, in a sentence without a full stop: where that figure says nothing, server CPU per request may.
+    /// Returns the finding, as a sentence without a full stop: if that figure is undecided, server CPU per request may
+    /// be decided.
     #[must_use]
     pub fn headline(&self) -> String {
         if let Some(refused) = &self.refused {
@@ -75,7 +76,7 @@ impl TestComparison {
         }
     }
 
-    /// What it says in a word, as programs read it: of the figure that was asked for.
+    /// Returns the finding in a word, as programs read it: of the figure that was asked for.
     #[must_use]
     pub fn answer(&self) -> &'static str {
         let of_row = |metric: Metric| {
@@ -93,20 +94,20 @@ impl TestComparison {
         }
     }
 
-    /// Whether a row surely differs among all figures of all headlines, at every look.
+    /// Returns whether a row surely differs among all figures of all headlines, at every look.
     #[must_use]
     pub fn is_sure(&self, row: &Row) -> bool {
         row.ratio.differs_among(self.rows.len() * self.setup.headlines)
     }
 
-    /// Whether its runs do not say what it is about.
+    /// Returns whether its runs leave its question undecided.
     #[must_use]
     pub fn is_open(&self) -> bool {
         let row = self.row(self.asked()).filter(|_| self.refused.is_none());
         row.is_some_and(|row| !self.is_sure(row) && !row.ratio.is_within(SPREAD_MAX))
     }
 
-    /// What a figure says, in a sentence without a full stop.
+    /// Returns the conclusion from a figure, as a sentence without a full stop.
     #[must_use]
     pub fn conclusion(&self, row: &Row) -> String {
         let [first, second] = &self.setup.names;
@@ -150,7 +151,7 @@ impl TestComparison {
         }
     }
 
-    /// Whether the second server is better in a row, where that is sure.
+    /// Returns whether the second server is better in a row, if that is sure.
     #[must_use]
     pub fn better(&self, row: &Row) -> Option<bool> {
         let sure = self.refused.is_none() && row.ratio.conclusion() == Conclusion::Differ;
@@ -194,7 +195,7 @@ impl TestComparison {
         })
     }
 
-    /// How long the runs of a block took, on average.
+    /// Returns the mean time of the runs of a block, in seconds.
     fn block_s(&self) -> Option<f64> {
         let blocks = self.counted().0;
         let runs = self.counted.iter().flatten();
@@ -206,7 +207,7 @@ impl TestComparison {
             .then(|| all_s / blocks as f64)
     }
 
-    /// How many blocks, or runs a side, its ratios are of, and which of the two.
+    /// Returns the number of blocks, or runs a side, that its ratios are of, and the name of the unit.
     #[must_use]
     pub fn counted(&self) -> (usize, &'static str) {
         let [a, b] = self.runs;

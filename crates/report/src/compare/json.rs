@@ -161,7 +161,7 @@ fn host(tests: &[TestComparison]) -> Value {
     crate::json::value(&host).unwrap_or_default()
 }
 
-/// When each run was, and what came of it.
+/// Returns the time and the result of each run.
 fn each_run(runs: &[Arc<Run>]) -> Vec<Value> {
     let seconds = |run: &Run| {
         let since = run.measurement.started_at.duration_since(SystemTime::UNIX_EPOCH);

@@ -3,10 +3,10 @@
 use super::RunDigest;
 use crate::{Finding, LimitedBy, verdict};
 
-/// What limited a run, as tables tell it.
+/// Limit of a run, as tables tell it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limit {
-    /// Who or what.
+    /// Cause of the limit.
     pub by: LimitedBy,
     /// Nothing did: the schedule was kept.
     pub kept: bool,
@@ -20,7 +20,7 @@ impl Limit {
     }
 }
 
-/// What limited the runs of a side, most frequent first.
+/// Limits of the runs of a side, most frequent first.
 pub type Limits = Vec<(Limit, usize)>;
 
 /// Counts them.
@@ -37,12 +37,12 @@ pub(super) fn limits(side: &[RunDigest]) -> Limits {
     limits
 }
 
-/// What at least half of a side's runs were limited by.
+/// Returns the limit of at least half of a side's runs.
 pub(super) fn mostly(limits: &Limits, runs: usize) -> Option<LimitedBy> {
     limits.first().filter(|(_, count)| count * 2 >= runs).map(|(limit, _)| limit.by)
 }
 
-/// What to know before believing a ratio, from what limited its sides.
+/// Reason for doubt of a ratio, from the limits of its sides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Caution {
     /// The client limited the first, the second or both.
@@ -89,7 +89,7 @@ impl Caution {
     }
 }
 
-/// What to know before believing a ratio of sides that were limited so.
+/// Returns the reasons for doubt of a ratio of sides with these limits.
 pub(super) fn warnings(limits: &[Limits; 2], runs: [usize; 2], open_loop: bool) -> Vec<Caution> {
     let [a, b] = [mostly(&limits[0], runs[0]), mostly(&limits[1], runs[1])];
     let mut warnings = Vec::new();
@@ -113,7 +113,7 @@ pub(super) fn warnings(limits: &[Limits; 2], runs: [usize; 2], open_loop: bool) 
     warnings
 }
 
-/// What limited the runs of a side: `server (9 of 10 runs), client (1)`.
+/// Describes the limits of the runs of a side: `server (9 of 10 runs), client (1)`.
 #[must_use]
 pub fn limited(limits: &Limits) -> String {
     let runs: usize = limits.iter().map(|(_, count)| count).sum();
@@ -124,7 +124,7 @@ pub fn limited(limits: &Limits) -> String {
     limits.iter().enumerate().map(part).collect::<Vec<_>>().join(", ")
 }
 
-/// What limited the runs of a side that is called so: `redis limited by: server (9 of 10 runs), client (1)`. A
+/// Describes the limits of the runs of a side with its name: `redis limited by: server (9 of 10 runs), client (1)`. A
 /// side that kept its schedule in some runs was not limited in those.
 #[must_use]
 pub fn describe_limits(name: &str, limits: &Limits) -> String {

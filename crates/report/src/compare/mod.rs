@@ -69,7 +69,7 @@ pub use text::{
 /// The name of the JSON document's layout.
 pub const SCHEMA: &str = "keystorm.compare/1";
 
-/// What is compared, in the order of reports.
+/// Figures that are compared, in the order of reports.
 pub const COMPARED: [Metric; 9] = [
     Metric::Throughput,
     Metric::Keys,
@@ -82,7 +82,7 @@ pub const COMPARED: [Metric; 9] = [
     Metric::ServerCpu,
 ];
 
-/// How values of the two sides belong together.
+/// Pairing of the values of the two sides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Pairing {
@@ -98,31 +98,31 @@ pub enum Pairing {
 /// The per cent of a side's requests that may fail where nobody says how many.
 pub const ERRORS_DEFAULT: f64 = 0.1;
 
-/// What the tests of a comparison have in common.
+/// Settings that the tests of a comparison have in common.
 #[derive(Debug, Clone)]
 pub struct Setup {
-    /// What the two sides are called.
+    /// Names of the two sides.
     pub names: [String; 2],
-    /// How the values belong together.
+    /// Pairing of the values.
     pub pairing: Pairing,
     /// Digits of a percentile, as the plan has them.
     pub precision: u8,
-    /// Whether a schedule sets the throughput.
+    /// Set if a schedule sets the throughput.
     pub open_loop: bool,
     /// Recorded traffic is sent, of which each command is judged.
     pub recorded: bool,
-    /// What rates and CPU times are counted by.
+    /// Unit of rates and CPU times.
     pub unit: CountUnit,
     /// The per cent of a side's requests that may fail; with more, there is no ratio.
     pub errors_allowed: f64,
-    /// How often growing data is judged at most: each look has its share of the chance to be wrong.
+    /// Number of times that growing data is judged, at most: each look has its share of the chance to be wrong.
     pub looks: u32,
-    /// How many tests a report has a headline of: each is a chance to be wrong.
+    /// Number of tests that a report has a headline of: each is a chance to be wrong.
     pub headlines: usize,
 }
 
 impl Setup {
-    /// That of runs of a plan.
+    /// Makes the setup of runs of a plan.
     #[must_use]
     pub fn new(plan: &Plan, names: [String; 2], pairing: Pairing, errors_allowed: f64) -> Self {
         let (precision, open_loop) =
@@ -143,37 +143,37 @@ impl Setup {
         }
     }
 
-    /// The same, where so many headlines are judged so often.
+    /// Returns the setup for this number of headlines and of looks.
     #[must_use]
     pub fn among(self, headlines: usize, looks: u32) -> Self {
         Self { looks, headlines, ..self }
     }
 }
 
-/// One test of both sides.
+/// Comparison of one test on both sides.
 #[derive(Debug, Clone)]
 pub struct TestComparison {
-    /// Its name.
+    /// Name of the test.
     pub name: String,
-    /// What it has in common with the others.
+    /// Settings that it has in common with the others.
     pub setup: Setup,
-    /// How many runs there are of A and of B.
+    /// Numbers of runs of A and of B.
     pub runs: [usize; 2],
     /// A row for each figure that both sides know.
     pub rows: Vec<Row>,
-    /// The same of each operation of a mix.
+    /// Comparison of each operation of a mix.
     pub operations: Vec<OperationComparison>,
-    /// What limited A and B.
+    /// Limits of A and B.
     pub limits: [Limits; 2],
-    /// What to know before believing a ratio.
+    /// Reasons for doubt of a ratio.
     pub warnings: Vec<Caution>,
-    /// What spoiled runs.
+    /// Warnings of the runs, which spoiled them.
     pub spoiled: Vec<SharedWarning>,
-    /// Which of several tables it belongs to, by number.
+    /// Number of the table that the test belongs to, if there are several.
     pub table: Option<usize>,
     /// The share of reads that found their key, in hundredths, of A and of B, where that was compared.
     pub hit_ratios: [Option<f64>; 2],
-    /// Why it has no ratios, if it has none.
+    /// Reason why the test has no ratios, if it has none.
     pub refused: Option<Refusal>,
     /// The requests of A and of B, those of blocks that do not count included.
     pub failures: [Failures; 2],
@@ -183,11 +183,11 @@ pub struct TestComparison {
     pub counted: [Vec<Arc<Run>>; 2],
     /// Blocks in which the client did not do what was asked, and why, the most frequent first.
     pub void: Vec<(Cause, usize)>,
-    /// Of each side the run in the middle by throughput, to look at in full.
+    /// Run of each side that is in the middle by throughput, to look at in full.
     pub middle: [Option<Arc<Run>>; 2],
 }
 
-/// What runs warned of. Figures in the text are those of the first that did.
+/// Warning of one run or several. Figures in the text are those of the first.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SharedWarning {
     /// The warning of the first.
@@ -238,8 +238,8 @@ impl TestComparison {
         }
     }
 
-    /// The same, beside blocks in which the client did not do what was asked, each for this reason, and their runs:
-    /// what failed in them counts.
+    /// Adds blocks in which the client did not do what was asked, each with its cause, and their runs: what failed in
+    /// them counts.
     #[must_use]
     pub fn with_void(mut self, causes: &[Cause], runs: [&[RunDigest]; 2]) -> Self {
         self.void = Cause::counts(causes);
@@ -252,8 +252,8 @@ impl TestComparison {
         self
     }
 
-    /// The same, with percentiles of all requests together in place of those of the runs' mean, as a target is judged:
-    /// one figure has one value in a report.
+    /// Returns the test with percentiles of all requests together in place of those of the runs' mean, as a target is
+    /// judged: one figure has one value in a report.
     #[must_use]
     pub fn pooled(mut self) -> Self {
         let times =
@@ -268,19 +268,19 @@ impl TestComparison {
         self
     }
 
-    /// What to know before believing a ratio, a sentence each without a full stop.
+    /// Returns the reasons for doubt of a ratio, a sentence each without a full stop.
     #[must_use]
     pub fn cautions(&self) -> Vec<String> {
         self.warnings.iter().map(|caution| caution.describe(&self.setup.names)).collect()
     }
 
-    /// What is to be known of blocks that do not count, in a sentence without a full stop.
+    /// Describes the blocks that do not count, in a sentence without a full stop.
     #[must_use]
     pub fn describe_void(&self) -> Option<String> {
         refusal::describe_void(&self.void).filter(|_| self.refused.is_none())
     }
 
-    /// The same as a part of that table; it has ratios only if the runs allow it.
+    /// Returns the test as a part of the table of this number; it has ratios only if the runs allow it.
     #[must_use]
     pub fn on_equal_terms(mut self, table: usize, a: &[RunDigest], b: &[RunDigest]) -> Self {
         self.table = Some(table);
@@ -303,7 +303,7 @@ impl TestComparison {
         self.rows.iter().chain(self.operations.iter().flat_map(|of| &of.rows))
     }
 
-    /// One of its rows.
+    /// Returns the row of a figure.
     #[must_use]
     pub fn row(&self, metric: Metric) -> Option<&Row> {
         self.rows.iter().find(|row| row.metric == metric)
@@ -339,22 +339,22 @@ fn middle(side: &[RunDigest]) -> Option<Arc<Run>> {
 pub struct Comparison {
     /// A and B.
     pub subjects: [Subject; 2],
-    /// How the runs were taken, in a sentence.
+    /// Method of the runs, in a sentence.
     pub how: String,
     /// The command line that compares anew, without passwords.
     pub command_line: String,
-    /// Whether every test was compared as planned.
+    /// Set if every test was compared as planned.
     pub complete: bool,
     /// The tests.
     pub tests: Vec<TestComparison>,
-    /// What differs beside the servers, and what else there is to know.
+    /// Differences beside the servers, and other warnings.
     pub warnings: Vec<String>,
     /// The per cent that `--fail-on-regression` allows.
     pub threshold: Option<f64>,
     /// The figures that it is about.
     pub watched: Vec<Metric>,
-    /// How often, at most, servers are judged: at so many moments, and each against the first. More are more
-    /// chances to be wrong.
+    /// Number of times, at most, that servers are judged: by the moments, and by the servers compared with the first.
+    /// More are more chances to be wrong.
     pub looks: u32,
     /// The per cent of a side's requests that may fail.
     pub errors_allowed: f64,
@@ -365,7 +365,7 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    /// What the two are called.
+    /// Returns the names of the two.
     #[must_use]
     pub fn names(&self) -> [String; 2] {
         self.subjects.each_ref().map(|subject| subject.name.clone())
@@ -387,7 +387,7 @@ impl Comparison {
         }
     }
 
-    /// What spoiled runs, over all tests, each once.
+    /// Returns the warnings of runs, over all tests, each once.
     #[must_use]
     pub fn spoiled(&self) -> Vec<SharedWarning> {
         let mut all = Vec::new();
@@ -397,7 +397,7 @@ impl Comparison {
         all
     }
 
-    /// How many runs of A and of B count.
+    /// Returns the numbers of runs of A and of B that count.
     #[must_use]
     pub fn runs(&self) -> [usize; 2] {
         [0, 1].map(|side| self.tests.iter().map(|test| test.runs[side]).sum())

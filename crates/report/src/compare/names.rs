@@ -7,9 +7,9 @@ use super::Subject;
 /// A setting that differs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct SettingDifference {
-    /// Its name.
+    /// Name of the setting.
     pub name: String,
-    /// Its value on each server; `None` where a server does not know it.
+    /// Value on each server; `None` if a server does not know the setting.
     pub values: Vec<Option<String>>,
 }
 
@@ -26,7 +26,7 @@ impl SettingDifference {
     }
 }
 
-/// What always differs between two servers, and no request notices.
+/// Settings that always differ between two servers, and that no request notices.
 const PASSED_OVER: [&str; 29] = [
     "appenddirname",
     "appendfilename",
@@ -59,7 +59,7 @@ const PASSED_OVER: [&str; 29] = [
     "unixsocket",
 ];
 
-/// What bears on speed, the most first; the others follow by name.
+/// Settings that bear on speed, the most first; the others follow by name.
 const NOTABLE: [&str; 14] = [
     "io-threads",
     "num_threads",
@@ -178,7 +178,8 @@ pub(crate) fn shortened(names: &[String], width: usize) -> Vec<String> {
     names.iter().map(of).collect()
 }
 
-/// Where what a name and others begin with alike ends: behind a product or a setting, if they share any.
+/// Finds the end of the part that a name and others have in common at their beginning: behind a product or a setting,
+/// if they share any.
 fn common_part(name: &str, others: &[&String]) -> Option<usize> {
     let parts = [", ", " on "].into_iter();
     let parts = parts.flat_map(|by| name.match_indices(by).map(move |(at, _)| at + by.len()));

@@ -8,14 +8,14 @@ use super::sittings::Excuse;
 use super::{Row, RunDigest, Setup};
 use crate::{Figures, Metric, Run, Summary, escape};
 
-/// What is compared of an operation, in the order of reports.
+/// Figures of an operation that are compared, in the order of reports.
 const COMPARED: [Metric; 5] =
     [Metric::Throughput, Metric::P50, Metric::P99, Metric::P99_9, Metric::ServerCpu];
 
-/// One operation of both sides.
+/// Comparison of one operation on both sides.
 #[derive(Debug, Clone)]
 pub struct OperationComparison {
-    /// Its name, safe for a terminal.
+    /// Name of the operation, safe for a terminal.
     pub name: String,
     /// A row for each figure that both sides know.
     pub rows: Vec<Row>,

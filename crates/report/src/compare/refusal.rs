@@ -7,7 +7,7 @@ use super::terms::HITS_APART_MAX;
 use super::{Limits, RunDigest, Setup};
 use crate::{Cause, Failures, LimitedBy};
 
-/// What stands against telling a ratio.
+/// Kind of reason against telling a ratio.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RefusalKind {
     /// More requests of a side failed than may: it did other work, or none.
@@ -22,10 +22,10 @@ pub enum RefusalKind {
     Void,
 }
 
-/// Why a test has no ratios.
+/// Reason why a test has no ratios.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Refusal {
-    /// Its kind.
+    /// Kind of the reason.
     pub kind: RefusalKind,
     /// In a sentence.
     pub text: String,
@@ -44,14 +44,14 @@ pub(super) fn failures(side: &[RunDigest]) -> Failures {
     all
 }
 
-/// What forbids a ratio whatever the servers are.
+/// Returns the reason against a ratio that does not depend on the servers, if there is one.
 pub(super) fn of_runs(setup: &Setup, sides: [&[RunDigest]; 2]) -> Option<Refusal> {
     failed(setup, sides.map(failures))
         .or_else(|| unmeasured(sides))
         .or_else(|| unfound(setup, sides))
 }
 
-/// Of sides that found little of what was filled, a ratio would be one of misses.
+/// Returns a refusal if a side found little of what was filled: the ratio would be one of misses.
 fn unfound(setup: &Setup, sides: [&[RunDigest]; 2]) -> Option<Refusal> {
     let of = |(name, side): (&String, &[RunDigest])| {
         let found = side.iter().find_map(|glance| crate::unfound(&glance.run))?;
@@ -62,7 +62,7 @@ fn unfound(setup: &Setup, sides: [&[RunDigest]; 2]) -> Option<Refusal> {
     if of_sides.is_empty() { None } else { Refusal::new(RefusalKind::Hits, text) }
 }
 
-/// Whether more requests failed than may: noise makes none fail, so all runs say that.
+/// Returns a refusal if more requests failed than may: noise makes none fail, so all runs count.
 pub(super) fn failed(setup: &Setup, sides: [Failures; 2]) -> Option<Refusal> {
     let allowed = setup.errors_allowed;
     if setup.recorded {
@@ -116,8 +116,8 @@ fn unmeasured(sides: [&[RunDigest]; 2]) -> Option<Refusal> {
     Refusal::new(RefusalKind::Unmeasured, text)
 }
 
-/// What is to be known of blocks that do not count, by what spoiled them, in a sentence without a full stop; `None`
-/// where there are none.
+/// Describes the blocks that do not count, by the causes that spoiled them, in a sentence without a full stop; `None`
+/// if there are none.
 #[must_use]
 pub fn describe_void(void: &[(Cause, usize)]) -> Option<String> {
     let blocks: u64 = void.iter().map(|(_, blocks)| *blocks as u64).sum();
@@ -133,7 +133,7 @@ pub fn describe_void(void: &[(Cause, usize)]) -> Option<String> {
     (blocks > 0).then(text)
 }
 
-/// Why nothing is concluded where no block counts.
+/// Returns the reason why nothing is concluded if no block counts.
 pub(super) fn of_void(counted: usize, void: &[(Cause, usize)]) -> Option<Refusal> {
     let blocks: usize = void.iter().map(|(_, blocks)| blocks).sum();
     let (cause, _) = void.first().filter(|_| counted == 0)?;
@@ -146,7 +146,7 @@ pub(super) fn of_void(counted: usize, void: &[(Cause, usize)]) -> Option<Refusal
     Refusal::new(RefusalKind::Void, text)
 }
 
-/// What else forbids one between servers of different protocols.
+/// Returns the other reasons against a ratio between servers of different protocols.
 pub(super) fn of_terms(
     names: &[String; 2],
     hits: [Option<f64>; 2],

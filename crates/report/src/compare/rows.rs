@@ -6,10 +6,10 @@ use super::sittings::Excuse;
 use super::{Pairing, Setup};
 use crate::{Direction, Figures, Metric};
 
-/// One figure of both sides.
+/// Comparison of one figure of both sides.
 #[derive(Debug, Clone)]
 pub struct Row {
-    /// Which.
+    /// Figure that is compared.
     pub metric: Metric,
     /// The values of each run, A's and B's.
     pub values: [Vec<f64>; 2],
@@ -22,7 +22,7 @@ pub struct Row {
 }
 
 impl Row {
-    /// Whether B is the better one by the ratio, whatever its interval. `None` where they are equal.
+    /// Returns whether B is the better one by the ratio, whatever its interval. `None` if they are equal.
     #[must_use]
     pub fn b_is_better(&self) -> Option<bool> {
         let higher = self.ratio.ratio > 1.0;
@@ -64,7 +64,7 @@ impl Row {
         one_sided.map(|p| (2.0 * p).min(1.0))
     }
 
-    /// Whether the whole interval is worse by more than that.
+    /// Returns whether the whole interval is worse by more than `percent`.
     pub(super) fn is_worse(&self, percent: f64) -> bool {
         self.ratio.interval.is_some_and(|Interval { low, high }| match self.metric.better() {
             Direction::Higher => high < self.bound(percent),
@@ -72,7 +72,7 @@ impl Row {
         })
     }
 
-    /// Whether the interval leaves room for B to be worse by more than that.
+    /// Returns whether the interval leaves room for B to be worse by more than `percent`.
     pub(super) fn may_be_worse(&self, percent: f64) -> bool {
         self.ratio.interval.is_none_or(|Interval { low, high }| match self.metric.better() {
             Direction::Higher => low < self.bound(percent),
@@ -91,7 +91,7 @@ fn factor(factor: f64) -> String {
     }
 }
 
-/// Of the values of both sides, where both know the figure.
+/// Makes the row of the values of both sides, if both know the figure.
 pub(super) fn row(
     metric: Metric,
     setup: &Setup,
@@ -136,7 +136,7 @@ fn geometric_mean(values: &[f64]) -> Option<f64> {
     Mean::from_values(&logarithms).map(|mean| mean.mean.exp())
 }
 
-/// What a ratio says of B, for tables.
+/// Describes B by a ratio, for tables.
 #[must_use]
 pub fn verdict(row: &Row) -> String {
     match row.ratio.conclusion() {

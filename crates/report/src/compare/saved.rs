@@ -8,8 +8,8 @@ use super::{Comparison, Pairing, RunDigest, Setup, Subject, TestComparison, name
 use crate::differ::{Difference, differences, load_data};
 use crate::{LoadedRecord, RecordError, Run};
 
-/// Where plans may differ that are compared: what says which server it is. The seed is the time
-/// unless it was given, and which keys are drawn is no matter where many are.
+/// Paths at which plans that are compared may differ: those that identify the server. The seed is the time unless it
+/// was given, and it does not matter which keys are drawn if there are many.
 const MAY_DIFFER: [&str; 10] = [
     "target.endpoint",
     "target.credentials",
@@ -23,7 +23,7 @@ const MAY_DIFFER: [&str; 10] = [
     "loaded_by",
 ];
 
-/// What a plan asks for, as text that is equal where two plans are the same load on whatever server.
+/// Returns the load of a plan as text that is equal for two plans of the same load on whatever server.
 ///
 /// # Errors
 /// The plan has no JSON.
@@ -52,10 +52,10 @@ pub fn options_of(plan: &Plan) -> Vec<(String, String)> {
     .collect()
 }
 
-/// What may differ between servers that are compared, and is said; runs of one series over time do not.
+/// Paths that may differ between servers that are compared, and are told; runs of one series over time must not.
 const OF_CONNECTION: [&str; 1] = ["target.tls"];
 
-/// Where plans differ that say the same in different protocols.
+/// Paths at which plans differ that ask for the same in different protocols.
 const SAID_ELSEWISE: [&str; 3] = ["protocol", "sequence", "fill"];
 
 /// In what the plans of a test differ that are to be compared, a line for each place.
@@ -66,7 +66,7 @@ pub fn unlike(names: [&str; 2], a: &Plan, b: &Plan) -> Result<Vec<String>, Recor
     unlike_but(names, a, b, &[&MAY_DIFFER[..], &OF_CONNECTION].concat())
 }
 
-/// The same of plans that were made of one, in the words of different protocols.
+/// Returns the differences of plans that were made of one, in the words of different protocols.
 ///
 /// # Errors
 /// A plan has no JSON.
@@ -91,7 +91,7 @@ fn unlike_but(
     Ok(found.into_iter().map(line).collect())
 }
 
-/// What differs beside the plans of two runs, and is to be known.
+/// Returns notable differences of two runs beside their plans.
 #[must_use]
 pub fn beside(names: &[String; 2], a: &Run, b: &Run) -> Vec<String> {
     let mut found = Vec::new();
@@ -116,7 +116,7 @@ pub fn beside(names: &[String; 2], a: &Run, b: &Run) -> Vec<String> {
     found
 }
 
-/// How a server is reached: the kind of connection, and what TLS was asked for.
+/// Describes the way to a server: the kind of connection, and the settings of TLS.
 fn way(run: &Run) -> String {
     fn is_unix(endpoint: &workload::Endpoint) -> bool {
         use workload::Endpoint;

@@ -9,8 +9,8 @@
 use super::RunDigest;
 use crate::{Direction, Held, Metric};
 
-/// How much another hour of a quiet machine changes a figure at least, as a standard deviation: clock rates, where
-/// threads and memory lie, and what else runs.
+/// Returns the least change of a figure from one hour of a quiet machine to another, as a standard deviation: clock
+/// rates, places of threads and memory, and other programs differ.
 pub(super) fn drift(metric: Metric) -> f64 {
     match metric {
         Metric::Throughput | Metric::Keys | Metric::ClientCpu | Metric::ServerCpu => 0.01,
@@ -28,12 +28,13 @@ pub(super) struct Excuse {
     side: usize,
     /// By how much more.
     held: Held,
-    /// Of that side: the quantile of each percentile, and the same without the requests that can have been delayed.
+    /// Percentiles of that side: the quantile of each, and the quantile without the requests that can have been
+    /// delayed.
     percentiles: Vec<(Metric, f64)>,
 }
 
 impl Excuse {
-    /// Of runs of A and of B.
+    /// Makes the excuse of runs of A and of B.
     pub(super) fn of_runs([a, b]: [&[RunDigest]; 2]) -> Self {
         let held = [a, b].map(|side| Held::mean(side.iter().map(|glance| glance.held)));
         let side = usize::from(held[1].share > held[0].share);

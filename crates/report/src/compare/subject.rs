@@ -5,14 +5,14 @@ use workload::Endpoint;
 
 use crate::{Run, escape};
 
-/// One of the two.
+/// Server that is compared with another.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Subject {
-    /// What sentences and charts call it.
+    /// Name in sentences and charts.
     pub name: String,
     /// Product and version, as the server says.
     pub server: String,
-    /// Where it was, or what was started.
+    /// Address of the server, or the program that was started.
     pub address: String,
     /// The program that was started for this.
     #[serde(skip)]
@@ -20,11 +20,11 @@ pub struct Subject {
     /// The file that its runs are from.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
-    /// How it was started, where it was started for this; one that has several processes tells of the
+    /// Command line by which it was started, if it was started for this; a server of several processes has that of the
     /// first.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub command_line: Option<String>,
-    /// Its settings, as far as it shows them, without secrets.
+    /// Settings, as far as the server shows them, without secrets.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub settings: Vec<(String, String)>,
 }
@@ -37,7 +37,7 @@ impl Subject {
         Self { name: server.clone(), server, address, file, ..Self::default() }
     }
 
-    /// The same of a run that was kept.
+    /// Makes the subject of a run that was kept.
     #[must_use]
     pub fn of_run(run: &Run, file: String) -> Self {
         let address = match &run.plan.target.endpoint {

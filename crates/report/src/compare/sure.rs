@@ -4,7 +4,7 @@
 use super::{TestComparison, called};
 use crate::Metric;
 
-/// How well a test is known.
+/// Width of the interval of a test.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Width {
     /// The test.
@@ -13,18 +13,18 @@ pub struct Width {
     pub metric: Metric,
     /// Half of its interval, as a share of the ratio; `None` where there is no interval.
     pub half: Option<f64>,
-    /// How many blocks would have one as narrow as was asked for; `None` where a thousand are too few.
+    /// Number of blocks that would have an interval as narrow as was asked for; `None` if a thousand are too few.
     pub blocks_for_it: Option<usize>,
 }
 
 impl Width {
-    /// Whether the interval is within so much of the ratio, to either side.
+    /// Returns whether the interval is within this share of the ratio, to either side.
     #[must_use]
     pub fn is_within(&self, share: f64) -> bool {
         self.half.is_some_and(|half| half <= share)
     }
 
-    /// What is known, and what more would take, in a sentence; `block_s` is how long a block takes.
+    /// Describes in a sentence the width and the blocks that more would take; `block_s` is the time of a block.
     #[must_use]
     pub fn sentence(&self, share: f64, block_s: f64) -> String {
         let Self { test, metric, half, blocks_for_it } = self;
@@ -61,7 +61,7 @@ pub(super) fn lasting(seconds: f64) -> String {
 }
 
 impl TestComparison {
-    /// How well it is known; `None` where it has no ratio.
+    /// Returns the width of its interval; `None` if it has no ratio.
     #[must_use]
     pub fn width(&self, share: f64) -> Option<Width> {
         if self.refused.is_some() {
@@ -78,8 +78,8 @@ impl TestComparison {
     }
 }
 
-/// How many blocks to have next, of `taken` in `elapsed_s` seconds; `None` where all is known well enough, or where
-/// it could not be within `bound_s` seconds in all.
+/// Returns the number of blocks to have next, after `taken` in `elapsed_s` seconds; `None` if all intervals are narrow
+/// enough, or could not be within `bound_s` seconds in all.
 #[must_use]
 pub fn next_blocks(
     widths: &[Width],

@@ -6,26 +6,26 @@ use serde::Serialize;
 use super::{RunDigest, Subject};
 use crate::summary::servers_hit_ratio;
 
-/// One table of several.
+/// Table of a comparison that has several.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Table {
-    /// Its name for programs: `core`, `machine`, `latency` or `mget`.
+    /// Name for programs: `core`, `machine`, `latency` or `mget`.
     pub kind: &'static str,
-    /// Its heading.
+    /// Heading of the table.
     pub title: String,
-    /// What to know to read it.
+    /// Hint for reading the table.
     pub text: String,
-    /// Its A and B.
+    /// Servers that are its A and B.
     #[serde(skip)]
     pub subjects: [Subject; 2],
 }
 
-/// What is equal, what is left out, and the tables so far.
+/// Equal terms of both sides, omissions, and the tables so far.
 #[derive(Debug, Clone, Default)]
 pub struct Terms {
-    /// What both sides got alike, by name.
+    /// Terms that both sides got alike, by name.
     pub equal: Vec<(String, String)>,
-    /// What is not measured, and why, a sentence each.
+    /// Omissions from the measurement, with reasons, a sentence each.
     pub left_out: Vec<String>,
     /// The tables, in order.
     pub tables: Vec<Table>,

@@ -15,7 +15,7 @@ use crate::{CountUnit, Failures, escape};
 /// Columns of a line that is made of words.
 const WIDTH: usize = 80;
 
-/// Who is compared, and how.
+/// Writes the servers that are compared, and the method.
 ///
 /// # Errors
 /// An error of the writer.
@@ -86,7 +86,7 @@ fn without_alike_start(values: &[String], width: usize) -> Vec<String> {
         .collect()
 }
 
-/// What to know before believing any of it. Of servers it is known after the first runs.
+/// Writes reasons for doubt. Those of servers are known after the first runs.
 ///
 /// # Errors
 /// `out` cannot be written.
@@ -94,7 +94,7 @@ pub fn write_warnings(warnings: &[String], out: &mut dyn Write) -> io::Result<()
     warnings.iter().try_for_each(|text| write_words(&format!("warning: {}", escape(text)), 2, out))
 }
 
-/// What is equal, and what is left out.
+/// Writes the equal terms and the omissions.
 ///
 /// # Errors
 /// `out` cannot be written.
@@ -105,7 +105,7 @@ pub fn write_terms(terms: &Terms, out: &mut dyn Write) -> io::Result<()> {
     terms.left_out.iter().try_for_each(|text| write_words(&escape(text), 2, out))
 }
 
-/// What one of several tables is, and who its A and B are.
+/// Writes the head of a table: its description, its A and its B.
 ///
 /// # Errors
 /// `out` cannot be written.
@@ -185,7 +185,7 @@ pub fn write_test(test: &TestComparison, out: &mut dyn Write) -> io::Result<()> 
     warnings.try_for_each(|caution| write_words(&escape(format!("  warning: {caution}")), 4, out))
 }
 
-/// What all tests together say.
+/// Writes the conclusions from all tests together.
 ///
 /// # Errors
 /// `out` cannot be written.
@@ -253,7 +253,7 @@ pub fn noise(comparison: &Comparison) -> Option<String> {
     })
 }
 
-/// How many of so many intervals are wrong.
+/// Describes how many of this number of intervals are wrong by chance.
 fn chance_of_intervals(count: usize) -> String {
     let wrong = match count {
         1..=20 => String::new(),
@@ -262,7 +262,7 @@ fn chance_of_intervals(count: usize) -> String {
     format!("A 95 % interval misses the true ratio one time in 20 by chance{wrong}.")
 }
 
-/// What spoiled runs, of so many of A and of B.
+/// Describes a warning of runs, with its share of the runs of A and of B.
 #[must_use]
 pub fn warning(
     SharedWarning { warning, runs }: &SharedWarning,

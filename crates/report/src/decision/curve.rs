@@ -3,10 +3,10 @@
 use super::{Decision, Question, TargetState};
 use crate::quantity::grouped;
 
-/// One load at all of its rates, from the lowest.
+/// Results of one load at all of its rates, from the lowest.
 #[derive(Debug, Clone)]
 pub struct RateCurve<'d> {
-    /// What the load is called.
+    /// Name of the load.
     pub name: &'d str,
     /// A rate each.
     pub rates: Vec<&'d Question>,
@@ -14,7 +14,7 @@ pub struct RateCurve<'d> {
     pub target: Option<&'d str>,
 }
 
-/// How far a server came along the rates.
+/// Highest rate that a server reached, and the next higher one.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Knee {
     /// The highest rate per second at which the target was kept, with none below at which it was missed;
@@ -54,13 +54,13 @@ fn rate_of(question: &Question) -> f64 {
 }
 
 impl RateCurve<'_> {
-    /// Whether there is more than one rate.
+    /// Returns whether there is more than one rate.
     #[must_use]
     pub fn has_several(&self) -> bool {
         self.rates.len() > 1
     }
 
-    /// What became of the target, or else of the rate, at one of the rates; `side` counts servers from 0.
+    /// Returns the state of the target, or else of the rate, at one of the rates; `side` counts servers from 0.
     #[must_use]
     pub fn state(&self, question: &Question, side: usize) -> Option<TargetState> {
         let candidate = question.candidates.get(side)?;
@@ -71,7 +71,7 @@ impl RateCurve<'_> {
         Some(if share >= KEPT_UP { TargetState::Yes } else { TargetState::No })
     }
 
-    /// How far a server came; `side` counts from 0.
+    /// Returns the knee of a server; `side` counts from 0.
     #[must_use]
     pub fn knee(&self, side: usize) -> Knee {
         let states = self
@@ -86,7 +86,7 @@ impl RateCurve<'_> {
         Knee { rate_rps, next: states.iter().find(above).copied() }
     }
 
-    /// How far each server came, in a sentence.
+    /// Describes in a sentence how far each server came.
     #[must_use]
     pub fn answer(&self) -> String {
         let Some(first) = self.rates.first().filter(|_| self.has_several()) else {
@@ -128,7 +128,7 @@ impl RateCurve<'_> {
         }
     }
 
-    /// What the difference is worth at the highest rate that all servers keep, or else any does.
+    /// Describes the worth of the difference at the highest rate that all servers keep, or else any does.
     #[must_use]
     pub fn worth(&self) -> Vec<String> {
         if !self.has_several() {

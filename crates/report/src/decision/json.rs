@@ -34,7 +34,7 @@ pub fn to_json(decision: &Decision) -> serde_json::Result<String> {
     Ok(steady(&crate::json::pretty(&document)?) + "\n")
 }
 
-/// What the rates of one load say together; the figures of each are an answer's.
+/// Returns the joint result of the rates of one load; the figures of each rate are an answer's.
 fn curve(curve: &RateCurve<'_>) -> Value {
     let servers = curve.rates.first().map_or(&[][..], |first| &first.candidates);
     let server = |(side, of): (usize, &Candidate)| {

@@ -30,13 +30,13 @@ pub use text::{write_answer, write_details, write_gate, write_head};
 /// The name of the JSON document's layout.
 pub const SCHEMA: &str = "keystorm.decision/1";
 
-/// What became of a target on one server.
+/// State of a target on one server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TargetState {
-    /// It was kept, and the interval leaves no room for missing it.
+    /// The target was kept, and the interval leaves no room for missing it.
     Yes,
-    /// It was missed, and the interval leaves no room for keeping it.
+    /// The target was missed, and the interval leaves no room for keeping it.
     No,
     /// The runs do not say.
     Undecided,
@@ -49,14 +49,14 @@ pub enum TargetState {
 pub struct ClauseValue {
     /// The clause, such as `p99<2ms`.
     pub clause: String,
-    /// What all runs together show, in the unit of the bound: nanoseconds, or a share of errors; `None` of a response
-    /// time where nothing succeeded.
+    /// Value of all runs together, in the unit of the bound: nanoseconds, or a share of errors; `None` of a response
+    /// time if nothing succeeded.
     pub mean: Option<f64>,
     /// From where to where the true one lies 95 times in 100.
     pub interval: Option<[f64; 2]>,
-    /// What it must stay below, or above if that is a goodput.
+    /// Bound that the value must stay below, or above if it is a goodput.
     pub below: f64,
-    /// Whether it is a time.
+    /// Set if the value is a time.
     #[serde(skip)]
     pub is_latency: bool,
 }
@@ -64,11 +64,11 @@ pub struct ClauseValue {
 /// A server on one load.
 #[derive(Debug, Clone)]
 pub struct Candidate {
-    /// What it is called.
+    /// Name of the server.
     pub name: String,
-    /// Whether it keeps the target; `None` without one.
+    /// State of the target; `None` without one.
     pub kept: Option<TargetState>,
-    /// Why it does not, or why that is not known; empty if it does.
+    /// Reason why the target is missed or its state not known; empty if it is kept.
     pub why: String,
     /// The clauses of the target.
     pub clauses: Vec<ClauseValue>,
@@ -76,7 +76,7 @@ pub struct Candidate {
     pub runs: usize,
     /// Requests answered per second, the mean over the runs.
     pub throughput_rps: Option<f64>,
-    /// The same of what a schedule asks for: messages, where each is answered by several deliveries.
+    /// Answers per second of what a schedule asks for: of messages, if each is answered by several deliveries.
     pub pace_rps: Option<f64>,
     /// The median response time of all runs together, in milliseconds.
     pub p50_ms: Option<f64>,
@@ -112,7 +112,7 @@ fn found(runs: &[RunDigest]) -> Option<f64> {
     Lookups::sum(&all).found_share()
 }
 
-/// Whether a run was so short that the looks at the server cost as much CPU as its requests.
+/// Returns whether a run was so short that the looks at the server cost as much CPU as its requests.
 fn is_short(glance: &RunDigest) -> bool {
     glance.run().verdict.finding == Some(Finding::Short)
 }
@@ -181,13 +181,13 @@ impl Candidate {
         }
     }
 
-    /// Which share of one core its requests take at what they came to, 0 to 1 and above.
+    /// Returns the share of one core that its requests take at the rate that they came to, 0 to 1 and above.
     #[must_use]
     pub fn cores(&self) -> Option<f64> {
         Some(self.server_cpu_us? * self.throughput_rps? / 1e6)
     }
 
-    /// Which share of its limit was asked of it.
+    /// Returns the share of its limit that was asked of it.
     #[must_use]
     pub fn share_of_limit(&self) -> Option<f64> {
         let (limit, _) = self.limit?;
@@ -195,12 +195,12 @@ impl Candidate {
     }
 }
 
-/// One load, on every server.
+/// Results of one load on every server.
 #[derive(Debug, Clone)]
 pub struct Question {
-    /// What it is called.
+    /// Name of the load.
     pub name: String,
-    /// What rates and CPU times are counted by.
+    /// Unit of rates and CPU times.
     pub unit: CountUnit,
     /// Requests, or messages to be sent, per second that were asked for; `None` for as fast as it goes.
     pub rate_rps: Option<f64>,
@@ -215,35 +215,35 @@ pub struct Decision {
     pub target: Option<String>,
     /// The servers.
     pub subjects: Vec<Subject>,
-    /// How the runs were taken.
+    /// Method of the runs.
     pub how: String,
-    /// Whether every load was carried out as planned.
+    /// Set if every load was carried out as planned.
     pub complete: bool,
     /// The loads.
     pub questions: Vec<Question>,
-    /// How each other server compares with the first.
+    /// Comparison of each other server with the first.
     pub pairs: Vec<Comparison>,
-    /// What else there is to know.
+    /// Other warnings.
     pub warnings: Vec<String>,
     /// The first run, which tells when and on which machine it was; `None` before it.
     pub first: Option<Arc<Run>>,
 }
 
 impl Decision {
-    /// What `--fail-on-regression` comes to, over all servers beside the first; `None` where nobody asked for it.
+    /// Returns the result of `--fail-on-regression`, over all servers beside the first; `None` without the option.
     #[must_use]
     pub fn gate(&self) -> Option<GateState> {
         joint_gate(&self.pairs)
     }
 
-    /// Whether the runs do not say of a server whether it keeps the target.
+    /// Returns whether the runs do not decide of some server whether it keeps the target.
     #[must_use]
     pub fn is_open(&self) -> bool {
         let mut candidates = self.questions.iter().flat_map(|question| &question.candidates);
         candidates.any(|of| matches!(of.kept, Some(TargetState::Undecided | TargetState::Void)))
     }
 
-    /// The same in sentences.
+    /// Describes the result of the gate in sentences.
     #[must_use]
     pub fn gate_notes(&self) -> Vec<String> {
         joint_notes(&self.pairs)
@@ -254,7 +254,7 @@ impl Decision {
 const WORTH: f64 = 0.03;
 
 impl Question {
-    /// Who keeps the target, in a sentence.
+    /// Names the servers that keep the target, in a sentence.
     #[must_use]
     pub fn answer(&self, target: Option<&str>) -> String {
         let at = self.rate_rps.map_or("as fast as they go".to_owned(), |rate| {
@@ -288,15 +288,15 @@ impl Question {
         format!("{}: {}", self.name, parts.join("; "))
     }
 
-    /// Those among whom one chooses: who keeps the target, or all where nobody is known to, or there is
-    /// none.
+    /// Returns the servers to choose from: those that keep the target, or all if none is known to, or there is no
+    /// target.
     fn eligible(&self) -> Vec<&Candidate> {
         let keep: Vec<&Candidate> =
             self.candidates.iter().filter(|of| of.kept == Some(TargetState::Yes)).collect();
         if keep.is_empty() { self.candidates.iter().collect() } else { keep }
     }
 
-    /// What the difference is worth, a sentence each.
+    /// Describes the worth of the difference, a sentence each.
     #[must_use]
     pub fn worth(&self) -> Vec<String> {
         let eligible = self.eligible();
@@ -315,7 +315,7 @@ impl Question {
         lines
     }
 
-    /// How much of what was filled each server found, where it is not all.
+    /// Describes the share of what was filled that each server found, if it is not all.
     fn hits(&self) -> Option<String> {
         let known = |of: &Candidate| Some(format!("{} found {}", of.name, percent_of(of.found?)));
         let lacks = self.candidates.iter().any(|of| of.found.is_some_and(|share| share < 1.0));
@@ -328,7 +328,7 @@ impl Question {
         })
     }
 
-    /// Who needs the least server CPU. Means whose intervals overlap count as equal.
+    /// Names the server that needs the least CPU. Means whose intervals overlap count as equal.
     fn cpu_worth(&self, eligible: &[&Candidate]) -> Option<String> {
         let (less, more) = ends(eligible, &|of| of.server_cpu_us)?;
         let intervals = less.candidate.server_cpu_interval.zip(more.candidate.server_cpu_interval);
@@ -348,8 +348,8 @@ impl Question {
         ))
     }
 
-    /// Who has the most room. Of limits that overlap, and of those that other programs decided, nothing is
-    /// concluded.
+    /// Names the server with the most room. Nothing is concluded from limits that overlap, or that other programs
+    /// decided.
     fn room(&self, eligible: &[&Candidate]) -> Option<String> {
         let (low, high) = ends(eligible, &|of| Some(of.limit?.0))?;
         let ranges = high.candidate.limit_range.zip(low.candidate.limit_range);
@@ -378,7 +378,7 @@ struct EndOfRange<'c> {
     figure: f64,
 }
 
-/// Those with the least and the most of a figure, where all have one and it differs enough to matter.
+/// Returns the servers with the least and the most of a figure, if all have one and it differs enough to matter.
 fn ends<'c>(
     eligible: &[&'c Candidate],
     figure: &dyn Fn(&Candidate) -> Option<f64>,
@@ -391,7 +391,7 @@ fn ends<'c>(
     (least.figure > 0.0 && most.figure / least.figure >= 1.0 + WORTH).then_some((least, most))
 }
 
-/// Who holds the least memory.
+/// Names the server that holds the least memory.
 fn memory_worth(eligible: &[&Candidate]) -> Option<String> {
     let (least, most) = ends(eligible, &|of| of.memory_bytes.map(|bytes| bytes as f64))?;
     Some(format!(

@@ -10,7 +10,7 @@ use crate::{CountUnit, escape};
 /// Columns of a server's name.
 const NAME: usize = 26;
 
-/// Who is asked, and how.
+/// Writes the servers that are asked, and the method.
 ///
 /// # Errors
 /// `out` cannot be written.
@@ -39,7 +39,7 @@ pub fn write_answer(decision: &Decision, out: &mut dyn Write) -> io::Result<()> 
     Ok(())
 }
 
-/// What came of `--fail-on-regression`, behind an empty line; nothing without it.
+/// Writes the result of `--fail-on-regression`, behind an empty line; nothing without it.
 ///
 /// # Errors
 /// `out` cannot be written.
@@ -98,7 +98,7 @@ fn write_curve(curve: &RateCurve<'_>, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-/// What is counted, in three letters for the head of a column.
+/// Returns the unit in three letters for the head of a column.
 fn short(unit: CountUnit) -> &'static str {
     match unit {
         CountUnit::Request => "req",
@@ -145,7 +145,7 @@ fn cells(candidate: &Candidate) -> [String; 7] {
     ]
 }
 
-/// Whether a target was kept, in a word.
+/// Says in a word whether a target was kept.
 pub(crate) fn kept_word(kept: Option<TargetState>) -> &'static str {
     match kept {
         None => "-",
@@ -164,7 +164,7 @@ fn write_row(name: &str, cells: &[String; 7], out: &mut dyn Write) -> io::Result
     writeln!(out, "{}", line.trim_end())
 }
 
-/// How each other server compares with the first.
+/// Writes the comparison of each other server with the first.
 ///
 /// # Errors
 /// `out` cannot be written.
