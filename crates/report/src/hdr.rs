@@ -82,7 +82,7 @@ impl HdrLog {
         Ok(out)
     }
 
-    /// What comes first. The names of the columns are no comment, and are known to every reader.
+    /// Writes the head. The names of the columns are no comment, and are known to every reader.
     fn write_head(&self, start: SystemTime, out: &mut Vec<u8>) -> io::Result<()> {
         let mut serializer = V2DeflateSerializer::new();
         IntervalLogWriterBuilder::new()

@@ -15,7 +15,7 @@ pub(crate) fn at_unix_s(run: &Run, journal: &Journal, after_ns: u64) -> f64 {
     start.as_secs_f64() + after_ns as f64 / 1e9 + ahead_s
 }
 
-/// What stops a server comes before what goes on beside it.
+/// Ranks a kind of entry: what stops a server comes before what goes on beside it.
 pub(crate) fn rank(kind: JournalKind) -> u8 {
     match kind {
         JournalKind::SlowCommand | JournalKind::Fork => 0,
@@ -71,15 +71,15 @@ pub(crate) fn describe_entry(run: &Run, journal: &Journal, entry: &JournalEntry)
     }
 }
 
-/// What a server recorded of something slow during a run.
+/// Slow event of a run that a server recorded.
 pub(crate) struct SlowEvent {
-    /// When it began at the earliest, in seconds from the start of the measured part.
+    /// Earliest time of its beginning, in seconds from the start of the measured part.
     pub(crate) t_s: f64,
-    /// How long it lasted.
+    /// Length of the event, in microseconds.
     pub(crate) usec: u64,
-    /// What, in a word.
+    /// Kind of event, in a word.
     pub(crate) kind: String,
-    /// What, in words.
+    /// Description of the event.
     pub(crate) text: String,
 }
 
@@ -101,7 +101,7 @@ pub(crate) fn recorded(run: &Run) -> Vec<SlowEvent> {
     journals.flat_map(of_journal).collect()
 }
 
-/// What an entry is of: the command, or the event.
+/// Returns the kind of an entry: the command, or the event.
 fn in_a_word(entry: &JournalEntry) -> String {
     match entry.kind {
         JournalKind::Fork => "fork".to_owned(),

@@ -14,7 +14,7 @@ pub fn pretty(document: &(impl Serialize + ?Sized)) -> serde_json::Result<String
     serde_json::to_string(document).map(|text| indented(&text))
 }
 
-/// The same data as a value.
+/// Returns the data of a document as a value.
 ///
 /// # Errors
 /// It holds what JSON cannot.

@@ -8,7 +8,7 @@ use workload::Plan;
 
 use crate::{Persona, ProgressFigures, escape};
 
-/// What a line counts.
+/// Unit that a line counts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum LiveUnit {
     /// Requests that were answered.
@@ -21,7 +21,7 @@ pub enum LiveUnit {
 }
 
 impl LiveUnit {
-    /// That of the runs of a plan.
+    /// Returns the unit of the runs of a plan.
     #[must_use]
     pub fn from_plan(plan: &Plan) -> Self {
         match plan.counts_operations() {
@@ -42,14 +42,14 @@ impl LiveUnit {
     }
 }
 
-/// How far a run is. A figure that is not known, or not finite, prints as 0 or not at all.
+/// Progress of a run. A figure that is not known, or not finite, prints as 0 or not at all.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct LiveProgress {
     /// The plan's name, unescaped.
     pub title: String,
-    /// What is counted per second.
+    /// Unit of the rate.
     pub unit: LiveUnit,
-    /// Whether measuring has yet to begin.
+    /// Set while measuring has yet to begin.
     pub warming_up: bool,
     /// Requests per second since the last line.
     pub interval_rps: Option<f64>,
@@ -71,7 +71,7 @@ pub struct LiveProgress {
     pub wanted_rps: Option<f64>,
     /// Requests that are due and not sent; `None` without a schedule.
     pub behind: Option<u64>,
-    /// Whether the run is planned by time: then `elapsed_s` is shown, else `requests`.
+    /// Set if the run is planned by time: then `elapsed_s` is shown, else `requests`.
     pub timed: bool,
     /// Requests answered since the start.
     pub requests: u64,
@@ -211,7 +211,7 @@ fn msec(value: Option<f64>) -> String {
     finite(value).map_or("-".to_owned(), |msec| format!("{msec:.3}"))
 }
 
-/// What blanks a line of so many characters and returns to its start: at least one space, as
+/// Returns the text that blanks a line of this many characters and returns to its start: at least one space, as
 /// `redis-benchmark` prints even before its first line.
 #[must_use]
 pub fn cleared(previous_len: usize) -> String {

@@ -16,21 +16,21 @@ const APART: f64 = 0.002;
 /// Replies to commands that look something up.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Lookups {
-    /// Those that found it, or a part of it.
+    /// Lookups that found the key, or a part of it.
     pub hits: u64,
-    /// Those that said that there was nothing.
+    /// Lookups that found nothing.
     pub misses: u64,
 }
 
 impl Lookups {
-    /// Of a command; `None` if it looks nothing up.
+    /// Counts the lookups of a command; `None` if it looks nothing up.
     #[must_use]
     pub fn of_command(looks_up: bool, tally: &CommandTally) -> Option<Self> {
         let some = looks_up || tally.miss > 0;
         some.then_some(Self { hits: tally.ok, misses: tally.miss })
     }
 
-    /// Of each different command of a plan.
+    /// Counts the lookups of each different command of a plan.
     #[must_use]
     pub fn of_commands(plan: &Plan, total: &Tally) -> Vec<Option<Self>> {
         let looks_up = plan.different_commands().looks_up;
@@ -38,7 +38,7 @@ impl Lookups {
         each.map(|(looks_up, tally)| Self::of_command(*looks_up, tally)).collect()
     }
 
-    /// Of all of them together.
+    /// Adds up the lookups of all commands.
     #[must_use]
     pub fn sum(of: &[Option<Self>]) -> Self {
         of.iter().flatten().fold(Self::default(), |sum, one| Self {

@@ -9,15 +9,15 @@ use crate::Run;
 /// This machine in a span of a run.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct MachinePoint {
-    /// When it began, in seconds from the start of the measured part; negative during a warm-up.
+    /// Beginning of the span, in seconds from the start of the measured part; negative during a warm-up.
     pub t_s: f64,
-    /// How long it lasted, in seconds.
+    /// Length of the span, in seconds.
     pub lasted_s: f64,
     /// Share of all CPU time that the hypervisor gave to others, 0 to 1.
     pub stolen: Option<f64>,
     /// Seconds in which threads of keystorm had no CPU, for each second: 0.1 is 10 % of one thread's time.
     pub waited: Option<f64>,
-    /// The same of servers on this machine.
+    /// Seconds in which servers on this machine had no CPU, for each second.
     pub server_waited: Option<f64>,
     /// Interrupts per second on the CPUs that keystorm may use.
     pub interrupts_per_s: Option<f64>,
@@ -31,8 +31,8 @@ pub fn machine_course(run: &Run) -> Vec<MachinePoint> {
     run.watched.machine.iter().map(|span| point(run, span)).collect()
 }
 
-/// What it did between two moments of a run, in nanoseconds from the start of the measured part: the mean of the
-/// spans that lie there, each by how long it does. `None` where none does.
+/// Returns the mean of the machine between two moments of a run, in nanoseconds from the start of the measured part: of
+/// the spans in that time, each weighed by its part of it. `None` without such a span.
 #[must_use]
 pub fn machine_between(run: &Run, from_ns: u64, to_ns: u64) -> Option<MachinePoint> {
     let (from_s, to_s) = (from_ns as f64 / 1e9, to_ns as f64 / 1e9);

@@ -36,7 +36,7 @@ pub enum Metric {
     Keys,
 }
 
-/// Which of two values one would rather have.
+/// Direction in which a figure is better.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Direction {
     /// The greater.
@@ -122,7 +122,7 @@ impl Metric {
         }
     }
 
-    /// Which way is better.
+    /// Returns the direction in which the figure is better.
     #[must_use]
     pub fn better(self) -> Direction {
         match self {
@@ -165,7 +165,7 @@ impl Figures {
         Self(Metric::EVERY.map(|metric| value(metric, summary)))
     }
 
-    /// The same of one operation of its mix.
+    /// Makes the figures of one operation of the run's mix.
     #[must_use]
     pub fn of_operation(operation: &OperationFigures) -> Self {
         let figures = Metric::EVERY.map(|metric| match metric {
@@ -176,7 +176,7 @@ impl Figures {
         Self(figures)
     }
 
-    /// The same with another value of one of them.
+    /// Returns the figures with another value of one of them.
     pub(crate) fn with(mut self, metric: Metric, value: Option<f64>) -> Self {
         self.0[metric as usize] = value;
         self
@@ -196,14 +196,14 @@ impl Figures {
         Self(figures)
     }
 
-    /// One of them; `None` where the run does not know it.
+    /// Returns the value of a figure; `None` if the run does not know it.
     #[must_use]
     pub fn get(&self, metric: Metric) -> Option<f64> {
         self.0[metric as usize]
     }
 }
 
-/// What is read off response times.
+/// Returns the value of a figure of response times.
 fn of_latencies(metric: Metric, times: &Latency) -> Option<f64> {
     let quantile = |q| times.quantile_ns(q).map(|ns| ns as f64 / 1e6);
     match metric {

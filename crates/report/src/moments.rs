@@ -53,19 +53,19 @@ const LOOKS: [&str; 9] =
 /// An interval, or neighbours of it, in which responses took long.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Moment {
-    /// When it began, by the clock on the wall in UTC: `14:03:22.250`.
+    /// Beginning, by the clock on the wall in UTC: `14:03:22.250`.
     pub at: String,
-    /// The same in seconds from the start of the measured part.
+    /// Beginning in seconds from the start of the measured part.
     pub t_s: f64,
-    /// How long it lasted, in seconds: a whole number of intervals.
+    /// Length in seconds: a whole number of intervals.
     pub lasted_s: f64,
-    /// When it ended, by the same clock.
+    /// End, by the clock on the wall in UTC.
     pub until: String,
     /// The 99th percentile of the response times of its worst interval, in milliseconds.
     pub p99_ms: f64,
     /// The longest response time, in milliseconds.
     pub max_ms: f64,
-    /// What went on then, the likeliest first, and how much of its longest response none of that explains.
+    /// Causes, the likeliest first, and the part of its longest response that none of them explains.
     pub causes: Vec<String>,
 }
 
@@ -80,10 +80,10 @@ pub struct WorstMoments {
     pub moments: Vec<Moment>,
     /// Slow commands that came more than once: how often, how long together, and how regularly.
     pub totals: Vec<String>,
-    /// What held the server up beside these moments: forks, slow commands, and long calls by other
-    /// clients at a time that is not known.
+    /// Events that held the server up beside these moments: forks, slow commands, and long calls by other clients at a
+    /// time that is not known.
     pub besides: Vec<String>,
-    /// What could not be looked at: monitors that are off.
+    /// Sources that could not be looked at: monitors that are off.
     pub unseen: Vec<String>,
 }
 
@@ -97,7 +97,7 @@ struct Span {
 }
 
 impl WorstMoments {
-    /// Those of a run. `None` of a test that was too short, or in which all intervals were alike and
+    /// Finds the worst moments of a run. `None` of a test that was too short, or in which all intervals were alike and
     /// the server remembers nothing.
     #[must_use]
     pub fn from_run(run: &Run) -> Option<Self> {
@@ -171,7 +171,7 @@ fn worst(mut points: Vec<&Point>, usual_ns: u64) -> Vec<Span> {
 /// Nanoseconds from the start of the measured part.
 #[derive(Clone, Copy)]
 struct Window {
-    /// When the slowest request of a moment was due: before it.
+    /// Time at which the slowest request of a moment was due: before it.
     due_ns: u64,
     to_ns: u64,
 }
@@ -258,7 +258,7 @@ fn outages(run: &Run, window: Window) -> (Vec<String>, f64) {
     (texts, silent_ns as f64)
 }
 
-/// What servers recorded of a moment, what held them up for longest first: that explains most.
+/// Returns the entries that servers recorded of a moment, the longest hold-up first: that explains most.
 fn recorded_in<'r>(
     run: &'r Run,
     window: Window,
@@ -279,13 +279,13 @@ fn recorded_in<'r>(
     found
 }
 
-/// Whether it stops the server while it lasts, and has no entry of another kind.
+/// Returns whether an entry stops the server while it lasts, and has no entry of another kind.
 fn stops(entry: &JournalEntry) -> bool {
     rank(entry.kind) == 0
         || entry.kind == JournalKind::Latency && !OF_ENTRIES.contains(&&*entry.what)
 }
 
-/// What this machine did in the time of a moment, where it is worth telling.
+/// Describes the machine in the time of a moment, if it is worth telling.
 fn of_this_machine(run: &Run, from_ns: u64, to_ns: u64) -> Vec<String> {
     let Some(point) = machine_between(run, from_ns, to_ns) else { return Vec::new() };
     let waited = |who: &str, share: Option<f64>| {
@@ -323,8 +323,8 @@ fn first_of_each_kind<E>(entries: Vec<E>, entry: impl Fn(&E) -> &JournalEntry) -
     first
 }
 
-/// What held a server up beside the moments that are listed: entries of its journal, and long calls of
-/// commands that the load does not send and that no list holds.
+/// Describes the events that held a server up beside the moments that are listed: entries of its journal, and long
+/// calls of commands that the load does not send and that no list holds.
 fn besides(
     run: &Run,
     server: &ServerUse,
@@ -380,7 +380,7 @@ fn besides(
     besides
 }
 
-/// What no server was able to tell, each once.
+/// Returns the sources that no server was able to show, each once.
 fn unseen(servers: &[ServerUse]) -> Vec<String> {
     let mut unseen: Vec<String> = Vec::new();
     for text in servers.iter().filter_map(|s| s.journal.as_ref()).flat_map(|j| &j.unseen) {

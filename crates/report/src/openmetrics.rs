@@ -21,20 +21,20 @@ const STEPS: [f64; 6] = [1.0, 1.5, 2.0, 3.0, 5.0, 7.0];
 /// The decades: from 10 microseconds to 100 seconds.
 const DECADES_NS: [f64; 7] = [1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10];
 
-/// How far one test is.
+/// State of one test.
 #[derive(Debug, Clone, Default)]
 pub struct TestState {
-    /// Its name, unescaped.
+    /// Name of the test, unescaped.
     pub name: String,
     /// The engine that moves its bytes.
     pub engine: String,
-    /// Whether load runs, the warm-up included.
+    /// Set while load runs, the warm-up included.
     pub running: bool,
-    /// Whether measuring has yet to begin.
+    /// Set while measuring has yet to begin.
     pub warming_up: bool,
-    /// What was measured so far.
+    /// Figures measured so far.
     pub seen: Counters,
-    /// What `-n` counts answered per second, of late.
+    /// Answers per second, of late, counted as `-n` counts.
     pub rate_per_s: f64,
     /// Requests sent and not answered.
     pub in_flight: u64,
@@ -59,14 +59,14 @@ pub struct Counters {
     errors: Vec<(String, u64)>,
     response: Buckets,
     service: Buckets,
-    /// Of each stage of opening connections, where each carries one request.
+    /// Times of each stage of opening connections, if each carries one request.
     stages: Vec<(&'static str, Buckets)>,
     bytes_out: u64,
     bytes_in: u64,
     operations: Vec<OperationCounters>,
 }
 
-/// The same of one operation of a mix.
+/// Counters of one operation of a mix.
 #[derive(Debug, Clone)]
 struct OperationCounters {
     name: String,
@@ -79,7 +79,7 @@ struct OperationCounters {
 }
 
 impl Counters {
-    /// What a tally of this plan holds.
+    /// Makes the counters of a tally of this plan.
     #[must_use]
     pub fn new(plan: &Plan, tally: &Tally) -> Self {
         let operations = OperationFigures::of_plan(plan, tally, 0.0).into_iter();
@@ -137,7 +137,7 @@ struct Buckets {
 }
 
 impl Default for Buckets {
-    /// Of nothing: a histogram without its buckets would be none.
+    /// Makes the buckets of nothing: a histogram without its buckets would be none.
     fn default() -> Self {
         Self::from_latency(&Latency::new(1))
     }

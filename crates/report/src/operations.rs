@@ -12,20 +12,20 @@ use crate::{LatencyFigures, Lookups, escape};
 /// The figures of one operation.
 #[derive(Debug, Clone, Serialize)]
 pub struct OperationFigures {
-    /// Its name, safe for a terminal.
+    /// Name of the operation, safe for a terminal.
     pub name: String,
-    /// Its share of the mix by the plan, 0 to 1.
+    /// Share of the mix by the plan, 0 to 1.
     pub weight_share: f64,
-    /// How many ended, failed ones included.
+    /// Number of operations that ended, failed ones included.
     pub count: u64,
-    /// How many of them ended in a second.
+    /// Number of them that ended in a second.
     pub rate_per_s: f64,
-    /// Those without a miss or an error among the replies if it looks something up, otherwise 0.
+    /// Operations without a miss or an error among the replies if they look something up, otherwise 0.
     pub hits: u64,
-    /// Those with a miss.
+    /// Operations with a miss.
     #[serde(skip)]
     pub misses: u64,
-    /// Those with an error.
+    /// Operations with an error.
     #[serde(skip)]
     pub errors: u64,
     /// Bytes of its requests.
@@ -41,7 +41,7 @@ pub struct OperationFigures {
     /// All that the figures are taken of.
     #[serde(flatten)]
     pub tally: OperationTally,
-    /// Its different commands, where there are several.
+    /// Different commands of the operation, if there are several.
     #[serde(skip)]
     pub commands: Vec<CommandFigures>,
 }
@@ -49,9 +49,9 @@ pub struct OperationFigures {
 /// The figures of one command.
 #[derive(Debug, Clone)]
 pub struct CommandFigures {
-    /// Its name, safe for a terminal.
+    /// Name of the command, safe for a terminal.
     pub name: String,
-    /// Its hits and misses, if it looks something up.
+    /// Hits and misses, if the command looks something up.
     pub lookups: Option<Lookups>,
     /// Error replies.
     pub errors: u64,
@@ -69,7 +69,7 @@ impl CommandFigures {
         }
     }
 
-    /// Of each different command of a plan.
+    /// Makes the figures of each different command of a plan.
     #[must_use]
     pub fn of_plan(plan: &Plan, total: &Tally) -> Vec<Self> {
         let different = plan.different_commands();
@@ -82,7 +82,7 @@ impl CommandFigures {
 }
 
 impl OperationFigures {
-    /// Of each operation of a plan's mix, in a run of so many seconds; none without a mix.
+    /// Makes the figures of each operation of a plan's mix, in a run of `elapsed_s` seconds; none without a mix.
     #[must_use]
     pub fn of_plan(plan: &Plan, total: &Tally, elapsed_s: f64) -> Vec<Self> {
         let Some(mix) = &plan.mix else { return Vec::new() };

@@ -6,7 +6,7 @@
 use measure::{Failures, Measurement, Outage};
 use workload::{Endpoint, Plan};
 
-/// What people call the server that an outage is of; `None` where there is only one.
+/// Returns the name of the server that an outage is of; `None` if there is only one.
 #[must_use]
 pub fn server_name(plan: &Plan, measurement: &Measurement, outage: &Outage) -> Option<String> {
     let at = usize::from(outage.node);
@@ -17,7 +17,7 @@ pub fn server_name(plan: &Plan, measurement: &Measurement, outage: &Outage) -> O
     }
 }
 
-/// What became of requests in an outage without a failure; of messages, whose senders saw none.
+/// Describes the requests in an outage without a failure; or the messages, whose senders saw none.
 #[must_use]
 pub fn only_waited(of_messages: bool) -> &'static str {
     match of_messages {
@@ -26,7 +26,7 @@ pub fn only_waited(of_messages: bool) -> &'static str {
     }
 }
 
-/// What one client saw: by how many nanoseconds it started after the first, and its outages.
+/// Outages of one client, behind the nanoseconds by which it started after the first.
 pub(crate) type ClientOutages<'o> = (u64, &'o [Outage]);
 
 /// The spans in which every client had an outage on the same node, from the start of the first.
@@ -61,7 +61,7 @@ fn later((offset_ns, outages): &ClientOutages<'_>) -> Vec<Outage> {
     outages.iter().map(shifted).collect()
 }
 
-/// Where two overlap. Rates add up, and are back when both are.
+/// Returns the overlap of two outages. Rates add up, and are back when both are.
 fn both(a: &Outage, b: &Outage) -> Option<Outage> {
     let (from_ns, to_ns) = (a.from_ns.max(b.from_ns), a.to_ns.min(b.to_ns));
     let mut failures = a.failures;

@@ -5,26 +5,26 @@
 
 use host::Questions;
 
-/// What differs in reports and on standard error by the tool that was called.
+/// Differences of reports and of standard error by the tool that was called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Persona {
     /// The name that the program goes by.
     pub program: &'static str,
-    /// Whether it is another tool's: what that tool does not print is not printed.
+    /// Set for another tool: what that tool does not print is not printed.
     pub imitates: bool,
-    /// What the nodes of a cluster are called.
+    /// Names of the nodes of a cluster.
     pub nodes: NodeNames,
-    /// What stands in the line that moves while a test runs.
+    /// Figures in the line that moves while a test runs.
     pub progress: ProgressFigures,
-    /// What the tool asks of a server beside its load.
+    /// Questions that the tool asks of a server beside its load.
     pub questions: Questions,
-    /// Whether a test that fell short is mentioned on standard error; otherwise the tool's own monitor does.
+    /// Set if a test that fell short is mentioned on standard error; otherwise the tool's own monitor does.
     pub mentions_shortfall: bool,
-    /// Whether the suite is redis-benchmark's, without the tests that valkey-benchmark has added.
+    /// Set if the suite is redis-benchmark's, without the tests that valkey-benchmark has added.
     pub suite_of_redis: bool,
 }
 
-/// What the nodes of a cluster are called.
+/// Names of the nodes of a cluster.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NodeNames {
     /// Masters; replicas are not listed.
@@ -33,14 +33,14 @@ pub enum NodeNames {
     PrimariesAndReplicas,
 }
 
-/// What stands in the line that moves.
+/// Figures in the line that moves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProgressFigures {
     /// Rate and mean latency.
     Means,
-    /// Those, and how much has been done.
+    /// Rate, mean latency, and how much has been done.
     MeansAndDone,
-    /// Those, percentiles, what is behind the schedule, errors, and the time left.
+    /// Rate, mean latency, how much has been done, percentiles, what is behind the schedule, errors, and the time left.
     All,
 }
 
@@ -82,7 +82,7 @@ impl Default for Persona {
 }
 
 impl Persona {
-    /// Whether it is another tool's place that keystorm takes.
+    /// Returns whether keystorm takes another tool's place.
     #[must_use]
     pub fn is_peer(self) -> bool {
         self.imitates

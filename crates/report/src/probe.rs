@@ -7,21 +7,21 @@ use workload::quantity::counted;
 /// A probe's figures.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Probe {
-    /// Its connections.
+    /// Connections of the probe.
     pub connections: u32,
-    /// Its rate, in requests per second.
+    /// Rate of the probe, in requests per second.
     pub rate_per_s: f64,
     /// Requests that were answered, error replies included.
     pub requests: u64,
     /// Error replies among them.
     pub errors: u64,
-    /// How late its requests were sent on average, in milliseconds.
+    /// Mean lateness of its requests, in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub late_mean_ms: Option<f64>,
     /// From when a request was due to its reply.
     #[serde(rename = "response_ms")]
     pub response: Latency,
-    /// Where its 99th percentile was spent, in words, where the kernel stamped replies.
+    /// Parts of its 99th percentile in words, if the kernel stamped replies.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub spans: Option<String>,
 }

@@ -36,7 +36,7 @@ pub fn grouped(value: f64) -> String {
 /// The six columns that the classic reports show of a latency.
 pub(crate) const COLUMNS: [&str; 6] = ["avg", "min", "p50", "p95", "p99", "max"];
 
-/// The same in milliseconds, with this for what no reply tells.
+/// Returns the columns in milliseconds, with `none` in each if there is no reply.
 pub(crate) fn msec_columns_or(none: &str, figures: &LatencyFigures) -> [String; 6] {
     match figures.count {
         0 => COLUMNS.map(|_| none.to_owned()),

@@ -11,12 +11,12 @@ use statistics::{Interval, Mean};
 use crate::slo::{Observation, Slo, SloResult};
 use crate::{Cause, CountUnit, Disturbance, Figures, Metric, Summary, escape};
 
-/// Which of several runs of one plan a run is.
+/// Number of a run among several runs of one plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Repeat {
-    /// Its number, from 1.
+    /// Number of the run, from 1.
     pub number: u32,
-    /// How many were asked for.
+    /// Number of runs that were asked for.
     pub of: u32,
 }
 
@@ -25,15 +25,15 @@ pub struct Repeat {
 pub struct Repeats {
     /// The plan's name as it is.
     pub name: String,
-    /// What rates and CPU times are counted by.
+    /// Unit of rates and CPU times.
     pub unit: CountUnit,
-    /// How many runs were asked for.
+    /// Number of runs that were asked for.
     pub planned: u32,
     /// The figures of those that ended as planned. The others are left out of every mean.
     pub figures: Vec<Figures>,
-    /// What other programs or the hypervisor did to runs among them that they decided.
+    /// Disturbances by other programs or the hypervisor that decided runs among them.
     pub disturbed: Vec<Cause>,
-    /// What they show of their target.
+    /// Observations of their target.
     seen: Vec<(Slo, Observation)>,
     /// The number of the latest run.
     last: u32,
@@ -50,13 +50,13 @@ impl Repeats {
         escape(&self.name)
     }
 
-    /// How many runs the means are of.
+    /// Returns the number of runs that the means are of.
     #[must_use]
     pub fn count(&self) -> usize {
         self.figures.len()
     }
 
-    /// How many runs were carried out, however they ended.
+    /// Returns the number of runs that were carried out, however they ended.
     pub(crate) fn carried_out(&self) -> usize {
         self.last as usize
     }
@@ -80,7 +80,7 @@ impl Repeats {
         Some(Mean { interval: mean.interval.map(possible), ..mean })
     }
 
-    /// What became of their target over all of them; `None` without one.
+    /// Returns the result of their target over all of them; `None` without one.
     #[must_use]
     pub fn target(&self) -> Option<SloResult> {
         let (slo, _) = self.seen.first()?;
@@ -88,7 +88,7 @@ impl Repeats {
         Some(SloResult::of_trials(slo, &trials))
     }
 
-    /// Why nothing can be concluded, and what to do, in a sentence; `None` if one can.
+    /// Returns the reason why nothing can be concluded, with advice, in a sentence; `None` if conclusions can be drawn.
     #[must_use]
     pub fn too_wide(&self) -> Option<String> {
         if let Some(cause) = self.disturbed.first() {
@@ -136,7 +136,7 @@ pub(crate) struct CountedRun {
     target: Option<(Slo, Observation)>,
 }
 
-/// What counts of a run.
+/// Returns the figures of a run that count.
 pub(crate) fn counted(summary: &Summary<'_>) -> Option<CountedRun> {
     let run = summary.run;
     if run.measurement.ending != Ending::Complete {
@@ -163,7 +163,7 @@ impl RepeatCollector {
         self.add_figures(&run.plan.name, run.repeat, counted(summary))
     }
 
-    /// The same of a run of which only this is known; no figures if it did not end as planned.
+    /// Adds a run by its figures alone, which are none if it did not end as planned.
     pub(crate) fn add_figures(
         &mut self,
         name: &str,

@@ -8,17 +8,17 @@ use crate::quantity::grouped;
 /// A percentile with fewer samples beyond it is marked.
 pub const BEYOND_MIN: u64 = 10;
 
-/// What marks it.
+/// Mark of such a percentile.
 pub const MARK: char = '*';
 
-/// Whether the percentile at this quantile, from 0 to 1, of so many samples has fewer than [`BEYOND_MIN`]
-/// beyond it. What is least or greatest, and what is of nothing, is no percentile.
+/// Returns whether the percentile at this quantile, from 0 to 1, of `samples` samples has fewer than [`BEYOND_MIN`]
+/// beyond it. The least and the greatest, and a quantile of nothing, are no percentiles.
 #[must_use]
 pub fn is_thin(quantile: f64, samples: u64) -> bool {
     quantile > 0.0 && quantile < 1.0 && samples > 0 && samples < needed(quantile)
 }
 
-/// How many samples the percentile at this quantile, above 0 and below 1, needs.
+/// Returns the number of samples that the percentile at this quantile, above 0 and below 1, needs.
 #[must_use]
 pub fn needed(quantile: f64) -> u64 {
     // 1 - 0.99 is not quite 0.01.
@@ -31,8 +31,8 @@ pub fn marked(figure: String, quantile: f64, samples: u64) -> String {
     if is_thin(quantile, samples) { figure + "*" } else { figure }
 }
 
-/// What the mark means where some of these percentiles of so many samples have it, and what they would need;
-/// `None` if none has.
+/// Explains the mark if some of these percentiles of `samples` samples have it, and what they would need; `None` if
+/// none has.
 #[must_use]
 pub fn note(quantiles: &[f64], samples: u64) -> Option<String> {
     let thin = quantiles.iter().filter(|quantile| is_thin(**quantile, samples));

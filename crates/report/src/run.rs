@@ -14,22 +14,22 @@ use crate::{Clients, Clock, Probe, Repeat, Verdict, Warning, warnings};
 /// A moment of a run that somebody marked while it lasted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mark {
-    /// When, in nanoseconds from the start of the measured part.
+    /// Time in nanoseconds from the start of the measured part.
     pub at_ns: u64,
-    /// What happened then, in the words of whoever set it.
+    /// Event in the words of whoever set the mark.
     pub text: String,
 }
 
-/// One plan carried out.
+/// Plan that was carried out, with its results.
 #[derive(Debug, Clone)]
 pub struct Run {
-    /// What was asked.
+    /// Plan of the run.
     pub plan: Plan,
-    /// Which of several runs of this plan it is, if there are several.
+    /// Number of the run among several of this plan, if there are several.
     pub repeat: Option<Repeat>,
     /// The target that it is held against, where there is one.
     pub slo: Option<Slo>,
-    /// What it yielded.
+    /// Measurement of the run.
     pub measurement: Measurement,
     /// The machine that put on the load, where it was looked at.
     pub host: Option<HostFacts>,
@@ -37,26 +37,26 @@ pub struct Run {
     pub other_hosts: Vec<HostFacts>,
     /// The clients that carried it out together, if they were several.
     pub clients: Option<Clients>,
-    /// What a quiet client saw beside the load, if there was one.
+    /// Figures of a quiet client beside the load, if there was one.
     pub probe: Option<Probe>,
     /// Moments that somebody marked while it lasted.
     pub marks: Vec<Mark>,
     /// The clock that its times are of, where that is not the host's.
     pub clock: Option<Clock>,
-    /// Who answered.
+    /// Facts of the server that answered.
     pub server: ServerFacts,
     /// The version of keystorm that carried it out.
     pub version: String,
-    /// What was watched beside the load.
+    /// Observations beside the load.
     pub watched: WatchRecord,
-    /// What limited it.
+    /// Limit of the run.
     pub verdict: Verdict,
-    /// What a reader must know before believing the figures.
+    /// Warnings that a reader needs before believing the figures.
     pub warnings: Vec<Warning>,
 }
 
 impl Run {
-    /// How well clocks are known that the latencies of messages between clients are of, in nanoseconds.
+    /// Returns the precision of the clocks for latencies of messages between clients, in nanoseconds.
     pub(crate) fn clock_bound_ns(&self) -> Option<f64> {
         self.plan.delivery.as_ref()?.exchange?;
         self.clients.as_ref().map(|clients| clients.clock_bound_us() * 1e3)
@@ -95,7 +95,7 @@ impl Run {
         run
     }
 
-    /// The same, held against a target.
+    /// Returns the run held against a target.
     #[must_use]
     pub fn held_against(mut self, slo: Option<Slo>) -> Self {
         self.slo = slo;

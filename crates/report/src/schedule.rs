@@ -23,15 +23,15 @@ pub(crate) const MISSED_SHARE: f64 = 0.01;
 /// Replies that come later than the schedule's end by this share of its length lower the rate by as
 /// much.
 pub(crate) const BEHIND_SHARE: f64 = 0.01;
-/// Where a backlog grows, service times rise from nothing to the wait for the last reply: a tenth of
-/// them is short beside that wait and half of them is not. Where replies merely take long, all of them
-/// are as long; where few do, most are short.
+/// Share of the wait for the last reply below which a tenth of the service times is if a backlog grew. With a backlog,
+/// service times rise from nothing to that wait: a tenth of them is short beside it and half of them is not. If replies
+/// merely take long, all of them are as long; if few do, most are short.
 const BEHIND_OF_WAIT: f64 = 0.25;
 
 /// The figures of one run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ScheduleFigures {
-    /// What is sent, in the plural: `requests`, or `messages` of a delivery.
+    /// Noun of what is sent, in the plural: `requests`, or `messages` of a delivery.
     pub noun: &'static str,
     /// Requests per second that were asked for, on average over `span_ns`.
     pub due_rps: f64,
@@ -44,7 +44,7 @@ pub struct ScheduleFigures {
     /// Requests that were lost before they could be sent, because their server was gone, or given up at their
     /// deadline.
     pub given_up: u64,
-    /// Those of them that were given up at their deadline.
+    /// Requests of those that were given up at their deadline.
     pub past_deadline: u64,
     /// Requests that left more than [`MISSED_NS`] late.
     pub late: u64,
@@ -62,10 +62,9 @@ pub struct ScheduleFigures {
     pub missed_share: f64,
     /// Whose fault it was, where anything was missed and that is known.
     pub fault: Option<Fault>,
-    /// When the schedule was missed, in order.
+    /// Spans in which the schedule was missed, in order.
     pub missed: Vec<LateSpan>,
-    /// How long after the end of the schedule the last reply came, if that is because replies came
-    /// slower than requests left.
+    /// Time from the end of the schedule to the last reply, if replies came slower than requests left.
     pub behind_ns: Option<u64>,
 }
 
@@ -74,13 +73,13 @@ pub struct ScheduleFigures {
 pub struct LateSpan {
     /// From the start of the measured part, in nanoseconds, to the interval.
     pub from_ns: u64,
-    /// Its end.
+    /// End of the span.
     pub to_ns: u64,
     /// The greatest lateness in it, in nanoseconds.
     pub late_max_ns: u64,
 }
 
-/// What kept requests from leaving when they were due.
+/// Cause that kept requests from leaving when they were due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
     /// Every connection was full: its replies had not come.
@@ -96,7 +95,7 @@ pub enum Fault {
 }
 
 impl Fault {
-    /// Whether it is keystorm's own.
+    /// Returns whether the fault is keystorm's own.
     #[must_use]
     pub fn is_own(self) -> bool {
         matches!(self, Self::Client | Self::Absence)
@@ -154,13 +153,13 @@ impl ScheduleFigures {
         })
     }
 
-    /// Whether requests left when they were due.
+    /// Returns whether requests left when they were due.
     #[must_use]
     pub fn kept(&self) -> bool {
         self.missed_share <= MISSED_SHARE
     }
 
-    /// How long replies fell behind, in words; empty if they did not.
+    /// Describes how long replies fell behind; empty if they did not.
     #[must_use]
     pub fn behind(&self) -> String {
         self.behind_ns.map_or(String::new(), |ns| {
@@ -169,8 +168,8 @@ impl ScheduleFigures {
     }
 }
 
-/// Of the requests that left late: whether most of that was for want of room. Those never sent say
-/// nothing of it themselves; where they are most of it, what became of the connections does.
+/// Returns the fault of most requests that left late. Those never sent do not tell theirs; if they are most of what is
+/// missing, `gone`, from the connections, does.
 fn fault(late: u64, own_late: u64, unsent: u64, gone: Option<Fault>) -> Option<Fault> {
     match (late, unsent) {
         (0, 0) => None,
@@ -193,7 +192,7 @@ fn due_while_away(plan: &Plan, measurement: &Measurement) -> u64 {
     (per_s * (2 * away_ns) as f64 / 1e9) as u64 + 1
 }
 
-/// What kept the last requests of a schedule from leaving: as many waited for a reply as there are
+/// Returns the cause that kept the last requests of a schedule from leaving: as many waited for a reply as there are
 /// connections, or a server was out to the end.
 fn gone(plan: &Plan, measurement: &Measurement) -> Option<Fault> {
     let connections = &measurement.total.connections;
@@ -237,8 +236,8 @@ fn spans(points: &[Point], interval_ns: u64) -> Vec<LateSpan> {
 }
 
 impl fmt::Display for ScheduleFigures {
-    /// One line for a person: whether the schedule was kept, and if not, when, by how much and
-    /// why. What to do about it is the verdict's to say, which knows more.
+    /// Writes a line for a person: whether the schedule was kept, and if not, when, by how much and why. Advice is the
+    /// verdict's to give, which knows more.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.kept() {
             self.write_kept(f)?
@@ -322,7 +321,7 @@ impl ScheduleFigures {
         })
     }
 
-    /// Whether the schedule was kept, and what latencies are of where most of it was never sent.
+    /// Describes whether the schedule was kept, and the share that latencies are of if most of it was never sent.
     pub(crate) fn lines(&self) -> Vec<String> {
         let mut lines = vec![format!("schedule: {self}")];
         if self.sent.saturating_mul(2) < self.due {
@@ -352,7 +351,7 @@ impl ScheduleFigures {
     }
 }
 
-/// How late at most, with its unit.
+/// Formats the greatest lateness with its unit.
 fn late(ns: u64) -> String {
     time(ns as f64 / 1e9)
 }

@@ -9,12 +9,11 @@ use crate::Run;
 /// A server between two looks.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ServerPoint {
-    /// When the second look was, in seconds from the start of the measured part; negative during a
-    /// warm-up.
+    /// Time of the second look, in seconds from the start of the measured part; negative during a warm-up.
     pub t_s: f64,
     /// Cores that the process used: 0.59 is 59 % of one.
     pub cores: Option<f64>,
-    /// Those of the thread that executes commands.
+    /// Cores that the thread that executes commands used.
     pub main_cores: Option<f64>,
     /// Bytes of data and overhead.
     pub memory_bytes: Option<u64>,
@@ -34,7 +33,7 @@ pub struct ServerPoint {
     pub forks: Option<u64>,
     /// Connections taken since the look before.
     pub connections: Option<u64>,
-    /// Whether it was saving its data set or rewriting its append-only file.
+    /// Set if the server was saving its data set or rewriting its append-only file.
     pub saving: bool,
 }
 

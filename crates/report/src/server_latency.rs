@@ -9,24 +9,24 @@ use crate::journal_entries::{SlowEvent, recorded};
 /// Most events that are reported: those that lasted longest.
 const EVENTS_MAX: usize = 12;
 
-/// What the servers of a run say of its latency.
+/// Latency of the servers of a run by their own account.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ServerLatencyFigures {
     /// A row for each command of the load, as far as it was executed.
     pub commands: Vec<CommandInServer>,
-    /// What the servers recorded during the run, in order of time: slow commands, events of the latency monitor,
+    /// Events that the servers recorded during the run, in order of time: slow commands, events of the latency monitor,
     /// forks.
     pub events: Vec<ServerEvent>,
 }
 
-/// One command in the server.
+/// Run times of one command in the server.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CommandInServer {
-    /// Its name in upper case.
+    /// Name of the command in upper case.
     pub name: String,
-    /// How often it ran.
+    /// Number of calls.
     pub calls: u64,
-    /// How long on average, in microseconds, by the server's count.
+    /// Mean run time, in microseconds, by the server's count.
     pub mean_us: f64,
     /// 99 of 100 calls ran for at most so many microseconds, where the server keeps histograms.
     pub p99_at_most_us: Option<u64>,
@@ -37,11 +37,11 @@ pub struct CommandInServer {
 /// Something that a server recorded.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ServerEvent {
-    /// When it began at the earliest, in seconds from the start of the measured part.
+    /// Earliest time of its beginning, in seconds from the start of the measured part.
     pub t_s: f64,
-    /// What, in a word: a command, an event of the latency monitor, `fork`.
+    /// Kind of event in a word: a command, an event of the latency monitor, `fork`.
     pub kind: String,
-    /// What, in words.
+    /// Description of the event.
     pub text: String,
 }
 
@@ -71,7 +71,7 @@ impl CommandInServer {
 }
 
 impl ServerLatencyFigures {
-    /// Those of a run; `None` where the servers were not asked.
+    /// Makes the figures of a run; `None` if the servers were not asked.
     #[must_use]
     pub fn from_run(run: &Run) -> Option<Self> {
         let servers = &run.watched.servers;

@@ -9,7 +9,7 @@ use workload::{DeliveryKind, Endpoint, Plan, TrackingMode};
 
 use crate::LatencyFigures;
 
-/// Where the response times of a run were spent.
+/// Parts of the response times of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SpanFigures {
     /// From the arrival of a reply in this kernel until it was read.
@@ -20,18 +20,18 @@ pub struct SpanFigures {
     pub unstamped: u64,
     /// The parts of the mean and of some percentiles, as far as there are replies.
     pub parts: Vec<SpanParts>,
-    /// Why there are no stamps, where there are none.
+    /// Reason why there are no stamps, if there are none.
     pub missing: Option<&'static str>,
-    /// Whether these are the latencies of messages, until a receiver read them.
+    /// Set for latencies of messages, until a receiver read them.
     pub of_messages: bool,
-    /// Whether requests were due at times of their own.
+    /// Set if requests were due at times of their own.
     scheduled: bool,
 }
 
 /// The parts of one response time, in nanoseconds. They add up to it.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct SpanParts {
-    /// Of which: `mean`, `p50`, `p99`, `p99.9` or `max`.
+    /// Figure that is taken apart: `mean`, `p50`, `p99`, `p99.9` or `max`.
     pub of: &'static str,
     /// From due to read.
     #[serde(rename = "response", serialize_with = "ms")]
@@ -47,7 +47,7 @@ pub struct SpanParts {
     pub until_read_ns: f64,
 }
 
-/// What is taken apart beside the mean.
+/// Percentiles that are taken apart beside the mean.
 const QUANTILES: [(&str, f64); 4] = [("p50", 0.5), ("p99", 0.99), ("p99.9", 0.999), ("max", 1.0)];
 
 fn ms<S: Serializer>(ns: &f64, serializer: S) -> Result<S::Ok, S::Error> {
@@ -73,7 +73,7 @@ impl SpanParts {
 }
 
 impl SpanFigures {
-    /// Those of a run of this plan; `None` where the kernel was not asked.
+    /// Makes the figures of a run of this plan; `None` if the kernel was not asked.
     #[must_use]
     pub fn new(plan: &Plan, total: &Tally) -> Option<Self> {
         let spans: &Spans = total.spans.as_deref()?;
@@ -121,13 +121,13 @@ impl SpanFigures {
         }
     }
 
-    /// What the kernel stamped.
+    /// Returns the noun of what the kernel stamped.
     #[must_use]
     pub fn stamped_noun(&self) -> &'static str {
         if self.of_messages { "messages" } else { "replies" }
     }
 
-    /// What the second span is called.
+    /// Returns the name of the second span.
     #[must_use]
     pub fn until_in_kernel(&self) -> &'static str {
         match self.of_messages {
@@ -172,7 +172,7 @@ impl SpanFigures {
     }
 }
 
-/// Whether receivers learn which message they had by a read after it came, whose stamp is another.
+/// Returns whether receivers learn which message they had by a read after it came, whose stamp is another.
 fn is_known_by_reading(plan: &Plan) -> bool {
     let tracking = |kind| match kind {
         DeliveryKind::Invalidate { tracking } => Some(tracking.mode),

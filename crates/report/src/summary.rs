@@ -33,7 +33,7 @@ pub struct Summary<'r> {
     pub elapsed_s: f64,
     /// Answered requests per second; 0 of a run that took no time.
     pub throughput_rps: f64,
-    /// Of several clients' runs as one, for how long all of them ran, if not all the time.
+    /// Span in which all clients of a merged run ran, if it was not all the time.
     pub together: Option<CommonSpan>,
     /// From when a request was due to its reply; in a closed loop the same as `service`.
     pub response: LatencyFigures,
@@ -42,29 +42,29 @@ pub struct Summary<'r> {
     /// From when a request was sent to the first byte of its pipeline's replies, where the plan
     /// asks for it.
     pub first_byte: Option<LatencyFigures>,
-    /// What TLS came to, if it was spoken.
+    /// Figures of TLS, if it was spoken.
     pub tls: Option<TlsFigures>,
     /// Requests per second in each interval, of an open loop that lasted at least one.
     pub rates: Option<RateFigures>,
     /// Hits and misses of the commands that look something up.
     pub lookups: Lookups,
-    /// How well an open loop kept its schedule.
+    /// Figures of the schedule of an open loop.
     pub schedule: Option<ScheduleFigures>,
     /// Response times of the requests that were due while nothing succeeded: what users would have
     /// seen of the outages. `None` in a closed loop, or if there was no outage.
     pub delayed: Option<LatencyFigures>,
     /// The nodes of a cluster that had any part in the load.
     pub nodes: Vec<NodeFigures>,
-    /// What became of messages, where their delivery is measured: `response` is then from due to received,
-    /// `service` from sent to received, and `requests` are deliveries.
+    /// Figures of messages, if their delivery is measured: `response` is then from due to received, `service` from sent
+    /// to received, and `requests` are deliveries.
     pub deliveries: Option<DeliveryFigures<'r>>,
-    /// How long each stage took, where each request has a connection of its own.
+    /// Times of the stages of opening, if each request has a connection of its own.
     pub connects: Option<ConnectFigures>,
-    /// Where response times were spent, where the kernel was asked when replies arrived.
+    /// Parts of response times, if the kernel was asked when replies arrived.
     pub spans: Option<SpanFigures>,
-    /// What came within the deadline, where there is one.
+    /// Requests within the deadline, if there is one.
     pub deadline: Option<DeadlineFigures>,
-    /// What became of the target, where there is one.
+    /// Result of the target, if there is one.
     pub target: Option<SloResult>,
     /// All response times, of which `response` and the distributions are taken.
     pub response_times: Latency,
@@ -135,20 +135,20 @@ impl<'r> Summary<'r> {
         summary
     }
 
-    /// How the run came to its end.
+    /// Returns the end of the run: as planned or not.
     #[must_use]
     pub fn ending(&self) -> &Ending {
         &self.run.measurement.ending
     }
 
-    /// What `-n` and a rate count of what was answered: operations, each of which may have several
-    /// commands, or requests.
+    /// Returns the answers as `-n` and a rate count them: operations, each of which may have several commands, or
+    /// requests.
     #[must_use]
     pub fn counted(&self) -> u64 {
         self.run.measurement.operations_ended()
     }
 
-    /// The same per second.
+    /// Returns those answers per second.
     #[must_use]
     pub fn counted_rps(&self) -> f64 {
         match self.counts_operations() {
@@ -157,14 +157,13 @@ impl<'r> Summary<'r> {
         }
     }
 
-    /// Whether operations have several commands, so that they and requests are different things.
+    /// Returns whether operations have several commands, so that they and requests are different things.
     #[must_use]
     pub fn counts_operations(&self) -> bool {
         self.run.plan.counts_operations()
     }
 
-    /// Of a schedule: how many of those that were due have an answer. A message is answered once, however many
-    /// receivers have it.
+    /// Returns the answers to what a schedule had due. A message is answered once, however many receivers have it.
     #[must_use]
     pub fn answered_of_due(&self) -> u64 {
         match &self.deliveries {
@@ -173,13 +172,13 @@ impl<'r> Summary<'r> {
         }
     }
 
-    /// The same per second.
+    /// Returns those answers per second.
     #[must_use]
     pub fn answered_rps(&self) -> f64 {
         self.deliveries.map_or_else(|| self.counted_rps(), |figures| figures.sent_rps)
     }
 
-    /// What is counted, by name.
+    /// Returns the noun of what is counted.
     #[must_use]
     pub fn counted_noun(&self) -> &'static str {
         match self.counts_operations() {
@@ -220,7 +219,7 @@ impl<'r> Summary<'r> {
         &self.run.measurement.outages
     }
 
-    /// What became of connections, and of requests without a reply.
+    /// Returns the counts of connections, and of requests without a reply.
     #[must_use]
     pub fn connections(&self) -> &ConnectionTally {
         &self.run.measurement.total.connections
@@ -241,7 +240,7 @@ impl<'r> Summary<'r> {
         self.run.measurement.client_cpu_ns()
     }
 
-    /// How many lookups were hits and how many misses, in words. `None` without a miss.
+    /// Describes the hits and misses of lookups. `None` without a miss.
     #[must_use]
     pub fn hits_and_misses(&self) -> Option<String> {
         (self.lookups.misses > 0).then(|| self.lookups.in_words())
@@ -269,8 +268,7 @@ impl<'r> Summary<'r> {
         servers_hit_ratio(std::iter::once(self.run))
     }
 
-    /// How many requests, or operations, the plan asks for (this share of it); `None` when it asks
-    /// for a time.
+    /// Returns the requests, or operations, that the plan asks for (this share of it); `None` if it asks for a time.
     #[must_use]
     pub fn requests_planned(&self) -> Option<u64> {
         self.run.plan.own_requests()
@@ -292,8 +290,8 @@ impl<'r> Summary<'r> {
         Some(if length_ns > 0.0 { asked * (span_ns as f64 / length_ns) } else { asked })
     }
 
-    /// Why the run is not what was planned and how far it got, as `REASON; N of M requests`, safe
-    /// for a terminal. `None` of a complete run.
+    /// Describes why the run is not what was planned and how far it got, as `REASON; N of M requests`, safe for a
+    /// terminal. `None` of a complete run.
     #[must_use]
     pub fn shortfall(&self) -> Option<String> {
         let reason = match self.ending() {
@@ -319,7 +317,7 @@ impl<'r> Summary<'r> {
     }
 }
 
-/// The same of several runs.
+/// Returns the hit ratio of the servers over several runs, in per cent.
 pub(crate) fn servers_hit_ratio<'r>(runs: impl Iterator<Item = &'r Run>) -> Option<f64> {
     let (mut hits, mut reads) = (0.0, 0.0);
     for server in runs.flat_map(|run| &run.watched.servers) {

@@ -9,12 +9,12 @@ pub struct TextGroups<K>(Vec<Group<K>>);
 #[derive(Debug, Clone)]
 struct Group<K> {
     key: K,
-    /// Of the first run.
+    /// Text of the first run.
     text: String,
     runs: usize,
 }
 
-/// What a warning is about: those that have it in common differ in their figures only.
+/// Topic of a warning: warnings with the same topic differ in their figures only.
 pub type WarningTopic = (WarningKind, String);
 
 impl<K> Default for TextGroups<K> {

@@ -4,7 +4,8 @@ use std::fmt;
 
 use measure::Measurement;
 
-/// What they did then. All other figures are of the whole run: everything divides by one time.
+/// Figures of the time in which all clients ran. All other figures are of the whole run: everything divides by one
+/// time.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CommonSpan {
     /// Seconds during which all of them ran; more than 0.
@@ -19,8 +20,8 @@ pub struct CommonSpan {
 const ALL_THE_TIME: f64 = 0.99;
 
 impl CommonSpan {
-    /// Of a measurement; `None` if it is of one client, of clients that ran all the time, or of some that
-    /// never ran at the same time.
+    /// Takes the span from a measurement; `None` if it is of one client, of clients that ran all the time, or of some
+    /// that never ran at the same time.
     pub(crate) fn from_measurement(measurement: &Measurement) -> Option<Self> {
         let span = measurement.timeline.all_ran.as_ref()?;
         let span_s = span.end.saturating_sub(span.start) as f64 / 1e9;

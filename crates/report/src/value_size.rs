@@ -48,7 +48,7 @@ pub fn value_size(plan: &Plan, measurement: &Measurement) -> Option<f64> {
     })
 }
 
-/// What replies consist of beside the bytes of their values.
+/// Parts of replies beside the bytes of their values.
 #[derive(Debug, Default)]
 struct Frames {
     values: u64,
@@ -139,13 +139,13 @@ impl Frames {
     }
 }
 
-/// Whether a meta get asks for the value and nothing else: `mg key v`.
+/// Returns whether a meta get asks for the value and nothing else: `mg key v`.
 fn is_only_for_value(command: &CommandSpec) -> bool {
     let [_, _, flag] = &command.args[..] else { return false };
     flag.fixed_bytes().is_some_and(|word| word == b"v"[..])
 }
 
-/// The same if it is another than the plan's.
+/// Returns the size of values if it differs from the plan's.
 #[must_use]
 pub fn other_value_size(plan: &Plan, measurement: &Measurement) -> Option<f64> {
     let drawn = plan.data.values.as_ref().is_some_and(|values| !values.sizes.is_fixed());

@@ -67,7 +67,7 @@ impl Format for Classic {
     }
 }
 
-/// One line, which the versions of then did not have.
+/// Writes a latency as a line, which the versions of then did not have.
 fn write_latency(what: &str, figures: &LatencyFigures, out: &mut dyn Write) -> io::Result<()> {
     let [p50, p99, max] = [figures.p50_ns, figures.p99_ns, figures.max_ns].map(msec_at_most);
     writeln!(out, "  {what}: p50={p50} p99={p99} max={max} msec")

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use crate::quantity::marked_columns_or;
 use crate::{Metric, Repeats, Summary, TextGroups, WarningTopic, escape};
 
-/// What is kept of each test until then.
+/// Rows and warnings of each test, kept for the end.
 #[derive(Default)]
 pub(super) struct ClosingRows {
     rows: Vec<Row>,
@@ -17,7 +17,7 @@ struct Row {
     throughput: String,
     /// p50, p99 and the greatest latency.
     latencies: [String; 3],
-    /// What limited it, in a word or two.
+    /// Limit of the test, in a word or two.
     limit: &'static str,
     complete: bool,
 }

@@ -30,7 +30,7 @@ pub(super) fn rows<'s>(
     rows
 }
 
-/// What was counted, a line each.
+/// Writes the counts, a line each.
 pub(super) fn write_counts(figures: &DeliveryFigures<'_>, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "  messages: {}", figures.messages())?;
     writeln!(out, "  deliveries: {}", figures.received())?;
@@ -51,7 +51,7 @@ pub(super) fn write_counts(figures: &DeliveryFigures<'_>, out: &mut dyn Write) -
     Ok(())
 }
 
-/// What went wrong with deliveries, each after a comma; empty if nothing did.
+/// Describes the faults of deliveries, each after a comma; empty if there are none.
 pub(super) fn trouble(summary: &Summary<'_>) -> String {
     let Some(figures) = &summary.deliveries else { return String::new() };
     let mut text = String::new();

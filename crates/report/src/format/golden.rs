@@ -31,7 +31,7 @@ fn every_format_keeps_what_formats_keep() {
     FORMATS.iter().for_each(|(_, build)| conformance::check(*build));
 }
 
-/// What a peer has no words for is not said in its name of a run in which all went well.
+/// A report in a peer's name of a run in which all went well has no lines that the peer has no words for.
 #[test]
 fn a_peer_says_nothing_of_ours() {
     const OURS: [&str; 8] = [

@@ -30,7 +30,7 @@ pub use redis_csv::write_row;
 
 /// A layout. One value serves one run of the program, which may carry out many plans.
 pub trait Format {
-    /// What stands before the first report.
+    /// Writes the text before the first report.
     ///
     /// # Errors
     /// An error of the writer.
@@ -45,7 +45,7 @@ pub trait Format {
     /// An error of the writer.
     fn each(&mut self, summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()>;
 
-    /// What several runs of one plan are together, after the last of them.
+    /// Writes the joint result of several runs of one plan, after the last of them.
     ///
     /// # Errors
     /// An error of the writer.
@@ -54,8 +54,8 @@ pub trait Format {
         Ok(())
     }
 
-    /// What stands after the last report; `suite` tells the tests of a suite from a command of
-    /// the user's own, as `redis-benchmark` does.
+    /// Writes the text after the last report; `suite` tells the tests of a suite from a command of the user's own, as
+    /// `redis-benchmark` does.
     ///
     /// # Errors
     /// An error of the writer.
@@ -64,8 +64,8 @@ pub trait Format {
         Ok(())
     }
 
-    /// What stands at the very end, also where some of the runs were not carried out and
-    /// [`finish`](Self::finish) has not been called.
+    /// Writes the very end, also if some of the runs were not carried out and [`finish`](Self::finish) has not been
+    /// called.
     ///
     /// # Errors
     /// An error of the writer.
@@ -75,19 +75,19 @@ pub trait Format {
     }
 }
 
-/// What a format must know before the first run.
+/// Settings of a format that must be known before the first run.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct FormatOptions {
-    /// Whether plans record the latency to the first byte, so that a header announces it.
+    /// Set if plans record the latency to the first byte, so that a header announces it.
     pub first_byte: bool,
-    /// Whether the tests are a suite, and not one command of the user's own.
+    /// Set if the tests are a suite, and not one command of the user's own.
     pub suite: bool,
-    /// Whether layouts that are ours to change tell what limited a test: reports in a sentence, with
-    /// what spoiled it, the line of `-q` in a word.
+    /// Set if layouts that are ours to change tell what limited a test: reports in a sentence, with what spoiled it,
+    /// the line of `-q` in a word.
     pub verdict: bool,
     /// Whose reports these are: by a peer's name they hold what the peer would print.
     pub persona: Persona,
-    /// Whether our own report has every step of the distributions, not a few.
+    /// Set if our own report has every step of the distributions, not a few.
     pub full_distribution: bool,
 }
 
@@ -128,7 +128,7 @@ pub fn by_name(name: &str, options: FormatOptions) -> Option<Box<dyn Format>> {
     formats().find(|(n, _)| *n == name).map(|(_, build)| build(options))
 }
 
-/// Whether a layout says in full what limited a test, so that nothing need be printed beside it.
+/// Returns whether a layout says in full what limited a test, so that nothing need be printed beside it.
 #[must_use]
 pub fn tells_verdicts(name: &str, options: FormatOptions) -> bool {
     name == "json" || options.verdict && matches!(name, "text" | "classic")
@@ -156,7 +156,7 @@ fn write_head(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "  keep alive: {}", u8::from(plan.load.concurrency.keep_alive))
 }
 
-/// What TLS was agreed on, or nothing where it was not spoken.
+/// Writes what TLS was agreed on; nothing without TLS.
 fn write_tls(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
     let Some(tls) = &summary.tls else { return Ok(()) };
     if !tls.negotiated.is_empty() {
@@ -168,7 +168,7 @@ fn write_tls(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-/// How long TLS handshakes took, where that is known.
+/// Returns the times of TLS handshakes, if they are known.
 fn handshake<'s>(summary: &'s Summary<'_>) -> Option<&'s LatencyFigures> {
     summary.tls.as_ref()?.handshake.as_ref()
 }
@@ -199,7 +199,7 @@ pub(crate) fn trouble(summary: &Summary<'_>) -> String {
     outages::in_a_line(summary) + &deliveries::trouble(summary)
 }
 
-/// What limited the run and what spoiled it, if that is wanted.
+/// Writes what limited the run and what spoiled it, if that is wanted.
 fn write_verdict(wanted: bool, summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
     if wanted {
         verdict_lines(summary).try_for_each(|line| writeln!(out, "  {line}"))
@@ -208,7 +208,7 @@ fn write_verdict(wanted: bool, summary: &Summary<'_>, out: &mut dyn Write) -> io
     }
 }
 
-/// What limited the run and what spoiled it, a line each, safe for a terminal.
+/// Returns what limited the run and what spoiled it, a line each, safe for a terminal.
 fn verdict_lines<'s>(summary: &'s Summary<'_>) -> impl Iterator<Item = String> + 's {
     let limited = escape(summary.run.verdict.line());
     let warnings = summary.run.warnings.iter().map(|it| format!("warning: {}", escape(&it.text)));

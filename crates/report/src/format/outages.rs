@@ -127,7 +127,7 @@ fn write_outage(
     }
 }
 
-/// The same for a report of one line; empty of a run in which all went well.
+/// Describes the troubles for a report of one line; empty of a run in which all went well.
 pub(super) fn in_a_line(summary: &Summary<'_>) -> String {
     let (connections, outages) = (summary.connections(), summary.outages());
     let mut line = String::new();

@@ -21,7 +21,7 @@ pub(super) struct RedisCsv {
     persona: Persona,
     /// Tests that were carried out several times.
     repeats: Vec<Repeats>,
-    /// What was counted of messages, a row for each test that has receivers.
+    /// Counts of messages, a row for each test that has receivers.
     deliveries: Vec<Vec<String>>,
     stages: Vec<Vec<String>>,
     caches: Vec<Vec<String>>,

@@ -186,8 +186,8 @@ fn write_latency(what: &str, figures: &LatencyFigures, out: &mut dyn Write) -> i
 const NODE_COLUMNS: [&str; 10] =
     ["role", "slots", "requests", "avg", "p50", "p99", "max", "errors", "redirects", "unanswered"];
 
-/// What each node of a cluster, or each of several servers, did. Redirects are no results, so they are in no
-/// other figure. Latencies are in milliseconds, which `unit` calls as the rest of the report does.
+/// Writes the figures of each node of a cluster, or of each of several servers. Redirects are no results, so they are
+/// in no other figure. Latencies are in milliseconds, which `unit` calls as the rest of the report does.
 pub(super) fn write_node_table(
     nodes: &[NodeFigures],
     unit: &str,

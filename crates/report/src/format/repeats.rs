@@ -42,7 +42,7 @@ pub(super) fn write_table(repeats: &Repeats, out: &mut dyn Write) -> io::Result<
     }
 }
 
-/// One line, as `-q` has for each run.
+/// Writes the repeats as a line, as `-q` has for each run.
 pub(super) fn write_line(repeats: &Repeats, out: &mut dyn Write) -> io::Result<()> {
     let Some(rps) = repeats.mean(Metric::Throughput) else { return Ok(()) };
     write!(out, "{}, mean of {}: ", repeats.title(), repeats.counted())?;

@@ -85,7 +85,7 @@ impl Format for Text {
     }
 }
 
-/// How many keys were there, where requests ask for several; of each command, if several ask.
+/// Writes the share of keys that were there, if requests ask for several; of each command, if several ask.
 fn write_keys(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
     let total = &summary.run.measurement.total;
     let all = total.keys();
@@ -121,7 +121,7 @@ fn write_keys(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
     })
 }
 
-/// What was asked, of whom, and how long it took.
+/// Writes the load, its target, and its time.
 fn write_setup(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
     let requests = summary.requests;
     writeln!(out, "====== {} ======", summary.title)?;
@@ -229,7 +229,7 @@ fn write_row(label: &str, cells: [&str; 6], out: &mut dyn Write) -> io::Result<(
     writeln!(out, "  {:<18} {cells}", super::fitted(label, 18))
 }
 
-/// Whether all requests of a plan are due at once.
+/// Returns whether all requests of a plan are due at once.
 fn is_one_burst(plan: &Plan) -> bool {
     let arrivals = plan.load.pace.schedule().map(|schedule| schedule.arrivals);
     match (arrivals, plan.load.stop) {
@@ -324,7 +324,7 @@ fn write_figures(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
     }
 }
 
-/// What the marks at percentiles mean, where the least of these numbers of replies leads to one.
+/// Writes the meaning of the marks at percentiles, if the least of these numbers of replies leads to one.
 fn write_note(counts: &[u64], out: &mut dyn Write) -> io::Result<()> {
     let least = counts.iter().copied().filter(|count| *count > 0).min().unwrap_or_default();
     match resting::note(&QUANTILES, least) {
@@ -350,7 +350,7 @@ fn write_operations(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()
     write_further_note(summary, &counts, out)
 }
 
-/// The same of parts, where the whole has no such line.
+/// Writes that note for parts, if the whole has no such line.
 fn write_further_note(
     summary: &Summary<'_>,
     counts: &[u64],

@@ -8,8 +8,8 @@ use measure::{Absence, Deliveries, Ending, Measurement, Outage, Timeline};
 use super::remarks::joined;
 use crate::RecordError;
 
-/// Of clients each of which has so many threads that receive. Counts and histograms add up, and so do timelines, by
-/// wall clock.
+/// Merges the measurements of clients each of which has `receiver_threads` threads that receive. Counts and histograms
+/// add up, and so do timelines, by wall clock.
 pub(super) fn measurement(
     names: &[String],
     receiver_threads: usize,
@@ -74,7 +74,7 @@ pub(super) fn measurement(
     })
 }
 
-/// What became of the messages of all. Threads of senders stand before those of receivers in all workers, too.
+/// Merges the deliveries of all clients. Threads of senders are before those of receivers in the joint workers, too.
 fn deliveries(shares: &mut [Measurement], offsets: &[u64]) -> Option<Box<Deliveries>> {
     let mut all: Option<Box<Deliveries>> = None;
     for (share, offset_ns) in shares.iter_mut().zip(offsets) {
@@ -123,7 +123,7 @@ fn outages(shares: &[Measurement], offset_ns: impl Fn(&Measurement) -> u64) -> V
     crate::outages::common(&seen)
 }
 
-/// When any client did not run, in order.
+/// Returns the spans in which any client did not run, in order.
 fn absences(shares: &[Measurement], offset_ns: impl Fn(&Measurement) -> u64) -> Vec<Absence> {
     let later = |share: &Measurement| {
         let by_ns = offset_ns(share);

@@ -18,8 +18,7 @@ use measurements::measurement;
 use plans::{lacking, merged_plan};
 use remarks::{joined, verdict, warnings};
 
-/// What parts of one load measured that went on at the same time, each by the name that it goes by where
-/// it failed.
+/// Merges the measurements of parts of one load that ran at the same time, each with the name that errors give it.
 ///
 /// # Errors
 /// There is none, or their timelines do not add up.
@@ -90,7 +89,7 @@ fn hosts(shares: &[Run]) -> Vec<host::HostFacts> {
     hosts
 }
 
-/// Whether two are one: no other run begins and ends in the same nanoseconds and takes the same
+/// Returns whether two runs are one: no other run begins and ends in the same nanoseconds and takes the same
 /// nanoseconds of CPU.
 fn is_same(a: &Run, b: &Run) -> bool {
     let shard = a.plan.load.shard == b.plan.load.shard;
@@ -102,7 +101,7 @@ fn is_same(a: &Run, b: &Run) -> bool {
         && a.workers == b.workers
 }
 
-/// One test of all clients.
+/// Merges one test of all clients.
 fn merge_test(names: &[String], shares: Vec<Run>, missing: &[u32]) -> Result<Run, RecordError> {
     let plan = merged_plan(names, &shares, missing)?;
     let Some(first) = shares.first() else {

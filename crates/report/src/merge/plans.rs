@@ -5,11 +5,11 @@ use workload::{Pace, Plan, PlanParts, Shard, Stop, limits};
 use crate::differ::{Difference, differences};
 use crate::{RecordError, Run};
 
-/// Where plans may differ whose runs add up, by path: what is of one machine.
+/// Paths at which plans may differ whose runs add up: the properties of one machine.
 const OF_MACHINES: [&str; 5] =
     ["fleet.workers", "fleet.multi_thread", "fleet.cpus", "target.sources", "shard"];
 
-/// The same for plans that are no shares of one, but add up to one.
+/// Returns whether plans may differ at a path if they are no shares of one, but add up to one.
 fn adds_up(path: &str) -> bool {
     let rate = path.starts_with("pace.open.stages.") && path.ends_with("_per_s");
     rate || ["fleet.connections", "stop.requests", "seed"].contains(&path)
@@ -89,7 +89,7 @@ fn alone(share: &Plan) -> PlanParts {
     parts
 }
 
-/// Whether these are the shares of one plan: every one of them but those in `missing`, each once.
+/// Returns whether these are the shares of one plan: every one of them but those in `missing`, each once.
 fn all_shards(names: &[String], shares: &[Run], missing: &[u32]) -> Result<bool, RecordError> {
     if shares.iter().all(|share| share.plan.load.shard.is_whole()) {
         return match missing.first() {

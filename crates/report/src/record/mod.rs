@@ -26,7 +26,7 @@ use test::{BusyWorker, SavedTest, WrittenTest};
 
 /// The name of the layout. The number changes when what is written before cannot be read after.
 pub const SCHEMA: &str = "keystorm.run/1";
-/// What the names of all its versions begin with.
+/// Beginning of the names of all versions of the document.
 const SCHEMA_FAMILY: &str = "keystorm.run/";
 /// Documents of experiments, which hold a run document with all their runs under `run`.
 const EXPERIMENTS: [&str; 6] = [
@@ -38,14 +38,14 @@ const EXPERIMENTS: [&str; 6] = [
     "keystorm.impact/1",
 ];
 
-/// Why a document cannot be written or read, in words for a person. May quote the document, and so
-/// is to be escaped where it is shown.
+/// Reason why a document cannot be written or read, in words for a person. May quote the document, and so is to be
+/// escaped where it is shown.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{0}")]
 pub struct RecordError(String);
 
 impl RecordError {
-    /// What in a document, or in what is to be written, contradicts itself.
+    /// Makes the error of a document, or of data to be written, that contradicts itself.
     pub fn wrong(what: impl Into<String>) -> Self {
         Self(what.into())
     }
@@ -61,9 +61,9 @@ impl From<CodecError> for RecordError {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Record {
     schema: String,
-    /// Whether every test that was asked for has been carried out as planned.
+    /// Set if every test that was asked for has been carried out as planned.
     complete: bool,
-    /// Whether the tests are a suite, and not one command of the user's own.
+    /// Set if the tests are a suite, and not one command of the user's own.
     suite: bool,
     /// The machine of the client.
     #[serde(default)]
@@ -81,12 +81,12 @@ pub struct Record {
     /// written and never read.
     #[serde(skip_deserializing, skip_serializing_if = "Vec::is_empty")]
     repeats: Vec<RepeatsRecord>,
-    /// What the blocks and sums follow from, in the order of the tests.
+    /// Figures that the blocks and sums follow from, in the order of the tests.
     #[serde(skip)]
     figures: Vec<TestFigures>,
 }
 
-/// What is known of a test that was put into a document.
+/// Figures of a test that was put into a document.
 #[derive(Debug, Clone)]
 struct TestFigures {
     repeat: Option<Repeat>,
@@ -102,12 +102,12 @@ struct Client {
     version: String,
     /// Every engine that moved bytes.
     engine: String,
-    /// What each worker used in all tests together.
+    /// CPU time of each worker in all tests together.
     #[serde(skip_deserializing)]
     workers: Vec<BusyWorker>,
 }
 
-/// What a document holds.
+/// Contents of a document.
 #[derive(Debug)]
 pub struct LoadedRecord {
     /// The tests in order.
@@ -174,7 +174,7 @@ impl Record {
         self.complete = self.figures.iter().all(|test| test.complete);
     }
 
-    /// Whether there is no test in it.
+    /// Returns whether the record has no test.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.tests.is_empty()
@@ -270,7 +270,7 @@ impl Record {
     }
 }
 
-/// How a timeline with points begins in a document as it is written.
+/// Beginning of a timeline with points in a document as it is written.
 const TIMELINE: &[u8] = b"\"timeline\": [\n";
 
 /// The text of a document without the points of its timelines, as far as it is laid out as it was written: most of a
@@ -293,8 +293,8 @@ fn without_timelines(text: &[u8]) -> Cow<'_, [u8]> {
     kept.into()
 }
 
-/// The same JSON without a character that steers a terminal: such stand within strings only, where
-/// JSON can spell them out.
+/// Returns the JSON without a character that steers a terminal: such occur within strings only, where JSON can spell
+/// them out.
 #[must_use]
 pub fn steady(json: &str) -> String {
     let mut steady = String::with_capacity(json.len());
@@ -322,7 +322,7 @@ fn broken(text: &[u8], error: &serde_json::Error) -> RecordError {
     }
 }
 
-/// Whether a document is wrong at its very end: half a number is to the reader no end but a fault.
+/// Returns whether a document is wrong at its very end: half a number is to the reader no end but a fault.
 fn ends_in_a_word(text: &[u8], error: &serde_json::Error) -> bool {
     let last_line = text.iter().filter(|byte| **byte == b'\n').count() + 1;
     let length = text.iter().rev().take_while(|byte| **byte != b'\n').count();

@@ -12,22 +12,22 @@ use crate::repeats::RepeatCollector;
 use crate::slo::SloResult;
 use crate::{Metric, Repeats};
 
-/// One block: the repeats of one test.
+/// Block of the repeats of one test.
 #[derive(Debug, Clone, Serialize)]
 pub(super) struct RepeatsRecord {
     name: String,
-    /// How many repeats were asked for.
+    /// Number of repeats that were asked for.
     planned: u32,
-    /// How many ended as planned; the means are of these.
+    /// Number of repeats that ended as planned; the means are of these.
     count: usize,
     /// By metric; one that a repeat does not know is left out.
     figures: Map<String, Value>,
-    /// Whether the intervals are narrow enough to conclude.
+    /// Set if the intervals are narrow enough to conclude.
     conclusive: bool,
-    /// Why they are not.
+    /// Reason why they are not.
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
-    /// What became of their target, where they have one.
+    /// Result of their target, if they have one.
     #[serde(skip_serializing_if = "Option::is_none")]
     target: Option<SloResult>,
 }

@@ -27,7 +27,7 @@ pub(super) struct WrittenTest<'r> {
     repeat: Option<Repeat>,
     requests: u64,
     errors: &'r ErrorCounts,
-    /// Those of all commands together.
+    /// Keys of all commands together.
     #[serde(skip_serializing_if = "Option::is_none")]
     keys: Option<KeyCounts>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -136,13 +136,13 @@ struct SpansWithParts<'r> {
 
 #[derive(Serialize)]
 struct TimedPoint<'r> {
-    /// When the interval begins, in seconds from the start of the measured part.
+    /// Beginning of the interval, in seconds from the start of the measured part.
     t_s: f64,
     #[serde(flatten)]
     point: &'r Point,
 }
 
-/// What of us carried out the test.
+/// Parts of keystorm that carried out the test.
 #[derive(Serialize)]
 struct WrittenClient<'r> {
     engine: &'r str,
@@ -151,7 +151,7 @@ struct WrittenClient<'r> {
     workers: Vec<BusyWorker>,
 }
 
-/// What a worker thread used. `busy` is the share of a core.
+/// CPU time of a worker thread. `busy` is the share of a core.
 #[derive(Debug, Clone, Serialize)]
 pub(super) struct BusyWorker {
     busy: f64,

@@ -21,25 +21,25 @@ use crate::{Failures, Summary};
 /// A bound of the target, and the value held against it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Bound {
-    /// What is bounded, and by what.
+    /// Measure that is bounded, and its bound.
     pub clause: Clause,
-    /// What was measured: nanoseconds, or a share.
+    /// Value that was measured: nanoseconds, or a share.
     pub value: f64,
     /// The lower end of the interval that holds the true value 19 times in 20, where there is one.
     pub low: Option<f64>,
-    /// Its upper end; `None` where too few requests say how far it goes, and of a maximum.
+    /// Upper end of the interval; `None` if too few requests say how far it goes, and of a maximum.
     pub high: Option<f64>,
-    /// Whether it is kept.
+    /// Outcome of the clause.
     pub outcome: Outcome,
     /// The share of the requests that were beyond it by what the server recorded, where that alone misses it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recorded: Option<f64>,
 }
 
-/// What one trial showed of a clause, by spans of time where these may differ.
+/// Evidence of one trial for a clause, by spans of time if these may differ.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum ClauseEvidence {
-    /// How many were beyond the bound, and how many there were.
+    /// Number beyond the bound, and number in all.
     Beyond(Vec<(u64, u64)>),
     /// The mean of each span.
     Means(Vec<f64>),
@@ -47,11 +47,11 @@ pub(super) enum ClauseEvidence {
     Greatest(u64),
 }
 
-/// What one trial showed of a clause.
+/// Evidence of one trial for a clause, with and without noise.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ClauseTrial<'t> {
     pub(super) seen: &'t ClauseEvidence,
-    /// What of that is left with everything off that noise can have made.
+    /// Rest of `seen` without everything that noise can have made.
     pub(super) left: &'t ClauseEvidence,
     /// The share of the responses that were beyond it by what the server recorded, where that alone misses it.
     pub(super) recorded: Option<f64>,
@@ -63,7 +63,7 @@ pub(super) struct ClauseTrial<'t> {
 type Ends = (Option<f64>, Option<f64>);
 
 impl ClauseEvidence {
-    /// What a run shows of a clause, whose responses are these.
+    /// Takes the evidence for a clause from a run with these responses.
     pub(super) fn new(clause: &Clause, summary: &Summary<'_>, spans: &[SpanResponses]) -> Self {
         let run = summary.run;
         let points = &run.measurement.timeline.points;
@@ -123,7 +123,7 @@ impl ClauseEvidence {
         }
     }
 
-    /// What is left of it with everything off that noise can have made.
+    /// Returns the evidence that is left without everything that noise can have made.
     pub(super) fn without(
         &self,
         noise: &Noise<'_>,
@@ -164,7 +164,7 @@ impl ClauseEvidence {
         (share > allowed).then_some(share)
     }
 
-    /// What counts against the clause: a share, a mean or the greatest.
+    /// Returns the figure that counts against the clause: a share, a mean or the greatest.
     pub(super) fn badness(&self) -> f64 {
         match self {
             Self::Beyond(groups) => Share::from_groups(groups).map_or(0.0, |share| share.share),
@@ -173,7 +173,7 @@ impl ClauseEvidence {
         }
     }
 
-    /// What trials show together; `None` without a trial.
+    /// Returns the joint evidence of trials; `None` without a trial.
     pub(super) fn together<'t>(trials: impl Iterator<Item = &'t Self>) -> Option<Self> {
         trials.cloned().reduce(|mut all, more| {
             match (&mut all, more) {
@@ -193,7 +193,7 @@ impl ClauseEvidence {
 }
 
 impl Clause {
-    /// Whether it is missed for sure, with everything off that noise can have made.
+    /// Returns whether the clause is surely missed, without everything that noise can have made.
     fn is_missed_without_noise(&self, trials: &[ClauseTrial<'_>]) -> bool {
         let left: Vec<ClauseTrial<'_>> =
             trials.iter().map(|trial| ClauseTrial { seen: trial.left, ..*trial }).collect();
@@ -220,7 +220,7 @@ impl Clause {
         }
     }
 
-    /// What may count against it.
+    /// Returns the most that may count against the clause.
     fn allowed(&self) -> f64 {
         match self.measure {
             Measure::Quantile(quantile) => 1.0 - quantile,
@@ -228,7 +228,7 @@ impl Clause {
         }
     }
 
-    /// Whether what a trial showed is beyond it, or what is left of that.
+    /// Returns whether the evidence of a trial, or what is left of it, is beyond the clause.
     pub(super) fn is_beyond(&self, seen: &ClauseEvidence) -> bool {
         match self.measure {
             Measure::Quantile(_) | Measure::Errors | Measure::Late => {

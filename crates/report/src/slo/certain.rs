@@ -4,8 +4,8 @@ use super::bound::ClauseEvidence;
 use super::{Bound, Measure, Outcome};
 use crate::{Cause, Disturbance};
 
-/// What noise cannot have made, a sentence for each bound that is not kept. `left` are what trials show of the bound
-/// of this number with everything off that noise can have made.
+/// Describes what noise cannot have made, a sentence for each bound that is not kept. `left` returns the evidence of
+/// the trials for the bound of this number, without everything that noise can have made.
 pub(super) fn certainties<'t, L: Iterator<Item = &'t ClauseEvidence>>(
     bounds: &[Bound],
     left: impl Fn(usize) -> L,
@@ -29,12 +29,12 @@ pub(super) fn certainties<'t, L: Iterator<Item = &'t ClauseEvidence>>(
 }
 
 impl Disturbance {
-    /// What happened, with the figures that show it.
+    /// Describes what happened, with the figures that show it.
     pub(super) fn sentence(&self) -> String {
         format!("{}: {}", self.cause.describe(), self.text)
     }
 
-    /// What would keep it from another run.
+    /// Returns advice that would keep the disturbance from another run.
     pub(super) fn remedy(&self) -> &'static str {
         match self.cause {
             Cause::CpuHeld => {

@@ -22,16 +22,16 @@ const UNANSWERED_SHARE: f64 = 0.01;
 /// are those of requests that succeed.
 const FAILED_PERCENT: f64 = 1.0;
 
-/// One trial that counts of so many, and it does not miss the target for all.
+/// Number of trials of which, if only one counts, that one does not miss the target for all.
 const ALONE_OF: usize = 3;
 
-/// What is known of a rate under a target.
+/// Outcome of a rate under a target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Outcome {
-    /// It was kept, on schedule.
+    /// The target was kept, on schedule.
     Kept,
-    /// It was not.
+    /// The target was missed.
     Missed,
     /// Both can be: too few requests, or noise that can have made what was missed.
     Undecided,
@@ -39,7 +39,7 @@ pub enum Outcome {
     Void,
 }
 
-/// What was missed beside the bounds of the target.
+/// Miss beside the bounds of the target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Miss {
@@ -67,42 +67,42 @@ pub enum Miss {
     Unfound,
 }
 
-/// What became of a rate, or of one trial of it, under a target.
+/// Judgement of a rate, or of one trial of it, under a target.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Judgement {
-    /// What is known.
+    /// Outcome.
     pub outcome: Outcome,
-    /// Whether it was kept.
+    /// Set if the target was kept.
     pub kept: bool,
-    /// Why it was not, in words; empty if it was.
+    /// Reason why the target was not kept, in words; empty if it was.
     pub why: String,
-    /// What was missed beside the bounds.
+    /// Misses beside the bounds.
     #[serde(default)]
     pub misses: Vec<Miss>,
     /// The bounds of the target.
     #[serde(default)]
     pub bounds: Vec<Bound>,
-    /// What made it void, or the noise for which it is undecided.
+    /// Disturbance that made the trial void, or noise that leaves it undecided.
     #[serde(default)]
     pub disturbance: Option<Disturbance>,
-    /// What is certain all the same of one that noise left undecided, in words.
+    /// Facts that are certain although noise left the outcome undecided, in words.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub certain: Vec<String>,
 }
 
-/// What one trial showed.
+/// Evidence of one trial.
 #[derive(Debug, Clone)]
 pub struct Observation {
-    /// Why the client did not do what was asked, of a trial that missed for that.
+    /// Reason why the client did not do what was asked, of a trial that missed for that.
     void: Option<Disturbance>,
     /// The largest noise that it had.
     noise: Option<Disturbance>,
-    /// Whether noise can have made all that it missed.
+    /// Set if noise can have made all that the trial missed.
     is_by_noise: bool,
     misses: Vec<MissedTarget>,
     /// For each clause of the target.
     seen: Vec<ClauseEvidence>,
-    /// The same with everything off that noise can have made.
+    /// Evidence for each clause without everything that noise can have made.
     left: Vec<ClauseEvidence>,
     /// The share that was beyond it by what the server recorded, where that alone misses it.
     recorded: Vec<Option<f64>>,
@@ -110,13 +110,13 @@ pub struct Observation {
 }
 
 impl Observation {
-    /// What the run of a trial shows under a target.
+    /// Takes the evidence of a trial from its run.
     #[must_use]
     pub fn new(slo: &Slo, run: &Run) -> Self {
         Self::of_summary(slo, &Summary::from_run(run))
     }
 
-    /// The same of figures that are known already.
+    /// Takes the evidence of a trial from figures that are known already.
     pub(super) fn of_summary(slo: &Slo, summary: &Summary<'_>) -> Self {
         let spans = response_spans(summary);
         let noise = Noise::of_run(summary.run, summary.response_times.count());
@@ -152,7 +152,7 @@ impl Observation {
         trial
     }
 
-    /// The same as evidence for or against the target, whatever disturbed it.
+    /// Returns the trial as evidence for or against the target, whatever disturbed it.
     #[must_use]
     pub fn undisturbed(&self) -> Self {
         let left = self.seen.clone();
@@ -161,24 +161,24 @@ impl Observation {
         Self { void: None, noise: None, is_by_noise: false, left, misses, ..self.clone() }
     }
 
-    /// How many response times it has.
+    /// Returns the number of its response times.
     pub(super) fn samples(&self) -> u64 {
         self.response.count()
     }
 
-    /// Whether it says nothing: the client did not do what was asked.
+    /// Returns whether the trial says nothing: the client did not do what was asked.
     #[must_use]
     pub fn is_void(&self) -> bool {
         self.void.is_some()
     }
 
-    /// Whether anything was beyond the target.
+    /// Returns whether anything was beyond the target.
     fn has_missed(&self, slo: &Slo) -> bool {
         let is_beyond = |(clause, seen): (&Clause, &ClauseEvidence)| clause.is_beyond(seen);
         !self.misses.is_empty() || slo.clauses.iter().zip(&self.seen).any(is_beyond)
     }
 
-    /// Whether some of it is left with everything off that noise can have made.
+    /// Returns whether anything was beyond the target without everything that noise can have made.
     fn has_missed_for_sure(&self, slo: &Slo) -> bool {
         let is_beyond = |(clause, left): (&Clause, &ClauseEvidence)| clause.is_beyond(left);
         self.misses.iter().any(MissedTarget::is_certain)
@@ -186,8 +186,8 @@ impl Observation {
             || slo.clauses.iter().zip(&self.left).any(is_beyond)
     }
 
-    /// Whether it missed what has no interval: the schedule, or a maximum; `without_noise`, only what that cannot
-    /// have made.
+    /// Returns whether the trial missed a target that has no interval: the schedule, or a maximum; `without_noise`,
+    /// only what that cannot have made.
     fn missed_outright(&self, slo: &Slo, without_noise: bool) -> bool {
         let of = if without_noise { &self.left } else { &self.seen };
         let beyond = |(clause, seen): (&Clause, &ClauseEvidence)| {
@@ -226,7 +226,7 @@ pub(crate) fn response_spans(summary: &Summary<'_>) -> Vec<SpanResponses> {
     }]
 }
 
-/// What was missed beside the clauses.
+/// Miss beside the clauses, with its text.
 #[derive(Debug, Clone)]
 struct MissedTarget {
     what: Miss,
@@ -241,7 +241,7 @@ impl MissedTarget {
     }
 }
 
-/// What of a schedule was missed. A request that is sent late is one with a long response time, so that being
+/// Finds the misses beside the clauses. A request that is sent late is one with a long response time, so that being
 /// late by less than a bound on that misses nothing.
 fn misses(slo: &Slo, summary: &Summary<'_>, noise: &Noise<'_>) -> Vec<MissedTarget> {
     let mut misses = Vec::new();
@@ -301,12 +301,12 @@ fn misses(slo: &Slo, summary: &Summary<'_>, noise: &Noise<'_>) -> Vec<MissedTarg
     misses
 }
 
-/// How many were given up at their deadline, where the target bounds those itself.
+/// Returns the number of requests that were given up at their deadline, if the target bounds those itself.
 fn past_deadline(slo: &Slo, summary: &Summary<'_>) -> u64 {
     summary.deadline.filter(|_| slo.bounds_late()).map_or(0, |deadline| deadline.given_up)
 }
 
-/// What is missed where too many requests failed, whose share the target does not bound.
+/// Returns the miss of too many failed requests, if the target does not bound their share.
 fn failed(slo: &Slo, summary: &Summary<'_>) -> Option<MissedTarget> {
     let total = summary.run.measurement.requested();
     // What lacks a reply at the end is a matter of the schedule, and what is given up at its deadline, of a target
@@ -326,7 +326,7 @@ fn failed(slo: &Slo, summary: &Summary<'_>) -> Option<MissedTarget> {
 }
 
 impl Slo {
-    /// Its clauses over trials; none without a trial.
+    /// Returns the bounds of the clauses over trials; none without a trial.
     pub(super) fn bounds(&self, trials: &[&Observation]) -> Vec<Bound> {
         if trials.is_empty() {
             return Vec::new();
@@ -343,7 +343,7 @@ impl Slo {
         self.clauses.iter().enumerate().map(bound).collect()
     }
 
-    /// What bounds say, and what was missed outright.
+    /// Weighs the bounds and the trials that missed outright.
     fn weigh(&self, trials: &[&Observation], bounds: &[Bound], without_noise: bool) -> Outcome {
         let outright = |without_noise| {
             trials.iter().filter(|trial| trial.missed_outright(self, without_noise)).count()
@@ -358,7 +358,7 @@ impl Slo {
         }
     }
 
-    /// Whether trials missed it if all that they showed were the server's.
+    /// Returns whether trials missed the target if all that they showed were the server's.
     fn is_missed_as_measured(&self, trials: &[&Observation]) -> bool {
         let as_measured: Vec<Observation> =
             trials.iter().map(|trial| trial.undisturbed()).collect();
@@ -366,8 +366,8 @@ impl Slo {
         self.weigh(&as_measured, &self.bounds(&as_measured), false) == Outcome::Missed
     }
 
-    /// What trials of one rate say together; those that are void count for nothing, and those that noise can have made
-    /// miss where there are others.
+    /// Judges trials of one rate together; those that are void count for nothing, nor do those that noise can have made
+    /// miss if there are others.
     #[must_use]
     pub fn judge(&self, trials: &[&Observation]) -> Judgement {
         let valid: Vec<&Observation> =

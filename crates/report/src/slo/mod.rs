@@ -22,20 +22,20 @@ pub use result::{ClauseResult, SloResult};
 pub struct Slo {
     /// As it was typed, with single spaces.
     pub text: String,
-    /// Its clauses.
+    /// Clauses of the target.
     pub clauses: Vec<Clause>,
 }
 
-/// One bound.
+/// Bound of one measure.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Clause {
-    /// What is bounded.
+    /// Measure that is bounded.
     pub measure: Measure,
     /// The bound: nanoseconds of a latency, a share, a rate. What is measured stays below it; a goodput, above it.
     pub below: f64,
 }
 
-/// What a clause bounds. Latencies are response times: from when a request was due.
+/// Measure that a clause bounds. Latencies are response times: from when a request was due.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Measure {
@@ -47,9 +47,9 @@ pub enum Measure {
     Max,
     /// Error replies, requests that were lost or timed out, and those that were never answered, as a share of all.
     Errors,
-    /// What was answered after the deadline or given up at it, as a share of all that was due.
+    /// Requests answered after the deadline or given up at it, as a share of all that were due.
     Late,
-    /// What was answered within the deadline, per second.
+    /// Requests answered within the deadline, per second.
     Goodput,
 }
 
@@ -69,19 +69,19 @@ impl Slo {
         Ok(Self { text, clauses })
     }
 
-    /// Whether it bounds the share of errors.
+    /// Returns whether the target bounds the share of errors.
     #[must_use]
     pub fn bounds_errors(&self) -> bool {
         self.clauses.iter().any(|clause| clause.measure == Measure::Errors)
     }
 
-    /// Whether it bounds what comes too late, which takes a deadline.
+    /// Returns whether the target bounds what comes too late, which takes a deadline.
     #[must_use]
     pub fn bounds_late(&self) -> bool {
         self.clauses.iter().any(|c| matches!(c.measure, Measure::Late | Measure::Goodput))
     }
 
-    /// Whether it can be held against these plans.
+    /// Checks that the target can be held against these plans.
     ///
     /// # Errors
     /// It bounds what comes too late, and one of them has no deadline.
@@ -102,8 +102,7 @@ impl Slo {
         latencies.max_by(|a, b| a.measure.rank().total_cmp(&b.measure.rank()))
     }
 
-    /// How many requests a run needs so that every percentile is of at least ten requests that are
-    /// beyond it.
+    /// Returns the requests that a run needs so that at least ten are beyond every percentile.
     #[must_use]
     pub fn requests_min(&self) -> u64 {
         const BEYOND: f64 = resting::BEYOND_MIN as f64;
@@ -117,13 +116,13 @@ impl Slo {
 }
 
 impl Measure {
-    /// Whether it is a time.
+    /// Returns whether the measure is a time.
     #[must_use]
     pub fn is_latency(self) -> bool {
         matches!(self, Self::Quantile(_) | Self::Mean | Self::Max)
     }
 
-    /// How far out it looks.
+    /// Ranks the measure by its distance from the middle.
     fn rank(self) -> f64 {
         match self {
             Self::Errors | Self::Late | Self::Goodput => -1.0,
@@ -133,7 +132,7 @@ impl Measure {
         }
     }
 
-    /// Its value in a run.
+    /// Returns the value of the measure in a run.
     #[must_use]
     pub fn of(self, summary: &Summary<'_>) -> f64 {
         let LatencyFigures { mean_ns, max_ns, .. } = summary.response;
@@ -181,7 +180,7 @@ impl Clause {
         if self.measure == Measure::Goodput { ">" } else { "<" }
     }
 
-    /// Whether a value keeps it.
+    /// Returns whether a value keeps the clause.
     pub(super) fn keeps(&self, value: f64) -> bool {
         match self.measure {
             Measure::Goodput => value > self.below,
@@ -189,7 +188,7 @@ impl Clause {
         }
     }
 
-    /// It for people, such as `p99 < 2 ms`.
+    /// Returns the clause for people, such as `p99 < 2 ms`.
     #[must_use]
     pub fn name(&self) -> String {
         let (number, unit) = self.measure.exact(self.below);
@@ -242,7 +241,7 @@ fn unit_of(ns: f64) -> (f64, &'static str) {
     units.into_iter().find(|(size, _)| ns >= *size).unwrap_or((1.0, "ns"))
 }
 
-/// How many of a power of ten a value has: as exact as its digits, since 0.999 * 100 is not 99.9.
+/// Returns a value in units of `size`, a power of ten: as exact as its digits, since 0.999 * 100 is not 99.9.
 fn scaled(value: f64, size: f64) -> f64 {
     format!("{value}e{}", -size.log10().round()).parse().unwrap_or(value / size)
 }

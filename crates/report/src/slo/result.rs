@@ -11,10 +11,10 @@ pub struct SloResult {
     /// The target.
     #[serde(serialize_with = "text")]
     pub slo: Slo,
-    /// What became of it.
+    /// Judgement of the target.
     #[serde(flatten)]
     pub judgement: Judgement,
-    /// What was measured for each clause, also where nothing is judged.
+    /// Values that were measured for each clause, also if nothing is judged.
     #[serde(skip)]
     bounds: Vec<Bound>,
     /// The requests that were answered.
@@ -31,14 +31,14 @@ fn text<S: Serializer>(slo: &Slo, serializer: S) -> Result<S::Ok, S::Error> {
 pub struct ClauseResult {
     /// Such as `p99 < 2 ms`.
     pub name: String,
-    /// What became of it.
+    /// Outcome of the clause.
     pub outcome: Outcome,
-    /// What was measured, such as `1.31 ms`, with the mark of a percentile that rests on few samples.
+    /// Value that was measured, such as `1.31 ms`, with the mark of a percentile that rests on few samples.
     pub value: String,
 }
 
 impl Outcome {
-    /// It in a word or two.
+    /// Returns the outcome in a word or two.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -51,13 +51,13 @@ impl Outcome {
 }
 
 impl SloResult {
-    /// What one run shows.
+    /// Makes the result of one run.
     #[must_use]
     pub fn of_run(slo: &Slo, summary: &Summary<'_>) -> Self {
         Self::of_trials(slo, &[Observation::of_summary(slo, summary)])
     }
 
-    /// What several runs show together. Those in which the client did not do what was asked count for nothing.
+    /// Makes the joint result of several runs. Those in which the client did not do what was asked count for nothing.
     #[must_use]
     pub fn of_trials(slo: &Slo, trials: &[Observation]) -> Self {
         let valid: Vec<&Observation> = trials.iter().filter(|trial| !trial.is_void()).collect();
@@ -71,7 +71,7 @@ impl SloResult {
         Self { slo: slo.clone(), judgement, bounds, samples }
     }
 
-    /// What became of it.
+    /// Returns the outcome of the target.
     #[must_use]
     pub fn outcome(&self) -> Outcome {
         self.judgement.outcome
@@ -135,7 +135,7 @@ impl SloResult {
         format!("{}: {what}", self.slo.text)
     }
 
-    /// What would decide it.
+    /// Returns advice that would lead to a decision.
     fn remedy(&self) -> String {
         if let Some(disturbance) = &self.judgement.disturbance {
             return format!("to decide it, {}", disturbance.remedy());
