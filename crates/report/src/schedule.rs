@@ -23,9 +23,9 @@ pub(crate) const MISSED_SHARE: f64 = 0.01;
 /// Replies that come later than the schedule's end by this share of its length lower the rate by as
 /// much.
 pub(crate) const BEHIND_SHARE: f64 = 0.01;
-/// Share of the wait for the last reply below which a tenth of the service times is if a backlog grew. With a backlog,
-/// service times rise from nothing to that wait: a tenth of them is short beside it and half of them is not. If replies
-/// merely take long, all of them are as long; if few do, most are short.
+/// Share of the wait for the last reply that a tenth of the service times are below, and half of them above, if a
+/// backlog grew: they then rise from nothing to that wait. If replies merely take long, all of them are as long; if few
+/// do, most are short.
 const BEHIND_OF_WAIT: f64 = 0.25;
 
 /// The figures of one run.

@@ -7,7 +7,7 @@ use crate::{Finding, LimitedBy, Summary, TextGroups, WarningTopic, escape};
 #[derive(Debug, Clone, Default)]
 pub struct VerdictLines {
     verdicts: TextGroups<(LimitedBy, Option<Finding>)>,
-    /// What became of targets.
+    /// Results of targets.
     targets: Vec<String>,
     warnings: TextGroups<WarningTopic>,
     /// The tests that were the first to have a verdict, or a warning, of each kind, in the order of
@@ -30,7 +30,7 @@ impl VerdictLines {
         }
     }
 
-    /// What has been gathered, a line each and safe for a terminal; from then on it is forgotten.
+    /// Returns the lines that were gathered, each safe for a terminal, and forgets them.
     pub fn lines(&mut self) -> Vec<String> {
         let Self { verdicts, targets, warnings, titles: [of_verdicts, of_warnings] } =
             std::mem::take(self);

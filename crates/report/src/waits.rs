@@ -7,18 +7,18 @@ use crate::{LatencyFigures, grouped};
 /// Figures of waits.
 #[derive(Debug, Clone, Copy)]
 pub struct WaitFigures<'r> {
-    /// What was seen.
+    /// Counts and latencies of the waits.
     pub waits: &'r Waits,
     /// From sent to received, of messages that met a receiver that waited; `None` if none did.
     pub wake_up: Option<LatencyFigures>,
-    /// How much later than its time a wait without a message ended; `None` if none did.
+    /// Lateness of the ends of waits without a message; `None` if there were none.
     pub timeout_late: Option<LatencyFigures>,
     /// Share of the messages received that met a receiver that waited, from 0 to 1; `None` of no messages.
     pub woken_share: Option<f64>,
 }
 
 impl<'r> WaitFigures<'r> {
-    /// Those of a run in which so many messages were received.
+    /// Makes the figures of a run in which `received` messages were received.
     #[must_use]
     pub fn new(waits: &'r Waits, received: u64) -> Self {
         let some = |latency: &measure::Latency| {
@@ -33,7 +33,7 @@ impl<'r> WaitFigures<'r> {
         }
     }
 
-    /// The same with clocks of senders and receivers that are known no better than so.
+    /// Returns the figures with clocks of senders and receivers that are known only to this precision.
     pub(crate) fn known_to_within(mut self, bound_ns: Option<f64>, precision: u8) -> Self {
         self.wake_up = self.wake_up.map(|of| of.known_to_within(bound_ns, precision));
         self
@@ -62,7 +62,7 @@ impl<'r> WaitFigures<'r> {
         ]
     }
 
-    /// What a report says of them, a line each, of a run whose keys were removed or not.
+    /// Returns the lines of a report, of a run whose keys were removed or not.
     #[must_use]
     pub fn lines(&self, removed: bool) -> Vec<String> {
         let waits = self.waits;

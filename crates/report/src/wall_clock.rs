@@ -15,7 +15,7 @@ pub fn wall_clock(start: SystemTime, after_ns: u64) -> String {
     time.trim_end_matches('Z').to_owned()
 }
 
-/// The same to the second: `14:03:22`.
+/// Returns the time to the second: `14:03:22`.
 #[must_use]
 pub fn wall_clock_s(start: SystemTime, after_ns: u64) -> String {
     let time = wall_clock(start, after_ns);

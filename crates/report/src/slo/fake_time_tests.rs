@@ -18,7 +18,7 @@ const QUARTER: f64 = 0.25 * SECOND;
 /// A span in which something stands still, in nanoseconds.
 type Pause = (f64, f64);
 
-/// What happens in a run.
+/// Events of a run.
 pub(crate) struct Course {
     pub(crate) seconds: f64,
     /// Connections of a closed loop; 0 of an open one.
@@ -30,7 +30,7 @@ pub(crate) struct Course {
     /// Times at which the server, or the client, has no CPU.
     pub(crate) server_waits: Vec<Pause>,
     pub(crate) client_waits: Vec<Pause>,
-    /// How long the server waits for a CPU whenever it is woken.
+    /// Time for which the server waits for a CPU whenever it is woken.
     pub(crate) wake_up_ns: f64,
 }
 
@@ -82,7 +82,7 @@ impl Course {
         }
     }
 
-    /// When each request was answered, how long each stall lasted by the clock on the wall, and who waited when.
+    /// Plays the run: the time of each answer, the length of each stall by the clock on the wall, and the waits.
     pub(crate) fn played(&self, with_noise: bool) -> Played {
         let none = Vec::new();
         let server_waits = if with_noise { &self.server_waits } else { &none };
@@ -214,7 +214,7 @@ pub(crate) fn run(course: &Course, played: &Played) -> Run {
     run
 }
 
-/// Whether these responses miss a target.
+/// Returns whether these responses miss a target.
 fn misses(played: &Played, measure: Measure, below_ns: f64) -> bool {
     let mut all: Vec<f64> = played.responses.iter().map(|(_, ns)| *ns).collect();
     all.sort_by(f64::total_cmp);

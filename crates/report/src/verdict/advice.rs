@@ -4,7 +4,7 @@ use super::causes::{Causes, WaitCause};
 use super::evidence::Evidence;
 use super::rules::Finding;
 
-/// What to do about a finding.
+/// Returns advice for a finding.
 pub(super) fn advice(finding: Finding, evidence: &Evidence) -> String {
     match finding {
         Finding::Errors if evidence.missing > 0 && evidence.missing == evidence.failed => {
@@ -81,13 +81,13 @@ const SERVER_POLLS: &str =
 const SLOW_COMMANDS: &str =
     "make these commands quicker, smaller or rarer: while one runs, the server answers nobody";
 
-/// Whether slow commands of the server made more requests wait than anything else.
+/// Returns whether slow commands of the server made more requests wait than anything else.
 fn by_commands(evidence: &Evidence) -> bool {
     let largest = evidence.causes.as_ref().and_then(Causes::largest);
     largest == Some(WaitCause::ServerCommands)
 }
 
-/// How to get more out of the client.
+/// Returns advice for getting more out of the client.
 fn more_client(evidence: &Evidence) -> String {
     let taken = evidence.workers + usize::from(evidence.server_here);
     match evidence.cpus {

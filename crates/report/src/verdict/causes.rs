@@ -22,7 +22,7 @@ const NAMED_MAX: usize = 3;
 /// Times between neighbours differ from their median by this part of it at most where something comes back regularly.
 const REGULAR: f64 = 0.35;
 
-/// What made requests wait.
+/// Cause that made requests wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum WaitCause {
@@ -40,10 +40,10 @@ pub enum WaitCause {
     Unexplained,
 }
 
-/// What one cause did.
+/// Share of one cause in the slow responses.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CauseShare {
-    /// Which.
+    /// Cause that the share is of.
     pub cause: WaitCause,
     /// The share of all responses that were slow by it, 0 to 1; in a closed loop, of the time of all.
     pub share: f64,
@@ -54,31 +54,31 @@ pub struct CauseShare {
 pub struct SlowCommands {
     /// The command, or `fork`.
     pub name: String,
-    /// How many there were.
+    /// Number of these commands.
     pub count: usize,
-    /// How long they took together, in seconds.
+    /// Their total time, in seconds.
     pub time_s: f64,
     /// About how often they came, in seconds between two, where that is regular.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub every_s: Option<f64>,
 }
 
-/// What made requests of a run wait.
+/// Causes that made requests of a run wait.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Causes {
     /// From this response time on they are called slow, in milliseconds.
     pub slow_ms: f64,
     /// By cause, the largest first.
     pub shares: Vec<CauseShare>,
-    /// What the servers recorded, the longest together first.
+    /// Slow commands that the servers recorded, the longest in total first.
     pub commands: Vec<SlowCommands>,
-    /// Whether shares are of the time of all responses, as in a closed loop, and not of their number.
+    /// Set if shares are of the time of all responses, as in a closed loop, and not of their number.
     #[serde(default)]
     pub of_time: bool,
 }
 
 impl Causes {
-    /// Those of a run; `None` of one without slow responses.
+    /// Finds the causes in a run; `None` of one without slow responses.
     pub(super) fn of_run(run: &Run) -> Option<Self> {
         let is_open = run.plan.load.pace.schedule().is_some();
         let summary = Summary::from_run(run);
@@ -209,7 +209,7 @@ impl SlowCommands {
         format!("{} {times}, {}", escape(name), time(*time_s))
     }
 
-    /// The same with how often, such as `KEYS 5 times, 0.95 s, about every 13 s`.
+    /// Describes the commands with their period, such as `KEYS 5 times, 0.95 s, about every 13 s`.
     #[must_use]
     pub fn describe_with_period(&self) -> String {
         let every = self.every_s.map_or(String::new(), |s| format!(", about every {}", time(s)));

@@ -11,7 +11,7 @@ use super::evidence::BLOCKING;
 use super::rules::UNREAD;
 use crate::Summary;
 
-/// What of the lines of this report cannot be true together; none of a report that agrees with itself.
+/// Returns the lines of this report that cannot be true together; none of a report that agrees with itself.
 #[must_use]
 pub fn contradictions(summary: &Summary<'_>) -> Vec<String> {
     let report = Report::from_summary(summary);
@@ -33,7 +33,7 @@ pub fn contradictions(summary: &Summary<'_>) -> Vec<String> {
 struct Report<'s> {
     summary: &'s Summary<'s>,
     class: LimitedBy,
-    /// What limited it, with advice.
+    /// Limit of the run, with advice.
     text: &'s str,
     /// The line of the schedule; empty of a closed loop.
     schedule: String,
@@ -41,7 +41,7 @@ struct Report<'s> {
     outages: String,
 }
 
-/// Of the time that an end had, or of one that could not have more.
+/// Share of the time from which on an end was full, or could have had no more.
 const FULL: f64 = 0.9;
 const HELD: f64 = 0.1;
 
@@ -86,8 +86,8 @@ impl<'s> Report<'s> {
         (self.known("client_worker_busy"), held)
     }
 
-    /// Whether an end was kept from a CPU for over twice as long as the other end had one, while our
-    /// threads together left a tenth of the CPUs to others.
+    /// Returns whether an end was kept from a CPU for over twice as long as the other end had one, while our threads
+    /// together left a tenth of the CPUs to others.
     fn others_took_it(&self) -> bool {
         let run = self.summary.run;
         let wall_ns = run.measurement.workers.iter().map(|worker| worker.wall_ns).max();

@@ -10,7 +10,7 @@ use crate::{Run, fixture};
 
 const SECOND: u64 = 1_000_000_000;
 
-/// What happened, in figures that rules decide by. Shares are of the run.
+/// Events of a run, in figures that rules decide by. Shares are of the run.
 #[derive(Debug, Clone)]
 struct Story {
     rate: Option<f64>,
@@ -28,7 +28,7 @@ struct Story {
     ending: u8,
     /// From, length and failures of an outage.
     outage: Option<(f64, f64, u64)>,
-    /// Of the requests sent, how many late by 50 ms, and for want of room; and how many never sent.
+    /// Requests that were sent late by 50 ms, those of them for want of room, and requests never sent.
     late: u64,
     no_room: bool,
     unsent: u64,

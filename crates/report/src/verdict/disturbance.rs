@@ -26,7 +26,7 @@ const OTHERS_MIN_S: f64 = 0.02;
 /// Less waiting than this share of the run is a thing of single wake-ups.
 const WAIT_MIN: f64 = 0.002;
 
-/// What made a run say nothing of the server.
+/// Cause that makes a run say nothing of the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Cause {
@@ -47,14 +47,14 @@ pub enum Cause {
 }
 
 impl Cause {
-    /// Whether others than client and server were at work: other programs, or the hypervisor.
+    /// Returns whether others than client and server were at work: other programs, or the hypervisor.
     #[must_use]
     pub fn by_others(self) -> bool {
         matches!(self, Self::CpuHeld | Self::CpuStolen)
     }
 
-    /// Whether it passes, so that the same run may be free of it another time. A saturated client, or a CPU that
-    /// client and server share, is there in every run, and the verdict names it.
+    /// Returns whether the cause passes, so that the same run may be free of it another time. A saturated client, or a
+    /// CPU that client and server share, is there in every run, and the verdict names it.
     #[must_use]
     pub fn is_passing(self) -> bool {
         match self {
@@ -67,7 +67,7 @@ impl Cause {
         }
     }
 
-    /// Its name, as documents spell it.
+    /// Returns the name, as documents spell it.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -81,7 +81,7 @@ impl Cause {
         }
     }
 
-    /// How often each of these is there, the most frequent first.
+    /// Counts these causes, the most frequent first.
     #[must_use]
     pub fn counts(causes: &[Self]) -> Vec<(Self, usize)> {
         let mut counts: Vec<(Self, usize)> = Vec::new();
@@ -95,7 +95,7 @@ impl Cause {
         counts
     }
 
-    /// What happened, in a few words behind which `in 3 of 10 runs` fits.
+    /// Describes what happened, in a few words behind which `in 3 of 10 runs` fits.
     #[must_use]
     pub fn describe(self) -> &'static str {
         match self {
@@ -110,19 +110,19 @@ impl Cause {
     }
 }
 
-/// Why a run is void: neither for nor against anything about the server.
+/// Reason why a run is void: neither for nor against anything about the server.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Disturbance {
-    /// What happened.
+    /// Cause of the disturbance.
     pub cause: Cause,
     /// The figures that show it.
     pub evidence: Vec<EvidenceFigure>,
-    /// One short sentence with the evidence, without a full stop.
+    /// Short sentence with the evidence, without a full stop.
     pub text: String,
 }
 
 impl Disturbance {
-    /// Why a run is void; `None` of one that counts.
+    /// Returns the reason why a run is void; `None` of one that counts.
     #[must_use]
     pub fn from_run(run: &Run) -> Option<Self> {
         Self::of_evidence(&Evidence::new(&run.plan, &run.measurement, &run.watched))
@@ -208,7 +208,7 @@ impl Disturbance {
         Self { cause, evidence: vec![figures], text }
     }
 
-    /// Of threads that waited for a CPU.
+    /// Makes the disturbance of threads that waited for a CPU.
     fn held(cause: Cause, evidence: &Evidence) -> Self {
         let server = evidence.server.filter(|_| evidence.server_here).map(|side| side.time);
         let ends = [("the client", evidence.client), ("the server", server)];
@@ -233,14 +233,14 @@ impl Disturbance {
     }
 }
 
-/// Whether a thread was kept from its CPU for long enough to change what is measured.
+/// Returns whether a thread was kept from its CPU for long enough to change what is measured.
 fn is_held(time: ThreadUse) -> bool {
     let held = time.held();
     time.starved() || (held >= WAIT_MIN && held >= WAIT_OF_WANTED * time.taken())
 }
 
-/// Whether others used enough CPU time to have made a thread wait for this share of the run. A server that is woken on
-/// the CPU of a client that spins waits for a moment on an idle machine, too.
+/// Returns whether others used enough CPU time to have made a thread wait for this share of the run. A server that is
+/// woken on the CPU of a client that spins waits for a moment on an idle machine, too.
 fn others_ran(evidence: &Evidence, held: f64) -> bool {
     let least = (held * OTHERS_OF_WAIT).max(OTHERS_MIN).max(OTHERS_MIN_S / evidence.load_s);
     evidence.others.is_none_or(|others| others >= least)

@@ -14,14 +14,14 @@ use crate::quantity::grouped;
 /// Blocks of each half, at most and at least.
 const BLOCKS_MAX: u64 = 10;
 const BLOCKS_MIN: u64 = 6;
-/// How many standard deviations the sum of ranks is from that of one state: by chance one run in a thousand
-/// is further.
+/// Distance of the sum of ranks from that of one state, in standard deviations, that makes a drift sure: by chance one
+/// run in a thousand is further.
 const SURE: f64 = 3.0;
 /// By how much the halves differ at least: throughput, and response times, which vary more.
 const RATE_MIN: f64 = 0.1;
 const TIME_MIN: f64 = 0.5;
 
-/// How the two halves of a run differ, for a person; `None` if they do not, or nobody can say.
+/// Describes the difference between the two halves of a run; `None` if there is none, or none can be told.
 pub(super) fn drift(plan: &Plan, measurement: &Measurement) -> Option<String> {
     let open = match &plan.load.pace {
         Pace::Closed => false,
@@ -103,7 +103,7 @@ fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// How far the number of pairs in which the second value is above the first is from half of them, in
+/// Returns the distance of the number of pairs in which the second value is above the first from half of them, in
 /// standard deviations.
 fn deviations(first: &[f64], second: &[f64]) -> f64 {
     let pairs = first.iter().flat_map(|a| second.iter().map(move |b| (a, b)));

@@ -33,19 +33,19 @@ pub(super) struct Evidence {
     pub(super) outages: Option<Outages>,
     /// For how long the client itself did not run.
     pub(super) absent_s: f64,
-    /// Whether an error ended the run.
+    /// Set if an error ended the run.
     pub(super) broken_off: bool,
-    /// Whether requests are messages whose delivery is measured.
+    /// Set if requests are messages whose delivery is measured.
     pub(super) of_messages: bool,
-    /// Whether requests are commands of a record, with its times.
+    /// Set if requests are commands of a record, with its times.
     pub(super) recorded: bool,
     /// Length of the measured part.
     pub(super) span_s: f64,
-    /// How long the workers worked, warm-up and the wait for the last replies included.
+    /// Time for which the workers worked, warm-up and the wait for the last replies included.
     pub(super) load_s: f64,
     /// Answered requests per second.
     pub(super) achieved_rps: f64,
-    /// Of an open loop.
+    /// Schedule of an open loop.
     pub(super) schedule: Option<Schedule>,
     /// Connections.
     pub(super) connections: u64,
@@ -55,27 +55,27 @@ pub(super) struct Evidence {
     pub(super) service_s: Option<f64>,
     /// The worker with the least CPU to spare.
     pub(super) client: Option<ThreadUse>,
-    /// Which of all workers that is.
+    /// Number of the busiest worker among all.
     pub(super) busiest_worker: Option<usize>,
-    /// What its client is called, where there are several.
+    /// Name of the busiest worker's client, if there are several.
     pub(super) client_name: Option<String>,
-    /// Whether it receives messages, of a run that has receivers.
+    /// Set if the busiest worker receives messages, in a run that has receivers.
     pub(super) busiest_receives: bool,
     /// Messages that had heaped up when the last was sent, and how many were sent, where that is a backlog.
     pub(super) backlog: Option<(u64, u64)>,
-    /// How many workers there are.
+    /// Number of workers.
     pub(super) workers: usize,
     /// CPUs that the client may use.
     pub(super) cpus: Option<usize>,
-    /// Whether server and workers are more threads than there are CPUs for them.
+    /// Set if server and workers are more threads than there are CPUs for them.
     pub(super) must_share: bool,
-    /// How many CPUs server and workers had together, on average.
+    /// Mean number of CPUs that server and workers had together.
     pub(super) ours: f64,
     /// The server with the least CPU to spare, of those that tell.
     pub(super) server: Option<ServerSide>,
-    /// How many servers are known.
+    /// Number of servers that are known.
     pub(super) servers: usize,
-    /// Whether it runs on this machine.
+    /// Set if the server runs on this machine.
     pub(super) server_here: bool,
     /// Share of this machine's CPU time that its hypervisor gave to others.
     pub(super) stolen: f64,
@@ -84,9 +84,9 @@ pub(super) struct Evidence {
     pub(super) others: Option<f64>,
     /// Share of the time in which that server executed commands, by its own count.
     pub(super) executing: Option<f64>,
-    /// Why nothing is known of the server.
+    /// Reason why nothing is known of the server.
     pub(super) unseen: Option<String>,
-    /// Whether the server waits for its disk before it answers writes.
+    /// Set if the server waits for its disk before it answers writes.
     pub(super) waits_for_disk: bool,
     /// A command of the plan whose reply is late by intent.
     pub(super) blocking: Option<String>,
@@ -94,29 +94,29 @@ pub(super) struct Evidence {
     pub(super) round_trip_s: Option<f64>,
     /// Bytes of requests and replies per second.
     pub(super) bytes_per_s: f64,
-    /// Where response times were spent, where the kernel stamped replies.
+    /// Parts of response times, if the kernel stamped replies.
     pub(super) spans: Option<SpanFigures>,
-    /// How full the link was, and its name.
+    /// Use of the link, and its name.
     pub(super) link: Option<(f64, String)>,
-    /// What made requests wait, as far as that was looked for.
+    /// Causes that made requests wait, as far as they were looked for.
     pub(super) causes: Option<Causes>,
-    /// Whether others use the server, too.
+    /// Set if others use the server, too.
     pub(super) is_shared: bool,
 }
 
-/// What an open loop was asked to do, and what came of it.
+/// Schedule of an open loop, and how it was kept.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Schedule {
-    /// Its figures, which the line of the report is made of, too.
+    /// Figures of the schedule, which the line of the report is made of, too.
     pub(super) figures: ScheduleFigures,
-    /// How much later than due requests were sent, on average.
+    /// Mean lateness of requests, in seconds.
     pub(super) late_s: f64,
 }
 
 /// Spans in which nothing succeeded, of the node that had most of them.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Outages {
-    /// How many.
+    /// Number of outages.
     pub(super) count: usize,
     /// All of them together.
     pub(super) total_s: f64,
@@ -124,7 +124,7 @@ pub(super) struct Outages {
     pub(super) node: Option<String>,
     /// Requests that failed in them; those of all nodes, if all were out at the end.
     pub(super) failed: u64,
-    /// Whether one lasted to the end.
+    /// Set if an outage lasted to the end.
     pub(super) to_the_end: bool,
     /// For how long at the end nothing succeeded on any server.
     pub(super) all_s: Option<f64>,
@@ -152,13 +152,13 @@ impl Outages {
     }
 }
 
-/// How the busiest server spent its time.
+/// Use of time by the busiest server.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct ServerSide {
     pub(super) time: ThreadUse,
-    /// What of it that is of.
+    /// Part of the server that the time is of.
     pub(super) part: BusyPart,
-    /// Whether that polls, so that its time on a CPU is no sign of work.
+    /// Set if that part polls, so that its time on a CPU is no sign of work.
     pub(super) polls: bool,
 }
 
@@ -188,7 +188,7 @@ pub(super) const BLOCKING: [&str; 14] = [
     "SUBSCRIBE",
 ];
 
-/// Whether the thread of this number receives messages: the threads of receivers stand behind those of senders.
+/// Returns whether the thread of this number receives messages: the threads of receivers are behind those of senders.
 fn receives(plan: &Plan, measurement: &Measurement, number: usize) -> bool {
     let receivers = plan.delivery.is_some().then(|| usize::from(plan.receiver_threads()));
     receivers.is_some_and(|receivers| number + receivers >= measurement.workers.len())
@@ -309,12 +309,12 @@ impl Evidence {
         mean.map_or(0.0, SpanParts::read_share)
     }
 
-    /// What lay there.
+    /// Returns the noun of what waited in the kernel to be read.
     pub(super) fn stamped_noun(&self) -> &'static str {
         self.spans.as_ref().map_or("replies", SpanFigures::stamped_noun)
     }
 
-    /// The same of the 99th percentile, with its parts.
+    /// Returns the parts of the 99th percentile, the time unread among them.
     pub(super) fn unread_p99(&self) -> Option<&SpanParts> {
         self.spans.as_ref()?.parts_of("p99")
     }
@@ -335,7 +335,7 @@ fn busiest(servers: &[ServerUse], load_s: f64) -> Option<(&ServerUse, ServerSide
     known.max_by(|(_, a), (_, b)| a.time.taken().total_cmp(&b.time.taken()))
 }
 
-/// Whether the servers here and the workers cannot each have a CPU.
+/// Returns whether the servers here and the workers cannot each have a CPU.
 fn must_share(plan: &Plan, workers: usize, watched: &WatchRecord) -> bool {
     let pinned = &plan.load.concurrency.cpus;
     let ours = if pinned.is_empty() { &watched.cpus } else { pinned };
@@ -350,8 +350,8 @@ fn must_share(plan: &Plan, workers: usize, watched: &WatchRecord) -> bool {
     meet && !ours.is_empty() && all.len() < threads
 }
 
-/// What it means that client and server were pinned to CPUs that they must share, or that there is only one;
-/// `None` if neither is so.
+/// Explains that client and server were pinned to CPUs that they must share, or that there is only one; `None` if
+/// neither is so.
 pub(super) fn shared_cpus(
     plan: &Plan,
     measurement: &Measurement,

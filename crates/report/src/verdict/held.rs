@@ -9,7 +9,7 @@ use super::evidence::Evidence;
 use super::threads::SATURATED;
 use crate::Run;
 
-/// What others took of a run.
+/// Shares of a run that others took.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Held {
     /// The share of the time for which the thread that was held up most waited for a CPU, or for which the hypervisor
@@ -24,7 +24,7 @@ pub struct Held {
 const HELD_MAX: f64 = 0.99;
 
 impl Held {
-    /// Of a run.
+    /// Returns what others took of a run.
     #[must_use]
     pub fn of_run(run: &Run) -> Self {
         let evidence = Evidence::new(&run.plan, &run.measurement, &run.watched);

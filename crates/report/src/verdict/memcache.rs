@@ -7,7 +7,7 @@ use workload::{CommandSpec, Plan, ProtocolKind};
 
 use crate::quantity::grouped;
 
-/// What other clients did, if it is enough to matter.
+/// Describes the work of other clients, if it is enough to matter.
 pub(super) fn others(
     plan: &Plan,
     measurement: &Measurement,
@@ -64,14 +64,14 @@ pub fn gets_apart(plan: &Plan, watched: &WatchRecord) -> Option<String> {
     ))
 }
 
-/// What the settings of memcached that bound memory and clients are called.
+/// Names of the settings of memcached that bound memory and clients.
 pub(super) const BOUNDS: Bounds =
     Bounds { memory: "its memory limit (-m)", clients: "its connection limit, -c" };
 
-/// What the bounds of a server are called in its own words.
+/// Names of the bounds of a server in its own words.
 pub(super) struct Bounds {
     pub(super) memory: &'static str,
-    /// What has a server turn clients away.
+    /// Settings that have a server turn clients away.
     pub(super) clients: &'static str,
 }
 

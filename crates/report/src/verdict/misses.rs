@@ -16,7 +16,7 @@ const QUARTER_MIN: u64 = 2;
 /// Standard deviations between a hit ratio that moves and one that does not.
 const MOVES: f64 = 4.0;
 
-/// Which test of the suite makes what these commands look for under this name, an element a request.
+/// Tests of the suite that make what these commands look for under this name, an element a request.
 const FILLERS: [(&[&str], &[u8], &str); 4] = [
     (&["LPOP", "RPOP", "LINDEX", "LRANGE"], b"mylist", "-t lpush"),
     (&["SPOP", "SRANDMEMBER", "SMEMBERS"], b"myset", "-t sadd"),
@@ -29,7 +29,7 @@ struct LookupCommand<'p> {
     command: &'p CommandSpec,
     keys: &'p KeySpace,
     tally: &'p CommandTally,
-    /// Whether its operation goes on with what is sent on a miss.
+    /// Set if its operation goes on with what is sent on a miss.
     fills: bool,
 }
 
@@ -89,7 +89,7 @@ pub(super) fn moving_hit_ratio(plan: &Plan, measurement: &Measurement) -> Option
     })
 }
 
-/// What a run says that was to read what was filled, and found most of it missing: its figures are those of misses,
+/// Describes a run that was to read what was filled, and found most of it missing: its figures are those of misses,
 /// which are less work.
 #[must_use]
 pub fn unfound(run: &Run) -> Option<String> {
@@ -124,7 +124,7 @@ fn looked<'p>(plan: &'p Plan, measurement: &'p Measurement) -> Vec<LookupCommand
     looked
 }
 
-/// How what it looks for comes to be there.
+/// Returns advice for having what the command looks for.
 fn advice(plan: &Plan, looked: &LookupCommand<'_>) -> String {
     if plan.is_recorded() {
         let text = "restore the data that was there when it was recorded, or see --prefill";

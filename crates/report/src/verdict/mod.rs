@@ -49,7 +49,7 @@ pub use misses::unfound;
 pub use rules::Finding;
 pub use warnings::{Warning, WarningKind, option_sent, warnings};
 
-/// What kept a run from being faster, or from keeping its schedule.
+/// Limit that kept a run from being faster, or from keeping its schedule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LimitedBy {
@@ -70,15 +70,14 @@ pub enum LimitedBy {
     Errors,
     /// Spans in which nothing succeeded.
     Outage,
-    /// What runs here took the CPU from server or client: other processes, the hypervisor, or each
-    /// other.
+    /// Programs here took the CPU from server or client: other processes, the hypervisor, or each other.
     Contention,
     /// The evidence does not say.
     Unknown,
 }
 
 impl LimitedBy {
-    /// Its name, as documents spell it.
+    /// Returns the name, as documents spell it.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -96,19 +95,19 @@ impl LimitedBy {
     }
 }
 
-/// One figure that a verdict rests on.
+/// Figure that a verdict rests on.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct EvidenceFigure {
-    /// What it is, such as `server_main_thread_busy`; stable, for programs.
+    /// Name, such as `server_main_thread_busy`; stable, for programs.
     pub name: String,
     /// The figure.
     pub value: f64,
-    /// Its unit: `share` (0 to 1), `per_second`, `seconds`, `bytes_per_second`, `count`.
+    /// Unit: `share` (0 to 1), `per_second`, `seconds`, `bytes_per_second`, `count`.
     pub unit: String,
 }
 
-/// What limited a run, why we say so, and what to do about it. Whoever decides asks `limited_by` and
-/// `finding`; the words are for people.
+/// Limit of a run, with the reason and advice. Code that decides reads `limited_by` and `finding`; the words are for
+/// people.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Verdict {
     /// The limit.
@@ -116,21 +115,21 @@ pub struct Verdict {
     /// The reason; `None` of clients with different limits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub finding: Option<Finding>,
-    /// One line for a person: the limit, its evidence, and one sentence of advice.
+    /// Line for a person: the limit, its evidence, and one sentence of advice.
     pub text: String,
     /// The evidence in words, without the limit before it and the advice behind it.
     pub statement: String,
-    /// What to do about it; empty if there is nothing to do.
+    /// Advice; empty if there is nothing to do.
     pub advice: String,
     /// The figures behind it.
     pub evidence: Vec<EvidenceFigure>,
-    /// What made requests wait, where some did.
+    /// Causes that made requests wait, if some did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub causes: Option<Causes>,
 }
 
 impl Verdict {
-    /// What limited a run, from all that is known of it.
+    /// Finds the limit of a run, from all that is known of it.
     #[must_use]
     pub(crate) fn of_run(run: &Run) -> Self {
         let Run { plan, measurement, watched, .. } = run;
@@ -148,7 +147,7 @@ impl Verdict {
         }
     }
 
-    /// What limited a run, from its figures and from what was watched beside it.
+    /// Finds the limit of a run, from its figures and from what was watched beside it.
     #[must_use]
     pub fn find(plan: &Plan, measurement: &Measurement, watched: &WatchRecord) -> Self {
         let evidence = Evidence::new(plan, measurement, watched);
@@ -176,8 +175,7 @@ impl Verdict {
         Self::new(LimitedBy::Unknown, None, why.to_owned(), String::new(), vec![])
     }
 
-    /// What limited the run in a word or two, for tables: a server that kept up with its schedule limited
-    /// nothing.
+    /// Returns the limit in a word or two, for tables: a server that kept up with its schedule limited nothing.
     #[must_use]
     pub fn class(&self) -> &'static str {
         class(self.limited_by, self.finding)
@@ -216,7 +214,7 @@ impl Verdict {
     }
 }
 
-/// What a table says of a limit that was found for this reason.
+/// Returns the word of a table for a limit that was found for this reason.
 #[must_use]
 pub fn class(limited_by: LimitedBy, finding: Option<Finding>) -> &'static str {
     match finding {

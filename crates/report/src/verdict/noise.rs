@@ -32,14 +32,14 @@ pub(crate) struct SpanResponses {
     /// From the start of the measured part.
     pub(crate) from_ns: u64,
     pub(crate) to_ns: u64,
-    /// How many took how long, the shortest first.
+    /// Response times with the number of each, the shortest first.
     pub(crate) times: Vec<(u64, u64)>,
     /// The most by which the client itself was late.
     pub(crate) own_late_max_ns: u64,
 }
 
 impl SpanResponses {
-    /// How many there are.
+    /// Returns the number of responses.
     pub(crate) fn count(&self) -> u64 {
         self.times.iter().map(|(_, count)| count).sum()
     }
@@ -49,13 +49,13 @@ impl SpanResponses {
         self.times.last().map_or(0, |(ns, _)| *ns)
     }
 
-    /// How many took so long or longer.
+    /// Returns the number of responses that took `below_ns` or longer.
     pub(crate) fn beyond(&self, below_ns: f64) -> u64 {
         self.times.iter().filter(|(ns, _)| *ns as f64 >= below_ns).map(|(_, count)| count).sum()
     }
 }
 
-/// What noise can have done to a run.
+/// Noise of a run, and the most that it can have done.
 pub(crate) struct Noise<'r> {
     run: &'r Run,
     evidence: Evidence,
@@ -64,13 +64,13 @@ pub(crate) struct Noise<'r> {
     kinds: Vec<Kind>,
     /// Requests that fall due in a second; 0 in a closed loop, where none does while it waits.
     rate_per_s: f64,
-    /// How many requests one short wait can delay.
+    /// Number of requests that one short wait can delay.
     at_once: f64,
     own_late: Option<&'r Latency>,
     responses: f64,
 }
 
-/// Whether noise matters to a run at all.
+/// Standing of noise: whether it matters to a run at all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Standing {
     /// As far as there was some.
@@ -97,7 +97,7 @@ impl Standing {
 }
 
 impl<'r> Noise<'r> {
-    /// That of a run with so many responses.
+    /// Finds the noise of a run with this number of responses.
     pub(crate) fn of_run(run: &'r Run, responses: u64) -> Self {
         let evidence = Evidence::new(&run.plan, &run.measurement, &run.watched);
         let standing = Standing::new(&evidence);
@@ -116,24 +116,25 @@ impl<'r> Noise<'r> {
         Self { run, standing, waits, kinds, rate_per_s, at_once, own_late, responses, evidence }
     }
 
-    /// Why the client did not do what was asked, where it had no CPU left.
+    /// Returns the reason why the client did not do what was asked, if it had no CPU left.
     pub(crate) fn client_busy(&self) -> Option<Disturbance> {
         let busy = self.standing == Standing::ClientBusy;
         busy.then(|| Disturbance::of_cause(Cause::ClientBusy, &self.evidence))
     }
 
-    /// Why it did not, where it sent this share too many late, and waiting for a CPU does not account for that.
+    /// Returns the reason why the client did not do what was asked, if it sent this share too many late, and waiting
+    /// for a CPU does not account for that.
     pub(crate) fn client_late(&self, over: f64) -> Option<Disturbance> {
         let waited: f64 = self.kinds.iter().map(|kind| kind.share).sum();
         (waited < over).then(|| Disturbance::of_cause(Cause::ClientLate, &self.evidence))
     }
 
-    /// Whether noise matters to it: neither end was full.
+    /// Returns whether noise matters to the run: neither end was full.
     pub(super) fn is_open(&self) -> bool {
         self.standing == Standing::Open
     }
 
-    /// What it consists of, as parts of 1.
+    /// Returns the kinds of noise, as parts of 1.
     pub(super) fn parts(&self) -> Vec<(Cause, f64)> {
         let all: f64 = self.kinds.iter().map(|kind| kind.share).sum();
         match all > 0.0 {
@@ -142,12 +143,13 @@ impl<'r> Noise<'r> {
         }
     }
 
-    /// How many responses of each span were as long or longer by what the servers recorded.
+    /// Returns the number of responses of each span that were as long or longer by what the servers recorded.
     pub(crate) fn recorded(&self, spans: &[SpanResponses], below_ns: f64) -> Vec<u64> {
         self.by_record(spans, below_ns, Counted::Certain)
     }
 
-    /// The same as far as it is likely, with the queues that it left.
+    /// Returns the number of responses of each span that were likely as long or longer by what the servers recorded,
+    /// with the queues that it left.
     pub(super) fn likely_recorded(&self, spans: &[SpanResponses], below_ns: f64) -> Vec<u64> {
         self.by_record(spans, below_ns, Counted::Likely)
     }
@@ -165,7 +167,7 @@ impl<'r> Noise<'r> {
         stalls::beyond_by_record(self.run, spans, below_ns, counted, due)
     }
 
-    /// Which waits can have made responses of a span longer.
+    /// Returns the waits that can have made responses of a span longer.
     fn around(&self, span: &SpanResponses) -> impl Iterator<Item = (usize, &Wait)> {
         // The slowest of them was due before it.
         let from_ns = span.from_ns.saturating_sub(span.max_ns()) as f64;
@@ -174,8 +176,8 @@ impl<'r> Noise<'r> {
         self.waits.iter().enumerate().filter(move |(_, wait)| meets(wait))
     }
 
-    /// How many responses of each span take so long or longer, and how many there are, with those taken off that
-    /// noise can have delayed.
+    /// Returns the number of responses of each span that take `below_ns` or longer, and the number of all, with those
+    /// taken off that noise can have delayed.
     pub(crate) fn beyond_without(&self, spans: &[SpanResponses], below_ns: f64) -> Vec<(u64, u64)> {
         let recorded = self.recorded(spans, below_ns);
         let left = match self.standing {
@@ -187,7 +189,7 @@ impl<'r> Noise<'r> {
         certain.zip(spans.iter().map(SpanResponses::count)).collect()
     }
 
-    /// What is left of them by count.
+    /// Returns the number of responses of each span that take `below_ns` or longer and that noise cannot have delayed.
     fn left(&self, spans: &[SpanResponses], below_ns: f64) -> Vec<u64> {
         let mut left: Vec<Excess> =
             spans.iter().map(|span| Excess::new(self, span, below_ns)).collect();
@@ -241,7 +243,8 @@ impl<'r> Noise<'r> {
         }
     }
 
-    /// How long responses of a span waited for it likely, in nanoseconds: of each wait, the part that lies in their time.
+    /// Returns the time for which responses of a span likely waited for a CPU, in nanoseconds: of each wait, the part
+    /// that is in their time.
     pub(crate) fn likely_waited_ns(&self, span: &SpanResponses) -> f64 {
         let from_ns = span.from_ns.saturating_sub(span.max_ns()) as f64;
         let within = self.around(span).map(|(_, wait)| {
@@ -294,7 +297,7 @@ impl<'r> Noise<'r> {
         all.sum::<f64>() / self.responses.max(1.0) + late_ns
     }
 
-    /// Whether it can have made this share of the requests late, or kept it from being answered in time.
+    /// Returns whether noise can have made this share of the requests late, or kept it from being answered in time.
     pub(crate) fn accounts_for(&self, over: f64) -> bool {
         match self.standing {
             Standing::ServerFull => return false,
@@ -329,7 +332,7 @@ impl<'r> Noise<'r> {
     }
 }
 
-/// Of a client that sent this share of the requests so late.
+/// Makes the disturbance of a client that sent this share of the requests late by `late_ns` or more.
 fn late_client(share: f64, late_ns: f64) -> Disturbance {
     let late = time(late_ns / 1e9);
     let text = format!(
@@ -340,7 +343,7 @@ fn late_client(share: f64, late_ns: f64) -> Disturbance {
     Disturbance { cause: Cause::ClientLate, evidence, text }
 }
 
-/// What of a span is beyond a bound: by how much, the least first, and how many.
+/// Responses of a span beyond a bound: by how much, the least first, and how many.
 struct Excess {
     /// Beyond what all noise around it comes to.
     certain: u64,
@@ -369,13 +372,13 @@ impl Excess {
         Self { certain, by_size: within, wait_ns, first, last }
     }
 
-    /// How many are left.
+    /// Returns the number that is left.
     fn left(&self) -> u64 {
         let left: f64 = self.by_size.iter().map(|(_, count)| count).sum();
         self.certain.saturating_add(left.floor() as u64)
     }
 
-    /// Whether there are any that waits can have delayed.
+    /// Returns whether there are any that waits can have delayed.
     fn has_delayed(&self) -> bool {
         self.by_size.iter().any(|(over_ns, count)| *over_ns < self.wait_ns && *count > 1e-9)
     }

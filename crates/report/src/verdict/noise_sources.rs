@@ -18,19 +18,19 @@ pub(super) struct Wait {
     pub(super) requests: f64,
 }
 
-/// One kind of noise over a whole run.
+/// Kind of noise over a whole run.
 pub(super) struct Kind {
     pub(super) cause: Cause,
     /// The share of the requests that it can have delayed.
     pub(super) share: f64,
 }
 
-/// What noise of a run comes from.
+/// Sources of the noise of a run.
 pub(super) struct Sources<'e> {
     run: &'e Run,
     evidence: &'e Evidence,
     client: Option<ThreadUse>,
-    /// Of a server on this machine.
+    /// Use of time by a server on this machine.
     server: Option<ThreadUse>,
     workers: f64,
     cpus: f64,
@@ -46,7 +46,7 @@ struct Waited {
 }
 
 impl<'e> Sources<'e> {
-    /// Those of a run in which so many requests fall due in a second.
+    /// Finds the sources in a run in which `rate_per_s` requests fall due in a second.
     pub(super) fn new(run: &'e Run, evidence: &'e Evidence, rate_per_s: f64) -> Self {
         let server = evidence.server.filter(|_| evidence.server_here).map(|side| side.time);
         let cpus = run.host.as_ref().and_then(|host| host.cpu.logical).unwrap_or(1) as usize;
@@ -66,7 +66,7 @@ impl<'e> Sources<'e> {
         drain(self.evidence, thread)
     }
 
-    /// That of the fuller of both.
+    /// Returns the drain of the fuller of client and server.
     fn slowest(&self) -> f64 {
         self.drain(self.client).max(self.drain(self.server))
     }
@@ -165,7 +165,7 @@ pub(super) fn needed(evidence: &Evidence, thread: ThreadUse) -> f64 {
     thread.cpu * longer * (due / answered).max(1.0)
 }
 
-/// How many times as long as a wait the queue lasts that it leaves, of a thread with this much to do.
+/// Returns the length of the queue that a wait leaves, in lengths of the wait, of a thread with this much to do.
 pub(super) fn drain(evidence: &Evidence, thread: Option<ThreadUse>) -> f64 {
     let needed = thread.map_or(0.0, |thread| needed(evidence, thread));
     1.0 / (1.0 - needed.min(SATURATED))

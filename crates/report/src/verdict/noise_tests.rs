@@ -28,7 +28,7 @@ fn whole(run: &Run, slow: u64, slow_ns: u64) -> [SpanResponses; 1] {
     }]
 }
 
-/// How many of so many slow ones are left.
+/// Returns the number of slow responses that is left of `slow`.
 fn left(run: &Run, slow: u64, slow_ns: u64) -> u64 {
     let noise = Noise::of_run(run, ALL);
     noise.beyond_without(&whole(run, slow, slow_ns), BELOW_NS)[0].0

@@ -36,7 +36,7 @@ pub(super) const UNREAD: f64 = 0.5;
 /// more of them change nothing.
 pub(super) const QUEUED_MAX: f64 = 10.0;
 
-/// What limited a run, with the reason: finer than the limit that it names.
+/// Limit of a run with its reason: finer than the limit that it names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Finding {
@@ -48,7 +48,7 @@ pub enum Finding {
     Absence,
     /// Nothing was answered.
     Nothing,
-    /// It was too short to say.
+    /// The run was too short to say.
     Short,
     /// The schedule was kept.
     ScheduleKept,
@@ -169,8 +169,8 @@ pub(super) fn find(evidence: &Evidence) -> Finding {
     waiting(evidence)
 }
 
-/// The same, where what made requests wait is known by its time, too: the largest of it is the limit of a schedule
-/// that no full CPU explains, and waiting for a CPU is none where that explains less than what was not seen.
+/// Returns the finding if the time of what made requests wait is known, too: the largest of it is the limit of a
+/// schedule that no full CPU explains, and waiting for a CPU is none if that explains less than what was not seen.
 pub(super) fn find_with_causes(evidence: &Evidence) -> Finding {
     let found = find(evidence);
     let Some(causes) = &evidence.causes else { return found };
@@ -206,7 +206,7 @@ pub(super) fn find_with_causes(evidence: &Evidence) -> Finding {
     if by_commands { Finding::SlowCommands } else { found }
 }
 
-/// What makes the other figures mean little.
+/// Returns the finding that makes the other figures mean little.
 fn spoiled(evidence: &Evidence) -> Option<Finding> {
     if evidence.broken_off {
         return Some(Finding::Errors);
@@ -237,7 +237,7 @@ fn spoiled(evidence: &Evidence) -> Option<Finding> {
     (evidence.load_s < LOAD_S_MIN).then_some(Finding::Short)
 }
 
-/// Whether somebody's CPU was the limit: at work, or kept from it.
+/// Returns the finding of an end's CPU that was the limit: at work, or withheld.
 fn cpu(evidence: &Evidence) -> Option<Finding> {
     let late_client =
         |s: &Schedule| !s.figures.kept() && s.figures.fault.is_some_and(Fault::is_own);
@@ -301,7 +301,7 @@ fn cpu(evidence: &Evidence) -> Option<Finding> {
     polls.then_some(Finding::ServerPolls)
 }
 
-/// Whether each was kept waiting while the other ran.
+/// Returns whether client and server were each kept waiting while the other ran.
 fn each_other(evidence: &Evidence) -> bool {
     let ends = [evidence.client, evidence.server.map(|server| server.time)];
     let takes = |time: &ThreadUse| time.starved() || time.cpu >= SATURATED;

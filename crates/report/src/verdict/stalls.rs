@@ -13,11 +13,11 @@ use crate::{Run, machine_course};
 /// Something for which a server stood still.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Stall<'r> {
-    /// What it recorded.
+    /// Entry that the server recorded.
     pub(crate) entry: &'r JournalEntry,
-    /// When it began at the earliest, in nanoseconds from the start of the measured part.
+    /// Earliest beginning, in nanoseconds from the start of the measured part.
     pub(crate) from_ns: f64,
-    /// When it had ended at the latest.
+    /// Latest end, in nanoseconds from the start of the measured part.
     pub(crate) to_ns: f64,
     /// For how long it lasted.
     pub(crate) length_ns: f64,
@@ -30,8 +30,8 @@ const SCRIPT: &str = "?:0";
 /// Clocks of two programs agree to some milliseconds.
 const CLOCKS_NS: f64 = 1e7;
 
-/// What the servers recorded of a run, each once: a command within a script or transaction of the same client is a
-/// part of that.
+/// Returns the entries that the servers recorded of a run, each once: a command within a script or transaction of the
+/// same client is a part of that.
 pub(crate) fn stalls(run: &Run) -> Vec<Stall<'_>> {
     let elapsed_ns = run.measurement.elapsed_ns as f64;
     let mut all = Vec::new();
@@ -66,7 +66,7 @@ pub(crate) fn stalls(run: &Run) -> Vec<Stall<'_>> {
     all
 }
 
-/// Whether other commands run within this one.
+/// Returns whether other commands run within this one.
 fn holds_others(entry: &JournalEntry) -> bool {
     let name = entry.what.split(' ').next().unwrap_or_default();
     ["EVAL", "FCALL", "EXEC"].iter().any(|outer| name.starts_with(outer))
@@ -100,17 +100,18 @@ impl Stall<'_> {
     }
 }
 
-/// How much of what a server recorded counts.
+/// Part that counts of what a server recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Counted {
-    /// What is certain: with the most that it can have waited for a CPU taken off, and without the queue behind it.
+    /// Certain part: with the most that it can have waited for a CPU taken off, and without the queue behind it.
     Certain,
-    /// What is likely.
+    /// Likely part.
     Likely,
 }
 
-/// How many responses of each span waited so long or longer for what the servers recorded, with their own waits
-/// for a CPU taken off: no more than there were. `due` are the requests that fall due in so many nanoseconds.
+/// Returns the number of responses of each span that waited `below_ns` or longer for what the servers recorded, with
+/// their own waits for a CPU taken off: no more than there were. `due` returns the requests that fall due in a number
+/// of nanoseconds.
 pub(super) fn beyond_by_record(
     run: &Run,
     spans: &[SpanResponses],

@@ -13,7 +13,7 @@ pub(super) struct ThreadUse {
     pub(super) cpu: f64,
     /// Ready to run, and without a CPU. Most kernels count what a quota stops as that, too.
     pub(super) wait: f64,
-    /// In which the CPU quota of its control group stopped what ran in it.
+    /// Share of the time in which its cgroup's CPU quota throttled it.
     pub(super) throttled: f64,
 }
 
@@ -34,17 +34,17 @@ impl ThreadUse {
         self.cpu + self.held()
     }
 
-    /// Whether it had no time left.
+    /// Returns whether the thread had no time left.
     pub(super) fn full(self) -> bool {
         self.taken() >= SATURATED
     }
 
-    /// Whether it was kept from a CPU for long enough to matter, and was not full without that.
+    /// Returns whether the thread was kept from a CPU for long enough to matter, and was not full without that.
     pub(super) fn starved(self) -> bool {
         self.held() >= HELD && self.cpu < SATURATED
     }
 
-    /// Whether a quota explains most of it.
+    /// Returns whether a quota explains most of the time for which the thread was kept from a CPU.
     pub(super) fn by_quota(self) -> bool {
         self.throttled * 2.0 > self.held()
     }

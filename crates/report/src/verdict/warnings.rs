@@ -84,16 +84,16 @@ pub enum WarningKind {
     ClientsFewer,
 }
 
-/// One thing that spoiled a measurement.
+/// Warning of something that spoiled a measurement.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Warning {
-    /// Its kind, for programs.
+    /// Kind, for programs.
     pub kind: WarningKind,
-    /// Which of several of this kind that a run may have: a command, a setting, a check, a client. Warnings
-    /// of one kind about one thing differ in their figures only.
+    /// Subject, of several of this kind that a run may have: a command, a setting, a check, a client. Warnings of one
+    /// kind about one thing differ in their figures only.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub about: String,
-    /// One line for a person, safe for a terminal.
+    /// Line for a person, safe for a terminal.
     pub text: String,
 }
 
@@ -110,13 +110,13 @@ impl Warning {
         Self { kind, about: about.into(), text: escape(text) }
     }
 
-    /// What it is about.
+    /// Returns the topic of the warning.
     #[must_use]
     pub fn topic(&self) -> WarningTopic {
         (self.kind, self.about.clone())
     }
 
-    /// The same, seen by this client.
+    /// Returns the warning as seen by this client.
     #[must_use]
     pub fn of_client(self, called: &str) -> Self {
         let Self { kind, about, text } = self;
@@ -258,7 +258,7 @@ pub fn option_sent(plan: &Plan, measurement: &Measurement) -> Option<String> {
     })
 }
 
-/// What those of Redis and Valkey are called.
+/// Names of the bounds of Redis and Valkey.
 const BOUNDS: Bounds = Bounds { memory: "maxmemory", clients: "maxclients, or protected mode" };
 
 fn of_server(server: &ServerUse, bounds: &Bounds) -> Vec<Warning> {
@@ -310,7 +310,7 @@ fn of_server(server: &ServerUse, bounds: &Bounds) -> Vec<Warning> {
     found
 }
 
-/// When the server forked last, by this machine's clock; known to a second or two.
+/// Returns the time at which the server forked last, by this machine's clock; known to a second or two.
 fn forked_at(server: &ServerUse) -> Option<String> {
     let journal = server.journal.as_ref()?;
     let forks = journal.entries.iter().filter(|entry| entry.kind == JournalKind::Fork);
@@ -343,7 +343,7 @@ fn swapped(server: &ServerUse) -> Option<String> {
     })
 }
 
-/// What other clients did, if it is enough to matter.
+/// Describes the work of other clients, if it is enough to matter.
 pub(super) fn others(
     plan: &Plan,
     measurement: &Measurement,

@@ -128,7 +128,7 @@ fn unread_p99(evidence: &Evidence) -> String {
     format!("; {share} of the p99 is this client's: {lay} in its kernel, before keystorm read")
 }
 
-/// How many messages waited for a receiver.
+/// Describes the messages that waited for a receiver.
 fn heaped_up(evidence: &Evidence) -> String {
     let (waiting, sent) = evidence.backlog.unwrap_or_default();
     let (waiting, sent) = (grouped(waiting as f64), grouped(sent as f64));
@@ -137,7 +137,7 @@ fn heaped_up(evidence: &Evidence) -> String {
     )
 }
 
-/// How many requests failed, or after how many an error ended the test.
+/// Describes the requests that failed, or those after which an error ended the test.
 fn errors(evidence: &Evidence) -> String {
     let asked = evidence.asked();
     if evidence.broken_off {
@@ -157,7 +157,7 @@ fn absence(evidence: &Evidence) -> String {
     )
 }
 
-/// How long a reply took and a round trip without load takes, and what was carried.
+/// Describes the time of a reply, the time of a round trip without load, and the rate of bytes.
 fn between(evidence: &Evidence) -> String {
     let (service_s, round_trip_s) = (evidence.service_s, evidence.round_trip_s);
     format!(
@@ -168,7 +168,7 @@ fn between(evidence: &Evidence) -> String {
     )
 }
 
-/// What became of the requests that failed.
+/// Describes the fate of the requests that failed.
 fn how_it_failed(evidence: &Evidence) -> &'static str {
     let Evidence { failed, missing, corrupt, .. } = *evidence;
     match (missing, corrupt) {
@@ -180,7 +180,7 @@ fn how_it_failed(evidence: &Evidence) -> &'static str {
     }
 }
 
-/// What was sent and answered of a schedule that was kept.
+/// Describes the requests sent and answered of a schedule that was kept.
 fn kept(evidence: &Evidence) -> String {
     let Some(Schedule { figures, .. }) = &evidence.schedule else { return String::new() };
     let rate = rate(figures.due_rps);
@@ -230,12 +230,12 @@ fn outage(evidence: &Evidence) -> String {
     format!("nothing succeeded{on} for {total_s:.2} s of {span_s:.2} s{of}{all}; {cost}")
 }
 
-/// Who else uses a CPU that was waited for.
+/// Names the other user of a CPU that was waited for.
 fn others(evidence: &Evidence) -> &'static str {
     if evidence.stolen >= HELD { "the hypervisor" } else { "other programs" }
 }
 
-/// How busy the server was, whose thread is named behind `owner`.
+/// Describes how busy the server was, whose thread is named behind `owner`.
 fn server(evidence: &Evidence, owner: &str) -> String {
     let Some(ServerSide { time, part, polls }) = evidence.server else {
         return match &evidence.unseen {
@@ -254,7 +254,7 @@ fn server(evidence: &Evidence, owner: &str) -> String {
     in_use(&format!("{of}{part}"), time, polls)
 }
 
-/// How busy the client was, whose worker is named behind `owner`.
+/// Describes how busy the client was, whose worker is named behind `owner`.
 fn client(evidence: &Evidence, owner: &str) -> String {
     let Some(time) = evidence.client else {
         return "the client's CPU is unknown".to_owned();
@@ -269,7 +269,7 @@ fn client(evidence: &Evidence, owner: &str) -> String {
     in_use(&who, time, false)
 }
 
-/// How long a thread ran, and what kept it from a CPU, which below a hundredth is not worth a word. Busy is
+/// Describes how long a thread ran, and what kept it from a CPU, which below a hundredth is not worth a word. Busy is
 /// never said of one that `polls`.
 fn in_use(who: &str, time: ThreadUse, polls: bool) -> String {
     let (ran, held) = (percent(time.cpu), percent(time.held()));
@@ -305,7 +305,7 @@ fn behind(evidence: &Evidence) -> String {
     evidence.schedule.as_ref().map_or(String::new(), |schedule| schedule.figures.behind())
 }
 
-/// How many requests of a schedule left late or never: the figures of the schedule's own line.
+/// Describes the requests of a schedule that left late or never: the figures of the schedule's own line.
 fn shortfall(evidence: &Evidence) -> String {
     let Some(Schedule { figures, late_s }) = &evidence.schedule else { return String::new() };
     let due = figures.counted(figures.due);
@@ -323,7 +323,7 @@ fn shortfall(evidence: &Evidence) -> String {
     parts.join(", and ")
 }
 
-/// Whether connections had room meanwhile, where that is known.
+/// Describes whether connections had room meanwhile, if that is known.
 fn room(evidence: &Evidence) -> &'static str {
     match evidence.schedule.as_ref().and_then(|schedule| schedule.figures.fault) {
         Some(Fault::Client) => ", although connections had room",
