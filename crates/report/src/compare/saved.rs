@@ -52,7 +52,7 @@ pub fn options_of(plan: &Plan) -> Vec<(String, String)> {
     .collect()
 }
 
-/// Paths that may differ between servers that are compared, and are told; runs of one series over time must not.
+/// Paths that may differ between servers that are compared, and are reported; runs of one series over time must not.
 const OF_CONNECTION: [&str; 1] = ["target.tls"];
 
 /// Paths at which plans differ that ask for the same in different protocols.

@@ -21,7 +21,7 @@ const SURE: f64 = 3.0;
 const RATE_MIN: f64 = 0.1;
 const TIME_MIN: f64 = 0.5;
 
-/// Describes the difference between the two halves of a run; `None` if there is none, or none can be told.
+/// Describes the difference between the two halves of a run; `None` if there is none, or it cannot be known.
 pub(super) fn drift(plan: &Plan, measurement: &Measurement) -> Option<String> {
     let open = match &plan.load.pace {
         Pace::Closed => false,
