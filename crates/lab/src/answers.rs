@@ -65,7 +65,7 @@ const OF_THE_SERVER: &[&str] = &[
     "CLUSTER", "ACL", "MODULE", "WAIT", "WAITAOF",
 ];
 
-/// How answers to a command are compared.
+/// Rule by which answers to a command are compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Rule {
     Exact,
@@ -129,7 +129,7 @@ impl Answers {
         }
     }
 
-    /// What was found, the most frequent difference first.
+    /// Returns the comparison, its most frequent difference first.
     #[must_use]
     pub fn into_comparison(self) -> AnswerComparison {
         let mut differences: Vec<Difference> = self.kinds.into_values().collect();
@@ -152,7 +152,7 @@ fn is_alike(rule: Rule, a: &Value, b: &Value) -> bool {
     }
 }
 
-/// Whether a number is below 0, as that of a key without an expiry or that is not there.
+/// Returns whether a number is below 0, as that of a key without an expiry or that is not there.
 fn sign(value: &Value) -> bool {
     matches!(value, Value::Integer(number) if *number < 0)
 }
@@ -208,7 +208,7 @@ fn canonical(value: &Value, rule: Rule, out: &mut Vec<u8>) {
     }
 }
 
-/// What kind of answer it is.
+/// Names the kind of an answer.
 fn kind(value: &Value) -> String {
     match value {
         Value::Simple(_) => "a status".to_owned(),

@@ -30,7 +30,7 @@ pub enum SearchOutcome {
     Nothing,
 }
 
-/// What a search has found.
+/// Conclusion of a search.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Conclusion {
     /// The sentences.
@@ -43,9 +43,9 @@ pub struct Conclusion {
     pub high_per_s: Option<f64>,
     /// The result in a few words.
     pub headline: String,
-    /// What happens above it and who was the limit.
+    /// Text on what happens above the rate, and who was the limit.
     pub text: String,
-    /// Whether the client or the schedule, and not the server, set the limit.
+    /// Set if the client or the schedule, and not the server, set the limit.
     pub not_the_server: bool,
 }
 
@@ -62,7 +62,7 @@ impl VoidTrials {
         Self { all, count, cause }
     }
 
-    /// What helps against the cause.
+    /// Returns advice against the cause.
     fn advice(&self) -> &'static str {
         match self.cause {
             Some(Cause::ClientBusy) => "Give the client more --threads or CPUs, and search again. ",
@@ -95,7 +95,7 @@ impl Display for VoidTrials {
     }
 }
 
-/// What decides whether a rate keeps a target, where that is not known.
+/// Condition that decides whether a rate keeps a target, where that is not known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Decides {
     Machine,
@@ -123,7 +123,7 @@ fn per_s(rate: f64) -> String {
 }
 
 impl RateSearch {
-    /// What was found.
+    /// Draws the conclusion from what was found.
     pub(crate) fn concluded(&self) -> Conclusion {
         let found = self.found();
         let void = VoidTrials::new(self);
@@ -226,8 +226,8 @@ impl RateSearch {
         }
     }
 
-    /// What decides the rates that are neither kept nor missed, above those that are kept and below those that are
-    /// missed; `None` without any.
+    /// Returns what decides the rates that are neither kept nor missed, above those that are kept and below those that
+    /// are missed; `None` without any.
     fn decides(&self) -> Option<Decides> {
         let found = self.found();
         let unjudged = found.unjudged_per_s.and_then(|rate| self.rate_of(rate));
@@ -266,7 +266,7 @@ impl RateSearch {
         )
     }
 
-    /// What happened just above, and whether somebody else than the server was the limit there.
+    /// Describes what happened just above, and returns whether somebody else than the server was the limit there.
     fn above(&self) -> (bool, String) {
         let Some((rate, trial)) = self.obstacle() else { return (false, String::new()) };
         let who = Self::other_limit(trial);

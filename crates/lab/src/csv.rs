@@ -6,7 +6,7 @@ use report::{Metric, write_row};
 
 use crate::figures::Figures;
 
-/// What every row of a run ends in.
+/// Columns that every row of a run ends in.
 const FIGURES: [&str; 11] = [
     "throughput_rps",
     "p50_ms",

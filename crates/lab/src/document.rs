@@ -8,7 +8,7 @@ use crate::runs::Runs;
 
 /// The results of an experiment whose runs are kept in full.
 pub trait Document: Serialize + Sized {
-    /// Its runs.
+    /// Returns the runs of the experiment.
     #[doc(hidden)]
     fn runs(&self) -> &Runs;
 
@@ -28,18 +28,18 @@ pub trait Document: Serialize + Sized {
         self.runs().load()
     }
 
-    /// What a reader must know before believing the figures, each once; unescaped.
+    /// Returns what a reader must know before believing the figures, each once; unescaped.
     fn warnings(&self) -> Vec<String> {
         self.runs().warnings()
     }
 }
 
-/// What an experiment has found so far: all that its frame keeps and shows.
+/// Findings of an experiment so far: all that its frame keeps and shows.
 pub trait Findings: Document {
-    /// Whether nothing was measured yet, so that there is nothing to show.
+    /// Returns whether nothing was measured yet, so that there is nothing to show.
     fn is_empty(&self) -> bool;
 
-    /// Whether there is an answer; there is none where the machine was too busy to tell.
+    /// Returns whether there is an answer; there is none where the machine was too busy to tell.
     fn is_conclusive(&self) -> bool {
         true
     }

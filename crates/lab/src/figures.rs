@@ -24,9 +24,9 @@ pub struct Figures {
     pub client_cpu_ns: Option<f64>,
     /// Bytes of requests and replies together per second.
     pub bytes_per_s: f64,
-    /// What limited it.
+    /// Limit of the run.
     pub limited_by: LimitedBy,
-    /// The same in a sentence, with the evidence.
+    /// Sentence on the limit, with the evidence.
     pub verdict: String,
     /// The reason in a word, where one is known.
     #[serde(default)]
@@ -34,17 +34,17 @@ pub struct Figures {
     /// The evidence in words, without the limit and without advice.
     #[serde(default)]
     pub statement: String,
-    /// Why the run says nothing of the server: the client or the machine decided it.
+    /// Reason why the run says nothing of the server: the client or the machine decided it.
     #[serde(default)]
     pub disturbance: Option<Disturbance>,
-    /// What others may have taken of it.
+    /// Share of the machine that others may have taken.
     #[serde(default)]
     pub held: Held,
-    /// Why it is not what was planned; safe for a terminal.
+    /// Reason why the run is not what was planned; safe for a terminal.
     pub shortfall: Option<String>,
 }
 
-/// What limited a run, behind these words; in other words where that is not known.
+/// Describes what limited a run, behind these words; in other words where that is not known.
 pub(crate) fn limited_by(run: &Figures, words: &str) -> String {
     match run.limited_by {
         LimitedBy::Unknown => format!("What limited it is unknown: {}", run.statement),
@@ -81,21 +81,21 @@ impl Figures {
         }
     }
 
-    /// What other programs or the hypervisor did to the run, if they decided it. What the client did is
+    /// Returns what other programs or the hypervisor did to the run, if they decided it. What the client did is
     /// reported as its limit.
     #[must_use]
     pub fn disturbed(&self) -> Option<Cause> {
         self.disturbance.as_ref().map(|found| found.cause).filter(|cause| cause.by_others())
     }
 
-    /// Whether the run measured what was planned.
+    /// Returns whether the run measured what was planned.
     #[must_use]
     pub fn complete(&self) -> bool {
         self.shortfall.is_none()
     }
 }
 
-/// What others did to most of these runs, and to how many any of it; `None` if to none.
+/// Returns what others did to most of these runs, and to how many any of it; `None` if to none.
 pub(crate) fn disturbed<'f>(runs: impl Iterator<Item = &'f Figures>) -> Option<(Cause, usize)> {
     let causes: Vec<Cause> = runs.filter_map(Figures::disturbed).collect();
     let count = |cause: &Cause| causes.iter().filter(|other| *other == cause).count();

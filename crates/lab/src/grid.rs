@@ -50,11 +50,11 @@ const SWEPT: [(&str, Kind); 26] = [
 pub struct Axis {
     /// The option, as `-c`.
     pub option: String,
-    /// Its values, in the order in which they are measured.
+    /// Values in the order in which they are measured.
     pub values: Vec<String>,
 }
 
-/// One point of a grid.
+/// Point of a grid.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Point {
     /// The value of each axis.
@@ -66,7 +66,7 @@ pub struct Point {
 /// A grid.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Grid {
-    /// What varies.
+    /// Axes that vary.
     pub axes: Vec<Axis>,
     line: Line,
 }

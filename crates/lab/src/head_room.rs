@@ -25,7 +25,7 @@ impl<'s> SpeedTrials<'s> {
         Self { slo, observed: Vec::new() }
     }
 
-    /// How a search over the speed goes.
+    /// Returns the settings of a search over the speed.
     #[must_use]
     pub fn settings(budget_s: f64) -> Settings {
         Settings {
@@ -78,7 +78,7 @@ mod tests {
         SpeedRange { kept, missed, is_open, unjudged: None }
     }
 
-    /// What a search finds whose trials say this; time ends after so many of them.
+    /// Returns what a search finds whose trials say this; time ends after so many of them.
     fn found(trial: impl Fn(f64) -> Answer, trials: u32) -> String {
         let mut search = Search::new(SpeedTrials::settings(60.0));
         let mut left = trials;

@@ -14,43 +14,43 @@ use report::slo::{Judgement, Miss, Observation, Outcome, Slo};
 
 /// The name of the document's layout.
 pub const SCHEMA: &str = "keystorm.search/1";
-/// Where the curve has its points, as shares of the rate that was found.
+/// Points of the curve, as shares of the rate that was found.
 pub const CURVE: [f64; 9] = [0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0, 1.05, 1.1];
 
 /// A search, as far as it has come. Reads and writes as the document `keystorm.search/1`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct RateSearch {
     schema: String,
-    /// Whether the search and the curve have been carried out as planned.
+    /// Set if the search and the curve have been carried out as planned.
     complete: bool,
     /// The test's title.
     pub test: String,
-    /// What is to be kept.
+    /// Objective that is to be kept.
     pub slo: Slo,
-    /// How it was searched.
+    /// Settings of the search.
     pub settings: Settings,
-    /// What was found, by the rates that were tried.
+    /// Bracket that was found, by the rates that were tried.
     found: Bracket,
-    /// Whether the search ended because its time was up.
+    /// Set if the search ended because its time was up.
     #[serde(default)]
     out_of_time: bool,
-    /// What that says.
+    /// Conclusion from `found`.
     #[serde(default)]
     conclusion: Conclusion,
-    /// What all trials of a rate say together, those of the curve included, in the order in which the rates were first
-    /// tried.
+    /// Rates with what all their trials say together, those of the curve included, in the order in which they were
+    /// first tried.
     #[serde(default)]
     pub rates: Vec<Rate>,
     /// Every run in order.
     pub trials: Vec<Trial>,
     /// Every run, as `keystorm.run/1`, in the order of the trials.
     run: Runs,
-    /// What each trial showed, in the same order.
+    /// Observations of each trial, in the order of the trials.
     #[serde(skip)]
     observed: Vec<Observation>,
 }
 
-/// Why a run was made.
+/// Purpose of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Phase {
@@ -62,18 +62,18 @@ pub enum Phase {
     Curve,
 }
 
-/// One run.
+/// Run at a rate.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Trial {
-    /// What for.
+    /// Purpose of the trial.
     pub phase: Phase,
     /// The rate asked for; what was reached in a closed loop.
     pub rate_per_s: f64,
-    /// What it says of the target by itself.
+    /// Judgement of the target by this trial alone.
     pub judgement: Judgement,
     /// The latency that the target bounds, in nanoseconds; the 99th percentile if it bounds none.
     pub bounded_ns: f64,
-    /// Its figures.
+    /// Figures of the run.
     pub figures: Figures,
 }
 
@@ -82,15 +82,15 @@ pub struct Trial {
 pub struct Rate {
     /// The rate.
     pub rate_per_s: f64,
-    /// Its trials, by number among all.
+    /// Numbers of its trials among all.
     pub trials: Vec<usize>,
-    /// How many of them are void.
+    /// Number of trials that are void.
     pub void: usize,
-    /// What the others say together.
+    /// Judgement by the other trials together.
     pub judgement: Judgement,
 }
 
-/// What a search learns from a judgement.
+/// Returns what a search learns from a judgement.
 fn answer_of(judgement: &Judgement) -> Answer {
     let by_others = |found: &Disturbance| found.cause.by_others();
     match (judgement.outcome, &judgement.disturbance) {
@@ -102,13 +102,13 @@ fn answer_of(judgement: &Judgement) -> Answer {
     }
 }
 
-/// What a search learns from a trial: what the trial says by itself, and what is known with those before it.
+/// Returns what a search learns from a trial: what the trial says by itself, and what is known with those before it.
 pub(crate) fn answer(alone: &Judgement, known: &Judgement) -> Answer {
     answer_of(if alone.outcome == Outcome::Void { alone } else { known })
 }
 
 impl Rate {
-    /// What is known of it, where a miss takes so many trials.
+    /// Returns what is known of the rate, where a miss takes so many trials.
     fn answer(&self, misses_min: usize) -> Answer {
         match answer_of(&self.judgement) {
             Answer::Missed if self.trials.len() - self.void < misses_min => Answer::Undecided,
@@ -165,7 +165,7 @@ impl RateSearch {
         Ok(answer)
     }
 
-    /// What all rates say together.
+    /// Returns what all rates say together.
     fn bracket(&self) -> Bracket {
         let mut known = KnownRates::default();
         let misses_min = self.misses_min();
@@ -174,12 +174,12 @@ impl RateSearch {
         Bracket { given_up: self.found.given_up && found.passes_per_s.is_none(), ..found }
     }
 
-    /// How many trials it takes to call a rate missed.
+    /// Returns how many trials it takes to call a rate missed.
     fn misses_min(&self) -> usize {
         if self.settings.repeats > 1 { 2 } else { 1 }
     }
 
-    /// Whether as many trials of a rate count as it takes to call it missed.
+    /// Returns whether as many trials of a rate count as it takes to call it missed.
     pub(crate) fn is_confirmed(&self, rate_per_s: f64) -> bool {
         let count = self.rate_of(rate_per_s).map_or(0, |rate| rate.trials.len() - rate.void);
         count >= self.misses_min()
@@ -214,19 +214,19 @@ impl RateSearch {
         self.out_of_time = true;
     }
 
-    /// Whether the search ended because its time was up.
+    /// Returns whether the search ended because its time was up.
     #[must_use]
     pub fn out_of_time(&self) -> bool {
         self.out_of_time
     }
 
-    /// What was found, by the rates that were tried.
+    /// Returns what was found, by the rates that were tried.
     #[must_use]
     pub fn found(&self) -> &Bracket {
         &self.found
     }
 
-    /// What was found, in words.
+    /// Returns what was found, in words.
     #[must_use]
     pub fn conclusion(&self) -> &Conclusion {
         &self.conclusion
@@ -239,7 +239,7 @@ impl RateSearch {
         self.conclusion = self.concluded();
     }
 
-    /// Whether nothing is left to do.
+    /// Returns whether nothing is left to do.
     #[must_use]
     pub fn complete(&self) -> bool {
         self.complete
@@ -283,7 +283,7 @@ impl RateSearch {
         table.text()
     }
 
-    /// What is known of a rate that was tried.
+    /// Returns what is known of a rate that was tried.
     #[must_use]
     pub fn rate_of(&self, rate_per_s: f64) -> Option<&Rate> {
         self.rates.iter().find(|rate| same(rate.rate_per_s, rate_per_s))
@@ -302,7 +302,7 @@ impl RateSearch {
         Some((rate, missed.unwrap_or(last)))
     }
 
-    /// How many trials of the search there are, how many of them noise or the client decided, and by what most.
+    /// Counts the trials of the search, and those that noise or the client decided, with the most frequent cause.
     #[must_use]
     pub fn void(&self) -> (usize, usize, Option<Cause>) {
         let mut by_cause: Vec<(Cause, usize)> = Vec::new();
@@ -319,7 +319,7 @@ impl RateSearch {
         (self.of(Phase::Search).count(), void, most)
     }
 
-    /// Who, and not the server's CPU, set the limit of a trial; `None` where it did.
+    /// Names who, and not the server's CPU, set the limit of a trial; `None` where the CPU did.
     pub(crate) fn other_limit(Trial { judgement, figures, .. }: &Trial) -> Option<&'static str> {
         let scheduled = [Miss::NoRoom, Miss::NeverSent];
         match figures.limited_by {
@@ -339,8 +339,8 @@ impl RateSearch {
         }
     }
 
-    /// What was done of a schedule that was kept, without the advice of its verdict: a higher rate,
-    /// which is what has just failed.
+    /// Returns what was done of a schedule that was kept, without the advice of its verdict: a higher rate, which is
+    /// what has just failed.
     pub(crate) fn done(Trial { judgement, figures, .. }: &Trial) -> Option<&str> {
         (figures.finding == Some(Finding::ScheduleKept) && judgement.misses.is_empty())
             .then_some(&figures.statement)
@@ -353,7 +353,7 @@ impl Document for RateSearch {
     }
 }
 
-/// Whether two rates are one: what a plan keeps is rounded.
+/// Returns whether two rates are equal: what a plan keeps is rounded.
 pub(crate) fn same(a: f64, b: f64) -> bool {
     (a - b).abs() <= 1e-4 * a.max(b)
 }

@@ -58,7 +58,7 @@ fn record_of(given_up: bool, trials: Vec<Trial>) -> RateSearch {
     record
 }
 
-/// One in which 50,000/s are kept.
+/// Creates a search in which 50,000/s are kept.
 fn record(trials: Vec<Trial>) -> RateSearch {
     let kept = trial(50_000.0, "", LimitedBy::Schedule);
     record_of(false, [trials, vec![kept]].concat())

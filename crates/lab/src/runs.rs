@@ -17,7 +17,7 @@ pub struct Runs {
     /// The outages and worst moments of those that have any, by number.
     #[serde(skip)]
     incidents: Vec<(usize, Vec<Block>)>,
-    /// What a reader must know before believing the figures.
+    /// Warnings that a reader must know before believing the figures.
     #[serde(skip)]
     warned: TextGroups<WarningTopic>,
     /// The run that gave the first warning of each group.
@@ -42,7 +42,7 @@ impl Default for Runs {
 }
 
 impl Runs {
-    /// What they count.
+    /// Returns the unit that the runs count in.
     pub(crate) fn unit(&self) -> CountUnit {
         self.first.as_ref().map(|run| CountUnit::from_plan(&run.plan)).unwrap_or_default()
     }
@@ -67,12 +67,12 @@ impl Runs {
         }
     }
 
-    /// What a reader must know before believing the figures, each once.
+    /// Returns what a reader must know before believing the figures, each once.
     pub(crate) fn warnings(&self) -> Vec<String> {
         self.numbered_warnings().map(|(_, text)| text).collect()
     }
 
-    /// The same, each with the number of the first run that it is about.
+    /// Returns the warnings, each with the number of the first run that it is about.
     pub(crate) fn numbered_warnings(&self) -> impl Iterator<Item = (usize, String)> {
         let describe = |(text, runs): (&str, usize)| match runs - 1 {
             0 => text.to_owned(),

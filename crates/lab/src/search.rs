@@ -11,14 +11,15 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) use known::KnownRates;
 
-/// How to search.
+/// Settings of a search.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Settings {
     /// The rate to begin with, per second.
     pub start_per_s: f64,
-    /// How close the answer is to a rate that is not kept, as a share: 0.02 for 2 %.
+    /// Distance of the answer to a rate that is not kept, as a share: 0.02 for 2 %.
     pub within: f64,
-    /// How often a rate is tried at most, trials that say nothing not counted; as soon as it is clear, no more.
+    /// Number of times that a rate is tried at most, trials that say nothing not counted; as soon as it is clear, no
+    /// more.
     pub repeats: u32,
     /// No lower rate is tried, unless `most_per_s` is.
     pub least_per_s: f64,
@@ -50,12 +51,12 @@ impl Default for Settings {
     }
 }
 
-/// What all trials of a rate so far say, the last included.
+/// Answer of all trials of a rate so far, the last included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Answer {
     /// The rate is kept.
     Kept,
-    /// It is missed.
+    /// The rate is missed.
     Missed,
     /// Both can be.
     Undecided,
@@ -65,7 +66,7 @@ pub enum Answer {
     ClientLimit,
 }
 
-/// What was found, or is known so far.
+/// Rates that were found, or are known so far.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Bracket {
     /// The highest rate that is kept.
@@ -84,7 +85,7 @@ pub struct Bracket {
     pub given_up: bool,
 }
 
-/// How often an end of the bracket is believed to have been a mistake, and the search goes on.
+/// Number of times that an end of the bracket is believed to have been a mistake, and the search goes on.
 const DOUBTS_MAX: u32 = 4;
 /// So many trials of a rate that say nothing, and it is left unjudged.
 const VOID_MAX: u32 = 4;
@@ -94,12 +95,12 @@ const GIVEN_UP_AT: u32 = 16;
 
 /// So far above what is undecided a rate that is missed is looked for, in steps that double.
 const STEPS_ABOVE_MAX: u32 = 6;
-/// How often a rate is tried while the bracket is wide. One that stays undecided then is not worth more:
+/// Number of times that a rate is tried while the bracket is wide. A rate that stays undecided then is not worth more:
 /// the rates between decide, and both ends are tried anew.
 const WIDE_REPEATS: u32 = 3;
 /// A step of this factor or more makes a bracket wide.
 const WIDE: f64 = 1.25;
-/// How close the edge of what is undecided is looked for, as a share: it has no sharper one.
+/// Precision with which the edge of what is undecided is looked for, as a share: it has no sharper one.
 const UNDECIDED_WITHIN: f64 = 0.05;
 /// And the edge of what the machine decided, which moves with what else runs.
 const UNJUDGED_WITHIN: f64 = 0.2;
@@ -108,16 +109,16 @@ const UNJUDGED_WITHIN: f64 = 0.2;
 #[derive(Debug, Clone)]
 pub struct Search {
     settings: Settings,
-    /// What is known so far; holds also when a trial has put an end to the search.
+    /// Bracket that is known so far; holds also when a trial has put an end to the search.
     pub bracket: Bracket,
-    /// What the rates that were tried are, each once.
+    /// Answers of the rates that were tried, each once.
     known: KnownRates,
     counted: u32,
     disturbed: u32,
     client_limit: u32,
 }
 
-/// What a rate is that is not kept.
+/// Answers of a rate that is not kept.
 const UNKEPT: [Answer; 4] =
     [Answer::Missed, Answer::Undecided, Answer::Disturbed, Answer::ClientLimit];
 
@@ -303,7 +304,7 @@ impl Search {
         }
     }
 
-    /// How often a rate is tried at most that is so many times another.
+    /// Returns how often a rate is tried at most that is so many times another.
     fn repeats(&self, apart: f64) -> u32 {
         let most = if apart >= WIDE { WIDE_REPEATS } else { u32::MAX };
         self.settings.repeats.min(most)

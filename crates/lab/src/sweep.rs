@@ -17,23 +17,23 @@ pub const SCHEMA: &str = "keystorm.sweep/1";
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Sweep {
     schema: String,
-    /// Whether every point has been measured as planned.
+    /// Set if every point has been measured as planned.
     complete: bool,
-    /// What varied.
+    /// Axes that varied.
     pub axes: Vec<Axis>,
     /// The target that every point is held against, where there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slo: Option<Slo>,
     /// A row for each point and test.
     pub points: Vec<Row>,
-    /// What the runs of each row showed of the target, in the same order.
+    /// Observations of the target by the runs of each row, in the order of the rows.
     #[serde(skip)]
     observed: Vec<Vec<Observation>>,
     /// Every run, as `keystorm.run/1`.
     run: Runs,
 }
 
-/// One point and test.
+/// Point and test of a sweep.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Row {
     /// The value of each axis.
@@ -44,7 +44,7 @@ pub struct Row {
     pub tests: Vec<usize>,
     /// Their figures, in the same order.
     pub figures: Vec<Figures>,
-    /// What they say together of the target, where there is one.
+    /// Judgement of the target by all runs of the row, where there is a target.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<Judgement>,
 }
@@ -56,7 +56,7 @@ impl Row {
         middle(&self.figures)
     }
 
-    /// Its number among the tests of `run`.
+    /// Returns the number of the middle run among the tests of `run`.
     #[must_use]
     pub fn middle_test(&self) -> Option<usize> {
         let (run, _) = self.middle()?;
@@ -106,13 +106,13 @@ impl Sweep {
         self.complete = self.points.iter().flat_map(|row| &row.figures).all(Figures::complete);
     }
 
-    /// Whether there is a run in it.
+    /// Returns whether the sweep has no run.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.points.is_empty()
     }
 
-    /// Whether every point has been measured as planned.
+    /// Returns whether every point has been measured as planned.
     #[must_use]
     pub fn complete(&self) -> bool {
         self.complete
@@ -132,7 +132,7 @@ impl Sweep {
         table.text()
     }
 
-    /// Whether rows differ in their test.
+    /// Returns whether rows differ in their test.
     pub(crate) fn several_tests(&self) -> bool {
         self.points.iter().any(|row| row.test != self.points[0].test)
     }

@@ -2,7 +2,7 @@
 
 use workload::quantity::{self, DefaultUnit};
 
-/// What an option's values are.
+/// Kind of an option's values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// Whole numbers.
@@ -54,14 +54,14 @@ pub fn values(kind: Kind, text: &str) -> Result<Vec<String>, String> {
     Ok(values)
 }
 
-/// Whether a rate is steps or a ramp, which end in a time with its unit.
+/// Returns whether a rate is steps or a ramp, which end in a time with its unit.
 #[must_use]
 pub fn is_schedule(text: &str) -> bool {
     let time = text.rsplit_once('/').map(|(_, time)| time);
     time.is_some_and(|time| time.ends_with(|c: char| c.is_ascii_alphabetic()))
 }
 
-/// Whether it is a distribution of sizes, which has a name and parameters behind a colon.
+/// Returns whether a value is a distribution of sizes, which has a name and parameters behind a colon.
 fn is_distribution(text: &str) -> bool {
     text.starts_with(|c: char| c.is_ascii_alphabetic()) && text.contains(':')
 }

@@ -7,12 +7,12 @@
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
-/// What an option takes.
+/// Number of values that an option takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Arity {
     /// No value.
     Nothing,
-    /// One value, in the same word or the next.
+    /// A value, in the same word or the next.
     Value,
     /// A value or none, and that only behind `=`.
     Attached,
@@ -21,9 +21,9 @@ pub enum Arity {
 /// An option as it was typed, with its value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TypedOption {
-    /// Its name, with the hyphens.
+    /// Name, with the hyphens.
     pub name: String,
-    /// Its value, if it has one.
+    /// Value, if the option has one.
     pub value: Option<OsString>,
 }
 
@@ -32,7 +32,7 @@ pub struct TypedOption {
 pub struct Line {
     /// The options, in order.
     pub options: Vec<TypedOption>,
-    /// What follows them, from `--` or the first word that is no option on.
+    /// Words that follow the options, from `--` or the first word that is no option on.
     pub rest: Vec<OsString>,
 }
 
@@ -89,7 +89,7 @@ impl Line {
         options.chain(self.rest.iter().cloned()).collect()
     }
 
-    /// Whether there is an option of this name.
+    /// Returns whether there is an option of this name.
     #[must_use]
     pub fn has(&self, name: &str) -> bool {
         self.options.iter().any(|given| given.name == name)
@@ -109,7 +109,7 @@ pub fn words_of(options: &[TypedOption]) -> Vec<OsString> {
     options.iter().flat_map(TypedOption::words).collect()
 }
 
-/// Whether a word is an option: a hyphen and more, but not `--` itself.
+/// Returns whether a word is an option: a hyphen and more, but not `--` itself.
 fn is_option(word: &OsStr) -> bool {
     let bytes = word.as_bytes();
     bytes.len() > 1 && bytes[0] == b'-' && bytes != b"--"

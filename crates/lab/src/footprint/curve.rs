@@ -16,11 +16,11 @@ const SCHEMA: &str = "keystorm.memory/1";
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct MemoryCurve {
     schema: String,
-    /// Whether every limit has been measured.
+    /// Set if every limit has been measured.
     pub complete: bool,
     /// The server, by product and version.
     pub server: String,
-    /// How it chooses what it evicts.
+    /// Policy by which the server chooses what it evicts.
     pub policy: String,
     /// The limits, in the order of the command line.
     pub points: Vec<MemoryPoint>,
@@ -33,11 +33,11 @@ pub struct MemoryCurve {
 pub struct MemoryPoint {
     /// The limit, as on the command line.
     pub limit: String,
-    /// The same in bytes, as the server has it.
+    /// Limit in bytes, as the server has it.
     pub limit_bytes: u64,
     /// Share of lookups that found something, 0 to 1; `None` where nothing was looked up.
     pub hit_ratio: Option<f64>,
-    /// Whether that stands still; `None` where nobody can say, as of a load that changes nothing.
+    /// State of the hit ratio: still or not; `None` where nobody can say, as of a load that changes nothing.
     pub settled: Option<Settled>,
     /// The rate that was asked for; `None` for as fast as it goes.
     pub rate_per_s: Option<f64>,
@@ -47,7 +47,7 @@ pub struct MemoryPoint {
     pub evicted_keys: Option<u64>,
     /// The figures of the run.
     pub figures: Figures,
-    /// Its number among the tests of `run`.
+    /// Number of the point's test among the tests of `run`.
     pub test: usize,
 }
 

@@ -49,16 +49,16 @@ const TYPES: [(&str, Type); 6] = [
     ("stream", Type::Stream),
 ];
 
-/// What a key holds.
+/// Content of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Item {
-    /// Its type.
+    /// Type of the key.
     pub of: Type,
-    /// How many elements it has; 1 of a string.
+    /// Number of elements; 1 of a string.
     pub elements: u32,
     /// Bytes of an element; `None` for integers.
     pub size: Option<u32>,
-    /// Whether the key has a lifetime.
+    /// Set if the key has a lifetime.
     pub expires: bool,
 }
 

@@ -26,37 +26,37 @@ const KEYS_MIN: u64 = 16;
 /// Keys of a short string are cheap to store, and many of them say more.
 const KEYS_OF_ONE: u64 = 1 << 14;
 
-/// What was measured, as far as it has come. Reads and writes as the document `keystorm.footprint/1`.
+/// Measurements so far. Reads and writes as the document `keystorm.footprint/1`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Footprint {
     schema: String,
-    /// Whether everything has been measured as planned.
+    /// Set if everything has been measured as planned.
     pub complete: bool,
-    /// How often each server was started; 1 for one that was given.
+    /// Number of times that each server was started; 1 for one that was given.
     pub starts: u32,
     /// The servers, the first one first.
     pub servers: Vec<Server>,
-    /// What each item costs on each server.
+    /// Costs of each item on each server.
     pub rows: Vec<Row>,
-    /// Where encodings change.
+    /// Sizes at which encodings change.
     pub steps: Vec<Step>,
-    /// What a reader must know before believing the figures; unescaped.
+    /// Warnings that a reader must know before believing the figures; unescaped.
     pub warnings: Vec<String>,
 }
 
 /// A server that items are stored in.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Server {
-    /// What it is called: `redis 7.0.15`.
+    /// Name with version: `redis 7.0.15`.
     pub name: String,
-    /// Its allocator, if it tells.
+    /// Allocator of the server, if it tells.
     pub allocator: Option<String>,
 }
 
-/// What an item costs on a server.
+/// Cost of an item on a server.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Row {
-    /// What was stored, as on the command line.
+    /// Item that was stored, as on the command line.
     pub item: String,
     /// The server, by number.
     pub server: usize,
@@ -66,13 +66,13 @@ pub struct Row {
     pub elements: u32,
     /// Bytes that the user stores with a key, its name included.
     pub payload_bytes: u64,
-    /// How the server stores it, in its own word.
+    /// Encoding in which the server stores it, in its own word.
     pub encoding: Option<String>,
-    /// What it costs, by each start of the server.
+    /// Bytes that it costs, by each start of the server.
     pub bytes_per_key: Vec<KeyBytes>,
-    /// What `MEMORY USAGE` says of one key.
+    /// Bytes that `MEMORY USAGE` says of one key.
     pub memory_usage: Option<u64>,
-    /// Why there is none.
+    /// Reason why there is no figure.
     pub failure: Option<String>,
 }
 
@@ -124,7 +124,7 @@ pub fn fills(item: &Item, keys: Option<u64>) -> [u64; 3] {
     FILLS.map(|times| least * times)
 }
 
-/// What is measured unless the command line says.
+/// Items that are measured unless the command line says.
 pub const ITEMS: [&str; 16] = [
     "string:int",
     "string:10",

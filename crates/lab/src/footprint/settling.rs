@@ -20,10 +20,10 @@ pub struct Settling {
     next: u64,
 }
 
-/// What became of a hit ratio.
+/// Final state of a hit ratio.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Settled {
-    /// Whether it stands still.
+    /// Set if the ratio stands still.
     pub still: bool,
     /// The ratios of the last two rounds, 0 to 1, the run that is measured among them.
     pub last: [f64; 2],
@@ -32,7 +32,7 @@ pub struct Settled {
 }
 
 impl Settling {
-    /// Of a load over so many keys.
+    /// Creates the state for a load over so many keys.
     #[must_use]
     pub fn new(keys: u64) -> Self {
         Self { next: FIRST.max(keys / FIRST_OF_KEYS), ..Self::default() }
@@ -57,7 +57,8 @@ impl Settling {
         self.next = self.next.saturating_mul(2);
     }
 
-    /// What is known with the run that is measured; `None` where there was no round before it, or it looked nothing up.
+    /// Returns what is known with the run that is measured; `None` where there was no round before it, or it looked
+    /// nothing up.
     #[must_use]
     pub fn with(&self, measured: Lookups) -> Option<Settled> {
         let before = *self.rounds.last()?;

@@ -2,31 +2,32 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What a server held with so many keys, in bytes.
+/// Memory that a server held with so many keys, in bytes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Reading {
     /// Keys stored so far.
     pub keys: u64,
-    /// What its allocator has given it.
+    /// Bytes that the allocator has given the server.
     pub used: u64,
-    /// That without what it counts as overhead: of a memcached, its items without the rest of their chunks.
+    /// Bytes of `used` without what the server counts as overhead: of a memcached, its items without the rest of their
+    /// chunks.
     pub dataset: Option<u64>,
-    /// What its process holds.
+    /// Bytes that the server's process holds.
     pub resident: Option<u64>,
-    /// What its allocator holds for it in pages in use.
+    /// Bytes that the allocator holds for the server in pages in use.
     pub active: Option<u64>,
 }
 
 /// Bytes of each further key.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct KeyBytes {
-    /// Of what the allocator has given: `used_memory`.
+    /// Bytes that the allocator has given: `used_memory`.
     pub used: f64,
-    /// Of what the server counts as its dataset.
+    /// Bytes that the server counts as its dataset.
     pub dataset: Option<f64>,
-    /// Of what the process holds.
+    /// Bytes that the process holds.
     pub resident: Option<f64>,
-    /// Of the allocator's pages, beyond what it has given.
+    /// Bytes of the allocator's pages, beyond what it has given.
     pub allocator: Option<f64>,
 }
 

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Item, Type};
 
-/// What grows.
+/// Dimension in which an item grows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Axis {
@@ -17,9 +17,9 @@ pub enum Axis {
 /// A key that grows from 1 until its encoding changes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Growth {
-    /// What it is at first.
+    /// Item before it grows.
     pub item: Item,
-    /// What grows.
+    /// Dimension that grows.
     pub axis: Axis,
     /// Settings of servers that decide it: the first that a server has counts.
     pub settings: &'static [&'static str],
@@ -35,7 +35,7 @@ impl Growth {
         }
     }
 
-    /// What grows, in words.
+    /// Describes what grows.
     #[must_use]
     pub fn describe(&self) -> String {
         let Item { of, size, .. } = self.item;
@@ -103,9 +103,9 @@ pub fn growths() -> Vec<Growth> {
 pub struct Step {
     /// The server, by number.
     pub server: usize,
-    /// What grows.
+    /// Growth, in words.
     pub growth: String,
-    /// What it grows in.
+    /// Dimension in which it grows.
     pub axis: Axis,
     /// The encoding up to the step, and behind it.
     pub from: String,

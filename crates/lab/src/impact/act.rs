@@ -6,12 +6,12 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Act {
-    /// What it is called.
+    /// Name of the act.
     pub name: String,
-    /// What it does, in a few words.
+    /// Description in a few words.
     #[serde(default)]
     pub about: String,
-    /// Which servers it is for.
+    /// Servers that it is for.
     #[serde(default)]
     pub server: Family,
     /// A field of INFO (memcached: stats) that must have a value: `connected_slaves:1`; `>0` for any above 0.
@@ -20,7 +20,7 @@ pub struct Act {
     /// Commands that are sent before load begins, in this order.
     #[serde(default)]
     pub prepare: Vec<String>,
-    /// How often all of them are.
+    /// Number of times that all of them are sent.
     #[serde(default = "once")]
     pub prepare_times: u32,
     /// Commands that start it, in this order.
@@ -29,14 +29,14 @@ pub struct Act {
     /// A second load that starts it: the words of a run, as behind `keystorm`, without a server.
     #[serde(default)]
     pub load: Option<String>,
-    /// Whether it starts with a new replica, which keystorm plays: it asks for the whole data set and reads it.
+    /// Set if it starts with a new replica, which keystorm plays: it asks for the whole data set and reads it.
     #[serde(default)]
     pub full_sync: bool,
     /// Hash slots that go to another primary of the cluster when it starts, key by key, and come back; 0 for none.
     #[serde(default)]
     pub migrate_slots: u16,
-    /// When it has ended: a field of INFO (memcached: stats) and its value, `rdb_bgsave_in_progress:0`. Without it,
-    /// when what started it has its replies.
+    /// Condition of its end: a field of INFO (memcached: stats) and its value, `rdb_bgsave_in_progress:0`. Without it,
+    /// the act ends when what started it has its replies.
     #[serde(default)]
     pub until: Option<String>,
     /// Settings (CONFIG GET) that are put back when it has ended.
@@ -45,17 +45,16 @@ pub struct Act {
     /// Commands that are sent at the end of all acts, whatever happened, if it was prepared or started.
     #[serde(default)]
     pub undo: Vec<String>,
-    /// Whether data are gone afterwards. Then it is played only to a server that keystorm started, or if it is
-    /// named.
+    /// Set if data are gone afterwards. Then it is played only to a server that keystorm started, or if it is named.
     #[serde(default)]
     pub destroys: bool,
 }
 
-/// What a file of acts holds.
+/// Content of a file of acts.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ActsFile {
-    /// Its acts.
+    /// Acts of the file.
     #[serde(default)]
     pub act: Vec<Act>,
 }
@@ -78,7 +77,7 @@ pub enum Family {
 /// A field of what a server tells of itself, and the value that it must have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Condition<'t> {
-    /// Its name.
+    /// Name of the field.
     pub field: &'t str,
     wanted: &'t str,
 }
@@ -93,7 +92,7 @@ impl<'t> Condition<'t> {
         (!field.is_empty() && !wanted.is_empty() && is_valid).then_some(Self { field, wanted })
     }
 
-    /// Whether a value is the one.
+    /// Returns whether a value meets the condition.
     #[must_use]
     pub fn holds(&self, value: &str) -> bool {
         match self.wanted.strip_prefix('>') {

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use workload::random::SplitMix;
 use workload::{Mix, Pace, Plan, PlanError, PlanParts, Stop};
 
-/// What is done to the mix in a segment. Kinds are meant by their number in the mix.
+/// Change to the mix in a segment. Kinds are meant by their number in the mix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Treatment {
@@ -17,7 +17,7 @@ pub enum Treatment {
 }
 
 impl Treatment {
-    /// How much of a kind is sent, as a share of what the mix has of it.
+    /// Returns how much of a kind is sent, as a share of what the mix has of it.
     #[must_use]
     pub fn share_of(self, kind: usize) -> f64 {
         match self {
@@ -35,7 +35,7 @@ pub struct Segment {
     pub block: usize,
     /// The load, by its number among those of the experiment; `None` for a closed loop.
     pub level: Option<usize>,
-    /// What is done to the mix.
+    /// Change to the mix.
     pub treatment: Treatment,
 }
 
@@ -81,8 +81,8 @@ pub fn shares(mix: &Mix) -> Vec<f64> {
     mix.operations.iter().map(|operation| f64::from(operation.weight) / sum).collect()
 }
 
-/// What a segment sends: the others of the mix at the rates that they have in it, at `rate_per_s` of the whole mix, or
-/// as fast as it goes with none.
+/// Plans what a segment sends: the others of the mix at the rates that they have in it, at `rate_per_s` of the whole
+/// mix, or as fast as it goes with none.
 ///
 /// # Errors
 /// The mix has no such kind, or what is left of it is no plan.

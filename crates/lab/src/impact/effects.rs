@@ -22,30 +22,30 @@ pub struct Figure {
     pub high: f64,
 }
 
-/// What all segments say.
+/// Results of all segments together.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Effects {
     /// Costs are of so many requests per second.
     pub unit_per_s: f64,
     /// Requests of the whole mix per second in a closed loop.
     pub capacity_per_s: Option<Figure>,
-    /// What set that limit, in most of the closed loops.
+    /// Limit of that capacity, in most of the closed loops.
     pub limited_by: Option<LimitedBy>,
-    /// What each kind takes of the server.
+    /// Cost of each kind to the server.
     pub costs: Vec<Cost>,
     /// Comparisons that were made, and that hold together 95 times in 100.
     pub comparisons: usize,
-    /// What it comes to.
+    /// Judgement of the mix.
     pub judgement: Judgement,
     /// Segments that count.
     pub segments: usize,
     /// Segments that do not.
     pub void: usize,
-    /// What most of those met.
+    /// Cause of most of the void segments.
     pub void_cause: Option<Cause>,
 }
 
-/// What the segments of a mix come to.
+/// Judgement of the segments of a mix.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Judgement {
@@ -58,7 +58,7 @@ pub enum Judgement {
     SingledOut,
 }
 
-/// What a kind takes of the server.
+/// Cost of a kind to the server.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Cost {
     /// The share of the capacity that a unit of it takes: 0.03 for 3 %.
@@ -93,8 +93,8 @@ fn usual(values: impl Iterator<Item = f64>) -> Option<f64> {
     Mean::from_values(&logarithms).map(|mean| mean.mean.exp())
 }
 
-/// What a slope of logarithms comes to: by how much a percentile of `p99_ms` is lower without `rate_per_s`, for each
-/// unit.
+/// Turns a slope of logarithms into a figure: by how much a percentile of `p99_ms` is lower without `rate_per_s`, for
+/// each unit.
 fn cost(slope: Estimate, p99_ms: f64, rate_per_s: f64, unit_per_s: f64) -> Option<Figure> {
     let interval = slope.interval(1)?;
     let saved = |slope: f64| p99_ms * (1.0 - (-slope * rate_per_s).exp()) / rate_per_s * unit_per_s;
@@ -156,7 +156,7 @@ impl Effects {
         (effects, prices)
     }
 
-    /// What each kind costs each other at a load; it is judged only where enough segments count.
+    /// Returns what each kind costs each other at a load; it is judged only where enough segments count.
     fn prices(&self, kinds: &[Kind], level: &Level<'_>, is_judged: bool) -> Vec<Price> {
         let Level { load, rate_per_s, segments } = level;
         let shares: Vec<f64> = kinds.iter().map(|kind| kind.share).collect();

@@ -19,7 +19,7 @@ pub struct MixRecord {
     pub kinds: Vec<Kind>,
     /// The loads, as shares of the capacity: 0.5 for half of it.
     pub loads: Vec<f64>,
-    /// What the segments say together, beside the prices.
+    /// Results of the segments together, beside the prices.
     pub effects: Effects,
     /// Every segment, in the order in which they were run.
     pub segments: Vec<SegmentResult>,
@@ -28,16 +28,16 @@ pub struct MixRecord {
 /// A kind of request.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Kind {
-    /// Its name in the mix, safe for a terminal.
+    /// Name in the mix, safe for a terminal.
     pub name: String,
-    /// Its share of the mix, 0 to 1.
+    /// Share of the mix, 0 to 1.
     pub share: f64,
 }
 
 /// A segment, and what was measured in it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SegmentResult {
-    /// Which it is.
+    /// Segment that was run.
     #[serde(flatten)]
     pub segment: Segment,
     /// Requests of all kinds per second that the mix would have had whole; `None` for a closed loop.
@@ -47,11 +47,11 @@ pub struct SegmentResult {
     /// The 99th percentile of response times of each kind, in milliseconds; `None` of one that was left out, or had
     /// too few replies.
     pub p99_ms: Vec<Option<f64>>,
-    /// How many cores the server used, where that is known.
+    /// Cores that the server used, where that is known.
     pub server_cores: Option<f64>,
-    /// What set the limit of a closed loop.
+    /// Limit of a closed loop.
     pub limited_by: Option<report::LimitedBy>,
-    /// Why it is left out: what the machine or the client did just then.
+    /// Reason why it is left out: what the machine or the client did just then.
     pub void: Option<Cause>,
 }
 
@@ -79,7 +79,7 @@ impl SegmentResult {
         }
     }
 
-    /// Whether it counts.
+    /// Returns whether the segment counts.
     #[must_use]
     pub fn is_valid(&self) -> bool {
         self.void.is_none()

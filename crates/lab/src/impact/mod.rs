@@ -27,14 +27,14 @@ use crate::runs::Runs;
 pub const SCHEMA: &str = "keystorm.impact/1";
 /// The end of an event of an act that is a command by which keystorm itself follows the act.
 pub const OWN_QUESTION: &str = " (asked by keystorm)";
-/// Who waits for an act: every request.
+/// Name of those who wait for an act: every request.
 pub const EVERYBODY: &str = "all";
 
 /// A price list. Reads and writes as the document `keystorm.impact/1`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Impact {
     schema: String,
-    /// Whether every act was played, or every segment run.
+    /// Set if every act was played, or every segment run.
     complete: bool,
     /// The server, by product and version.
     pub server: String,
@@ -45,21 +45,21 @@ pub struct Impact {
     pub slo: Option<Slo>,
     /// The prices: of acts in their order, of the kinds of a mix by load.
     pub prices: Vec<Price>,
-    /// What the prices of a mix follow from.
+    /// Mix and segments that the prices of a mix follow from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mix: Option<MixRecord>,
     run: Runs,
 }
 
-/// What an operation costs somebody who waits for it.
+/// Price of an operation for somebody who waits for it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Price {
     /// The act, or the kind of the mix.
     pub operation: String,
-    /// What an act does.
+    /// Description of an act.
     pub about: String,
-    /// What became of it.
+    /// Outcome of the operation.
     pub outcome: Outcome,
     /// The load of a mix, as a share of the capacity.
     pub load: Option<f64>,
@@ -68,15 +68,15 @@ pub struct Price {
     /// The 99th percentile without the operation, in milliseconds: in the rest before an act, in segments without the
     /// kind.
     pub without_ms: Option<f64>,
-    /// The same with it: the highest of an interval of an act, the usual one of the whole mix.
+    /// Latency with the operation: the highest of an interval of an act, the usual one of the whole mix.
     pub with_ms: Option<f64>,
     /// Milliseconds of the 99th percentile for each unit of a kind.
     pub cost_ms: Option<Figure>,
     /// By how much leaving out a kind lowers that percentile, in milliseconds, as the regression has it.
     pub saves_ms: Option<f64>,
-    /// Whether the operation surely costs more than the same number of other requests.
+    /// Set if the operation surely costs more than the same number of other requests.
     pub surely: bool,
-    /// When an act was started, in seconds since the measured part began.
+    /// Start of an act, in seconds since the measured part began.
     pub from_s: Option<f64>,
     /// Seconds that it lasted; `None` if it had not ended when it was given up on.
     pub lasted_s: Option<f64>,
@@ -92,20 +92,20 @@ pub struct Price {
     pub memory_before: Option<u64>,
     /// The most that it held.
     pub memory_peak: Option<u64>,
-    /// What the server says of an act: events of its latency monitor, forks, slow commands.
+    /// Events that the server reports of an act: of its latency monitor, forks, slow commands.
     pub events: Vec<String>,
 }
 
-/// What became of an operation.
+/// Outcome of an operation.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
-    /// It was measured.
+    /// Operation was measured.
     #[default]
     Measured,
     /// The server lacks what it needs; why.
     NotSupported(String),
-    /// It was left out; why.
+    /// Operation was left out; why.
     LeftOut(String),
 }
 
@@ -122,19 +122,19 @@ impl Outcome {
 }
 
 impl Price {
-    /// Whether there is one.
+    /// Returns whether there is a price.
     #[must_use]
     pub fn is_measured(&self) -> bool {
         self.outcome == Outcome::Measured
     }
 
-    /// How much more memory the server held than before, in bytes.
+    /// Returns how much more memory the server held than before, in bytes.
     #[must_use]
     pub fn memory_more(&self) -> Option<u64> {
         Some(self.memory_peak?.saturating_sub(self.memory_before?))
     }
 
-    /// What is priced: one of two lists that have the same is compared with it.
+    /// Returns what is priced: two lists are compared by prices with the same subject.
     pub(crate) fn subject(&self) -> (&str, &str, Option<u64>) {
         (&self.operation, &self.waits, self.load.map(f64::to_bits))
     }
@@ -177,7 +177,7 @@ impl Impact {
         self.slo.as_ref()?.latency().map(|clause| clause.below)
     }
 
-    /// Whether every act was played, or every segment run.
+    /// Returns whether every act was played, or every segment run.
     #[must_use]
     pub fn complete(&self) -> bool {
         self.complete

@@ -6,16 +6,16 @@ use measure::{Latency, Measurement, Point};
 
 use super::{EVERYBODY, Price};
 
-/// What was noted of an act while it was played. Times are seconds since the measured part began.
+/// Record of an act while it was played. Times are seconds since the measured part began.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ActRecord {
-    /// When the rest before it began.
+    /// Beginning of the rest before it.
     pub rest_from_s: f64,
-    /// When it was started.
+    /// Start of the act.
     pub from_s: f64,
-    /// When its end condition held, or what started it had its replies; `None` if it was given up on.
+    /// Time at which its end condition held, or what started it had its replies; `None` if it was given up on.
     pub ended_s: Option<f64>,
-    /// When the rest after it was over.
+    /// End of the rest after it.
     pub until_s: f64,
     /// Memory of the server before, in bytes: what it holds of the machine, where it tells.
     pub memory_before: Option<u64>,

@@ -15,7 +15,7 @@ impl KnownRates {
         }
     }
 
-    /// What a rate is, if it was tried.
+    /// Returns the answer of a rate, if it was tried.
     pub(super) fn of(&self, rate: f64) -> Option<Answer> {
         self.0.iter().find(|(known, _)| *known == rate).map(|(_, answer)| *answer)
     }
@@ -37,7 +37,7 @@ impl KnownRates {
         kept.map(|(rate, _)| *rate).max_by(f64::total_cmp)
     }
 
-    /// What they say together: nothing is missed below what is kept.
+    /// Returns what the rates say together: nothing is missed below what is kept.
     pub(crate) fn bracket(&self) -> Bracket {
         let passes_per_s = self.highest_kept();
         let from = passes_per_s.unwrap_or(0.0);

@@ -12,7 +12,7 @@ const FILES: [&str; 6] = [
     include_str!("../../suite/others.yml"),
 ];
 
-/// Its specs.
+/// Returns keystorm's own specs.
 ///
 /// # Errors
 /// One cannot be read, which a test excludes.

@@ -6,12 +6,12 @@ pub use regex_lite::Regex as Pattern;
 
 use super::Spec;
 
-/// What a spec has to be; what is empty or `None` asks for nothing.
+/// Requirements of a spec; what is empty or `None` asks for nothing.
 #[derive(Debug, Clone, Default)]
 pub struct Choice {
-    /// One of these groups.
+    /// Groups, one of which the spec is in.
     pub groups: Vec<String>,
-    /// One of these commands among those that it tests.
+    /// Commands, one of which the spec tests.
     pub commands: Vec<String>,
     /// A priority within; specs without one have the least.
     pub priority: Option<RangeInclusive<u32>>,
@@ -20,14 +20,14 @@ pub struct Choice {
 }
 
 impl Choice {
-    /// Whether everything is wanted.
+    /// Returns whether everything is wanted.
     #[must_use]
     pub fn is_all(&self) -> bool {
         let Self { groups, commands, priority, name } = self;
         groups.is_empty() && commands.is_empty() && priority.is_none() && name.is_none()
     }
 
-    /// Whether a spec is wanted.
+    /// Returns whether a spec is wanted.
     #[must_use]
     pub fn takes(&self, spec: &Spec) -> bool {
         let of = |wanted: &[String], has: &[String]| {

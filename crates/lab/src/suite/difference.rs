@@ -10,7 +10,7 @@ use statistics::{Interval, RatioEstimate, SPREAD_MAX, holm};
 use super::{Entry, Suite};
 use crate::figures::Figures;
 
-/// How much another hour of a quiet machine changes a figure at least, as a standard deviation.
+/// Change of a figure in another hour of a quiet machine at least, as a standard deviation.
 const DRIFT: f64 = 0.01;
 /// So many delayed requests may move a median by more than anybody knows.
 const DELAYED_MIN: f64 = 0.02;
@@ -32,22 +32,22 @@ pub enum ComparedFigure {
 /// A spec in both suites.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Difference {
-    /// Its name.
+    /// Name of the spec.
     pub name: String,
-    /// What is compared.
+    /// Figure that is compared.
     pub by: ComparedFigure,
-    /// That figure, the geometric mean of each side's rounds, as the ratio is that of logarithms.
+    /// Values of that figure, the geometric mean of each side's rounds, as the ratio is that of logarithms.
     pub values: [f64; 2],
     /// The second over the first, and what holds it 95 times in 100.
     pub ratio: f64,
-    /// What holds the ratio; `None` with a single round of a side.
+    /// Interval that holds the ratio; `None` with a single round of a side.
     pub interval: Option<Interval>,
-    /// Whether it differs, after Holm over all specs.
+    /// Set if the spec differs, after Holm over all specs.
     pub differs: bool,
-    /// Whether it is worse by more than allowed, after Holm over all specs, or more of its requests fail.
+    /// Set if the spec is worse by more than allowed, after Holm over all specs, or more of its requests fail.
     pub worse: bool,
-    /// Whether its interval leaves room for it to be worse by more than allowed, or by more than people tune for where
-    /// nobody says what is.
+    /// Set if the interval leaves room for the spec to be worse by more than allowed, or by more than people tune for
+    /// where nobody says what is.
     pub is_open: bool,
     /// The shares of requests that failed.
     pub failed: [f64; 2],
@@ -58,7 +58,7 @@ pub struct Difference {
 /// Two suites, spec by spec.
 #[derive(Debug, Clone)]
 pub struct SuiteComparison {
-    /// What the two are called.
+    /// Names of the two suites.
     pub names: [String; 2],
     /// Specs in both: those that differ first, the greatest change on top; then in the order of the suites.
     pub rows: Vec<Difference>,
@@ -66,7 +66,7 @@ pub struct SuiteComparison {
     pub left_out: Vec<String>,
     /// A decrease of throughput beyond this share is too much, if one is.
     pub threshold: Option<f64>,
-    /// Whether the first suite has measured a spec of which there is no ratio, though both have it.
+    /// Set if the first suite has measured a spec of which there is no ratio, though both have it.
     pub lacks: bool,
 }
 
@@ -135,13 +135,13 @@ impl SuiteComparison {
         Self { names, rows, left_out, threshold, lacks }
     }
 
-    /// Whether a spec is worse than allowed.
+    /// Returns whether a spec is worse than allowed.
     #[must_use]
     pub fn regressed(&self) -> bool {
         self.rows.iter().any(|row| row.worse)
     }
 
-    /// Whether the runs do not say of a spec whether it is worse than allowed.
+    /// Returns whether the runs do not say of a spec whether it is worse than allowed.
     #[must_use]
     pub fn undecided(&self) -> bool {
         self.rows.is_empty() || self.lacks || self.open().next().is_some()
@@ -206,13 +206,13 @@ impl ComparedFigure {
 }
 
 impl Difference {
-    /// Whether more requests fail in the second.
+    /// Returns whether more requests fail in the second.
     #[must_use]
     pub fn fails_more(&self) -> bool {
         self.failed[1] > self.failed[0] + FAILURES_MAX
     }
 
-    /// Whether the second is slower, or fails more.
+    /// Returns whether the second is slower, or fails more.
     #[must_use]
     pub fn is_slower(&self) -> bool {
         self.fails_more()

@@ -26,11 +26,11 @@ pub const SCHEMA: &str = "keystorm.suite/1";
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Suite {
     schema: String,
-    /// Whether every spec has been measured or skipped.
+    /// Set if every spec has been measured or skipped.
     complete: bool,
     /// The server, by product and version.
     pub server: String,
-    /// How often each spec is measured, each time on a fresh start of a server that was started for it.
+    /// Number of times that each spec is measured, each on a fresh start of a server that was started for it.
     pub rounds: u32,
     /// The specs, in the order in which they stand in tables.
     pub specs: Vec<Entry>,
@@ -38,38 +38,38 @@ pub struct Suite {
     run: Runs,
 }
 
-/// What came of a spec.
+/// Results of a spec.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Entry {
-    /// Its name.
+    /// Name of the spec.
     pub name: String,
-    /// What it is about.
+    /// Description of the spec.
     pub description: String,
     /// Groups of commands that it tests.
     pub groups: Vec<String>,
-    /// What each of its clients measured; the first is the one that stands for the spec.
+    /// Measurements of each of its clients; the first is the one that stands for the spec.
     pub roles: Vec<RoleResult>,
     /// Bytes of `used_memory` for each key of its data, in each round; empty of a spec without data.
     pub bytes_per_key: Vec<f64>,
-    /// Why it was not measured: the server lacks what it needs, or keystorm does.
+    /// Reason why it was not measured: the server lacks what it needs, or keystorm does.
     pub skipped: Option<String>,
-    /// Why it failed.
+    /// Reason why it failed.
     pub failure: Option<String>,
-    /// What differs from the spec, or is worth knowing.
+    /// Remarks on what differs from the spec, or is worth knowing.
     pub remarks: Vec<String>,
 }
 
-/// What a client of a spec measured.
+/// Measurements of a client of a spec.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct RoleResult {
-    /// What it sends.
+    /// Description of what the client sends.
     pub role: String,
-    /// Its figures, in each round.
+    /// Figures of each round.
     pub figures: Vec<Figures>,
     /// CPU time of the server for each request, in microseconds, in each round; of several clients at once
     /// `None`, as what the server did for which is not known.
     pub server_cpu_us: Vec<Option<f64>>,
-    /// Its runs, by number among the tests of `run`.
+    /// Numbers of the client's runs among the tests of `run`.
     pub tests: Vec<usize>,
 }
 
@@ -85,7 +85,7 @@ impl Entry {
         }
     }
 
-    /// What stands for the spec.
+    /// Returns the client that stands for the spec.
     #[must_use]
     pub fn main(&self) -> Option<&RoleResult> {
         self.roles.first().filter(|role| !role.figures.is_empty())
@@ -151,13 +151,13 @@ impl Suite {
         self.complete = self.specs.iter().all(|entry| entry.failure.is_none());
     }
 
-    /// Whether every spec has been measured or skipped.
+    /// Returns whether every spec has been measured or skipped.
     #[must_use]
     pub fn complete(&self) -> bool {
         self.complete
     }
 
-    /// Whether a document says that it is a suite.
+    /// Returns whether a document says that it is a suite.
     #[must_use]
     pub fn is_saved(text: &[u8]) -> bool {
         #[derive(Deserialize)]
@@ -186,7 +186,7 @@ impl Document for Suite {
         &self.run
     }
 
-    /// What a reader must know before believing the figures, each once, with the spec that it is about first;
+    /// Returns what a reader must know before believing the figures, each once, with the spec that it is about first;
     /// unescaped.
     fn warnings(&self) -> Vec<String> {
         let is_of = |entry: &Entry, number: usize| {

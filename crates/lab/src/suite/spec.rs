@@ -11,7 +11,7 @@ use super::yaml::Node;
 pub struct ToolLine {
     /// The tool, by its name without a path: `memtier_benchmark`.
     pub tool: String,
-    /// Its arguments.
+    /// Arguments of the tool.
     pub words: Vec<String>,
 }
 
@@ -26,7 +26,7 @@ pub enum InitCommand {
     Script(String),
 }
 
-/// What a spec has loaded before its load begins.
+/// State that a spec has loaded before its load begins.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct Preload {
     /// Settings of the server.
@@ -42,11 +42,11 @@ pub struct Preload {
 /// A spec.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Spec {
-    /// Its name, unique in a suite.
+    /// Name, unique in a suite.
     pub name: String,
     /// The name of its file without the ending, by which a cross-section names it.
     pub file: String,
-    /// What it is about.
+    /// Description of the spec.
     pub description: String,
     /// 1 is the highest; `None` where it has none.
     pub priority: Option<u32>,
@@ -56,13 +56,13 @@ pub struct Spec {
     pub commands: Vec<String>,
     /// Topologies that it is for, by their names there.
     pub topologies: Vec<String>,
-    /// What is loaded first.
+    /// State that is loaded first.
     pub preload: Preload,
     /// Keys that the server then has.
     pub keys: Option<u64>,
     /// Bytes of memory that it needs.
     pub memory_bytes: Option<u64>,
-    /// Those who put on the load, at the same time.
+    /// Clients that put on the load, at the same time.
     pub clients: Vec<ToolLine>,
 }
 
@@ -104,7 +104,7 @@ impl Spec {
         })
     }
 
-    /// Whether what its clients send leaves the data as it is, given which commands only read.
+    /// Returns whether what its clients send leaves the data as it is, given which commands only read.
     pub fn only_reads(&self, reads: impl Fn(&str) -> bool) -> bool {
         let lines = || self.clients.iter();
         lines().all(|line| line.tool == MEMTIER)

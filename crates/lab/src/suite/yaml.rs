@@ -35,18 +35,18 @@ impl Node {
         }
     }
 
-    /// What stands behind a key; the last one where there are several, as in other readers.
+    /// Returns the node behind a key; the last one where there are several, as in other readers.
     pub(super) fn get(&self, key: &str) -> Option<&Node> {
         let Self::Map(pairs) = self else { return None };
         pairs.iter().rev().find(|(name, _)| name == key).map(|(_, node)| node)
     }
 
-    /// What stands at the end of a path of keys.
+    /// Returns the node at the end of a path of keys.
     pub(super) fn at(&self, path: &[&str]) -> Option<&Node> {
         path.iter().try_fold(self, |node, key| node.get(key))
     }
 
-    /// Its text, if it is text.
+    /// Returns the text of a node that is text.
     pub(super) fn text(&self) -> Option<&str> {
         match self {
             Self::Text(text) => Some(text),
@@ -54,7 +54,7 @@ impl Node {
         }
     }
 
-    /// Its pairs; none of what is no map.
+    /// Returns the pairs of a map, and none otherwise.
     pub(super) fn pairs(&self) -> &[(String, Node)] {
         match self {
             Self::Map(pairs) => pairs,
@@ -62,7 +62,7 @@ impl Node {
         }
     }
 
-    /// Its members: those of a list, or itself.
+    /// Returns the members of a list, and otherwise the node itself.
     pub(super) fn members(&self) -> &[Node] {
         match self {
             Self::List(members) => members,

@@ -20,9 +20,9 @@ pub const SCHEMA: &str = "keystorm.survey/1";
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Survey {
     schema: String,
-    /// Whether every chapter has been measured as planned.
+    /// Set if every chapter has been measured as planned.
     complete: bool,
-    /// Whether it was a quick one.
+    /// Set if it was a quick survey.
     pub quick: bool,
     /// Seconds of each run.
     pub seconds_each: f64,
@@ -32,38 +32,38 @@ pub struct Survey {
     run: Runs,
 }
 
-/// What a chapter yielded.
+/// Yield of a chapter.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Answer {
-    /// Its name for programs: `suite`, `pipeline`, `transport`, `payload`, `connections`,
-    /// `messages`, `placement`, `instances`, `memcached`.
+    /// Name for programs: `suite`, `pipeline`, `transport`, `payload`, `connections`, `messages`, `placement`,
+    /// `instances`, `memcached`.
     pub key: String,
-    /// Its heading.
+    /// Heading of the chapter.
     pub title: String,
-    /// What to know to read it.
+    /// Text to know for reading the figures.
     pub text: String,
-    /// What was measured.
+    /// Points that were measured.
     pub points: Vec<StationResult>,
-    /// What was not, and why.
+    /// Stations that were not measured, and why.
     pub left_out: Vec<String>,
 }
 
-/// What a station yielded.
+/// Yield of a station.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StationResult {
-    /// What differs from point to point.
+    /// Label that differs from point to point.
     pub label: String,
-    /// Which line of a chart it belongs to; empty if there is one.
+    /// Line of a chart that it belongs to; empty if there is one.
     pub series: String,
-    /// Where it stands on an axis of numbers.
+    /// Position on an axis of numbers.
     pub x: Option<f64>,
     /// The test's title.
     pub test: String,
-    /// Its runs, by number among the tests of `run`: several if they went on at the same time.
+    /// Numbers of its runs among the tests of `run`: several if they went on at the same time.
     pub tests: Vec<usize>,
     /// Their figures.
     pub figures: Vec<Figures>,
-    /// Why it was not measured, if it was not.
+    /// Reason why it was not measured, if it was not.
     pub failure: Option<String>,
 }
 
@@ -86,7 +86,7 @@ impl StationResult {
         self.figures.iter().max_by_key(|run| run.p99_ns)
     }
 
-    /// Its number among the tests of `run`.
+    /// Returns the number of the slowest run among the tests of `run`.
     #[must_use]
     pub fn slowest_test(&self) -> Option<usize> {
         let numbered = self.tests.iter().zip(&self.figures);
@@ -172,7 +172,7 @@ impl Survey {
             && points().flat_map(|p| &p.figures).all(Figures::complete);
     }
 
-    /// Whether every chapter has been measured as planned.
+    /// Returns whether every chapter has been measured as planned.
     #[must_use]
     pub fn complete(&self) -> bool {
         self.complete

@@ -12,20 +12,20 @@ use std::ffi::OsString;
 use super::Machine;
 use crate::words::{Line, TypedOption};
 
-/// What a survey is asked to measure, and on which server.
+/// Request for a survey: what it measures, and on which server.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SurveySpec {
     /// The options that name the server and log in there, and what else all runs share.
     pub server: Line,
-    /// Whether it is started for the survey, and so may be started in other ways too.
+    /// Set if the server is started for the survey, and so may be started in other ways too.
     pub spawned: bool,
-    /// Whether it is reached over a unix socket.
+    /// Set if the server is reached over a unix socket.
     pub unix: bool,
     /// True for memcached.
     pub memcached: bool,
-    /// Whether a look will do.
+    /// Set if a look will do.
     pub quick: bool,
-    /// Whether chapters are measured that this machine has too few cores for.
+    /// Set if chapters are measured that this machine has too few cores for.
     pub all: bool,
     /// Seconds of each run; `None` for what makes the whole last as long as it should.
     pub seconds: Option<f64>,
@@ -33,7 +33,7 @@ pub struct SurveySpec {
     pub keys: u64,
     /// Clients that the server takes, if it tells.
     pub clients_max: Option<u64>,
-    /// Whether memcached is measured beside it.
+    /// Set if memcached is measured beside the server.
     pub with_memcached: bool,
     /// Kinds of delivery that cannot be measured there, and why.
     pub lacks: Vec<(&'static str, String)>,
@@ -60,35 +60,35 @@ pub struct SurveyPlan {
     pub connections: u64,
 }
 
-/// One question.
+/// Question of a survey.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Chapter {
-    /// Its name for programs.
+    /// Name for programs.
     pub key: &'static str,
-    /// Its heading.
+    /// Heading of the chapter.
     pub title: &'static str,
-    /// What to know to read it.
+    /// Text to know for reading the figures.
     pub text: String,
     /// A command line that comes first and is not measured.
     pub fill: Option<Vec<OsString>>,
-    /// What is measured.
+    /// Stations that are measured.
     pub stations: Vec<Station>,
-    /// What is not, and why.
+    /// Stations that are not measured, and why.
     pub left_out: Vec<String>,
 }
 
-/// One run, or several at once.
+/// Run, or several at once.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Station {
-    /// What differs from station to station, such as `1000`; empty for the test's title.
+    /// Label that differs from station to station, such as `1000`; empty for the test's title.
     pub label: String,
-    /// Which line of a chart it belongs to, such as `-P 16`; empty if there is one.
+    /// Line of a chart that it belongs to, such as `-P 16`; empty if there is one.
     pub series: String,
-    /// Where it stands on an axis of numbers.
+    /// Position on an axis of numbers.
     pub x: Option<f64>,
     /// A command line for each run; the runs of one station go on at the same time.
     pub lines: Vec<Vec<OsString>>,
-    /// Whether its requests take away what is filled before: it has as many as were filled.
+    /// Set if its requests take away what is filled before: it has as many as were filled.
     pub takes: bool,
 }
 
@@ -98,8 +98,8 @@ impl Station {
         Self { label, series, x: None, lines: vec![line], takes: false }
     }
 
-    /// Its command lines, where the station before it had so many requests: what takes away has about as
-    /// many, so that it lasts about as long.
+    /// Returns the command lines, where the station before it had so many requests: what takes away has about as many,
+    /// so that it lasts about as long.
     #[must_use]
     pub fn lines_after(&self, requests: u64) -> Vec<Vec<OsString>> {
         let mut lines = self.lines.clone();

@@ -5,7 +5,7 @@ use workload::{Endpoint, KeyDist, Stop};
 use super::{ComparisonTerms, Side, Test};
 
 impl Side {
-    /// What a server is called in headings.
+    /// Returns the name of a server in headings.
     pub(super) fn called(&self) -> String {
         match &self.target.endpoint {
             Endpoint::Spawned { program: Some(program), .. } => {
@@ -19,7 +19,7 @@ impl Side {
 }
 
 impl ComparisonTerms {
-    /// What both sides get alike, by name.
+    /// Returns what both sides get alike, by name.
     #[must_use]
     pub fn equal(&self) -> Vec<(String, String)> {
         let Some(Test { load, .. }) = self.tests.first() else { return Vec::new() };

@@ -24,13 +24,13 @@ use start::Start;
 /// A question that the tables answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// What one core does.
+    /// Throughput of one core.
     Core,
-    /// What as many cores do as the machine can give to servers.
+    /// Throughput of as many cores as the machine can give to servers.
     Machine,
-    /// How long requests take at the same rate.
+    /// Latency of requests at the same rate.
     Latency,
-    /// What gets of several keys come to.
+    /// Throughput of gets of several keys.
     MultiGet,
 }
 
@@ -59,7 +59,7 @@ pub struct Pins {
 }
 
 impl Pins {
-    /// Those of a machine: one core for the server, the others for the client. `None` where it has one.
+    /// Pins to the cores of a machine: one for the server, the others for the client. `None` where it has one.
     #[must_use]
     pub fn from_machine(machine: &Machine) -> Option<Self> {
         let place = Place::new(machine, 1);
@@ -97,34 +97,34 @@ pub fn started_alike(side: &Side, load: &PlanParts) -> Target {
     Start::Core.targets(side, &[], depth).swap_remove(0)
 }
 
-/// One of the two servers.
+/// Side of a comparison: one of the two servers.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Side {
-    /// Where it is, or what is started.
+    /// Address of the server, or what is started.
     pub target: Target,
-    /// What it speaks.
+    /// Protocol that it speaks.
     pub protocol: ProtocolKind,
 }
 
-/// One load that both sides get.
+/// Load that both sides get.
 #[derive(Debug, Clone)]
 pub struct Test {
-    /// What reports call it.
+    /// Name in reports.
     pub name: String,
     /// All of it, its commands in the words of Redis; its target does not matter.
     pub load: PlanParts,
-    /// What is stored under its keys before.
+    /// Value that is stored under its keys before.
     pub value: Arg,
 }
 
 impl Test {
-    /// Whether it does nothing but get several keys at once.
+    /// Returns whether the load does nothing but get several keys at once.
     fn is_multi_get(&self) -> bool {
         self.load.keys_per_request().is_some()
     }
 }
 
-/// What a comparison on equal terms is asked to measure.
+/// Request for a comparison on equal terms: what it measures.
 #[derive(Debug, Clone)]
 pub struct ComparisonTerms {
     /// A and B.
@@ -135,31 +135,31 @@ pub struct ComparisonTerms {
     pub kinds: Vec<Kind>,
     /// Cores for the servers in the tables of the whole machine; `None` for half of them.
     pub cores: Option<usize>,
-    /// Whether the command line sets the number of client threads.
+    /// Set if the command line sets the number of client threads.
     pub threads_given: bool,
-    /// Whether the command line sets the client's CPUs.
+    /// Set if the command line sets the client's CPUs.
     pub cpus_given: bool,
 }
 
-/// One table.
+/// Table of a comparison.
 #[derive(Debug, Clone)]
 pub struct Table {
     /// The question that it answers.
     pub kind: Kind,
-    /// Its heading.
+    /// Heading of the table.
     pub title: String,
-    /// What to know to read it.
+    /// Text to know for reading the table.
     pub text: String,
     /// The servers of A and of B: one, or several that share the keys.
     pub servers: [Vec<Target>; 2],
-    /// What is compared.
+    /// Loads that are compared.
     pub paired_loads: Vec<PairedLoad>,
 }
 
-/// One load on both sides: for each a plan, or one for each share of the keys.
+/// Load on both sides: for each a plan, or one for each share of the keys.
 #[derive(Debug, Clone)]
 pub struct PairedLoad {
-    /// What reports call it.
+    /// Name in reports.
     pub name: String,
     /// The plans of A and of B.
     pub sides: [Vec<Plan>; 2],
@@ -262,7 +262,7 @@ impl ComparisonTerms {
         }))
     }
 
-    /// Whether one of them was there before.
+    /// Returns whether one of the servers was there before.
     fn are_given(&self) -> bool {
         let is_spawned = |side: &Side| matches!(side.target.endpoint, Endpoint::Spawned { .. });
         !self.sides.iter().all(is_spawned)
@@ -300,8 +300,8 @@ impl ComparisonTerms {
         Ok(Some(table).filter(|table| !table.paired_loads.is_empty()))
     }
 
-    /// What as many cores do: as processes among which the client divides the keys, and as one process
-    /// with threads.
+    /// Plans what as many cores do: as processes among which the client divides the keys, and as one process with
+    /// threads.
     fn machine(&self, machine: &Machine, cores: usize) -> Result<Vec<Table>, String> {
         let place = self.place(machine, cores);
         let redis = self.sides[self.of_redis()].called();
@@ -365,7 +365,7 @@ impl ComparisonTerms {
         })
     }
 
-    /// The same over several processes: what one of them has no key of, the client must ask another
+    /// Plans gets of several keys over several processes: what one of them has no key of, the client must ask another
     /// for.
     fn multi_get_split(&self, machine: &Machine, cores: usize) -> Result<Table, String> {
         let place = self.place(machine, cores);
@@ -395,7 +395,7 @@ impl ComparisonTerms {
         })
     }
 
-    /// Which side speaks RESP.
+    /// Returns the number of the side that speaks RESP.
     fn of_redis(&self) -> usize {
         self.sides.iter().position(|side| !side.protocol.is_memcache()).unwrap_or(0)
     }

@@ -7,7 +7,7 @@ use crate::survey::Machine;
 pub(super) struct Place {
     pub(super) servers: Vec<usize>,
     pub(super) client: Vec<usize>,
-    /// Whether anybody could have been placed.
+    /// Set if anybody could have been placed.
     ours: bool,
 }
 

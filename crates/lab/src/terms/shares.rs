@@ -6,7 +6,7 @@ use workload::{CacheCommand, Plan, PlanParts, Stop, Target};
 use super::place::Place;
 use super::{ComparisonTerms, PairedLoad, Side, Test};
 
-/// How a load is divided.
+/// Division of a load.
 pub(super) struct Shares<'w> {
     pub(super) count: usize,
     pub(super) terms: &'w ComparisonTerms,

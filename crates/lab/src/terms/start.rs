@@ -5,14 +5,14 @@ use workload::{Endpoint, Target};
 
 use super::Side;
 
-/// What a side is in a table.
+/// Form in which a side is started for a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Start {
-    /// One process that works on one core.
+    /// Process that works on one core.
     Core,
     /// As many processes of Redis as that; of memcached one, with as many workers.
     Processes(usize),
-    /// One process with so many threads.
+    /// Process with so many threads.
     Threads(usize),
 }
 
@@ -55,7 +55,7 @@ fn memcached(workers: usize, depth: u64) -> Vec<String> {
     ["-t", &workers.to_string(), "-R", &at_a_time.to_string()].map(str::to_owned).to_vec()
 }
 
-/// One of so many processes.
+/// Returns the arguments of one of so many processes.
 fn redis(processes: usize, threads: usize) -> Vec<String> {
     let memory = format!("{}mb", MEMORY_MB / processes);
     let mut args =

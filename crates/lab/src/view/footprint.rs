@@ -10,7 +10,7 @@ use super::incomplete;
 use crate::csv::Csv;
 use crate::footprint::{Axis, Footprint, KEY_BYTES, KeyBytes, Row};
 
-/// How a figure is found, for people.
+/// Explanation of how a figure is found, for people.
 const METHOD: &str = "Bytes per key: the slope through fills of three sizes, each twice the one before, so that \
     what a server needs without keys drops out. All keys have 16 bytes. used_memory is what the allocator has given, \
     with its rounding; dataset is that without what the server counts as overhead; RSS is what the process holds.";
@@ -66,7 +66,7 @@ impl Footprint {
         table
     }
 
-    /// What was not measured and why, a line for each reason.
+    /// Returns what was not measured and why, a line for each reason.
     #[must_use]
     pub fn left_out(&self) -> Vec<String> {
         let mut reasons: Vec<(&str, &str, Vec<&str>)> = Vec::new();
@@ -114,7 +114,7 @@ impl Footprint {
         table
     }
 
-    /// What to know to read the table.
+    /// Returns what to know to read the table.
     #[must_use]
     pub fn method(&self) -> String {
         let starts = match self.starts {
@@ -166,7 +166,7 @@ impl Footprint {
         table.text()
     }
 
-    /// How many times what is stored each key takes, by server.
+    /// Draws how many times what is stored each key takes, by server.
     fn chart(&self) -> Option<Chart> {
         let mut labels: Vec<&str> = Vec::new();
         for row in self.rows.iter().filter(|row| row.used().is_some()) {

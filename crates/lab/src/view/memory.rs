@@ -8,7 +8,7 @@ use crate::Document;
 use crate::csv::Csv;
 use crate::footprint::{MemoryCurve, MemoryPoint, Settled};
 
-/// How a hit ratio is known to stand still, in a sentence.
+/// Explanation of how a hit ratio is known to stand still, in a sentence.
 const JUDGED: &str = "Before each is measured, the load runs as fast as it goes, in rounds that are each twice as long \
     as the one before, until two find the same share of their keys: less than 0.2 % of all lookups apart, or no \
     further than chance.";
@@ -117,7 +117,7 @@ impl MemoryCurve {
         Series::from_points(name, points)
     }
 
-    /// What more memory buys, in a sentence.
+    /// Says what more memory buys, in a sentence.
     #[must_use]
     pub fn verdict(&self) -> Option<Verdict> {
         let describe = |point: &MemoryPoint| {

@@ -16,7 +16,7 @@ use report::{CountUnit, Metric};
 use crate::figures::Figures;
 use crate::runs::Runs;
 
-/// How many figures every table of runs ends in.
+/// Number of figures that every table of runs ends in.
 const FIGURES: usize = 5;
 
 /// Their names.
@@ -43,7 +43,7 @@ fn figure_cells(rps: f64, run: &Figures) -> [String; FIGURES] {
     ]
 }
 
-/// What limited a point, for whoever points at it.
+/// Describes what limited a point, for whoever points at it.
 fn limited(run: &Figures) -> String {
     let others = run.disturbed().map_or(String::new(), |cause| format!("; {}", cause.describe()));
     match run.finding {
@@ -107,7 +107,7 @@ fn incidents(runs: &Runs, deciding: &[(String, usize)]) -> Option<Section> {
     (!blocks.is_empty()).then(|| Section::new("Outages and worst moments", blocks))
 }
 
-/// What a page says first if not everything is there.
+/// Adds what a page says first if not everything is there.
 fn incomplete(lede: &mut Vec<Verdict>, complete: bool) {
     if !complete {
         let text =

@@ -8,7 +8,7 @@ use crate::conclusion::SearchOutcome;
 use crate::rate_search::{Phase, Rate, RateSearch, Trial};
 use report::slo::{Bound, Judgement, Measure, Outcome};
 
-/// What one trial says by itself: of too few requests what was measured.
+/// Describes what one trial says by itself: of too few requests what was measured.
 fn by_itself(Judgement { outcome, why, bounds, .. }: &Judgement) -> String {
     match outcome {
         Outcome::Kept => "yes".to_owned(),
@@ -25,7 +25,7 @@ fn by_itself(Judgement { outcome, why, bounds, .. }: &Judgement) -> String {
 }
 
 impl RateSearch {
-    /// What is known of a rate from all of its trials, which never contradicts what was found.
+    /// Describes what is known of a rate from all of its trials, which never contradicts what was found.
     fn kept(&self, Rate { rate_per_s, judgement, .. }: &Rate) -> String {
         let Judgement { outcome, why, bounds, .. } = judgement;
         let below = self.found().passes_per_s.filter(|passes| *passes > *rate_per_s);
@@ -71,7 +71,7 @@ impl RateSearch {
         table
     }
 
-    /// What is known of every rate that was tried, from the lowest.
+    /// Builds the table of every rate that was tried, from the lowest.
     fn rate_table(&self) -> Table {
         let mut table = Table::new(["rate", "trials", "void", "kept"]);
         let mut rates: Vec<&Rate> = self.rates.iter().collect();

@@ -48,7 +48,7 @@ impl Suite {
         table
     }
 
-    /// What was not measured and why, a line each.
+    /// Returns what was not measured and why, a line each.
     #[must_use]
     pub fn left_out(&self) -> Vec<String> {
         let line = |entry: &Entry| {
@@ -60,7 +60,7 @@ impl Suite {
         self.specs.iter().filter_map(line).collect()
     }
 
-    /// What differs from the specs or is worth knowing, a line each.
+    /// Returns what differs from the specs or is worth knowing, a line each.
     #[must_use]
     pub fn remarks(&self) -> Vec<String> {
         let lines = |entry: &Entry| {
@@ -70,7 +70,7 @@ impl Suite {
         self.specs.iter().flat_map(lines).collect()
     }
 
-    /// How many specs were measured, skipped and failed, in a sentence.
+    /// Says how many specs were measured, skipped and failed, in a sentence.
     #[must_use]
     pub fn count(&self) -> String {
         let measured = self.specs.iter().filter(|entry| entry.main().is_some()).count();
@@ -285,7 +285,7 @@ impl SuiteComparison {
         Verdict { tone, ..Verdict::new(headline, text) }
     }
 
-    /// Its part of a page.
+    /// Returns the comparison's part of a page.
     #[must_use]
     pub fn section(&self) -> Section {
         let mut blocks = vec![Block::Table(self.table())];
@@ -308,7 +308,7 @@ impl SuiteComparison {
     }
 }
 
-/// What follows for a spec.
+/// Returns what follows for a spec.
 fn conclusion(row: &Difference) -> &'static str {
     match row {
         Difference { worse: true, .. } => "worse than allowed",

@@ -143,7 +143,7 @@ impl Answer {
         chart
     }
 
-    /// What follows from the figures, in a sentence or two.
+    /// Returns what follows from the figures, in a sentence or two.
     #[must_use]
     pub fn remarks(&self) -> Vec<String> {
         let runs = || self.points.iter().filter_map(StationResult::slowest);
@@ -186,7 +186,7 @@ impl Answer {
         ))
     }
 
-    /// How one series compares with another, label by label.
+    /// Describes how one series compares with another, label by label.
     fn ratio(&self, of: &str, to: &str) -> Vec<String> {
         let find = |series: &str, label: &str| {
             self.points.iter().find(|p| p.series == series && p.label == label)
@@ -239,7 +239,7 @@ impl Survey {
         points.filter_map(decides).collect()
     }
 
-    /// What the survey asks, of the server that it met.
+    /// Returns what the survey asks, of the server that it met.
     #[must_use]
     pub fn title(&self) -> String {
         let name = self.runs().first.as_deref().map_or("the server".to_owned(), |run| {

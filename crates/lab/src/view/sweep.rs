@@ -15,7 +15,7 @@ use crate::sweep::{Row, Sweep};
 /// More tests are counted in a title.
 const TESTS_NAMED: usize = 3;
 
-/// What an option counts, for people.
+/// Returns what an option counts, for people, and its unit.
 fn described(option: &str) -> (&str, Unit) {
     match option {
         "-c" => ("connections", Unit::Count),
@@ -41,7 +41,7 @@ pub(super) fn numbers(axis: &Axis) -> Option<Vec<f64>> {
     axis.values.iter().map(|value| value.parse().ok()).collect()
 }
 
-/// What a chart shows of a row: the value, and from where to where repeats went.
+/// Value that a chart shows of a row, and from where to where repeats went.
 type ChartedValue = fn(&Row) -> Option<(f64, Option<(f64, f64)>)>;
 
 impl Sweep {
@@ -135,7 +135,7 @@ impl Sweep {
         chart
     }
 
-    /// Where nothing that varies is a number.
+    /// Draws bars where nothing that varies is a number.
     fn bars(&self, title: &str, y: Scale, shown: ChartedValue) -> Chart {
         let names = self.points.iter().map(|row| self.name_without(row, usize::MAX));
         let mut chart = Chart::bars(title, names, y);
@@ -149,7 +149,7 @@ impl Sweep {
         chart
     }
 
-    /// What a row is, without the setting of one axis.
+    /// Returns the name of a row, without the setting of one axis.
     pub(super) fn name_without(&self, row: &Row, along: usize) -> String {
         let others = self.axes.iter().zip(&row.settings).enumerate().filter(|(at, _)| *at != along);
         let others = others.map(|(_, (axis, value))| format!("{} {value}", axis.option));

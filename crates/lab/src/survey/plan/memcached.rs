@@ -21,7 +21,7 @@ const OF_REDIS: [&str; 9] = [
 ];
 
 impl Lines<'_> {
-    /// The same load on memcached, a core each where there are two.
+    /// Plans the same load on memcached, a core each where there are two.
     pub(super) fn memcached(&self, machine: &Machine) -> Chapter {
         let mut chapter = Chapter {
             key: "memcached",

@@ -42,7 +42,7 @@ impl Chapter {
 }
 
 impl Lines<'_> {
-    /// Whether each request has a key of its own, as in a cluster: then nobody knows what is in it.
+    /// Returns whether each request has a key of its own, as in a cluster: then nobody knows what is in it.
     pub(super) fn has_tags(&self) -> bool {
         self.spec.server.has("--cluster")
     }

@@ -271,7 +271,7 @@ fn came_back(price: &Price) -> String {
 }
 
 impl MixRecord {
-    /// What each kind takes of the server.
+    /// Builds the table of what each kind takes of the server.
     fn table(&self) -> Table {
         let unit = report::grouped(self.effects.unit_per_s);
         let mut table = Table::new([
@@ -291,7 +291,7 @@ impl MixRecord {
         table
     }
 
-    /// How it was measured, in a sentence or two.
+    /// Describes how the mix was measured, in a sentence or two.
     fn how(&self) -> String {
         let capacity = self.effects.capacity_per_s.map_or("unknown".to_owned(), |figure| {
             let limit = self.effects.limited_by;

@@ -6,7 +6,7 @@ use super::{came_back, ms, percent, saved, seconds, within};
 use crate::impact::{Impact, Judgement, MixRecord, OWN_QUESTION, Price};
 
 impl Impact {
-    /// What it comes to, and what to do.
+    /// Returns what the prices come to, and what to do.
     #[must_use]
     pub fn verdict(&self) -> Verdict {
         match &self.mix {
