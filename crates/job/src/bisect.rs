@@ -6,11 +6,11 @@ use report::Metric;
 
 use crate::Job;
 
-/// What `keystorm bisect` is to do.
+/// Job of `keystorm bisect`.
 pub struct BisectJob {
     /// A commit before the change, as git reads it.
     pub good: String,
-    /// One after it.
+    /// A commit after the change.
     pub bad: String,
     /// The repository.
     pub repository: PathBuf,
@@ -22,7 +22,7 @@ pub struct BisectJob {
     pub build: Vec<String>,
     /// The figure that changed.
     pub metric: Metric,
-    /// How probable the answer is to be.
+    /// Probability that the answer is to have.
     pub sure: f64,
     /// The load: one test, on a server that is started.
     pub load: Job,

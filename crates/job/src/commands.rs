@@ -9,16 +9,16 @@ use doctor::Load;
 use sink::EngineChoice;
 use workload::{Plan, ProtocolKind, Target};
 
-/// What `keystorm sink` is to do.
+/// Job of `keystorm sink`.
 #[derive(Debug)]
 pub struct SinkJob {
-    /// Where it listens on TCP.
+    /// TCP address that it listens on.
     pub tcp: Option<SocketAddr>,
     /// The unix socket that it listens on, instead of TCP or in addition to it.
     pub unix: Option<PathBuf>,
     /// The I/O engine; the fastest that works if not given.
     pub engine: Option<EngineChoice>,
-    /// Whether it speaks memcached's text protocol instead of RESP.
+    /// Set if it speaks memcached's text protocol instead of RESP.
     pub memcache: bool,
     /// Bytes of the strings in replies.
     pub bulk: u32,
@@ -28,7 +28,7 @@ pub struct SinkJob {
     pub cpus: Vec<usize>,
 }
 
-/// What `keystorm doctor --client` is to do.
+/// Job of `keystorm doctor --client`.
 #[derive(Debug)]
 pub struct ClientCheck {
     /// The load of each line of the table, which has an engine, a pipeline and an address of its own.
@@ -37,26 +37,26 @@ pub struct ClientCheck {
     pub seconds: f64,
     /// The I/O engine; each that works if not given.
     pub engine: Option<EngineChoice>,
-    /// Whether the result is JSON.
+    /// Set if the result is JSON.
     pub json: bool,
 }
 
-/// What `keystorm doctor` is to do.
+/// Job of `keystorm doctor`.
 #[derive(Debug)]
 pub struct Checkup {
     /// The server to check.
     pub target: Target,
-    /// Its protocol.
+    /// Protocol of the server.
     pub protocol: ProtocolKind,
-    /// Whether the command line names a server, so that it is a failure if nothing listens there.
+    /// Set if the command line names a server, so that it is a failure if nothing listens there.
     pub named: bool,
     /// The load that machine and server are checked for.
     pub load: Load,
     /// Seconds for which steal time, round trips and other clients are observed.
     pub seconds: f64,
-    /// How long to measure the latency that this machine alone adds; `None` leaves it out.
+    /// Time to measure the latency that this machine alone adds; `None` leaves it out.
     pub intrinsic: Option<Duration>,
-    /// Whether the result is JSON (schema keystorm.doctor/1).
+    /// Set if the result is JSON (schema keystorm.doctor/1).
     pub json: bool,
     /// Notes on the command line, which are printed first.
     pub notes: Vec<String>,

@@ -10,31 +10,31 @@ use workload::Plan;
 
 use crate::{ClientFleet, Output, ReplayedSides};
 
-/// What `keystorm compare` is to do.
+/// Job of `keystorm compare`.
 pub struct CompareJob {
-    /// What is compared.
+    /// Sides that are compared.
     pub sides: Sides,
-    /// How results are laid out and where they are kept.
+    /// Layout of results, and where they are kept.
     pub output: Output,
     /// The per cent by which the second server may be worse.
     pub fail_on_regression: Option<f64>,
     /// The figures that this is about.
     pub watched: Vec<Metric>,
-    /// How long blocks may take in all while the runs do not say; `None` for as many as there are and no more.
+    /// Time that blocks may take in all while the runs do not say; `None` for as many as there are and no more.
     pub budget: Option<Duration>,
     /// The per cent of a side's requests that may fail.
     pub errors_allowed: f64,
-    /// Whether the exit code is to tell what was found.
+    /// Set if the exit code is to tell what was found.
     pub is_gate: bool,
-    /// What becomes of a gate or a target of which the runs do not say whether it is passed or kept.
+    /// Policy for a gate or a target of which the runs do not say whether it is passed or kept.
     pub inconclusive: Option<InconclusivePolicy>,
-    /// How well the ratios are to be known.
+    /// Precision to which the ratios are to be known.
     pub until_sure: Option<UntilSure>,
-    /// Whether a block in which the client did not do what was asked is taken again.
+    /// Set if a block in which the client did not do what was asked is taken again.
     pub repeats_void: bool,
     /// The servers as they were typed, without passwords.
     pub words: Vec<String>,
-    /// What somebody calls them.
+    /// Names that the user gives the sides.
     pub names: Vec<Option<String>>,
     /// The clients that carry it out, if they are several.
     pub several: Option<ClientFleet>,
@@ -52,7 +52,7 @@ impl CompareJob {
     }
 }
 
-/// How narrow intervals are to be, and how long that may take.
+/// Width that intervals are to reach, and how long that may take.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct UntilSure {
     /// Half of an interval, as a share of the ratio.
@@ -61,18 +61,18 @@ pub struct UntilSure {
     pub within: Duration,
 }
 
-/// What becomes of a gate of which the runs do not say whether it is passed.
+/// Policy for a gate of which the runs do not say whether it is passed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum InconclusivePolicy {
-    /// It counts as passed.
+    /// The gate counts as passed.
     Pass,
-    /// It counts as failed.
+    /// The gate counts as failed.
     Fail,
     /// Further blocks are taken, as long as the budget lasts.
     Repeat,
 }
 
-/// What is compared.
+/// Sides of a comparison.
 pub enum Sides {
     /// Servers that get the same load.
     Live(Box<LiveSides>),
@@ -86,7 +86,7 @@ pub enum Sides {
 pub struct LiveSides {
     /// The loads, one after another.
     pub loads: Vec<ComparedLoad>,
-    /// How many blocks, in each of which every server runs twice.
+    /// Number of blocks, in each of which every server runs twice.
     pub blocks: u32,
     /// An answer is asked for: which of several servers keeps a target, or a rate.
     pub decides: bool,
@@ -100,11 +100,11 @@ pub struct LiveSides {
     pub replayed: Option<ReplayedSides>,
 }
 
-/// One load on every server.
+/// Load that every server gets.
 pub struct ComparedLoad {
-    /// Its name in reports; loads of one name are one load at several rates.
+    /// Name in reports; loads of one name are one load at several rates.
     pub name: String,
-    /// What tells it apart from others of that name, such as ` at 5,000/s`; empty for nothing.
+    /// Text that distinguishes it from others of that name, such as ` at 5,000/s`; empty for nothing.
     pub at_rate: String,
     /// As it was asked for.
     pub plans: Vec<Plan>,
@@ -116,6 +116,6 @@ pub struct ComparedLoad {
 pub struct TermsSides {
     /// The terms of the comparison.
     pub terms: ComparisonTerms,
-    /// How many blocks of A B B A.
+    /// Number of blocks of A B B A.
     pub blocks: u32,
 }

@@ -18,52 +18,52 @@ use workload::Plan;
 
 use crate::{Job, MetricsAt, PageOptions, UsageError, VariedLoad};
 
-/// Where the results of an experiment go.
+/// Places and formats for the results of an experiment.
 #[derive(Debug, Clone)]
 pub struct ExperimentOutput {
     /// `table`, `csv` or `json`.
     pub format: String,
     /// The file that the results are saved in, with every run in full.
     pub json: Option<PathBuf>,
-    /// Where pages and pictures go.
+    /// Places of pages and pictures.
     pub pages: PageOptions,
-    /// Where the page is served while it grows.
+    /// Address at which the page is served while it grows.
     pub live: Option<MetricsAt>,
-    /// Whether only the table is printed, without charts and notes.
+    /// Set if only the table is printed, without charts and notes.
     pub quiet: bool,
-    /// Whether the plans are printed as JSON and nothing is run.
+    /// Set if the plans are printed as JSON and nothing is run.
     pub print_plan: bool,
 }
 
-/// What `keystorm sweep` is to do.
+/// Job of `keystorm sweep`.
 pub struct SweepJob {
-    /// What varies.
+    /// Axes that vary.
     pub axes: Vec<Axis>,
     /// The value of each axis, and the tests to run there.
     pub points: Vec<(Vec<String>, Job)>,
     /// Run the whole grid this many times; a row then shows the median run and the range of the
     /// others
     pub repeat: u32,
-    /// Where results go.
+    /// Places and formats for results.
     pub output: ExperimentOutput,
     /// The command line, without secrets.
     pub command_line: String,
 }
 
-/// What `keystorm search` is to do.
+/// Job of `keystorm search`.
 pub struct SearchJob {
     /// Target: p50, p95, p99, p99.9 (or any other), mean or max below a time in us, ms or s; errors
     /// below a share. Separate several with commas: 'p99<1ms,p99.9<5ms,errors<0.1%'
     pub slo: Slo,
-    /// Where to begin and how close to come.
+    /// Settings of the search: where to begin and how close to come.
     pub settings: Settings,
-    /// Whether a closed loop is to say where to begin.
+    /// Set if a closed loop is to say where to begin.
     pub closed_first: bool,
     /// Seconds of a trial.
     pub seconds: f64,
-    /// Whether there is to be a curve.
+    /// Set if there is to be a curve.
     pub curve: bool,
-    /// Where results go.
+    /// Places and formats for results.
     pub output: ExperimentOutput,
     /// The command line, without secrets.
     pub command_line: String,
@@ -110,17 +110,17 @@ fn thousandths(number: f64) -> f64 {
     (number * 1000.0).round() / 1000.0
 }
 
-/// What `keystorm survey` is to do.
+/// Job of `keystorm survey`.
 pub struct SurveyJob {
     /// The survey as asked for; what depends on the server is filled in later.
     pub spec: SurveySpec,
     /// A job that names the server.
     pub first: Job,
-    /// Where the page and the results go.
+    /// Directory for the page and the results.
     pub directory: PathBuf,
-    /// Where pictures of the charts go.
+    /// Places of pictures of the charts.
     pub pages: PageOptions,
-    /// Where the page is served while it grows.
+    /// Address at which the page is served while it grows.
     pub live: Option<MetricsAt>,
     /// Do not remove the keys that the survey wrote to an existing server
     pub keep: bool,
@@ -128,47 +128,47 @@ pub struct SurveyJob {
     pub command_line: String,
 }
 
-/// What `keystorm footprint` is to do.
+/// Job of `keystorm footprint`.
 pub struct FootprintJob {
-    /// What is stored.
+    /// Items that are stored.
     pub items: Vec<Item>,
     /// A job for each server: the one that was named, then those beside it.
     pub servers: Vec<Job>,
-    /// How often each item is measured, each time on a fresh start of the server.
+    /// Number of times that each item is measured, each on a fresh start of the server.
     pub starts: u32,
     /// Keys of the smallest fill; `None` for what suits each item.
     pub keys: Option<u64>,
-    /// Whether it is found where encodings change.
+    /// Set if it is found where encodings change.
     pub steps: bool,
-    /// What is done instead, if limits of memory are named.
+    /// Job that is done instead, if limits of memory are named.
     pub memory: Option<MemoryJob>,
-    /// Where results go.
+    /// Places and formats for results.
     pub output: ExperimentOutput,
     /// The command line, without secrets.
     pub command_line: String,
 }
 
-/// What `keystorm footprint --maxmemory` is to do.
+/// Job of `keystorm footprint --maxmemory`.
 pub struct MemoryJob {
     /// Limits of memory, each with the workload on a server that has it.
     pub limits: Vec<(String, Job)>,
-    /// How the server chooses what it evicts.
+    /// Policy by which the server chooses what it evicts.
     pub policy: String,
 }
 
-/// What `keystorm suite` is to do.
+/// Job of `keystorm suite`.
 pub struct SuiteJob {
     /// Directories and files of specs; none for keystorm's own.
     pub paths: Vec<PathBuf>,
-    /// Which of them are run.
+    /// Choice of the specs that are run.
     pub choice: Choice,
-    /// Whether only a cross-section is run; `None` for what suits the directory.
+    /// Set if only a cross-section is run; `None` for what suits the directory.
     pub core: Option<bool>,
-    /// Whether the specs are listed and none is run.
+    /// Set if the specs are listed and none is run.
     pub list: bool,
     /// Seconds of each spec, if the command line says.
     pub time_s: Option<f64>,
-    /// How often all specs are run.
+    /// Number of times that all specs are run.
     pub rounds: u32,
     /// An earlier suite.
     pub against: Option<PathBuf>,
@@ -176,31 +176,31 @@ pub struct SuiteJob {
     pub threshold: Option<f64>,
     /// The figure by which the two are compared.
     pub metric: Metric,
-    /// Where memtier's JSON of each spec goes.
+    /// Directory for memtier's JSON of each spec.
     pub memtier_json: Option<PathBuf>,
     /// A job that names the server.
     pub first: Job,
     /// The words that name it.
     pub server: Line,
-    /// Where results go.
+    /// Places and formats for results.
     pub output: ExperimentOutput,
     /// The command line, without secrets.
     pub command_line: String,
 }
 
-/// What `keystorm impact` is to do.
+/// Job of `keystorm impact`.
 pub struct ImpactJob {
     /// The load, one plan: it is steady beside acts; of a mix, pace and length are each segment's.
     pub job: Job,
-    /// What is priced.
+    /// Operations that are priced.
     pub of: ImpactOf,
-    /// Where results go.
+    /// Places and formats for results.
     pub output: ExperimentOutput,
     /// The command line, without secrets.
     pub command_line: String,
 }
 
-/// What is priced.
+/// Operations that are priced.
 pub enum ImpactOf {
     /// Acts beside the load.
     Acts(ActsJob),
@@ -212,21 +212,21 @@ pub enum ImpactOf {
 pub struct ActsJob {
     /// The acts, in their order.
     pub acts: Vec<StagedAct>,
-    /// Whether the command line names them, so that those that destroy data are meant.
+    /// Set if the command line names them, so that those that destroy data are meant.
     pub named: bool,
     /// Seconds of rest before each act, and after the last.
     pub rest_s: f64,
     /// Seconds after which an act is given up on.
     pub timeout_s: f64,
-    /// What waiting is counted beyond.
+    /// Objective beyond which waiting is counted.
     pub slo: Option<Slo>,
-    /// Whether a server that keystorm did not start may be disturbed.
+    /// Set if a server that keystorm did not start may be disturbed.
     pub yes: bool,
 }
 
 /// An act, and the load that starts it, if one does.
 pub struct StagedAct {
-    /// What a file says of it.
+    /// Act as its file describes it.
     pub act: Act,
     /// The plan of its load.
     pub load: Option<Plan>,
@@ -236,10 +236,10 @@ pub struct StagedAct {
 pub struct MixJob {
     /// The loads, as shares of the capacity: 0.5 for half of it.
     pub loads: Vec<f64>,
-    /// How often each segment is run.
+    /// Number of times that each segment is run.
     pub blocks: u32,
     /// Seconds of a segment.
     pub seconds: f64,
-    /// Whether segments that the machine or the client spoiled count.
+    /// Set if segments that the machine or the client spoiled count.
     pub count_disturbed: bool,
 }

@@ -16,8 +16,8 @@ pub trait FrontEnd: Sync {
     /// The names by which it is chosen.
     fn names(&self) -> &'static [&'static str];
 
-    /// Its options, for its man page and for completions; `None` for another tool's command line,
-    /// which has a manual of its own.
+    /// Returns its options, for its man page and for completions; `None` for another tool's command line, which has a
+    /// manual of its own.
     fn command(&self) -> Option<Command> {
         None
     }
@@ -32,7 +32,7 @@ pub trait FrontEnd: Sync {
     fn parse(&self, called_as: Option<&str>, args: Vec<OsString>) -> Result<Intent, UsageError>;
 }
 
-/// What a command line asks for.
+/// Request of a command line.
 pub enum Intent {
     /// Load.
     Run(Box<Job>),
@@ -48,7 +48,7 @@ pub enum Intent {
     Show(ShowJob),
     /// Saved runs, added up.
     Merge(MergeJob),
-    /// What recorded traffic is like.
+    /// Describe recorded traffic.
     Describe(DescribeJob),
     /// Recording the traffic of a server.
     Record(Box<RecordJob>),
@@ -62,7 +62,7 @@ pub enum Intent {
     Baseline(BaselineJob),
     /// Two servers, or two saved runs.
     Compare(Box<CompareJob>),
-    /// What spoils results here.
+    /// Find what spoils results here.
     Doctor(Box<Checkup>),
     /// A grid of runs.
     Sweep(Box<SweepJob>),
@@ -70,11 +70,11 @@ pub enum Intent {
     Search(Box<SearchJob>),
     /// Recorded traffic, sent again.
     Replay(Box<ReplayJob>),
-    /// How fast is Redis, here?
+    /// Answer how fast Redis is, here.
     Survey(Box<SurveyJob>),
     /// Many specs.
     Suite(Box<SuiteJob>),
-    /// What a key costs in memory.
+    /// Measure what a key costs in memory.
     Footprint(Box<FootprintJob>),
     /// The price of operations.
     Impact(Box<ImpactJob>),
@@ -85,8 +85,8 @@ pub enum Intent {
 }
 
 impl Intent {
-    /// Whether what it prints is keystorm's to lay out: sentences that are ours, and no text that
-    /// somebody else has written or another tool would print.
+    /// Returns whether what it prints is keystorm's to lay out: sentences that are ours, and no text that somebody else
+    /// has written or another tool would print.
     pub fn is_ours(&self) -> bool {
         match self {
             Self::Run(job) => !job.output.options.persona.is_peer(),

@@ -27,7 +27,7 @@ pub trait ToolOutput: Send + Sync {
     /// keystorm's error message in this tool's words: its options have other names.
     fn in_its_words(&self, text: &str) -> String;
 
-    /// Whether the exit code is 0 after Ctrl-C: some tools then print what there is and succeed.
+    /// Returns whether the exit code is 0 after Ctrl-C: some tools then print what there is and succeed.
     fn interrupted_is_success(&self) -> bool {
         false
     }
@@ -37,7 +37,7 @@ pub trait ToolOutput: Send + Sync {
         anyhow::Error::msg(why)
     }
 
-    /// How long to wait before connecting again, if there is no connection for the reason `why` after `tried`
+    /// Returns how long to wait before connecting again, if there is no connection for the reason `why` after `tried`
     /// attempts before this one; `None` to give up.
     ///
     /// # Errors
@@ -74,7 +74,7 @@ pub trait RunMonitor: Observer {
     /// Standard output is closed, or a resource that the end needs is missing.
     fn end(&mut self, run: &Run) -> anyhow::Result<bool>;
 
-    /// How the job ends if this monitor, and not Ctrl-C, interrupted the run. No other run follows.
+    /// Returns how the job ends if this monitor, and not Ctrl-C, interrupted the run. No other run follows.
     fn end_of_its_own(&self) -> Option<End> {
         None
     }

@@ -8,7 +8,7 @@ use report::{Format, FormatOptions, Persona};
 
 use crate::{MetricsAt, PageOptions, ToolOutput};
 
-/// Where it goes what limited a test and what spoiled it.
+/// Destination of the verdict: what limited a test and what spoiled it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum VerdictTo {
     /// The report; standard error where the layout has no room for it.
@@ -22,43 +22,43 @@ pub enum VerdictTo {
     File(PathBuf),
 }
 
-/// How results are laid out.
+/// Layout and destinations of results.
 pub struct Output {
     /// A name of [`report::formats`].
     pub format: &'static str,
-    /// Its options.
+    /// Options of the format.
     pub options: FormatOptions,
     /// The file that reports go to, if not to standard output.
     pub to: Option<PathBuf>,
-    /// Where verdicts go.
+    /// Destination of verdicts.
     pub verdict: VerdictTo,
     /// The live line that is wanted, if any.
     pub live: Option<Persona>,
     /// Time between rows of progress on standard error; `None` without them.
     pub progress: Option<Duration>,
-    /// Where figures are served while tests run.
+    /// Address at which figures are served while tests run.
     pub metrics: Option<MetricsAt>,
-    /// Where the page is served while tests run.
+    /// Address at which the page is served while tests run.
     pub live_page: Option<MetricsAt>,
-    /// Where results are kept.
+    /// File in which results are kept.
     pub json: Option<PathBuf>,
     /// The folder that they are kept in beside that, each in a file of its own.
     pub keep: Option<PathBuf>,
-    /// Where a page of the results goes, and its charts.
+    /// Places of a page of the results, and its charts.
     pub pages: PageOptions,
-    /// Where histograms are logged.
+    /// File in which histograms are logged.
     pub hdr: Option<PathBuf>,
-    /// Whether the server is looked at once a second while load runs.
+    /// Set if the server is looked at once a second while load runs.
     pub sample: bool,
-    /// Whether the server is asked how long it ran commands, and what it recorded.
+    /// Set if the server is asked how long it ran commands, and what it recorded.
     pub server_latency: bool,
-    /// Whether settings that hide some of that are changed for the run.
+    /// Set if settings that hide some of that are changed for the run.
     pub set_server: bool,
-    /// What the front end reports in its own way, if it does.
+    /// Output of a front end that reports in its own way.
     pub reports: Option<Arc<dyn ToolOutput>>,
 }
 
-/// How much of the distributions our own report has.
+/// Extent of the distributions in our own report.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum Spread {
     /// A few steps by 1, 2, 5.
@@ -91,7 +91,7 @@ impl Output {
         }
     }
 
-    /// Whether there is more to tell than a peer's layout has room for.
+    /// Returns whether there is more to tell than a peer's layout has room for.
     pub(crate) fn tells_of_servers(&self) -> bool {
         let format = self.reports.is_none()
             && !matches!(self.format, "redis" | "quiet" | "csv" | "memtier" | "ycsb");

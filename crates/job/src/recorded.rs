@@ -8,42 +8,42 @@ use workload::{ProtocolKind, Target};
 
 use crate::PageOptions;
 
-/// What `keystorm record` is to do.
+/// Job of `keystorm record`.
 #[derive(Debug)]
 pub struct RecordJob {
     /// The server, or a node of the cluster, that is recorded.
     pub target: Target,
-    /// Its protocol.
+    /// Protocol of the server.
     pub protocol: ProtocolKind,
     /// The file to write, which must not exist.
     pub output: PathBuf,
-    /// How long it records in all; until Ctrl-C if not given.
+    /// Time that it records in all; until Ctrl-C if not given.
     pub duration: Option<Duration>,
     /// Most bytes that may wait in the server's output buffer; with more, recording stops.
     pub behind_max_bytes: u64,
-    /// How long it records at a time, and the time from one such beginning to the next; without a break if not given.
+    /// Time that it records at once, and the time from one such beginning to the next; without a break if not given.
     pub cycle: Option<(Duration, Duration)>,
     /// The part of the traffic that is recorded; all of it if not given.
     pub sample: Option<Sample>,
-    /// Whether names become pseudonyms.
+    /// Set if names become pseudonyms.
     pub anonymises: bool,
-    /// Whether values are kept.
+    /// Set if values are kept.
     pub keeps_values: bool,
     /// Notes on the command line, which are printed first.
     pub notes: Vec<String>,
 }
 
-/// What `keystorm describe` is to do.
+/// Job of `keystorm describe`.
 #[derive(Debug)]
 pub struct DescribeJob {
     /// The files; `-` is standard input.
     pub files: Vec<PathBuf>,
     /// The format of all of them; recognized by their content if not given.
     pub format: Option<String>,
-    /// Whether the result is JSON.
+    /// Set if the result is JSON.
     pub json: bool,
-    /// Where a workload file goes that makes traffic like it.
+    /// Destination of a workload file that makes traffic like the recorded.
     pub workload: Option<PathBuf>,
-    /// Its page and charts.
+    /// Places of its page and charts.
     pub pages: PageOptions,
 }

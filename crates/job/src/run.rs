@@ -9,31 +9,31 @@ use workload::Plan;
 
 use crate::Output;
 
-/// What is to be done.
+/// Work of a command that puts load on a server.
 pub struct Job {
     /// The tests, in order. They share one target.
     pub plans: Vec<Plan>,
-    /// What response times of each are held against, if anything.
+    /// Objective that response times of each are held against, if any.
     pub slo: Option<Slo>,
-    /// One that is carried out once, after all of them.
+    /// Plan that is carried out once, after all of them.
     pub last: Option<Plan>,
-    /// What to do with them.
+    /// Action on the plans.
     pub action: Action,
-    /// How often each is carried out, from 1.
+    /// Number of times that each is carried out, from 1.
     pub repeats: u32,
-    /// How results are laid out.
+    /// Layout and destinations of results.
     pub output: Output,
     /// Warnings about the command line, for standard error.
     pub notes: Vec<String>,
     /// Remarks about it, for where remarks go.
     pub remarks: Vec<String>,
-    /// What stands on standard output before anything is done.
+    /// Text that stands on standard output before anything is done.
     pub greeting: String,
-    /// When the one test begins, if that was agreed on.
+    /// Time at which the one test begins, if that was agreed on.
     pub start_at: Option<SystemTime>,
     /// The clients that carry it out, if they are several.
     pub several: Option<ClientFleet>,
-    /// Whether times are those of the server's clock.
+    /// Set if times are those of the server's clock.
     pub server_clock: bool,
     /// The rate of a probe beside the load, if one is wanted.
     pub probe: Option<f64>,
@@ -45,8 +45,8 @@ impl Job {
         self.plans.iter().chain(&self.last)
     }
 
-    /// What the server is asked of itself: by a peer's name what that tool asks, unless something is
-    /// wanted that the tool does not tell.
+    /// Returns what the server is asked of itself: by a peer's name what that tool asks, unless something is wanted
+    /// that the tool does not tell.
     pub fn questions(&self) -> Questions {
         match self.output.options.persona {
             _ if self.server_clock || self.probe.is_some() => Questions::All,
@@ -59,25 +59,25 @@ impl Job {
 /// Several clients that put on one load.
 #[derive(Debug, Clone)]
 pub struct ClientFleet {
-    /// Where they are.
+    /// Place of the clients.
     pub on: On,
-    /// What becomes of the others when one is lost.
+    /// Policy for the others when one is lost.
     pub on_loss: OnLoss,
 }
 
-/// What to do with plans.
+/// Action on plans.
 #[derive(Debug, Clone, Copy)]
 pub enum Action {
     /// Carry them out, once or for ever.
     Run {
-        /// Whether all of them begin anew at the end, until Ctrl-C.
+        /// Set if all of them begin anew at the end, until Ctrl-C.
         repeat: bool,
     },
     /// Only hold the connections of the first.
     Idle,
 }
 
-/// How a job ended.
+/// End of a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum End {
     /// As planned.
@@ -89,7 +89,7 @@ pub enum End {
     /// Complete, with a gate that failed: a target that was missed, or a server that is worse than
     /// allowed.
     Regressed,
-    /// It never came to a first reply. memtier_benchmark exits with 2 then, as for a wrong command line.
+    /// Without a first reply. memtier_benchmark exits with 2 then, as for a wrong command line.
     Unanswered,
     /// Complete, and nothing can be concluded from it.
     Inconclusive,

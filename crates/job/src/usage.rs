@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// What another tool prints without a run, and its exit code.
+/// Message that another tool prints without a run, and its exit code.
 #[derive(Debug)]
 pub struct ToolMessage {
     /// On standard output.
@@ -16,7 +16,7 @@ pub struct ToolMessage {
 /// A command line that makes no sense, in words for the person who typed it.
 #[derive(Debug)]
 pub struct UsageError(
-    /// What is wrong, and what to do.
+    /// Text that says what is wrong, and what to do.
     pub String,
 );
 
