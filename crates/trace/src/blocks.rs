@@ -11,11 +11,11 @@
 
 use crate::{Event, Fault, Flags, Outcome};
 
-/// What a file begins with.
+/// Bytes that a file begins with.
 pub(crate) const FILE_MAGIC: &[u8] = b"KEYSTORM TRACE 1\n";
-/// What a block begins with.
+/// Bytes that a block begins with.
 pub(crate) const BLOCK_MAGIC: &[u8; 4] = b"KTB1";
-/// How long a block's head is.
+/// Length of a block's head.
 pub(crate) const BLOCK_HEAD: usize = 24;
 /// The most events of a block.
 pub(crate) const BLOCK_EVENTS_MAX: u32 = 1 << 16;
@@ -103,7 +103,7 @@ impl Columns {
 #[derive(Debug, Default)]
 pub(crate) struct Cursor {
     bytes: Vec<u8>,
-    /// What is left of each column.
+    /// Part of each column that is left.
     columns: [(usize, usize); COLUMNS],
     pub(crate) left: u32,
     last_ns: u64,
@@ -115,7 +115,7 @@ fn damaged() -> Fault {
 }
 
 impl Cursor {
-    /// Where a block is unpacked to, before [`Self::start`].
+    /// Returns the buffer that a block is unpacked to, before [`Self::start`].
     pub(crate) fn buffer(&mut self) -> &mut Vec<u8> {
         self.left = 0;
         &mut self.bytes

@@ -3,7 +3,7 @@
 use crate::format::aof::NO_TIMES;
 use crate::{Event, Losses, ReadError, Reader, Source, Stamps};
 
-/// One record after another.
+/// Records, read one after another.
 pub(crate) struct Chain {
     readers: Vec<Box<dyn Reader>>,
     current: usize,
@@ -11,8 +11,8 @@ pub(crate) struct Chain {
 }
 
 impl Chain {
-    /// Of at least one record; notes of all are those of the first, with `notes` before them. They have times if one
-    /// of them has.
+    /// Chains at least one record; notes of all are those of the first, with `notes` before them. They have times if
+    /// one of them has.
     pub(crate) fn new(readers: Vec<Box<dyn Reader>>, notes: Vec<String>) -> Self {
         let mut source = readers.first().map(|reader| reader.source().clone()).unwrap_or_default();
         source.notes.splice(0..0, notes);

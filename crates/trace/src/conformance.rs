@@ -11,14 +11,14 @@ const HELD_BESIDE: usize = 4096;
 /// More events than an input of so many bytes can have.
 const EVENTS_PER_BYTE: usize = 70_000;
 
-/// What a reader made of an input.
+/// Result of a reader on an input.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ReaderResult {
-    /// Its events.
+    /// Events of the input.
     pub events: Vec<Event>,
-    /// What was missing.
+    /// Counts of what was missing.
     pub losses: Losses,
-    /// Why it could not be read to its end, if it could not.
+    /// Reason why it could not be read to its end, if it could not.
     pub fault: Option<String>,
 }
 
@@ -26,9 +26,9 @@ pub struct ReaderResult {
 struct Pieces {
     bytes: Vec<u8>,
     at: usize,
-    /// Where the first piece ends.
+    /// End of the first piece.
     first: usize,
-    /// How long the others are.
+    /// Length of the others.
     length: usize,
 }
 

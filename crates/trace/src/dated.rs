@@ -26,16 +26,16 @@ pub(crate) struct Dated {
     /// Commands whose times are not near it, with their positions.
     held: VecDeque<(u64, Event)>,
     held_bytes: usize,
-    /// How many times there are among them, those that repeat counted once.
+    /// Number of times among the events, those that repeat counted once.
     times: usize,
-    /// How many of the first may be handed on.
+    /// Number of events from the first on that may be handed on.
     ready: usize,
     spare: Vec<Event>,
     misdated: u64,
     undated: u64,
     first: Option<u64>,
     position: u64,
-    /// How the record ended.
+    /// End of the record.
     end: Option<Result<(), ReadError>>,
 }
 

@@ -2,8 +2,8 @@
 
 use crate::Event;
 
-/// What a decoder made of the beginning of its input, and how many bytes it is done with. More than there are may
-/// be named: they are dropped as they arrive.
+/// Progress of a decoder at the beginning of its input, with how many bytes it is done with. More than there are may be
+/// named: they are dropped as they arrive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
     /// The event is complete.
@@ -14,16 +14,16 @@ pub enum Step {
     Ignored(u64),
     /// Something that should have been an event is not.
     Lost(u64, Loss),
-    /// What is there is too little to tell.
+    /// Too little input to tell.
     More,
 }
 
-/// Why something of a record is missing.
+/// Reason why something of a record is missing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Loss {
-    /// It is not what the format has there.
+    /// Content that is not what the format has there.
     Unreadable,
-    /// It is longer than a reader keeps.
+    /// Content that is longer than a reader keeps.
     TooLong,
     /// The file ends in the middle of it.
     Cut,
@@ -33,7 +33,7 @@ pub enum Loss {
     Dropped(u64),
 }
 
-/// How much of a record is missing, by cause.
+/// Amounts of a record that are missing, by cause.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Losses {
     /// Lines or records that are not what the format has there.
@@ -91,7 +91,7 @@ impl Losses {
     }
 }
 
-/// Why nothing more of a file can be read, as a sentence without a full stop.
+/// Reason why nothing more of a file can be read, as a sentence without a full stop.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct Fault(pub String);

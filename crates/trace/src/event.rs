@@ -1,6 +1,6 @@
 //! One recorded command, in buffers that are used again for the next.
 
-/// What is known of a command beside its arguments, as bits.
+/// Properties of a command beside its arguments, as bits.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct Flags(u8);
 
@@ -9,12 +9,13 @@ impl Flags {
     pub const PIPELINED: Self = Self(1);
     /// A script or function sent it: whoever sends the script's call again does not send this.
     pub const SCRIPT_EFFECT: Self = Self(2);
-    /// Its client cannot be distinguished from others, as those of a unix socket in the output of MONITOR.
+    /// Mark of a command whose client cannot be distinguished from others, as those of a unix socket in the output of
+    /// MONITOR.
     pub const SHARED_CLIENT: Self = Self(4);
     /// The server sent it by itself or for a script, so that no client is known, as in an append-only file.
     pub const NO_CLIENT: Self = Self(8);
 
-    /// Whether all bits of `other` are set.
+    /// Returns whether all bits of `other` are set.
     #[must_use]
     pub const fn has(self, other: Self) -> bool {
         self.0 & other.0 == other.0
@@ -38,7 +39,7 @@ impl Flags {
     }
 }
 
-/// How a command ended, where the record says so.
+/// Outcome of a command, where the record says so.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum Outcome {
     /// The record does not say.
@@ -56,13 +57,13 @@ pub enum Outcome {
     Refused,
 }
 
-/// One argument of an event.
+/// Argument of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Argument<'e> {
-    /// Its bytes, or `None` where only its size was recorded. Records that replace keys by shorter names have a
-    /// name of another length than `size`.
+    /// Bytes of the argument, or `None` where only its size was recorded. Records that replace keys by shorter names
+    /// have a name of another length than `size`.
     pub bytes: Option<&'e [u8]>,
-    /// How many bytes it had when it was recorded.
+    /// Number of bytes when it was recorded.
     pub size: u32,
     /// By how many percent it shrinks when it is compressed; 0 where its bytes are there, or it is not known.
     pub compressibility: u8,
@@ -85,16 +86,16 @@ struct Span {
 pub struct Event {
     /// Nanoseconds, from where [`crate::Source::clock`] says. What happened then: [`crate::Source::stamps`].
     pub at_ns: u64,
-    /// Which client sent it: the same number for the same client, and no other meaning.
+    /// Client that sent it: the same number for the same client, and no other meaning.
     pub client: u64,
     /// The database that it ran in.
     pub db: u32,
-    /// What else is known of it.
+    /// Other properties of the command.
     pub flags: Flags,
-    /// How it ended.
+    /// Outcome of the command.
     pub outcome: Outcome,
-    /// How often it was sent in its second, and how many of these were hits: records that count have one line for
-    /// all, of which the reader makes single events. 0 means once.
+    /// Number of times that it was sent in its second, and how many of these were hits: records that count have one
+    /// line for all, of which the reader makes single events. 0 means once.
     pub(crate) repeats: u32,
     pub(crate) repeated_hits: u32,
     bytes: Vec<u8>,
@@ -139,7 +140,7 @@ impl Event {
         self.spans.push(Span { end, size, compressibility, has_bytes: false });
     }
 
-    /// Where the bytes of the next argument are appended, before [`Self::end_argument`].
+    /// Returns the buffer that the bytes of the next argument are appended to, before [`Self::end_argument`].
     pub(crate) fn open_argument(&mut self) -> &mut Vec<u8> {
         &mut self.bytes
     }
@@ -151,13 +152,13 @@ impl Event {
         self.spans.push(Span { end, size: end - begin, compressibility: 0, has_bytes: true });
     }
 
-    /// How many arguments it has, its name included.
+    /// Returns how many arguments it has, its name included.
     #[must_use]
     pub fn len(&self) -> usize {
         self.spans.len()
     }
 
-    /// Whether it has no arguments.
+    /// Returns whether it has no arguments.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.spans.is_empty()
@@ -189,7 +190,7 @@ impl Event {
         self.bytes(0)
     }
 
-    /// Whether it is this command, in letters of any case.
+    /// Returns whether it is this command, in letters of any case.
     #[must_use]
     pub fn is(&self, name: &str) -> bool {
         self.name().eq_ignore_ascii_case(name.as_bytes())

@@ -5,7 +5,7 @@ use crate::{Clock, Protocol, Source, Stamps};
 /// The most bytes of a head, and notes and servers of it.
 pub(crate) const FACTS_BYTES_MAX: usize = 64 * 1024;
 
-/// What a head says: a source as lines of `name=value`.
+/// Writes the facts of a head: a source as lines of `name=value`.
 pub(crate) fn facts(source: &Source) -> String {
     let Source {
         format: _,

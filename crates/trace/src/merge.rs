@@ -26,7 +26,7 @@ pub fn merge(readers: Vec<Box<dyn Reader>>) -> Result<Box<dyn Reader>, ReadError
     Ok(Box::new(Merge { source, inputs, next, last: 0, position: 0 }))
 }
 
-/// What all of the records have in common.
+/// Returns what all of the records have in common.
 fn together(readers: &[Box<dyn Reader>]) -> Source {
     let mut sources = readers.iter().map(|reader| reader.source());
     let mut all = sources.next().cloned().unwrap_or_default();

@@ -15,11 +15,11 @@ use crate::packed::unpack;
 use crate::spread::Spread;
 use crate::{Fault, ReadError, Reader, Source, Stamps, Stream, manifest, merge};
 
-/// How much of a file its format is found by.
+/// Number of bytes of a file that its format is found by.
 const HEAD_BYTES: usize = 64 * 1024;
-/// What editors and shells of another system write before text.
+/// Bytes that editors and shells of another system write before text.
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
-/// What other files begin with, and what a sentence says of them.
+/// Beginnings of other files, and what a sentence says of them.
 const FOREIGN: [(&[u8], &str); 10] = [
     (b"\xd4\xc3\xb2\xa1", PACKETS),
     (b"\xa1\xb2\xc3\xd4", PACKETS),
@@ -40,7 +40,7 @@ const PACKETS: &str =
 /// The name of standard input.
 const STDIN: &str = "-";
 
-/// How files are opened.
+/// Options for opening files.
 #[derive(Debug, Clone, Default)]
 pub struct OpenOptions {
     /// The name of their format, a row of [`crate::FORMATS`]; by default it is found by their content.
@@ -155,7 +155,7 @@ fn stream(
     Ok(Stream::new(path.to_owned(), input, decoder, source).counted_by(fetched))
 }
 
-/// Whether an input has these bytes.
+/// Returns whether an input has these bytes.
 fn has_later(mut input: impl Read, wanted: &[u8]) -> std::io::Result<bool> {
     let (mut piece, mut kept) = (vec![0; HEAD_BYTES], 0);
     loop {

@@ -9,9 +9,9 @@ use crate::{Event, Protocol, Pseudonyms};
 
 /// Values shorter than this say nothing about how well values compress.
 const COMPRESSED_BYTES_MIN: usize = 32;
-/// How much of a value is compressed to find out.
+/// Bytes of a value that are compressed to find out.
 const COMPRESSED_BYTES_MAX: usize = 4096;
-/// One in so many values of a command is compressed; the others take its figure.
+/// Number of values of a command of which one is compressed; the others take its figure.
 const VALUES_PER_LOOK: u32 = 16;
 /// Commands for which a figure is kept.
 const COMMANDS_MAX: usize = 256;
@@ -28,7 +28,7 @@ const OPTIONS: &str = " \
     SET SETID STORE STREAM STREAMS SUM SYNC TIME TYPE USAGE WEIGHTS WITHCOORD WITHDIST \
     WITHHASH WITHMATCHLEN WITHSCORES WITHVALUES WRAP XOR XX ";
 
-/// Where a command has a script.
+/// Place of a script in a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Script {
     None,
@@ -69,7 +69,7 @@ impl Privacy {
         }
     }
 
-    /// What may be recorded of an event, as another one.
+    /// Writes what may be recorded of an event to another one.
     pub fn apply(&mut self, event: &Event, out: &mut Event) {
         out.clear();
         (out.at_ns, out.client, out.db) = (event.at_ns, event.client, event.db);
@@ -165,7 +165,7 @@ impl Privacy {
     }
 }
 
-/// Whether an argument is a number, a bound of a range or the word of an option.
+/// Returns whether an argument is a number, a bound of a range or the word of an option.
 fn is_option(bytes: &[u8]) -> bool {
     let Ok(text) = std::str::from_utf8(bytes) else { return false };
     let number = text.trim_start_matches(['(', '+', '-']);

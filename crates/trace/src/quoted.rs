@@ -39,12 +39,12 @@ const fn is_blank(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | 0xb | 0xc)
 }
 
-/// Where a closing quote ends, if a blank or the end follows.
+/// Returns where a closing quote ends, if a blank or the end follows.
 fn closed(line: &[u8], at: usize) -> Option<usize> {
     line.get(at).is_none_or(|byte| is_blank(*byte)).then_some(at)
 }
 
-/// Where the quoted word ends, behind its quote.
+/// Returns where the quoted word ends, behind its quote.
 fn double_quoted(line: &[u8], mut at: usize, word: &mut Vec<u8>) -> Option<usize> {
     loop {
         let rest = line.get(at..)?;
@@ -58,7 +58,7 @@ fn double_quoted(line: &[u8], mut at: usize, word: &mut Vec<u8>) -> Option<usize
     }
 }
 
-/// What stands behind a backslash, and how many bytes that is.
+/// Reads what stands behind a backslash, and returns how many bytes that is.
 fn escape(rest: &[u8], word: &mut Vec<u8>) -> Option<usize> {
     let digit = |at: usize| char::from(*rest.get(at)?).to_digit(16);
     let (&first, byte) = (rest.first()?, digit(1).zip(digit(2)));
@@ -92,7 +92,7 @@ fn single_quoted(line: &[u8], mut at: usize, word: &mut Vec<u8>) -> Option<usize
     }
 }
 
-/// Whether the quote behind it is part of the word: nothing else is escaped in single quotes.
+/// Returns whether the quote behind it is part of the word: nothing else is escaped in single quotes.
 fn word_ends_in_backslash(plain: &[u8]) -> bool {
     plain.last() == Some(&b'\\')
 }

@@ -5,12 +5,12 @@ use std::path::PathBuf;
 
 use crate::{Decode, Event, Fault, Loss, Losses, Source, Step};
 
-/// How many bytes are fetched at once.
+/// Number of bytes that are fetched at once.
 const PIECE_BYTES: usize = 256 * 1024;
 /// The longest line or piece of a record that is kept whole.
 const BUFFER_BYTES_MAX: usize = 64 << 20;
 
-/// Why a record cannot be read, or no further.
+/// Reason why a record cannot be read, or no further.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
     /// The operating system says so.
@@ -18,7 +18,7 @@ pub enum ReadError {
     Io {
         /// The file.
         path: PathBuf,
-        /// What it says.
+        /// Error that it reports.
         cause: std::io::Error,
     },
     /// The content is not what it should be.
@@ -26,7 +26,7 @@ pub enum ReadError {
     Content {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// Reason.
         cause: Fault,
     },
 }
@@ -35,7 +35,7 @@ pub enum ReadError {
 ///
 /// Memory is bounded whatever the size of the record: one event, and what its file's decoder needs.
 pub trait Reader: Send {
-    /// What the record is of.
+    /// Returns the source: what the record is of.
     fn source(&self) -> &Source;
 
     /// Reads the next event into `event`; false at the end, where `event` is empty.
@@ -44,17 +44,17 @@ pub trait Reader: Send {
     /// The file cannot be read any further. What came before it stands.
     fn next(&mut self, event: &mut Event) -> Result<bool, ReadError>;
 
-    /// What is missing of what was read so far.
+    /// Returns what is missing of what was read so far.
     fn losses(&self) -> Losses;
 
-    /// How many bytes of the record's files were read so far, as they are stored.
+    /// Returns how many bytes of the record's files were read so far, as they are stored.
     fn bytes_read(&self) -> u64;
 
     /// The line or record that the last event is from, counted from 1.
     fn position(&self) -> u64;
 }
 
-/// One file.
+/// Reader of one file.
 pub struct Stream {
     path: PathBuf,
     input: Box<dyn Read + Send>,
@@ -62,7 +62,7 @@ pub struct Stream {
     source: Source,
     losses: Losses,
     buffer: Vec<u8>,
-    /// What of the buffer is not decoded yet.
+    /// Beginning of the part of the buffer that is not decoded yet.
     begin: usize,
     end: usize,
     /// Bytes to drop as they arrive.

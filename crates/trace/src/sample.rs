@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use crate::{Event, Protocol, commands};
 
-/// What a sample is made of.
+/// Unit of a sample.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SampleUnit {
     /// Clients: each is recorded with everything it sends, or not at all.
@@ -19,12 +19,12 @@ pub enum SampleUnit {
 pub struct Sample {
     /// The share, above 0 and at most 1.
     pub share: f64,
-    /// Of what.
+    /// Unit that is sampled.
     pub unit: SampleUnit,
 }
 
 impl Sample {
-    /// Whether it has an event; `keys` is a buffer.
+    /// Returns whether the sample has an event; `keys` is a buffer.
     #[must_use]
     pub fn has(&self, protocol: Protocol, event: &Event, keys: &mut Vec<usize>) -> bool {
         let mut hasher = DefaultHasher::new();

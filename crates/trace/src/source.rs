@@ -1,6 +1,6 @@
 //! What a record is of: facts that hold for all of its events.
 
-/// What the recorded clients spoke.
+/// Protocol of the recorded clients.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Protocol {
     /// Commands of Redis and Valkey.
@@ -10,7 +10,7 @@ pub enum Protocol {
     Memcache,
 }
 
-/// What happened at the time of an event.
+/// Moment that the time of an event marks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Stamps {
     /// The command arrived at the server.
@@ -34,25 +34,25 @@ pub enum Clock {
     Relative,
 }
 
-/// What a record is of.
+/// Source of a record: what it is of.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Source {
     /// The name of its format, a row of [`crate::FORMATS`].
     pub format: &'static str,
-    /// What its clients spoke.
+    /// Protocol that its clients spoke.
     pub protocol: Protocol,
-    /// What happened at the time of an event.
+    /// Moment that times mark.
     pub stamps: Stamps,
     /// From where times count.
     pub clock: Clock,
-    /// Whether only the effects of commands are there, and only of writes, as in an append-only file.
+    /// Set if only the effects of commands are there, and only of writes, as in an append-only file.
     pub is_effects: bool,
-    /// Whether clients have the same numbers in all files of one record, as those of a Dragonfly process.
+    /// Set if clients have the same numbers in all files of one record, as those of a Dragonfly process.
     pub shares_clients: bool,
     /// The servers that were recorded, as `host:port`, where the record says so.
     pub servers: Vec<String>,
     /// The share of clients or keys that was recorded, from 0 to 1, if not all.
     pub sampled: Option<f64>,
-    /// What the reader left out or assumed, as sentences without a full stop.
+    /// Notes on what the reader left out or assumed, as sentences without a full stop.
     pub notes: Vec<String>,
 }

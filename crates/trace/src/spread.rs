@@ -19,10 +19,10 @@ pub(crate) struct Spread {
     /// The lines of a part of a second; those behind `held` are buffers for later.
     lines: Vec<Event>,
     held: usize,
-    /// When each event is due, and of which line.
+    /// Time at which each event is due, and the line that it is of.
     order: Vec<(u64, u32, bool)>,
     next: usize,
-    /// What is left of the second of the last part.
+    /// Rest of the second of the last part.
     rest_ns: Range<u64>,
     /// The first line of the next part, which was read to see where a second ends.
     ahead: Event,

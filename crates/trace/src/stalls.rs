@@ -12,9 +12,9 @@ const STALL_TIMES: f64 = 2.0;
 /// A span in which no client's command was carried out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Gap {
-    /// How long it was, in nanoseconds.
+    /// Length in nanoseconds.
     pub length_ns: u64,
-    /// When it began, in nanoseconds after the first event.
+    /// Beginning, in nanoseconds after the first event.
     pub at_ns: u64,
 }
 
@@ -43,7 +43,7 @@ impl Stalls {
         Some(gap)
     }
 
-    /// What was found, the longest first.
+    /// Returns what was found, the longest first.
     #[must_use]
     pub fn found(&self) -> Vec<Gap> {
         let events = self.events.max(1) as f64;

@@ -110,12 +110,12 @@ impl<W: Write> Writer<W> {
         }
     }
 
-    /// How many bytes were written.
+    /// Returns how many bytes were written.
     pub const fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// How many events were added.
+    /// Returns how many events were added.
     pub const fn events(&self) -> u64 {
         self.events
     }

@@ -2,10 +2,10 @@
 
 use crate::Event;
 
-/// Which argument is an absolute time.
+/// Position and unit of an argument that is an absolute time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Deadline {
-    /// Its position.
+    /// Position of the argument.
     pub at: usize,
     /// Nanoseconds of its unit.
     pub unit_ns: u64,

@@ -22,7 +22,7 @@ pub use roles::{Role, entry_id, roles};
 /// they repeat; or the name of a grammar in `roles.rs`.
 const TABLE: &str = include_str!("table.txt");
 
-/// What is known of a command.
+/// Properties of a command.
 #[derive(Debug, Clone, Copy)]
 pub struct Command {
     keys: Keys,
@@ -31,7 +31,7 @@ pub struct Command {
     data_type: Option<DataType>,
 }
 
-/// What is stored under a key.
+/// Type of what is stored under a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[allow(missing_docs)]
 pub enum DataType {
@@ -114,7 +114,7 @@ fn table() -> &'static HashMap<&'static [u8], Command> {
 const NAME_BYTES_MAX: usize = 32;
 
 impl Command {
-    /// What is known of an event's command.
+    /// Returns what is known of an event's command.
     #[must_use]
     pub fn of(event: &Event) -> &'static Self {
         let name = event.name();
@@ -125,7 +125,7 @@ impl Command {
         table().get(&*place).unwrap_or(&UNKNOWN)
     }
 
-    /// Whether it is in the table, so that its arguments are known.
+    /// Returns whether it is in the table, so that its arguments are known.
     #[must_use]
     pub fn is_known(&self) -> bool {
         !std::ptr::eq(self, &UNKNOWN)
@@ -135,19 +135,19 @@ impl Command {
         self.flags.contains(flag)
     }
 
-    /// Whether it changes data.
+    /// Returns whether it changes data.
     #[must_use]
     pub fn writes(&self) -> bool {
         self.has('w')
     }
 
-    /// Whether it reads data and changes none.
+    /// Returns whether it reads data and changes none.
     #[must_use]
     pub fn reads(&self) -> bool {
         self.has('r')
     }
 
-    /// Whether it gives back what was there before it changes it.
+    /// Returns whether it gives back what was there before it changes it.
     #[must_use]
     pub fn takes(&self) -> bool {
         self.has('g')
@@ -159,37 +159,37 @@ impl Command {
         self.data_type
     }
 
-    /// Whether its keys are the names of channels.
+    /// Returns whether its keys are the names of channels.
     #[must_use]
     pub fn names_channels(&self) -> bool {
         self.has('p') || self.has('s')
     }
 
-    /// Whether it may wait for another client.
+    /// Returns whether it may wait for another client.
     #[must_use]
     pub fn blocks(&self) -> bool {
         self.has('b')
     }
 
-    /// Whether it subscribes or unsubscribes, so that any number of replies follow.
+    /// Returns whether it subscribes or unsubscribes, so that any number of replies follow.
     #[must_use]
     pub fn subscribes(&self) -> bool {
         self.has('s')
     }
 
-    /// Whether it concerns only the connection it is sent on, such as a login.
+    /// Returns whether it concerns only the connection it is sent on, such as a login.
     #[must_use]
     pub fn is_of_connection(&self) -> bool {
         self.has('c')
     }
 
-    /// Whether it works on all that is stored, so that everybody waits for it.
+    /// Returns whether it works on all that is stored, so that everybody waits for it.
     #[must_use]
     pub fn is_of_everything(&self) -> bool {
         self.has('d')
     }
 
-    /// Whether it works on all of a collection.
+    /// Returns whether it works on all of a collection.
     #[must_use]
     pub fn is_of_a_whole_collection(&self) -> bool {
         self.has('a')
@@ -243,7 +243,7 @@ pub fn keys_of(protocol: Protocol, event: &Event, out: &mut Vec<usize>) {
     }
 }
 
-/// Whether an event changes data, or `None` where that is not known.
+/// Returns whether an event changes data, or `None` where that is not known.
 #[must_use]
 pub fn writes(protocol: Protocol, event: &Event) -> Option<bool> {
     match protocol {

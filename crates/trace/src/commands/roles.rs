@@ -3,7 +3,7 @@
 use super::{Command, keys_of};
 use crate::{Event, Protocol};
 
-/// What an argument is.
+/// Role of an argument.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Role {
     /// The command's name.
@@ -18,7 +18,7 @@ pub enum Role {
     Other,
 }
 
-/// What each argument of an event is, into `out`; `keys` is a buffer.
+/// Writes the role of each argument of an event into `out`; `keys` is a buffer.
 pub fn roles(protocol: Protocol, event: &Event, keys: &mut Vec<usize>, out: &mut Vec<Role>) {
     keys_of(protocol, event, keys);
     out.clear();
@@ -86,12 +86,12 @@ fn compared(event: &Event, out: &mut [Role]) {
     }
 }
 
-/// Where the fields of an entry of a stream begin: behind its number.
+/// Returns where the fields of an entry of a stream begin: behind its number.
 fn entry(event: &Event) -> usize {
     entry_id(event) + 1
 }
 
-/// Where the number of the entry stands that `XADD` adds: behind the options.
+/// Returns where the number of the entry stands that `XADD` adds: behind the options.
 #[must_use]
 pub fn entry_id(event: &Event) -> usize {
     let mut at = 2;
@@ -108,13 +108,13 @@ pub fn entry_id(event: &Event) -> usize {
     }
 }
 
-/// Where the scores or positions of members begin.
+/// Returns where the scores or positions of members begin.
 fn behind_options(event: &Event) -> usize {
     let is_option = |at: &usize| is_one_of(event, *at, &["NX", "XX", "GT", "LT", "CH", "INCR"]);
     (2..event.len()).find(|at| !is_option(at)).unwrap_or(event.len())
 }
 
-/// Where the fields begin whose number follows the word `FIELDS`.
+/// Returns where the fields begin whose number follows the word `FIELDS`.
 fn behind_fields(event: &Event) -> usize {
     let word = (2..event.len()).find(|at| is_one_of(event, *at, &["FIELDS"]));
     word.map_or(event.len(), |word| word + 2)

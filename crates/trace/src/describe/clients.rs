@@ -23,12 +23,12 @@ pub(super) struct Clients {
     in_pipeline: bool,
 }
 
-/// What a client sent last.
+/// Last command of a client.
 #[derive(Debug, Clone, Copy)]
 struct Last {
     client: u64,
     at_ns: u64,
-    /// Whether it has sent more than what a new connection begins with.
+    /// Set if it has sent more than what a new connection begins with.
     is_at_work: bool,
 }
 
@@ -78,8 +78,8 @@ impl Clients {
     }
 }
 
-/// Whether a client says who it is, as libraries do once for each connection. `AUTH` is no sign of it: where passwords
-/// expire it comes again.
+/// Returns whether a client says who it is, as libraries do once for each connection. `AUTH` is no sign of it: where
+/// passwords expire it comes again.
 fn introduces(event: &Event) -> bool {
     let names_library = || event.bytes(1).eq_ignore_ascii_case(b"SETINFO");
     event.is("HELLO") || event.is("CLIENT") && names_library()

@@ -74,7 +74,7 @@ impl KeyCounts {
         self.sample.add(hash, pattern);
     }
 
-    /// What was counted.
+    /// Returns what was counted.
     pub(super) fn finish(&self) -> KeyFrequencies {
         let items = self.top.sorted();
         // Whatever is not among them came as often as the last of them at most.
@@ -85,7 +85,7 @@ impl KeyCounts {
     }
 }
 
-/// How often keys came.
+/// Frequencies of keys.
 #[derive(Debug, Default)]
 pub(super) struct KeyFrequencies {
     /// The most frequent keys, in their order.
@@ -98,8 +98,8 @@ pub(super) struct KeyFrequencies {
 }
 
 impl KeyFrequencies {
-    /// What is found of keys of which these are the most frequent: of all keys, or of those of a pattern. They are so
-    /// many and came so often in all.
+    /// Finds something in the counts of keys of which these are the most frequent: of all keys, or of those of a
+    /// pattern. They are so many and came so often in all.
     pub(super) fn find<'i, T>(
         &self,
         items: impl Iterator<Item = &'i Item>,

@@ -57,7 +57,7 @@ struct Kind {
     is_write: Option<bool>,
 }
 
-/// How grave something is that is to be looked at: the first comes first.
+/// Gravity of something that is to be looked at: the first comes first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum Grade {
     Everything,
@@ -77,7 +77,7 @@ struct Notice {
 #[derive(Debug, Default)]
 pub struct Describer {
     protocol: Protocol,
-    /// Whether times count from 1970.
+    /// Set if times count from 1970.
     is_dated: bool,
     hasher: BuildHasherDefault<DefaultHasher>,
     kinds: HashMap<Vec<u8>, Kind>,
@@ -95,7 +95,7 @@ pub struct Describer {
     multi_key: u64,
     cross_slot: Notice,
     notices: HashMap<(Grade, &'static str), Notice>,
-    /// What may have made the server stand still, by the time of its beginning.
+    /// Commands that may have made the server stand still, by the time of their beginning.
     suspects: HashMap<u64, String>,
     /// The last command, if it was a script.
     last_script: Option<String>,
@@ -286,7 +286,7 @@ fn is_script(event: &Event) -> bool {
     names.iter().any(|name| event.is(name))
 }
 
-/// Whether a command takes what is stored for a number.
+/// Returns whether a command takes what is stored for a number.
 fn counts(protocol: Protocol, event: &Event) -> bool {
     let is_one_of = |names: &[&str]| names.iter().any(|name| event.is(name));
     let sorts = || {

@@ -19,10 +19,10 @@ const UUID: usize = 36;
 /// The pattern of keys that none of [`PATTERNS_MAX`] has.
 pub(super) const OTHER: &[u8] = b"(others)";
 
-/// What is known of the keys of a pattern.
+/// Figures of the keys of a pattern.
 #[derive(Debug, Clone)]
 pub(super) struct Pattern {
-    /// Its number among all.
+    /// Number among all patterns.
     pub(super) number: u32,
     pub(super) distinct: DistinctCounter,
     pub(super) reads: u64,
@@ -31,7 +31,7 @@ pub(super) struct Pattern {
     pub(super) others: u64,
     /// Uses by commands of one type, and by how many keys.
     pub(super) types: BTreeMap<DataType, (u64, DistinctCounter)>,
-    /// Whether something counts with its values, or sorts by them.
+    /// Set if something counts with its values, or sorts by them.
     pub(super) is_counted: bool,
     pub(super) hits: u64,
     pub(super) misses: u64,
@@ -65,7 +65,7 @@ impl Default for Pattern {
 }
 
 impl Pattern {
-    /// How often its keys were used.
+    /// Returns how often its keys were used.
     pub(super) fn uses(&self) -> u64 {
         self.reads + self.writes + self.others
     }
@@ -95,7 +95,7 @@ pub(super) struct Patterns {
 }
 
 impl Patterns {
-    /// What is known of the keys like this one.
+    /// Returns what is known of the keys like this one.
     pub(super) fn of(&mut self, key: &[u8]) -> &mut Pattern {
         self.buffer.clear();
         pattern(key, &mut self.buffer);

@@ -12,14 +12,14 @@ use super::sizes::Sizes;
 
 /// Keys that are sampled at most.
 const KEYS_MAX: usize = 8192;
-/// What a key takes beside its name and value, for caches whose sizes are in bytes: what memcached's items take.
+/// Bytes that a key takes beside its name and value, for caches whose sizes are in bytes: what memcached's items take.
 const ITEM_BYTES: u64 = 56;
 
 /// A point of the curve.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct MissPoint {
-    /// How much the cache holds: bytes of keys and values with 56 bytes for each, or keys where the sizes of most are
-    /// not known.
+    /// Size of the cache: bytes of keys and values with 56 bytes for each, or keys where the sizes of most are not
+    /// known.
     pub size: u64,
     /// The share of reads that miss, from 0 to 1.
     pub miss_ratio: f64,
@@ -149,7 +149,7 @@ impl Reuse {
         }
     }
 
-    /// How many keys were used since a slot, and their sizes; that of the slot included.
+    /// Counts the keys used since a slot, and sums their sizes; that of the slot included.
     fn sum_from(&self, slot: usize) -> (u64, u64) {
         let until = |mut at: usize| {
             let mut sum = (0_u64, 0_u64);
@@ -199,7 +199,7 @@ impl Reuse {
         (!self.keys.is_empty()).then(|| once as f64 / self.keys.len() as f64)
     }
 
-    /// Whether sizes of the curve are bytes, and not keys.
+    /// Returns whether sizes of the curve are bytes, and not keys.
     pub(super) fn is_in_bytes(&self) -> bool {
         self.sized > 0 && self.sized * 10 >= self.uses * SIZED_OF_TEN
     }

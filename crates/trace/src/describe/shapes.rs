@@ -17,7 +17,7 @@ const WORDS_MAX: usize = 256;
 /// Commands that are alike.
 #[derive(Debug, Clone, Default)]
 pub struct Shape {
-    /// How many there are.
+    /// Number of commands of this shape.
     pub count: u64,
     /// The arguments of the first, the name in front.
     pub words: Vec<Word>,
@@ -25,7 +25,7 @@ pub struct Shape {
     pub pattern: Vec<u8>,
     /// Sizes of values.
     pub values: Sizes,
-    /// How many of them are whole numbers.
+    /// Number of them that are whole numbers.
     pub numbers: u64,
     /// The type of its keys, if it is for one type only.
     pub data_type: Option<DataType>,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 /// Bits of a number that a bucket keeps.
 const BITS: u32 = 5;
 
-/// How often numbers came.
+/// Distribution of numbers.
 #[derive(Debug, Clone, Default)]
 pub struct Sizes {
     buckets: BTreeMap<u32, u64>,
@@ -25,7 +25,7 @@ impl Sizes {
         self.sum += u128::from(number) * u128::from(times);
     }
 
-    /// How many numbers there are.
+    /// Returns how many numbers there are.
     #[must_use]
     pub const fn count(&self) -> u64 {
         self.count

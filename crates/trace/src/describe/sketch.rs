@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-/// How many distinct hashes there were, within about 1 % (HyperLogLog, Flajolet et al., 2007, with linear counting
-/// for small numbers).
+/// Counter of distinct hashes, within about 1 % (HyperLogLog, Flajolet et al., 2007, with linear counting for small
+/// numbers).
 #[derive(Debug, Clone)]
 pub(super) struct DistinctCounter {
     registers: Vec<u8>,
@@ -40,7 +40,7 @@ impl DistinctCounter {
     }
 }
 
-/// Which items come most often (Space-Saving, Metwally et al., 2005).
+/// Items that come most often (Space-Saving, Metwally et al., 2005).
 #[derive(Debug)]
 pub(super) struct Top {
     capacity: usize,
@@ -97,7 +97,7 @@ impl Top {
         self.order.insert((count, name.into()));
     }
 
-    /// Whether there may be items that are not counted.
+    /// Returns whether there may be items that are not counted.
     pub(super) fn is_full(&self) -> bool {
         self.items.len() == self.capacity
     }

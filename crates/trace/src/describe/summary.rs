@@ -20,7 +20,7 @@ const TTLS_LISTED: usize = 5;
 /// A law of all keys is named only if it agrees with that of each pattern with so much of the accesses.
 const PATTERN_SHARE: f64 = 0.05;
 
-/// What a record is like.
+/// Description of a record.
 #[derive(Debug, Serialize)]
 #[allow(missing_docs)]
 pub struct Description {
@@ -73,7 +73,7 @@ pub struct Description {
     pub transactions: u64,
     pub scripts: u64,
     pub miss_ratio_curve: Vec<MissPoint>,
-    /// Whether sizes of the curve are bytes, and not keys.
+    /// Set if sizes of the curve are bytes, and not keys.
     pub curve_in_bytes: bool,
 }
 
@@ -124,13 +124,13 @@ pub struct Pattern {
     pub ttls: Vec<(u64, u64)>,
     #[serde(skip)]
     pub value_sizes: Sizes,
-    /// How many keys there are where all are equally likely, those that never came included.
+    /// Number of keys if all are equally likely, those that never came included.
     #[serde(skip)]
     pub even_keys: u64,
     /// The types of its keys, with uses and keys of each; that with the most uses first.
     #[serde(skip)]
     pub types: Vec<(DataType, u64, u64)>,
-    /// Whether something counts with its values, or sorts by them.
+    /// Set if something counts with its values, or sorts by them.
     #[serde(skip)]
     pub is_counted: bool,
 }
@@ -178,7 +178,7 @@ fn ratio(hits: u64, misses: u64) -> Option<f64> {
 }
 
 impl Describer {
-    /// What the events were like. `losses` are those of their reader.
+    /// Describes the events. `losses` are those of their reader.
     #[must_use]
     pub fn finish(mut self, source: &Source, losses: &Losses) -> Description {
         let events = self.times.events;
@@ -255,8 +255,8 @@ fn stamps(stamps: Stamps) -> &'static str {
     }
 }
 
-/// Whether keys of all patterns may follow one law. Patterns that are each drawn evenly, one more often than another,
-/// look like a law of all together and are none.
+/// Returns whether keys of all patterns may follow one law. Patterns that are each drawn evenly, one more often than
+/// another, look like a law of all together and are none.
 fn is_one_law(all: &Zipf, patterns: &[Pattern]) -> bool {
     let large = || patterns.iter().filter(|pattern| pattern.share >= PATTERN_SHARE);
     let laws = || large().filter_map(|pattern| pattern.zipf);
@@ -264,7 +264,7 @@ fn is_one_law(all: &Zipf, patterns: &[Pattern]) -> bool {
     laws().all(|law| law.fits && law.agrees(all)) && !(are_even && all.exponent > 0.0)
 }
 
-/// What is to be looked at, the gravest first: what may have made the server stand still, then by grade.
+/// Returns what is to be looked at, the gravest first: what may have made the server stand still, then by grade.
 fn warnings(
     notices: &HashMap<(Grade, &'static str), Notice>,
     suspects: &HashMap<u64, String>,

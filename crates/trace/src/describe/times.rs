@@ -19,7 +19,7 @@ pub(super) struct Times {
     second: u64,
     of_second: u64,
     stalls: Stalls,
-    /// How often the clock was set back.
+    /// Number of times that the clock was set back.
     pub(super) steps_back: u64,
     pub(super) events: u64,
 }

@@ -13,29 +13,29 @@ use serde::Serialize;
 pub struct Zipf {
     /// The exponent: rank k is as likely as 1 / k^exponent. 0 where all keys may be equally likely.
     pub exponent: f64,
-    /// Its standard error, if keys are drawn by that law.
+    /// Standard error of the exponent, if keys are drawn by that law.
     pub error: f64,
-    /// How many keys it is a fit of.
+    /// Number of keys that it is a fit of.
     pub ranks: usize,
-    /// How many keys the law is of, those that never came included.
+    /// Number of keys that the law is of, those that never came included.
     pub keys: u64,
-    /// How far the counts are from the law beyond chance, in the mean over keys that come often: 0.1 is 10 %.
+    /// Distance of the counts from the law beyond chance, in the mean over keys that come often: 0.1 is 10 %.
     pub deviation: f64,
-    /// Whether keys follow it. Otherwise it is the nearest of these laws, and no more.
+    /// Set if keys follow the law. Otherwise it is the nearest of these laws, and no more.
     pub fits: bool,
 }
 
 impl Zipf {
-    /// Whether another law may be the same.
+    /// Returns whether another law may be the same.
     pub(super) fn agrees(&self, other: &Self) -> bool {
         (self.exponent - other.exponent).abs() <= ENDS * (self.error + other.error)
     }
 }
 
-/// How often keys came.
+/// Counts of keys.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Counts<'c> {
-    /// Of each key that came `known_from` times or more, the largest first.
+    /// Count of each key that came `known_from` times or more, the largest first.
     pub(super) known: &'c [u64],
     /// From which count on all keys are known.
     pub(super) known_from: u64,
@@ -43,14 +43,14 @@ pub(super) struct Counts<'c> {
     pub(super) sample: &'c [u64],
     /// The share of keys that the sample is of.
     pub(super) sampled: f64,
-    /// How many keys came.
+    /// Number of keys that came.
     pub(super) distinct: f64,
-    /// How often all of them together.
+    /// Number of times that all of them came together.
     pub(super) draws: f64,
 }
 
 impl<'c> Counts<'c> {
-    /// Of all keys that came, the largest first.
+    /// Takes the counts of all keys that came, the largest first.
     pub(super) fn of_all(counts: &'c [u64]) -> Self {
         Self {
             known: counts,
@@ -68,7 +68,7 @@ const KEYS_MIN: usize = 10;
 /// Keys there may be, those that never came included.
 const KEYS_MAX: f64 = 1e12;
 const EXPONENT_MAX: f64 = 5.0;
-/// How far apart exponents are that are looked at first.
+/// Distance between the exponents that are looked at first.
 const STEP: f64 = 0.25;
 /// A record that leaves the exponent less certain than this does not tell it.
 const ERROR_MAX: f64 = 0.25;
@@ -78,7 +78,7 @@ const BIN_RATIO: f64 = 1.1;
 /// Ranks up to this one stand for themselves, later ones for a range of this ratio.
 const RANKS_SINGLE: f64 = 32.0;
 const RANK_RATIO: f64 = 1.03;
-/// How much the logarithm of the likelihood falls from its largest to the ends of an interval of 95 %.
+/// Fall of the logarithm of the likelihood from its largest to the ends of an interval of 95 %.
 const FALL: f64 = 1.920_729;
 /// From 95 % of a normal distribution to its standard error.
 const ENDS: f64 = 1.959_964;
@@ -123,7 +123,8 @@ pub(super) fn fit(counts: &Counts<'_>) -> Option<Zipf> {
     (error <= ERROR_MAX).then_some(Zipf { exponent, error, ranks, keys, deviation, fits })
 }
 
-/// How many keys there are, if they are equally likely: those that never came included, as far as repetitions tell.
+/// Estimates how many keys there are, if they are equally likely: those that never came included, as far as repetitions
+/// tell.
 pub(super) fn even_keys(counts: &Counts<'_>) -> u64 {
     if counts.draws - counts.distinct < REPEATS_MIN {
         return counts.distinct as u64;
@@ -131,7 +132,7 @@ pub(super) fn even_keys(counts: &Counts<'_>) -> u64 {
     Law::of(0.0, counts).ranges.iter().map(|(ranks, _)| ranks).sum::<f64>().round() as u64
 }
 
-/// Where a function is largest between two points, and its value there.
+/// Finds where a function is largest between two points, and its value there.
 fn largest(of: &impl Fn(f64) -> f64, mut low: f64, mut high: f64) -> (f64, f64) {
     let golden = (5.0_f64.sqrt() - 1.0) / 2.0;
     for _ in 0..20 {
@@ -144,12 +145,12 @@ fn largest(of: &impl Fn(f64) -> f64, mut low: f64, mut high: f64) -> (f64, f64) 
 
 /// A law: ranges of ranks, and how often each rank of them is drawn in the mean.
 struct Law {
-    /// How many ranks, and draws of each.
+    /// Number of ranks, and draws of each.
     ranges: Vec<(f64, f64)>,
 }
 
 impl Law {
-    /// Of so many keys that as many come as did.
+    /// Fits the law of so many keys that as many come as did.
     fn of(exponent: f64, counts: &Counts<'_>) -> Self {
         // Ranges with their weights, and the sum of weights up to each.
         let (mut ranges, mut sum, mut from) = (Vec::new(), 0.0, 1.0_f64);
@@ -183,7 +184,8 @@ impl Law {
         Self { ranges: law(low, most).collect() }
     }
 
-    /// How far sorted counts are from what their ranks have in the mean, beyond two standard deviations of chance.
+    /// Returns how far sorted counts are from what their ranks have in the mean, beyond two standard deviations of
+    /// chance.
     fn deviation(&self, counts: &[u64]) -> f64 {
         let counts = &counts[..counts.len().min(DEVIATION_RANKS)];
         let often = counts.partition_point(|count| *count >= COUNT_MIN);
@@ -201,11 +203,11 @@ impl Law {
     }
 }
 
-/// How many keys came how often.
+/// Numbers of keys by how often they came.
 struct Bins {
     /// The least count of each, and behind the last.
     edges: Vec<f64>,
-    /// How many keys there are in each that is looked at, and of which share of all.
+    /// Number of keys in each that is looked at, and of which share of all.
     keys: Vec<(f64, f64)>,
 }
 
@@ -231,7 +233,7 @@ impl Bins {
         Self { edges, keys }
     }
 
-    /// How many keys come how often by a law.
+    /// Returns how many keys come how often by a law.
     fn expected(&self, law: &Law) -> Vec<f64> {
         let mut expected = vec![1e-9; self.keys.len()];
         for (ranks, mean) in &law.ranges {

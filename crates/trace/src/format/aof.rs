@@ -53,12 +53,12 @@ fn open(head: &Head<'_>) -> Result<(Box<dyn Decode>, Source), Fault> {
     Ok((Box::new(Aof { is_data: snapshot.is_some(), snapshot, ..Aof::default() }), source))
 }
 
-/// What is noted of a file without times.
+/// Note on a file without times.
 pub(crate) const NO_TIMES: &str = "the append-only file has no times: the server was not asked for them with aof-timestamp-enabled";
 
 #[derive(Debug, Default)]
 struct Aof {
-    /// Whether only a snapshot was seen so far.
+    /// Set if only a snapshot was seen so far.
     is_data: bool,
     /// The snapshot that is being skipped.
     snapshot: Option<Snapshot>,

@@ -22,11 +22,11 @@ pub(super) const FORMAT: Format = Format {
 };
 
 const RECORD_HEAD: usize = 24;
-/// What recorded commands were sent to, in files of version 3.
+/// Number of memcached's protocol for recorded commands, in files of version 3.
 const MEMCACHE: u8 = 2;
 const REPLICA: u8 = 4;
 
-/// Where records begin, if the file begins as one of a version that is known and has one record.
+/// Returns where records begin, if the file begins as one of a version that is known and has one record.
 fn header(head: &Head<'_>) -> Option<usize> {
     let length = match head.bytes {
         [2, ..] => 1,

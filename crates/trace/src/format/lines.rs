@@ -7,7 +7,7 @@ use crate::{Decode, Event, Fault, Loss, Step};
 /// The longest line that is kept.
 const LINE_BYTES_MAX: usize = 32 << 20;
 
-/// What a line is.
+/// Kind of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Line {
     /// An event.
@@ -29,9 +29,9 @@ pub(super) trait ParseLine: Send {
 #[derive(Debug, Default)]
 pub(super) struct Lines<P> {
     parser: P,
-    /// Whether what comes is the rest of a line that is too long.
+    /// Set if what comes is the rest of a line that is too long.
     is_in_long_line: bool,
-    /// Whether the last line ended in CR.
+    /// Set if the last line ended in CR.
     is_after_cr: bool,
 }
 

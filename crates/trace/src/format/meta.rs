@@ -12,7 +12,7 @@ pub(super) const FORMAT: Format =
 const USUAL: &[u8] = b"key,op,size,op_count,key_size";
 /// The column that may follow these.
 const USUAL_TTL: usize = 5;
-/// How often a line may have happened in its second.
+/// Number of times at most that a line may have happened in its second.
 const REPEATS_MAX: u64 = u16::MAX as u64;
 
 fn recognizes(head: &Head<'_>) -> bool {
@@ -39,7 +39,7 @@ fn open(head: &Head<'_>) -> Result<(Box<dyn Decode>, Source), Fault> {
     Ok((Box::new(Lines::new(Meta { columns, seconds: None })), source))
 }
 
-/// Where columns are.
+/// Positions of columns.
 #[derive(Debug, Clone, Copy, Default)]
 struct Columns {
     time: Option<usize>,
@@ -50,7 +50,7 @@ struct Columns {
     size: usize,
     hits: Option<usize>,
     ttl: Option<usize>,
-    /// How many a line has at least: one with fewer was cut.
+    /// Number of columns that a line has at least: one with fewer was cut.
     total: usize,
 }
 

@@ -16,14 +16,14 @@ use crate::{Decode, Fault, Source};
 
 pub use monitor::client_number;
 
-/// What a file begins with.
+/// Beginning of a file.
 #[derive(Debug, Clone, Copy)]
 pub struct Head<'h> {
-    /// Its first bytes, unpacked.
+    /// First bytes of the file, unpacked.
     pub bytes: &'h [u8],
-    /// Whether that is all of it.
+    /// Set if that is all of the file.
     pub is_whole: bool,
-    /// Whether times follow further on, of an append-only file that has none so far.
+    /// Set if times follow further on, of an append-only file that has none so far.
     pub is_stamped_later: bool,
     /// The file's name: what a format without marks of its own is known by.
     pub name: &'h str,
@@ -32,11 +32,11 @@ pub struct Head<'h> {
 /// A format of records.
 #[derive(Debug)]
 pub struct Format {
-    /// What it is called on a command line.
+    /// Name on a command line.
     pub name: &'static str,
-    /// What a sentence calls it.
+    /// Name in a sentence.
     pub title: &'static str,
-    /// Whether a file that begins so has this format.
+    /// Function that returns whether a file that begins so has this format.
     pub recognizes: fn(&Head<'_>) -> bool,
     /// Makes its decoder, and says what the record is of.
     pub open: OpenFormat,

@@ -66,7 +66,7 @@ fn is_ok(word: &[u8]) -> bool {
 }
 
 impl Monitor {
-    /// Whether a line has a command, which is then in `event`.
+    /// Returns whether a line has a command, which is then in `event`.
     fn command(&mut self, line: &[u8], event: &mut Event) -> bool {
         let Some(begin) = memchr(b'"', line) else { return false };
         let prefix = Prefix::find(line);
@@ -103,22 +103,22 @@ impl Monitor {
     }
 }
 
-/// What stands before the command.
+/// Prefix of a line: what stands before the command.
 #[derive(Default)]
 struct Prefix<'l> {
     /// Nanoseconds since 1970.
     at_ns: Option<u64>,
     db: u32,
     peer: Option<&'l [u8]>,
-    /// Where it ends.
+    /// End of the prefix.
     end: usize,
 }
 
-/// Where the stamp begins at most, of lines that something else has written a prefix to.
+/// Position at most at which the stamp begins, of lines that something else has written a prefix to.
 const STAMP_AT_MAX: usize = 200;
 
 impl<'l> Prefix<'l> {
-    /// That of a line, or of what follows what docker, kubectl or a journal has written before it.
+    /// Finds the prefix of a line, or of what follows what docker, kubectl or a journal has written before it.
     fn find(line: &'l [u8]) -> Self {
         let first = Self::new(line);
         if first.peer.is_some() {

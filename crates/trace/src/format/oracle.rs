@@ -30,8 +30,8 @@ const CUT_RECORDS: usize = 8;
 /// The largest object that is plausible, in bytes.
 const SIZE_MAX: u32 = 1 << 30;
 
-/// It has no marks, so it is known by records that make sense: times that do not go back, sizes, and next accesses
-/// that lie ahead.
+/// Recognizes the format, which has no marks, by records that make sense: times that do not go back, sizes, and next
+/// accesses that lie ahead.
 fn recognizes(head: &Head<'_>) -> bool {
     let records = head.bytes.chunks_exact(RECORD).take(1000);
     let mut last_s = 0;

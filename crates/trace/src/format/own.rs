@@ -48,7 +48,7 @@ fn open(head: &Head<'_>) -> Result<(Box<dyn Decode>, Source), Fault> {
 struct Own {
     /// Bytes of the file's head that are to be skipped.
     skip: u64,
-    /// Whether the beginning of a block is searched for, behind damage.
+    /// Set if the beginning of a block is searched for, behind damage.
     is_searching: bool,
     cursor: Cursor,
     decompress: Decompress,
@@ -111,7 +111,7 @@ impl Own {
         Ok(Step::Progress(length as u64))
     }
 
-    /// Whether a block unpacks to as many bytes as it says, and no more.
+    /// Unpacks a block, and returns whether it has as many bytes as it says, and no more.
     fn unpack(&mut self, packed: &[u8], length: usize) -> bool {
         self.decompress.reset(false);
         let buffer = self.cursor.buffer();

@@ -3,7 +3,7 @@
 //! It ends with the byte 0xFF and a CRC-64 of all that came before, so each 0xFF is tried. Servers that write no
 //! checksum write zeros: there the commands must follow.
 
-/// What a snapshot begins with.
+/// Bytes that a snapshot begins with.
 pub(super) const MAGIC: &[u8] = b"REDIS";
 
 const END: u8 = 0xff;
@@ -33,7 +33,7 @@ pub(super) struct Snapshot {
 }
 
 impl Snapshot {
-    /// How many bytes of the input belong to it, and whether it ends there.
+    /// Returns how many bytes of the input belong to it, and whether it ends there.
     pub(super) fn skip(&mut self, input: &[u8]) -> (usize, bool) {
         for (at, byte) in input.iter().enumerate() {
             let checksum = TABLE[usize::from(self.checksum as u8 ^ byte)] ^ self.checksum >> 8;

@@ -87,7 +87,7 @@ fn stamp(text: &[u8]) -> Option<u64> {
     seconds.checked_mul(1_000_000_000)?.checked_add(micros * 1000)
 }
 
-/// What clients asked for: the lines without those of items that were looked up to be written or deleted.
+/// Requests of clients: the lines without those of items that were looked up to be written or deleted.
 #[derive(Debug, Default)]
 struct Requests {
     lines: Lines<Watch>,
@@ -174,7 +174,7 @@ impl Decode for Requests {
 
 #[derive(Debug, Default)]
 struct Watch {
-    /// How often each file descriptor was given to a client.
+    /// Number of times that each file descriptor was given to a client.
     descriptors: HashMap<u32, u32>,
 }
 
