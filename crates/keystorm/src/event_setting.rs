@@ -15,7 +15,7 @@ use crate::setting;
 pub(crate) struct ChangedSetting<'s> {
     server: &'s Server,
     target: &'s Target,
-    /// What each server had before.
+    /// Value that each server had before.
     before: Vec<(Address, String)>,
 }
 
@@ -47,7 +47,7 @@ pub(crate) fn enable<'s>(server: &'s Server, plan: &'s Plan) -> Result<Option<Ch
     Ok((!changed.before.is_empty()).then_some(changed))
 }
 
-/// The same of one server: what it had before, if that was changed.
+/// Enables the events on one server, and returns what it had before, if that was changed.
 fn enable_at(
     client: &mut Client<Transport>,
     address: &Address,

@@ -17,7 +17,7 @@ use workload::{CommandSpec, Data, Load, Plan, PlanParts, quantity};
 
 use crate::test_bed::{LoadContext, TestBed};
 
-/// What a server was filled with.
+/// Record of what a server was filled with.
 #[derive(Debug, Default)]
 pub(crate) struct FillRecord(Mutex<State>);
 
@@ -27,13 +27,13 @@ struct State {
     written: HashMap<String, String>,
     /// Fills that were announced.
     announced: HashSet<String>,
-    /// What of the last fill the server did not keep.
+    /// Warning of what the server did not keep of the last fill.
     evicted: Option<Warning>,
     /// Keys that were written and are to be removed in the end, each form once.
     to_remove: HashMap<String, PlanParts>,
 }
 
-/// How a server is to be filled: which keys, and with what.
+/// Keys that a server is to be filled with, and their content.
 struct Content {
     keys: String,
     all: String,
@@ -62,7 +62,7 @@ impl FillRecord {
         (state.evicted, state.written) = (None, HashMap::new());
     }
 
-    /// What is to be known of every run that reads what was written.
+    /// Returns what is to be known of every run that reads what was written.
     pub(crate) fn evicted(&self) -> Option<Warning> {
         self.lock().evicted.clone()
     }
@@ -98,13 +98,13 @@ impl FillRecord {
         }
     }
 
-    /// Whether a server is yet to be filled so.
+    /// Returns whether a server is yet to be filled so.
     fn is_new(&self, content: &Content) -> bool {
         let Content { keys, all } = content;
         self.lock().written.insert(keys.clone(), all.clone()).as_ref() != Some(all)
     }
 
-    /// Whether it has not been announced yet; from now on it has.
+    /// Returns whether it has not been announced yet; from now on it has.
     fn is_unannounced(&self, content: &Content) -> bool {
         self.lock().announced.insert(content.all.clone())
     }

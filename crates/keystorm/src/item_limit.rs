@@ -44,7 +44,7 @@ pub(crate) fn check(server: &Server, plan: &Plan) -> Result<()> {
 /// No memcached starts with a lower limit, so of smaller values nothing is asked.
 const LIMIT_LEAST: u64 = 1024 - HEADER;
 
-/// Whether a command has an argument of so many bytes.
+/// Returns whether a command has an argument of so many bytes.
 fn is_largest(command: &CommandSpec, bytes: u64) -> bool {
     command.args.iter().any(|arg| {
         let long =

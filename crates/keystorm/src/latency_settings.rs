@@ -12,10 +12,10 @@ use workload::Plan;
 use crate::server::Server;
 use crate::setting;
 
-/// What one run asks of a server's memory of its slow moments.
+/// Request of one run to a server's memory of its slow moments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ServerLatency {
-    /// Whether settings that hide something are changed for the run.
+    /// Set if settings that hide something are changed for the run.
     pub(crate) set: bool,
 }
 
@@ -24,7 +24,7 @@ struct NeededSetting {
     name: &'static str,
     hides: fn(i64) -> bool,
     value: &'static str,
-    /// What is not known while it hides.
+    /// Figures that are not known while it hides them.
     hidden: &'static str,
 }
 
@@ -60,7 +60,7 @@ const SETTINGS: [NeededSetting; 4] = [
 pub(crate) struct ChangedSettings<'s> {
     server: &'s Server,
     plan: &'s Plan,
-    /// Of each server, names with the values that they had.
+    /// Names of settings of each server, with the values that they had.
     before: Vec<(Address, Vec<(&'static str, String)>)>,
 }
 

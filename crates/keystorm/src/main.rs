@@ -103,7 +103,7 @@ fn main() -> ExitCode {
     exit_code(outcome, reports.as_ref(), is_peer)
 }
 
-/// How the program ends, with the reason where there is no result.
+/// Returns how the program ends, with the reason where there is no result.
 fn exit_code(
     outcome: anyhow::Result<End>,
     reports: Option<&Arc<dyn ToolOutput>>,

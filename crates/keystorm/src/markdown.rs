@@ -4,7 +4,7 @@
 use page::term;
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
-/// How far the text of a section stands from its heading.
+/// Columns between the text of a section and its heading's margin.
 const INDENT: usize = 2;
 
 /// A page, in lines of at most `width` columns where words allow.
@@ -16,7 +16,7 @@ pub(crate) fn rendered(markdown: &str, width: usize, colour: bool) -> String {
     text.out
 }
 
-/// What is written so far, and what is open.
+/// Text that is written so far, and what is open.
 #[derive(Default)]
 struct Text {
     width: usize,
@@ -26,9 +26,9 @@ struct Text {
     words: String,
     /// The next number of each list that is open; `None` of one without numbers.
     lists: Vec<Option<u64>>,
-    /// What stands before the first line of an item.
+    /// Text before the first line of an item.
     bullet: Option<String>,
-    /// Where the link that is being read leads to.
+    /// Target of the link that is being read.
     link: Option<String>,
     rows: Vec<Vec<String>>,
 }
@@ -156,7 +156,7 @@ impl Text {
         self.out.push('\n');
     }
 
-    /// One empty line, wherever the text ends so far.
+    /// Adds one empty line, wherever the text ends so far.
     fn blank(&mut self) {
         if !self.out.is_empty() && !self.out.ends_with("\n\n") {
             self.out.push('\n');

@@ -15,16 +15,16 @@ use anyhow::{Result, anyhow};
 use runner::{LoginPassword, PasswordSource};
 use workload::{Credentials, Plan, PlanParts, Secret, Target, secret};
 
-/// How long an answer is that of now, beside twice the time that it took.
+/// Time for which an answer is that of now, beside twice the time that it took.
 const FRESH: Duration = Duration::from_secs(1);
-/// How long the command may take.
+/// Time that the command may take.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// How soon its end is noticed.
+/// Interval at which its end is looked for.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 /// Most bytes of a password: tokens of clouds have about two thousand.
 const BYTES_MAX: u64 = 64 * 1024;
 
-/// One command. There are as many as command lines name, and they live as long as the process.
+/// Command for a password. There are as many as command lines name, and they live as long as the process.
 pub(crate) struct PasswordCommand {
     command: String,
     asked: Mutex<Asked>,
@@ -75,7 +75,7 @@ pub(crate) fn credentials(target: &Target) -> Result<Option<Credentials>> {
     Ok(Some(Credentials { user, password: Secret::new(password) }))
 }
 
-/// What knows the password of a plan.
+/// Source of the password of a plan.
 pub(crate) type Source = Option<&'static dyn PasswordSource>;
 
 /// The plan with the password of now, for whoever logs in with what a plan has, and who knows the next.
@@ -144,7 +144,7 @@ impl PasswordSource for PasswordCommand {
     }
 }
 
-/// The same text for as long as the process lives: whoever logs in borrows it.
+/// Keeps one text for as long as the process lives: whoever logs in borrows it.
 fn kept(password: String) -> &'static str {
     let mut printed = locked(&PRINTED);
     if let Some(known) = printed.iter().find(|known| ***known == *password) {

@@ -35,29 +35,29 @@ impl Records {
         self.prefill = Some(plan);
     }
 
-    /// What a plan sends, if that was recorded.
+    /// Returns what a plan sends, if that was recorded.
     pub(crate) fn of(&self, plan: &Plan) -> Option<&dyn Record> {
         let recorded = plan.recorded.as_ref()?;
         let found = self.all.iter().find(|(known, _)| known == recorded);
         found.map(|(_, record)| &**record as &dyn Record)
     }
 
-    /// What writes first what is read.
+    /// Returns the plan that writes first what is read.
     pub(crate) fn prefill(&self) -> Option<&Plan> {
         self.prefill.as_ref()
     }
 }
 
-/// What a server must be asked before a record is sent to it.
+/// Precaution: what a server must be asked before a record is sent to it.
 #[derive(Clone)]
 pub(crate) struct Precaution {
     /// The record's files, as they are named.
     pub(crate) source: String,
     /// The servers that were recorded, as `host:port`.
     pub(crate) servers: Vec<String>,
-    /// Whether anything is written.
+    /// Set if anything is written.
     pub(crate) writes: bool,
-    /// Whether somebody has allowed it.
+    /// Set if somebody has allowed it.
     pub(crate) confirmed: bool,
     /// The highest database that is used.
     pub(crate) db_max: u32,
@@ -114,7 +114,7 @@ impl Precaution {
     }
 }
 
-/// Whether a recorded server is at this address.
+/// Returns whether a recorded server is at this address.
 fn is_same(recorded: &str, address: &Address) -> bool {
     match address {
         Address::Tcp(address) => {
@@ -125,7 +125,7 @@ fn is_same(recorded: &str, address: &Address) -> bool {
     }
 }
 
-/// How many keys a server holds, in all of its databases.
+/// Returns how many keys a server holds, in all of its databases.
 fn keys_of(server: &Server, target: &Target) -> Result<u64> {
     if server.protocol().is_memcache() {
         let stats = server.memcache_client(target)?.stats(None).map_err(anyhow::Error::msg)?;

@@ -11,18 +11,18 @@ use host::{Client, Transport};
 use report::Clock;
 use wire::resp::Value;
 
-/// How often it is asked. The answers together tell more than one.
+/// Number of times that it is asked. The answers together tell more than one.
 const TIMES: usize = 32;
 /// The server cuts its time to whole microseconds.
 const CUT_NS: u64 = 500;
 
 /// The server's clock as ours shows it.
 pub(crate) struct ServerClock {
-    /// Where our monotonic clock began, and what the server's showed a little before the first answer.
+    /// Beginning of our monotonic clock, and what the server's showed a little before the first answer.
     epoch: Instant,
     base_ns: u64,
     offset: Offset,
-    /// Whether the answers can be of one clock that ran on.
+    /// Set if the answers can be of one clock that ran on.
     pub(crate) agrees: bool,
 }
 
@@ -70,19 +70,19 @@ impl ServerClock {
         moved(UNIX_EPOCH + Duration::from_nanos(self.shown_ns(Instant::now())), ahead_ns)
     }
 
-    /// What the server's clock shows at an instant, in nanoseconds since 1970.
+    /// Returns what the server's clock shows at an instant, in nanoseconds since 1970.
     fn shown_ns(&self, at: Instant) -> u64 {
         let ours_ns = at.saturating_duration_since(self.epoch).as_nanos() as u64;
         self.base_ns.saturating_add(self.offset.theirs_ns(ours_ns))
     }
 
-    /// How far the server's clock is ahead of the wall clock here, in nanoseconds.
+    /// Returns how far the server's clock is ahead of the wall clock here, in nanoseconds.
     pub(crate) fn ahead_ns(&self) -> i64 {
         let ahead = i128::from(self.shown_ns(Instant::now())) - unix(SystemTime::now()) as i128;
         i64::try_from(ahead).unwrap_or_default()
     }
 
-    /// What is kept of it, with a later look at the same clock.
+    /// Returns what is kept of it, with a later look at the same clock.
     pub(crate) fn kept(&self, later: Option<&Self>) -> Clock {
         let now = Instant::now();
         let since = |a: u64, b: u64| (i128::from(a) - i128::from(b)) as f64 / 1e3;

@@ -4,7 +4,7 @@ use anyhow::Result;
 use host::{Client, Transport};
 use wire::resp::Value;
 
-/// Its value; `None` where the server has none of that name, or does not show it.
+/// Reads the value of a setting; `None` where the server has none of that name, or does not show it.
 ///
 /// # Errors
 /// There is no answer.

@@ -10,17 +10,17 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGPIPE, SIGTERM};
 use signal_hook::iterator::Signals;
 use signal_hook::{flag, low_level};
 
-/// What asks the program to end.
+/// Signals that ask the program to end.
 const REQUESTS: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];
-/// One request may come as several signals: coreutils' `timeout` sends one to its child and one to the group,
-/// programs that wrap another pass on the Ctrl-C that a terminal has sent to both. Whoever wants the end at once
-/// has seen for so long that the first had no effect.
+/// Time within which several signals are one request: coreutils' `timeout` sends one to its child and one to the group,
+/// programs that wrap another pass on the Ctrl-C that a terminal has sent to both. Whoever wants the end at once has
+/// seen for so long that the first had no effect.
 const ONE_REQUEST: Duration = Duration::from_secs(1);
 
 /// Set by a signal, and by nothing else.
 static CAME: OnceLock<Arc<AtomicBool>> = OnceLock::new();
 
-/// Whether Ctrl-C or another request to end has come since [`interrupted`] was asked for.
+/// Returns whether Ctrl-C or another request to end has come since [`interrupted`] was asked for.
 pub(crate) fn have_come() -> bool {
     CAME.get().is_some_and(|came| came.load(Ordering::Relaxed))
 }
@@ -62,7 +62,7 @@ pub(crate) fn number() -> io::Result<Arc<AtomicUsize>> {
     Ok(number)
 }
 
-/// What people call it.
+/// Returns the name that people call it by.
 pub(crate) fn name(number: usize) -> String {
     match i32::try_from(number) {
         Ok(SIGINT) => "SIGINT".to_owned(),

@@ -30,24 +30,24 @@ const OTHER_FILES: u64 = 32;
 /// A server that was reached or started, with all that a run on it needs.
 pub(crate) struct TestBed<'r> {
     pub(crate) server: Server,
-    /// How many the load will open at most.
+    /// Number of connections that the load will open at most.
     connections: u32,
     machine: &'static HostFacts,
     interrupted: &'r AtomicBool,
     /// The clients that put on the load, if this process does not. TestBeds that are used in turn share
     /// them: what a launcher has to give may be enough for one set.
     fleet: Option<Arc<Mutex<Fleet>>>,
-    /// Whether the server is looked at once a second while load runs.
+    /// Set if the server is looked at once a second while load runs.
     pub(crate) sample: bool,
-    /// Whether the server is asked what it remembers of its slow moments, and how long it ran commands.
+    /// Set if the server is asked what it remembers of its slow moments, and how long it ran commands.
     pub(crate) journal: bool,
     pub(crate) server_latency: Option<crate::latency_settings::ServerLatency>,
-    /// Where to tell what has been seen of servers and machine while load runs, where somebody shows that.
+    /// Receiver of what has been seen of servers and machine while load runs, where somebody shows that.
     pub(crate) so_far: Option<WatchSoFar>,
-    /// What the server was filled with, and whether that is announced.
+    /// Record of what the server was filled with, and whether that is announced.
     pub(crate) filled: FillRecord,
     pub(crate) tells: bool,
-    /// Whether times are those of the server's clock.
+    /// Set if times are those of the server's clock.
     pub(crate) server_clock: bool,
     /// The rate of a probe beside the load, if one is wanted.
     pub(crate) probe: Option<f64>,
@@ -57,14 +57,14 @@ pub(crate) struct TestBed<'r> {
     pub(crate) rate: Option<Arc<LiveRate>>,
 }
 
-/// What one load is given beside its plan.
+/// Context that one load is given beside its plan.
 #[derive(Default)]
 pub(crate) struct LoadContext<'a> {
-    /// When it begins, if that was agreed on.
+    /// Time at which it begins, if that was agreed on.
     pub(crate) start_at: Option<SystemTime>,
-    /// What a probe waits for.
+    /// Barrier that a probe waits for.
     pub(crate) probe: Option<&'a Arc<Barrier>>,
-    /// Its rate, if that may change.
+    /// Rate of the load, if that may change.
     pub(crate) rate: Option<&'a LiveRate>,
 }
 
@@ -175,7 +175,7 @@ impl<'r> TestBed<'r> {
         Ok(())
     }
 
-    /// Whether somebody asked for the end.
+    /// Returns the flag that is set if somebody asked for the end.
     pub(crate) fn interrupted(&self) -> &'r AtomicBool {
         self.interrupted
     }
@@ -216,14 +216,14 @@ impl<'r> TestBed<'r> {
         }
     }
 
-    /// What a reader must know of a run that this process carried out: what spoiled it, and what is bad
-    /// about this machine.
+    /// Returns what a reader must know of a run that this process carried out: what spoiled it, and what is bad about
+    /// this machine.
     pub(crate) fn warned_of(&self, run: &Run) -> Vec<Warning> {
         let found = Self::found(run, false).chain(self.unfit(&run.plan));
         found.chain(self.filled.evicted()).collect()
     }
 
-    /// The same, and releases a probe's barrier when load begins.
+    /// Carries out a plan without a probe of its own, and releases a probe's barrier when load begins.
     pub(crate) fn run_without_probe(
         &self,
         plan: &Plan,
@@ -276,8 +276,8 @@ impl<'r> TestBed<'r> {
         self.whole(plan, gathered, probe.is_some(), watch.end(begun))
     }
 
-    /// What disturbed a run. No count of the run has the requests of the probe, or of a lost client's last second, so
-    /// with `strangers_unknown` the warning about other clients is left out.
+    /// Returns what disturbed a run. No count of the run has the requests of the probe, or of a lost client's last
+    /// second, so with `strangers_unknown` the warning about other clients is left out.
     fn found(run: &Run, strangers_unknown: bool) -> impl Iterator<Item = Warning> + use<> {
         let found = report::warnings(&run.plan, &run.measurement, &run.watched).into_iter();
         let known = move |warning: &Warning| {
@@ -424,8 +424,8 @@ impl<'r> TestBed<'r> {
         Ok(run)
     }
 
-    /// What the doctor finds bad about this machine at a glance. Of what is merely not ideal, which
-    /// is true of most machines, only `keystorm doctor` speaks.
+    /// Returns what the doctor finds bad about this machine at a glance. Of what is merely not ideal, which is true of
+    /// most machines, only `keystorm doctor` speaks.
     fn unfit(&self, plan: &Plan) -> Vec<Warning> {
         let load = doctor::Load {
             connections: plan.own_connections(),

@@ -74,7 +74,7 @@ pub(crate) fn context(options: &TlsOptions, endpoint: &Endpoint) -> Result<TlsCo
     })?)
 }
 
-/// What is in the files that TLS needs, for clients that may be where they are not.
+/// Reads the files that TLS needs, for clients that may be where they are not.
 ///
 /// # Errors
 /// One of them can no longer be read.

@@ -23,11 +23,11 @@ use workload::{Plan, Target, streams};
 use crate::signals;
 use crate::test_bed::TestBed;
 
-/// How often it reports to the coordinator that it is alive, and what it measured.
+/// Interval at which it reports to the coordinator that it is alive, and what it measured.
 const EVERY_NS: u64 = 1_000_000_000;
-/// How often it is looked whether a signal has come while there is nothing to do.
+/// Interval at which it is looked whether a signal has come while there is nothing to do.
 const LOOK: Duration = Duration::from_millis(100);
-/// How long what is under way may take to end once the input has.
+/// Time that what is under way may take to end once the input has.
 const FAREWELL: Duration = Duration::from_secs(3);
 
 /// Carries out plans until there are no more.
@@ -228,7 +228,7 @@ struct Ticks<'t> {
     open: Option<Second>,
 }
 
-/// What was measured since the last report to the coordinator.
+/// Measurements since the last report to the coordinator.
 struct Second {
     tally: Tally,
     points: Vec<Point>,

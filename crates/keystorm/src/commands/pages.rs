@@ -12,7 +12,7 @@ use page::Page;
 use page::runs::Source;
 use report::Run;
 
-/// Where a page and its charts go.
+/// Places of a page and its charts.
 pub(crate) struct Pages {
     html: Option<Place>,
     svg: Option<PathBuf>,

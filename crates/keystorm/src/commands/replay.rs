@@ -40,7 +40,7 @@ fn reaching_every_node(target: &Target) -> Target {
     Target { cluster, ..target.clone() }
 }
 
-/// What of a file could not be read or has no time.
+/// Says what of a file could not be read or has no time.
 fn missing(file: &str, losses: &Losses) -> Vec<String> {
     let mut notes = Vec::new();
     let first = losses.first.map_or(String::new(), |first| format!(", the first at line {first}"));
@@ -70,7 +70,7 @@ fn missing(file: &str, losses: &Losses) -> Vec<String> {
 pub(crate) struct RecordedLoad {
     pub(crate) scan: Scan,
     pub(crate) precaution: Precaution,
-    /// How often it is sent.
+    /// Number of times that it is sent.
     pub(crate) rounds: u64,
     traffic: Traffic,
     connections: u32,
@@ -130,7 +130,7 @@ impl RecordedLoad {
         speed.clone().due_ns(span_ns) as f64 / 1e9
     }
 
-    /// What is sent, in its order: all clients share a connection as far as they can.
+    /// Returns what is sent, in its order: all clients share a connection as far as they can.
     pub(crate) fn in_order(&self) -> Traffic {
         self.traffic.over(self.scan.shared_out(Some(1)))
     }
@@ -197,7 +197,7 @@ impl RecordedLoad {
         format!(": {gaps}, the longest of {length_s:.2} s after {at_s:.2} s")
     }
 
-    /// What somebody must know of the record before its figures.
+    /// Returns what somebody must know of the record before its figures.
     pub(crate) fn notes(&self, speed: &Speed) -> Vec<String> {
         let Scan { left_out, losses, steps_back, source, .. } = &self.scan;
         let file = &self.precaution.source;

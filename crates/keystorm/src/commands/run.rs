@@ -152,10 +152,10 @@ fn reach<'r>(
     }
 }
 
-/// How soon Ctrl-C is noticed while a server is waited for.
+/// Interval at which Ctrl-C is looked for while a server is waited for.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-/// Why there is no connection, if nothing listens there or the connection was closed at once.
+/// Says why there is no connection, if nothing listens there or the connection was closed at once.
 fn not_connected(error: &anyhow::Error) -> Option<String> {
     use host::ProbeError::{Broken, Unreachable};
     error.chain().find_map(|cause| match cause.downcast_ref()? {
@@ -236,7 +236,7 @@ fn introduce_cluster(job: &Job, server: &Server, remarks: &Diagnostics) -> Resul
     }
 }
 
-/// What is served while tests run.
+/// Endpoints that are served while tests run.
 struct LiveEndpoints {
     metrics: Option<Metrics>,
     page: Option<LivePage>,
@@ -272,8 +272,8 @@ fn order(plans: &[Plan], times: u32, rounds: bool) -> Vec<(&Plan, u32)> {
     plans.iter().flat_map(|plan| numbers.clone().map(move |number| (plan, number))).collect()
 }
 
-/// Whether a run that went on to its end failed all the same: by a wrong reply, or without a server at the end. The
-/// tools that are imitated look at no more than replies.
+/// Returns whether a run that went on to its end failed all the same: by a wrong reply, or without a server at the end.
+/// The tools that are imitated look at no more than replies.
 fn has_failed(job: &Job, run: &Run) -> bool {
     let is_ours = !job.output.options.persona.is_peer();
     run.measurement.is_wrong() || is_ours && run.measurement.is_deserted()
@@ -347,7 +347,8 @@ fn run_rounds(
     }
 }
 
-/// How a job ends whose run ended before its time: whoever ends a run ends the job, as the request to stop stays set.
+/// Returns how a job ends whose run ended before its time: whoever ends a run ends the job, as the request to stop
+/// stays set.
 fn end_before_time(beside: &dyn RunMonitor, interrupted: bool, failed: bool) -> End {
     match beside.end_of_its_own() {
         Some(End::Unanswered) => End::Unanswered,
@@ -357,7 +358,7 @@ fn end_before_time(beside: &dyn RunMonitor, interrupted: bool, failed: bool) -> 
     }
 }
 
-/// What became of the targets of tests, for the exit code.
+/// Results of tests against their targets, for the exit code.
 #[derive(Default)]
 struct Targets {
     /// Repeats of a test are judged together.
@@ -380,7 +381,7 @@ impl Targets {
         }
     }
 
-    /// How a job ends once all of its tests were carried out.
+    /// Returns how a job ends once all of its tests were carried out.
     fn end(&self) -> End {
         match self {
             Self { missed: true, .. } => End::Regressed,

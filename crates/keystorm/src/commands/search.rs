@@ -21,7 +21,7 @@ use crate::test_bed::TestBed;
 
 /// Trials that a search takes, as a guess for the time left.
 const TRIALS_EXPECTED: u32 = 22;
-/// How often a point of the curve is measured at most.
+/// Number of times at most that a point of the curve is measured.
 const CURVE_TRIES_MAX: u32 = 3;
 
 /// Searches, measures the curve and prints both.
@@ -73,7 +73,7 @@ pub(crate) fn search(job: &SearchJob) -> Result<End> {
     })
 }
 
-/// Why a search ends early.
+/// Reason why a search ends early.
 enum Stop {
     Interrupted,
     /// The budget of the search leaves no time for another trial.

@@ -125,7 +125,7 @@ fn rounds(
     Ok(if failed { End::Failed } else { End::Complete })
 }
 
-/// How far the sweep is: which point of how many, and in which round, where there are several.
+/// Says how far the sweep is: which point of how many, and in which round, where there are several.
 fn place(job: &SweepJob, round: u32, point: usize) -> String {
     let round = match job.repeat {
         1 => String::new(),
@@ -134,7 +134,7 @@ fn place(job: &SweepJob, round: u32, point: usize) -> String {
     format!("{round}point {point} of {}: ", job.points.len())
 }
 
-/// What a run is, in a few words.
+/// Says what a run is, in a few words.
 fn title(job: &SweepJob, settings: &[String], plan: &Plan) -> String {
     let settings = job.axes.iter().zip(settings).map(|(axis, v)| format!("{} {v} ", axis.option));
     report::escape(settings.collect::<String>() + &plan.name)

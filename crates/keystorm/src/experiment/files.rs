@@ -15,7 +15,7 @@ use workload::Plan;
 use super::progress::Progress;
 use crate::commands::pages::Pages;
 
-/// How often the results are kept while an experiment goes on: each time they are written whole.
+/// Interval at which the results are kept while an experiment goes on: each time they are written whole.
 const KEEP_EVERY: Duration = Duration::from_secs(5);
 
 /// The files of one experiment.
@@ -35,7 +35,7 @@ impl Files {
         Self::open(json, &output.pages, output.live.as_ref())
     }
 
-    /// The same, with the results in the file that another option names.
+    /// Opens the files, with the results in the file that another option names.
     pub(crate) fn open(
         json: Option<(&'static str, &Path)>,
         pages: &PageOptions,
@@ -57,7 +57,7 @@ impl Files {
         Progress::beside_line(self.live.get_mut().as_ref().map(LivePage::words))
     }
 
-    /// What shows a run while it lasts, for an experiment that has no results before its end.
+    /// Returns a watch that shows a run while it lasts, for an experiment that has no results before its end.
     pub(crate) fn watch<'p>(
         &mut self,
         plan: &'p Plan,

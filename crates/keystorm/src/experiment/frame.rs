@@ -35,11 +35,11 @@ pub(crate) trait Experiment {
     /// What kept it from being carried out, in words for a person.
     fn step(&mut self, frame: &mut Frame<'_>) -> Result<Step>;
 
-    /// What is found so far.
+    /// Returns what is found so far.
     fn findings(&mut self) -> &mut impl Findings;
 }
 
-/// What comes after a step.
+/// Continuation after a step.
 pub(crate) enum Step {
     /// The next.
     Next,
@@ -47,7 +47,7 @@ pub(crate) enum Step {
     Last(End),
 }
 
-/// Where results go, and how far the experiment is.
+/// Destinations of results, and progress of the experiment.
 pub(crate) struct Frame<'f> {
     output: &'f ExperimentOutput,
     command_line: &'f str,

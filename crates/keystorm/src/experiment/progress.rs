@@ -9,7 +9,7 @@ use workload::{Plan, Stop};
 
 /// Steps of the bar.
 const STEPS: u64 = 1000;
-/// How much longer a run takes than it measures, until one has shown it.
+/// Factor by which a run takes longer than it measures, until one has shown it.
 const OVERHEAD: f64 = 1.1;
 
 /// A bar with the time left. A run that ends by count weighs as much as a second would, which the
@@ -24,7 +24,7 @@ pub(crate) struct Progress {
     after_s: f64,
     took: Duration,
     began: Instant,
-    /// Where it is shown beside the terminal.
+    /// Page on which it is shown beside the terminal.
     page: Option<LiveWords>,
 }
 

@@ -59,7 +59,7 @@ impl Terminal {
         say("\n").map(drop)
     }
 
-    /// What spoils the figures.
+    /// Prints what spoils the figures.
     pub(crate) fn warnings(self, warnings: &[String]) -> Result<()> {
         warnings.iter().try_for_each(|warning| self.line(&format!("warning: {warning}")))
     }

@@ -27,15 +27,15 @@ use start::{kind, pinned, spawn};
 pub(crate) struct Server {
     pub(crate) address: host::Address,
     pub(crate) facts: ServerFacts,
-    /// What every connection to it speaks TLS by, if it does.
+    /// Context by which every connection to it speaks TLS, if it does.
     pub(crate) tls: Option<TlsContext>,
     pub(crate) cluster: Option<Topology>,
     /// All servers, where several were named; `address` is the first.
     named: Vec<RingServer>,
     protocol: ProtocolKind,
-    /// What it is asked of itself.
+    /// Questions that it is asked of itself.
     questions: Questions,
-    /// Why it tells no more of itself; of several, all of them.
+    /// Reason why it tells no more of itself; of several, all of them.
     silence: Option<String>,
     spawned: Option<SpawnedServer>,
     sentinels: Option<Sentinels>,
@@ -138,7 +138,7 @@ impl Server {
         Ok(Self { tls, named, ..found })
     }
 
-    /// One that answers there, over plain connections and with nothing beside it.
+    /// Creates a server that answers there, over plain connections and with nothing beside it.
     fn found(
         address: host::Address,
         ProbeResult { facts, silence }: ProbeResult,
@@ -164,17 +164,17 @@ impl Server {
         self.spawned.take().is_some()
     }
 
-    /// What it is spoken to in.
+    /// Returns the protocol that it is spoken to in.
     pub(crate) fn protocol(&self) -> ProtocolKind {
         self.protocol
     }
 
-    /// What it was asked, and is asked again.
+    /// Returns what it was asked, and is asked again.
     pub(crate) fn questions(&self) -> Questions {
         self.questions
     }
 
-    /// Whether it was started for the run.
+    /// Returns whether it was started for the run.
     pub(crate) fn is_own(&self) -> bool {
         self.spawned.is_some()
     }
@@ -184,22 +184,22 @@ impl Server {
         self.spawned.as_ref()?.resident_bytes()
     }
 
-    /// How it was started, if it was started for the run, without passwords.
+    /// Returns how it was started, if it was started for the run, without passwords.
     pub(crate) fn command_line(&self) -> Option<String> {
         Some(shell_words::join(self.spawned.as_ref()?.command_line()))
     }
 
-    /// Who knows where the server is when it has moved.
+    /// Returns the resolver that knows where the server is when it has moved.
     pub(crate) fn resolver(&self) -> Option<&dyn runner::Resolver> {
         self.sentinels.as_ref().map(|sentinels| sentinels as &dyn runner::Resolver)
     }
 
-    /// Where it is now: a test before may have seen it move.
+    /// Returns where it is now: a test before may have seen it move.
     pub(crate) fn address_now(&self) -> host::Address {
         self.resolver().and_then(|r| r.resolve()).unwrap_or_else(|| self.address.clone())
     }
 
-    /// How a server that was started for the run is named in the line that announces it.
+    /// Returns the name of a server that was started for the run, for the line that announces it.
     pub(crate) fn spawned(&self) -> Option<String> {
         self.spawned.as_ref()?;
         let known =
@@ -253,7 +253,7 @@ impl Server {
         Ok(host::log_in(&self.address, login(target, self.tls.as_ref()))?)
     }
 
-    /// The same to one of its nodes.
+    /// Logs in to one of its nodes.
     pub(crate) fn client_at(
         &self,
         target: &Target,
@@ -262,7 +262,7 @@ impl Server {
         Ok(host::log_in(address, login(target, self.tls.as_ref()))?)
     }
 
-    /// The same to a memcached.
+    /// Logs in to a memcached.
     pub(crate) fn memcache_client(
         &self,
         target: &Target,
@@ -322,7 +322,7 @@ impl Server {
     }
 }
 
-/// Whether an error is an error reply of a server, which its text quotes and names as one.
+/// Returns whether an error is an error reply of a server, which its text quotes and names as one.
 pub(crate) fn is_error_reply(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| {
         let failure = cause.downcast_ref::<Failure>();
@@ -343,7 +343,7 @@ fn look(
     }
 }
 
-/// Who asks a server, in what, and how much.
+/// Login of whoever asks a server, with the protocol, and how much is asked.
 type Inquiry<'a> = (Login<'a>, ProtocolKind, Questions);
 
 /// Adds notes about the nodes.
@@ -394,7 +394,7 @@ pub(crate) fn first_that_answers(
     Err(failure)
 }
 
-/// What clients call a server when they share out keys.
+/// Returns the name by which clients call a server when they share out keys.
 fn known_as(server: &Endpoint) -> (String, u16) {
     match server {
         Endpoint::Tcp { host, port } => (host.clone(), *port),

@@ -26,8 +26,8 @@ impl Server {
         Ok(Some(clients?))
     }
 
-    /// Where servers are several: who they are, and on a cluster where each command of a plan has its
-    /// key, and how the cluster is looked at again while it runs.
+    /// Runs with the set of servers where there are several: who they are, and on a cluster where each command of a
+    /// plan has its key, and how the cluster is looked at again while it runs.
     pub(crate) fn with_several<T>(
         &self,
         plan: &Plan,

@@ -4,7 +4,7 @@ use anyhow::{Context, Result, anyhow};
 use host::{Listen, Spawn, SpawnKind, SpawnedServer};
 use workload::ProtocolKind;
 
-/// Which servers speak a protocol.
+/// Returns the kind of servers that speak a protocol.
 pub(super) fn kind(protocol: ProtocolKind) -> SpawnKind {
     if protocol.is_memcache() { SpawnKind::Memcached } else { SpawnKind::Redis }
 }

@@ -260,7 +260,7 @@ impl Search<'_> {
     }
 }
 
-/// Whether these blocks say that the bad commit differs.
+/// Returns whether these blocks say that the bad commit differs.
 fn differs(values: &[f64]) -> bool {
     let ratios: Vec<f64> = values.iter().map(|value| value.exp()).collect();
     let ratio = statistics::RatioEstimate::paired(&vec![1.0; ratios.len()], &ratios, 0.0);

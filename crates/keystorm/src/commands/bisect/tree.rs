@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, anyhow, bail};
 
-/// Where Valkey and Redis build their servers.
+/// Paths at which Valkey and Redis build their servers.
 const SERVERS: [&str; 2] = ["src/valkey-server", "src/redis-server"];
 /// Lines of a failed build that are shown.
 const LINES_SHOWN: usize = 5;
@@ -16,9 +16,9 @@ const LINES_SHOWN: usize = 5;
 /// A commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Commit {
-    /// Its whole name.
+    /// Whole name of the commit.
     pub(super) hash: String,
-    /// Its first line.
+    /// First line of its message.
     pub(super) subject: String,
 }
 

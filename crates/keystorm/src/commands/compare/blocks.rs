@@ -16,7 +16,7 @@ use workload::Plan;
 use super::test_beds::TestBeds;
 use crate::experiment::progress::{Progress, planned_s};
 
-/// One load, for each side a plan, or one for each share of its keys.
+/// Load with a plan for each side, or one for each share of its keys.
 pub(in crate::commands) struct Load {
     pub(in crate::commands) name: String,
     pub(in crate::commands) sides: Vec<Vec<Plan>>,
@@ -30,23 +30,23 @@ impl Load {
     }
 }
 
-/// How blocks are taken.
+/// Settings by which blocks are taken.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::commands) struct Course {
     /// Blocks that are to count.
     pub(in crate::commands) blocks: u32,
-    /// How often the blocks are judged, at most: while that says nothing, there are twice as many.
+    /// Number of times at most that the blocks are judged: while that says nothing, there are twice as many.
     pub(in crate::commands) looks: u32,
-    /// How long all of them may take for that.
+    /// Time that all of them may take for that.
     pub(in crate::commands) budget: Duration,
-    /// Whether a block in which the client did not do what was asked is taken again.
+    /// Set if a block in which the client did not do what was asked is taken again.
     pub(in crate::commands) repeats_void: bool,
-    /// Whether servers are started anew for each run and not only for each block.
+    /// Set if servers are started anew for each run and not only for each block.
     pub(in crate::commands) is_fresh: bool,
     pub(in crate::commands) live: Option<Persona>,
 }
 
-/// What came of blocks.
+/// Result of blocks.
 pub(in crate::commands) enum BlockResult<'t> {
     /// The first run of each side, before all else.
     First(&'t [Run]),
@@ -59,7 +59,7 @@ pub(in crate::commands) enum BlockResult<'t> {
 /// The runs of a load.
 #[derive(Debug, Clone, Default)]
 pub(in crate::commands) struct Taken {
-    /// Those that count, for each side.
+    /// Runs that count, for each side.
     pub(in crate::commands) runs: Vec<Vec<RunDigest>>,
     /// Blocks that do not.
     pub(in crate::commands) void: Vec<Cause>,
@@ -83,7 +83,7 @@ impl Taken {
         [a, b].map(|side| self.void_runs.get(side).map_or(&[][..], Vec::as_slice))
     }
 
-    /// Whether there is anything.
+    /// Returns whether nothing was taken.
     pub(in crate::commands) fn is_empty(&self) -> bool {
         self.blocks() == 0 && self.void.is_empty()
     }
@@ -104,7 +104,7 @@ pub(in crate::commands) fn order_of(sides: usize, block: u32) -> Vec<usize> {
     }
 }
 
-/// Who takes part, and what was taken so far.
+/// Participants, and what was taken of them so far.
 pub(in crate::commands) struct Blocks<'b, 'r> {
     sides: &'b mut [TestBeds<'r>],
     names: &'b [String],
@@ -135,7 +135,7 @@ impl<'b, 'r> Blocks<'b, 'r> {
         Self { sides, names, loads, course, taken, begun, started_for, wanted, progress, after_s }
     }
 
-    /// The same, where so many planned seconds come after all blocks.
+    /// Says that so many planned seconds come after all blocks.
     pub(in crate::commands) fn before(self, after_s: f64) -> Self {
         Self { after_s, ..self }
     }
@@ -163,10 +163,11 @@ impl<'b, 'r> Blocks<'b, 'r> {
         self.carry_out_until(&mut doubled, tell)
     }
 
-    /// The same, where `next` says after so many blocks of each load how many there are to be; `None` for no more.
+    /// Carries out the blocks, where `next` says after so many blocks of each load how many there are to be; `None` for
+    /// no more.
     ///
     /// # Errors
-    /// As there.
+    /// A run could not be started, or its result not be printed.
     pub(in crate::commands) fn carry_out_until(
         &mut self,
         next: &mut dyn FnMut(&[Taken], u32) -> Option<u32>,
@@ -300,7 +301,7 @@ impl<'b, 'r> Blocks<'b, 'r> {
         self.loads.iter().zip(&self.taken).map(of_load).sum()
     }
 
-    /// What the live line calls a run.
+    /// Returns the title of a run in the live line.
     fn title(&self, load: usize, side: usize) -> String {
         let (name, taken) = (&self.loads[load].name, &self.taken[load]);
         let block = (taken.blocks() + 1).min(self.wanted as usize);
@@ -315,14 +316,14 @@ impl<'b, 'r> Blocks<'b, 'r> {
     }
 }
 
-/// What a name ends with in parentheses, which tells servers of one product apart; or else all of it.
+/// Returns what a name ends with in parentheses, which distinguishes servers of one product; or else all of it.
 fn short_name(name: &str) -> &str {
     let inner = name.strip_suffix(')').and_then(|name| name.rsplit_once(" ("));
     inner.map_or(name, |(_, inner)| inner)
 }
 
-/// Whether the client sent requests late although connections had room. What others did to a run makes it no worse than
-/// those of the other servers, which take turns with it.
+/// Returns `ClientLate` if the client sent requests late although connections had room. What others did to a run makes
+/// it no worse than those of the other servers, which take turns with it.
 fn spoiled(run: &Run) -> Option<Cause> {
     Disturbance::from_run(run).map(|found| found.cause).filter(|cause| *cause == Cause::ClientLate)
 }

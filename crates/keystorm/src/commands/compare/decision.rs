@@ -101,7 +101,7 @@ pub(super) fn run(
     Ok(judged(&decision, job, end))
 }
 
-/// How a decision ends that ended so: by its gate, and by what the runs do not say.
+/// Returns how a decision ends that ended so: by its gate, and by what the runs do not say.
 fn judged(decision: &Decision, job: &CompareJob, end: End) -> End {
     let tests = decision.pairs.iter().flat_map(|pair| &pair.tests);
     match super::judge(decision.gate(), super::any_broken(tests), job, end) {
@@ -162,7 +162,7 @@ fn loads_at_rate(loads: &[ComparedLoad]) -> Vec<NumberedLoad> {
     loads.iter().map(load).enumerate().collect()
 }
 
-/// The same as fast as it goes, where that is to be known.
+/// Returns the loads as fast as they go, where that is to be known.
 fn loads_at_limit(loads: &[ComparedLoad]) -> Vec<NumberedLoad> {
     let limited = loads.iter().enumerate().filter(|(_, load)| !load.limits.is_empty());
     let load = |(at, load): (usize, &ComparedLoad)| {
@@ -178,7 +178,7 @@ pub(super) fn load_of(name: String, plans: &[Plan]) -> Load {
 /// Runs of the same kind.
 struct Series<'s> {
     course: Course,
-    /// How many loads the decision has.
+    /// Number of loads of the decision.
     loads: usize,
     /// Planned seconds of what comes after them.
     after_s: f64,
@@ -223,7 +223,7 @@ impl Series<'_> {
     }
 }
 
-/// What differs beside the servers, between the first and each other.
+/// Returns what differs beside the servers, between the first and each other.
 fn beside(names: &[String], runs: &[Run]) -> Vec<String> {
     let Some((first, others)) = runs.split_first() else { return Vec::new() };
     let mut found: Vec<String> = Vec::new();
@@ -272,7 +272,7 @@ fn of_side(runs: &[Vec<RunDigest>], side: usize) -> Vec<RunDigest> {
     runs.get(side).cloned().unwrap_or_default()
 }
 
-/// What each run shows; with `--disturbed=count`, whatever the machine did to it.
+/// Returns what each run shows; with `--disturbed=count`, whatever the machine did to it.
 fn trials(slo: &Slo, runs: &[RunDigest], leaves_out_void: bool) -> Vec<Observation> {
     let of = |glance: &RunDigest| match Observation::new(slo, glance.run()) {
         observation if leaves_out_void => observation,
@@ -281,7 +281,7 @@ fn trials(slo: &Slo, runs: &[RunDigest], leaves_out_void: bool) -> Vec<Observati
     runs.iter().map(of).collect()
 }
 
-/// Whether a server keeps the target, over all of its runs.
+/// Judges whether a server keeps the target, over all of its runs.
 fn judge(candidate: &mut Candidate, slo: &Slo, trials: &[Observation]) {
     let judgement = slo.judge(&trials.iter().collect::<Vec<_>>());
     let is_measured =
@@ -310,7 +310,7 @@ fn judge(candidate: &mut Candidate, slo: &Slo, trials: &[Observation]) {
     });
 }
 
-/// How each other server compares with the first.
+/// Compares each other server with the first.
 fn pairs(
     decision: &Decision,
     job: &CompareJob,

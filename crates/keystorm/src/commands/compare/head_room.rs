@@ -22,7 +22,7 @@ const TRIAL_MIN_S: f64 = 2.0;
 /// Trials that a search takes, as a guess for the time left.
 const TRIALS_EXPECTED: f64 = 10.0;
 
-/// Why a search ends early.
+/// Reason why a search ends early.
 enum Stop {
     Ended(End),
     OutOfTime,

@@ -106,7 +106,7 @@ fn judge(gate: Option<GateState>, is_broken: bool, job: &CompareJob, end: End) -
     }
 }
 
-/// How it ends where the runs do not say.
+/// Returns how it ends where the runs do not say.
 fn undecided(job: &CompareJob, end: End) -> End {
     match job.inconclusive {
         Some(InconclusivePolicy::Pass) => end,
@@ -115,7 +115,7 @@ fn undecided(job: &CompareJob, end: End) -> End {
     }
 }
 
-/// Whether more requests of a test failed than --errors allows.
+/// Returns whether more requests of a test failed than --errors allows.
 fn any_broken<'t>(tests: impl IntoIterator<Item = &'t TestComparison>) -> bool {
     let mut refused = tests.into_iter().filter_map(|test| test.refused.as_ref());
     refused.any(|refused| refused.kind == RefusalKind::Failures)
@@ -266,7 +266,7 @@ fn untested(job: &CompareJob, subjects: [compare::Subject; 2], how: String) -> C
     }
 }
 
-/// How often growing data is judged, at most: each further time makes its test stricter.
+/// Returns how often growing data is judged, at most: each further time makes its test stricter.
 fn looks(job: &CompareJob) -> u32 {
     if job.budget.is_some() { LOOKS } else { 1 }
 }
@@ -297,7 +297,7 @@ fn check_same_load(job: &CompareJob, mixed: bool, plans: &[&Plan]) -> Result<()>
     Ok(())
 }
 
-/// How the runs are taken, and what the intervals leave out, in a sentence.
+/// Describes how the runs are taken, and what the intervals leave out, in a sentence.
 fn describe_method(
     plan: &Plan,
     blocks: u32,

@@ -25,7 +25,7 @@ pub(super) struct Replayed<'j> {
     sides: &'j ReplayedSides,
     load: RecordedLoad,
     frames: [PlanParts; 2],
-    /// What sends it, to each of the two.
+    /// Plans that send it, to each of the two.
     pub(super) plans: [Plan; 2],
     budget: Duration,
 }

@@ -99,7 +99,7 @@ struct ComparisonRun<'g, 's> {
     job: &'g CompareJob,
     interrupted: &'g AtomicBool,
     writer: &'g mut Writer<'s>,
-    /// Whether the names of the sides have been printed.
+    /// Set if the names of the sides have been printed.
     headed: bool,
 }
 
@@ -239,7 +239,7 @@ fn settings(run: &Run) -> Vec<(String, String)> {
     pairs
 }
 
-/// What the slower side of a test reached.
+/// Returns what the slower side of a test reached.
 fn slower_of(test: &TestComparison) -> Option<(String, f64)> {
     let [a, b] = test.row(Metric::Throughput)?.means;
     Some((test.name.clone(), a.min(b)))

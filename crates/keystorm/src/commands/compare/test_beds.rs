@@ -47,7 +47,7 @@ impl<'r> TestBeds<'r> {
         self.beds.first()
     }
 
-    /// Whether its servers were started for the comparison.
+    /// Returns whether its servers were started for the comparison.
     pub(in crate::commands) fn is_own(&self) -> bool {
         self.beds.iter().all(|bed| bed.server.is_own())
     }
@@ -203,7 +203,7 @@ impl<'r> TestBeds<'r> {
     }
 }
 
-/// What was watched of several servers from this machine. Of what there is one value for all, the worst.
+/// Adds up what was watched of several servers from this machine. Of what there is one value for all, the worst.
 fn together(all: WatchRecord, more: WatchRecord) -> WatchRecord {
     let WatchRecord {
         mut servers,

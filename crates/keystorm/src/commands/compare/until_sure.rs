@@ -30,13 +30,13 @@ pub(super) fn carry_out(
     Ok(if is_open { End::Inconclusive } else { end })
 }
 
-/// What is known of the tests so far.
+/// State of the tests so far.
 struct UntilSureState {
     asked: UntilSure,
     began: Instant,
     widths: Vec<Width>,
     block_s: f64,
-    /// Whether a test has no ratio.
+    /// Set if a test has no ratio.
     is_refused: bool,
 }
 
@@ -47,7 +47,7 @@ impl UntilSureState {
         Self { asked, began, widths: Vec::new(), block_s: 0.0, is_refused: false }
     }
 
-    /// How many blocks to have next, in all, after `blocks` of them; `None` to stop.
+    /// Returns how many blocks to have next, in all, after `blocks` of them; `None` to stop.
     fn next(&mut self, tests: &[TestComparison], blocks: u32) -> Option<u32> {
         let UntilSure { share, within } = self.asked;
         self.widths = tests.iter().filter_map(|test| test.width(share)).collect();
@@ -57,7 +57,7 @@ impl UntilSureState {
         next_blocks(&self.widths, share, blocks, elapsed_s, within.as_secs_f64())
     }
 
-    /// Whether the interval of every test is as narrow as was asked for.
+    /// Returns whether the interval of every test is as narrow as was asked for.
     fn is_sure(&self) -> bool {
         let share = self.asked.share;
         !self.is_refused && self.widths.iter().all(|width| width.is_within(share))

@@ -51,7 +51,7 @@ fn headline(of: &Description) -> String {
     text
 }
 
-/// What matters most, in a sentence or two.
+/// Says what matters most, in a sentence or two.
 fn meaning(of: &Description) -> String {
     let most = of.commands.iter().take(3);
     let most: Vec<String> = most.map(|c| format!("{:.1} % {}", c.share * 100.0, c.name)).collect();
@@ -69,7 +69,7 @@ fn meaning(of: &Description) -> String {
     report::escape(page::sentence(&text))
 }
 
-/// Whether keys of each pattern that tells are equally likely.
+/// Returns whether keys of each pattern that tells are equally likely.
 fn are_even_by_pattern(of: &Description) -> bool {
     let mut laws = of.patterns.iter().filter_map(|pattern| pattern.zipf).peekable();
     laws.peek().is_some() && laws.all(|law| law.fits && law.exponent == 0.0)

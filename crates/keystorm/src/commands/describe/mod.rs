@@ -21,7 +21,7 @@ use crate::commands::pages::Pages;
 use crate::commands::run::say;
 use crate::signals;
 
-/// How many events are read between two looks at whether the user wants to stop.
+/// Number of events that are read between two looks at whether the user wants to stop.
 const EVENTS_BETWEEN_LOOKS: u64 = 10_000;
 
 /// Describes records.

@@ -96,7 +96,7 @@ pub(super) fn file(of: &Description) -> Result<WorkloadFile> {
     Ok(WorkloadFile { text: out, left_out })
 }
 
-/// Which commands are not among those that are sent, and how many.
+/// Says which commands are not among those that are sent, and how many.
 fn left_out(of: &Description, sent: &[(&Shape, Vec<Word>)]) -> Option<String> {
     let mut left: BTreeMap<String, u64> =
         of.commands.iter().map(|command| (command.name.clone(), command.count)).collect();
@@ -138,13 +138,13 @@ fn distribution(sizes: &Sizes) -> String {
     }
 }
 
-/// Where the keys of a pattern are, or those of one type where keys of a pattern have several.
+/// Space of the keys of a pattern, or of those of one type where keys of a pattern have several.
 struct Space {
     /// The table of the file, if they have numbers.
     name: Option<String>,
     range: u64,
     first: u64,
-    /// What stands behind keys without numbers that would have several types otherwise.
+    /// Text behind keys without numbers that would have several types otherwise.
     suffix: String,
     /// Their share of the pattern's uses.
     share: f64,
@@ -195,7 +195,7 @@ fn spaces(of: &Description, out: &mut String) -> Spaces {
     spaces
 }
 
-/// How many keys a pattern has, those that never came included as far as the record tells.
+/// Returns how many keys a pattern has, those that never came included as far as the record tells.
 fn range(pattern: &Pattern) -> u64 {
     let seen = pattern.distinct_keys;
     match pattern.zipf {
@@ -216,7 +216,7 @@ fn write_law(pattern: &Pattern, out: &mut String) {
     }
 }
 
-/// Whether keys of a pattern differ.
+/// Returns whether keys of a pattern differ.
 fn is_numbered(pattern: &str) -> bool {
     pattern.contains(['N', 'H', 'U'])
 }
@@ -227,14 +227,14 @@ struct Operations<'d> {
     spaces: &'d Spaces,
     /// The mean size of all values.
     mean: f64,
-    /// How many have each name.
+    /// Number of operations with each name.
     names: BTreeMap<String, u32>,
     /// Phases that create the groups of streams that operations use.
     groups: BTreeSet<String>,
 }
 
 impl Operations<'_> {
-    /// Those of a shape: one for each type that its keys may have, and for each step of its sizes.
+    /// Adds the operations of a shape: one for each type that its keys may have, and for each step of its sizes.
     fn add(&mut self, shape: &Shape, words: &[Word], out: &mut String) {
         let (of, all) = (self.of, self.spaces);
         let spaces = all.get(&shape.pattern).map_or(&[][..], Vec::as_slice);

@@ -28,7 +28,7 @@ const BULK: u32 = 3;
 /// Open files of this process other than both ends of each connection.
 const OTHER_FILES: u64 = 32;
 
-/// How client and sink are joined.
+/// Transport that joins client and sink.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Transport {
     Tcp,
@@ -97,7 +97,7 @@ fn finish(job: &ClientCheck, table: &Table, end: End) -> Result<End> {
     Ok(end)
 }
 
-/// What the cells of one engine share.
+/// Context that the cells of one engine share.
 struct CellContext<'m> {
     plan: &'m Plan,
     place: Place,

@@ -14,7 +14,7 @@ const WHAT: &str = "the limit of this client on this machine, not a result about
 /// All that is shown.
 #[derive(Debug)]
 pub(super) struct Table {
-    /// What is sent.
+    /// Command that is sent.
     command: String,
     connections: u32,
     seconds: f64,
@@ -23,7 +23,7 @@ pub(super) struct Table {
     pub(super) cells: Vec<Cell>,
 }
 
-/// One line.
+/// Line of the table.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Cell {
     pub(super) transport: &'static str,
@@ -50,7 +50,7 @@ impl Table {
         Self { command, connections, seconds, place, notes, cells: Vec::new() }
     }
 
-    /// What is above the first line.
+    /// Returns the text above the first line.
     pub(super) fn head(&self) -> String {
         let Self { command, connections, seconds, .. } = self;
         let place = match self.place.cpus {
@@ -77,7 +77,7 @@ impl Table {
         )
     }
 
-    /// What is below the last line.
+    /// Returns the text below the last line.
     pub(super) fn foot(&self) -> String {
         let is = |limit| self.cells.iter().any(|cell| cell.limit() == limit);
         let mut foot = String::new();
@@ -124,7 +124,7 @@ impl Cell {
         )
     }
 
-    /// Which of the two had no CPU to spare.
+    /// Names which of the two had no CPU to spare.
     fn limit(&self) -> &'static str {
         let (client, sink) = (self.client_busy, self.sink_busy);
         if client.max(sink) < BUSY {

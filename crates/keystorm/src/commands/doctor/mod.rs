@@ -77,12 +77,12 @@ fn look(job: &Checkup) -> (Evidence, String) {
     }
 }
 
-/// Why there is no server to look at.
+/// Says why there is no server to look at.
 fn unreached(error: &anyhow::Error) -> String {
     diagnostics::concealed(&format!("{error:#}")).into_owned()
 }
 
-/// How many findings there are of each level.
+/// Counts the findings of each level.
 fn counts(findings: &[Finding]) -> [(Level, usize); 4] {
     [Level::Ok, Level::Warn, Level::Bad, Level::Unknown]
         .map(|level| (level, findings.iter().filter(|f| f.level == level).count()))
@@ -184,7 +184,7 @@ fn lines(subject: &str, findings: &[Finding]) -> String {
     out
 }
 
-/// What this machine alone adds to latencies, as a table of percentiles in milliseconds.
+/// Formats what this machine alone adds to latencies, as a table of percentiles in milliseconds.
 fn table(intrinsic: &Intrinsic) -> String {
     let Intrinsic { seconds, busy, timers, interrupted, stolen, waited } = intrinsic;
     let bold = Style::new().bold();
@@ -216,7 +216,7 @@ fn table(intrinsic: &Intrinsic) -> String {
     out + ".\n\n"
 }
 
-/// Whether two neighbours could not be seen for one reason.
+/// Returns whether two neighbours could not be seen for one reason.
 fn alike(a: &Finding, b: &Finding) -> bool {
     a.level == Level::Unknown && b.level == Level::Unknown && a.seen == b.seen
 }

@@ -21,7 +21,7 @@ use crate::setting;
 use crate::signals;
 use crate::test_bed::TestBed;
 
-/// How long rounds go on at most, and about how long that takes.
+/// Longest time that rounds go on; they take about as long.
 const SETTLES_AT_MOST: Duration = Duration::from_secs(60);
 const SETTLES_S: f64 = 10.0;
 

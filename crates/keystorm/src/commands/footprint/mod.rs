@@ -74,7 +74,7 @@ pub(crate) fn footprint(job: &FootprintJob) -> Result<End> {
     Ok(end)
 }
 
-/// What the servers are called: products and versions, and addresses where those are the same.
+/// Names the servers: products and versions, and addresses where those are the same.
 fn servers(beds: &[(Target, TestBed<'_>)]) -> Result<Vec<Server>> {
     let name = |bed: &TestBed<'_>| {
         let known = |fact: &Option<String>| fact.clone().unwrap_or_else(|| "server".to_owned());

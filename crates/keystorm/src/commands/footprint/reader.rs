@@ -20,7 +20,7 @@ const BATCH_BYTES: usize = 16 << 10;
 /// A server is still when it says the same so often in a row, this far apart.
 const SAME: usize = 3;
 const LOOK_EVERY: Duration = Duration::from_millis(40);
-/// How long that is waited for: a server that others use is never still.
+/// Time that a still server is waited for: one that others use is never still.
 const STILL_WITHIN: Duration = Duration::from_secs(3);
 
 /// The connection to a server that is measured.
@@ -45,12 +45,12 @@ impl<'b> MemoryReader<'b> {
         Ok(Self { bed, target, asked })
     }
 
-    /// Whether the server has the type of this item.
+    /// Returns whether the server has the type of this item.
     pub(super) fn stores(&self, item: &Item) -> bool {
         item.of == Type::String || matches!(self.asked, MemoryClient::Resp(_))
     }
 
-    /// How many keys it holds.
+    /// Returns how many keys it holds.
     pub(super) fn keys(&mut self) -> Result<u64> {
         match &mut self.asked {
             MemoryClient::Resp(client) => match client.ask(&[b"DBSIZE"])? {
@@ -65,7 +65,7 @@ impl<'b> MemoryReader<'b> {
         }
     }
 
-    /// Its allocator of memory, if it reports one.
+    /// Returns its allocator of memory, if it reports one.
     pub(super) fn allocator(&mut self) -> Result<Option<String>> {
         match &mut self.asked {
             MemoryClient::Resp(client) => {

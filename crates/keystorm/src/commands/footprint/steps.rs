@@ -38,7 +38,7 @@ pub(super) fn find(client: &mut Client<Transport>, server: usize) -> Result<Vec<
     Ok(steps)
 }
 
-/// Whether a step is at the limit of its setting: negative limits of lists are sizes in bytes.
+/// Returns whether a step is at the limit of its setting: negative limits of lists are sizes in bytes.
 fn decides(growth: &Growth, limit: i64, last: u32) -> bool {
     limit == i64::from(last) || (growth.item.of == Type::List && limit < 0)
 }

@@ -27,7 +27,7 @@ use crate::signals;
 use crate::test_bed::TestBed;
 
 const OPTION: &str = "--until-sure";
-/// What a repeat takes beside its load, until one has shown it.
+/// Time that a repeat takes beside its load, until one has shown it.
 const BESIDE_LOAD: Duration = Duration::from_millis(300);
 
 /// The files that are judged by those before them.
@@ -35,7 +35,7 @@ const BESIDE_LOAD: Duration = Duration::from_millis(300);
 pub(super) struct NewSide {
     /// Their names as those of entries.
     files: BTreeSet<String>,
-    /// How many were added to them.
+    /// Number of runs that were added to the files.
     pub(super) added: usize,
 }
 
@@ -58,7 +58,7 @@ impl NewSide {
         Self { files: known.iter().filter(is_one).map(ToString::to_string).collect(), added: 0 }
     }
 
-    /// Whether an entry is of one of them.
+    /// Returns whether an entry is of one of the files.
     pub(super) fn holds(&self, entry: &Entry) -> bool {
         self.files.contains(&entry.file)
     }
@@ -135,20 +135,20 @@ pub(super) fn carry_out(
     Ok(end)
 }
 
-/// What came of a repeat.
+/// Result of a repeat.
 enum Repeat {
-    /// Its file and what it holds.
+    /// File of the repeat, and what it holds.
     Taken(String, Vec<Entry>),
     Interrupted,
 }
 
-/// What is known of the files that are repeated.
+/// State of the files that are repeated.
 struct Repeats<'j> {
     job: &'j BaselineJob,
     interrupted: &'j AtomicBool,
     /// Files that cannot be repeated.
     refused: BTreeSet<String>,
-    /// How long a repeat takes.
+    /// Time that a repeat of each file takes.
     took: BTreeMap<String, Duration>,
 }
 
@@ -170,7 +170,7 @@ impl Repeats<'_> {
         wanted
     }
 
-    /// How long these take; `None` where one of them turns out to be none that can be repeated.
+    /// Returns how long these take; `None` where one of them turns out to be none that can be repeated.
     fn time_for(&mut self, wanted: &BTreeMap<String, usize>) -> Result<Option<Duration>> {
         let mut all = Duration::ZERO;
         for (name, more) in wanted {
@@ -198,7 +198,7 @@ impl Repeats<'_> {
         Ok(diagnostics::say(text)?)
     }
 
-    /// Where a file is.
+    /// Returns the path of a file.
     fn path(&self, name: &str) -> PathBuf {
         let is_named = self.job.files.iter().any(|file| file.display().to_string() == name);
         if is_named { PathBuf::from(name) } else { self.job.options.dir.join(name) }
@@ -293,7 +293,7 @@ impl Repeats<'_> {
     }
 }
 
-/// Whether these are entries of the same series.
+/// Returns whether these are entries of the same series.
 fn are_alike(a: &[Entry], b: &[Entry]) -> bool {
     let of = |entry: &Entry| (entry.test.clone(), entry.load.clone(), entry.target.clone());
     a.iter().map(of).eq(b.iter().map(of))
@@ -318,7 +318,7 @@ fn free_number(place: &dyn Fn(usize) -> PathBuf) -> Result<usize> {
     bail!("{OPTION}: there is no free name")
 }
 
-/// Why runs cannot be repeated here; `None` where they can.
+/// Says why runs cannot be repeated here; `None` where they can.
 fn refusal(runs: &[Run], any_machine: bool) -> Option<String> {
     let here = machine();
     for run in runs {

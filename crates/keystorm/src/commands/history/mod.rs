@@ -127,7 +127,7 @@ fn judgements(
     (history::judge(&series(entries, grouping(&job.options)), &is_newest, terms), terms)
 }
 
-/// Which entries are to be judged.
+/// Filter of the entries that are to be judged.
 type EntryFilter = Box<dyn Fn(&Entry) -> bool>;
 
 /// Adds the files that are to be judged to the entries of the folder, in order of time; which entries are to be
@@ -181,7 +181,7 @@ fn read(dir: &Path) -> Result<Folder> {
 /// More files that cannot be read are counted.
 const FAULTS_MAX: usize = 5;
 
-/// Where a result goes.
+/// Destination of a result.
 struct Output {
     document: bool,
     files: Files,

@@ -9,7 +9,7 @@ use workload::Credentials;
 
 /// Keys that one MIGRATE takes along.
 const KEYS: &str = "100";
-/// How long a node may take for them, in milliseconds.
+/// Time that a node may take for them, in milliseconds.
 const MIGRATE_MS: &str = "10000";
 
 /// A primary of a cluster, and a connection to it.
@@ -19,7 +19,7 @@ pub(super) struct Node {
     client: Client<Transport>,
 }
 
-/// What CLUSTER NODES tells of one.
+/// Line of CLUSTER NODES.
 #[derive(Debug, PartialEq, Eq)]
 struct Line {
     id: String,
@@ -102,7 +102,7 @@ fn give_up(
     here.ask(&stable).map(drop)
 }
 
-/// One slot and its keys go from one node to another.
+/// Moves one slot and its keys from one node to another.
 fn migrate(
     from: &mut Node,
     to: &mut Node,

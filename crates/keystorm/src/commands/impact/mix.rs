@@ -13,7 +13,7 @@ use workload::Plan;
 use crate::experiment::frame::{self, Experiment, Frame, Step};
 use crate::test_bed::TestBed;
 
-/// How much longer than asked a segment may be, so that the rarest kind has a percentile.
+/// Factor by which a segment may be longer than asked, so that the rarest kind has a percentile.
 const LONGER_MAX: f64 = 10.0;
 
 /// Measures the capacity, then all segments.
@@ -64,7 +64,7 @@ struct Segments<'c, 'r> {
     bed: &'c TestBed<'r>,
     list: Impact,
     blocks: VecDeque<Block>,
-    /// What the closed loops came to, once all have run.
+    /// Requests per second of the closed loops, once all have run.
     capacity_per_s: Option<f64>,
     /// The length of a segment.
     seconds: f64,
@@ -105,7 +105,7 @@ impl Experiment for Segments<'_, '_> {
 }
 
 impl Segments<'_, '_> {
-    /// How long segments last: longer where the rarest kind has too few replies for a percentile.
+    /// Returns how long segments last: longer where the rarest kind has too few replies for a percentile.
     fn seconds(&self, capacity_per_s: f64) -> f64 {
         let least = |values: &mut dyn Iterator<Item = f64>| values.fold(f64::INFINITY, f64::min);
         let kinds = self.list.mix.iter().flat_map(|mix| &mix.kinds);

@@ -55,7 +55,7 @@ fn read(path: &Path) -> Result<Impact> {
     Impact::from_json(&bytes).map_err(|why| anyhow!("{name}: {why}"))
 }
 
-/// Whether a file begins as a price list does.
+/// Returns whether a file begins as a price list does.
 fn is_list(path: &Path) -> bool {
     let mut head = [0; 200];
     let read = fs::File::open(path).and_then(|mut file| file.read(&mut head));

@@ -13,22 +13,22 @@ use super::acts::seconds_since;
 use super::stage::Stage;
 use crate::test_bed::TestBed;
 
-/// How often the end condition of an act and the server's memory are checked.
+/// Interval at which the end condition of an act and the server's memory are checked.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-/// What became of an act.
+/// State of an act.
 pub(super) enum Scene {
-    /// It has not been played yet.
+    /// The act has not been played yet.
     Waiting,
-    /// It is not to be played; why.
+    /// The act is not to be played; why.
     LeftOut(String),
     /// The server lacks what it needs; why.
     NotSupported(String),
-    /// It was played.
+    /// The act was played.
     Played(Times),
 }
 
-/// When an act was played, by this machine's clock, and how much memory the server used.
+/// Times of an act that was played, by this machine's clock, and how much memory the server used.
 pub(super) struct Times {
     rest_from: SystemTime,
     from: SystemTime,
@@ -39,7 +39,7 @@ pub(super) struct Times {
 }
 
 impl Times {
-    /// The same in seconds since the measured part of a run began.
+    /// Returns the times in seconds since the measured part of a run began.
     pub(super) fn since(&self, start: SystemTime) -> ActRecord {
         ActRecord {
             rest_from_s: seconds_since(start, self.rest_from).max(0.0),
@@ -154,7 +154,7 @@ impl Player<'_, '_> {
         Ok(())
     }
 
-    /// When the end condition held; `None` if it did not in time.
+    /// Returns when the end condition held; `None` if it did not in time.
     fn until_ended(
         &self,
         until: Option<&str>,

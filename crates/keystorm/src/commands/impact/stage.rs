@@ -17,9 +17,9 @@ use crate::server::login;
 use crate::test_bed::TestBed;
 use crate::{info, setting};
 
-/// What the keys of acts begin with.
+/// Text that the keys of acts begin with.
 const KEY: &str = "keystorm:impact:";
-/// How long a command of an act may take.
+/// Time that a command of an act may take.
 const PATIENCE: Duration = Duration::from_secs(120);
 /// Settings by which a server remembers what was slow, and what a server of keystorm's own is given.
 const MONITORS: [(&str, &str); 2] =
@@ -36,9 +36,9 @@ pub(super) struct Stage<'b> {
     bed: &'b TestBed<'b>,
     target: &'b Target,
     speaker: Mutex<Speaker>,
-    /// In which section of `INFO` each field stands.
+    /// Section of `INFO` in which each field stands.
     sections: BTreeMap<String, String>,
-    /// Its process, if it runs on this machine.
+    /// Process of the server, if it runs on this machine.
     process: Option<ServerProcess>,
     /// Commands that are sent at the end, and settings that were changed.
     undo: Mutex<Vec<String>>,
@@ -131,7 +131,7 @@ impl<'b> Stage<'b> {
         }
     }
 
-    /// Whether a condition holds.
+    /// Returns whether a condition holds.
     ///
     /// # Errors
     /// The server does not tell.
@@ -302,7 +302,7 @@ fn ask(speaker: &mut Speaker, words: &[Vec<u8>]) -> Result<Option<String>> {
     }
 }
 
-/// In which section of `INFO` each field of this text stands.
+/// Returns the section of `INFO` in which each field of this text stands.
 fn sections(text: &str) -> BTreeMap<String, String> {
     let mut section = "";
     let mut fields = BTreeMap::new();

@@ -47,7 +47,7 @@ impl Cost {
         Ok(cost)
     }
 
-    /// What was seen, as a sentence.
+    /// Says what was seen, in a sentence.
     pub(super) fn sentence(&self) -> String {
         let all = |turns: &[Vec<Duration>]| turns.concat();
         let (with, without) = (all(&self.with), all(&self.without));
@@ -76,7 +76,7 @@ impl Cost {
     }
 }
 
-/// What is said where nothing is known.
+/// Sentence for where nothing is known.
 pub(super) const NOT_MEASURED: &str = "What recording costs was not measured.";
 
 /// The time that `percent` of these do not exceed; 0 of none.

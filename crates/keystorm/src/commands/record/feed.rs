@@ -19,9 +19,9 @@ const PIECE_BYTES: usize = 256 << 10;
 const PIECES_MAX: usize = 512;
 /// A server that says nothing for so long has nothing to say.
 const SILENCE: Duration = Duration::from_millis(100);
-/// How long what was said before the end is still read.
+/// Time for which what was said before the end is still read.
 const REST_MAX: Duration = Duration::from_secs(1);
-/// What memcached is asked to tell: all that is of use, and what older versions have of it (before 1.6.19, and before
+/// Requests to memcached to tell all that is of use, and what older versions have of it (before 1.6.19, and before
 /// 1.6.13).
 const WATCHES: [&str; 3] = [
     "fetchers mutations deletions connevents",
@@ -29,13 +29,13 @@ const WATCHES: [&str; 3] = [
     "fetchers mutations",
 ];
 
-/// What a feed is made of.
+/// Parts of a feed.
 pub(super) struct Feed {
-    /// What the server says.
+    /// Output of the server.
     pub(super) bytes: Pieces,
     /// Ends with the reason, if the server or the network ended it.
     pub(super) reader: JoinHandle<Option<String>>,
-    /// Whether deletions look like reads in it.
+    /// Set if deletions look like reads in it.
     pub(super) lacks_deletions: bool,
 }
 
@@ -144,8 +144,8 @@ fn read_on(
     }
 }
 
-/// What the thread has read, as an input. Where there is nothing at the moment it says so once, with `WouldBlock`,
-/// and then waits.
+/// Input of what the thread has read. Where there is nothing at the moment it says so once, with `WouldBlock`, and then
+/// waits.
 pub(super) struct Pieces {
     from: Receiver<Vec<u8>>,
     piece: Vec<u8>,

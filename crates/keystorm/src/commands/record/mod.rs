@@ -26,7 +26,7 @@ use crate::commands::run::say;
 use crate::server::Server;
 use crate::signals;
 
-/// How often the server is asked whether it is still there, and its output buffer checked.
+/// Interval at which the server is asked whether it is still there, and its output buffer checked.
 const ASK_EVERY: Duration = Duration::from_millis(10);
 const CHECK_EVERY: Duration = Duration::from_millis(200);
 /// Connections that are opened to each server.
@@ -76,7 +76,7 @@ pub(crate) fn record(job: &RecordJob) -> Result<End> {
     }
 }
 
-/// What was recorded, in a line.
+/// Says what was recorded, in a line.
 fn summary(job: &RecordJob, events: u64, bytes: u64, recorded: Duration) -> String {
     let each = match events {
         0 => String::new(),
@@ -91,7 +91,7 @@ fn summary(job: &RecordJob, events: u64, bytes: u64, recorded: Duration) -> Stri
     )
 }
 
-/// What is missing of a record that has so many events.
+/// Says what is missing of a record that has so many events.
 fn lost(losses: &Losses, events: u64) -> String {
     let dropped = match losses.dropped {
         0 => String::new(),
@@ -114,7 +114,7 @@ fn dropped(nodes: &mut [Node]) -> u64 {
     nodes.iter_mut().map(Node::dropped).sum()
 }
 
-/// Why it ended.
+/// Reason why a recording ended.
 enum EndReason {
     Done,
     Interrupted,
@@ -336,7 +336,7 @@ impl<'r> Recorder<'r> {
     }
 }
 
-/// What the head of the file says.
+/// Returns the source for the head of the file.
 fn source(job: &RecordJob, nodes: &[Node]) -> Source {
     let mut notes = Vec::new();
     if let Some((on_for, every)) = job.cycle {

@@ -22,11 +22,11 @@ enum Watcher {
 
 /// A server, or a primary of a cluster.
 pub(super) struct Node {
-    /// Its address, as it is shown to users.
+    /// Address as it is shown to users.
     pub(super) name: String,
     address: host::Address,
     watcher: Watcher,
-    /// How far its clock is ahead of the clock here, where several are recorded.
+    /// Lead of its clock over the clock here, where several are recorded.
     pub(super) ahead_ns: i64,
     /// The time of its clock at which the recording ends; later events are not recorded.
     pub(super) end_ns: Arc<AtomicU64>,
@@ -34,9 +34,9 @@ pub(super) struct Node {
     pub(super) own_clients: Vec<u64>,
     /// The connection that is recorded on, as `CLIENT ID` numbers it.
     feed_id: Option<String>,
-    /// Whether the note that deletions look like reads has been printed.
+    /// Set if the note that deletions look like reads has been printed.
     has_warned: bool,
-    /// Whether it is a memcached that logs no deletions.
+    /// Set if it is a memcached that logs no deletions.
     pub(super) lacks_deletions: bool,
 }
 
@@ -146,8 +146,8 @@ impl Node {
         Ok(begin.elapsed())
     }
 
-    /// How many entries of its log memcached has dropped since it began, because the buffer of a thread was full. Its
-    /// watchers are not notified of these.
+    /// Returns how many entries of its log memcached has dropped since it began, because the buffer of a thread was
+    /// full. Its watchers are not notified of these.
     pub(super) fn dropped(&mut self) -> u64 {
         let Watcher::Memcache(client) = &mut self.watcher else { return 0 };
         let stats = client.stats(None).unwrap_or_default();
@@ -172,7 +172,7 @@ impl Node {
         self.end_ns.store(now.unwrap_or(u64::MAX), Ordering::Relaxed);
     }
 
-    /// How many bytes wait in the server's output buffer for the recorder; `None` if it does not say.
+    /// Returns how many bytes wait in the server's output buffer for the recorder; `None` if it does not say.
     pub(super) fn behind_bytes(&mut self) -> Option<u64> {
         let Watcher::Resp(client) = &mut self.watcher else { return None };
         let id = self.feed_id.as_ref()?;

@@ -19,27 +19,27 @@ use super::feed::Pieces;
 const BATCHES_MAX: usize = 256;
 /// Events of a batch.
 const BATCH_EVENTS: usize = 1024;
-/// How long events wait for earlier ones of other servers.
+/// Time that events wait for earlier ones of other servers.
 const HOLD_NS: u64 = 500_000_000;
-/// How often a block is written, so that little is lost if the program is killed.
+/// Interval at which a block is written, so that little is lost if the program is killed.
 const FLUSH_EVERY: Duration = Duration::from_secs(1);
 /// Bits of a client's number below those of its server.
 const CLIENT_BITS: u32 = 48;
 
-/// How much was written.
+/// Amounts that were written.
 #[derive(Debug, Default)]
 pub(super) struct Progress {
     pub(super) events: AtomicU64,
     pub(super) bytes: AtomicU64,
 }
 
-/// How the output of a server is decoded.
+/// Settings by which the output of a server is decoded.
 pub(super) struct DecoderSettings {
     pub(super) server: usize,
     pub(super) name: String,
     pub(super) format: &'static str,
     pub(super) protocol: Protocol,
-    /// How far its clock is ahead of the clock here.
+    /// Lead of its clock over the clock here.
     pub(super) ahead_ns: i64,
     /// The time of its clock at which the recording ends.
     pub(super) end_ns: Arc<AtomicU64>,

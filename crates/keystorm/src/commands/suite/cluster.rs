@@ -10,7 +10,7 @@ use workload::{ClusterOptions, Endpoint, Plan, Target};
 
 use crate::test_bed::TestBed;
 
-/// How long servers may take to find each other.
+/// Time that servers may take to find each other.
 const PATIENCE: Duration = Duration::from_secs(20);
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// The bus of a node is at its port and 10,000, which not every free port has room for.
@@ -21,8 +21,8 @@ const NODES_MAX: u32 = 16;
 /// The topology of a server alone.
 pub(super) const STANDALONE: &str = "oss-standalone";
 
-/// How many primaries the cluster of a topology has that specs name: `oss-cluster-3-primaries`. 0 for a server alone;
-/// `None` for what a suite does not start.
+/// Returns how many primaries the cluster of a topology has that specs name: `oss-cluster-3-primaries`. 0 for a server
+/// alone; `None` for what a suite does not start.
 pub(super) fn primaries(topology: &str) -> Option<u32> {
     if topology == STANDALONE {
         return Some(0);

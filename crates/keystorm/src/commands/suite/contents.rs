@@ -10,7 +10,7 @@ use wire::resp::Value;
 use super::roles::PlanRefusal;
 use super::session::{Session, broken};
 
-/// How long the number of keys may take to become what a spec says.
+/// Time that the number of keys may take to become what a spec says.
 const KEYS_WITHIN: Duration = Duration::from_secs(5);
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// Memory is still when it is the same so often in a row; that of a server that others use never is.

@@ -88,7 +88,7 @@ pub(super) fn measure(
         .collect())
 }
 
-/// What was watched, without the commands that the spec's other clients send: they are no strangers.
+/// Returns what was watched, without the commands that the spec's other clients send: they are no strangers.
 fn of_client(watched: &WatchRecord, roles: &[Role], at: usize) -> WatchRecord {
     let sends = |role: &Role, name: &str| {
         role.plan.sequence.iter().any(|command| command.name().eq_ignore_ascii_case(name))

@@ -94,7 +94,7 @@ pub(crate) fn suite(job: &SuiteJob) -> Result<End> {
     })
 }
 
-/// What the server is called.
+/// Returns the server's name and version.
 fn server(bed: &TestBed<'_>) -> String {
     let known = |fact: &Option<String>| fact.clone().unwrap_or_else(|| "server".to_owned());
     format!("{} {}", known(&bed.server.facts.product), known(&bed.server.facts.version))
@@ -122,7 +122,7 @@ fn order(specs: &[Spec], session: &Session<'_>) -> Vec<usize> {
     order
 }
 
-/// What holds for all rounds.
+/// Context of all rounds.
 struct RoundContext<'s> {
     job: &'s SuiteJob,
     seconds: f64,

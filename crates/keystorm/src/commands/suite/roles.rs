@@ -8,7 +8,7 @@ use job::{Intent, Job, SuiteJob, ToolOutput};
 use lab::suite::{MEMTIER, Spec, ToolLine};
 use workload::{Plan, PlanParts, ProtocolKind, Stop, Target};
 
-/// Why there are no plans.
+/// Reason why there are no plans.
 pub(super) enum PlanRefusal {
     /// Keystorm or the server has nothing of the kind.
     Unsupported(String),
@@ -18,10 +18,10 @@ pub(super) enum PlanRefusal {
 
 /// A client of a spec.
 pub(super) struct Role {
-    /// What it sends, in a few words.
+    /// Description of what it sends, in a few words.
     pub(super) name: String,
     pub(super) plan: Plan,
-    /// What the tool that it is written for would print.
+    /// Output that the tool would print that it is written for.
     pub(super) tool: Option<Arc<dyn ToolOutput>>,
 }
 
@@ -31,11 +31,11 @@ pub(super) struct Roles {
     pub(super) remarks: Vec<String>,
 }
 
-/// What `__name__` would be in other tools and is text in memtier.
+/// Words like `__name__` that would be placeholders in other tools and are text in memtier.
 const NO_PLACEHOLDERS: [&str; 2] = ["__timestamp__", "__value__"];
 /// Queues whose commands `deliver` has.
 const QUEUES: [&str; 4] = ["sidekiq", "bullmq", "celery", "resque"];
-/// What only one of its entries measures.
+/// Tool of which only one entry measures.
 const LISTENER: &str = "bcast-listener";
 const SUBSCRIBER: &str = "pubsub-sub-bench";
 
@@ -157,7 +157,7 @@ fn commands(plan: &Plan) -> String {
     names.join(", ")
 }
 
-/// The same load on this server, for so many seconds where it ends by time.
+/// Returns the same load on this server, for so many seconds where it ends by time.
 fn on_target(
     plan: &Plan,
     protocol: ProtocolKind,
@@ -248,7 +248,7 @@ fn listeners(line: &ToolLine) -> u32 {
     option(&line.words, &["listener-count"]).and_then(|text| text.parse().ok()).unwrap_or(1)
 }
 
-/// How many send what how fast, in the words of `deliver`.
+/// Says how many send what how fast, in the words of `deliver`.
 fn sending(line: &ToolLine, senders: &str) -> Vec<String> {
     let number = |names: &[&str], default: u64| {
         option(&line.words, names).and_then(|text| text.parse().ok()).unwrap_or(default)

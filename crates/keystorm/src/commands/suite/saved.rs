@@ -23,7 +23,7 @@ pub(super) fn read(path: &Path) -> Result<(String, Suite)> {
     suite.map(|suite| (name.clone(), suite)).map_err(|why| anyhow!("{name}: {why}"))
 }
 
-/// Whether a file is a saved suite.
+/// Returns whether a file is a saved suite.
 pub(crate) fn saved(path: &Path) -> bool {
     path.is_file() && show::read_text(path).is_ok_and(|text| Suite::is_saved(&text))
 }
@@ -59,7 +59,7 @@ pub(super) fn print(compared: &SuiteComparison) -> Result<()> {
     compared.left_out.iter().try_for_each(|line| terminal.line(line))
 }
 
-/// How a comparison ends: only one that was to judge can fail.
+/// Returns how a comparison ends: only one that was to judge can fail.
 pub(super) fn end(compared: &SuiteComparison) -> End {
     match compared.threshold {
         None => End::Complete,

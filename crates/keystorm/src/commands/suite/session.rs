@@ -20,12 +20,12 @@ use crate::machine::machine;
 use crate::setting;
 use crate::test_bed::TestBed;
 
-/// How long a server may take to remove its data or to carry out a script.
+/// Time that a server may take to remove its data or to carry out a script.
 const DATA_WITHIN: Duration = Duration::from_secs(600);
 /// Memory of this machine that is left to others.
 const SPARE_BYTES: u64 = 256 << 20;
 
-/// What the server holds, and how it was started.
+/// Data that the server holds, and how it was started.
 #[derive(Clone, PartialEq)]
 struct Data {
     /// Primaries of its cluster; 0 of a server alone.
@@ -33,12 +33,12 @@ struct Data {
     preload: Preload,
 }
 
-/// What a spec finds.
+/// State that a spec finds.
 #[derive(Clone, Default)]
 pub(super) struct Preparation {
     /// Bytes of `used_memory` for each key.
     pub(super) bytes_per_key: Option<f64>,
-    /// What differs from what the spec asks for.
+    /// Remarks on what differs from what the spec asks for.
     pub(super) remarks: Vec<String>,
 }
 
@@ -50,12 +50,12 @@ pub(super) struct Session<'s> {
     /// The server that gets the load; behind it the nodes of its cluster.
     beds: Vec<TestBed<'s>>,
     target: Target,
-    /// Which commands the server has, and whether they only read; nothing of one that does not tell.
+    /// Commands that the server has, and whether they only read; nothing of one that does not tell.
     commands: HashMap<String, Option<bool>>,
     /// The limit of its memory in bytes, if it has one.
     limit_bytes: Option<u64>,
     data: Option<(Data, Preparation)>,
-    /// Whether load has changed the data.
+    /// Set if load has changed the data.
     is_spoiled: bool,
     /// Settings of a given server as they were.
     changed: ChangedSettings,
@@ -134,7 +134,7 @@ impl<'s> Session<'s> {
         Ok(())
     }
 
-    /// Whether a spec leaves the data as it is.
+    /// Returns whether a spec leaves the data as it is.
     pub(super) fn only_reads(&self, spec: &Spec) -> bool {
         spec.only_reads(|name| self.commands.get(name).copied().flatten() == Some(true))
     }

@@ -11,7 +11,7 @@ use crate::setting;
 #[derive(Default)]
 pub(super) struct ChangedSettings(Vec<(String, String)>);
 
-/// What a server did not take.
+/// Setting that a server did not take.
 pub(super) struct RefusedSetting {
     pub(super) name: String,
     pub(super) value: String,
@@ -19,7 +19,7 @@ pub(super) struct RefusedSetting {
 }
 
 impl RefusedSetting {
-    /// Whether it can be given when the server starts.
+    /// Returns whether it can be given when the server starts.
     pub(super) fn is_for_the_start(&self) -> bool {
         self.why.contains("immutable")
     }

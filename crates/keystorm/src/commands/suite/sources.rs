@@ -20,9 +20,9 @@ const CORE_PRIORITY: u32 = 1;
 /// The specs to run.
 pub(super) struct Sources {
     pub(super) specs: Vec<Spec>,
-    /// What is worth knowing of them, a line each.
+    /// Remarks on what is worth knowing of them, a line each.
     pub(super) remarks: Vec<String>,
-    /// Whether they are keystorm's own.
+    /// Set if they are keystorm's own.
     pub(super) is_own: bool,
 }
 

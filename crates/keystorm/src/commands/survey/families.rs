@@ -42,7 +42,7 @@ impl Family {
         Some(Self(parts))
     }
 
-    /// Whether all keys of another are among these.
+    /// Returns whether all keys of another are among these.
     pub(super) fn covers(&self, other: &Self) -> bool {
         let covers = |(ours, theirs): (&Part, &Part)| match (ours, theirs) {
             (Part::Number { below, digits }, Part::Number { below: b, digits: d }) => {
@@ -53,7 +53,7 @@ impl Family {
         self.0.len() == other.0.len() && self.0.iter().zip(&other.0).all(covers)
     }
 
-    /// How many keys there are, one for all that differ in their tag alone.
+    /// Returns how many keys there are, one for all that differ in their tag alone.
     pub(super) fn count(&self) -> u64 {
         let numbers = self.0.iter().map(|part| match part {
             Part::Number { below, .. } => *below,
@@ -62,7 +62,7 @@ impl Family {
         numbers.product()
     }
 
-    /// Whether what a tag stands for differs from key to key.
+    /// Returns whether what a tag stands for differs from key to key.
     pub(super) fn has_tags(&self) -> bool {
         self.0.contains(&Part::Tag)
     }
@@ -82,7 +82,7 @@ impl Family {
         key
     }
 
-    /// Whether a key has this shape.
+    /// Returns whether a key has this shape.
     pub(super) fn matches(&self, key: &[u8]) -> bool {
         let rest = self.0.iter().try_fold(key, |rest, part| match part {
             Part::Text(text) => rest.strip_prefix(text.as_slice()),

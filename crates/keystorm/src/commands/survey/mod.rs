@@ -104,7 +104,7 @@ pub(crate) fn survey(job: &SurveyJob) -> Result<End> {
     }
 }
 
-/// Why a survey ends early.
+/// Reason why a survey ends early.
 enum Stop {
     Interrupted,
     Fault(Error),
@@ -345,7 +345,7 @@ impl SurveyRun<'_> {
     }
 }
 
-/// Whether a run that is not measured went well.
+/// Checks that a run that is not measured went well.
 fn judged(run: &Run) -> Result<(), Stop> {
     match &run.measurement.ending {
         Ending::Complete => Ok(()),

@@ -16,12 +16,12 @@ use super::families::Family;
 /// Keys that are asked for, or removed, by one command.
 const AT_ONCE: usize = 1000;
 
-/// What a server keeps of a key beside its bytes and those of its value, as Redis 7 does of short ones.
+/// Bytes that a server keeps of a key beside its own and those of its value, as Redis 7 does of short ones.
 const OVERHEAD_BYTES: u64 = 70;
-/// What grows with every request, as fast as the server is.
+/// Commands whose keys grow with every request, as fast as the server is.
 const GROWING: [&str; 5] = ["LPUSH", "RPUSH", "SADD", "ZADD", "XADD"];
 
-/// What plans write.
+/// Keys and libraries that plans write.
 #[derive(Debug, Default)]
 pub(super) struct PlanWrites {
     /// Keys, and the bytes of all their values.
@@ -29,13 +29,13 @@ pub(super) struct PlanWrites {
     /// Some of them grow as long as they are written to.
     grows: bool,
     libraries: BTreeSet<String>,
-    /// What of it was there before.
+    /// Keys among them that were there before.
     foreign: HashSet<Vec<u8>>,
     foreign_libraries: HashSet<String>,
 }
 
 impl PlanWrites {
-    /// What these plans write.
+    /// Collects what these plans write.
     pub(super) fn by<'p>(plans: impl Iterator<Item = &'p Plan>) -> Self {
         let mut written = Self::default();
         for plan in plans {
@@ -150,7 +150,7 @@ impl PlanWrites {
         self.families.keys().any(|family| family.matches(key))
     }
 
-    /// What will be written, in a sentence.
+    /// Says what will be written, in a sentence.
     pub(super) fn describe(&self, place: &str, keep: bool) -> String {
         let keys: u64 = self.families.keys().map(Family::count).sum();
         let bytes = self.families.iter().map(|(family, values)| {
@@ -176,7 +176,7 @@ impl PlanWrites {
         )
     }
 
-    /// What will be changed that was there before, in a sentence; `None` if there is nothing.
+    /// Says what will be changed that was there before, in a sentence; `None` if there is nothing.
     pub(super) fn overwritten(&self) -> Option<String> {
         let count = self.foreign.len() + self.foreign_libraries.len();
         let first = self.foreign.iter().min();
@@ -260,9 +260,9 @@ impl PlanWrites {
     }
 }
 
-/// Who has the keys.
+/// Servers that have the keys.
 pub(super) enum Holders {
-    /// One server.
+    /// Server alone.
     One(Box<Client<Transport>>),
     /// The masters of a cluster.
     Masters(Vec<Client<Transport>>),
