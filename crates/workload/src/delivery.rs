@@ -18,7 +18,7 @@ pub struct Delivery {
     pub receivers: u32,
     /// Threads that these connections are shared among.
     pub threads: u16,
-    /// What the names of places begin with: another one for each run, or the receivers of two would get the
+    /// Text that the names of places begin with: another one for each run, or the receivers of two would get the
     /// messages of both.
     pub prefix: String,
     /// Places that messages go through: channels, or keys. Numbered like the keys of the plan.
@@ -28,17 +28,17 @@ pub struct Delivery {
     /// Hosts and ports that receivers connect to, where that is not the senders' server.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub at: Vec<(String, u16)>,
-    /// What senders wait for behind each message, where they do.
+    /// Replicas that senders wait for behind each message, where they do.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wait: Option<ReplicaWait>,
     /// Nanoseconds that messages under way are waited for at the end.
     pub drain_ns: u64,
-    /// Whether messages go between the clients of a run; without it, the receivers of each get what its own senders
+    /// Exchange of messages between the clients of a run; without it, the receivers of each get what its own senders
     /// send.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exchange: Option<Exchange>,
-    /// What each receiver stands for, in their order, where a subscriber, cache or key has one at each of several nodes
-    /// of a cluster. Empty where receivers take the places in turn.
+    /// Station of each receiver, in their order, where a subscriber, cache or key has one at each of several nodes of a
+    /// cluster. Empty where receivers take the places in turn.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stations: Vec<Station>,
 }
@@ -49,7 +49,7 @@ pub struct Delivery {
 pub enum DeliveryKind {
     /// Channels: every subscriber gets each message.
     Pubsub {
-        /// What subscribers subscribe to.
+        /// Subscription of the subscribers.
         #[serde(default)]
         subscription: Subscription,
         /// Further subscribers of all channels, which do not read.
@@ -58,7 +58,7 @@ pub enum DeliveryKind {
     },
     /// Queues, in which messages are kept until a receiver takes them.
     Queue {
-        /// What keeps them, and how they are taken.
+        /// Queue that keeps them, and how they are taken.
         queue: Queue,
         /// Most messages that one call takes.
         count: u32,
@@ -74,7 +74,7 @@ pub enum DeliveryKind {
         db: u32,
         /// Milliseconds that a key lives.
         ttl_ms: u64,
-        /// Whether the server's setting may be changed for the run if it publishes no such events.
+        /// Set if the server's setting may be changed for the run if it publishes no such events.
         enable: bool,
     },
     /// Keys that are written at the primary and read over and over at its replicas, each place of each replica over a
@@ -82,12 +82,12 @@ pub enum DeliveryKind {
     Replica,
     /// Invalidations of client-side caching: every receiver is a client with a cache.
     Invalidate {
-        /// Which keys the server tracks for it, and how it says that they changed.
+        /// Keys that the server tracks for it, and how it says that they changed.
         tracking: CacheTracking,
     },
 }
 
-/// What the options of a kind are called, for errors.
+/// Names of the options of a kind, for errors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DeliveryNames {
     /// Receivers.
@@ -98,7 +98,7 @@ pub struct DeliveryNames {
     pub places_each: &'static str,
 }
 
-/// What a subscriber subscribes to.
+/// Form of a subscription.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Subscription {
@@ -112,14 +112,14 @@ pub enum Subscription {
 }
 
 impl DeliveryKind {
-    /// Whether each node of a cluster tells, or copies, only what its own keys do, so that a receiver has to be at
-    /// several of them.
+    /// Returns whether each node of a cluster tells, or copies, only what its own keys do, so that a receiver has to be
+    /// at several of them.
     #[must_use]
     pub fn is_at_each_node(&self) -> bool {
         !matches!(self, Self::Pubsub { .. } | Self::Queue { .. })
     }
 
-    /// Whether keys of the run are there when it is over, unless they are removed.
+    /// Returns whether keys of the run are there when it is over, unless they are removed.
     #[must_use]
     pub fn leaves_keys(&self) -> bool {
         match self {
@@ -129,7 +129,7 @@ impl DeliveryKind {
         }
     }
 
-    /// Whether the places of messages belong to hash slots: a receiver then stands at the node that owns them.
+    /// Returns whether the places of messages belong to hash slots: a receiver then stands at the node that owns them.
     #[must_use]
     pub fn has_slots(&self) -> bool {
         !matches!(
@@ -164,7 +164,7 @@ impl DeliveryKind {
         }
     }
 
-    /// What its options are called.
+    /// Returns the names of its options.
     #[must_use]
     pub fn names(self) -> DeliveryNames {
         match self {
@@ -192,13 +192,13 @@ impl DeliveryKind {
         }
     }
 
-    /// Whether a reply to a sender is the number of receivers that its message had.
+    /// Returns whether a reply to a sender is the number of receivers that its message had.
     #[must_use]
     pub fn replies_name_receivers(self) -> bool {
         matches!(self, Self::Pubsub { .. })
     }
 
-    /// Who else causes what receivers get.
+    /// Names who else causes what receivers get.
     #[must_use]
     pub fn others(self) -> &'static str {
         match self {
@@ -208,7 +208,7 @@ impl DeliveryKind {
         }
     }
 
-    /// What a server calls the commands that receivers send while load runs.
+    /// Returns the server's names of the commands that receivers send while load runs.
     #[must_use]
     pub fn receiver_commands(self) -> &'static [&'static str] {
         match self {
@@ -227,19 +227,19 @@ impl DeliveryKind {
         }
     }
 
-    /// Whether it counts when a sender had the reply to a message, for its receivers.
+    /// Returns whether it counts when a sender had the reply to a message, for its receivers.
     #[must_use]
     pub fn follows_acknowledgements(self) -> bool {
         matches!(self, Self::Invalidate { .. })
     }
 
-    /// Whether messages that nobody waits for are kept, so that somebody must take them.
+    /// Returns whether messages that nobody waits for are kept, so that somebody must take them.
     #[must_use]
     pub fn keeps_messages(self) -> bool {
         matches!(self, Self::Queue { .. })
     }
 
-    /// Whether each message goes to all receivers of its place, and nobody tells how many those were: then all
+    /// Returns whether each message goes to all receivers of its place, and nobody tells how many those were: then all
     /// places must have as many.
     #[must_use]
     pub fn fans_out_unseen(self) -> bool {
@@ -266,9 +266,10 @@ fn is_none(count: &u32) -> bool {
 }
 
 impl Delivery {
-    /// That of one share of a plan: some of the receivers, and places of its own, so that its receivers get what its
-    /// senders send. Channels are shared out like their subscribers, so that a message has as many of these as without
-    /// shares; at least one is each share's. Where messages go between clients, all have the same places.
+    /// Returns the delivery of one share of a plan: some of the receivers, and places of its own, so that its receivers
+    /// get what its senders send. Channels are shared out like their subscribers, so that a message has as many of
+    /// these as without shares; at least one is each share's. Where messages go between clients, all have the same
+    /// places.
     #[must_use]
     pub fn own(&self, shard: Shard) -> Self {
         let mut own = self.clone();
@@ -297,7 +298,7 @@ impl Delivery {
         own
     }
 
-    /// Whether receivers know through which of their places a message came.
+    /// Returns whether receivers know through which of their places a message came.
     #[must_use]
     pub fn names_places(&self) -> bool {
         self.kind.keeps_messages()
@@ -332,7 +333,7 @@ impl Delivery {
         format!("{}{}{end}", self.prefix, Self::place_digits(place))
     }
 
-    /// What stands for the number of a place in its name.
+    /// Returns the digits for the number of a place in its name.
     #[must_use]
     pub fn place_digits(place: u32) -> String {
         format!("{place:012}")
@@ -352,7 +353,7 @@ impl Delivery {
         (0..each).map(move |n| ((first + n) % places) as u32)
     }
 
-    /// How many receivers each place has.
+    /// Returns how many receivers each place has.
     #[must_use]
     pub fn receivers_by_place(&self) -> Vec<u32> {
         let mut receivers = vec![0; self.places as usize];

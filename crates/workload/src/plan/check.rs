@@ -332,7 +332,7 @@ impl PlanParts {
         Ok(())
     }
 
-    /// Whether keys can be drawn as is asked for, by the commands that are sent with them.
+    /// Checks that keys can be drawn as is asked for, by the commands that are sent with them.
     fn check_keys(&self, commands: &[CommandSpec], keys: &KeySpace) -> Result<(), PlanError> {
         let KeySpace { range, draw, numbered, one_slot } = keys;
         let held = range.unwrap_or(0).max(1);

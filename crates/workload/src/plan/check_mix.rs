@@ -34,7 +34,7 @@ impl PlanParts {
         })
     }
 
-    /// That every row of the dataset says which of so many operations it is for.
+    /// Checks that every row of the dataset says which of so many operations it is for.
     fn check_rows(&self, operations: usize) -> Result<(), PlanError> {
         let Some(dataset) = &self.data.dataset else {
             return refuse(false, || "--set order=rows: requires --replay".to_owned());

@@ -7,21 +7,21 @@ use super::check::refuse;
 use super::limits;
 use super::{JoinSchedule, OnError, PlanError, PlanParts, Spacing};
 
-/// How many threads and connections carry the load, and how each connection is used.
+/// Threads and connections that carry the load, and how each connection is used.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Concurrency {
     /// Worker threads, 1 to [`limits::WORKERS_MAX`]. Each owns its connections.
     pub workers: u16,
-    /// Whether the user asked for threads. One worker on request and one worker by default run
-    /// the same way, but the classic report tells them apart.
+    /// Set if the user asked for threads. One worker on request and one worker by default run the same way, but the
+    /// classic report distinguishes them.
     pub multi_thread: bool,
     /// Connections of all workers together, 1 to [`limits::CONNECTIONS_MAX`].
     pub connections: u32,
     /// Sequences that one connection may have in flight, 1 to [`limits::PIPELINE_MAX`].
     pub pipeline_depth: u32,
-    /// When a connection may send again.
+    /// Condition on which a connection may send again.
     pub window: Window,
-    /// Whether a connection is used again. If not, it is closed after `requests_each`.
+    /// Set if a connection is used again. If not, it is closed after `requests_each`.
     pub keep_alive: bool,
     /// Sequences, or operations of a mix, after which a connection that is not kept is closed; 0 for one
     /// pipeline.
@@ -31,23 +31,23 @@ pub struct Concurrency {
     /// workers together; 0 to [`limits::RENEWALS_MAX`].
     #[serde(default, skip_serializing_if = "is_zero")]
     pub renewed_per_s: u32,
-    /// Whether each sequence is sent on a connection of its own, which is opened when it is due, so that latency
-    /// counts opening, too. Then `connections` is how many may be there at once, and none is opened before.
+    /// Fate of a connection where each sequence is sent on one of its own, which is opened when it is due, so that
+    /// latency counts opening, too. Then `connections` is how many may be there at once, and none is opened before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub per_request: Option<ConnectionPerRequest>,
     /// The CPUs that workers are pinned to, one each in turn; none for wherever the kernel likes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cpus: Vec<usize>,
-    /// How connections join the load; none if all carry it from the start.
+    /// Schedule by which connections join the load; none if all carry it from the start.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub joining: Option<JoinSchedule>,
-    /// How far apart connections are opened; none for as soon as can be.
+    /// Distance at which connections are opened; none for as soon as can be.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spacing: Option<Spacing>,
 }
 
 impl Default for Concurrency {
-    /// One thread and 50 connections, each with one sequence in flight, as in `redis-benchmark`.
+    /// Returns one thread and 50 connections, each with one sequence in flight, as in `redis-benchmark`.
     fn default() -> Self {
         Self {
             workers: 1,
@@ -66,17 +66,17 @@ impl Default for Concurrency {
     }
 }
 
-/// What becomes of a connection that was opened for one sequence.
+/// Fate of a connection that was opened for one sequence.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ConnectionPerRequest {
     /// Nanoseconds that it stays open after its last reply; `None` for as long as the run.
     pub hold_ns: Option<u64>,
-    /// Whether it is closed by a reset, so that its local port is free at once.
+    /// Set if it is closed by a reset, so that its local port is free at once.
     pub reset: bool,
 }
 
 impl PlanParts {
-    /// Whether the rest of the plan allows that each request has a connection of its own, if it asks for that.
+    /// Checks that the rest of the plan allows that each request has a connection of its own, if it asks for that.
     pub(super) fn check_per_request(&self) -> Result<(), PlanError> {
         let concurrency = &self.load.concurrency;
         if concurrency.per_request.is_none() {
@@ -124,7 +124,7 @@ fn is_zero(number: &u32) -> bool {
     *number == 0
 }
 
-/// When a connection that has requests in flight may send more.
+/// Condition on which a connection that has requests in flight may send more.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Window {

@@ -44,7 +44,7 @@ impl PlanParts {
     }
 }
 
-/// Whether a step of an operation ends within what its connection remembers for a later one.
+/// Returns whether a step of an operation ends within what its connection remembers for a later one.
 fn leaves_open(operation: &Operation, commands: &[CommandSpec]) -> bool {
     let (mut open, mut at) = (false, 0);
     operation.steps.iter().any(|step| {

@@ -15,7 +15,7 @@ pub struct DistinctCommands<'p> {
     pub commands: Vec<&'p CommandSpec>,
     /// For each of them, whether its replies say if what it looks up is there: it has hits and misses.
     pub looks_up: Vec<bool>,
-    /// Of each command of the sequence, which of them it is.
+    /// Number of the distinct command that each command of the sequence is.
     pub of: Vec<u32>,
 }
 

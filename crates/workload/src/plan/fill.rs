@@ -28,20 +28,20 @@ pub struct Fill {
     pub unforeseen: Vec<String>,
 }
 
-/// Which keys an argument is.
+/// Number of keys that an argument is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum KeyArity {
     /// A single one.
     One,
-    /// One for each number of the key space.
+    /// A key for each number of the key space.
     Numbers,
-    /// One for each row of the dataset.
+    /// A key for each row of the dataset.
     Rows,
 }
 
 impl PlanParts {
-    /// What writes every key that the plan reads, once, as its `fill` says. Each gets the value that it
-    /// must have. Nothing if it says nothing.
+    /// Returns what writes every key that the plan reads, once, as its `fill` says. Each gets the value that it must
+    /// have. Nothing if it says nothing.
     #[must_use]
     pub fn filled_by(&self) -> Fill {
         let mut fill = Fill::default();
@@ -121,7 +121,7 @@ impl PlanParts {
         }
     }
 
-    /// What writes these keys by commands that were given for it.
+    /// Returns the plan that writes these keys by commands that were given for it.
     fn filled_with(&self, with: &[CommandSpec], keys: &KeySpace) -> Self {
         let of = match () {
             () if keys.range.is_some() && with.iter().any(has_number) => KeyArity::Numbers,
@@ -135,7 +135,7 @@ impl PlanParts {
         self.filled(with.iter().map(each).collect(), of, keys)
     }
 
-    /// How many different keys a plan writes that was made to fill a server: those of its first command.
+    /// Returns how many different keys a plan writes that was made to fill a server: those of its first command.
     #[must_use]
     pub fn keys_filled(&self) -> u64 {
         let key = self.sequence.first().and_then(|command| command.args.get(1));
@@ -166,8 +166,8 @@ impl PlanParts {
         Self { name: "clean".to_owned(), sequence, ..self.clone() }
     }
 
-    /// What prepares a server for the plan, by commands that are sent for every key, or once if they
-    /// name no key by number: all of them, whatever share of the plan is ours.
+    /// Returns what prepares a server for the plan, by commands that are sent for every key, or once if they name no
+    /// key by number: all of them, whatever share of the plan is ours.
     #[must_use]
     pub fn prepared_by(&self) -> Vec<Self> {
         let of = |command: &CommandSpec| {
@@ -179,7 +179,7 @@ impl PlanParts {
         self.setup.iter().map(of).collect()
     }
 
-    /// Whether a command of the plan needs nothing to be there.
+    /// Returns whether a command of the plan needs nothing to be there.
     #[must_use]
     pub fn writes(&self, command: &CommandSpec) -> bool {
         let name = command.name();

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::quantity::{self, DefaultUnit};
 use crate::random;
 
-/// How connections join the load, those of each worker for itself. Each is opened when it joins.
+/// Schedule by which connections join the load, those of each worker for itself. Each is opened when it joins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JoinSchedule {
     /// Connections of a worker that carry load from the start.

@@ -32,7 +32,7 @@ impl PlanParts {
 }
 
 impl Plan {
-    /// Of each of the different commands, whether it is logged.
+    /// Returns for each of the different commands whether it is logged.
     #[must_use]
     pub fn logged_commands(&self) -> Vec<bool> {
         let different = self.different_commands();
@@ -45,7 +45,7 @@ impl Plan {
         is_logged
     }
 
-    /// Of each operation of a mix, whether it is logged.
+    /// Returns for each operation of a mix whether it is logged.
     #[must_use]
     pub fn logged_operations(&self) -> Vec<bool> {
         let count = self.mix.as_ref().map_or(0, |mix| mix.operations.len()) as u32;

@@ -11,26 +11,26 @@ use serde::{Deserialize, Serialize};
 use super::{Pick, Plan, PlanParts};
 use crate::{CommandSpec, KeySpace};
 
-/// What the commands of a sequence are operations of.
+/// Operations that the commands of a sequence are of.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mix {
     /// At least one.
     pub operations: Vec<Operation>,
-    /// Which is next.
+    /// Rule for which is next.
     #[serde(default)]
     pub pick: Pick,
 }
 
-/// One operation: what a user of the server would call a request.
+/// Operation of a mix: what a user of the server would call a request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Operation {
-    /// What reports call it.
+    /// Name in reports.
     pub name: String,
-    /// How often it is picked, beside the weights of the others; at least 1.
+    /// Weight with which it is picked, beside those of the others; at least 1.
     pub weight: u32,
-    /// Its steps, of which the first is always sent.
+    /// Steps, of which the first is always sent.
     pub steps: Vec<Step>,
-    /// Its own key space; that of the plan if it has none.
+    /// Key space of its own; that of the plan if it has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub keys: Option<KeySpace>,
 }
@@ -38,14 +38,14 @@ pub struct Operation {
 /// Commands that are sent together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Step {
-    /// How many of the sequence's commands they are, behind those of the step before; at least 1.
+    /// Number of the sequence's commands that they are, behind those of the step before; at least 1.
     pub commands: u32,
-    /// Whether they are sent.
+    /// Condition on which they are sent.
     #[serde(default)]
     pub when: StepCondition,
 }
 
-/// When a step is sent: once the replies to the one before are in, and none is an error.
+/// Condition on which a step is sent: once the replies to the one before are in, and none is an error.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum StepCondition {
@@ -60,17 +60,17 @@ pub enum StepCondition {
     /// if the reply brought a cursor other than `0`. Each page of a scan counts as one request
     /// towards `-n`.
     OnCursor {
-        /// How often in a row at most; `None` for no end.
+        /// Number of times in a row at most; `None` for no end.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         most: Option<u32>,
     },
 }
 
-/// How requests are shared out among connections.
+/// Rule by which requests are shared out among connections.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum BudgetScope {
-    /// One budget for all, of which each takes what it has room for.
+    /// A budget for all, of which each takes what it has room for.
     #[default]
     OneBudget,
     /// Each connection sends as many as the plan says, numbered for itself, as in
@@ -84,7 +84,7 @@ impl BudgetScope {
     }
 }
 
-/// What of a reply is kept for later steps.
+/// Rule for what of a reply is kept for later steps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CaptureRule {
     /// Nothing.
@@ -96,14 +96,14 @@ pub enum CaptureRule {
 }
 
 impl Operation {
-    /// Which of its commands brings the list that a step is sent for each string of, if there is one.
+    /// Returns which of its commands brings the list that a step is sent for each string of, if there is one.
     fn list(&self) -> Option<usize> {
         let each = self.steps.iter().position(|step| step.when == StepCondition::ForEach)?;
         let before: usize = self.steps[..each].iter().map(|step| step.commands as usize).sum();
         before.checked_sub(1)
     }
 
-    /// How often in a row its second step takes the place of its first, if it does.
+    /// Returns how often in a row its second step takes the place of its first, if it does.
     #[must_use]
     pub fn walk(&self) -> Option<Option<u32>> {
         self.steps.iter().find_map(|step| match step.when {
@@ -112,7 +112,7 @@ impl Operation {
         })
     }
 
-    /// How many commands it has, in all steps.
+    /// Returns how many commands it has, in all steps.
     #[must_use]
     pub fn commands(&self) -> usize {
         self.steps.iter().map(|step| step.commands as usize).sum()
@@ -141,15 +141,15 @@ impl PlanParts {
         all.into_iter().chain(own)
     }
 
-    /// How many requests a request number counts as in `-n` and in a rate: the commands of the
-    /// sequence, or one operation.
+    /// Returns how many requests a request number counts as in `-n` and in a rate: the commands of the sequence, or one
+    /// operation.
     #[must_use]
     pub fn requests_per_number(&self) -> usize {
         if self.mix.is_some() || self.is_recorded() { 1 } else { self.sequence.len() }
     }
 
-    /// How many replies each request number of a budget has in any case: more than one where every
-    /// operation sends as many commands, together.
+    /// Returns how many replies each request number of a budget has in any case: more than one where every operation
+    /// sends as many commands, together.
     #[must_use]
     pub fn requests_in_number(&self) -> u64 {
         let operations = self.mix.as_ref().map_or(&[][..], |mix| &mix.operations);
@@ -161,8 +161,8 @@ impl PlanParts {
         if all.all(|other| other == first) { first } else { 1 }
     }
 
-    /// Whether some operation has several commands, so that operations and commands are different
-    /// things to count.
+    /// Returns whether some operation has several commands, so that operations and commands are different things to
+    /// count.
     #[must_use]
     pub fn counts_operations(&self) -> bool {
         self.mix.as_ref().is_some_and(|mix| mix.operations.iter().any(|o| o.commands() > 1))
@@ -175,7 +175,7 @@ impl PlanParts {
 }
 
 impl Plan {
-    /// Whether the requests of an operation go on where the last one came to.
+    /// Returns whether the requests of an operation go on where the last one came to.
     #[must_use]
     pub fn walks(&self, operation: usize) -> bool {
         let operations = self.mix.as_ref().map_or(&[][..], |mix| &mix.operations);

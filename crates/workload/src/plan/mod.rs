@@ -60,7 +60,7 @@ pub enum ProtocolKind {
     Resp3,
     /// memcached's text protocol. <https://docs.memcached.org/protocols/basic/>
     MemcacheText,
-    /// The same connection and the same lines, spoken in meta commands where there is a choice.
+    /// memcached's text protocol, spoken in meta commands where there is a choice, on the same connection and lines.
     /// <https://docs.memcached.org/protocols/meta/>
     MemcacheMeta,
     /// memcached's binary protocol, which it has deprecated.
@@ -69,7 +69,7 @@ pub enum ProtocolKind {
 }
 
 impl ProtocolKind {
-    /// Whether servers that speak it are memcached, or stand in for it.
+    /// Returns whether servers that speak it are memcached, or stand in for it.
     #[must_use]
     pub fn is_memcache(self) -> bool {
         match self {
@@ -91,7 +91,7 @@ pub enum EngineKind {
     Epoll,
 }
 
-/// When a test, or its warm-up, ends.
+/// End of a test, or of its warm-up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Stop {
@@ -101,7 +101,7 @@ pub enum Stop {
     AfterNs(u64),
 }
 
-/// What an error reply of the server does to the run.
+/// Effect of an error reply of the server on the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum OnError {
@@ -114,12 +114,12 @@ pub enum OnError {
 /// Values that differ from request to request or from key to key.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ValueSpec {
-    /// How large they are.
+    /// Sizes of the values.
     pub sizes: Sizes,
-    /// What the size is a function of.
+    /// Argument that the size is a function of.
     #[serde(default)]
     pub by: SizeBy,
-    /// What they are made of.
+    /// Content that they are made of.
     #[serde(default)]
     pub content: Content,
 }
@@ -130,42 +130,42 @@ pub struct ValueSpec {
 pub struct PlanParts {
     /// The title that reports print.
     pub name: String,
-    /// Whether somebody chose that title, so that it says nothing of what is sent.
+    /// Set if somebody chose that title, so that it says nothing of what is sent.
     pub named: bool,
-    /// Where to connect and as whom.
+    /// Server to connect to, and as whom.
     pub target: Target,
-    /// What is spoken there.
+    /// Protocol that is spoken there.
     pub protocol: ProtocolKind,
-    /// What moves the bytes.
+    /// Engine that moves the bytes.
     pub engine: EngineKind,
     /// Commands sent once on a connection of their own before the test, such as the
     /// `FUNCTION LOAD` that `FCALL` needs. Not measured.
     pub setup: Vec<CommandSpec>,
     /// The commands, sent in this order over and over; with a `mix` those of its operations.
     pub sequence: Vec<CommandSpec>,
-    /// Which operations the commands belong to, of which one is sent at a time.
+    /// Operations that the commands belong to, of which one is sent at a time.
     pub mix: Option<Mix>,
     /// Commands of the sequence, by their place, that replicas may answer though neither their names nor the
     /// server say so.
     pub read_only: Vec<u32>,
-    /// How much, how fast, over what, until when.
+    /// Load: how much, how fast, over what, until when.
     pub load: Load,
     /// Keys and values, what is filled, what is compared.
     pub data: Data,
-    /// What is recorded.
+    /// Latencies that are recorded.
     pub recording: Recording,
-    /// What happens after an error or a loss.
+    /// Recovery after an error or a loss.
     pub recovery: Recovery,
-    /// What it sends in place of requests of its own, if that was recorded.
+    /// Traffic that it sends in place of requests of its own, if that was recorded.
     pub recorded: Option<RecordedTraffic>,
     /// The receivers of its messages, if it sends messages.
     pub delivery: Option<Delivery>,
-    /// What only an imitated tool can ask for.
+    /// Options that only an imitated tool can ask for.
     pub peer: PeerOptions,
 }
 
-/// One test, complete and valid. Reads like [`PlanParts`], but cannot be changed. One that is loaded
-/// passes the same checks as one that is typed.
+/// Test that is complete and valid. Reads like [`PlanParts`], but cannot be changed. A plan that is loaded passes the
+/// same checks as one that is typed.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(try_from = "PlanParts")]
 pub struct Plan(PlanParts);
@@ -178,7 +178,7 @@ impl std::ops::Deref for Plan {
     }
 }
 
-/// Why parts do not make a plan. Worded for the person at the command line.
+/// Reason why parts do not make a plan. Worded for the person at the command line.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{0}")]
 pub struct PlanError(pub String);
@@ -197,13 +197,13 @@ impl PlanParts {
         self.sequence.iter().flat_map(|command| &command.args).flat_map(|arg| &arg.pieces)
     }
 
-    /// Whether its commands carry messages, so that their delivery can be measured.
+    /// Returns whether its commands carry messages, so that their delivery can be measured.
     #[must_use]
     pub fn carries_messages(&self) -> bool {
         self.pieces().any(|piece| piece.message_bytes() > 0)
     }
 
-    /// Whether these are numbers, without the times of their messages.
+    /// Returns whether these are numbers, without the times of their messages.
     #[must_use]
     pub fn numbers_messages(&self) -> bool {
         self.pieces().any(|piece| *piece == Piece::MessageNumber)
@@ -267,8 +267,8 @@ impl Plan {
         all
     }
 
-    /// What was left behind when the plan was saved, if anything was: without it the plan can be shown
-    /// and compared, and not be run.
+    /// Returns what was left behind when the plan was saved, if anything was: without it the plan can be shown and
+    /// compared, and not be run.
     #[must_use]
     pub fn lacking(&self) -> Option<&'static str> {
         if self.data.dataset.as_ref().is_some_and(|dataset| dataset.is_description()) {
@@ -345,7 +345,7 @@ impl Plan {
         (1e9 * at_once / shares / self.own_rate_per_s(slowest)) as u64
     }
 
-    /// Whether a request is due in this span of the measured part; always in a closed loop.
+    /// Returns whether a request is due in this span of the measured part; always in a closed loop.
     #[must_use]
     pub fn is_due_within(&self, from_ns: u64, to_ns: u64) -> bool {
         let due = |schedule: &Schedule| schedule.due_by(to_ns) - schedule.due_by(from_ns);
@@ -388,8 +388,8 @@ impl Plan {
         }
     }
 
-    /// What worker `worker` of `workers` sends when, counted in sequences, from `start_ns` on;
-    /// `None` in a closed loop. A warm-up comes before the schedule, at its first rate.
+    /// Returns what says when worker `worker` of `workers` sends, counted in sequences, from `start_ns` on; `None` in a
+    /// closed loop. A warm-up comes before the schedule, at its first rate.
     #[must_use]
     pub fn pacer(&self, start_ns: u64, worker: u16, workers: u16) -> Option<Pacer> {
         let (schedule, curve) = (self.load.pace.schedule()?, self.curve()?);
@@ -398,7 +398,7 @@ impl Plan {
         Some(pacer.counting_from(start_ns.saturating_add(self.load.warmup_ns)))
     }
 
-    /// How many sequences of all workers are due by when; `None` in a closed loop.
+    /// Returns how many sequences of all workers are due by when; `None` in a closed loop.
     #[must_use]
     pub fn curve(&self) -> Option<Curve> {
         let schedule = self.load.pace.schedule()?;

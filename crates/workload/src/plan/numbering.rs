@@ -9,7 +9,7 @@ use crate::{Plan, Stop};
 
 use super::{Mix, Pick, Span};
 
-/// How the requests of one operation are counted.
+/// Numbering of the requests of one operation.
 #[derive(Debug, Clone)]
 pub struct Numbering {
     by: DrawnBy,
@@ -30,12 +30,12 @@ pub struct Numbering {
 struct RequestRange {
     from: u64,
     count: u64,
-    /// Of the same operation, in the same turn.
+    /// Number of requests of the same operation before it, in the same turn.
     before: u64,
 }
 
 impl Numbering {
-    /// That of the only operation there is.
+    /// Creates the numbering of the only operation there is.
     fn of_all(keys: &KeySpace, round: u64, connections: u64) -> Self {
         Self {
             by: keys.numbered.by,
@@ -61,7 +61,7 @@ impl Numbering {
         Self { turn: turn.max(1), each, own, ..self }
     }
 
-    /// What draws are a function of, for request number `number` of the operation.
+    /// Returns what draws are a function of, for request number `number` of the operation.
     #[inline]
     #[must_use]
     pub fn index(&self, number: u64) -> u64 {
@@ -72,7 +72,7 @@ impl Numbering {
         }
     }
 
-    /// How many of its operation the connection of request number `number` sent before it.
+    /// Returns how many of its operation the connection of request number `number` sent before it.
     #[inline]
     #[must_use]
     pub fn before(&self, number: u64) -> u64 {
@@ -83,8 +83,8 @@ impl Numbering {
         turns * self.each + within
     }
 
-    /// Where keys are drawn in slices, the key of draw number `index` of the connection that sends
-    /// request number `number`.
+    /// Returns the key of draw number `index` of the connection that sends request number `number`, where keys are
+    /// drawn in slices.
     #[inline]
     #[must_use]
     pub fn of_slice(&self, number: u64, index: u64) -> Option<u64> {
@@ -95,7 +95,7 @@ impl Numbering {
         Some(first + index % len)
     }
 
-    /// Whether the operation's draws are counted apart from those of other operations.
+    /// Returns whether the operation's draws are counted apart from those of other operations.
     #[must_use]
     pub fn is_of_operation(&self) -> bool {
         matches!(self.by, DrawnBy::Operation | DrawnBy::Slice)
@@ -103,7 +103,7 @@ impl Numbering {
 }
 
 impl Plan {
-    /// How the requests of each operation are counted; one without a mix.
+    /// Returns how the requests of each operation are counted; one without a mix.
     #[must_use]
     pub fn numberings(&self) -> Vec<Numbering> {
         let round = self.connection_round();

@@ -56,7 +56,7 @@ impl Plan {
 /// An operation whose requests go on where the last one on their connection came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ScanOperation {
-    /// Its number.
+    /// Number of the operation.
     pub operation: u32,
     /// The command that has a cursor in it.
     pub command: u32,
@@ -64,10 +64,10 @@ pub struct ScanOperation {
     pub most: u32,
 }
 
-/// What the replies to a step were.
+/// Properties of the replies to a step.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub struct StepReplies {
-    /// One of them said that there was nothing.
+    /// Set if one of them said that there was nothing.
     pub missed: bool,
     /// A string is kept.
     pub strings: bool,
@@ -82,11 +82,11 @@ const PICK_STREAM: u64 = 11 << 56;
 pub struct Operations {
     /// The sums of the weights up to each operation and its own, or of the spans.
     bounds: Vec<u64>,
-    /// Which operation each of these is.
+    /// Operation that each of these is.
     of: Vec<u32>,
-    /// Where they are drawn.
+    /// Stream that they are drawn from.
     draws: Option<Stream>,
-    /// Where rows decide, and the seed that they are drawn by.
+    /// Dataset whose rows decide, and the seed that they are drawn by.
     rows: Option<Arc<Dataset>>,
     seed: u64,
     /// Numbers after which another connection's begin.
@@ -98,7 +98,7 @@ pub struct Operations {
 }
 
 impl Operations {
-    /// Which operation request number `number` is.
+    /// Returns which operation request number `number` is.
     #[inline]
     #[must_use]
     pub fn pick(&self, number: u64) -> u32 {
@@ -125,7 +125,7 @@ impl Operations {
         self.steps[self.operations[operation as usize] as usize].0.clone()
     }
 
-    /// Whether an operation ends with its first step.
+    /// Returns whether an operation ends with its first step.
     #[inline]
     #[must_use]
     pub fn is_one_step(&self, operation: u32) -> bool {
@@ -142,7 +142,7 @@ impl Operations {
         (*when == StepCondition::ForEach).then(|| commands.clone())
     }
 
-    /// How an operation walks, if it does.
+    /// Returns how an operation walks, if it does.
     #[inline]
     #[must_use]
     pub fn walk(&self, operation: u32) -> Option<ScanOperation> {

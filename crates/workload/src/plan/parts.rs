@@ -13,24 +13,24 @@ use crate::{
     Arrivals, CommandSpec, Dataset, Endpoint, EngineKind, KeySpace, Lifetime, Pace, Shard, Target,
 };
 
-/// How much is sent, how fast and over what, and until when.
+/// Load of a plan: how much is sent, how fast and over what, and until when.
 #[derive(Debug, Clone)]
 pub struct Load {
-    /// How many threads and connections, and how deep their pipelines.
+    /// Threads and connections, and the depth of their pipelines.
     pub concurrency: Concurrency,
     /// Closed loop, or a schedule.
     pub pace: Pace,
     /// Nanoseconds before measuring begins; 0 for none.
     pub warmup_ns: u64,
-    /// When the measured part ends.
+    /// End of the measured part.
     pub stop: Stop,
     /// Nanoseconds after which a measured part of so many requests ends in any case; none for no limit.
     pub at_most_ns: Option<u64>,
-    /// How requests are shared out among connections.
+    /// Rule by which requests are shared out among connections.
     pub share: BudgetScope,
-    /// Where all randomness of the test comes from.
+    /// Seed that all randomness of the test comes from.
     pub seed: u64,
-    /// Which share of the whole plan this process carries out. All other fields are those of the whole.
+    /// Share of the whole plan that this process carries out. All other fields are those of the whole.
     pub shard: Shard,
 }
 
@@ -50,37 +50,36 @@ impl Default for Load {
     }
 }
 
-/// What the placeholders of commands stand for, what is there before the test, and what is compared.
+/// Data of a plan: what the placeholders of commands stand for, what is there before the test, and what is compared.
 #[derive(Debug, Clone)]
 pub struct Data {
-    /// What the number placeholders draw from.
+    /// Key space that the number placeholders draw from.
     pub keys: KeySpace,
-    /// What the field placeholders draw from.
+    /// Dataset that the field placeholders draw from.
     pub dataset: Option<Arc<Dataset>>,
-    /// What `__data__` is where values differ in size or are not the classic bytes.
+    /// Values of `__data__` where they differ in size or are not the classic bytes.
     pub values: Option<ValueSpec>,
-    /// How many bytes a value has; the mean, where sizes differ. Of commands by a peer's name what the
-    /// peer's report calls payload: all that they send.
+    /// Number of bytes of a value; the mean, where sizes differ. Of commands by a peer's name what the peer's report
+    /// calls payload: all that they send.
     pub payload_bytes: u64,
-    /// Whether what the plan reads is written before it runs, and the commands that do so; with none,
-    /// `SET`s do.
+    /// Commands that write what the plan reads before it runs, if that is asked for; with none, `SET`s do.
     pub fill: Option<Vec<CommandSpec>>,
-    /// How long keys live that such `SET`s write, where the plan's own do not say; for ever with none.
+    /// Lifetime of keys that such `SET`s write, where the plan's own do not say; for ever with none.
     pub fill_lifetime: Option<Lifetime>,
     /// True to remove these keys in the end. No part of the load, so no saved plan has it.
     pub clean: bool,
     /// The phase of its workload that writes the keys it reads, by name, if one does.
     pub loaded_by: Option<String>,
-    /// How many different tags `{tag}` is, where it does not stand for every slot.
+    /// Number of different tags that `{tag}` is, where it does not stand for every slot.
     pub tags: Option<u16>,
-    /// Whether values that come back are compared with what was written.
+    /// Set if values that come back are compared with what was written.
     pub verify: bool,
-    /// Whether a read that finds nothing is an error.
+    /// Set if a read that finds nothing is an error.
     pub fail_on_miss: bool,
 }
 
 impl Default for Data {
-    /// One key and values of 3 bytes, as in `redis-benchmark`; nothing is filled or compared.
+    /// Returns one key and values of 3 bytes, as in `redis-benchmark`; nothing is filled or compared.
     fn default() -> Self {
         Self {
             keys: KeySpace::default(),
@@ -98,14 +97,14 @@ impl Default for Data {
     }
 }
 
-/// Which latencies are recorded, and how exactly.
+/// Latencies that are recorded, and their precision.
 #[derive(Debug, Clone, Copy)]
 pub struct Recording {
     /// Significant digits of the latency figures, 1 to 5.
     pub precision: u8,
-    /// Whether the latency to the first byte of a pipeline's replies is recorded too.
+    /// Set if the latency to the first byte of a pipeline's replies is recorded too.
     pub first_byte: bool,
-    /// Whether the kernel is asked when replies arrived, which shows for how long they waited to be read.
+    /// Set if the kernel is asked when replies arrived, which shows for how long they waited to be read.
     pub kernel_stamps: bool,
 }
 
@@ -122,7 +121,7 @@ impl Recording {
     /// than 3 % (docs/where-the-time-went.md). Requests that leave in bursts, or as soon as there is room, pay for it.
     pub const STAMPED_RATE_MAX: f64 = 50_000.0;
 
-    /// Whether the kernel stamps replies of such a load where nobody says so.
+    /// Returns whether the kernel stamps replies of such a load where nobody says so.
     #[must_use]
     pub fn stamps_by_default(load: &Load, endpoint: &Endpoint) -> bool {
         let Some(schedule) = load.pace.schedule() else { return false };
@@ -133,23 +132,23 @@ impl Recording {
     }
 }
 
-/// What happens after an error, a loss or a silence. By default the run ends, as in `redis-benchmark`.
+/// Recovery after an error, a loss or a silence. By default the run ends, as in `redis-benchmark`.
 #[derive(Debug, Clone)]
 pub struct Recovery {
-    /// What an error reply does.
+    /// Effect of an error reply.
     pub on_error: OnError,
     /// Nanoseconds that a request may take from when it was sent; none for as long as it likes.
     pub timeout_ns: Option<u64>,
     /// Nanoseconds from when a request was due, or was sent in a closed loop, after which it is not sent any more and
     /// an answer comes too late; none for never.
     pub deadline_ns: Option<u64>,
-    /// Whether requests that fail are sent again, and when.
+    /// Rule by which requests that fail are sent again, if they are.
     pub retry: Option<Retry>,
-    /// Whether a connection that is lost is opened again. If not, its loss ends the run.
+    /// Set if a connection that is lost is opened again. If not, its loss ends the run.
     pub reconnect: bool,
-    /// How long it waits before each try; `None` for the runner's default.
+    /// Time that it waits before each try; `None` for the runner's default.
     pub backoff: Option<Backoff>,
-    /// How long and how often opening it again is tried.
+    /// Limits for how long and how often opening it again is tried.
     pub reopening: ReconnectLimits,
 }
 
@@ -167,21 +166,21 @@ impl Default for Recovery {
     }
 }
 
-/// What only an imitated tool can ask for, because its report shows it and keystorm's own does not. By
-/// default nothing of it.
+/// Options that only an imitated tool can ask for, because its report shows them and keystorm's own does not. By
+/// default none of them.
 #[derive(Debug, Clone, Default)]
 pub struct PeerOptions {
-    /// How values tell whose they are, if they do: what comes back is compared with that.
+    /// Values that tell whose they are, if they do: what comes back is compared with that.
     pub checks: Option<CheckedValues>,
-    /// Whether latencies of misses and errors are recorded separately from those of successes.
+    /// Set if latencies of misses and errors are recorded separately from those of successes.
     pub separate_failures: bool,
-    /// Whether hits are counted for each position of commands that ask for several things.
+    /// Set if hits are counted for each position of commands that ask for several things.
     pub per_position: bool,
-    /// Whether what each connection saw is recorded separately from the others'.
+    /// Set if what each connection saw is recorded separately from the others'.
     pub by_connection: bool,
-    /// Which commands and operations are logged: when each ended, and how long it took.
+    /// Commands and operations that are logged: when each ended, and how long it took.
     pub logged: Vec<LogSubject>,
-    /// Whether each request that fails for good is reported by itself.
+    /// Set if each request that fails for good is reported by itself.
     pub each_failure: bool,
 }
 

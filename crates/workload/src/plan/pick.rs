@@ -5,25 +5,25 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// Which operation is next.
+/// Rule for which operation is next.
 #[derive(Debug, Default, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Pick {
-    /// One drawn at random, by weight.
+    /// An operation drawn at random, by weight.
     #[default]
     Drawn,
     /// Each as often in a row as its weight says, one after another.
     InOrder,
     /// These, one after another: an operation may come several times.
     Spans(Vec<Span>),
-    /// That of the row which the request takes of the dataset.
+    /// Operation of the row which the request takes of the dataset.
     Row,
 }
 
-/// One operation, several times in a row.
+/// Operation that is picked several times in a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Span {
-    /// Its number among the operations of the mix.
+    /// Number among the operations of the mix.
     pub operation: u32,
     /// At least 1.
     pub times: u32,

@@ -5,7 +5,7 @@ use std::ops::Range;
 use crate::redis_commands::{self, KeyPlace};
 use crate::{Arg, CommandSpec, ProtocolKind};
 
-/// Which arguments of a command are keys of strings that it reads.
+/// Arguments of a command that are keys of strings that it reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Keys {
     First,
@@ -43,17 +43,17 @@ const ITEMS: [(&str, Keys); 13] = [
     ("CAS", Keys::First),
 ];
 
-/// Those of them that change nothing.
+/// Commands of them that change nothing.
 const ITEMS_READ: [&str; 4] = ["GET", "GETS", "GETK", "MG"];
 
-/// Those that also need it to be a number.
+/// Commands that also need it to be a number.
 const NUMBERS: [&str; 3] = ["INCR", "DECR", "MA"];
 
 /// Commands of memcached that need no item to be there.
 pub(super) const ITEMS_WRITTEN: [&str; 3] = ["SET", "ADD", "MS"];
 
 impl CommandSpec {
-    /// Whether it reads a key and changes nothing, as a command of that protocol.
+    /// Returns whether it reads a key and changes nothing, as a command of that protocol.
     #[must_use]
     pub fn reads(&self, protocol: ProtocolKind) -> bool {
         let name = self.name();
@@ -66,7 +66,7 @@ impl CommandSpec {
         known.is_some_and(|known| known.read_only && matches!(known.key, KeyPlace::Arg(_)))
     }
 
-    /// Whether it may write a key. Of a command that nobody knows, such as a module's, that is taken for
+    /// Returns whether it may write a key. Of a command that nobody knows, such as a module's, that is taken for
     /// granted.
     #[must_use]
     pub fn may_write(&self, protocol: ProtocolKind) -> bool {
@@ -83,8 +83,8 @@ impl CommandSpec {
             .is_none_or(|known| emptied || !known.read_only && known.key != KeyPlace::Keyless)
     }
 
-    /// Whether a reply of nothing says that what it looks for is not there. After a command that writes,
-    /// or a script, it says something else.
+    /// Returns whether a reply of nothing says that what it looks for is not there. After a command that writes, or a
+    /// script, it says something else.
     #[must_use]
     pub fn looks_for(&self, protocol: ProtocolKind) -> bool {
         let name = self.name();
@@ -96,13 +96,13 @@ impl CommandSpec {
         own.as_ref().unwrap_or(self).reads(protocol) || redis_commands::takes(&name)
     }
 
-    /// Whether it is a command of memcached that says if the item is there which it is about.
+    /// Returns whether it is a command of memcached that says if the item is there which it is about.
     pub(super) fn needs_item(&self) -> bool {
         let name = self.name();
         ITEMS.iter().any(|(known, _)| *known == name) || NUMBERS.contains(&name.as_str())
     }
 
-    /// Whether `SET` writes what it reads.
+    /// Returns whether `SET` writes what it reads.
     #[must_use]
     pub fn reads_what_set_writes(&self, protocol: ProtocolKind) -> bool {
         read_keys(self, protocol).is_some()

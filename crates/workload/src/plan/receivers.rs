@@ -218,7 +218,7 @@ impl Plan {
         self.delivering(delivery, any).map(Cow::Owned)
     }
 
-    /// The same with other receivers and places of other names.
+    /// Returns the plan with other receivers and places of other names.
     fn delivering(&self, delivery: &Delivery, other: Delivery) -> Result<Self, PlanError> {
         let mut parts: PlanParts = (**self).clone();
         let args = parts.sequence.iter_mut().flat_map(|command| &mut command.args);
@@ -257,7 +257,7 @@ fn check_each_node(delivery: &Delivery) -> Result<(), PlanError> {
     })
 }
 
-/// Whether all places of what is kept in keys have receivers.
+/// Checks that all places of what is kept in keys have receivers.
 fn check_takers(delivery: &Delivery) -> Result<(), PlanError> {
     let Delivery { receivers, places, places_each, .. } = delivery.of_all_clients();
     let names = delivery.kind.names();
@@ -288,7 +288,7 @@ fn check_takers(delivery: &Delivery) -> Result<(), PlanError> {
     })
 }
 
-/// Whether a message is at a known place from the start or the end of a command.
+/// Returns whether a message is at a known place from the start or the end of a command.
 fn has_one_message(command: &CommandSpec) -> bool {
     let is_message = |piece: &&Piece| piece.message_bytes() > 0;
     let pieces = command.args.iter().flat_map(|arg| &arg.pieces);

@@ -10,13 +10,13 @@ use crate::BudgetScope;
 /// each request is one of them, with the bytes, the client and the time that were recorded.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RecordedTraffic {
-    /// Where it was recorded to, as somebody wrote it.
+    /// Source that it was recorded to, as somebody wrote it.
     pub source: String,
-    /// How many clients it is of.
+    /// Number of clients that it is of.
     pub clients: u64,
-    /// How much time it covers, in nanoseconds.
+    /// Time that it covers, in nanoseconds.
     pub span_ns: u64,
-    /// How fast that passes, as it is written: 2 for twice as fast, `max` for as fast as replies allow.
+    /// Speed at which that time passes, as it is written: 2 for twice as fast, `max` for as fast as replies allow.
     pub speed: String,
     /// Spans of the run in which the recorded server ended no command, in the order of time.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -26,14 +26,14 @@ pub struct RecordedTraffic {
 /// A span in which a recorded server stood still, or nobody asked it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RecordedStall {
-    /// When it begins in a run that sends the record, in nanoseconds from the start of load.
+    /// Beginning in a run that sends the record, in nanoseconds from the start of load.
     pub from_ns: u64,
-    /// When it ends.
+    /// End, in the same nanoseconds.
     pub to_ns: u64,
 }
 
 impl PlanParts {
-    /// Whether each of its requests is a command of a record.
+    /// Returns whether each of its requests is a command of a record.
     #[must_use]
     pub fn is_recorded(&self) -> bool {
         self.recorded.is_some()

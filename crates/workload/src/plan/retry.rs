@@ -9,19 +9,19 @@ use super::check::refuse;
 use super::{Mix, Operation, Pick, PlanError, PlanParts, Step, StepCondition, limits};
 use crate::quantity::{self, DefaultUnit};
 
-/// How long something that failed waits before it is tried again.
+/// Time that something that failed waits before it is tried again.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Backoff {
     /// Nanoseconds before the first try.
     pub first_ns: u64,
-    /// How many times as long it waits before each that follows.
+    /// Factor by which it waits longer before each try that follows.
     pub factor: f64,
     /// Nanoseconds that it never waits longer than.
     pub longest_ns: u64,
 }
 
 impl Backoff {
-    /// How long it waits after so many tries that failed.
+    /// Returns how long it waits after so many tries that failed.
     #[must_use]
     pub fn delay_ns(self, failed: u32) -> u64 {
         let factor = self.factor.powi(failed.min(1 << 20) as i32);
@@ -34,7 +34,7 @@ impl Backoff {
     }
 }
 
-/// Where only the first wait is given.
+/// Factor where only the first wait is given.
 const FACTOR: f64 = 2.0;
 const LONGEST_NS: u64 = 1_000_000_000;
 
@@ -92,19 +92,19 @@ impl ReconnectLimits {
     }
 }
 
-/// When a request that failed is sent again: after an error reply that may pass, and when its connection
-/// was lost and is opened again. It counts once, with its last result, and from when it was first due.
+/// Rule by which a request that failed is sent again: after an error reply that may pass, and when its connection was
+/// lost and is opened again. It counts once, with its last result, and from when it was first due.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Retry {
     /// The most tries; `None` for no end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub most: Option<u32>,
-    /// How long after it failed; 0 nanoseconds for at once.
+    /// Wait after it failed; 0 nanoseconds for at once.
     pub backoff: Backoff,
     /// The share by which each wait is drawn longer or shorter, below 1; 0 for never.
     #[serde(default)]
     pub jitter: f64,
-    /// What error replies begin with after which it is, whatever they are; empty for all but those that stay.
+    /// Beginnings of error replies after which it is, whatever they are; empty for all but those that stay.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub on: Vec<String>,
     /// Requests of a connection that may wait; with so many it is given no others.
@@ -126,7 +126,7 @@ const LASTING: &[&str] = &[
 ];
 
 impl Retry {
-    /// Whether a request that was answered with this error is sent again: one that is named, and where none is,
+    /// Returns whether a request that was answered with this error is sent again: one that is named, and where none is,
     /// any that may pass.
     #[must_use]
     pub fn applies_to(&self, error: &str) -> bool {
@@ -139,7 +139,7 @@ impl Retry {
         }
     }
 
-    /// Whether one that was sent again so many times may be once more.
+    /// Returns whether a request that was sent again so many times may be once more.
     #[must_use]
     pub fn allows(&self, times: u32) -> bool {
         self.most.is_none_or(|most| times < most)

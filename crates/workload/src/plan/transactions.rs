@@ -22,13 +22,13 @@ impl Transactions {
         self.queue.get(command)?.as_ref()
     }
 
-    /// Whether a command is queued.
+    /// Returns whether a command is queued.
     #[must_use]
     pub fn is_queued(&self, command: usize) -> bool {
         self.queued.get(command).is_some_and(|queued| *queued)
     }
 
-    /// Whether any command answers for others.
+    /// Returns whether any command answers for others.
     #[must_use]
     pub fn any(&self) -> bool {
         self.queue.iter().any(Option::is_some)
@@ -64,8 +64,8 @@ impl PlanParts {
 }
 
 impl CommandSpec {
-    /// Whether its reply says if what it looks up is there. It then has hits and misses; of any other
-    /// command, a reply is neither.
+    /// Returns whether its reply says if what it looks up is there. It then has hits and misses; of any other command,
+    /// a reply is neither.
     #[must_use]
     pub fn looks_up(&self, protocol: crate::ProtocolKind) -> bool {
         if protocol.is_memcache() {
