@@ -21,7 +21,7 @@ pub(crate) struct Acknowledgements {
     numbers: MessageNumbers,
 }
 
-/// What is known of the acknowledgement of a message.
+/// Acknowledgement of a message, as far as it is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum AckState {
     NotYet,
@@ -54,12 +54,12 @@ impl Acknowledgements {
         self.count.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// How many messages were acknowledged by now.
+    /// Returns how many messages were acknowledged by now.
     pub(super) fn count(&self) -> u64 {
         self.count.load(Ordering::Relaxed)
     }
 
-    /// When a message was.
+    /// Returns when a message was acknowledged.
     #[inline]
     pub(super) fn of(&self, number: u64) -> AckState {
         let entry = self.ring[(number % RING) as usize].load(Ordering::Relaxed);

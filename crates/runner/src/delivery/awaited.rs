@@ -7,15 +7,15 @@ use super::reply_strings::EntryId;
 /// A reply that is to come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PendingReply {
-    /// Of what makes ready: what a receiver had left is put back, a group is made.
+    /// Reply to what makes ready: what a receiver had left is put back, a group is made.
     Preparation,
-    /// Of the PING that shows that all before the command behind it is done.
+    /// Reply to the PING that shows that all before the command behind it is done.
     Pong,
-    /// How many of so many messages were removed, or acknowledged.
+    /// Number of messages that were removed, or acknowledged, of so many.
     Removal { of: u32 },
-    /// Of the command that takes over what others had.
+    /// Reply to the command that takes over what others had.
     Claim,
-    /// Of the command that waits.
+    /// Reply to the command that waits.
     Message,
 }
 
@@ -52,12 +52,12 @@ impl Pipeline {
         self.0.pop_front()
     }
 
-    /// What comes next.
+    /// Returns what comes next.
     pub(super) fn peek(&self) -> Option<PendingReply> {
         self.0.front().copied()
     }
 
-    /// Whether only the command that waits is to be answered.
+    /// Returns whether only the command that waits is to be answered.
     pub(super) fn is_settled(&self) -> bool {
         self.0.iter().all(|awaited| *awaited == PendingReply::Message)
     }
@@ -75,7 +75,8 @@ impl Pipeline {
     }
 }
 
-/// Whether a server says with this error that it ended a wait: a failover, CLIENT UNBLOCK, a key that went away.
+/// Returns whether a server says with this error that it ended a wait: a failover, CLIENT UNBLOCK, a key that went
+/// away.
 pub(super) fn is_unblocked(error: &[u8]) -> bool {
     error.starts_with(b"UNBLOCKED")
 }

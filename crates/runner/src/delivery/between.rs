@@ -15,7 +15,7 @@ use crate::barrier::{ExchangeObserver, Progress, ReceivedPage};
 const PATIENCE_NS: u64 = 10_000_000_000;
 
 impl Roles<'_> {
-    /// How far the messages of this process are.
+    /// Returns how far the messages of this process are.
     fn progress(&self, closed: bool) -> Progress {
         if !self.competes {
             return Progress { closed, ..Progress::default() };
@@ -30,7 +30,7 @@ impl Roles<'_> {
         }
     }
 
-    /// Who adds up messages that go between processes, if they do.
+    /// Returns the observer that adds up messages that go between processes, if they do.
     pub(super) fn observer(&self) -> Option<&dyn ExchangeObserver> {
         self.gate.barrier().and_then(Barrier::exchange)
     }
@@ -45,15 +45,15 @@ impl Roles<'_> {
         }
     }
 
-    /// Whether all has come that was sent to receivers of any process.
+    /// Returns whether all has come that was sent to receivers of any process.
     pub(super) fn is_received_by_all(&self) -> bool {
         self.gate.barrier().is_some_and(|barrier| barrier.is_all_received())
     }
 }
 
 impl<E: Engine> Receivers<'_, E> {
-    /// Whether messages are known to get through. Of probes that any process may get, each sends its own, and who adds
-    /// them up lets load begin when all have come.
+    /// Returns whether messages are known to get through. Of probes that any process may get, each sends its own, and
+    /// who adds them up lets load begin when all have come.
     pub(super) fn is_probed(&self) -> bool {
         let roles = self.context.roles;
         if !roles.competes {

@@ -60,7 +60,7 @@ pub(super) fn conversation(mode: TrackingMode, payload: &[u8], nil: &str) -> Con
     .concat()
 }
 
-/// What a cache makes of a message of RESP2 to its listener with these keys.
+/// Returns what a cache makes of a message of RESP2 to its listener with these keys.
 fn redirected(mode: TrackingMode, keys: &[u8]) -> (Meaning, Vec<u8>) {
     let delivery = delivery(invalidate(mode), 4);
     let kind = from_delivery(&delivery, false);
@@ -123,7 +123,7 @@ fn words(words: &[&str]) -> Vec<Vec<u8>> {
     words.iter().map(|word| word.as_bytes().to_vec()).collect()
 }
 
-/// What a cache asks for that hears this conversation.
+/// Returns what a cache asks for that hears this conversation.
 fn asked(mode: TrackingMode) -> Vec<Vec<Vec<u8>>> {
     let delivery = delivery(invalidate(mode), 4);
     let payload = message().to_bytes();

@@ -30,26 +30,26 @@ pub(super) struct CachedReads<'r> {
 /// A reply that is to come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum PendingReply {
-    /// Of what asks for something to be so from now on, or for the next command.
+    /// Reply to what asks for something to be so from now on, or for the next command.
     Setting,
-    /// Of the PING that shows that all keys were read.
+    /// Reply to the PING that shows that all keys were read.
     Pong,
-    /// Of a read of this place. When the invalidation came that it follows, if one did.
+    /// Reply to a read of this place, with the time of the invalidation that it follows, if one came.
     Read { place: u32, invalidated_ns: Option<u64> },
-    /// Of a read of what was then removed: there is another behind it.
+    /// Reply to a read of what was then removed: there is another behind it.
     VoidRead,
 }
 
 /// A client that has a cache.
 struct Cache<'r> {
     kind: &'r CachedReads<'r>,
-    /// What reads each place, up to where the first entry is named; and the last entry that it had there.
+    /// Command that reads each place, up to where the first entry is named; and the last entry that it had there.
     places: Vec<(Vec<u8>, EntryId)>,
-    /// Those that it holds: all, or those at its node of a cluster.
+    /// Places that it holds: all, or those at its node of a cluster.
     own: Vec<u32>,
-    /// Whether it holds each.
+    /// Set for each that it holds.
     held: Vec<bool>,
-    /// Those of them that are on their way to another node, to be read again later.
+    /// Places of them that are on their way to another node, to be read again later.
     postponed: Vec<u32>,
     awaited: VecDeque<PendingReply>,
     now_ns: u64,
@@ -131,7 +131,7 @@ impl Cache<'_> {
         self.held.get(place as usize).is_some_and(|held| *held)
     }
 
-    /// What an error means: of a read, another node may have the place.
+    /// Returns what an error means: of a read, another node may have the place.
     fn turned_away(&mut self, text: &[u8]) -> Meaning {
         let is_redirect = Redirect::parse(&explain::text(text)).is_some();
         match self.awaited.front() {

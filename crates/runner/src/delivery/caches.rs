@@ -11,7 +11,7 @@ use super::receivers::Receivers;
 use super::reply_strings::DeliveredMessage;
 use super::{Roles, SentTimes};
 
-/// What one cache had beside invalidations.
+/// Counts of one cache beside invalidations.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct CacheCounts {
     /// Messages that it had by reading.
@@ -21,12 +21,12 @@ pub(super) struct CacheCounts {
 }
 
 impl Roles<'_> {
-    /// Where senders note when their messages were acknowledged, if receivers need that.
+    /// Returns where senders note when their messages were acknowledged, if receivers need that.
     pub(crate) fn acknowledgements(&self) -> Option<&Acknowledgements> {
         self.acknowledgements.as_ref()
     }
 
-    /// Where senders note when their messages were due and sent, if that does not stand in them.
+    /// Returns where senders note when their messages were due and sent, if that does not stand in them.
     pub(crate) fn sent_times(&self) -> Option<&SentTimes> {
         self.sent_times.as_ref()
     }

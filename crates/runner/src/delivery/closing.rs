@@ -14,7 +14,7 @@ use crate::{Fatal, explain};
 /// For how long all that may take: a server that does not answer keeps its keys.
 const PATIENCE_NS: u64 = 2_000_000_000;
 
-/// What the first number of a reply counts.
+/// Meaning of the first number of a reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Remainder {
     /// Messages that nobody received.
@@ -27,12 +27,12 @@ pub(crate) enum Remainder {
     Nothing,
 }
 
-/// What is left at the end.
+/// Messages that are left at the end.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Leftovers {
     pub(crate) left: u64,
     pub(crate) pending: u64,
-    /// Whether a server did not say how much it has.
+    /// Set if a server did not say how much it has.
     pub(crate) is_uncounted: bool,
     /// Keys that were not removed.
     pub(crate) kept: Option<KeptKeys>,
@@ -94,11 +94,11 @@ impl ReplyVisitor for FirstNumber {
     fn bytes(&mut self, _part: &[u8]) {}
 }
 
-/// What is asked of one server.
+/// Commands to one server, and its replies.
 #[derive(Debug, Default)]
 struct NodeClosing {
     commands: Vec<u8>,
-    /// What each reply counts, and of which place.
+    /// Meaning of each reply, and its place.
     replies: Vec<(Remainder, u32)>,
     answered: usize,
     remains: Leftovers,

@@ -7,7 +7,7 @@ use workload::{Delivery, Message};
 use super::receivers::{Receiver, Receivers};
 use super::reply_strings::ReplyStrings;
 
-/// What was read so far: by the number of a place, its last message; `None` of one that has none.
+/// Messages read so far: by the number of a place, its last message; `None` of one that has none.
 #[derive(Debug)]
 pub(super) struct Finals {
     pub(super) messages: Vec<Option<Message>>,

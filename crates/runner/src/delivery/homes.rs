@@ -18,27 +18,27 @@ use crate::route::cluster::TopologyWatch;
 /// The servers of a run.
 pub(crate) struct Homes<'r> {
     destination: &'r Destination,
-    /// Where receivers connect to, if elsewhere: replica after replica.
+    /// Addresses that receivers connect to, if elsewhere: replica after replica.
     receivers_at: &'r [Address],
-    /// Who looks at the cluster again, if it is one.
+    /// Watch that looks at the cluster again, if it is one.
     watch: Option<&'r TopologyWatch>,
     known: Mutex<Whereabouts>,
 }
 
-/// What is known of the servers at present.
+/// Places of the servers at present, as far as is known.
 #[derive(Debug, Default)]
 struct Whereabouts {
-    /// How often the watch or the destination had changed.
+    /// Number of times that the watch or the destination had changed.
     version: u64,
     /// The masters of a cluster; empty of a single server.
     masters: Vec<Master>,
-    /// Where a single server is.
+    /// Address of a single server.
     address: Option<Address>,
     /// Servers that were replaced, and by whom, in the order in which that came to be known.
     successors: Vec<(Address, Address)>,
 }
 
-/// How much of that a thread has seen.
+/// Changes of the servers that a thread has seen.
 #[derive(Debug, Default)]
 pub(super) struct Replacements {
     version: u64,
@@ -72,7 +72,8 @@ fn masters(topology: &Topology) -> Vec<Master> {
 }
 
 impl<'r> Homes<'r> {
-    /// Those of a run: one server, where `destination` follows it, or the nodes of a cluster, which `watch` looks at.
+    /// Creates the homes of a run: one server, where `destination` follows it, or the nodes of a cluster, which `watch`
+    /// looks at.
     pub(crate) fn new(
         destination: &'r Destination,
         receivers_at: &'r [Address],
@@ -91,7 +92,7 @@ impl<'r> Homes<'r> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether they are the nodes of a cluster.
+    /// Returns whether they are the nodes of a cluster.
     pub(super) fn is_cluster(&self) -> bool {
         self.watch.is_some()
     }
@@ -101,7 +102,7 @@ impl<'r> Homes<'r> {
         self.destination.address()
     }
 
-    /// How often it was found out anew where the servers are.
+    /// Returns how often it was found out anew where the servers are.
     #[inline]
     fn version(&self) -> u64 {
         match self.watch {
@@ -133,7 +134,7 @@ impl<'r> Homes<'r> {
         new
     }
 
-    /// Whether this is a master as far as is known, and so much of that was seen.
+    /// Returns whether this is a master as far as is known, and so much of that was seen.
     pub(super) fn is_master(&self, address: &Address, seen: &Replacements) -> bool {
         let is_it = |master: &Master| master.address == *address;
         seen.version == self.version() && self.known().masters.iter().any(is_it)
@@ -147,7 +148,7 @@ impl<'r> Homes<'r> {
         }
     }
 
-    /// Where a receiver connects.
+    /// Returns where a receiver connects.
     pub(super) fn of_receiver(&self, delivery: &Delivery, receiver: u32) -> Address {
         let replica = match delivery.stations.get(receiver as usize) {
             Some(station) => station.at.unwrap_or(u32::MAX),
@@ -162,7 +163,7 @@ impl<'r> Homes<'r> {
         }
     }
 
-    /// Where a message through a place is sent.
+    /// Returns where a message through a place is sent.
     pub(super) fn of_place(&self, delivery: &Delivery, place: u32) -> Address {
         if !delivery.kind.has_slots() {
             return self.nth(0);
@@ -204,7 +205,7 @@ impl<'r> Homes<'r> {
         }
     }
 
-    /// Whether an error says that a slot has no server at present, or not one that is known.
+    /// Returns whether an error says that a slot has no server at present, or not one that is known.
     pub(super) fn is_passing(&self, text: &str) -> bool {
         self.is_cluster() && Redirect::parse(text).is_some()
     }

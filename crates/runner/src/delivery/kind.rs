@@ -16,7 +16,7 @@ use super::queue::Queues;
 use super::replica::Replica;
 use super::reply_strings::{Capture, EntryId, ReplyStrings};
 
-/// What a reply is to a receiver.
+/// Meaning of a reply to a receiver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Meaning {
     /// The answer to what it asked for when it was set up.
@@ -27,14 +27,14 @@ pub(crate) enum Meaning {
     Unchanged,
     /// The server says that all that the receiver caches is void.
     Flush,
-    /// What is new in a place that a cache has read, and when the invalidation came that made it read, if one did.
+    /// News in a place that a cache has read, and when the invalidation came that made it read, if one did.
     Reread {
         /// By its number.
         place: u32,
         /// In nanoseconds of the run's clock.
         invalidated_ns: Option<u64>,
     },
-    /// What somebody else than a keystorm has caused, where receivers get that, too.
+    /// Message that somebody else than a keystorm has caused, where receivers get that, too.
     Foreign,
     /// The time of the command that waited was up.
     TimedOut,
@@ -42,9 +42,9 @@ pub(crate) enum Meaning {
     Empty,
     /// The server ended the wait for another reason.
     Unblocked,
-    /// What was asked for beside messages is done. So many messages were not there to be removed or acknowledged.
+    /// End of what was asked for beside messages. So many messages were not there to be removed or acknowledged.
     Settled {
-        /// How many.
+        /// Number of these messages.
         missing: u32,
     },
     /// The server takes back what was confirmed.
@@ -58,12 +58,12 @@ pub(crate) enum Meaning {
     Other,
 }
 
-/// Who gets a message.
+/// Rule for who gets a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Dispatch {
     /// Every receiver of its place.
     FanOut,
-    /// One receiver of its place in each of so many groups; receiver n is in group n modulo that number.
+    /// Each of so many groups, by one receiver of the place in it; receiver n is in group n modulo that number.
     Competing {
         /// 1 of a plain queue.
         groups: u32,
@@ -80,20 +80,20 @@ impl Dispatch {
     }
 }
 
-/// One kind of delivery.
+/// Kind of delivery.
 pub(crate) trait Kind: Sync {
     /// The receiver of this number in the run.
     fn consumer(&self, receiver: u32) -> Box<dyn Consumer + '_>;
 
-    /// Who gets a message.
+    /// Returns who gets a message.
     fn sharing(&self) -> Dispatch;
 
-    /// What the loop keeps of replies beside the messages in them.
+    /// Returns what the loop keeps of replies beside the messages in them.
     fn capture(&self) -> Capture {
         Capture::default()
     }
 
-    /// Whether the server promises each receiver the messages of one sender through one place in their order.
+    /// Returns whether the server promises each receiver the messages of one sender through one place in their order.
     fn is_ordered(&self) -> bool {
         true
     }
@@ -104,7 +104,7 @@ pub(crate) trait Kind: Sync {
         None
     }
 
-    /// Whether receivers read over and over, so that messages between two reads are overtaken.
+    /// Returns whether receivers read over and over, so that messages between two reads are overtaken.
     fn is_sampled(&self) -> bool {
         false
     }
@@ -136,19 +136,19 @@ pub(super) fn acknowledged(sending: &Tally) -> u64 {
     sending.commands.first().map_or(0, |command| command.ok + command.miss)
 }
 
-/// What one receiver asks for. It remembers what it must know between replies.
+/// Requests of one receiver. It remembers what it must know between replies.
 pub(crate) trait Consumer {
     /// Appends what it asks for when a connection is ready, also one that was opened again, and says how many
     /// confirmations follow. A command that waits stands last, behind a PING that confirms it.
     fn ask(&mut self, out: &mut Vec<u8>) -> u32;
 
-    /// What a reply means of which these strings were strings. Appends what the receiver asks for next.
+    /// Returns what a reply means of which these strings were strings. Appends what the receiver asks for next.
     fn answer(&mut self, reply: Reply<'_>, strings: &ReplyStrings, out: &mut Vec<u8>) -> Meaning;
 
     /// Has invalidations sent to this connection, by the server's number of it, from when it asks next.
     fn redirect_to(&mut self, _listener: u64) {}
 
-    /// What an invalidation means. Appends what the receiver asks for next.
+    /// Returns what an invalidation means. Appends what the receiver asks for next.
     fn invalidation(&mut self, _strings: &ReplyStrings, _out: &mut Vec<u8>) -> Meaning {
         Meaning::Other
     }
@@ -170,7 +170,7 @@ pub(crate) trait Consumer {
     /// Appends what it asks for after a pause.
     fn resume(&mut self, _out: &mut Vec<u8>) {}
 
-    /// Whether nothing is to come but the next message: what came before is acknowledged.
+    /// Returns whether nothing is to come but the next message: what came before is acknowledged.
     fn is_settled(&self) -> bool {
         true
     }

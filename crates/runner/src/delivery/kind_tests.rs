@@ -84,7 +84,7 @@ fn message() -> Message {
     Message { purpose: Purpose::Measured, run: 9, sender: 1, number: 77, due_ns: 5, sent_ns: 6 }
 }
 
-/// What a server says to one receiver, in order: what that means, and how many messages are in it.
+/// Replies of a server to one receiver, in order: what each means, and how many messages are in it.
 type Conversation = Vec<Step>;
 
 /// A reply: what it means, how many messages it has, and its bytes.
@@ -92,7 +92,7 @@ type Step = (Meaning, usize, Vec<u8>);
 
 const SETTLED: Meaning = Meaning::Settled { missing: 0 };
 
-/// What a server may say to a receiver of 4 places, in RESP2 and RESP3.
+/// Returns what a server may say to a receiver of 4 places, in RESP2 and RESP3.
 fn conversations(kind: DeliveryKind) -> Vec<Conversation> {
     let payload = [&b"filler"[..], &message().to_bytes()].concat();
     [false, true].map(|resp3| conversation(kind, &payload, resp3)).to_vec()
@@ -294,7 +294,7 @@ fn requests(mut bytes: &[u8]) -> Vec<Vec<Vec<u8>>> {
     requests
 }
 
-/// What a receiver makes of what it hears in two pieces: the meaning of each reply with its messages, and all that
+/// Returns what a receiver makes of what it hears in two pieces: the meaning of each reply with its messages, and all that
 /// it asks for.
 fn heard(kind: &dyn Kind, bytes: &[u8], at: usize) -> (Vec<(Meaning, usize)>, Vec<u8>) {
     let mut consumer = kind.consumer(0);

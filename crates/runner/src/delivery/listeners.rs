@@ -23,7 +23,7 @@ pub(super) struct Listener {
     state: State,
     decoder: RespDecoder,
     strings: ReplyStrings,
-    /// What the server knows it by.
+    /// Number by which the server knows it.
     id: Option<u64>,
 }
 

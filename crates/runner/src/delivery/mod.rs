@@ -74,17 +74,17 @@ const AHEAD_MAX: usize = 4;
 /// No end is known yet.
 const NO_END: u64 = u64::MAX;
 
-/// What the threads of a run with receivers share.
+/// State that the threads of a run with receivers share.
 pub(crate) struct Roles<'r> {
     delivery: &'r Delivery,
     kind: Box<dyn Kind + 'r>,
-    /// What tells messages of this run from those of others.
+    /// Number that distinguishes messages of this run from those of others.
     pub(crate) run: u32,
     /// The sender in this process's own probes.
     pub(super) prober: u32,
-    /// Whether receivers get what other processes send.
+    /// Set if receivers get what other processes send.
     exchanges: bool,
-    /// Whether each message then comes to one receiver, whichever process has it.
+    /// Set if each message then comes to one receiver, whichever process has it.
     competes: bool,
     homes: Homes<'r>,
     /// Connections that any sender may have at once.
@@ -102,24 +102,24 @@ pub(crate) struct Roles<'r> {
     /// The messages that each group of receivers had, where these compete; that each receiver had, where its messages
     /// come in no order.
     seen: Vec<NumberBitmap>,
-    /// When messages were acknowledged, where receivers measure from then.
+    /// Times at which messages were acknowledged, where receivers measure from then.
     acknowledgements: Option<Acknowledgements>,
-    /// When messages were due and sent, where that does not stand in them.
+    /// Times at which messages were due and sent, where that does not stand in them.
     sent_times: Option<SentTimes>,
-    /// What the senders have seen so far, measured.
+    /// Measurements of the senders so far.
     sent: Mutex<Option<Tally>>,
-    /// What each thread had in the end.
+    /// Totals of each thread in the end.
     ended: Mutex<Vec<ReceiverTotals>>,
     /// Subscribers that do not read, and what was seen of them.
     slow: u32,
     slow_seen: OnceLock<SlowSubscribers>,
 }
 
-/// What is known of a thread of receivers while load runs.
+/// State of a thread of receivers while load runs.
 #[derive(Debug, Default)]
 struct ReceiverThread {
     subscribed: AtomicBool,
-    /// Whether all its receivers have read the last message of their place.
+    /// Set if all its receivers have read the last message of their place.
     caught_up: AtomicBool,
     received: AtomicU64,
     ended: AtomicBool,
@@ -165,8 +165,8 @@ fn run_id(seed: u64) -> u32 {
 }
 
 impl<'r> Roles<'r> {
-    /// Those of a run, if its plan has receivers. The destination and the watch are those of its senders; `senders` are
-    /// all connections that these may have at once, `engine` is the name of what moves bytes.
+    /// Creates the roles of a run, if its plan has receivers. The destination and the watch are those of its senders;
+    /// `senders` are all connections that these may have at once, `engine` is the name of what moves bytes.
     pub(crate) fn new(
         job: &'r RunJob<'r>,
         (destination, watch): (&'r Destination, Option<&'r TopologyWatch>),
@@ -314,20 +314,20 @@ impl<'r> Roles<'r> {
         self.threads[usize::from(thread)].received.store(received, Ordering::Release);
     }
 
-    /// Whether all threads of receivers but this one have closed their connections.
+    /// Returns whether all threads of receivers but this one have closed their connections.
     fn others_ended(&self, thread: u16) -> bool {
         let threads = (0..).zip(&self.threads).filter(|(number, _)| *number != thread);
         threads.map(|(_, other)| other).all(|other| other.ended.load(Ordering::Acquire))
     }
 
-    /// Whether nothing will be sent any more that receivers of this process get.
+    /// Returns whether nothing will be sent any more that receivers of this process get.
     fn is_sent(&self) -> bool {
         let is_last = self.gate.barrier().is_none_or(|barrier| barrier.is_all_sent());
         (is_last || self.gate.interrupted()) && self.expected().is_some()
     }
 
-    /// Whether everything has come. Of what other processes sent nobody here knows how much that is, but a server
-    /// delivers it before the probes that follow it.
+    /// Returns whether everything has come. Of what other processes sent nobody here knows how much that is, but a
+    /// server delivers it before the probes that follow it.
     fn is_complete(&self) -> bool {
         if self.competes {
             return self.is_received_by_all();
@@ -407,14 +407,15 @@ impl<'r> Roles<'r> {
     }
 }
 
-/// What was seen of slow subscribers, with what they missed of so many messages, each of which goes to all of them.
+/// Completes what was seen of slow subscribers with what they missed of so many messages, each of which goes to all of
+/// them.
 fn with_missed(mut slow: SlowSubscribers, acknowledged: u64) -> Box<SlowSubscribers> {
     let all = acknowledged.saturating_mul(u64::from(slow.subscribers));
     slow.missed = all.saturating_sub(slow.received);
     Box::new(slow)
 }
 
-/// What receivers record: one kind of thing, which was due at a time of its own.
+/// Returns the shape of what receivers record: one kind of thing, which was due at a time of its own.
 fn tally_shape(plan: &Plan) -> TallyShape {
     TallyShape {
         commands: 1,

@@ -4,12 +4,12 @@
 /// order.
 const REMEMBERED: usize = 4;
 
-/// What a message is among those that a receiver had of its sender.
+/// Position of a message among those that a receiver had of its sender.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Place {
     /// Behind them.
     Next,
-    /// One of them, once more.
+    /// At one of them, once more.
     Doubled,
     /// New, and sent before the last of them.
     OutOfOrder,

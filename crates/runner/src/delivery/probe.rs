@@ -22,13 +22,13 @@ const AT_ONCE: usize = 1_000;
 /// After how long a server that is gone, or does not serve a slot, is asked again.
 const AGAIN_NS: u64 = 20_000_000;
 
-/// What is to be done next.
+/// Next action of a prober.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ProbeAction {
     Nothing,
     /// The connection is to be opened.
     Connect,
-    /// What was put together is to be sent.
+    /// Send what was put together.
     Send,
     /// All is done.
     Close,
@@ -47,10 +47,10 @@ pub(super) struct Prober {
     at: Option<(Stop, Vec<u32>)>,
     /// The places whose replies are still to come; `None` for the reply to an ASKING.
     awaited: VecDeque<Option<u32>>,
-    /// Whether it waits before it connects again, and until when.
+    /// Set if it waits before it connects again, and until when.
     pauses: bool,
     again_ns: u64,
-    /// What it has read, when the senders are done.
+    /// Messages that it has read, when the senders are done.
     finals: Option<Finals>,
 }
 
@@ -69,7 +69,7 @@ enum State {
 }
 
 impl Prober {
-    /// One that asks these servers about their places. `numbers` says that messages are numbers.
+    /// Creates a prober that asks these servers about their places. `numbers` says that messages are numbers.
     pub(super) fn new(conn: ConnId, stops: Vec<(Address, Vec<u32>)>, numbers: bool) -> Self {
         let capture = Capture { numbers, ..Capture::default() };
         Self {
@@ -86,7 +86,7 @@ impl Prober {
         }
     }
 
-    /// Whether all that it was to do is done.
+    /// Returns whether all that it was to do is done.
     pub(super) fn is_done(&self) -> bool {
         self.state == State::Closed
     }
@@ -96,7 +96,7 @@ impl Prober {
         self.at.as_ref().map(|(stop, _)| &stop.address)
     }
 
-    /// What is to be done now; what is to be sent is then in `out`. Probes are those of this run and sender.
+    /// Returns what is to be done now; what is to be sent is then in `out`. Probes are those of this run and sender.
     pub(super) fn next(
         &mut self,
         sequence: &[CommandSpec],
@@ -165,7 +165,7 @@ impl Prober {
         self.finals = Some(Finals::new(delivery));
     }
 
-    /// What was read, once that is all.
+    /// Takes what was read, once that is all.
     pub(super) fn take_finals(&mut self) -> Option<Vec<Option<Message>>> {
         let finals = self.finals.take_if(|_| self.state == State::Closed)?;
         Some(finals.messages)
@@ -238,7 +238,7 @@ impl Prober {
         Ok(consumed)
     }
 
-    /// Where a place is asked about that this error is of; `None` if the error is no redirection.
+    /// Returns where a place is asked about that this error is of; `None` if the error is no redirection.
     fn elsewhere(&mut self, homes: &Homes<'_>, error: &str) -> Option<Stop> {
         let (stop, _) = self.at.as_ref()?;
         let other = homes.elsewhere(error, &stop.address);
@@ -327,7 +327,7 @@ mod tests {
         assert_eq!(bytes.len(), message::BYTES);
     }
 
-    /// What a prober does next, and what it sends.
+    /// Returns what a prober does next, and what it sends.
     fn next(prober: &mut Prober, delivery: &Delivery, now_ns: u64) -> (ProbeAction, Vec<u8>) {
         let (mut out, name) = (Vec::new(), Arg { pieces: vec![Piece::Number(Slot::Key)] });
         let sequence = [CommandSpec { args: vec![name], inline: false }];

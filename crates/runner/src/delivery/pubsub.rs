@@ -21,14 +21,13 @@ const NAMES_MAX: usize = 1_000;
 pub(super) struct Pubsub<'r> {
     pub(super) delivery: &'r Delivery,
     pub(super) subscription: Subscription,
-    /// Whether PUBLISH names others than the receivers of a message: those at one node of a cluster only, or also
+    /// Set if PUBLISH names others than the receivers of a message: those at one node of a cluster only, or also
     /// subscribers that do not read.
     pub(super) is_broadcast: bool,
     /// The event that the server publishes, of keys in this database, instead of what senders publish.
     pub(super) event: Option<(KeyEvent, u32)>,
 }
 
-/// One subscriber.
 struct Subscriber<'r> {
     kind: &'r Pubsub<'r>,
     receiver: u32,
@@ -130,7 +129,7 @@ impl Consumer for Subscriber<'_> {
     }
 }
 
-/// What a server says to a subscriber.
+/// Returns what a server says to a subscriber.
 pub(super) fn meaning(reply: Reply<'_>, strings: &ReplyStrings) -> Meaning {
     if !matches!(reply, Reply::Push | Reply::Found(_)) {
         return Meaning::Other;

@@ -35,7 +35,6 @@ pub(super) struct Queues<'r> {
     pub(super) block_ns: u64,
 }
 
-/// One receiver.
 struct QueueConsumer {
     places: Vec<u32>,
     /// Commands that stand first: what makes the groups, or takes back what was left in the receiver's own list.
@@ -58,7 +57,7 @@ struct QueueConsumer {
     id: Vec<u8>,
 }
 
-/// What a receiver asks for when messages have come.
+/// Request of a receiver when messages have come.
 enum Removal {
     None,
     /// LREM, by its words in front of the payload.
@@ -390,7 +389,7 @@ impl QueueConsumer {
         Meaning::Settled { missing: 0 }
     }
 
-    /// What becomes of an error: a group that is there already is none, and one that is gone is made again.
+    /// Returns what becomes of an error: a group that is there already is none, and one that is gone is made again.
     fn refused(&mut self, text: &[u8], out: &mut Vec<u8>) -> Meaning {
         let meaning = match self.pipeline.peek() {
             Some(PendingReply::Preparation) if text.starts_with(b"BUSYGROUP") => {
@@ -412,7 +411,7 @@ impl QueueConsumer {
         meaning
     }
 
-    /// Which of its places it is; the first where a reply does not name it.
+    /// Returns which of its places it is; the first where a reply does not name it.
     #[inline]
     fn position(&self, place: Option<u32>) -> usize {
         place.and_then(|place| self.places.iter().position(|own| *own == place)).unwrap_or(0)

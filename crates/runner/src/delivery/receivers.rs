@@ -30,14 +30,14 @@ use crate::reopening::ReconnectQueue;
 use crate::thread_clocks::ThreadClocks;
 use crate::{Fatal, Gauges, Progress};
 
-/// How often a thread looks whether the run has ended: while load runs, and when the senders are done.
+/// Interval at which a thread looks whether the run has ended: while load runs, and when the senders are done.
 const LOOK_NS: u64 = 20_000_000;
 pub(super) const DRAIN_LOOK_NS: u64 = 1_000_000;
 
 /// Events after which a thread looks whether there is something else to do.
 const EVENTS_AT_ONCE: usize = 1_000;
 
-/// What a connection of a receiver is doing.
+/// State of a receiver's connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum State {
     Closed,
@@ -51,17 +51,16 @@ pub(super) enum State {
     Ready,
 }
 
-/// One receiver.
 pub(super) struct Receiver<'r> {
     pub(super) state: State,
     /// The server that it connects to.
     pub(super) home: Address,
     pub(super) consumer: Box<dyn Consumer + 'r>,
-    /// Its number in the run.
+    /// Number in the run.
     pub(super) number: u32,
     pub(super) decoder: RespDecoder,
     pub(super) strings: ReplyStrings,
-    /// What it had last of each sender; of a kind that names places, through each of them.
+    /// Last numbers that it had of each sender; of a kind that names places, through each of them.
     pub(super) latest: Vec<RecentNumbers>,
     /// The first of its places.
     pub(super) first_place: u32,
@@ -72,23 +71,23 @@ pub(super) struct Receiver<'r> {
     /// Measured messages that it had.
     pub(super) received: u64,
     pub(super) cache: CacheCounts,
-    /// When it asked for messages last.
+    /// Time at which it asked for messages last.
     pub(super) asked_ns: u64,
     /// Times that it was tried in vain to open its connection again.
     pub(super) attempts: u32,
-    /// When its last reply came, where receivers read over and over.
+    /// Time of its last reply, where receivers read over and over.
     read_ns: u64,
     pub(super) was_lost: bool,
-    /// Whether the server has let it wait since its connection was opened: a command that waits may be refused.
+    /// Set if the server has let it wait since its connection was opened: a command that waits may be refused.
     pub(super) is_proved: bool,
 }
 
-/// What a thread of receivers needs of the run that it belongs to.
+/// Context of a thread of receivers in its run.
 pub(crate) struct ReceiverContext<'r> {
     pub(crate) plan: &'r Plan,
     pub(crate) roles: &'r Roles<'r>,
     pub(crate) origins: Origins,
-    /// Which of the threads of receivers it is.
+    /// Number of the thread among the threads of receivers.
     pub(crate) thread: u16,
     /// The receivers of this thread, by their numbers in the run.
     pub(crate) receivers: Vec<u32>,
@@ -115,18 +114,18 @@ fn last_words(worker: u16, recorder: Recorder, spent: WorkerUse) -> Vec<Report> 
     reports
 }
 
-/// One thread of receivers.
+/// Thread of receivers.
 pub(crate) struct Receivers<'r, E> {
     pub(super) engine: E,
     pub(super) context: ReceiverContext<'r>,
     pub(super) handshake: Handshake,
     pub(super) receivers: Vec<Receiver<'r>>,
-    /// One of each receiver, where they have any.
+    /// Listener of each receiver, where they have any.
     pub(super) listeners: Vec<Listener>,
     pub(super) prober: Option<Prober>,
-    /// What it has seen of servers that were replaced.
+    /// Replaced servers that it has seen.
     pub(super) replaced: Replacements,
-    /// What was reported of messages that go between processes.
+    /// Progress that was reported of messages that go between processes.
     pub(super) reported: Progress,
     pub(super) recorder: Recorder,
     pub(super) reopening: ReconnectQueue,
@@ -134,19 +133,19 @@ pub(crate) struct Receivers<'r, E> {
     pub(super) spread: Option<Spread>,
     /// From one reply to the next, where receivers read over and over.
     pub(super) gap: Option<Latency>,
-    /// What is counted of receivers that cache.
+    /// Counts of receivers that cache.
     pub(super) invalidations: Option<Invalidations>,
     /// Receivers that are ready.
     pub(super) ready: u32,
-    /// How long a command that waits does so, if the kind has one; and what was seen of that since load began.
+    /// Time that a command that waits does so, if the kind has one; and what was seen of that since load began.
     pub(super) block_ns: Option<u64>,
     pub(super) waits: Option<Waits>,
     pub(super) under_way: Option<InFlightTimeline>,
-    /// Of a kind that looks from time to time: how long it pauses, and when which receiver looks again.
+    /// Pause of a kind that looks from time to time, and when which receiver looks again.
     pub(super) pause_ns: Option<u64>,
     pub(super) pauses: VecDeque<(u64, ConnId)>,
     pub(super) out: Vec<u8>,
-    /// When the times in messages begin, on this process's clock.
+    /// Beginning of the times in messages, on this process's clock.
     pub(super) epoch_ns: u64,
 }
 

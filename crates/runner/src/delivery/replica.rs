@@ -18,11 +18,11 @@ pub(super) struct Replica<'r> {
     pub(super) delivery: &'r Delivery,
 }
 
-/// One connection that reads a key.
+/// Connection that reads a key.
 struct Reader {
     /// The command that reads it.
     get: Vec<u8>,
-    /// Whether it has to say that it wants to read at a replica, which refers it to the master otherwise.
+    /// Set if it has to say that it wants to read at a replica, which refers it to the master otherwise.
     in_cluster: bool,
     is_readonly: bool,
     is_ready: bool,

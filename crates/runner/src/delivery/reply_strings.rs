@@ -11,7 +11,7 @@ const PLACE_DIGITS: usize = 12;
 /// Bytes at the end of a string that are kept: those of a message, and of the number of a place before it.
 const END_MAX: usize = message::BYTES + PLACE_DIGITS + 1;
 
-/// What is kept of a reply beside messages, for kinds that need it.
+/// Parts of a reply that are kept beside messages, for kinds that need them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Capture {
     /// Bytes of the names of places, where each message is to be known by the one before it.
@@ -100,13 +100,13 @@ impl ReplyStrings {
         &self.first[..self.first_len]
     }
 
-    /// How many strings there were, with nulls that stand instead of one.
+    /// Returns how many strings there were, with nulls that stand instead of one.
     #[inline]
     pub(crate) fn count(&self) -> u32 {
         self.strings
     }
 
-    /// Whether there was a null among them.
+    /// Returns whether there was a null among them.
     #[inline]
     pub(crate) fn has_nulls(&self) -> bool {
         self.has_nulls
@@ -118,13 +118,13 @@ impl ReplyStrings {
         &self.places
     }
 
-    /// Whether there was a number among them.
+    /// Returns whether there was a number among them.
     #[inline]
     pub(crate) fn has_numbers(&self) -> bool {
         self.has_numbers
     }
 
-    /// How many numbers below 0 there were.
+    /// Returns how many numbers below 0 there were.
     #[inline]
     pub(crate) fn negatives(&self) -> u32 {
         self.negatives
@@ -136,7 +136,7 @@ impl ReplyStrings {
         &self.messages
     }
 
-    /// The same, to be completed.
+    /// Returns the messages, to be completed.
     pub(crate) fn messages_mut(&mut self) -> impl Iterator<Item = &mut Message> {
         self.messages.iter_mut().map(|delivered| &mut delivered.message)
     }

@@ -202,7 +202,7 @@ impl<E: Engine> Receivers<'_, E> {
         self.receivers.len() as u32 - self.ready
     }
 
-    /// Why the load cannot begin.
+    /// Says why the load cannot begin.
     fn what_is_missing(&self) -> String {
         let (address, of) = (self.context.roles.homes.name(), self.receivers.len());
         match self.unready() {
@@ -225,7 +225,7 @@ impl Roles<'_> {
         self.are_subscribed()
     }
 
-    /// Whether all receivers wait for messages.
+    /// Returns whether all receivers wait for messages.
     pub(super) fn are_subscribed(&self) -> bool {
         self.threads.iter().all(|thread| thread.subscribed.load(Ordering::Acquire))
     }

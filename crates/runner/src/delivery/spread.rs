@@ -9,7 +9,7 @@ use workload::Message;
 /// Messages on their way that are kept, a power of two.
 const RING: usize = 1 << 16;
 
-/// Of one message.
+/// Times of one message.
 #[derive(Debug, Clone, Copy, Default)]
 struct Entry {
     /// Number plus one; 0 of none.

@@ -27,7 +27,7 @@ impl Stops {
         Self { left, servers, gone: Vec::new() }
     }
 
-    /// Whether no server is left to ask.
+    /// Returns whether no server is left to ask.
     pub(super) fn is_empty(&self) -> bool {
         self.left.is_empty()
     }

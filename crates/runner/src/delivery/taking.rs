@@ -115,7 +115,7 @@ impl<E: Engine> Receivers<'_, E> {
         self.recorder.reply(&Recorded { answered, outcome: Outcome::Ok, bytes: 0, keys }, now_ns);
     }
 
-    /// What a message is among those that came before it: to this receiver, or to any that shares its messages.
+    /// Returns what a message is among those that came before it: to this receiver, or to any that shares its messages.
     #[inline]
     pub(super) fn rank(&mut self, conn: ConnId, delivered: &DeliveredMessage) -> Place {
         let receiver = &mut self.receivers[conn.0 as usize];

@@ -5,7 +5,7 @@ use measure::{Backlog, DeliveryCounts, Invalidations, Latency, Waits};
 use super::closing::Leftovers;
 use super::under_way::InFlightTimeline;
 
-/// What a thread of receivers had.
+/// Totals of a thread of receivers.
 #[derive(Debug, Default)]
 pub(crate) struct ReceiverTotals {
     pub(super) counts: DeliveryCounts,
@@ -16,14 +16,14 @@ pub(crate) struct ReceiverTotals {
     pub(super) remains: Option<Leftovers>,
     /// From one read to the next, and how many receivers were behind in the end.
     pub(super) polls: Option<(Latency, u64)>,
-    /// What caches saw.
+    /// Counts of what caches saw.
     pub(super) invalidations: Option<Invalidations>,
     /// Messages that may have been removed before caches had them.
     pub(super) removable: u64,
 }
 
 impl ReceiverTotals {
-    /// What two threads had.
+    /// Merges the totals of two threads.
     pub(super) fn merged(mut self, its: Self) -> Self {
         self.counts.merge(&its.counts);
         let by_receiver =

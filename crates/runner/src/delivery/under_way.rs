@@ -11,7 +11,7 @@ const STEPS_MAX: usize = 1 << 15;
 /// Most points in the end.
 const POINTS_MAX: usize = 500;
 
-/// What was sent and received in a step.
+/// Messages sent and received in a step.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Step {
     sent: u64,
@@ -27,7 +27,7 @@ pub(super) struct InFlightTimeline {
 }
 
 impl InFlightTimeline {
-    /// Of a run whose measured part begins then.
+    /// Creates the timeline of a run whose measured part begins then.
     pub(super) fn new(start_ns: u64) -> Self {
         Self { start_ns, step_ns: FIRST_STEP_NS, steps: Vec::with_capacity(STEPS_MAX) }
     }
@@ -86,8 +86,8 @@ impl InFlightTimeline {
         }
     }
 
-    /// What was under way at the end of each step until the last message was sent. Where there are many, the
-    /// greatest of those that stand together.
+    /// Returns how many were under way at the end of each step until the last message was sent. Where there are many,
+    /// the greatest of those that stand together.
     pub(super) fn backlog(&self) -> Vec<Backlog> {
         let last = self.steps.iter().rposition(|step| step.sent > 0);
         let steps = &self.steps[..last.map_or(0, |last| last + 1)];

@@ -2,10 +2,10 @@
 
 use crate::connection::{Connection, State};
 
-/// How long blocked commands are waited for when nothing else is left.
+/// Time for which blocked commands are waited for when nothing else is left.
 pub(crate) const BLOCKED_MAX_NS: u64 = 1_000_000_000;
 
-/// Whether the oldest command of a connection waits for another client, for longer than it is waited for.
+/// Returns whether the oldest command of a connection waits for another client, for longer than it is waited for.
 pub(crate) fn is_blocked<D, M: Copy, L>(connection: &Connection<D, M, L>, now_ns: u64) -> bool {
     let requests = &connection.requests;
     connection.state == State::Ready

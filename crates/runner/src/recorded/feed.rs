@@ -20,9 +20,9 @@ pub(crate) struct Feed<'r> {
     bytes: Vec<u8>,
 }
 
-/// What goes to one worker.
+/// Lane to one worker.
 struct Lane {
-    /// Its connections.
+    /// Connections of the worker.
     connections: Range<u32>,
     filling: Block,
     full: SyncSender<Block>,

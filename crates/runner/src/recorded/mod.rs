@@ -29,18 +29,18 @@ pub trait RecordedCommands {
 /// A command of a record, without its bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RecordedCommand {
-    /// When it is due, in nanoseconds from the start of load.
+    /// Due time, in nanoseconds from the start of load.
     pub due_ns: u64,
-    /// Which connection of the plan sends it.
+    /// Connection of the plan that sends it.
     pub connection: u32,
-    /// Which command of the plan's sequence it is.
+    /// Number of the command in the plan's sequence.
     pub command: u32,
     /// The database that it is for.
     pub db: u32,
-    /// Whether its reply may wait for another client, as that of `BLPOP` does: its time is no latency.
+    /// Set if its reply may wait for another client, as that of `BLPOP` does: its time is no latency.
     pub blocks: bool,
     /// The slot of its keys, where it is sent to a cluster; `None` of one that any node answers.
     pub slot: Option<u16>,
-    /// Whether it is part of a transaction, so that it goes nowhere else by itself.
+    /// Set if it is part of a transaction, so that it goes nowhere else by itself.
     pub bound: bool,
 }

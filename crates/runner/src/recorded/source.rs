@@ -15,7 +15,7 @@ const WITHIN_BITS: u32 = 10;
 /// Blocks with requests that were drawn and not sent. Beyond it nothing is drawn: connections that have no room have
 /// enough to do.
 const HELD_MAX: usize = 64;
-/// How soon a worker looks again that has nothing left while the record has more.
+/// Time after which a worker looks again that has nothing left while the record has more.
 const LOOK_AGAIN_NS: u64 = 200_000;
 
 /// A stretch of a record, as far as one worker sends it.
@@ -30,7 +30,7 @@ impl Block {
         self.commands.is_empty()
     }
 
-    /// Whether a command of so many bytes belongs into the next one.
+    /// Returns whether a command of so many bytes belongs into the next one.
     pub(super) fn is_full_with(&self, bytes: usize) -> bool {
         let is_long = !self.is_empty() && self.bytes.len() + bytes > BYTES_MAX;
         self.commands.len() == COMMANDS_MAX || is_long
@@ -61,7 +61,7 @@ struct OpenBlock {
     open: usize,
 }
 
-/// One worker's share of a record.
+/// Share of a record for one worker.
 #[derive(Debug)]
 pub(crate) struct RecordedSource {
     blocks: Receiver<Block>,
@@ -69,13 +69,13 @@ pub(crate) struct RecordedSource {
     /// The number of the worker's first connection.
     first_connection: u32,
     held: VecDeque<OpenBlock>,
-    /// How many of these were not given back.
+    /// Number of these that were not given back.
     live: usize,
     /// The number of the first of those among all blocks.
     first: u64,
-    /// Where the next command is: in which of the blocks that are held, and at which place in it.
+    /// Position of the next command: in which of the blocks that are held, and at which place in it.
     next: (usize, usize),
-    /// When it is due, from the start of load: none while there is no next.
+    /// Due time of the next command, from the start of load: none while there is no next.
     next_due_ns: Option<u64>,
     start_ns: u64,
     looked_ns: u64,
@@ -111,7 +111,7 @@ impl RecordedSource {
         self.look(start_ns);
     }
 
-    /// When it must be looked at: when the next command is due, or soon if that is not known yet.
+    /// Returns when it must be looked at: when the next command is due, or soon if that is not known yet.
     #[inline]
     pub(crate) fn due_ns(&self) -> u64 {
         match self.next_due_ns {
@@ -122,18 +122,18 @@ impl RecordedSource {
         }
     }
 
-    /// Whether every command was drawn.
+    /// Returns whether every command was drawn.
     #[inline]
     pub(crate) fn is_spent(&self) -> bool {
         self.ended && self.next_due_ns.is_none()
     }
 
-    /// How many were drawn whose time is a latency.
+    /// Returns how many were drawn whose time is a latency.
     pub(crate) fn drawn(&self) -> u64 {
         self.drawn
     }
 
-    /// How many of those that were read and not drawn are due before `ns`.
+    /// Returns how many of those that were read and not drawn are due before `ns`.
     pub(crate) fn due_before(&self, ns: u64) -> u64 {
         let (block, at) = self.next;
         let ahead = self.held.get(block).map_or(&[][..], |held| &held.block.commands[at..]);
@@ -143,7 +143,7 @@ impl RecordedSource {
         ahead.iter().take_while(due).filter(|(command, _)| !command.blocks).count() as u64
     }
 
-    /// Whether so many blocks are held that nothing is drawn.
+    /// Returns whether so many blocks are held that nothing is drawn.
     #[inline]
     pub(crate) fn is_full(&self) -> bool {
         self.live > HELD_MAX

@@ -10,7 +10,7 @@ use crate::handshake::{Answer, Handshake};
 /// The one connection of its engine.
 const CONN: ConnId = ConnId(0);
 
-/// How far a connection is.
+/// State of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum State {
     Closed,
@@ -18,7 +18,7 @@ pub(super) enum State {
     Handshake {
         answered: usize,
     },
-    /// It takes commands.
+    /// Ready for commands.
     Open,
 }
 

@@ -29,7 +29,7 @@ use watch::Watch;
 /// Makes an engine for one connection.
 pub(crate) type MakeEngine<'r> = dyn Fn() -> io::Result<Box<dyn Engine>> + Sync + 'r;
 
-/// How often the server is asked who is still there.
+/// Interval at which the server is asked who is still there.
 const LOOK_NS: u64 = 50_000_000;
 /// For how long subscribers are waited for when they are set up, and what reached them when they are read out.
 const SET_UP_NS: u64 = 10_000_000_000;
@@ -40,18 +40,18 @@ const QUIET_NS: u64 = 100_000_000;
 /// Between two looks at what others do.
 const PAUSE: Duration = Duration::from_millis(1);
 
-/// What the slow subscribers of a run need of it.
+/// Context of the slow subscribers in their run.
 pub(crate) struct SlowContext<'r> {
     pub(crate) plan: &'r Plan,
     pub(crate) roles: &'r Roles<'r>,
     pub(crate) origins: &'r Origins,
     pub(crate) make: &'r MakeEngine<'r>,
     pub(crate) subscription: Subscription,
-    /// How many there are.
+    /// Number of slow subscribers.
     pub(crate) count: u32,
 }
 
-/// What is seen of them.
+/// Observer of the slow subscribers.
 struct SlowObserver<'s> {
     context: &'s SlowContext<'s>,
     subscribers: Vec<SlowSubscriber<'s>>,

@@ -12,10 +12,10 @@ use super::super::reply_strings::ReplyStrings;
 use super::connection::{Connection, State};
 use crate::Fatal;
 
-/// What it waits for.
+/// Event that a subscriber waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
-    /// Its connection to be open.
+    /// Opening of its connection.
     Connection,
     /// The number by which the server knows it.
     Identity,
@@ -33,7 +33,7 @@ pub(super) struct SlowSubscriber<'r> {
     run: u32,
     stage: Stage,
     seen: Strings,
-    /// What CLIENT LIST calls it, while it is connected.
+    /// Number by which CLIENT LIST calls it, while it is connected.
     pub(super) id: Option<u64>,
     /// Probes that it has not had.
     pub(super) probes: u32,
@@ -41,7 +41,7 @@ pub(super) struct SlowSubscriber<'r> {
     pub(super) received: u64,
 }
 
-/// What is kept of a reply.
+/// Parts of a reply that are kept.
 #[derive(Debug, Default)]
 struct Strings {
     strings: ReplyStrings,
@@ -100,7 +100,7 @@ impl<'r> SlowSubscriber<'r> {
         self.connection.state != State::Closed
     }
 
-    /// Whether its subscriptions are confirmed.
+    /// Returns whether its subscriptions are confirmed.
     pub(super) fn is_subscribed(&self) -> bool {
         self.stage == Stage::Messages && self.is_connected()
     }

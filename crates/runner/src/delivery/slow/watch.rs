@@ -11,7 +11,7 @@ use crate::Fatal;
 pub(super) struct Watch {
     connection: Connection,
     text: Text,
-    /// Whether an answer is to come.
+    /// Set if an answer is to come.
     is_asked: bool,
     /// The server does not answer that.
     is_refused: bool,
