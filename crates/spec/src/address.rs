@@ -36,8 +36,8 @@ impl FromStr for Address {
     }
 }
 
-/// What `-h` names: a host, whose IPv6 address may stand in brackets as in a URI, and a port behind it, if there is
-/// one. Servers of a list are taken apart elsewhere.
+/// Returns what `-h` names: a host, whose IPv6 address may stand in brackets as in a URI, and a port behind it, if
+/// there is one. Servers of a list are taken apart elsewhere.
 #[must_use]
 pub fn host_and_port(text: &str) -> (String, Option<u16>) {
     if let Some(Address(host, port)) = text.parse().ok().filter(|_| !text.contains(',')) {

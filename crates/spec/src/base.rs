@@ -15,11 +15,11 @@ use crate::values::{Count, Cpus, Milliseconds, Seconds, Threads, YesNo};
 use crate::{LoadOptions, LoadSpec, keys, payload, tls};
 
 const REQUESTS_DEFAULT: u64 = 100_000;
-/// How long opening a connection and the first reply may take where no --timeout is given: the kernel has asked
-/// four times by then.
+/// Time that opening a connection and the first reply may take where no --timeout is given: the kernel has asked four
+/// times by then.
 const OPENING_MAX: Duration = Duration::from_secs(10);
 
-/// What all tests have in common.
+/// Returns what all tests have in common.
 pub(crate) fn base(options: &LoadSpec, notes: &mut Vec<String>) -> Result<PlanParts, String> {
     let (load, data, results) = (&options.load, &options.data, &options.recording);
     let dialect = options.dialect;
@@ -81,7 +81,7 @@ pub(crate) fn base(options: &LoadSpec, notes: &mut Vec<String>) -> Result<PlanPa
     })
 }
 
-/// Whether a connection that is lost is opened again; `by_default` where the run ends by time.
+/// Returns whether a connection that is lost is opened again; `by_default` where the run ends by time.
 fn reconnects(load: &LoadOptions, target: &Target, (stop, by_default): (Stop, bool)) -> bool {
     // One that was started for the run does not come back.
     let returns = !matches!(target.endpoint, Endpoint::Spawned { .. });

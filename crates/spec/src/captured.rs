@@ -34,7 +34,7 @@ pub struct CapturedOperations {
     pub rows: Dataset,
 }
 
-/// What is replayed of scripts.
+/// Treatment of scripts in a replay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scripts {
     /// Their calls only (EVAL and the like), which repeat what the scripts did.
@@ -43,7 +43,7 @@ pub enum Scripts {
     EveryLine,
 }
 
-/// Whether a command concerns only the connection it was captured on, such as a login: it is not sent again.
+/// Returns whether a command concerns only the connection it was captured on, such as a login: it is not sent again.
 fn is_of_its_connection(words: &[Vec<u8>]) -> bool {
     let is = |at: usize, name: &str| {
         words.get(at).is_some_and(|word| word.eq_ignore_ascii_case(name.as_bytes()))
@@ -53,7 +53,7 @@ fn is_of_its_connection(words: &[Vec<u8>]) -> bool {
         || is(0, "CLIENT") && is(1, "REPLY")
 }
 
-/// Whether a server goes on answering this command for as long as the connection lives.
+/// Returns whether a server goes on answering this command for as long as the connection lives.
 pub fn has_open_ended_replies(name: &[u8]) -> bool {
     const NAMES: [&str; 9] = [
         "SUBSCRIBE",
@@ -102,7 +102,7 @@ pub fn read(path: &Path, scripts: Scripts) -> Result<Capture, String> {
 }
 
 impl Capture {
-    /// Its commands as operations, one after another or drawn.
+    /// Returns its commands as operations, one after another or drawn.
     ///
     /// # Errors
     /// There is none.

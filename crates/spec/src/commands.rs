@@ -14,29 +14,29 @@ use crate::first_word::check_command;
 use crate::values::Count;
 use crate::{LoadSpec, dataset, harmful, memcache, title};
 
-/// Why a dataset that nothing uses is refused.
+/// Message that says why a dataset that nothing uses is refused.
 pub(crate) const FIELDS_WANTED: &str = "--dataset: Dataset mode requires a command with field placeholders, \
      such as: set doc:__rand_int__ __field:title__";
 
-/// What is sent, as operations or as one sequence.
+/// Load that was typed, as operations or as one sequence.
 #[derive(Debug, Clone)]
 pub struct TypedLoad {
-    /// What reports call it.
+    /// Name in reports.
     pub name: String,
-    /// Whether one operation is drawn at a time.
+    /// Set if one operation is drawn at a time.
     pub mixed: bool,
-    /// Whether it may have steps: to the peers `;>` and `__reply__` are words like others.
+    /// Set if it may have steps: to the peers `;>` and `__reply__` are words like others.
     pub stepped: bool,
-    /// Whether it is written in Redis's words, to be translated for another protocol.
+    /// Set if it is written in Redis's words, to be translated for another protocol.
     pub translated: bool,
     /// The phases that write what it reads, by name, if it is a phase itself.
     pub loaded_by: Option<String>,
-    /// One or more.
+    /// Operations, one or more.
     pub operations: Vec<LoadOperation>,
 }
 
 impl TypedLoad {
-    /// Whether its operations are drawn or have steps: then one of them is what is counted.
+    /// Returns whether its operations are drawn or have steps: then one of them is what is counted.
     #[must_use]
     pub fn is_mix(&self) -> bool {
         self.mixed || self.operations.iter().any(|operation| operation.typed.steps.len() > 1)
@@ -46,13 +46,13 @@ impl TypedLoad {
 /// An operation with what only a file says of it.
 #[derive(Debug, Clone)]
 pub struct LoadOperation {
-    /// What it does.
+    /// Operation as it was typed.
     pub typed: TypedOperation,
-    /// What reports call it, if not by its commands.
+    /// Name in reports, if not its commands.
     pub name: Option<String>,
-    /// Its own key space.
+    /// Key space of its own.
     pub keys: Option<KeySpace>,
-    /// Where each of its commands stands in a file.
+    /// Place of each of its commands in a file.
     pub places: Vec<String>,
 }
 
@@ -181,8 +181,8 @@ pub(crate) fn given(
     })
 }
 
-/// Whether a command is one of Redis's where memcached has none of that form: `set KEY VALUE`, with or
-/// without `ex SECONDS`, and `mget`. It means the same in a run as in a comparison.
+/// Returns whether a command is one of Redis's where memcached has none of that form: `set KEY VALUE`, with or without
+/// `ex SECONDS`, and `mget`. It means the same in a run as in a comparison.
 fn in_redis_words(command: &CommandSpec) -> bool {
     let is_ex = |arg: &Arg| match arg.pieces.as_slice() {
         [Piece::Bytes(bytes)] => bytes.eq_ignore_ascii_case(b"EX"),
@@ -201,17 +201,17 @@ pub(crate) struct CommandReader<'o> {
     options: &'o LoadSpec,
     protocol: ProtocolKind,
     dataset: Option<&'o Dataset>,
-    /// Whether values are drawn, or else of which length they are and how many bytes of the stream
-    /// of the peers were used up.
+    /// Set if values are drawn, or else of which length they are and how many bytes of the stream of the peers were
+    /// used up.
     varies: bool,
     value_len: u32,
     skip: u64,
     has_field: bool,
-    /// Whether a lifetime stands in a command.
+    /// Set if a lifetime stands in a command.
     has_lifetime: bool,
-    /// Whether commands are read in Redis's words and translated for the protocol.
+    /// Set if commands are read in Redis's words and translated for the protocol.
     translated: bool,
-    /// Whether replies of earlier steps may stand in arguments.
+    /// Set if replies of earlier steps may stand in arguments.
     replies: bool,
 }
 
@@ -309,13 +309,12 @@ fn check_lifetime(options: &LoadSpec, sequence: &[CommandSpec]) -> Result<(), St
     ))
 }
 
-/// How what stands for the key of an operation that inserts it begins, behind which comes `__` or how it
-/// is written.
+/// Beginning of what stands for the key of an operation that inserts it, behind which comes `__` or how it is written.
 const INSERT_PLACEHOLDER: &str = "__insert";
-/// The same of a key that is there.
+/// Beginning of what stands for a key that is there.
 const KEY_PLACEHOLDER: &str = "__key";
 
-/// Whether an operation inserts its key, which stands as `__key__` in it from then on.
+/// Returns whether an operation inserts its key, which stands as `__key__` in it from then on.
 fn inserts(operation: &mut TypedOperation) -> Result<bool, String> {
     let (key, insert) = (KEY_PLACEHOLDER.as_bytes(), INSERT_PLACEHOLDER.as_bytes());
     let begins = |word: &[u8], text: &[u8]| {
@@ -368,8 +367,8 @@ fn mix(given: &[LoadOperation], pick: Pick) -> Mix {
     Mix { operations: operations.collect(), pick }
 }
 
-/// What operations are called in reports: their commands; of those that have the same, the whole
-/// line, and a number if even that is the same.
+/// Returns the names of operations in reports: their commands; of those that have the same, the whole line, and a
+/// number if even that is the same.
 #[must_use]
 pub fn operation_names(typed: &[&TypedOperation]) -> Vec<String> {
     let joined = |operation: &TypedOperation, command: &dyn Fn(&[Vec<u8>]) -> String| {

@@ -41,7 +41,7 @@ pub struct ConnectionOptions {
 }
 
 impl ConnectionOptions {
-    /// What does not go with the rest of a load.
+    /// Checks that its options go with the rest of a load.
     ///
     /// # Errors
     /// An option that changes nothing.
@@ -60,7 +60,7 @@ impl ConnectionOptions {
         }
     }
 
-    /// The same connections, opened and closed as it says.
+    /// Returns these connections, opened and closed as it says.
     pub(crate) fn of(&self, concurrency: Concurrency) -> Concurrency {
         Concurrency {
             requests_each: self.requests_per_connection.map_or(0, |Positive(each)| each),
@@ -71,12 +71,12 @@ impl ConnectionOptions {
         }
     }
 
-    /// How long a lost connection waits before each attempt.
+    /// Returns how long a lost connection waits before each attempt.
     pub(crate) fn backoff(&self) -> Option<Backoff> {
         self.reconnect_wait
     }
 
-    /// How long and how often opening it is tried.
+    /// Returns how long and how often opening it is tried.
     pub(crate) fn reopening(&self) -> ReconnectLimits {
         ReconnectLimits {
             within_ns: self.reconnect_timeout.map(Milliseconds::ns),

@@ -9,7 +9,7 @@ use crate::keys::{KeyOptions, KeyRange};
 use crate::payload::Size;
 use crate::values::Count;
 
-/// What is sent: commands, keys and values.
+/// Options of what is sent: commands, keys and values.
 #[derive(Debug, Clone, Default, clap::Args, Serialize, Deserialize)]
 #[serde(default, rename_all = "kebab-case")]
 pub struct DataOptions {
@@ -34,7 +34,7 @@ pub struct DataOptions {
     #[arg(long, value_name = "DIST", allow_hyphen_values = true)]
     #[serde(with = "crate::text")]
     pub key_dist: Option<KeyDist>,
-    /// How keys are numbered.
+    /// Numbering of the keys.
     #[command(flatten)]
     #[serde(flatten)]
     pub keys: KeyOptions,

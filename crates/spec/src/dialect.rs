@@ -1,31 +1,31 @@
 //! Where the tools whose command lines are taken differ in what these mean.
 
-/// What a tool assumes, and what it lets pass. By default keystorm itself.
+/// Assumptions of a tool, and what it lets pass. By default keystorm itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Dialect {
     /// The word before a warning.
     pub warning: &'static str,
-    /// Whether a URI and another option about the same thing must agree; otherwise the last counts.
+    /// Set if a URI and another option about the same thing must agree; otherwise the last counts.
     pub uri_must_agree: bool,
-    /// Whether a password in the environment is for the server.
+    /// Set if a password in the environment is for the server.
     pub password_from_environment: bool,
-    /// Whether a user without a password is an error; otherwise nobody logs in.
+    /// Set if a user without a password is an error; otherwise nobody logs in.
     pub user_needs_password: bool,
-    /// Whether the certificate of a server must be for its host.
+    /// Set if the certificate of a server must be for its host.
     pub verifies_host: bool,
-    /// Whether runs that end by time reopen lost connections, by default.
+    /// Set if runs that end by time reopen lost connections, by default.
     pub reconnects: bool,
-    /// Whether the kernel stamps replies where that costs little, by default.
+    /// Set if the kernel stamps replies where that costs little, by default.
     pub kernel_stamps: bool,
-    /// Whether values of drawn sizes differ from each other, by default.
+    /// Set if values of drawn sizes differ from each other, by default.
     pub random_content: bool,
-    /// Whether `;>` and `__reply__` mean something in commands outside of a mix.
+    /// Set if `;>` and `__reply__` mean something in commands outside of a mix.
     pub has_steps: bool,
-    /// Whether slips are refused or mentioned: words that are no command, harmful commands, options in vain.
+    /// Set if slips are refused or mentioned: words that are no command, harmful commands, options in vain.
     pub minds_slips: bool,
-    /// Whether it is mentioned that closing connections uses up ports.
+    /// Set if it is mentioned that closing connections uses up ports.
     pub mentions_keep_alive: bool,
-    /// Whether the suite is redis-benchmark's, without the tests that valkey-benchmark has added.
+    /// Set if the suite is redis-benchmark's, without the tests that valkey-benchmark has added.
     pub suite_of_redis: bool,
 }
 

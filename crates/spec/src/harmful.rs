@@ -38,7 +38,7 @@ const WHOLE: [(&str, &str); 31] = [
     (WATCH, "changes nothing by itself, and memcached answers it with a stream"),
 ];
 
-/// Those that do so with one of these words behind them.
+/// Commands that are harmful with one of these words behind them.
 const PARTS: [(&str, &[&str], &str); 8] = [
     ("ACL", &["DELUSER", "LOAD", "SAVE", "SETUSER"], CHANGES),
     ("CLIENT", &["KILL", "PAUSE", "UNPAUSE"], "holds up or disconnects everybody"),
@@ -75,7 +75,7 @@ const STREAMS: &str = "is answered by a stream that has no end";
 
 /// Acts of `keystorm impact`, which measures what one such command costs others.
 const ACTS: [&str; 4] = ["bgsave", "failover", "flushall", "keys"];
-/// What looks like a wish to see what a server is doing.
+/// Commands that look like a wish to see what a server is doing.
 const LOOKS: [&str; 2] = ["monitor", "watch"];
 
 /// Refuses commands that harm a server.

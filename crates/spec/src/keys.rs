@@ -13,7 +13,7 @@ use crate::DataOptions;
 use crate::text::as_text;
 use crate::values::{Count, count, delimiter, written};
 
-/// How the keys of `-r` are numbered.
+/// Options for the numbering of the keys of `-r`.
 #[derive(Debug, Clone, Default, Args, Serialize, Deserialize)]
 #[serde(default, rename_all = "kebab-case")]
 pub struct KeyOptions {

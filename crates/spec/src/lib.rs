@@ -75,15 +75,15 @@ pub struct LoadSpec {
     #[command(flatten, next_help_heading = "TLS")]
     #[serde(flatten)]
     pub tls: TlsArgs,
-    /// How much is sent, how fast, and by what.
+    /// Load: how much is sent, how fast, and by what.
     #[command(flatten, next_help_heading = "Load")]
     #[serde(flatten)]
     pub load: LoadOptions,
-    /// What is sent.
+    /// Data that is sent.
     #[command(flatten, next_help_heading = "Commands, keys and values")]
     #[serde(flatten)]
     pub data: DataOptions,
-    /// What is recorded.
+    /// Recording of results.
     #[command(flatten, next_help_heading = "Results")]
     #[serde(flatten)]
     pub recording: RecordingOptions,
@@ -105,7 +105,7 @@ pub struct LoadSpec {
     )]
     #[serde(with = "text::words")]
     pub command: Vec<OsString>,
-    /// What a workload file sends.
+    /// Load that a workload file sends.
     #[arg(skip)]
     #[serde(skip)]
     pub given: Option<TypedLoad>,

@@ -12,7 +12,7 @@ use crate::values::{
     YesNo, count_in,
 };
 
-/// How much is sent, how fast, and by what.
+/// Options of the load: how much is sent, how fast, and by what.
 #[derive(Debug, Clone, Default, clap::Args, Serialize, Deserialize)]
 #[serde(default, rename_all = "kebab-case")]
 pub struct LoadOptions {
@@ -89,11 +89,11 @@ pub struct LoadOptions {
     #[command(flatten)]
     #[serde(flatten)]
     pub per_request: PerRequest,
-    /// When connections are opened and closed.
+    /// Opening and closing of connections.
     #[command(flatten)]
     #[serde(flatten)]
     pub connecting: ConnectionOptions,
-    /// Which requests are sent again.
+    /// Retries: which requests are sent again.
     #[command(flatten)]
     #[serde(flatten)]
     pub retrying: RetryOptions,
@@ -111,7 +111,7 @@ pub struct LoadOptions {
 }
 
 impl LoadOptions {
-    /// Whether connections stay open.
+    /// Returns whether connections stay open.
     #[must_use]
     pub fn keeps_alive(&self) -> bool {
         self.keep_alive.is_none_or(|KeepAlive(yes)| yes)

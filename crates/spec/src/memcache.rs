@@ -56,7 +56,7 @@ pub(crate) fn check_lifetime(lifetime: Option<Lifetime>) -> Result<(), String> {
     }
 }
 
-/// Whether a command stores a value with a lifetime.
+/// Returns whether a command stores a value with a lifetime.
 pub(crate) fn stores(command: &CommandSpec) -> bool {
     ["SET", "ADD", "REPLACE", "CAS", "MS"].contains(&command.name().as_str())
 }
@@ -100,7 +100,7 @@ fn parts(base: &PlanParts, test: &MemcacheTest, shape: &MemcacheShape) -> PlanPa
     }
 }
 
-/// One operation of so many commands, each sent once the one before is answered.
+/// Builds a mix of one operation of so many commands, each sent once the one before is answered.
 fn in_turn(name: &str, commands: usize) -> Mix {
     let step = Step { commands: 1, when: StepCondition::Always };
     let (weight, steps) = (1, vec![step; commands]);

@@ -83,7 +83,7 @@ fn opened(run: &str, after: &str) -> Option<(String, String)> {
     (word != *name).then(|| (format!("__{word}:{}__", &rest[..to]), format!("__{name}:{takes}__")))
 }
 
-/// Where underscores stand together: from, and to.
+/// Finds where underscores stand together: from, and to.
 fn underscores(run: &str) -> Vec<(usize, usize)> {
     let mut found: Vec<(usize, usize)> = Vec::new();
     for (at, _) in run.match_indices('_') {

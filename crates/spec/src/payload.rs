@@ -15,11 +15,11 @@ use crate::values::written;
 /// the nearest that is not.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Size {
-    /// The same for all.
+    /// Size that is equal for all values.
     Fixed(u32),
-    /// The same, of the nearest size that is possible.
+    /// Size that is equal for all values, the nearest that is possible.
     Nearest {
-        /// What was asked for.
+        /// Size that was asked for.
         asked: i64,
         /// The size.
         bytes: u32,

@@ -31,7 +31,7 @@ pub struct PerRequest {
     pub burst: Option<Count<u32>>,
 }
 
-/// How long a connection stays.
+/// Time that a connection stays.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OpenFor {
     /// For this long after its reply.
@@ -58,7 +58,7 @@ written! {
     };
 }
 
-/// How a connection is closed.
+/// Way in which a connection is closed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Close {
@@ -76,7 +76,7 @@ const OPEN_DEFAULT: u32 = 1000;
 const CHOSEN_MAX: f64 = 20_000.0;
 
 impl PerRequest {
-    /// How long each connection is held and how it is closed; `None` without --connect.
+    /// Returns how long each connection is held and how it is closed; `None` without --connect.
     pub(crate) fn plan(&self) -> Option<ConnectionPerRequest> {
         self.connect.then(|| ConnectionPerRequest {
             hold_ns: match self.open_for {

@@ -27,7 +27,7 @@ impl LoadSpec {
         built(self, parts)
     }
 
-    /// Whether tests of the suite are what is sent.
+    /// Returns whether tests of the suite are what is sent.
     #[must_use]
     pub fn is_suite(&self) -> bool {
         self.command.is_empty() && self.given.is_none() && self.data.replay.is_none()
@@ -91,7 +91,7 @@ fn fcall_keys(options: &LoadSpec) -> u32 {
     options.data.num_keys_in_fcall.map_or(1, |Count(number)| number)
 }
 
-/// What each test sends: tests of the suite, commands, a file's operations, or a capture.
+/// Returns what each test sends: tests of the suite, commands, a file's operations, or a capture.
 fn tests(
     options: &LoadSpec,
     base: PlanParts,

@@ -10,10 +10,10 @@ use crate::address::Address;
 use crate::text::as_text;
 use crate::values::written;
 
-/// One of them.
+/// Server of the pool.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Server(
-    /// Where it is.
+    /// Address of the server.
     pub Endpoint,
 );
 

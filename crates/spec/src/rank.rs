@@ -8,9 +8,9 @@ use workload::Shard;
 use crate::text::as_text;
 use crate::values::written;
 
-/// What launchers call the rank of a process and how many there are, the innermost first: mpirun
-/// within a Slurm job sets both. From their documents: Open MPI, MPICH and Intel MPI (PMI), Slurm
-/// (srun), Kubernetes (Indexed Job), Nomad. Ranks count from 0.
+/// Variables in which launchers give the rank of a process and how many there are, the innermost first: mpirun within a
+/// Slurm job sets both. From their documents: Open MPI, MPICH and Intel MPI (PMI), Slurm (srun), Kubernetes (Indexed
+/// Job), Nomad. Ranks count from 0.
 const LAUNCHERS: [(&str, &str); 5] = [
     ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
     ("PMI_RANK", "PMI_SIZE"),
@@ -23,7 +23,7 @@ const LAUNCHERS: [(&str, &str); 5] = [
 /// `--shard`: `I/N`, `env`, or `env/N`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ShardArg(
-    /// Which it is.
+    /// Shard that was typed.
     pub Shard,
 );
 

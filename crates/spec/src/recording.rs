@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::values::{Count, OnErrorArg, TestName, YesNo};
 
-/// What is recorded of each test, and what an error does.
+/// Options of what is recorded of each test, and of what an error does.
 #[derive(Debug, Clone, Default, clap::Args, Serialize, Deserialize)]
 #[serde(default, rename_all = "kebab-case")]
 pub struct RecordingOptions {

@@ -94,7 +94,7 @@ impl ReplicaOptions {
         given.into_iter().find(|(_, given)| *given).map(|(name, _)| name)
     }
 
-    /// How the nodes are used, where there are several: in a `cluster`, or the named replicas of a server.
+    /// Returns how the nodes are used, where there are several: in a `cluster`, or the named replicas of a server.
     ///
     /// # Errors
     /// What makes no sense, in words for the person who typed it.

@@ -39,7 +39,7 @@ pub struct RetryOptions {
     pub retry_on: Option<String>,
 }
 
-/// How many retries; any number for `None`.
+/// Number of retries; any number for `None`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Times(
     /// The number.

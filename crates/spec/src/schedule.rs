@@ -13,7 +13,7 @@ use crate::values::{seconds, written};
 /// `--rps`: the stages of a schedule. A rate of 0 alone is no schedule at all, as in `valkey-benchmark`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rate(
-    /// One after another.
+    /// Stages, one after another.
     pub Vec<Stage>,
 );
 
@@ -24,13 +24,13 @@ impl Rate {
         Self(Schedule::constant(per_s).stages)
     }
 
-    /// Whether it is no limit.
+    /// Returns whether it is no limit.
     #[must_use]
     pub fn is_none(&self) -> bool {
         matches!(self.0[..], [Stage { to_per_s: 0.0, lasts_ns: None, .. }])
     }
 
-    /// Whether it changes with time, and so has a length.
+    /// Returns whether it changes with time, and so has a length.
     #[must_use]
     pub fn is_schedule(&self) -> bool {
         self.0.iter().any(|stage| stage.lasts_ns.is_some())

@@ -68,7 +68,7 @@ pub struct ServerOptions {
     /// spreads keys over all slots
     #[arg(long, conflicts_with = "spawn")]
     pub cluster: bool,
-    /// Which nodes answer reads.
+    /// Nodes that answer reads.
     #[command(flatten)]
     #[serde(flatten)]
     pub replicas: ReplicaOptions,

@@ -54,7 +54,7 @@ impl OptionsAfterUri {
     }
 }
 
-/// Which one counts where `-u` and another option are about the same thing.
+/// Rule for which one counts where `-u` and another option are about the same thing.
 #[derive(Debug, Clone, Copy)]
 enum UriPrecedence {
     /// They must agree.
@@ -333,8 +333,8 @@ fn credentials(
     }
 }
 
-/// Whether the server is started for the run, and without a password: the one in the environment is then another
-/// server's.
+/// Returns whether the server is started for the run, and without a password: the one in the environment is then
+/// another server's.
 fn is_spawned_without_password(server: &ServerOptions) -> bool {
     let names_login =
         |arg: &String| ["requirepass", "aclfile", "user"].iter().any(|name| arg.contains(name));
@@ -378,7 +378,7 @@ impl FromStr for Program {
 /// `--spawn-args`: arguments in one word, in which a password is written as `***`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServerArgs(
-    /// One by one.
+    /// Arguments one by one.
     pub Vec<String>,
 );
 

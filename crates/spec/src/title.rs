@@ -31,7 +31,7 @@ pub(crate) fn of_mix(parts: &PlanParts, login: Option<&Credentials>) -> Option<S
     Some(named.join(", ") + in_turns)
 }
 
-/// What stands before each operation: its share, or how often it comes in a row.
+/// Returns what stands before each operation: its share, or how often it comes in a row.
 fn amounts(mix: &Mix) -> Option<Vec<(String, &Operation)>> {
     let times = |times: u32| if times == 1 { String::new() } else { format!("{times} ") };
     let sum: f64 = mix.operations.iter().map(|o| f64::from(o.weight)).sum();

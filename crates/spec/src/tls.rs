@@ -8,7 +8,7 @@ use crate::dialect::Dialect;
 /// The environment variable that has the password of the private key.
 const KEY_PASSWORD: &str = workload::secret::KEY_PASSWORD_VARIABLE;
 
-/// How TLS is spoken with a target, if it is.
+/// Returns how TLS is spoken with a target, if it is.
 ///
 /// # Errors
 /// What makes no sense, in words for the person who typed it.
@@ -71,7 +71,7 @@ pub fn tls(
     }))
 }
 
-/// What the private key is encrypted with. Other users of this machine cannot read it there.
+/// Reads what the private key is encrypted with. Other users of this machine cannot read it there.
 fn key_password() -> Option<Secret> {
     std::env::var(KEY_PASSWORD).ok().filter(|password| !password.is_empty()).map(Secret::new)
 }

@@ -19,7 +19,7 @@ pub(crate) struct UriParts {
     /// The port, where one is named.
     pub(crate) port: Option<u16>,
     pub(crate) tls: bool,
-    /// Whether the scheme is memcached's; `None` where it leaves that open.
+    /// Set if the scheme is memcached's; `None` where it leaves that open.
     pub(crate) memcache: Option<bool>,
     pub(crate) user: Option<String>,
     pub(crate) password: Option<String>,

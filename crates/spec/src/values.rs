@@ -86,7 +86,7 @@ impl From<bool> for YesNo {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct KeepAlive(
-    /// Whether connections stay open.
+    /// Set if connections stay open.
     pub bool,
 );
 
@@ -214,7 +214,7 @@ fn nanoseconds(time: Duration) -> u64 {
 /// `--threads`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Threads {
-    /// One for each CPU that a local server leaves free.
+    /// A thread for each CPU that a local server leaves free.
     Auto,
     /// So many.
     Number(i64),
@@ -254,7 +254,7 @@ impl FromStr for Cpus {
     }
 }
 
-/// What a test is called: something that can be read.
+/// Name of a test: something that can be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TestName(
     /// The name.
@@ -273,7 +273,7 @@ impl FromStr for TestName {
     }
 }
 
-/// How a value of each of these types is written.
+/// Writes a value of each of these types.
 macro_rules! written {
     ($($type:ident $value:pat => $written:expr;)+) => {$(
         impl fmt::Display for $type {
@@ -334,7 +334,7 @@ pub fn signed(text: &str) -> Result<i64, String> {
     number.map(|n| sign * n).map_err(|_| format!("the maximum is {}", i64::MAX))
 }
 
-/// What separates the cells of a table: tabs if its name ends in `.tsv`, commas otherwise.
+/// Returns what separates the cells of a table: tabs if its name ends in `.tsv`, commas otherwise.
 pub(crate) fn delimiter(path: &std::path::Path) -> u8 {
     let tabs = path.extension().is_some_and(|e| e.eq_ignore_ascii_case("tsv"));
     if tabs { b'\t' } else { b',' }

@@ -39,7 +39,7 @@ pub fn settings() -> &'static [&'static str] {
 pub struct Given {
     /// The option.
     pub option: Arg,
-    /// Its value.
+    /// Value of the option.
     pub value: Value,
 }
 
@@ -85,7 +85,7 @@ fn fields(spec: &LoadSpec) -> Result<Map<String, Value>, serde_json::Error> {
 }
 
 impl Given {
-    /// It as words of a command line.
+    /// Writes it as words of a command line.
     #[must_use]
     pub fn words(&self) -> Vec<String> {
         let Self { option, value } = self;
@@ -108,7 +108,7 @@ impl Given {
         }
     }
 
-    /// Its value as it stands behind the option.
+    /// Returns its value as it stands behind the option.
     #[must_use]
     pub fn text(&self) -> String {
         let is_named =
@@ -120,7 +120,7 @@ impl Given {
         }
     }
 
-    /// It as a line of TOML, whose values look like those of JSON.
+    /// Writes it as a line of TOML, whose values look like those of JSON.
     #[must_use]
     pub fn line(&self) -> String {
         format!("{} = {}\n", key(&self.option), self.value).replace('\u{7f}', "\\u007f")

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use workload::Dataset;
 
-/// How such a file begins.
+/// Beginning of such a file.
 const HEADER: &[u8] = b"dumpflags, time, exptime";
 /// Numbers before a key, and the indexes of those that are used.
 const NUMBERS: usize = 8;
@@ -25,7 +25,7 @@ pub const TTL: usize = 2;
 
 const COLUMNS: [&str; 3] = ["key", "data", "exptime"];
 
-/// Whether a file begins with the header of a dump.
+/// Returns whether a file begins with the header of a dump.
 ///
 /// # Errors
 /// It cannot be read.

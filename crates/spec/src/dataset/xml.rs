@@ -45,12 +45,12 @@ pub(crate) fn read(path: &Path, row: &str, rows_max: usize) -> Result<Dataset, S
     Dataset::new(path.display().to_string(), table.columns, table.rows)
 }
 
-/// Whether the file ends within markup.
+/// Returns whether the file ends within markup.
 fn is_cut_off(syntax: SyntaxError) -> bool {
     syntax != SyntaxError::InvalidBangMarkup
 }
 
-/// What was read so far.
+/// Table that was read so far.
 #[derive(Default)]
 struct Table {
     columns: Vec<String>,

@@ -11,8 +11,8 @@ use super::{UriParts, decoded, host_and_port, login};
 /// The port of memcached.
 const PORT: u16 = 11211;
 
-/// Whether TLS is spoken, and what stands after the scheme, if that is memcached's and there are several
-/// hosts or a path.
+/// Returns whether TLS is spoken, and what stands after the scheme, if that is memcached's and there are several hosts
+/// or a path.
 pub(crate) fn authority(text: &str) -> Option<(bool, &str)> {
     let (scheme, rest) = text.split_once("://")?;
     let tls = match scheme {
@@ -75,7 +75,7 @@ pub(in super::super) fn servers(
     }
 }
 
-/// Whether it is an address, with a zone behind it or without.
+/// Returns whether it is an address, with a zone behind it or without.
 fn is_ipv6(host: &str) -> bool {
     host.split('%').next().is_some_and(|address| address.parse::<Ipv6Addr>().is_ok())
 }

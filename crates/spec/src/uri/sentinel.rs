@@ -8,7 +8,7 @@ use super::{UriParts, decoded, host_and_port, login};
 /// The port of sentinels.
 const PORT: u16 = 26379;
 
-/// What follows the scheme, if it is that of sentinels.
+/// Returns what follows the scheme, if it is that of sentinels.
 pub(crate) fn rest(text: &str) -> Option<&str> {
     let (scheme, rest) = text.split_once("://")?;
     matches!(scheme, "redis-sentinel" | "valkey-sentinel").then_some(rest)
