@@ -3,11 +3,11 @@
 
 use super::run::has_option;
 
-/// How an imitated tool words keystorm's own messages.
+/// Wording of keystorm's own messages by an imitated tool.
 pub struct Words {
     /// keystorm's phrases and options, each with this tool's wording; longer ones first.
     pub phrases: &'static [(&'static str, &'static str)],
-    /// Whether an option is one of its own, by its name with dashes.
+    /// Function that returns whether an option is one of its own, by its name with dashes.
     pub has: fn(&str) -> bool,
 }
 

@@ -61,7 +61,7 @@ struct Options {
     sure: f64,
 }
 
-/// What stands below the options.
+/// Text below the options.
 const EXAMPLE: &str = "\
 The build command runs in the top folder of the commit's tree, without a shell.
 
@@ -100,7 +100,7 @@ fn sure(text: &str) -> Result<f64, String> {
         .ok_or_else(|| "expected a percentage from 50 to 99.9".to_owned())
 }
 
-/// Its front end.
+/// Front end of the command.
 pub(crate) const FRONT: Front = Front {
     names: &["bisect"],
     command: || with_those_of_a_run(command::<Options>(), &REFUSED),
@@ -119,7 +119,7 @@ fn parse(args: Vec<OsString>) -> Result<Intent, UsageError> {
     })
 }
 
-/// What the options mean.
+/// Returns what the options mean.
 fn intent(
     options: Options,
     mut line: Line,

@@ -26,14 +26,14 @@ Where each shell looks for it:
   keystorm completions zsh > ~/.zfunc/_keystorm       # a directory of $fpath
   keystorm completions fish > ~/.config/fish/completions/keystorm.fish";
 
-/// Its front end.
+/// Front end of the command.
 pub(crate) const FRONT: Front = Front {
     names: &["completions"],
     command: command::<Options>,
     parse: |args| with_options(args, intent),
 };
 
-/// What the options mean.
+/// Returns what the options mean.
 fn intent(Options { shell }: Options) -> Result<Intent, UsageError> {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut tree(), "keystorm", &mut script);

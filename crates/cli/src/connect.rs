@@ -58,7 +58,7 @@ const SHOWN: [&str; 16] = [
     "json",
 ];
 
-/// What the help leaves out of a run's options.
+/// Options of a run that the help leaves out.
 const REFUSED: [&str; 12] = [
     "-t",
     "-P",

@@ -47,14 +47,14 @@ Examples:
   A page with charts of a public trace, as it is downloaded:
     keystorm describe cluster12.zst --html cluster12.html";
 
-/// Its front end.
+/// Front end of the command.
 pub(crate) const FRONT: Front = Front {
     names: &["describe"],
     command: command::<Options>,
     parse: |args| with_options(args, intent),
 };
 
-/// What the options mean.
+/// Returns what the options mean.
 fn intent(options: Options) -> Result<Intent, UsageError> {
     let Options { files, format, workload, json, pages } = options;
     let pages = pages.checked().map_err(UsageError)?;

@@ -126,14 +126,14 @@ Examples:
 /// Longest look.
 const SECONDS_MAX: f64 = 3600.0;
 
-/// Its front end.
+/// Front end of the command.
 pub(crate) const FRONT: Front = Front {
     names: &["doctor"],
     command: command::<Options>,
     parse: |args| with_matches(args, intent),
 };
 
-/// What the options mean.
+/// Returns what the options mean.
 fn intent(mut options: Options, matches: &ArgMatches) -> Result<Intent, UsageError> {
     if options.client {
         return of_client(&options, matches).map_err(UsageError);
@@ -176,7 +176,7 @@ fn intent(mut options: Options, matches: &ArgMatches) -> Result<Intent, UsageErr
 /// Options that `--client` obeys.
 const OF_CLIENT: [&str; 7] = ["client", "clients", "protocol", "seconds", "engine", "json", "help"];
 
-/// What the options of the client's limits mean.
+/// Returns what the options of the client's limits mean.
 fn of_client(options: &Options, matches: &ArgMatches) -> Result<Intent, String> {
     let command = command::<Options>();
     let typed = |arg: &&clap::Arg| {

@@ -11,10 +11,10 @@ use workload::Plan;
 use super::Job;
 use super::workload_file::{of_plan, write};
 
-/// What ends a file that stands in a line of a shell.
+/// Word that ends a file that stands in a line of a shell.
 const END: &str = "END";
 
-/// What the shell carries out as the job of that tool.
+/// Returns what the shell carries out as the job of that tool.
 pub fn in_own_words(job: &Job, tool: &str) -> String {
     let all = job.plans.iter().map(|plan| (plan, job.repeats));
     let last = job.last.iter().map(|plan| (plan, 1));

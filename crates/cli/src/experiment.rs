@@ -23,7 +23,7 @@ use super::outputs::apart;
 use super::run::{self, ParsedArgs};
 use super::{Action, FrontEnd, Intent, Job, PageOptions, UsageError};
 
-/// Where the results of an experiment go.
+/// Destinations of the results of an experiment.
 #[derive(Debug, Clone, Args)]
 pub(super) struct ExperimentOptions {
     /// Output format: table, csv or json
@@ -48,7 +48,7 @@ pub(super) struct ExperimentOptions {
     print_plan: bool,
 }
 
-/// Where an experiment is watched.
+/// Address at which an experiment is watched.
 #[derive(Debug, Clone, Args)]
 pub(super) struct LiveOption {
     /// Serve the page of the results while they come, for a browser. On any free port of loopback, or on PORT,
@@ -147,8 +147,9 @@ pub(super) fn with_refused<O: Parser>(
     with_line(args, false, refused, meaning)
 }
 
-/// The same where words of the experiment's own, such as files, stand anywhere among the options, and no command for a
-/// server does. They are the rest of the line. `refused` are the options of a run that it cannot have, and why.
+/// Reads a command line where words of the experiment's own, such as files, stand anywhere among the options, and no
+/// command for a server does. They are the rest of the line. `refused` are the options of a run that it cannot have,
+/// and why.
 pub(super) fn with_words<O: Parser>(
     args: Vec<OsString>,
     refused: &[(&str, &str)],
@@ -291,12 +292,12 @@ pub(super) fn one_seed(line: &mut Line) {
     }
 }
 
-/// What the option of a command takes, if it has one of that name.
+/// Returns what the option of a command takes, if it has one of that name.
 pub(super) fn takes_of(command: &clap::Command, name: &str) -> Option<Arity> {
     named(command, name).map(takes)
 }
 
-/// What an option takes.
+/// Returns what an option takes.
 fn takes(option: &Arg) -> Arity {
     match (option.get_action().takes_values(), option.is_require_equals_set()) {
         (false, _) => Arity::Nothing,
@@ -312,7 +313,7 @@ pub(super) fn with_those_of_a_run(own: Command, refused: &[&str]) -> Command {
     with_those_of_one_run(own, &[refused, &of_experiments].concat())
 }
 
-/// The same for a command that is a single run: an option that it cannot have is in `refused`.
+/// Adds the options of a run to a command that is a single run: an option that it cannot have is in `refused`.
 pub(super) fn with_those_of_one_run(own: Command, refused: &[&str]) -> Command {
     let run = run::vocabulary();
     let written = |arg: &Arg| {
@@ -402,12 +403,12 @@ pub(super) fn masked_uri(text: &str) -> Option<String> {
     Some(format!("{scheme}://***@{}", rest.rsplit_once('@')?.1))
 }
 
-/// Whether a command line names what to send.
+/// Returns whether a command line names what to send.
 pub(super) fn names_test(line: &Line) -> bool {
     line.has("-t") || line.has("--workload") || line.has("--replay") || !line.rest.is_empty()
 }
 
-/// Whether a line says how long a run is: a schedule with an end (`10k..100k/30s`) does.
+/// Returns whether a line says how long a run is: a schedule with an end (`10k..100k/30s`) does.
 pub(super) fn names_length(line: &Line) -> bool {
     let schedule = |given: &TypedOption| {
         let value = given.value.as_ref().map(|value| value.to_string_lossy());

@@ -63,7 +63,7 @@ struct Options {
     output: ExperimentOptions,
 }
 
-/// What stands below the options.
+/// Text below the options.
 const EXAMPLE: &str = "\
 Ctrl-C prints and saves what was measured so far and exits with code 130.
 
@@ -80,14 +80,14 @@ Examples:
 const NAME: &str = "keystorm footprint";
 const KEYS_MAX: u64 = 100_000_000;
 
-/// Its front end.
+/// Front end of the command.
 pub(crate) const FRONT: Front = Front {
     names: &["footprint"],
     command: || with_those_of_a_run(command::<Options>(), &OF_A_LOAD),
     parse: |args| with_words(args, &REFUSED, intent),
 };
 
-/// What the options mean.
+/// Returns what the options mean.
 fn intent(options: Options, line: Line, command_line: String) -> Result<Intent, UsageError> {
     let Options { beside, starts, keys, no_steps, maxmemory, policy, output } = options;
     let output = output.settled()?;

@@ -9,11 +9,11 @@ use super::near::explained;
 
 /// A command by its name.
 pub(crate) struct Front {
-    /// What it is called.
+    /// Names of the command.
     pub(crate) names: &'static [&'static str],
-    /// Its options, for help, man page and completions.
+    /// Function that returns its options, for help, man page and completions.
     pub(crate) command: fn() -> Command,
-    /// What words behind its name mean.
+    /// Function that returns what words behind its name mean.
     pub(crate) parse: fn(Vec<OsString>) -> Result<Intent, UsageError>,
 }
 
@@ -51,7 +51,7 @@ fn help() -> Arg {
     arg.help("Print this help").help_heading("Other")
 }
 
-/// What a command's words mean, once they are read; text to say instead where that was asked for.
+/// Returns what a command's words mean, once they are read; text to say instead where that was asked for.
 pub(crate) fn with_options<O: Parser>(
     args: Vec<OsString>,
     meaning: impl FnOnce(O) -> Result<Intent, UsageError>,
@@ -59,7 +59,7 @@ pub(crate) fn with_options<O: Parser>(
     with_matches(args, |options, _| meaning(options))
 }
 
-/// The same, where it also matters which options were typed.
+/// Returns what a command's words mean, where it also matters which options were typed.
 pub(crate) fn with_matches<O: Parser>(
     args: Vec<OsString>,
     meaning: impl FnOnce(O, &ArgMatches) -> Result<Intent, UsageError>,
@@ -79,7 +79,7 @@ fn matches(command: &mut Command, args: Vec<OsString>) -> Result<ArgMatches, cla
     command.try_get_matches_from_mut(std::iter::once(OsString::from("keystorm")).chain(args))
 }
 
-/// What clap has to say instead of options: help that was asked for, or an error.
+/// Returns what clap has to say instead of options: help that was asked for, or an error.
 fn shown(error: clap::Error, command: &Command) -> Result<Intent, UsageError> {
     match error.use_stderr() {
         true => Err(explained(error, command)),

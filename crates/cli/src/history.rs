@@ -26,7 +26,7 @@ struct Options {
     reading: ReadingOptions,
 }
 
-/// How a history is read and printed.
+/// Options for reading and printing a history.
 #[derive(Debug, Args)]
 pub(super) struct ReadingOptions {
     /// Take machines with the same model of processor for one, whatever their names: for runners that have a new
@@ -57,14 +57,14 @@ Example:
     $ keystorm -t get -n 10000 -q --keep runs
     $ keystorm history runs --html history.html";
 
-/// Its front end.
+/// Front end of the command.
 pub(crate) const FRONT: Front = Front {
     names: &["history"],
     command: command::<Options>,
     parse: |args| with_options(args, intent),
 };
 
-/// What the options mean.
+/// Returns what the options mean.
 fn intent(Options { dir, reading }: Options) -> Result<Intent, UsageError> {
     let environment = std::env::var_os("KEYSTORM_HISTORY").filter(|dir| !dir.is_empty());
     let Some(dir) = dir.or(environment.map(PathBuf::from)) else {
@@ -75,7 +75,7 @@ fn intent(Options { dir, reading }: Options) -> Result<Intent, UsageError> {
 }
 
 impl ReadingOptions {
-    /// The same of a folder.
+    /// Returns the options for a folder.
     ///
     /// # Errors
     /// Two results would go to one file.

@@ -79,7 +79,7 @@ pub const OWN: FrontEnds = &[
 /// Makes this a client of a coordinator, which alone calls it so.
 const HOLD: &str = "--hold";
 
-/// Whether a command line is in keystorm's own words, so that an error in it may be laid out as suits the
+/// Returns whether a command line is in keystorm's own words, so that an error in it may be laid out as suits the
 /// terminal.
 #[must_use]
 pub fn is_own(peers: FrontEnds, called_as: &OsStr, args: &[OsString]) -> bool {

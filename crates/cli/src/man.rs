@@ -32,14 +32,14 @@ Examples:
   keystorm man search | man -l -
   keystorm man --dir ~/.local/share/man/man1";
 
-/// Its front end.
+/// Front end of the command.
 pub(crate) const FRONT: Front = Front {
     names: &["man"],
     command: command::<Options>,
     parse: |args| with_options(args, intent),
 };
 
-/// What the options mean.
+/// Returns what the options mean.
 fn intent(options: Options) -> Result<Intent, UsageError> {
     let failed = |error: io::Error| UsageError(error.to_string());
     let mut tree = tree();

@@ -46,14 +46,14 @@ Example:
     $ keystorm -t get -n 10000 -q --json b.json
     $ keystorm merge a.json b.json -o both.json --format quiet";
 
-/// Its front end.
+/// Front end of the command.
 pub(crate) const FRONT: Front = Front {
     names: &["merge"],
     command: command::<Options>,
     parse: |args| with_options(args, intent),
 };
 
-/// What the options mean.
+/// Returns what the options mean.
 fn intent(
     Options { files, missing, output, format, pages }: Options,
 ) -> Result<Intent, UsageError> {

@@ -81,7 +81,7 @@ pub(super) fn explained(error: clap::Error, command: &Command) -> UsageError {
     explained_among(error, command, &[command])
 }
 
-/// The same, where the options of several commands can be meant.
+/// Explains an error where the options of several commands can be meant.
 fn explained_among(mut error: clap::Error, command: &Command, all: &[&Command]) -> UsageError {
     // What clap suggests is as often something else altogether.
     error.remove(ContextKind::SuggestedArg);
@@ -152,7 +152,7 @@ fn explained_among(mut error: clap::Error, command: &Command, all: &[&Command]) 
     UsageError(rendered.trim_start_matches("error: ").to_owned())
 }
 
-/// Whether the value that clap refuses is one that could hold a password: an address, or what is typed for one.
+/// Returns whether the value that clap refuses is one that could hold a password: an address, or what is typed for one.
 fn takes_address(error: &clap::Error) -> bool {
     const ADDRESSES: [&str; 7] = ["HOST", "PORT", "URI", "SERVER", "--replicas", "--pool", "--on "];
     let named = match error.get(ContextKind::InvalidArg) {
@@ -172,7 +172,7 @@ pub(super) fn no_option(typed: &str, command: &Command, also: &Command) -> Usage
     explained_among(error, of, &[command, also])
 }
 
-/// What clap calls an option, with its short name before the long one.
+/// Returns clap's name of an option, with its short name before the long one.
 fn in_full(called: &str, command: &Command) -> String {
     let long = called.split([' ', '[', '=']).next().unwrap_or_default();
     let arg = long.strip_prefix("--").and_then(|_| named(command, long));
@@ -215,7 +215,7 @@ fn options_of_all() -> Vec<(String, String)> {
     all
 }
 
-/// Which commands have the option of this name without hyphens; `None` if none has.
+/// Lists which commands have the option of this name without hyphens; `None` if none has.
 fn owners(name: &str, all: &[(String, String)]) -> Option<String> {
     let mut owners: Vec<String> = Vec::new();
     for (_, path) in all.iter().filter(|(long, _)| long == name) {
@@ -263,7 +263,7 @@ const FORMER: [(&str, &str); 6] = [
     ("weigh", "footprint"),
 ];
 
-/// What to say of a first word that surely is a subcommand with a slip in it, or was one; `None` for one that
+/// Returns what to say of a first word that surely is a subcommand with a slip in it, or was one; `None` for one that
 /// may be a command for the server.
 pub(super) fn subcommand<'n>(word: &str, names: impl Iterator<Item = &'n str>) -> Option<String> {
     // An option may be called like a subcommand, as --replay is.
@@ -281,7 +281,7 @@ pub(super) fn subcommand<'n>(word: &str, names: impl Iterator<Item = &'n str>) -
     ))
 }
 
-/// What to say to somebody who asks for help with what there is not.
+/// Returns what to say to somebody who asks for help with what there is not.
 pub(super) fn no_help<'n>(
     word: &str,
     subcommands: impl Iterator<Item = &'n str>,
@@ -299,7 +299,7 @@ pub(super) fn no_help<'n>(
     )
 }
 
-/// What to say of a name that there is not, the one that is `meant` if it is known, and all there are.
+/// Returns what to say of a name that there is not, the one that is `meant` if it is known, and all there are.
 pub(super) fn one_of(what: &str, name: &str, meant: Option<&str>, known: &[&str]) -> String {
     match meant {
         Some(meant) => format!("unknown {what} {name:?}; did you mean {meant}?"),

@@ -5,7 +5,7 @@ use spec::write::settings;
 use super::Output;
 use super::run::vocabulary;
 
-/// What they begin with there.
+/// Prefix of these options there.
 pub const PREFIX: &str = "--ks-";
 
 /// Options of what is sent, where to and how often, that no other tool's command line takes beside its own;
@@ -15,8 +15,8 @@ const OF_THE_LOAD: [&str; 5] = ["pool", "per-connection", "time-limit", "replay"
 /// The setting that adds to every tool's sizes.
 const SIZES: &str = "size-by";
 
-/// Whether another tool's own options set what this option sets; `by_tool` are those that this tool sets
-/// in addition to the usual ones.
+/// Returns whether another tool's own options set what this option sets; `by_tool` are those that this tool sets in
+/// addition to the usual ones.
 pub fn is_set_by_tool(name: &str, by_tool: &[&str]) -> bool {
     let is_setting = settings().contains(&name) && name != SIZES;
     by_tool.contains(&name) || OF_THE_LOAD.contains(&name) || is_setting
@@ -36,7 +36,7 @@ pub fn check_output(output: &Output) -> Result<(), String> {
     }
 }
 
-/// Whether an option of keystorm's takes a value; `None` if there is none of that name.
+/// Returns whether an option of keystorm's takes a value; `None` if there is none of that name.
 pub fn takes_value(name: &str) -> Option<bool> {
     let command = vocabulary();
     let option = command.get_arguments().find(|option| option.get_long() == Some(name))?;

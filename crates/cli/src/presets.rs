@@ -10,7 +10,7 @@ use super::near::{nearest, one_of};
 use super::workload_file::{Load, Source, Workload, read};
 use super::{Intent, UsageError, run};
 
-/// Its name and its file.
+/// Pairs a preset's name with its file.
 macro_rules! preset {
     ($name:literal) => {
         ($name, include_str!(concat!("../presets/", $name, ".toml")))
@@ -118,14 +118,14 @@ Example:
   keystorm presets ycsb-a > mine.toml
   keystorm --workload mine.toml -n 100k";
 
-/// Its front end.
+/// Front end of the command.
 pub(crate) const FRONT: Front = Front {
     names: &["presets"],
     command: command::<Options>,
     parse: |args| with_options(args, intent),
 };
 
-/// What the options mean.
+/// Returns what the options mean.
 fn intent(options: Options) -> Result<Intent, UsageError> {
     match options.name {
         Some(name) => Ok(Intent::Say(source(&name).map_err(UsageError)?.text)),

@@ -90,14 +90,14 @@ const SECONDS_MAX: f64 = 30.0 * 86_400.0;
 /// Shortest recording, in seconds.
 const SECONDS_MIN: f64 = 0.1;
 
-/// Its front end.
+/// Front end of the command.
 pub(crate) const FRONT: Front = Front {
     names: &["record"],
     command: command::<Options>,
     parse: |args| with_options(args, intent),
 };
 
-/// What the options mean.
+/// Returns what the options mean.
 fn intent(options: Options) -> Result<Intent, UsageError> {
     record_job(options).map(|job| Intent::Record(Box::new(job))).map_err(UsageError)
 }

@@ -14,7 +14,7 @@ use super::front::{Front, command};
 use super::{Intent, UsageError};
 use spec::values::{count_in, percent, seconds};
 
-/// What of a record is sent, of every command that sends one.
+/// Options for what of a record is sent, of every command that sends one.
 #[derive(Debug, Clone, Args)]
 pub(super) struct RecordOptions {
     /// Wait for the reply to a client's command before its next one is sent, as an application without
@@ -127,7 +127,7 @@ pub(super) const REFUSED: [(&str, &str); 27] = [
 /// Commands in flight on a connection, of a client whose commands leave at their times.
 const DEPTH: &str = "10000";
 
-/// Its front end.
+/// Front end of the command.
 pub(crate) const FRONT: Front = Front {
     names: &["replay"],
     command: || with_those_of_a_run(command::<Options>(), &REFUSED.map(|(name, _)| name)),
@@ -148,7 +148,7 @@ fn intent(options: Options, line: Line) -> Result<Intent, UsageError> {
     Ok(Intent::Replay(Box::new(ReplayJob { job, recorded, speed })))
 }
 
-/// What of a record is sent, and the line of a run that sends it.
+/// Returns what of a record is sent, and the line of a run that sends it.
 ///
 /// # Errors
 /// There is no file, or what is asked for makes no sense.

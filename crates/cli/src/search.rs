@@ -67,7 +67,7 @@ struct Options {
     output: ExperimentOptions,
 }
 
-/// What stands below the options.
+/// Text below the options.
 const EXAMPLE: &str = "\
 Ctrl-C prints what was found so far and exits with code 130. Exit code 1: not even the lowest rate
 keeps the target. Exit code 4: this machine was too busy, or the latency too unsteady, to tell what
@@ -80,18 +80,18 @@ Examples:
   A target for the tail too, over 200 connections to a running server:
     $ keystorm search --slo 'p50<500us,p99.9<5ms' -c 200 -t set -d 100";
 
-/// What is measured unless the command line says.
+/// Test that is measured unless the command line says.
 const TEST: &str = "get";
 const SECONDS_MAX: f64 = 86_400.0;
 
-/// Its front end.
+/// Front end of the command.
 pub(crate) const FRONT: Front = Front {
     names: &["search"],
     command: || with_those_of_a_run(command::<Options>(), &[]),
     parse: |args| with_split(args, intent),
 };
 
-/// What the options mean.
+/// Returns what the options mean.
 fn intent(options: Options, mut line: Line, command_line: String) -> Result<Intent, UsageError> {
     let Options { slo, start, most, within, repeat, budget, duration, no_curve, output } = options;
     let output = output.settled()?;

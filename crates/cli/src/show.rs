@@ -52,14 +52,14 @@ Examples:
   Make a page and charts of it:
     $ keystorm show run.json --html run.html --svg charts";
 
-/// Its front end.
+/// Front end of the command.
 pub(crate) const FRONT: Front = Front {
     names: &["show"],
     command: command::<Options>,
     parse: |args| with_options(args, intent),
 };
 
-/// What the options mean.
+/// Returns what the options mean.
 fn intent(Options { files, format, distribution, pages }: Options) -> Result<Intent, UsageError> {
     let usage = |text: &str| Err(UsageError(text.to_owned()));
     if files.iter().filter(|file| *file == "-").count() > 1 {

@@ -63,7 +63,7 @@ struct Options {
     cpus: Option<Cpus>,
 }
 
-/// What a sink speaks, as an option.
+/// Protocol of a sink, as an option.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum SinkProtocol {
     Resp,
@@ -99,14 +99,14 @@ Example:
 const PORT_DEFAULT: u16 = 6379;
 const MEMCACHE_PORT_DEFAULT: u16 = 11211;
 
-/// Its front end.
+/// Front end of the command.
 pub(crate) const FRONT: Front = Front {
     names: &["sink"],
     command: command::<Options>,
     parse: |args| with_options(args, intent),
 };
 
-/// What the options mean.
+/// Returns what the options mean.
 fn intent(options: Options) -> Result<Intent, UsageError> {
     let memcache = options.protocol == SinkProtocol::Memcache;
     let port = match (options.port, &options.unix) {

@@ -81,7 +81,7 @@ struct Options {
     output: ExperimentOptions,
 }
 
-/// What stands below the options.
+/// Text below the options.
 const EXAMPLE: &str = "\
 Ctrl-C prints and saves what was measured so far and exits with code 130.
 
@@ -99,14 +99,14 @@ Examples:
 const NAME: &str = "keystorm suite";
 const SECONDS_MAX: f64 = 86_400.0;
 
-/// Its front end.
+/// Front end of the command.
 pub(crate) const FRONT: Front = Front {
     names: &["suite"],
     command: || with_those_of_a_run(command::<Options>(), &OF_A_LOAD),
     parse: |args| with_words(args, &REFUSED, intent),
 };
 
-/// What the options mean.
+/// Returns what the options mean.
 fn intent(options: Options, line: Line, command_line: String) -> Result<Intent, UsageError> {
     if let Some(option) = OF_A_LOAD.iter().find(|option| line.has(option)) {
         return Err(UsageError(format!("{option}: the specs decide this; --time says how long")));

@@ -61,7 +61,7 @@ struct Options {
     live: LiveOption,
 }
 
-/// What stands below the options.
+/// Text below the options.
 const EXAMPLE: &str = "\
 Ctrl-C prints and saves what was measured so far and exits with code 130.
 
@@ -84,14 +84,14 @@ fn refused() -> Vec<&'static str> {
 const NAME: &str = "keystorm survey";
 const SECONDS_MAX: f64 = 3600.0;
 
-/// Its front end.
+/// Front end of the command.
 pub(crate) const FRONT: Front = Front {
     names: &["survey"],
     command: || with_those_of_a_run(command::<Options>(), &refused()),
     parse: |args| with_split(args, intent),
 };
 
-/// What the options mean.
+/// Returns what the options mean.
 fn intent(options: Options, line: Line, command_line: String) -> Result<Intent, UsageError> {
     let Options { quick, all, with, keys, seconds, keep, output, pages, live, .. } = options;
     if output.extension().is_some_and(|end| end.eq_ignore_ascii_case("html")) && !output.is_dir() {

@@ -37,7 +37,7 @@ struct Options {
     output: ExperimentOptions,
 }
 
-/// What stands below the options.
+/// Text below the options.
 const EXAMPLE: &str = "\
 Ctrl-C prints the points measured so far and exits with code 130.
 
@@ -48,7 +48,7 @@ Examples:
   Show what large values cost, as a page with charts:
     $ keystorm sweep --spawn -t set -d 10..100k --html sizes.html --json sizes.json";
 
-/// What is measured unless the command line says.
+/// Tests that are measured unless the command line says.
 const TESTS: &str = "set,get";
 /// Seconds of each run unless the command line says.
 const SECONDS: &str = "1";
@@ -59,14 +59,14 @@ fn jobs(grid: &Grid) -> Result<Vec<(Vec<String>, Job)>, UsageError> {
     grid.points().into_iter().map(point).collect()
 }
 
-/// Its front end.
+/// Front end of the command.
 pub(crate) const FRONT: Front = Front {
     names: &["sweep"],
     command: || with_those_of_a_run(command::<Options>(), &[]),
     parse: |args| with_split(args, intent),
 };
 
-/// What the options mean.
+/// Returns what the options mean.
 fn intent(options: Options, mut line: Line, command_line: String) -> Result<Intent, UsageError> {
     let Options { repeat, output } = options;
     let output = output.settled()?;

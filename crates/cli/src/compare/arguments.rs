@@ -8,7 +8,7 @@ use report::compare::COMPARED;
 
 use spec::values::count_in;
 
-/// What becomes of a block that the client or the machine spoiled.
+/// Policy for a block that the client or the machine spoiled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(super) enum DisturbedPolicy {
     Repeat,
@@ -22,7 +22,7 @@ const ABOUT: &str = "Compares servers, or two saved runs. For each test, it prin
     --slo it says which of two or more servers keeps the target, and at what cost; a list of rates (--rps \
     1k,5k,20k) draws throughput against latency of all of them";
 
-/// What stands below every option; examples are on the first page.
+/// Text below every option; examples are on the first page.
 const EXAMPLES: &str = "\
 The servers stand before the command, among the options or not. They are host:port, a URI (redis://,
 rediss://, valkey://, valkeys://, unix://), a unix socket, or a program to start (a name or a path;
@@ -136,7 +136,7 @@ pub(super) fn explained(run: Command) -> Command {
         .args(of_equal_terms())
 }
 
-/// What fails a comparison.
+/// Returns the options that can fail a comparison.
 fn gates() -> [Arg; 3] {
     [
         Arg::new(REGRESSION)

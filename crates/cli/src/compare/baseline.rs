@@ -64,13 +64,13 @@ const AFTER: &str = "\
 Exit code 3: a figure is surely worse than before, by more than --fail-on-regression. Exit code 4: the runs do not
 say, as where only the newest is off.";
 
-/// Whether a command line asks for a comparison with a baseline.
+/// Returns whether a command line asks for a comparison with a baseline.
 pub(super) fn is_asked(args: &[OsString]) -> bool {
     let is_it = |word: &str| word == "--baseline" || word.starts_with("--baseline=");
     args.iter().take_while(|word| *word != "--").any(|word| word.to_str().is_some_and(is_it))
 }
 
-/// What it means.
+/// Returns what the command line means.
 pub(super) fn intent(args: Vec<OsString>) -> Result<Intent, UsageError> {
     with_options(args, |options: Options| {
         let Options { files, baseline, canary, last, .. } = options;

@@ -66,7 +66,7 @@ pub(super) fn sides(
     Ok((Sides::Live(Box::new(sides)), job))
 }
 
-/// What tells a load apart from itself at other rates.
+/// Returns what distinguishes a load from itself at other rates.
 fn at_rate(plans: &[Plan]) -> String {
     let rate = plans.first().and_then(|plan| {
         let rate = plan.load.pace.schedule()?.rate_per_s()?;
@@ -78,7 +78,7 @@ fn at_rate(plans: &[Plan]) -> String {
 /// A load by its name, with a plan for each server.
 type NamedLoad = (String, Vec<Plan>);
 
-/// Of servers that speak one protocol.
+/// Reads the loads of servers that speak one protocol.
 fn alike(typed: &ParsedArgs, words: &[Word]) -> Result<(Vec<NamedLoad>, Job), UsageError> {
     refuse(typed, &OF_SERVERS, NAMED)?;
     let job = |word: &Word| {
@@ -102,7 +102,7 @@ fn alike(typed: &ParsedArgs, words: &[Word]) -> Result<(Vec<NamedLoad>, Job), Us
     Ok((loads.collect::<Result<_, UsageError>>()?, first))
 }
 
-/// Of servers that do not: the load is read in the words of Redis, and translated for each.
+/// Reads the loads of servers that do not: each is read in the words of Redis, and translated for each.
 fn in_each_protocol(
     typed: &ParsedArgs,
     words: &[Word],

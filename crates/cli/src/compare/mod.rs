@@ -158,7 +158,7 @@ fn at_further_rate(line: Vec<OsString>) -> Result<ParsedArgs, UsageError> {
     typed.or_else(|_| usage("see keystorm compare --help"))
 }
 
-/// What --inconclusive asks for, if the gate that it belongs to is there and can be judged.
+/// Returns what --inconclusive asks for, if the gate that it belongs to is there and can be judged.
 fn inconclusive(
     typed: &ParsedArgs,
     sides: &Sides,
@@ -211,7 +211,7 @@ fn budget(
     Ok(given.or((!is_exact).then_some(default)))
 }
 
-/// What sides are: all of one kind.
+/// Kind of the sides: all are of one.
 enum Kinds {
     Files(Vec<PathBuf>),
     Servers(Vec<Word>),
@@ -235,7 +235,7 @@ fn two_kinds(words: &[OsString]) -> Result<Kinds, UsageError> {
     }
 }
 
-/// Why there are no further blocks of these sides, if there are none.
+/// Says why there are no further blocks of these sides, if there are none.
 fn only_once(sides: &Sides) -> Option<&'static str> {
     match sides {
         Sides::Saved(_) => Some("saved runs have no further blocks; compare the servers"),
@@ -246,7 +246,7 @@ fn only_once(sides: &Sides) -> Option<&'static str> {
     }
 }
 
-/// What is done to servers; `further` is the same command line at further rates.
+/// Returns what is done to servers; `further` is the same command line at further rates.
 fn servers(
     typed: &ParsedArgs,
     further: &[ParsedArgs],
@@ -322,21 +322,21 @@ fn of_record(
     Ok((Sides::Live(Box::new(live)), of_a))
 }
 
-/// The same plan for another server: the seed included, which a second parse would choose anew.
+/// Returns the same plan for another server: the seed included, which a second parse would choose anew.
 fn on(plan: &Plan, target: &Target) -> Result<Plan, UsageError> {
     let mut parts: PlanParts = (**plan).clone();
     parts.target = target.clone();
     parts.build().map_err(|e| UsageError(e.to_string()))
 }
 
-/// Whether servers and client are to have CPUs of their own: where all servers are started here, by this
+/// Returns whether servers and client are to have CPUs of their own: where all servers are started here, by this
 /// process, and nobody has placed anybody.
 fn places(typed: &ParsedArgs, words: &[Word]) -> bool {
     let own = words.iter().all(|word| matches!(word, Word::Program { .. }));
     own && !typed.typed().any(|id| ["cpus", "server_cpus", "on"].contains(&id))
 }
 
-/// How many blocks, in each of which every server runs twice.
+/// Returns how many blocks there are, in each of which every server runs twice.
 fn blocks(typed: &ParsedArgs) -> u32 {
     typed.matches().get_one::<u32>("repeats").copied().unwrap_or(BLOCKS_DEFAULT)
 }

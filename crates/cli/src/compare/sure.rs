@@ -39,7 +39,7 @@ pub(super) fn args() -> [Arg; 2] {
     ]
 }
 
-/// What they ask for.
+/// Returns what `--until-sure` and `--sure-within` ask for.
 ///
 /// # Errors
 /// They cannot be kept to.

@@ -48,7 +48,7 @@ const REFUSED: [(&str, &str); 14] = [
     ("keep_alive", "works with one protocol only"),
 ];
 
-/// What is compared, and what else was typed.
+/// Returns what is compared, and what else was typed.
 pub(super) fn sides(
     typed: &ParsedArgs,
     words: &[Word],
@@ -76,7 +76,7 @@ pub(super) fn sides(
     Ok((Sides::Terms(Box::new(TermsSides { terms, blocks: blocks(typed) })), job))
 }
 
-/// One load in the words of every server.
+/// Load in the words of every server.
 pub(super) struct EqualLoad {
     pub(super) sides: Vec<Side>,
     pub(super) tests: Vec<Test>,
@@ -152,13 +152,13 @@ fn first(job: Job) -> Result<Plan, UsageError> {
     plan.ok_or_else(|| UsageError("there is no test to compare".to_owned()))
 }
 
-/// What a plan stores itself.
+/// Returns what a plan stores itself.
 fn own_value(plan: &Plan) -> Option<Arg> {
     let set = plan.sequence.iter().find(|command| command.name() == "SET")?;
     set.args.get(2).filter(|value| value.pieces != [Piece::Bytes(Vec::new())]).cloned()
 }
 
-/// What reports call a test, if not by its words, and these.
+/// Name of a test in reports, if not its words, and these.
 type NamedTest = (Option<String>, Vec<OsString>);
 
 /// The tests that `-t` names, or the command that was typed.

@@ -34,7 +34,7 @@ pub(super) fn sides_and_rest(args: Vec<OsString>) -> (Option<Vec<OsString>>, Vec
     }
 }
 
-/// Whether a word can only be a server: no command of one has such a name.
+/// Returns whether a word can only be a server: no command of one has such a name.
 fn names_a_server(word: &OsString) -> bool {
     match Side::parse(word) {
         Ok(Side::Server(Word::Program { program, args })) => {
@@ -47,7 +47,7 @@ fn names_a_server(word: &OsString) -> bool {
     }
 }
 
-/// Whether a word has the form of a path or of `host:port`.
+/// Returns whether a word has the form of a path or of `host:port`.
 fn looks_like_a_place(word: &str) -> bool {
     let is_number = |port: &str| !port.is_empty() && port.bytes().all(|b| b.is_ascii_digit());
     word.contains('/') || word.rsplit_once(':').is_some_and(|(_, port)| is_number(port))
@@ -56,7 +56,7 @@ fn looks_like_a_place(word: &str) -> bool {
 /// Most servers of a comparison: all of them run at the same time.
 const SIDES_MAX: usize = 16;
 
-/// What an option of this command line takes.
+/// Returns what an option of this command line takes.
 pub(super) fn takes(name: &str) -> Option<Arity> {
     takes_of(&explained(run::vocabulary()), name).or_else(|| deliver::takes(name))
 }

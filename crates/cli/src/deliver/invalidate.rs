@@ -74,7 +74,7 @@ const KEYS: u32 = 100;
 const ENTRIES: &str = "10000";
 
 impl InvalidateOptions {
-    /// What is written, and how many places it has, each of which is the prefix of its keys.
+    /// Sets what is written, and returns how many places it has, each of which is the prefix of its keys.
     fn broadcast(&self, prefix: &str, parts: &mut PlanParts) -> Result<u32, UsageError> {
         if self.keys.is_some() {
             return Err(UsageError(
@@ -105,7 +105,7 @@ impl InvalidateOptions {
         self.prefixes.unwrap_or(if in_cluster { TAGS } else { 1 })
     }
 
-    /// What is written, and how many keys it is written to.
+    /// Sets what is written, and returns how many keys it is written to.
     fn keys(&self, prefix: &str, parts: &mut PlanParts) -> Result<u32, UsageError> {
         if self.prefixes.or(self.prefixes_per_cache).is_some() {
             return Err(UsageError(

@@ -17,12 +17,12 @@ use crate::{FrontEnd, UsageError, near, run};
 /// The word that says so.
 const WORD: &str = "deliver";
 
-/// What an option of any kind, or of the run of its senders, takes.
+/// Returns what an option of any kind, or of the run of its senders, takes.
 pub(crate) fn takes(name: &str) -> Option<Arity> {
     takes_of(&DeliverFront.command()?, name)
 }
 
-/// Whether some word of a command line is that word: then options of the kinds may stand in it.
+/// Returns whether some word of a command line is that word: then options of the kinds may stand in it.
 pub(crate) fn is_named(args: &[OsString]) -> bool {
     args.iter().any(|word| word == WORD)
 }

@@ -49,7 +49,7 @@ struct QueueOptions {
     common: CommonOptions,
 }
 
-/// What stands for all.
+/// Number that stands for all.
 const ALL: u32 = u32::MAX;
 
 fn number_or_all(text: &str) -> Result<u32, String> {

@@ -50,7 +50,7 @@ Examples:
   How long it takes until a replica has acknowledged a write:
     keystorm deliver replica --rps 1k --duration 10s --wait 1";
 
-/// How long senders wait for replicas where the command line does not say.
+/// Time that senders wait for replicas where the command line does not say.
 const WAIT_TIMEOUT: Duration = Duration::from_secs(1);
 
 fn disks(text: &str) -> Result<(u32, u32), String> {

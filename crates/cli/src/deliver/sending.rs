@@ -23,18 +23,18 @@ pub(super) struct KindFront {
     pub(super) name: &'static str,
     pub(super) command: fn() -> Command,
     pub(super) parse: fn(Vec<OsString>) -> Result<Intent, UsageError>,
-    /// Its own options as words, and the line of the run without them: the words of the senders' run, and what
-    /// makes a delivery of it.
+    /// Function that takes its own options as words, and the line of the run without them: it returns the words of the
+    /// senders' run, and what makes a delivery of it.
     pub(super) load: fn(Vec<OsString>, Line) -> Result<DeliveryLoad, UsageError>,
 }
 
-/// What the senders send, as the words of a run, and what makes a delivery of it.
+/// Load of the senders, as the words of a run, and what makes a delivery of it.
 pub(crate) struct DeliveryLoad {
     pub(crate) words: Vec<OsString>,
     pub(crate) finish: Finish,
 }
 
-/// What gives the run of the senders its receivers.
+/// Function that gives the run of the senders its receivers.
 pub(crate) type Finish = Rc<dyn Fn(&Plan) -> Result<Plan, UsageError>>;
 
 impl KindFront {
@@ -45,10 +45,10 @@ impl KindFront {
 
 /// The options of a kind, and what they mean.
 pub(super) trait KindOptions: Args + 'static {
-    /// What the kind is called.
+    /// Name of the kind.
     const NAME: &'static str;
 
-    /// Those that every kind has.
+    /// Returns the options that every kind has.
     fn common(&self) -> &CommonOptions;
 
     /// Defaults that this kind has for options of a run.
@@ -109,7 +109,7 @@ pub(super) struct ExchangeOptions {
 }
 
 impl ExchangeOptions {
-    /// Whether messages go between clients.
+    /// Returns the exchange, if messages go between clients.
     pub(super) fn exchange(&self) -> Option<Exchange> {
         self.between_clients.then(Exchange::default)
     }
@@ -134,7 +134,7 @@ pub(super) struct CommonOptions {
     help: Option<bool>,
 }
 
-/// What the help leaves out of a run's options: a message is one command of a known shape.
+/// Options of a run that the help leaves out: a message is one command of a known shape.
 pub(super) const REFUSED: [&str; 10] = [
     "-t",
     "-r",
@@ -277,7 +277,7 @@ fn check(line: &Line, kind: &str, command: fn() -> Command) -> Result<(), UsageE
     Ok(())
 }
 
-/// What the options mean.
+/// Returns what the options mean.
 fn intent<O: KindOptions>(options: &O, line: Line) -> Result<Intent, UsageError> {
     check(&line, O::NAME, OwnLine::<O>::command)?;
     let words = sending(line, options.defaults(), options.sends());
@@ -309,7 +309,7 @@ fn delivered(
     Ok(Intent::Run(job))
 }
 
-/// Whether each of so many clients has a share of the senders and the receivers.
+/// Checks that each of so many clients has a share of the senders and the receivers.
 fn check_shares(plan: &Plan, clients: u32) -> Result<(), UsageError> {
     let of = clients.min(plan.shares_max());
     (1..=of).try_for_each(|index| {

@@ -65,7 +65,7 @@ More: keystorm --help all    every option
       keystorm help TOPIC    a page of the documentation; keystorm help topics lists them
 ";
 
-/// The same of a comparison.
+/// First page of `compare`.
 pub(super) const COMPARE: &str = "\
 Compares servers under one load, in turn, there and back, so that a slow moment of the machine
 affects all; or two saved runs. Prints the ratio of throughput, latency percentiles and CPU per
@@ -112,7 +112,7 @@ More: keystorm compare --help all    every option, and what the tables of equal 
       keystorm help comparing        how to compare, and what the figures mean
 ";
 
-/// The same of deliveries.
+/// First page of deliveries.
 pub(super) const DELIVER: &str = "\
 Measures how long messages take to their receivers, from when each was due, and counts those that
 are lost, doubled or out of order.

@@ -33,7 +33,7 @@ pub(super) fn of_run(
     first_page(page, args)
 }
 
-/// The same of `compare --help`.
+/// Prepares the first page of `compare --help`.
 pub(super) fn of_compare(
     args: Vec<OsString>,
 ) -> (impl FnOnce(Command) -> Command + use<>, Vec<OsString>) {
@@ -45,7 +45,7 @@ pub(super) fn of_deliver(args: &[OsString]) -> Option<&'static str> {
     (args.first()? == "--help" && !asks_for_all(args)).then_some(first_page::DELIVER)
 }
 
-/// Whether arguments end in `--help all`.
+/// Returns whether arguments end in `--help all`.
 pub(super) fn asks_for_all(args: &[OsString]) -> bool {
     args.ends_with(&["--help".into(), ALL.into()])
 }
@@ -70,7 +70,7 @@ fn first_page(
     (change, args)
 }
 
-/// What `keystorm help WORDS` prints. A page of the documentation of the same name as a subcommand says more
+/// Returns what `keystorm help WORDS` prints. A page of the documentation of the same name as a subcommand says more
 /// than its options, which `NAME --help` prints.
 pub(super) fn of(peers: FrontEnds, words: &[OsString]) -> Result<Intent, UsageError> {
     let words: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();

@@ -51,7 +51,7 @@ pub(super) fn explained(typed: &str) -> Result<String, UsageError> {
     Ok(page)
 }
 
-/// What `--set` sets, each as an option is explained.
+/// Lists what `--set` sets, each as an option is explained.
 ///
 /// # Errors
 /// There is no option of that name.
@@ -60,7 +60,7 @@ pub(super) fn settings() -> Result<String, UsageError> {
     Ok(pages.collect::<Result<Vec<_>, _>>()?.join("\n"))
 }
 
-/// What an option does, its default and its values, as Markdown.
+/// Says what an option does, its default and its values, as Markdown.
 fn text(arg: &Arg) -> String {
     let help = arg.get_long_help().or_else(|| arg.get_help());
     let mut text = help.map(ToString::to_string).unwrap_or_default();
@@ -93,7 +93,7 @@ fn plain(text: &str) -> String {
     out
 }
 
-/// Its name behind --set, if it is a setting.
+/// Returns its name behind --set, if it is a setting.
 fn setting(arg: &Arg) -> Option<&str> {
     arg.get_long().filter(|name| write::settings().contains(name))
 }

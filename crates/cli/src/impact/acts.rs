@@ -13,7 +13,7 @@ use super::NAME;
 use crate::experiment::job;
 use crate::{UsageError, near};
 
-/// Those that come with it.
+/// Acts that come with keystorm.
 pub(super) const ACTS: &str = include_str!("acts.toml");
 /// A larger file of acts is none.
 const FILE_MAX: u64 = 1 << 20;
@@ -46,7 +46,7 @@ fn parse(name: &str, text: &str) -> Result<Vec<Act>, UsageError> {
     Ok(acts)
 }
 
-/// Those that are named; without names all that are for such servers.
+/// Chooses the acts that are named; without names all that are for such servers.
 pub(super) fn chosen(
     all: Vec<Act>,
     named: &[String],

@@ -78,7 +78,7 @@ struct Options {
     output: ExperimentOptions,
 }
 
-/// What stands below the options.
+/// Text below the options.
 const EXAMPLE: &str = "\
 Settings that an act changes are put back when it has ended, and keys that acts wrote are removed at the end, also after
 Ctrl-C. Acts that destroy data (maxmemory, flushall, ...) are left out at a server that keystorm did not start, unless
@@ -105,14 +105,14 @@ const LOAD_MAX: f64 = 99.0;
 /// More kinds would take hours.
 const KINDS_MAX: usize = 12;
 
-/// Its front end.
+/// Front end of the command.
 pub(crate) const FRONT: Front = Front {
     names: &["impact"],
     command: || with_those_of_a_run(command::<Options>(), &["-n"]),
     parse: |args| with_split(args, intent),
 };
 
-/// What the options mean.
+/// Returns what the options mean.
 fn intent(mut options: Options, line: Line, command_line: String) -> Result<Intent, UsageError> {
     if options.print_acts {
         return Ok(Intent::Say(acts::ACTS.to_owned()));

@@ -49,7 +49,7 @@ impl From<OnLossArg> for OnLoss {
 }
 
 impl ClientOptions {
-    /// Whether times are those of the server's clock.
+    /// Returns whether times are those of the server's clock.
     ///
     /// # Errors
     /// It has none that it tells.

@@ -31,7 +31,7 @@ use super::{FrontEnd, Intent, Job, UsageError};
 pub(super) use options::Options;
 pub use verdict::place as verdict_place;
 
-/// Its options, for front ends that take them beside their own.
+/// Returns its options, for front ends that take them beside their own.
 pub(super) fn vocabulary() -> clap::Command {
     Options::command()
 }
@@ -69,12 +69,12 @@ impl FrontEnd for RunFront {
     }
 }
 
-/// Whether there is an option of this long name.
+/// Returns whether there is an option of this long name.
 pub(super) fn has_option(name: &str) -> bool {
     Options::command().get_arguments().any(|arg| arg.get_long() == Some(name))
 }
 
-/// Whether there is an option of this one letter.
+/// Returns whether there is an option of this one letter.
 fn has_short(letter: &str) -> bool {
     let mut shorts = letter.chars();
     let (Some(letter), None) = (shorts.next(), shorts.next()) else { return false };
@@ -111,7 +111,7 @@ pub struct ParsedArgs {
     args: Vec<OsString>,
     matches: ArgMatches,
     persona: Persona,
-    /// What gives its plans receivers, of a delivery.
+    /// Function that gives the plans of a delivery their receivers.
     finish: Option<Finish>,
 }
 
@@ -203,7 +203,7 @@ impl ParsedArgs {
         Ok(options)
     }
 
-    /// What was read, for the options that were added.
+    /// Returns what was read, for the options that were added.
     pub(super) fn matches(&self) -> &ArgMatches {
         &self.matches
     }

@@ -9,7 +9,7 @@ use super::verdict;
 use crate::outputs::apart;
 use crate::{Output, Spread, VerdictTo};
 
-/// Where results go, and in which layout.
+/// Returns where results go, and in which layout.
 pub(super) fn output(options: &Options, persona: Persona) -> Result<Output, String> {
     let (results, spec) = (&options.results, &options.spec);
     let to_stdout = |path: &Option<PathBuf>| path.as_deref() == Some(Path::new("-"));

@@ -11,7 +11,7 @@ pub(super) fn named(name: &str) -> Persona {
     peers.into_iter().find(|peer| peer.program == name).unwrap_or(KEYSTORM)
 }
 
-/// What `--version` prints. By a peer's name it is the version that is imitated: redis-benchmark 7.0.15, with
+/// Returns what `--version` prints. By a peer's name it is the version that is imitated: redis-benchmark 7.0.15, with
 /// which the tests compare, and valkey-benchmark 9.1, the first with all of the options that keystorm has from it.
 pub(super) fn version(persona: Persona) -> String {
     let versions = [(REDIS_BENCHMARK, "7.0.15"), (VALKEY_BENCHMARK, "9.1.0")];

@@ -159,7 +159,7 @@ fn job_of(
     plans::job(options, typed.persona).map_err(placed)
 }
 
-/// How many requests take every key once.
+/// Returns how many requests take every key once.
 fn every_key(options: &LoadSpec, given: &TypedLoad) -> Result<u64, String> {
     let mut spaces = given.operations.iter().filter_map(|operation| operation.keys.as_ref());
     let range = match spaces.next() {
@@ -188,7 +188,7 @@ fn settings_words(typed: &ParsedArgs, settings: &Settings) -> Vec<OsString> {
     settings.iter().flat_map(words).collect()
 }
 
-/// What is sent in a phase, as a command line would give it.
+/// Returns what is sent in a phase, as a command line would give it.
 fn given(workload: &Workload, phase: &Phase, load: Load) -> Result<TypedLoad, String> {
     let source = &workload.source;
     let name = workload.title(phase);

@@ -6,7 +6,7 @@ use report::Persona;
 
 use crate::VerdictTo;
 
-/// Where a run's verdicts go. The option takes precedence over the environment.
+/// Returns where a run's verdicts go. The option takes precedence over the environment.
 pub fn place(persona: Persona, no_verdict: bool, environment: Option<OsString>) -> VerdictTo {
     match environment.filter(|value| !value.is_empty()) {
         _ if no_verdict => VerdictTo::Nowhere,

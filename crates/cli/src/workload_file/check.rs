@@ -11,7 +11,7 @@ fn fault<T>(source: &Source, at: usize, why: impl std::fmt::Display) -> Result<T
     Err(source.fault(at, why))
 }
 
-/// What only the whole tells.
+/// Checks what only the whole tells.
 pub(super) fn check(source: &Source, workload: &Workload) -> Result<(), String> {
     check_load(source, workload, workload.load.as_ref())?;
     if workload.load.is_some()

@@ -23,60 +23,60 @@ pub(super) use write::write;
 /// A file, read.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Workload {
-    /// Where it is from.
+    /// Source of the file.
     pub(super) source: Source,
-    /// What reports call it.
+    /// Name in reports.
     pub(super) name: String,
     /// A line for people who look for one.
     pub(super) description: Option<String>,
-    /// What holds for all phases that say nothing else.
+    /// Settings of all phases that say nothing else.
     pub(super) settings: Settings,
     /// Key spaces of operations.
     pub(super) spaces: Vec<Space>,
-    /// What is sent, unless a phase says something else.
+    /// Load of all phases that say nothing else.
     pub(super) load: Option<Load>,
-    /// One after another; none for one of everything above.
+    /// Phases, one after another; none for one of everything above.
     pub(super) phases: Vec<Phase>,
 }
 
-/// What is sent.
+/// Load of a workload or phase.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Load {
     /// All of these, in this order, over and over.
     Sequence(Vec<Command>),
-    /// One of these at a time, drawn by weight.
+    /// Operations, one at a time, drawn by weight.
     Operations(Vec<Operation>),
 }
 
 /// A key space that operations name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Space {
-    /// Its name.
+    /// Name of the space.
     pub(super) name: String,
-    /// How many keys; by default as many as its file needs.
+    /// Number of keys; by default as many as its file needs.
     pub(super) range: Option<u64>,
-    /// How they are drawn.
+    /// Distribution that they are drawn from.
     pub(super) dist: KeyDist,
-    /// How they are numbered.
+    /// Numbering of the keys.
     pub(super) numbered: KeyNumbering,
-    /// Whether those of a request are of one hash slot.
+    /// Set if those of a request are of one hash slot.
     pub(super) one_slot: bool,
-    /// Where it stands.
+    /// Position in the file.
     pub(super) at: usize,
 }
 
 /// An operation of a mix.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Operation {
-    /// What reports call it; its commands if it has no name.
+    /// Name in reports; its commands if it has no name.
     pub(super) name: Option<String>,
-    /// How often it is drawn, beside the others.
+    /// Weight with which it is drawn, beside the others.
     pub(super) weight: u32,
     /// The name of its key space, if it has one of its own.
     pub(super) keys: Option<LocatedName>,
     /// At least one.
     pub(super) steps: Vec<Step>,
-    /// Where it stands.
+    /// Position in the file.
     pub(super) at: usize,
 }
 
@@ -90,7 +90,7 @@ pub(super) struct LocatedName {
 /// Commands that are sent together.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Step {
-    /// When they are sent.
+    /// Condition on which they are sent.
     pub(super) when: StepCondition,
     /// At least one.
     pub(super) commands: Vec<Command>,
@@ -99,26 +99,26 @@ pub(super) struct Step {
 /// A command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Command {
-    /// Its words, at least one.
+    /// Words of the command, at least one.
     pub(super) words: Vec<String>,
-    /// Where it stands.
+    /// Position in the file.
     pub(super) at: usize,
 }
 
 /// A part of a run.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Phase {
-    /// What reports call it.
+    /// Name in reports.
     pub(super) name: Option<String>,
-    /// Whether it takes every key once, in order, as fast as it can.
+    /// Set if it takes every key once, in order, as fast as it can.
     pub(super) every_key: bool,
-    /// What holds in it.
+    /// Settings of the phase.
     pub(super) settings: Settings,
-    /// Which of the file's operations it has, with weights of its own.
+    /// Operations of the file that it has, with weights of its own.
     pub(super) mix: Option<Vec<Part>>,
-    /// What it sends, if not what the file says for all.
+    /// Load of the phase, if not that of the file.
     pub(super) load: Option<Load>,
-    /// Where it stands.
+    /// Position in the file.
     pub(super) at: usize,
 }
 
@@ -127,7 +127,7 @@ pub(super) struct Phase {
 pub(super) struct Part {
     /// The operation.
     pub(super) name: LocatedName,
-    /// Its weight there.
+    /// Weight in the phase.
     pub(super) weight: u32,
 }
 
@@ -140,7 +140,7 @@ impl Workload {
         }
     }
 
-    /// What reports call a phase.
+    /// Returns the name of a phase in reports.
     pub(super) fn title(&self, phase: &Phase) -> String {
         match &phase.name {
             Some(name) => format!("{}: {name}", self.name),
@@ -148,7 +148,7 @@ impl Workload {
         }
     }
 
-    /// What a phase sends; `None` for tests of the suite.
+    /// Returns what a phase sends; `None` for tests of the suite.
     pub(super) fn load_of(&self, phase: &Phase) -> Option<Load> {
         if phase.load.is_some() || phase.settings.get("tests").is_some() {
             return phase.load.clone();
@@ -164,7 +164,7 @@ impl Workload {
         Some(Load::Operations(parts.collect()))
     }
 
-    /// What holds in a phase: its own settings, and those of the file that it leaves open.
+    /// Returns what holds in a phase: its own settings, and those of the file that it leaves open.
     pub(super) fn settings_of(&self, phase: &Phase) -> Settings {
         let mut settings = self.settings.clone();
         if self.load_of(phase).is_some() {

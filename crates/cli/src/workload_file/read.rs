@@ -227,7 +227,7 @@ impl Reader<'_> {
         items.iter().map(|item| self.command(item)).collect()
     }
 
-    /// One text, cut as a shell would, or a list of words.
+    /// Reads a command: one text, cut as a shell would, or a list of words.
     fn command(&self, value: Value<'_, '_>) -> Result<Command, String> {
         let at = start(value);
         let words = match value.get_ref() {
@@ -349,7 +349,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Why the option refuses the value; `None` if it accepts it.
+    /// Says why the option refuses the value; `None` if it accepts it.
     fn refused(&mut self, set: &Assignment) -> Option<String> {
         let option = self.options.get_arguments().find(|arg| arg.get_id() == set.setting.option)?;
         let words = std::iter::once("keystorm".into()).chain(set.words(option));

@@ -12,15 +12,15 @@ use spec::write::{key, vocabulary};
 /// An option that a file may say.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Setting {
-    /// What it is called in a file.
+    /// Key in a file.
     pub(crate) key: &'static str,
     /// The option, by the name of its field.
     pub(crate) option: &'static str,
-    /// How its value is written in a file.
+    /// Form of its value in a file.
     pub(crate) form: Form,
 }
 
-/// How a value is written in a file.
+/// Form of a value in a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Form {
     /// A number or a text, as behind the option.
@@ -63,7 +63,7 @@ pub(crate) fn settings() -> &'static [Setting] {
 /// Settings that say the same thing in two ways: the last word on one is the last on both.
 const EXCLUSIVE: [[&str; 2]; 2] = [["requests", "duration"], ["key-dist", "sequential"]];
 
-/// What a phase of every key decides itself.
+/// Settings that a phase of every key decides itself.
 pub(crate) const OF_NO_FILL: [&str; 17] = [
     "fill",
     "fill-with",
@@ -105,12 +105,12 @@ impl Setting {
         Some(Self { key: key(option).leak(), option: id.to_owned().leak(), form })
     }
 
-    /// That of a key.
+    /// Returns the setting of a key.
     pub(crate) fn of_key(key: &str) -> Option<&'static Self> {
         settings().iter().find(|setting| setting.key == key)
     }
 
-    /// That of an option.
+    /// Returns the setting of an option.
     pub(crate) fn of_option(option: &str) -> Option<&'static Self> {
         settings().iter().find(|setting| setting.option == option)
     }
@@ -119,11 +119,11 @@ impl Setting {
 /// A setting with its value.
 #[derive(Debug, Clone)]
 pub(crate) struct Assignment {
-    /// Which.
+    /// Setting that is assigned.
     pub(crate) setting: &'static Setting,
-    /// What stands behind the option; nothing for a flag.
+    /// Text behind the option; nothing for a flag.
     pub(crate) value: Option<String>,
-    /// Where its value stands.
+    /// Position of its value.
     pub(crate) at: usize,
 }
 
@@ -157,7 +157,7 @@ impl Settings {
         self.0.iter()
     }
 
-    /// That of a key.
+    /// Returns the assignment of a key.
     pub(crate) fn get(&self, key: &str) -> Option<&Assignment> {
         self.0.iter().find(|set| set.setting.key == key)
     }

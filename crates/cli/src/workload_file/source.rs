@@ -11,7 +11,7 @@ use crate::presets;
 /// Most bytes of a file.
 const BYTES_MAX: u64 = 16 << 20;
 
-/// What standard input had. It can be read once, and several callers may ask for it.
+/// Content of standard input. It can be read once, and several callers may ask for it.
 static STANDARD_INPUT: OnceLock<Result<String, String>> = OnceLock::new();
 
 /// A text and what it is called.
@@ -19,9 +19,9 @@ static STANDARD_INPUT: OnceLock<Result<String, String>> = OnceLock::new();
 pub struct Source {
     /// A path, or the name of a preset.
     pub name: String,
-    /// What is in it.
+    /// Content of the source.
     pub text: String,
-    /// Whether it comes with keystorm.
+    /// Set if it comes with keystorm.
     pub is_preset: bool,
 }
 
@@ -39,7 +39,7 @@ impl Source {
         format!("{}:{line}:{column}", self.name)
     }
 
-    /// Its name without folder and extension.
+    /// Returns its name without folder and extension.
     pub fn stem(&self) -> String {
         let stem = Path::new(&self.name).file_stem();
         stem.map_or_else(|| self.name.clone(), |stem| stem.to_string_lossy().into_owned())

@@ -57,7 +57,7 @@ pub(crate) struct Options {
     /// Behave as if called by that name: its tests, its output, and nothing else on standard error
     #[arg(long = "as", value_name = "NAME", value_parser = PEERS, help_heading = "Other")]
     called: Option<String>,
-    /// Whether `--` stands before the command, so that its first word is for the server, whatever it is.
+    /// Set if `--` stands before the command, so that its first word is for the server, whatever it is.
     #[arg(skip)]
     pub(in crate::run) command_is_marked: bool,
 }
@@ -76,7 +76,7 @@ pub(in crate::run) struct LaterOptions {
 }
 
 impl LaterOptions {
-    /// Why the command line cannot be carried out by this version, if it asks for what it lacks.
+    /// Says why the command line cannot be carried out by this version, if it asks for what it lacks.
     pub(in crate::run) fn refused(&self) -> Option<String> {
         let asked = [
             (self.rdma, "--rdma", "RDMA"),
