@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-/// Where a page and its charts go.
+/// Options for the places of a page and its charts.
 #[derive(Debug, Clone, Default, PartialEq, Eq, clap::Args)]
 pub struct PageOptions {
     /// Write a page with charts to this file; it needs no network

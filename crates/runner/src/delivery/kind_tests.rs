@@ -294,8 +294,8 @@ fn requests(mut bytes: &[u8]) -> Vec<Vec<Vec<u8>>> {
     requests
 }
 
-/// Returns what a receiver makes of what it hears in two pieces: the meaning of each reply with its messages, and all that
-/// it asks for.
+/// Returns what a receiver makes of what it hears in two pieces: the meaning of each reply with its messages, and all
+/// that it asks for.
 fn heard(kind: &dyn Kind, bytes: &[u8], at: usize) -> (Vec<(Meaning, usize)>, Vec<u8>) {
     let mut consumer = kind.consumer(0);
     let (mut asked, mut meanings) = (Vec::new(), Vec::new());
