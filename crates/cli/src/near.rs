@@ -299,7 +299,8 @@ pub(super) fn no_help<'n>(
     )
 }
 
-/// Returns what to say of a name that there is not, the one that is `meant` if it is known, and all there are.
+/// Returns the error for an unknown name: with the name that is `meant` if that is known, and otherwise with all that
+/// there are.
 pub(super) fn one_of(what: &str, name: &str, meant: Option<&str>, known: &[&str]) -> String {
     match meant {
         Some(meant) => format!("unknown {what} {name:?}; did you mean {meant}?"),

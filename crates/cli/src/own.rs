@@ -36,7 +36,7 @@ pub fn check_output(output: &Output) -> Result<(), String> {
     }
 }
 
-/// Returns whether an option of keystorm's takes a value; `None` if there is none of that name.
+/// Returns whether an option of keystorm's takes a value; `None` if there is no option of that name.
 pub fn takes_value(name: &str) -> Option<bool> {
     let command = vocabulary();
     let option = command.get_arguments().find(|option| option.get_long() == Some(name))?;

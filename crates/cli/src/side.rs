@@ -108,7 +108,7 @@ impl Word {
         Self::Program { program, args: Vec::new() }
     }
 
-    /// Returns whether memcached is what is spoken there, if a word or `--protocol` says so.
+    /// Returns whether a word or `--protocol` says that the server speaks memcached's protocol.
     pub(super) fn is_memcache(&self, asked: Option<ProtocolArg>) -> bool {
         match self {
             Self::Uri(uri) => uri.starts_with("memcache://") || uri.starts_with("memcaches://"),
@@ -122,7 +122,7 @@ impl Word {
         }
     }
 
-    /// Returns whether it says that TLS is spoken there.
+    /// Returns whether the address asks for TLS.
     fn is_secure(&self) -> bool {
         const SCHEMES: [&str; 3] = ["rediss://", "valkeys://", "memcaches://"];
         matches!(self, Self::Uri(uri) if SCHEMES.iter().any(|scheme| uri.starts_with(scheme)))

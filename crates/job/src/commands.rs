@@ -12,13 +12,13 @@ use workload::{Plan, ProtocolKind, Target};
 /// Job of `keystorm sink`.
 #[derive(Debug)]
 pub struct SinkJob {
-    /// TCP address that it listens on.
+    /// TCP address that the sink listens on.
     pub tcp: Option<SocketAddr>,
     /// The unix socket that it listens on, instead of TCP or in addition to it.
     pub unix: Option<PathBuf>,
     /// The I/O engine; the fastest that works if not given.
     pub engine: Option<EngineChoice>,
-    /// Set if it speaks memcached's text protocol instead of RESP.
+    /// Set if the sink speaks memcached's text protocol instead of RESP.
     pub memcache: bool,
     /// Bytes of the strings in replies.
     pub bulk: u32,

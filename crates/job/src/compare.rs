@@ -104,7 +104,7 @@ pub struct LiveSides {
 pub struct ComparedLoad {
     /// Name in reports; loads of one name are one load at several rates.
     pub name: String,
-    /// Text that distinguishes it from others of that name, such as ` at 5,000/s`; empty for nothing.
+    /// Text that distinguishes loads of one name, such as ` at 5,000/s`; empty for nothing.
     pub at_rate: String,
     /// As it was asked for.
     pub plans: Vec<Plan>,

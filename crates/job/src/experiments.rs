@@ -138,7 +138,7 @@ pub struct FootprintJob {
     pub starts: u32,
     /// Keys of the smallest fill; `None` for what suits each item.
     pub keys: Option<u64>,
-    /// Set if it is found where encodings change.
+    /// Set if the sizes are looked for at which encodings change.
     pub steps: bool,
     /// Job that is done instead, if limits of memory are named.
     pub memory: Option<MemoryJob>,
@@ -212,7 +212,7 @@ pub enum ImpactOf {
 pub struct ActsJob {
     /// The acts, in their order.
     pub acts: Vec<StagedAct>,
-    /// Set if the command line names them, so that those that destroy data are meant.
+    /// Set if the command line names the acts, so that acts that destroy data are meant.
     pub named: bool,
     /// Seconds of rest before each act, and after the last.
     pub rest_s: f64,

@@ -85,8 +85,8 @@ pub enum Intent {
 }
 
 impl Intent {
-    /// Returns whether what it prints is keystorm's to lay out: sentences that are ours, and no text that somebody else
-    /// has written or another tool would print.
+    /// Returns whether its output is keystorm's to lay out: sentences that are ours, and no text that somebody else has
+    /// written or another tool would print.
     pub fn is_ours(&self) -> bool {
         match self {
             Self::Run(job) => !job.output.options.persona.is_peer(),

@@ -52,7 +52,7 @@ pub struct Output {
     pub sample: bool,
     /// Set if the server is asked how long it ran commands, and what it recorded.
     pub server_latency: bool,
-    /// Set if settings that hide some of that are changed for the run.
+    /// Set if settings of the server that hide some of its latency are changed for the run.
     pub set_server: bool,
     /// Output of a front end that reports in its own way.
     pub reports: Option<Arc<dyn ToolOutput>>,

@@ -14,7 +14,7 @@ pub struct PageOptions {
 }
 
 impl PageOptions {
-    /// Returns whether any of it is asked for.
+    /// Returns whether a page or a picture is asked for.
     pub fn any(&self) -> bool {
         self.html.is_some() || self.svg.is_some()
     }

@@ -17,11 +17,11 @@ pub struct RecordJob {
     pub protocol: ProtocolKind,
     /// The file to write, which must not exist.
     pub output: PathBuf,
-    /// Time that it records in all; until Ctrl-C if not given.
+    /// Length of the recording in all; until Ctrl-C if not given.
     pub duration: Option<Duration>,
     /// Most bytes that may wait in the server's output buffer; with more, recording stops.
     pub behind_max_bytes: u64,
-    /// Time that it records at once, and the time from one such beginning to the next; without a break if not given.
+    /// Length of one recording, and the time from its beginning to the next one's; without a break if not given.
     pub cycle: Option<(Duration, Duration)>,
     /// The part of the traffic that is recorded; all of it if not given.
     pub sample: Option<Sample>,

@@ -14,7 +14,7 @@ pub struct RecordedJob {
     pub keeps_connections: bool,
     /// Set if what is read before it is written is written first.
     pub prefill: bool,
-    /// Number of times that it is sent.
+    /// Number of times that the record is sent.
     pub rounds: u64,
     /// Set if a server is written to that may be the recorded one.
     pub confirmed: bool,

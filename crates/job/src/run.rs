@@ -70,7 +70,7 @@ pub struct ClientFleet {
 pub enum Action {
     /// Carry them out, once or for ever.
     Run {
-        /// Set if all of them begin anew at the end, until Ctrl-C.
+        /// Set if all plans begin anew at the end, until Ctrl-C.
         repeat: bool,
     },
     /// Only hold the connections of the first.

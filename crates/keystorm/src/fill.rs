@@ -98,13 +98,13 @@ impl FillRecord {
         }
     }
 
-    /// Returns whether a server is yet to be filled so.
+    /// Notes a content, and returns whether the server was not filled with it before.
     fn is_new(&self, content: &Content) -> bool {
         let Content { keys, all } = content;
         self.lock().written.insert(keys.clone(), all.clone()).as_ref() != Some(all)
     }
 
-    /// Returns whether it has not been announced yet; from now on it has.
+    /// Notes a content as announced, and returns whether it was not before.
     fn is_unannounced(&self, content: &Content) -> bool {
         self.lock().announced.insert(content.all.clone())
     }

@@ -21,7 +21,7 @@ use crate::commands::pages::{Pages, page_of};
 pub(crate) struct ResultFiles {
     /// The files of `--json` and `--keep`.
     records: Vec<Place>,
-    /// Set if one of them belongs to a history.
+    /// Set if one of the files belongs to a history.
     is_history: bool,
     record: Record,
     hdr: Option<(Place, HdrLog)>,

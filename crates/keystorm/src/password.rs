@@ -15,7 +15,7 @@ use anyhow::{Result, anyhow};
 use runner::{LoginPassword, PasswordSource};
 use workload::{Credentials, Plan, PlanParts, Secret, Target, secret};
 
-/// Time for which an answer is that of now, beside twice the time that it took.
+/// Time for which an answer is valid, beside twice the time that it took.
 const FRESH: Duration = Duration::from_secs(1);
 /// Time that the command may take.
 const PATIENCE: Duration = Duration::from_secs(30);

@@ -55,9 +55,9 @@ pub(crate) struct Precaution {
     pub(crate) source: String,
     /// The servers that were recorded, as `host:port`.
     pub(crate) servers: Vec<String>,
-    /// Set if anything is written.
+    /// Set if the record writes anything.
     pub(crate) writes: bool,
-    /// Set if somebody has allowed it.
+    /// Set if the user has allowed writing.
     pub(crate) confirmed: bool,
     /// The highest database that is used.
     pub(crate) db_max: u32,

@@ -11,7 +11,7 @@ use host::{Client, Transport};
 use report::Clock;
 use wire::resp::Value;
 
-/// Number of times that it is asked. The answers together tell more than one.
+/// Number of times that the clock is asked. The answers together tell more than one.
 const TIMES: usize = 32;
 /// The server cuts its time to whole microseconds.
 const CUT_NS: u64 = 500;
@@ -82,7 +82,7 @@ impl ServerClock {
         i64::try_from(ahead).unwrap_or_default()
     }
 
-    /// Returns what is kept of it, with a later look at the same clock.
+    /// Returns the clock's part of the results, with a later look at the same clock.
     pub(crate) fn kept(&self, later: Option<&Self>) -> Clock {
         let now = Instant::now();
         let since = |a: u64, b: u64| (i128::from(a) - i128::from(b)) as f64 / 1e3;

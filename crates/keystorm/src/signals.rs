@@ -62,7 +62,7 @@ pub(crate) fn number() -> io::Result<Arc<AtomicUsize>> {
     Ok(number)
 }
 
-/// Returns the name that people call it by.
+/// Returns the name of a signal.
 pub(crate) fn name(number: usize) -> String {
     match i32::try_from(number) {
         Ok(SIGINT) => "SIGINT".to_owned(),

@@ -60,7 +60,7 @@ pub(crate) struct TestBed<'r> {
 /// Context that one load is given beside its plan.
 #[derive(Default)]
 pub(crate) struct LoadContext<'a> {
-    /// Time at which it begins, if that was agreed on.
+    /// Time at which the load begins, if that was agreed on.
     pub(crate) start_at: Option<SystemTime>,
     /// Barrier that a probe waits for.
     pub(crate) probe: Option<&'a Arc<Barrier>>,
@@ -223,7 +223,7 @@ impl<'r> TestBed<'r> {
         found.chain(self.filled.evicted()).collect()
     }
 
-    /// Carries out a plan without a probe of its own, and releases a probe's barrier when load begins.
+    /// Carries out a plan without adding the run of a probe, and releases the probe's barrier when load begins.
     pub(crate) fn run_without_probe(
         &self,
         plan: &Plan,

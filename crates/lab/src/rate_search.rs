@@ -34,7 +34,7 @@ pub struct RateSearch {
     /// Set if the search ended because its time was up.
     #[serde(default)]
     out_of_time: bool,
-    /// Conclusion from `found`.
+    /// Conclusion of the search.
     #[serde(default)]
     conclusion: Conclusion,
     /// Rates with what all their trials say together, those of the curve included, in the order in which they were

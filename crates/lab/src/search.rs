@@ -304,7 +304,7 @@ impl Search {
         }
     }
 
-    /// Returns how often a rate is tried at most that is so many times another.
+    /// Returns how often a rate is tried at most whose ratio to another is `apart`.
     fn repeats(&self, apart: f64) -> u32 {
         let most = if apart >= WIDE { WIDE_REPEATS } else { u32::MAX };
         self.settings.repeats.min(most)

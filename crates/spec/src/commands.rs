@@ -25,9 +25,9 @@ pub struct TypedLoad {
     pub name: String,
     /// Set if one operation is drawn at a time.
     pub mixed: bool,
-    /// Set if it may have steps: to the peers `;>` and `__reply__` are words like others.
+    /// Set if the load may have steps: to the peers `;>` and `__reply__` are words like others.
     pub stepped: bool,
-    /// Set if it is written in Redis's words, to be translated for another protocol.
+    /// Set if the load is written in Redis's words, to be translated for another protocol.
     pub translated: bool,
     /// The phases that write what it reads, by name, if it is a phase itself.
     pub loaded_by: Option<String>,
@@ -181,8 +181,8 @@ pub(crate) fn given(
     })
 }
 
-/// Returns whether a command is one of Redis's where memcached has none of that form: `set KEY VALUE`, with or without
-/// `ex SECONDS`, and `mget`. It means the same in a run as in a comparison.
+/// Returns whether a command has a form that Redis has and memcached has not: `set KEY VALUE`, with or without `ex
+/// SECONDS`, and `mget`. It means the same in a run as in a comparison.
 fn in_redis_words(command: &CommandSpec) -> bool {
     let is_ex = |arg: &Arg| match arg.pieces.as_slice() {
         [Piece::Bytes(bytes)] => bytes.eq_ignore_ascii_case(b"EX"),
@@ -201,8 +201,7 @@ pub(crate) struct CommandReader<'o> {
     options: &'o LoadSpec,
     protocol: ProtocolKind,
     dataset: Option<&'o Dataset>,
-    /// Set if values are drawn, or else of which length they are and how many bytes of the stream of the peers were
-    /// used up.
+    /// Set if values are drawn; if not, they have a length, and have used up bytes of the stream of the peers.
     varies: bool,
     value_len: u32,
     skip: u64,

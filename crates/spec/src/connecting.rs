@@ -60,7 +60,7 @@ impl ConnectionOptions {
         }
     }
 
-    /// Returns these connections, opened and closed as it says.
+    /// Returns `concurrency` with connections opened and closed as the options say.
     pub(crate) fn of(&self, concurrency: Concurrency) -> Concurrency {
         Concurrency {
             requests_each: self.requests_per_connection.map_or(0, |Positive(each)| each),
@@ -76,7 +76,7 @@ impl ConnectionOptions {
         self.reconnect_wait
     }
 
-    /// Returns how long and how often opening it is tried.
+    /// Returns how long and how often opening a lost connection is tried.
     pub(crate) fn reopening(&self) -> ReconnectLimits {
         ReconnectLimits {
             within_ns: self.reconnect_timeout.map(Milliseconds::ns),

@@ -23,7 +23,7 @@ pub struct Dialect {
     pub has_steps: bool,
     /// Set if slips are refused or mentioned: words that are no command, harmful commands, options in vain.
     pub minds_slips: bool,
-    /// Set if it is mentioned that closing connections uses up ports.
+    /// Set if a note says that closing connections uses up ports.
     pub mentions_keep_alive: bool,
     /// Set if the suite is redis-benchmark's, without the tests that valkey-benchmark has added.
     pub suite_of_redis: bool,

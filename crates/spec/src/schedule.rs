@@ -24,13 +24,13 @@ impl Rate {
         Self(Schedule::constant(per_s).stages)
     }
 
-    /// Returns whether it is no limit.
+    /// Returns whether the rate is no limit.
     #[must_use]
     pub fn is_none(&self) -> bool {
         matches!(self.0[..], [Stage { to_per_s: 0.0, lasts_ns: None, .. }])
     }
 
-    /// Returns whether it changes with time, and so has a length.
+    /// Returns whether the rate changes with time, and so has a length.
     #[must_use]
     pub fn is_schedule(&self) -> bool {
         self.0.iter().any(|stage| stage.lasts_ns.is_some())

@@ -85,7 +85,7 @@ fn fields(spec: &LoadSpec) -> Result<Map<String, Value>, serde_json::Error> {
 }
 
 impl Given {
-    /// Writes it as words of a command line.
+    /// Writes the option and its value as words of a command line.
     #[must_use]
     pub fn words(&self) -> Vec<String> {
         let Self { option, value } = self;
@@ -108,7 +108,7 @@ impl Given {
         }
     }
 
-    /// Returns its value as it stands behind the option.
+    /// Returns the value as it stands behind the option.
     #[must_use]
     pub fn text(&self) -> String {
         let is_named =
@@ -120,7 +120,7 @@ impl Given {
         }
     }
 
-    /// Writes it as a line of TOML, whose values look like those of JSON.
+    /// Writes the option and its value as a line of TOML, whose values look like those of JSON.
     #[must_use]
     pub fn line(&self) -> String {
         format!("{} = {}\n", key(&self.option), self.value).replace('\u{7f}', "\\u007f")

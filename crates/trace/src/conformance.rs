@@ -18,7 +18,7 @@ pub struct ReaderResult {
     pub events: Vec<Event>,
     /// Counts of what was missing.
     pub losses: Losses,
-    /// Reason why it could not be read to its end, if it could not.
+    /// Reason why the input could not be read to its end, if it could not.
     pub fault: Option<String>,
 }
 

@@ -63,7 +63,7 @@ pub struct Argument<'e> {
     /// Bytes of the argument, or `None` where only its size was recorded. Records that replace keys by shorter names
     /// have a name of another length than `size`.
     pub bytes: Option<&'e [u8]>,
-    /// Number of bytes when it was recorded.
+    /// Number of bytes of the argument when it was recorded.
     pub size: u32,
     /// By how many percent it shrinks when it is compressed; 0 where its bytes are there, or it is not known.
     pub compressibility: u8,
@@ -94,8 +94,8 @@ pub struct Event {
     pub flags: Flags,
     /// Outcome of the command.
     pub outcome: Outcome,
-    /// Number of times that it was sent in its second, and how many of these were hits: records that count have one
-    /// line for all, of which the reader makes single events. 0 means once.
+    /// Number of times that the command was sent in its second, and how many of these were hits: records that count
+    /// have one line for all, of which the reader makes single events. 0 means once.
     pub(crate) repeats: u32,
     pub(crate) repeated_hits: u32,
     bytes: Vec<u8>,
@@ -152,13 +152,13 @@ impl Event {
         self.spans.push(Span { end, size: end - begin, compressibility: 0, has_bytes: true });
     }
 
-    /// Returns how many arguments it has, its name included.
+    /// Returns the number of arguments, the name included.
     #[must_use]
     pub fn len(&self) -> usize {
         self.spans.len()
     }
 
-    /// Returns whether it has no arguments.
+    /// Returns whether the event has no arguments.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.spans.is_empty()
@@ -190,7 +190,7 @@ impl Event {
         self.bytes(0)
     }
 
-    /// Returns whether it is this command, in letters of any case.
+    /// Returns whether the command has this name, in letters of any case.
     #[must_use]
     pub fn is(&self, name: &str) -> bool {
         self.name().eq_ignore_ascii_case(name.as_bytes())

@@ -92,7 +92,7 @@ fn single_quoted(line: &[u8], mut at: usize, word: &mut Vec<u8>) -> Option<usize
     }
 }
 
-/// Returns whether the quote behind it is part of the word: nothing else is escaped in single quotes.
+/// Returns whether the quote behind `plain` is part of the word: nothing else is escaped in single quotes.
 fn word_ends_in_backslash(plain: &[u8]) -> bool {
     plain.last() == Some(&b'\\')
 }

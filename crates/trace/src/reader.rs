@@ -35,7 +35,7 @@ pub enum ReadError {
 ///
 /// Memory is bounded whatever the size of the record: one event, and what its file's decoder needs.
 pub trait Reader: Send {
-    /// Returns the source: what the record is of.
+    /// Returns the source of the record.
     fn source(&self) -> &Source;
 
     /// Reads the next event into `event`; false at the end, where `event` is empty.

@@ -34,7 +34,7 @@ pub enum Clock {
     Relative,
 }
 
-/// Source of a record: what it is of.
+/// Facts that hold for all events of a record.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Source {
     /// The name of its format, a row of [`crate::FORMATS`].

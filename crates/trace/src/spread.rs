@@ -19,7 +19,7 @@ pub(crate) struct Spread {
     /// The lines of a part of a second; those behind `held` are buffers for later.
     lines: Vec<Event>,
     held: usize,
-    /// Time at which each event is due, and the line that it is of.
+    /// Due time of each event, the number of its line, and whether it is beyond the hits of the line.
     order: Vec<(u64, u32, bool)>,
     next: usize,
     /// Rest of the second of the last part.

@@ -58,7 +58,7 @@ pub enum DeliveryKind {
     },
     /// Queues, in which messages are kept until a receiver takes them.
     Queue {
-        /// Queue that keeps them, and how they are taken.
+        /// Queue that keeps messages, and how they are taken.
         queue: Queue,
         /// Most messages that one call takes.
         count: u32,
@@ -82,7 +82,7 @@ pub enum DeliveryKind {
     Replica,
     /// Invalidations of client-side caching: every receiver is a client with a cache.
     Invalidate {
-        /// Keys that the server tracks for it, and how it says that they changed.
+        /// Tracking of keys by the server, and how it says that they changed.
         tracking: CacheTracking,
     },
 }
@@ -227,7 +227,7 @@ impl DeliveryKind {
         }
     }
 
-    /// Returns whether it counts when a sender had the reply to a message, for its receivers.
+    /// Returns whether receivers measure from the reply that the sender of a message had.
     #[must_use]
     pub fn follows_acknowledgements(self) -> bool {
         matches!(self, Self::Invalidate { .. })

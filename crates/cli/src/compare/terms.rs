@@ -158,7 +158,7 @@ fn own_value(plan: &Plan) -> Option<Arg> {
     set.args.get(2).filter(|value| value.pieces != [Piece::Bytes(Vec::new())]).cloned()
 }
 
-/// Name of a test in reports, if not its words, and these.
+/// Words of a test, with its name in reports if that is not the words.
 type NamedTest = (Option<String>, Vec<OsString>);
 
 /// The tests that `-t` names, or the command that was typed.

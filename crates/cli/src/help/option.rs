@@ -93,7 +93,7 @@ fn plain(text: &str) -> String {
     out
 }
 
-/// Returns its name behind --set, if it is a setting.
+/// Returns the name of an option behind `--set`, if it is a setting.
 fn setting(arg: &Arg) -> Option<&str> {
     arg.get_long().filter(|name| write::settings().contains(name))
 }

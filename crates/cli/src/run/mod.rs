@@ -31,7 +31,7 @@ use super::{FrontEnd, Intent, Job, UsageError};
 pub(super) use options::Options;
 pub use verdict::place as verdict_place;
 
-/// Returns its options, for front ends that take them beside their own.
+/// Returns the options of a run, for front ends that take them beside their own.
 pub(super) fn vocabulary() -> clap::Command {
     Options::command()
 }

@@ -68,7 +68,7 @@ pub(super) struct Space {
 /// An operation of a mix.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Operation {
-    /// Name in reports; its commands if it has no name.
+    /// Name in reports; `None` for its commands.
     pub(super) name: Option<String>,
     /// Weight with which it is drawn, beside the others.
     pub(super) weight: u32,
@@ -110,7 +110,7 @@ pub(super) struct Command {
 pub(super) struct Phase {
     /// Name in reports.
     pub(super) name: Option<String>,
-    /// Set if it takes every key once, in order, as fast as it can.
+    /// Set if the phase takes every key once, in order, as fast as it can.
     pub(super) every_key: bool,
     /// Settings of the phase.
     pub(super) settings: Settings,

@@ -21,7 +21,7 @@ pub struct Source {
     pub name: String,
     /// Content of the source.
     pub text: String,
-    /// Set if it comes with keystorm.
+    /// Set if the workload comes with keystorm.
     pub is_preset: bool,
 }
 

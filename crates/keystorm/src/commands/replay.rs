@@ -70,7 +70,7 @@ fn missing(file: &str, losses: &Losses) -> Vec<String> {
 pub(crate) struct RecordedLoad {
     pub(crate) scan: Scan,
     pub(crate) precaution: Precaution,
-    /// Number of times that it is sent.
+    /// Number of times that the record is sent.
     pub(crate) rounds: u64,
     traffic: Traffic,
     connections: u32,
@@ -130,7 +130,7 @@ impl RecordedLoad {
         speed.clone().due_ns(span_ns) as f64 / 1e9
     }
 
-    /// Returns what is sent, in its order: all clients share a connection as far as they can.
+    /// Returns the traffic in its order: all clients share a connection as far as they can.
     pub(crate) fn in_order(&self) -> Traffic {
         self.traffic.over(self.scan.shared_out(Some(1)))
     }

@@ -27,15 +27,15 @@ use start::{kind, pinned, spawn};
 pub(crate) struct Server {
     pub(crate) address: host::Address,
     pub(crate) facts: ServerFacts,
-    /// Context by which every connection to it speaks TLS, if it does.
+    /// TLS context of every connection to the server, if they have TLS.
     pub(crate) tls: Option<TlsContext>,
     pub(crate) cluster: Option<Topology>,
     /// All servers, where several were named; `address` is the first.
     named: Vec<RingServer>,
     protocol: ProtocolKind,
-    /// Questions that it is asked of itself.
+    /// Questions that the server is asked of itself.
     questions: Questions,
-    /// Reason why it tells no more of itself; of several, all of them.
+    /// Reason why the server tells no more of itself; of several servers, all reasons.
     silence: Option<String>,
     spawned: Option<SpawnedServer>,
     sentinels: Option<Sentinels>,
@@ -164,17 +164,17 @@ impl Server {
         self.spawned.take().is_some()
     }
 
-    /// Returns the protocol that it is spoken to in.
+    /// Returns the protocol of the server.
     pub(crate) fn protocol(&self) -> ProtocolKind {
         self.protocol
     }
 
-    /// Returns what it was asked, and is asked again.
+    /// Returns the questions that the server was asked, and is asked again.
     pub(crate) fn questions(&self) -> Questions {
         self.questions
     }
 
-    /// Returns whether it was started for the run.
+    /// Returns whether the server was started for the run.
     pub(crate) fn is_own(&self) -> bool {
         self.spawned.is_some()
     }
@@ -184,7 +184,7 @@ impl Server {
         self.spawned.as_ref()?.resident_bytes()
     }
 
-    /// Returns how it was started, if it was started for the run, without passwords.
+    /// Returns the command line of a server that was started for the run, without passwords.
     pub(crate) fn command_line(&self) -> Option<String> {
         Some(shell_words::join(self.spawned.as_ref()?.command_line()))
     }
@@ -194,7 +194,7 @@ impl Server {
         self.sentinels.as_ref().map(|sentinels| sentinels as &dyn runner::Resolver)
     }
 
-    /// Returns where it is now: a test before may have seen it move.
+    /// Returns where the server is now: a test before may have seen it move.
     pub(crate) fn address_now(&self) -> host::Address {
         self.resolver().and_then(|r| r.resolve()).unwrap_or_else(|| self.address.clone())
     }

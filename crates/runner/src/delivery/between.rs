@@ -30,7 +30,7 @@ impl Roles<'_> {
         }
     }
 
-    /// Returns the observer that adds up messages that go between processes, if they do.
+    /// Returns the observer that adds up messages between processes; `None` without such messages.
     pub(super) fn observer(&self) -> Option<&dyn ExchangeObserver> {
         self.gate.barrier().and_then(Barrier::exchange)
     }

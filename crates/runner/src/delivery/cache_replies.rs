@@ -123,7 +123,7 @@ fn words(words: &[&str]) -> Vec<Vec<u8>> {
     words.iter().map(|word| word.as_bytes().to_vec()).collect()
 }
 
-/// Returns what a cache asks for that hears this conversation.
+/// Returns the requests of a cache that hears this conversation.
 fn asked(mode: TrackingMode) -> Vec<Vec<Vec<u8>>> {
     let delivery = delivery(invalidate(mode), 4);
     let payload = message().to_bytes();

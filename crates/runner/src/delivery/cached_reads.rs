@@ -45,11 +45,11 @@ struct Cache<'r> {
     kind: &'r CachedReads<'r>,
     /// Command that reads each place, up to where the first entry is named; and the last entry that it had there.
     places: Vec<(Vec<u8>, EntryId)>,
-    /// Places that it holds: all, or those at its node of a cluster.
+    /// Places that the cache is to hold: all, or those at its node of a cluster.
     own: Vec<u32>,
-    /// Set for each that it holds.
+    /// Set for each place that the cache holds.
     held: Vec<bool>,
-    /// Places of them that are on their way to another node, to be read again later.
+    /// Places that are on their way to another node, to be read again later.
     postponed: Vec<u32>,
     awaited: VecDeque<PendingReply>,
     now_ns: u64,

@@ -38,7 +38,7 @@ struct Whereabouts {
     successors: Vec<(Address, Address)>,
 }
 
-/// Changes of the servers that a thread has seen.
+/// Changes of `Whereabouts` that a thread has seen.
 #[derive(Debug, Default)]
 pub(super) struct Replacements {
     version: u64,
@@ -92,7 +92,7 @@ impl<'r> Homes<'r> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns whether they are the nodes of a cluster.
+    /// Returns whether receivers go to the nodes of a cluster.
     pub(super) fn is_cluster(&self) -> bool {
         self.watch.is_some()
     }
@@ -102,7 +102,7 @@ impl<'r> Homes<'r> {
         self.destination.address()
     }
 
-    /// Returns how often it was found out anew where the servers are.
+    /// Returns the number of times that the places of the servers were found anew.
     #[inline]
     fn version(&self) -> u64 {
         match self.watch {
@@ -134,7 +134,7 @@ impl<'r> Homes<'r> {
         new
     }
 
-    /// Returns whether this is a master as far as is known, and so much of that was seen.
+    /// Returns whether an address is known as that of a master, and `seen` is up to date.
     pub(super) fn is_master(&self, address: &Address, seen: &Replacements) -> bool {
         let is_it = |master: &Master| master.address == *address;
         seen.version == self.version() && self.known().masters.iter().any(is_it)

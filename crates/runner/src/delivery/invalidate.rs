@@ -88,7 +88,7 @@ pub(super) fn is_invalidation(strings: &ReplyStrings) -> bool {
     strings.first() == b"invalidate"
 }
 
-/// Returns whether it has a null instead of the names of keys, as after FLUSHALL: all are to be dropped.
+/// Returns whether an invalidation has a null instead of the names of keys, as after FLUSHALL: all are to be dropped.
 pub(super) fn is_flush(strings: &ReplyStrings) -> bool {
     // The null of an array is no string; a message of RESP2 has the name of its channel, too.
     let names = if is_invalidation(strings) { 1 } else { 2 };

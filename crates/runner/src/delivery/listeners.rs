@@ -23,7 +23,7 @@ pub(super) struct Listener {
     state: State,
     decoder: RespDecoder,
     strings: ReplyStrings,
-    /// Number by which the server knows it.
+    /// Number by which the server knows the connection.
     id: Option<u64>,
 }
 

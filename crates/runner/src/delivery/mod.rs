@@ -84,7 +84,7 @@ pub(crate) struct Roles<'r> {
     pub(super) prober: u32,
     /// Set if receivers get what other processes send.
     exchanges: bool,
-    /// Set if each message then comes to one receiver, whichever process has it.
+    /// Set if each exchanged message comes to one receiver, whichever process has it.
     competes: bool,
     homes: Homes<'r>,
     /// Connections that any sender may have at once.

@@ -47,7 +47,7 @@ pub(super) struct Prober {
     at: Option<(Stop, Vec<u32>)>,
     /// The places whose replies are still to come; `None` for the reply to an ASKING.
     awaited: VecDeque<Option<u32>>,
-    /// Set if it waits before it connects again, and until when.
+    /// Set if the prober waits before it connects again, and until when.
     pauses: bool,
     again_ns: u64,
     /// Messages that it has read, when the senders are done.
@@ -86,7 +86,7 @@ impl Prober {
         }
     }
 
-    /// Returns whether all that it was to do is done.
+    /// Returns whether the prober has done all that it was to do.
     pub(super) fn is_done(&self) -> bool {
         self.state == State::Closed
     }
@@ -238,7 +238,7 @@ impl Prober {
         Ok(consumed)
     }
 
-    /// Returns where a place is asked about that this error is of; `None` if the error is no redirection.
+    /// Returns where to ask about the place of this error; `None` if the error is no redirection.
     fn elsewhere(&mut self, homes: &Homes<'_>, error: &str) -> Option<Stop> {
         let (stop, _) = self.at.as_ref()?;
         let other = homes.elsewhere(error, &stop.address);

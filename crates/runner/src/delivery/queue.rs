@@ -411,7 +411,7 @@ impl QueueConsumer {
         meaning
     }
 
-    /// Returns which of its places it is; the first where a reply does not name it.
+    /// Returns the position of a place among the receiver's own; the first where a reply names none.
     #[inline]
     fn position(&self, place: Option<u32>) -> usize {
         place.and_then(|place| self.places.iter().position(|own| *own == place)).unwrap_or(0)

@@ -71,14 +71,15 @@ pub(super) struct Receiver<'r> {
     /// Measured messages that it had.
     pub(super) received: u64,
     pub(super) cache: CacheCounts,
-    /// Time at which it asked for messages last.
+    /// Time at which the receiver asked for messages last.
     pub(super) asked_ns: u64,
     /// Times that it was tried in vain to open its connection again.
     pub(super) attempts: u32,
     /// Time of its last reply, where receivers read over and over.
     read_ns: u64,
     pub(super) was_lost: bool,
-    /// Set if the server has let it wait since its connection was opened: a command that waits may be refused.
+    /// Set if the server has let the receiver wait since its connection was opened: a command that waits may be
+    /// refused.
     pub(super) is_proved: bool,
 }
 
@@ -137,7 +138,7 @@ pub(crate) struct Receivers<'r, E> {
     pub(super) invalidations: Option<Invalidations>,
     /// Receivers that are ready.
     pub(super) ready: u32,
-    /// Time that a command that waits does so, if the kind has one; and what was seen of that since load began.
+    /// Longest wait of a command that waits, if the kind has one; and the waits seen since load began.
     pub(super) block_ns: Option<u64>,
     pub(super) waits: Option<Waits>,
     pub(super) under_way: Option<InFlightTimeline>,

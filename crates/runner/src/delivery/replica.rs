@@ -22,7 +22,7 @@ pub(super) struct Replica<'r> {
 struct Reader {
     /// The command that reads it.
     get: Vec<u8>,
-    /// Set if it has to say that it wants to read at a replica, which refers it to the master otherwise.
+    /// Set if the connection has to say that it reads at a replica, which refers it to the master otherwise.
     in_cluster: bool,
     is_readonly: bool,
     is_ready: bool,

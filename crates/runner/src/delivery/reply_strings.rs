@@ -106,7 +106,7 @@ impl ReplyStrings {
         self.strings
     }
 
-    /// Returns whether there was a null among them.
+    /// Returns whether there was a null among the strings.
     #[inline]
     pub(crate) fn has_nulls(&self) -> bool {
         self.has_nulls
@@ -118,7 +118,7 @@ impl ReplyStrings {
         &self.places
     }
 
-    /// Returns whether there was a number among them.
+    /// Returns whether there was a number in the reply.
     #[inline]
     pub(crate) fn has_numbers(&self) -> bool {
         self.has_numbers

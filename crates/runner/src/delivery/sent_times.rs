@@ -27,7 +27,7 @@ struct Entry {
 }
 
 impl SentTimes {
-    /// Creates the times of a run that ends so.
+    /// Creates the times of a run with this end.
     pub(super) fn new(stop: &Stop) -> Self {
         let messages = match stop {
             Stop::Requests(count) => (*count).clamp(1, RING_MAX).next_power_of_two(),

@@ -41,6 +41,6 @@ pub struct RecordedCommand {
     pub blocks: bool,
     /// The slot of its keys, where it is sent to a cluster; `None` of one that any node answers.
     pub slot: Option<u16>,
-    /// Set if it is part of a transaction, so that it goes nowhere else by itself.
+    /// Set if the command is part of a transaction, so that it goes nowhere else by itself.
     pub bound: bool,
 }

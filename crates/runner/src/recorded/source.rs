@@ -69,7 +69,7 @@ pub(crate) struct RecordedSource {
     /// The number of the worker's first connection.
     first_connection: u32,
     held: VecDeque<OpenBlock>,
-    /// Number of these that were not given back.
+    /// Number of held blocks that were not given back.
     live: usize,
     /// The number of the first of those among all blocks.
     first: u64,
@@ -111,7 +111,7 @@ impl RecordedSource {
         self.look(start_ns);
     }
 
-    /// Returns when it must be looked at: when the next command is due, or soon if that is not known yet.
+    /// Returns when the source must be looked at: when the next command is due, or soon if that is not known yet.
     #[inline]
     pub(crate) fn due_ns(&self) -> u64 {
         match self.next_due_ns {

@@ -75,7 +75,7 @@ pub(in super::super) fn servers(
     }
 }
 
-/// Returns whether it is an address, with a zone behind it or without.
+/// Returns whether a host is an IPv6 address, with a zone behind it or without.
 fn is_ipv6(host: &str) -> bool {
     host.split('%').next().is_some_and(|address| address.parse::<Ipv6Addr>().is_ok())
 }

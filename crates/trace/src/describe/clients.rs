@@ -28,7 +28,7 @@ pub(super) struct Clients {
 struct Last {
     client: u64,
     at_ns: u64,
-    /// Set if it has sent more than what a new connection begins with.
+    /// Set if the client has sent more than what a new connection begins with.
     is_at_work: bool,
 }
 

@@ -98,8 +98,8 @@ pub(super) struct KeyFrequencies {
 }
 
 impl KeyFrequencies {
-    /// Finds something in the counts of keys of which these are the most frequent: of all keys, or of those of a
-    /// pattern. They are so many and came so often in all.
+    /// Calls `found` with the counts of all keys, or of those of a pattern. `items` are the most frequent of them,
+    /// which are `distinct` and came `draws` times in all.
     pub(super) fn find<'i, T>(
         &self,
         items: impl Iterator<Item = &'i Item>,

@@ -31,7 +31,7 @@ pub(super) struct Pattern {
     pub(super) others: u64,
     /// Uses by commands of one type, and by how many keys.
     pub(super) types: BTreeMap<DataType, (u64, DistinctCounter)>,
-    /// Set if something counts with its values, or sorts by them.
+    /// Set if a command counts with the values of these keys, or sorts by them.
     pub(super) is_counted: bool,
     pub(super) hits: u64,
     pub(super) misses: u64,

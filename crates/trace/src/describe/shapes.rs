@@ -25,7 +25,7 @@ pub struct Shape {
     pub pattern: Vec<u8>,
     /// Sizes of values.
     pub values: Sizes,
-    /// Number of them that are whole numbers.
+    /// Number of values that are whole numbers.
     pub numbers: u64,
     /// The type of its keys, if it is for one type only.
     pub data_type: Option<DataType>,

@@ -130,7 +130,7 @@ pub struct Pattern {
     /// The types of its keys, with uses and keys of each; that with the most uses first.
     #[serde(skip)]
     pub types: Vec<(DataType, u64, u64)>,
-    /// Set if something counts with its values, or sorts by them.
+    /// Set if a command counts with the values of these keys, or sorts by them.
     #[serde(skip)]
     pub is_counted: bool,
 }

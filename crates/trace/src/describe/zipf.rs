@@ -15,9 +15,9 @@ pub struct Zipf {
     pub exponent: f64,
     /// Standard error of the exponent, if keys are drawn by that law.
     pub error: f64,
-    /// Number of keys that it is a fit of.
+    /// Number of keys in the fit.
     pub ranks: usize,
-    /// Number of keys that the law is of, those that never came included.
+    /// Number of keys under the law, those that never came included.
     pub keys: u64,
     /// Distance of the counts from the law beyond chance, in the mean over keys that come often: 0.1 is 10 %.
     pub deviation: f64,
@@ -45,7 +45,7 @@ pub(super) struct Counts<'c> {
     pub(super) sampled: f64,
     /// Number of keys that came.
     pub(super) distinct: f64,
-    /// Number of times that all of them came together.
+    /// Number of times that all keys together came.
     pub(super) draws: f64,
 }
 
@@ -150,7 +150,7 @@ struct Law {
 }
 
 impl Law {
-    /// Fits the law of so many keys that as many come as did.
+    /// Creates the law of so many keys that as many come as did.
     fn of(exponent: f64, counts: &Counts<'_>) -> Self {
         // Ranges with their weights, and the sum of weights up to each.
         let (mut ranges, mut sum, mut from) = (Vec::new(), 0.0, 1.0_f64);

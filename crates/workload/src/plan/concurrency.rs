@@ -31,8 +31,8 @@ pub struct Concurrency {
     /// workers together; 0 to [`limits::RENEWALS_MAX`].
     #[serde(default, skip_serializing_if = "is_zero")]
     pub renewed_per_s: u32,
-    /// Fate of a connection where each sequence is sent on one of its own, which is opened when it is due, so that
-    /// latency counts opening, too. Then `connections` is how many may be there at once, and none is opened before.
+    /// Rule for a connection of its own for each sequence, opened when the sequence is due, so that latency counts
+    /// opening, too. Then `connections` is how many may be there at once, and none is opened before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub per_request: Option<ConnectionPerRequest>,
     /// The CPUs that workers are pinned to, one each in turn; none for wherever the kernel likes.
@@ -41,7 +41,7 @@ pub struct Concurrency {
     /// Schedule by which connections join the load; none if all carry it from the start.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub joining: Option<JoinSchedule>,
-    /// Distance at which connections are opened; none for as soon as can be.
+    /// Time between the opening of connections; none for as soon as can be.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spacing: Option<Spacing>,
 }
@@ -66,17 +66,17 @@ impl Default for Concurrency {
     }
 }
 
-/// Fate of a connection that was opened for one sequence.
+/// Rule for the end of a connection that was opened for one sequence.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ConnectionPerRequest {
     /// Nanoseconds that it stays open after its last reply; `None` for as long as the run.
     pub hold_ns: Option<u64>,
-    /// Set if it is closed by a reset, so that its local port is free at once.
+    /// Set if the connection is closed by a reset, so that its local port is free at once.
     pub reset: bool,
 }
 
 impl PlanParts {
-    /// Checks that the rest of the plan allows that each request has a connection of its own, if it asks for that.
+    /// Checks that the rest of a plan goes with a connection for each request, if it asks for one.
     pub(super) fn check_per_request(&self) -> Result<(), PlanError> {
         let concurrency = &self.load.concurrency;
         if concurrency.per_request.is_none() {

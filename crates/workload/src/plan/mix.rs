@@ -38,9 +38,9 @@ pub struct Operation {
 /// Commands that are sent together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Step {
-    /// Number of the sequence's commands that they are, behind those of the step before; at least 1.
+    /// Number of commands of the sequence in this step, behind those of the step before; at least 1.
     pub commands: u32,
-    /// Condition on which they are sent.
+    /// Condition on which the step is sent.
     #[serde(default)]
     pub when: StepCondition,
 }
@@ -112,7 +112,7 @@ impl Operation {
         })
     }
 
-    /// Returns how many commands it has, in all steps.
+    /// Returns the number of commands in all steps.
     #[must_use]
     pub fn commands(&self) -> usize {
         self.steps.iter().map(|step| step.commands as usize).sum()

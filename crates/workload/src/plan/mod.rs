@@ -69,7 +69,7 @@ pub enum ProtocolKind {
 }
 
 impl ProtocolKind {
-    /// Returns whether servers that speak it are memcached, or stand in for it.
+    /// Returns whether servers with this protocol are memcached, or stand in for it.
     #[must_use]
     pub fn is_memcache(self) -> bool {
         match self {
@@ -130,7 +130,7 @@ pub struct ValueSpec {
 pub struct PlanParts {
     /// The title that reports print.
     pub name: String,
-    /// Set if somebody chose that title, so that it says nothing of what is sent.
+    /// Set if the user chose the title, so that it says nothing of what is sent.
     pub named: bool,
     /// Server to connect to, and as whom.
     pub target: Target,
@@ -203,7 +203,7 @@ impl PlanParts {
         self.pieces().any(|piece| piece.message_bytes() > 0)
     }
 
-    /// Returns whether these are numbers, without the times of their messages.
+    /// Returns whether messages in its commands are numbers, without their times.
     #[must_use]
     pub fn numbers_messages(&self) -> bool {
         self.pieces().any(|piece| *piece == Piece::MessageNumber)
@@ -388,8 +388,8 @@ impl Plan {
         }
     }
 
-    /// Returns what says when worker `worker` of `workers` sends, counted in sequences, from `start_ns` on; `None` in a
-    /// closed loop. A warm-up comes before the schedule, at its first rate.
+    /// Returns the pacer of worker `worker` of `workers`, counted in sequences, from `start_ns` on; `None` in a closed
+    /// loop. A warm-up comes before the schedule, at its first rate.
     #[must_use]
     pub fn pacer(&self, start_ns: u64, worker: u16, workers: u16) -> Option<Pacer> {
         let (schedule, curve) = (self.load.pace.schedule()?, self.curve()?);

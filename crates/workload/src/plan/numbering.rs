@@ -30,7 +30,7 @@ pub struct Numbering {
 struct RequestRange {
     from: u64,
     count: u64,
-    /// Number of requests of the same operation before it, in the same turn.
+    /// Number of requests of the operation before this range, in the same turn.
     before: u64,
 }
 

@@ -67,7 +67,7 @@ pub struct ScanOperation {
 /// Properties of the replies to a step.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub struct StepReplies {
-    /// Set if one of them said that there was nothing.
+    /// Set if one of the replies said that there was nothing.
     pub missed: bool,
     /// A string is kept.
     pub strings: bool,
@@ -82,9 +82,9 @@ const PICK_STREAM: u64 = 11 << 56;
 pub struct Operations {
     /// The sums of the weights up to each operation and its own, or of the spans.
     bounds: Vec<u64>,
-    /// Operation that each of these is.
+    /// Operation of each bound.
     of: Vec<u32>,
-    /// Stream that they are drawn from.
+    /// Stream that operations are drawn from.
     draws: Option<Stream>,
     /// Dataset whose rows decide, and the seed that they are drawn by.
     rows: Option<Arc<Dataset>>,

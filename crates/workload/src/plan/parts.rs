@@ -121,7 +121,7 @@ impl Recording {
     /// than 3 % (docs/where-the-time-went.md). Requests that leave in bursts, or as soon as there is room, pay for it.
     pub const STAMPED_RATE_MAX: f64 = 50_000.0;
 
-    /// Returns whether the kernel stamps replies of such a load where nobody says so.
+    /// Returns whether the kernel stamps replies of such a load by default.
     #[must_use]
     pub fn stamps_by_default(load: &Load, endpoint: &Endpoint) -> bool {
         let Some(schedule) = load.pace.schedule() else { return false };
@@ -146,9 +146,9 @@ pub struct Recovery {
     pub retry: Option<Retry>,
     /// Set if a connection that is lost is opened again. If not, its loss ends the run.
     pub reconnect: bool,
-    /// Time that it waits before each try; `None` for the runner's default.
+    /// Wait before each try to open a connection again; `None` for the runner's default.
     pub backoff: Option<Backoff>,
-    /// Limits for how long and how often opening it again is tried.
+    /// Limits for how long and how often opening a connection again is tried.
     pub reopening: ReconnectLimits,
 }
 
@@ -170,7 +170,7 @@ impl Default for Recovery {
 /// default none of them.
 #[derive(Debug, Clone, Default)]
 pub struct PeerOptions {
-    /// Values that tell whose they are, if they do: what comes back is compared with that.
+    /// Form of values that tell whose they are, for comparison with what comes back; `None` if they do not.
     pub checks: Option<CheckedValues>,
     /// Set if latencies of misses and errors are recorded separately from those of successes.
     pub separate_failures: bool,

@@ -43,10 +43,10 @@ const ITEMS: [(&str, Keys); 13] = [
     ("CAS", Keys::First),
 ];
 
-/// Commands of them that change nothing.
+/// Commands of memcached that read an item and change nothing.
 const ITEMS_READ: [&str; 4] = ["GET", "GETS", "GETK", "MG"];
 
-/// Commands that also need it to be a number.
+/// Commands of memcached that need an item that is a number.
 const NUMBERS: [&str; 3] = ["INCR", "DECR", "MA"];
 
 /// Commands of memcached that need no item to be there.
@@ -96,7 +96,7 @@ impl CommandSpec {
         own.as_ref().unwrap_or(self).reads(protocol) || redis_commands::takes(&name)
     }
 
-    /// Returns whether it is a command of memcached that says if the item is there which it is about.
+    /// Returns whether this is a command of memcached whose reply says if its item is there.
     pub(super) fn needs_item(&self) -> bool {
         let name = self.name();
         ITEMS.iter().any(|(known, _)| *known == name) || NUMBERS.contains(&name.as_str())

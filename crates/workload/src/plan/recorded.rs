@@ -10,11 +10,11 @@ use crate::BudgetScope;
 /// each request is one of them, with the bytes, the client and the time that were recorded.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RecordedTraffic {
-    /// Source that it was recorded to, as somebody wrote it.
+    /// Place of the record, as somebody wrote it.
     pub source: String,
-    /// Number of clients that it is of.
+    /// Number of recorded clients.
     pub clients: u64,
-    /// Time that it covers, in nanoseconds.
+    /// Length of the record, in nanoseconds.
     pub span_ns: u64,
     /// Speed at which that time passes, as it is written: 2 for twice as fast, `max` for as fast as replies allow.
     pub speed: String,

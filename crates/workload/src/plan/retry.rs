@@ -21,7 +21,7 @@ pub struct Backoff {
 }
 
 impl Backoff {
-    /// Returns how long it waits after so many tries that failed.
+    /// Returns the wait after so many tries that failed.
     #[must_use]
     pub fn delay_ns(self, failed: u32) -> u64 {
         let factor = self.factor.powi(failed.min(1 << 20) as i32);
@@ -99,12 +99,13 @@ pub struct Retry {
     /// The most tries; `None` for no end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub most: Option<u32>,
-    /// Wait after it failed; 0 nanoseconds for at once.
+    /// Wait after a failure; 0 nanoseconds for at once.
     pub backoff: Backoff,
     /// The share by which each wait is drawn longer or shorter, below 1; 0 for never.
     #[serde(default)]
     pub jitter: f64,
-    /// Beginnings of error replies after which it is, whatever they are; empty for all but those that stay.
+    /// Beginnings of error replies after which a request is sent again, whatever they are; empty for all errors but
+    /// those that stay.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub on: Vec<String>,
     /// Requests of a connection that may wait; with so many it is given no others.

@@ -64,8 +64,8 @@ impl PlanParts {
 }
 
 impl CommandSpec {
-    /// Returns whether its reply says if what it looks up is there. It then has hits and misses; of any other command,
-    /// a reply is neither.
+    /// Returns whether a reply to the command says if what it looks up is there. Such a command has hits and misses; of
+    /// any other, a reply is neither.
     #[must_use]
     pub fn looks_up(&self, protocol: crate::ProtocolKind) -> bool {
         if protocol.is_memcache() {

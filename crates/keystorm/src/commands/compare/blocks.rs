@@ -37,7 +37,7 @@ pub(in crate::commands) struct Course {
     pub(in crate::commands) blocks: u32,
     /// Number of times at most that the blocks are judged: while that says nothing, there are twice as many.
     pub(in crate::commands) looks: u32,
-    /// Time that all of them may take for that.
+    /// Time that all blocks may take while they are judged.
     pub(in crate::commands) budget: Duration,
     /// Set if a block in which the client did not do what was asked is taken again.
     pub(in crate::commands) repeats_void: bool,
@@ -135,7 +135,7 @@ impl<'b, 'r> Blocks<'b, 'r> {
         Self { sides, names, loads, course, taken, begun, started_for, wanted, progress, after_s }
     }
 
-    /// Says that so many planned seconds come after all blocks.
+    /// Returns these blocks with so many planned seconds after all of them.
     pub(in crate::commands) fn before(self, after_s: f64) -> Self {
         Self { after_s, ..self }
     }
@@ -316,7 +316,7 @@ impl<'b, 'r> Blocks<'b, 'r> {
     }
 }
 
-/// Returns what a name ends with in parentheses, which distinguishes servers of one product; or else all of it.
+/// Returns the end of a name in parentheses, which distinguishes servers of one product; or else the whole name.
 fn short_name(name: &str) -> &str {
     let inner = name.strip_suffix(')').and_then(|name| name.rsplit_once(" ("));
     inner.map_or(name, |(_, inner)| inner)

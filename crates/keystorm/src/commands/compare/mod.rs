@@ -106,7 +106,7 @@ fn judge(gate: Option<GateState>, is_broken: bool, job: &CompareJob, end: End) -
     }
 }
 
-/// Returns how it ends where the runs do not say.
+/// Returns how a comparison ends whose runs do not say.
 fn undecided(job: &CompareJob, end: End) -> End {
     match job.inconclusive {
         Some(InconclusivePolicy::Pass) => end,

@@ -20,7 +20,7 @@ const BATCH_BYTES: usize = 16 << 10;
 /// A server is still when it says the same so often in a row, this far apart.
 const SAME: usize = 3;
 const LOOK_EVERY: Duration = Duration::from_millis(40);
-/// Time that a still server is waited for: one that others use is never still.
+/// Longest wait for a server to be still: one that others use never is.
 const STILL_WITHIN: Duration = Duration::from_secs(3);
 
 /// The connection to a server that is measured.
@@ -50,7 +50,7 @@ impl<'b> MemoryReader<'b> {
         item.of == Type::String || matches!(self.asked, MemoryClient::Resp(_))
     }
 
-    /// Returns how many keys it holds.
+    /// Returns how many keys the server holds.
     pub(super) fn keys(&mut self) -> Result<u64> {
         match &mut self.asked {
             MemoryClient::Resp(client) => match client.ask(&[b"DBSIZE"])? {
@@ -65,7 +65,7 @@ impl<'b> MemoryReader<'b> {
         }
     }
 
-    /// Returns its allocator of memory, if it reports one.
+    /// Returns the server's allocator of memory, if it reports one.
     pub(super) fn allocator(&mut self) -> Result<Option<String>> {
         match &mut self.asked {
             MemoryClient::Resp(client) => {

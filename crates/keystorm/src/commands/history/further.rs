@@ -58,7 +58,7 @@ impl NewSide {
         Self { files: known.iter().filter(is_one).map(ToString::to_string).collect(), added: 0 }
     }
 
-    /// Returns whether an entry is of one of the files.
+    /// Returns whether one of the files holds an entry.
     pub(super) fn holds(&self, entry: &Entry) -> bool {
         self.files.contains(&entry.file)
     }
@@ -170,7 +170,7 @@ impl Repeats<'_> {
         wanted
     }
 
-    /// Returns how long these take; `None` where one of them turns out to be none that can be repeated.
+    /// Returns how long the wanted repeats take; `None` where a file turns out to be none that can be repeated.
     fn time_for(&mut self, wanted: &BTreeMap<String, usize>) -> Result<Option<Duration>> {
         let mut all = Duration::ZERO;
         for (name, more) in wanted {
@@ -293,7 +293,7 @@ impl Repeats<'_> {
     }
 }
 
-/// Returns whether these are entries of the same series.
+/// Returns whether the entries belong to the same series.
 fn are_alike(a: &[Entry], b: &[Entry]) -> bool {
     let of = |entry: &Entry| (entry.test.clone(), entry.load.clone(), entry.target.clone());
     a.iter().map(of).eq(b.iter().map(of))

@@ -9,7 +9,7 @@ use workload::Credentials;
 
 /// Keys that one MIGRATE takes along.
 const KEYS: &str = "100";
-/// Time that a node may take for them, in milliseconds.
+/// Time that a node may take to migrate keys, in milliseconds.
 const MIGRATE_MS: &str = "10000";
 
 /// A primary of a cluster, and a connection to it.

@@ -154,7 +154,7 @@ impl Player<'_, '_> {
         Ok(())
     }
 
-    /// Returns when the end condition held; `None` if it did not in time.
+    /// Returns when the end condition held; `None` if it did not hold in time.
     fn until_ended(
         &self,
         until: Option<&str>,

@@ -21,7 +21,7 @@ const PIECES_MAX: usize = 512;
 const SILENCE: Duration = Duration::from_millis(100);
 /// Time for which what was said before the end is still read.
 const REST_MAX: Duration = Duration::from_secs(1);
-/// Requests to memcached to tell all that is of use, and what older versions have of it (before 1.6.19, and before
+/// Requests for memcached's log: all that is useful, and as much as older versions have (before 1.6.19, and before
 /// 1.6.13).
 const WATCHES: [&str; 3] = [
     "fetchers mutations deletions connevents",
@@ -35,7 +35,7 @@ pub(super) struct Feed {
     pub(super) bytes: Pieces,
     /// Ends with the reason, if the server or the network ended it.
     pub(super) reader: JoinHandle<Option<String>>,
-    /// Set if deletions look like reads in it.
+    /// Set if deletions look like reads in the feed.
     pub(super) lacks_deletions: bool,
 }
 

@@ -36,7 +36,7 @@ pub(super) struct Node {
     feed_id: Option<String>,
     /// Set if the note that deletions look like reads has been printed.
     has_warned: bool,
-    /// Set if it is a memcached that logs no deletions.
+    /// Set if the server is a memcached that logs no deletions.
     pub(super) lacks_deletions: bool,
 }
 

@@ -19,7 +19,7 @@ pub(super) struct RefusedSetting {
 }
 
 impl RefusedSetting {
-    /// Returns whether it can be given when the server starts.
+    /// Returns whether the setting can be given when the server starts.
     pub(super) fn is_for_the_start(&self) -> bool {
         self.why.contains("immutable")
     }

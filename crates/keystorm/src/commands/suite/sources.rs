@@ -20,9 +20,9 @@ const CORE_PRIORITY: u32 = 1;
 /// The specs to run.
 pub(super) struct Sources {
     pub(super) specs: Vec<Spec>,
-    /// Remarks on what is worth knowing of them, a line each.
+    /// Remarks on the specs that are worth knowing, a line each.
     pub(super) remarks: Vec<String>,
-    /// Set if they are keystorm's own.
+    /// Set if the specs are keystorm's own.
     pub(super) is_own: bool,
 }
 

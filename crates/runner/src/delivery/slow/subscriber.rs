@@ -33,7 +33,7 @@ pub(super) struct SlowSubscriber<'r> {
     run: u32,
     stage: Stage,
     seen: Strings,
-    /// Number by which CLIENT LIST calls it, while it is connected.
+    /// Number of the subscriber in CLIENT LIST, while it is connected.
     pub(super) id: Option<u64>,
     /// Probes that it has not had.
     pub(super) probes: u32,
