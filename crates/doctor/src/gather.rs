@@ -240,7 +240,7 @@ fn slowest(reply: &Value) -> Vec<SlowCommand> {
         ago: now.saturating_sub(Duration::from_secs_f64(entry.to_s.max(0.0))),
     };
     let mut all: Vec<SlowCommand> = host::slow_commands(reply).into_iter().map(command).collect();
-    all.sort_by(|a, b| b.ran.cmp(&a.ran));
+    all.sort_by_key(|entry| std::cmp::Reverse(entry.ran));
     all
 }
 

@@ -286,7 +286,7 @@ fn warnings(
             None => by_name.push((name, 1, suspect)),
         }
     }
-    by_name.sort_by(|a, b| b.1.cmp(&a.1));
+    by_name.sort_by_key(|entry| std::cmp::Reverse(entry.1));
     let of_stalls = by_name.into_iter().map(|(_, count, example)| {
         warning("ended a stall, which it may have made", count, example)
     });
@@ -335,7 +335,7 @@ fn patterns(
         let items = || by_pattern.get(&name).into_iter().flatten().copied();
         let types = of.types.iter().map(|(of, (uses, keys))| (*of, *uses, keys.count()));
         let mut types: Vec<_> = types.collect();
-        types.sort_by(|a, b| b.1.cmp(&a.1));
+        types.sort_by_key(|entry| std::cmp::Reverse(entry.1));
         Pattern {
             distinct_keys: of_all.0,
             zipf: keys.find(items(), Some(of.number), of_all, fit),
