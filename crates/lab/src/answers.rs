@@ -133,7 +133,7 @@ impl Answers {
     #[must_use]
     pub fn into_comparison(self) -> AnswerComparison {
         let mut differences: Vec<Difference> = self.kinds.into_values().collect();
-        differences.sort_by(|a, b| b.count.cmp(&a.count));
+        differences.sort_by_key(|difference| std::cmp::Reverse(difference.count));
         AnswerComparison { differences, ..self.counts }
     }
 }

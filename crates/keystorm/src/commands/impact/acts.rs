@@ -204,7 +204,7 @@ fn events(run: &Run, played: &ActRecord) -> Vec<String> {
             }
         }
     }
-    found.sort_by(|a, b| b.0.cmp(&a.0));
+    found.sort_by_key(|act| std::cmp::Reverse(act.0));
     found.into_iter().take(EVENTS_MAX).map(|(_, text)| report::escape(text)).collect()
 }
 
