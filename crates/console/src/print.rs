@@ -106,7 +106,7 @@ impl<'a> Printer<'a> {
         if let Some(text) = report::option_sent(&run.plan, &run.measurement).filter(|_| !is_shown) {
             diagnostics::say(format_args!("warning: {}", report::escape(text)))?;
         }
-        self.verdicts.add(&summary);
+        self.verdicts.add(summary);
         let repeats = self.gathering.add(summary);
         self.repeats(repeats)
     }

@@ -8,8 +8,11 @@ use crate::{Job, UsageError};
 
 type Change<'c> = &'c dyn Fn(&mut LoadSpec);
 
+/// Makes the job of a load with a change.
+type JobMaker = dyn Fn(Change<'_>) -> Result<Job, UsageError>;
+
 /// A load that was read once.
-pub struct VariedLoad(Box<dyn Fn(Change<'_>) -> Result<Job, UsageError>>);
+pub struct VariedLoad(Box<JobMaker>);
 
 impl VariedLoad {
     /// A load of which `job` makes a job, with changes.

@@ -112,7 +112,7 @@ mod tests {
                 "two acts",
             ),
         ] {
-            let UsageError(why) = parse("f.toml", text).err().expect(text);
+            let UsageError(why) = parse("f.toml", text).expect_err(text);
             assert!(why.contains(part) && why.starts_with("f.toml"), "{why}");
         }
     }
