@@ -137,9 +137,10 @@ impl<'r> Noise<'r> {
     /// Returns the kinds of noise, as parts of 1.
     pub(super) fn parts(&self) -> Vec<(Cause, f64)> {
         let all: f64 = self.kinds.iter().map(|kind| kind.share).sum();
-        match all > 0.0 {
-            true => self.kinds.iter().map(|kind| (kind.cause, kind.share / all)).collect(),
-            false => vec![(Cause::ClientLate, 1.0)],
+        if all > 0.0 {
+            self.kinds.iter().map(|kind| (kind.cause, kind.share / all)).collect()
+        } else {
+            vec![(Cause::ClientLate, 1.0)]
         }
     }
 
