@@ -49,24 +49,23 @@ choices! {
 /// `--protocol`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[allow(
+    missing_docs,
+    reason = "named as it is typed; a text of each would have the help list them at length"
+)]
 pub enum ProtocolArg {
-    /// Redis's.
     Resp,
-    /// memcached's text protocol.
     Memcache,
-    /// Its meta commands.
     MemcacheMeta,
-    /// Its binary protocol.
     MemcacheBinary,
 }
 
 /// A choice of two: `yes` or `no` on a command line, `true` or `false` in a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
 #[serde(from = "bool", into = "bool")]
+#[allow(missing_docs, reason = "named as it is typed")]
 pub enum YesNo {
-    /// It is so.
     Yes,
-    /// It is not.
     No,
 }
 

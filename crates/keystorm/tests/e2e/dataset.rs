@@ -147,7 +147,7 @@ fn what_monitor_printed_is_sent_again() {
     assert_eq!(server.text(&["STRLEN", "key2997"]).trim(), "9");
     // Saved, it is a description, and shows how to run it again.
     Keystorm::new(&format!("show {json}")).run().ok().prints("replay ").prints("mget");
-    Keystorm::new(&format!("report {json} -o {json}.html")).run().ok();
+    Keystorm::new(&format!("show {json} --html {json}.html")).run().ok();
     let page = std::fs::read_to_string(format!("{json}.html")).unwrap();
     assert!(page.contains("--replay ") && !page.contains("--dataset"), "{json}");
     // Any of them, as often as asked; and by several clients.

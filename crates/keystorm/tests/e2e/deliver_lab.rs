@@ -43,7 +43,7 @@ fn a_page_has_the_way_of_messages_and_exact_counts() {
     let shown = Keystorm::new(&format!("show {saved}")).run().ok();
     shown.prints("deliveries: 1,200 of 1,200 received; none lost");
     let again = dir.path().join("again.html");
-    Keystorm::new(&format!("report {saved} --html {}", again.display())).run().ok();
+    Keystorm::new(&format!("show {saved} --html {}", again.display())).run().ok();
     assert!(fs::read_to_string(again).unwrap().contains("sent to acknowledged"));
     let compared = Keystorm::new(&format!("compare {saved} {saved} --format json")).run().ok();
     valid_by("keystorm.compare.1.json", &serde_json::from_str(&compared.out).unwrap());
@@ -210,7 +210,7 @@ fn saved_deliveries_follow_the_schema_and_are_shown_with_their_waits() {
         valid_by("keystorm.run.1.json", &json(&file));
         Keystorm::new(&format!("show {}", file.display())).run().ok().prints(shown);
         let page = dir.path().join("page.html");
-        let line = format!("report {} --html {}", file.display(), page.display());
+        let line = format!("show {} --html {}", file.display(), page.display());
         Keystorm::new(&line).run().ok();
         let html = fs::read_to_string(&page).unwrap();
         let is_queue = kind.starts_with("list") || kind.starts_with("stream");

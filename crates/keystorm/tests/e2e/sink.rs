@@ -132,7 +132,10 @@ fn a_sink_stays_on_its_cpus() {
     let cpus = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
     assert_eq!(cpus.unwrap().trim(), "0");
     Keystorm::new("sink --port 0 --cpus 1023").run().exits(1).says("--cpus: the sink");
-    Keystorm::new("sink --port 0 --cpus 3-1").run().exits(2).says("--cpus 3-1: CPUs");
+    Keystorm::new("sink --port 0 --cpus 3-1")
+        .run()
+        .exits(2)
+        .says("'3-1' for '--cpus <LIST>': CPUs");
 }
 
 #[test]
