@@ -23,7 +23,7 @@ wait "$fetching"
 trap - EXIT
 
 # Tests against servers mostly wait, so there are more of them at once than CPUs.
-export RUST_TEST_THREADS=${RUST_TEST_THREADS:-6}
+export RUST_TEST_THREADS=${RUST_TEST_THREADS:-8}
 "$cargo" test --locked --test e2e
 # Those of Python take as long as all others.
 "$make" --no-print-directory test-python >"$target/test-python.log" 2>&1 &

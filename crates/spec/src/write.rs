@@ -164,7 +164,7 @@ mod tests {
         "--retry forever --retry-wait 5ms,2,1s --retry-jitter 0.25 --retry-queue 4 --retry-on LOADING,BUSY",
         "--workload w.toml --phase load,run",
         "-t get,set -r 1M --sequential --set first-key=5 --set unpadded --set keys-by=slice --set one-slot",
-        "--key-dist zipf:1.1 -d 100 --content compressible:2 --ttl 60..300 --fill --hit-ratio 0.9 --seed -7",
+        "--key-dist zipf:1.1 -d 100 --content compressible:2 --ttl 60..300 --fill --clean --hit-ratio 0.9 --seed -7",
         "-d uniform:100..4k --set size-by=turn:5 --verify --fail-on-miss --mix --set order=1,2:9",
         "--fill --fill-with hset__k__f__v -x --dataset d.xml --xml-root-element doc --maxdocs -1",
         "--dataset d.csv --verify --set rows-by=key --set row-value=v",

@@ -197,7 +197,7 @@ fn the_headline_is_about_what_was_asked_for() {
     let seen = closed.resolution(None).unwrap();
     assert!(seen.starts_with("5 blocks can see a change of "), "{seen}");
     let empty: Vec<RunDigest> = a.clone().into_iter().map(slow).collect();
-    let refused = TestComparison::new("SET", &open, &empty, &b);
+    let refused = TestComparison::new("SET", &open, &empty, &empty);
     assert!(refused.headline().starts_with("no ratio: nothing was measured"));
     assert_eq!(refused.resolution(None), None);
 }
