@@ -23,7 +23,7 @@ use super::verification;
 use super::waiting::ReconnectOptions;
 use crate::layout::Style;
 
-/// What differs by this name.
+/// Behaviour under this name.
 const PERSONA: Persona = Persona {
     program: "memtier_benchmark",
     imitates: true,
@@ -36,10 +36,10 @@ const PERSONA: Persona = Persona {
 
 /// Ours that is no option of keystorm's own command line.
 const VERDICT: &str = "--verdict";
-/// One of keystorm's layouts instead of memtier's tables.
+/// Option that prints a layout of keystorm's instead of memtier's tables.
 const FORMAT: &str = "--format";
 
-/// What it has words of its own for, or what would change what is sent.
+/// Options of keystorm that memtier has words of its own for, or that would change what is sent.
 const OF_ITS_OWN: [&str; 39] = [
     "host",
     "port",
@@ -167,7 +167,7 @@ fn based(words: Vec<String>) -> Result<Job, Fault> {
     }
 }
 
-/// What keystorm's own words say of these options: the server, if it is not one that is `spawned`, and
+/// Translates options into keystorm's own words: the server, if it is not one that is `spawned`, and
 /// the shape of the load.
 fn keystorm_words(options: &Options, spawned: bool) -> Result<Vec<String>, Fault> {
     let mut words = address::words(options, spawned)?;

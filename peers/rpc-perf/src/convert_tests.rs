@@ -98,7 +98,7 @@ fn what_is_written_can_be_carried_out() {
     // Nothing of it can be.
     let none = old.replace("method = 'set'", "method = 'nope'");
     let source = Source { name: "old.toml".to_owned(), text: none, is_preset: false };
-    let Err(Fault::File(why) | Fault::UriPrecedence(why)) = converted(&source) else { panic!() };
+    let Err(Fault::File(why) | Fault::Usage(why)) = converted(&source) else { panic!() };
     assert!(why.contains("old.toml, converted"), "{why}");
 }
 

@@ -8,7 +8,7 @@ pub(super) enum Fault {
     /// The file cannot be read, or is none of its schema; exit code 1.
     File(String),
     /// The file makes no sense, or asks for what is not carried out; exit code 2.
-    UriPrecedence(String),
+    Usage(String),
 }
 
 impl Fault {
@@ -16,7 +16,7 @@ impl Fault {
     pub(super) fn describe(self) -> ToolMessage {
         let (line, code) = match self {
             Self::File(line) => (line, 1),
-            Self::UriPrecedence(line) => (line, 2),
+            Self::Usage(line) => (line, 2),
         };
         ToolMessage { out: String::new(), err: line.trim_end().to_owned() + "\n", code }
     }
@@ -24,5 +24,5 @@ impl Fault {
 
 /// Returns the fault of what keystorm itself refuses.
 pub(super) fn rule(why: impl Into<String>) -> Fault {
-    Fault::UriPrecedence(why.into())
+    Fault::Usage(why.into())
 }

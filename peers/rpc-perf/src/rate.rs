@@ -13,13 +13,13 @@ pub(super) struct Ratelimit {
     rates: Vec<u32>,
     /// Time that each holds, in seconds, if there are several.
     each_s: u32,
-    after: OptionsAfterUri,
+    after: AfterLastRate,
     shuffled: bool,
 }
 
 /// Continuation after the last rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum OptionsAfterUri {
+enum AfterLastRate {
     Stable,
     Loop,
     Mirror,
@@ -33,7 +33,7 @@ impl Ratelimit {
         let one = |rate: u32| Self {
             rates: Some(rate).filter(|rate| *rate > 0).into_iter().collect(),
             each_s: 0,
-            after: OptionsAfterUri::Stable,
+            after: AfterLastRate::Stable,
             shuffled: false,
         };
         if let Ok(Some(rate)) = workload.number::<u32>("ratelimit") {
@@ -55,9 +55,9 @@ impl Ratelimit {
             Some(_) => return Err(table.broken("ramp", "expected \"linear\" or \"shuffled\"")),
         };
         let after = match table.text("on_ramp_completion")?.as_deref() {
-            None | Some("stable") => OptionsAfterUri::Stable,
-            Some("loop") => OptionsAfterUri::Loop,
-            Some("mirror") => OptionsAfterUri::Mirror,
+            None | Some("stable") => AfterLastRate::Stable,
+            Some("loop") => AfterLastRate::Loop,
+            Some("mirror") => AfterLastRate::Mirror,
             Some(_) => {
                 let why = "expected \"stable\", \"loop\" or \"mirror\"";
                 return Err(table.broken("on_ramp_completion", why));
@@ -108,20 +108,20 @@ impl Ratelimit {
         };
         let backwards = rates.iter().rev().copied();
         let turn: Vec<u32> = match self.after {
-            OptionsAfterUri::Stable => rates,
-            OptionsAfterUri::Loop => rates,
-            OptionsAfterUri::Mirror => rates.iter().copied().chain(backwards).collect(),
+            AfterLastRate::Stable => rates,
+            AfterLastRate::Loop => rates,
+            AfterLastRate::Mirror => rates.iter().copied().chain(backwards).collect(),
         };
         let held = duration_s.div_ceil(u64::from(self.each_s)).max(1) as usize;
         let mut steps: Vec<u32> = match self.after {
-            OptionsAfterUri::Stable => turn,
-            OptionsAfterUri::Loop | OptionsAfterUri::Mirror => {
+            AfterLastRate::Stable => turn,
+            AfterLastRate::Loop | AfterLastRate::Mirror => {
                 turn.iter().cycle().take(held).copied().collect()
             }
         };
         steps.truncate(held);
         if steps.len() > limits::STAGES_MAX {
-            return Err(Fault::UriPrecedence(format!(
+            return Err(Fault::Usage(format!(
                 "[workload.ratelimit]: {held} steps; the maximum is {} per run",
                 limits::STAGES_MAX
             )));
@@ -187,7 +187,7 @@ mod tests {
             "start = 1\nend = 5\nstep = 0\ninterval = 1",
             "start = 9\nend = 5\nstep = 1\ninterval = 1",
         ] {
-            assert!(matches!(rates(text, 9), Err(Fault::UriPrecedence(_))), "{text}");
+            assert!(matches!(rates(text, 9), Err(Fault::Usage(_))), "{text}");
         }
         assert!(matches!(rates("start = 'x'", 9), Err(Fault::File(_))));
     }

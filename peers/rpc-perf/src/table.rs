@@ -65,7 +65,7 @@ impl<'v, 'i> Table<'v, 'i> {
 
     /// Returns the fault of a key that makes no sense, or is not carried out.
     pub(super) fn refused(&self, key: &str, why: impl Display) -> Fault {
-        Fault::UriPrecedence(self.message(key, why))
+        Fault::Usage(self.message(key, why))
     }
 
     /// A table in it.

@@ -17,7 +17,7 @@ use super::output::Reports;
 use super::plan;
 use super::words::Words;
 
-/// What differs by this name.
+/// Behaviour under this name.
 const PERSONA: Persona = Persona {
     program: "rpc-perf",
     imitates: true,
@@ -28,7 +28,7 @@ const PERSONA: Persona = Persona {
     suite_of_redis: false,
 };
 
-/// How long a run goes on before its first window, in seconds.
+/// Time before the first window of a run, in seconds.
 const BEFORE_S: u64 = 1;
 
 /// The job of a file; `words` stood beside it on the command line.
@@ -60,7 +60,7 @@ pub(super) fn job(config: &Config, words: &Words) -> Result<Job, Fault> {
     Ok(job)
 }
 
-/// What keystorm's own words say of a file that has this endpoint alone: a job, and its plan.
+/// Translates a file that has this endpoint alone: a job, and its plan.
 fn based_on(config: &Config, endpoint: &str, words: &Words) -> Result<(Job, PlanParts), Fault> {
     let typed = |why: UsageError| rule(why.0);
     let line = keystorm_words(config, endpoint, words)?.into_iter().map(OsString::from).collect();
@@ -97,7 +97,7 @@ fn all_of(mut targets: Vec<Target>) -> Result<Target, Fault> {
     Ok(target)
 }
 
-/// What keystorm's own words say of a file: the server, if it is not one that is started, and the shape of
+/// Translates a file into keystorm's own words: the server, if it is not one that is started, and the shape of
 /// the load.
 fn keystorm_words(config: &Config, endpoint: &str, words: &Words) -> Result<Vec<String>, Fault> {
     let mut line: Vec<String> = Vec::new();

@@ -137,7 +137,7 @@ mod tests {
             ("a.toml --as python", "--as keystorm"),
             ("a.toml --ks-json", "missing"),
         ] {
-            let Fault::UriPrecedence(error) = read(line).unwrap_err() else { panic!("{line}") };
+            let Fault::Usage(error) = read(line).unwrap_err() else { panic!("{line}") };
             assert!(error.contains(why), "{line}: {error}");
         }
     }
