@@ -96,9 +96,10 @@ impl FrontEnd for ConnectFront {
 
     fn parse(&self, _called_as: Option<&str>, args: Vec<OsString>) -> Result<Intent, UsageError> {
         if args.first().is_some_and(|word| word == "--help") {
-            let mut command = match help::asks_for_all(&args) {
-                true => with_those_of_one_run(base(), &[&REFUSED[..], &NEVER].concat()),
-                false => own_page(),
+            let mut command = if help::asks_for_all(&args) {
+                with_those_of_one_run(base(), &[&REFUSED[..], &NEVER].concat())
+            } else {
+                own_page()
             };
             return Ok(Intent::Say(command.render_long_help().to_string()));
         }
@@ -196,9 +197,10 @@ pub(crate) fn words(
     let vocabulary = run::vocabulary();
     let takes = |name: &str| takes_also(name).or_else(|| takes_of(&vocabulary, name));
     let line = Line::parse(args, takes);
-    match line.rest.first().is_some_and(|word| word == WORD) {
-        true => hoisted(line, takes_also).words(),
-        false => line.words(),
+    if line.rest.first().is_some_and(|word| word == WORD) {
+        hoisted(line, takes_also).words()
+    } else {
+        line.words()
     }
 }
 

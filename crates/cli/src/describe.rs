@@ -67,8 +67,9 @@ fn intent(options: Options) -> Result<Intent, UsageError> {
 /// The name of a format of records.
 pub(super) fn format_name(text: &str) -> Result<String, String> {
     let names: Vec<&str> = trace::FORMATS.iter().map(|format| format.name).collect();
-    match names.contains(&text) {
-        true => Ok(text.to_owned()),
-        false => Err(format!("expected one of {}", names.join(", "))),
+    if names.contains(&text) {
+        Ok(text.to_owned())
+    } else {
+        Err(format!("expected one of {}", names.join(", ")))
     }
 }

@@ -163,9 +163,10 @@ fn memory(
     let program = spawn.value.as_ref().map(|value| value.to_string_lossy().into_owned());
     let is_memcached = program.is_some_and(|name| name.rsplit('/').next() == Some("memcached"));
     let of_limit = |limit: &String| -> Result<(String, Job), UsageError> {
-        let args = match is_memcached {
-            true => format!("-m {}", megabytes(limit)?),
-            false => format!("--maxmemory {limit} --maxmemory-policy {policy}"),
+        let args = if is_memcached {
+            format!("-m {}", megabytes(limit)?)
+        } else {
+            format!("--maxmemory {limit} --maxmemory-policy {policy}")
         };
         let mut line = line.clone();
         let given = line.take(|option| option.name == "--spawn-args");

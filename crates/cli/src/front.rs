@@ -81,8 +81,9 @@ fn matches(command: &mut Command, args: Vec<OsString>) -> Result<ArgMatches, cla
 
 /// Returns what clap has to say instead of options: help that was asked for, or an error.
 fn shown(error: clap::Error, command: &Command) -> Result<Intent, UsageError> {
-    match error.use_stderr() {
-        true => Err(explained(error, command)),
-        false => Ok(Intent::Say(error.render().to_string())),
+    if error.use_stderr() {
+        Err(explained(error, command))
+    } else {
+        Ok(Intent::Say(error.render().to_string()))
     }
 }

@@ -136,9 +136,10 @@ impl Asides {
             }
             (to, _) => Diagnostics::new(to)?,
         };
-        let remarks = match output.options.persona.is_peer() {
-            true => Diagnostics::new(&output.verdict)?,
-            false => Diagnostics::Stderr,
+        let remarks = if output.options.persona.is_peer() {
+            Diagnostics::new(&output.verdict)?
+        } else {
+            Diagnostics::Stderr
         };
         Ok(Self { remarks, verdicts })
     }

@@ -172,10 +172,8 @@ pub fn cluster_nodes(
     if server.nodes.is_empty() || (!persona.is_peer() && format == "quiet") {
         return String::new();
     }
-    let nodes = match persona.is_peer() {
-        false => noun(listed.len() as u64, "node"),
-        true => "nodes".to_owned(),
-    };
+    let nodes =
+        if persona.is_peer() { "nodes".to_owned() } else { noun(listed.len() as u64, "node") };
     let mut text = format!("Cluster has {} {roles} {nodes}:\n\n", listed.len());
     for (number, node) in listed.into_iter().enumerate() {
         let name = report::escape(format!("{} {}", node.id, node.name));

@@ -71,9 +71,10 @@ pub(crate) fn connect(to: &Address, options: &ConnectOptions) -> io::Result<(Soc
             let socket = Socket::new(Domain::UNIX, Type::STREAM, None)?;
             // A unix socket connects at once unless the backlog is full, and then it has no way
             // to say when there is room: waiting is left to the kernel.
-            match options.no_wait {
-                true => socket.set_nonblocking(true)?,
-                false => socket.set_write_timeout(Some(UNIX_CONNECT_MAX))?,
+            if options.no_wait {
+                socket.set_nonblocking(true)?
+            } else {
+                socket.set_write_timeout(Some(UNIX_CONNECT_MAX))?
             }
             socket.connect(&unix_address(path)?)?;
             socket.set_nonblocking(true)?;

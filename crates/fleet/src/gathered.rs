@@ -144,10 +144,7 @@ fn absences(fleet: &Fleet, whole: &Plan, rows: &[ClientRow], lost: bool) -> Vec<
     let mut warnings = Vec::new();
     if took_part < all {
         let connections = whole.load.concurrency.connections;
-        let for_each = match connections as usize == took_part {
-            true => "connection",
-            false => "request",
-        };
+        let for_each = if connections as usize == took_part { "connection" } else { "request" };
         let text = format!(
             "{took_part} of {all} clients generated the load: there is one {for_each} for each of them"
         );

@@ -431,9 +431,10 @@ fn share_of(plan: &Plan, shard: Shard, here: bool) -> Result<Plan, String> {
     let cpus = parts.load.concurrency.cpus.len() as u64;
     if here && cpus > 0 {
         let own = shard.part(cpus);
-        parts.load.concurrency.cpus = match own.is_empty() {
-            true => vec![parts.load.concurrency.cpus[(shard.index - 1) as usize % cpus as usize]],
-            false => parts.load.concurrency.cpus[own.start as usize..own.end as usize].to_vec(),
+        parts.load.concurrency.cpus = if own.is_empty() {
+            vec![parts.load.concurrency.cpus[(shard.index - 1) as usize % cpus as usize]]
+        } else {
+            parts.load.concurrency.cpus[own.start as usize..own.end as usize].to_vec()
         };
     }
     let share = parts.build().map_err(|error| error.to_string())?;

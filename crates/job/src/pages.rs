@@ -24,9 +24,10 @@ impl PageOptions {
     /// # Errors
     /// The page would go to standard output.
     pub fn checked(self) -> Result<Self, String> {
-        match self.html.as_deref() == Some(Path::new("-")) {
-            true => Err("--html: name a file; standard output is for the report".into()),
-            false => Ok(self),
+        if self.html.as_deref() == Some(Path::new("-")) {
+            Err("--html: name a file; standard output is for the report".into())
+        } else {
+            Ok(self)
         }
     }
 }

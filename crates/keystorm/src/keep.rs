@@ -43,9 +43,10 @@ impl ResultFiles {
             is_history,
             record: Record::new(output.options.suite),
             hdr: place("--hdr", &output.hdr)?.map(|place| (place, HdrLog::default())),
-            pages: match output.pages.any() {
-                true => Some((Pages::open(&output.pages)?, Vec::new())),
-                false => None,
+            pages: if output.pages.any() {
+                Some((Pages::open(&output.pages)?, Vec::new()))
+            } else {
+                None
             },
         })
     }

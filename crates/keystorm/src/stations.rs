@@ -123,16 +123,17 @@ fn at_replicas(
     (topology, owners): (&Topology, &[usize]),
     placed: &mut Delivery,
 ) -> Result<()> {
-    let named = match placed.at.is_empty() {
-        true => topology
+    let named = if placed.at.is_empty() {
+        topology
             .nodes
             .iter()
             .filter_map(|node| match node.role {
                 Role::Replica { of } => Some((of, (node.host.clone(), node.port))),
                 Role::Master => None,
             })
-            .collect(),
-        false => owners_of(bed, plan, topology, &placed.at)?,
+            .collect()
+    } else {
+        owners_of(bed, plan, topology, &placed.at)?
     };
     let mut masters = owners.to_vec();
     masters.sort();
@@ -147,11 +148,10 @@ fn at_replicas(
     let (least, most) = (counts.clone().min().unwrap_or(0), counts.max().unwrap_or(0));
     if let Some((master, _)) = shards.iter().find(|(_, replicas)| replicas.is_empty()) {
         let name = topology.nodes[*master].name();
-        match placed.at.is_empty() {
-            true => bail!("{name} has no replicas, so that nothing can be read there"),
-            false => {
-                bail!("--at: no address is that of a replica of {name}; name one of each shard")
-            }
+        if placed.at.is_empty() {
+            bail!("{name} has no replicas, so that nothing can be read there")
+        } else {
+            bail!("--at: no address is that of a replica of {name}; name one of each shard")
         }
     }
     if least < most {

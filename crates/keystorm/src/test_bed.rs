@@ -210,10 +210,7 @@ impl<'r> TestBed<'r> {
     pub(crate) fn prepare(&self, plan: &Plan) -> Result<()> {
         item_limit::check(&self.server, plan)?;
         fill(self, plan)?;
-        match plan.protocol.is_memcache() {
-            true => prepare(self, plan),
-            false => self.server.prepare(plan),
-        }
+        if plan.protocol.is_memcache() { prepare(self, plan) } else { self.server.prepare(plan) }
     }
 
     /// Returns what a reader must know of a run that this process carried out: what spoiled it, and what is bad about

@@ -141,9 +141,10 @@ impl Measurement {
     /// Operations that ended, failed ones included; where each is a command, what is counted.
     #[must_use]
     pub fn operations_ended(&self) -> u64 {
-        match self.total.operations.is_empty() {
-            true => self.counted(),
-            false => self.total.operations_ended(),
+        if self.total.operations.is_empty() {
+            self.counted()
+        } else {
+            self.total.operations_ended()
         }
     }
 

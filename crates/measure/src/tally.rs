@@ -180,12 +180,11 @@ impl Tally {
     #[must_use]
     pub fn in_time(&self) -> Option<u64> {
         let late = self.deadline?.late;
-        let answered: u64 = match self.operations.is_empty() {
-            true => self.requests().saturating_sub(self.errors.total()),
-            false => {
-                let operations = self.operations.iter().map(|o| o.ok.saturating_add(o.missed));
-                operations.fold(0, u64::saturating_add)
-            }
+        let answered: u64 = if self.operations.is_empty() {
+            self.requests().saturating_sub(self.errors.total())
+        } else {
+            let operations = self.operations.iter().map(|o| o.ok.saturating_add(o.missed));
+            operations.fold(0, u64::saturating_add)
         };
         Some(answered.saturating_sub(late))
     }
@@ -201,18 +200,20 @@ impl Tally {
     /// The service times of all operations together; where each is a command, of all commands.
     #[must_use]
     pub fn service(&self) -> Latency {
-        match self.operations.is_empty() {
-            true => all(self.commands.iter().map(|c| &c.service)),
-            false => all(self.operations.iter().map(|o| &o.service)),
+        if self.operations.is_empty() {
+            all(self.commands.iter().map(|c| &c.service))
+        } else {
+            all(self.operations.iter().map(|o| &o.service))
         }
     }
 
     /// The response times of all operations together; where each is a command, of all commands.
     #[must_use]
     pub fn response(&self) -> Latency {
-        match self.operations.is_empty() {
-            true => all(self.commands.iter().map(CommandTally::response)),
-            false => all(self.operations.iter().map(OperationTally::response)),
+        if self.operations.is_empty() {
+            all(self.commands.iter().map(CommandTally::response))
+        } else {
+            all(self.operations.iter().map(OperationTally::response))
         }
     }
 

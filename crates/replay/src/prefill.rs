@@ -200,9 +200,10 @@ impl PrefillPlan {
     /// A command of the kind that writes.
     #[must_use]
     pub fn example(&self) -> CommandSpec {
-        match self.to_cache {
-            true => CommandSpec::from_words(["set", "k", "0", "0", "v"]),
-            false => CommandSpec::from_words(["SET"]),
+        if self.to_cache {
+            CommandSpec::from_words(["set", "k", "0", "0", "v"])
+        } else {
+            CommandSpec::from_words(["SET"])
         }
     }
 }
@@ -270,9 +271,10 @@ fn append(key: &[u8], wanted: &PrefillKey, value: &[u8], bytes: &mut Vec<u8>) {
         }
         DataType::List => {
             words.extend([b"RPUSH", key]);
-            match wanted.is_sorted {
-                true => words.extend(numbers.iter().map(Vec::as_slice)),
-                false => words.extend(std::iter::repeat_n(value, MEMBERS)),
+            if wanted.is_sorted {
+                words.extend(numbers.iter().map(Vec::as_slice))
+            } else {
+                words.extend(std::iter::repeat_n(value, MEMBERS))
             }
         }
         DataType::Set => words.extend([&b"SADD"[..], key].into_iter().chain(each())),

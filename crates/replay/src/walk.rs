@@ -208,9 +208,10 @@ impl<'r> Walk<'r> {
             if role == Role::Blocks && !self.keys.is_empty() {
                 let is_shared = self.event.flags.has(Flags::SHARED_CLIENT);
                 waits_for = (!is_shared).then_some(client);
-                self.event.client = match is_shared {
-                    true => client_that_waits(&self.event, &self.keys),
-                    false => client ^ trace::client_number(b"waits"),
+                self.event.client = if is_shared {
+                    client_that_waits(&self.event, &self.keys)
+                } else {
+                    client ^ trace::client_number(b"waits")
                 };
             }
             let since_ns = self.latest_ns;

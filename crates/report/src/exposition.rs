@@ -37,9 +37,10 @@ impl Exposition {
         let own = written(labels);
         let comma = if self.labels.is_empty() || own.is_empty() { "" } else { "," };
         let all = format!("{}{comma}{own}", self.labels);
-        match all.is_empty() {
-            true => self.put(format_args!("{name} {value}\n")),
-            false => self.put(format_args!("{name}{{{all}}} {value}\n")),
+        if all.is_empty() {
+            self.put(format_args!("{name} {value}\n"))
+        } else {
+            self.put(format_args!("{name}{{{all}}} {value}\n"))
         }
     }
 

@@ -45,9 +45,10 @@ impl LatencyFigures {
     /// Returns a figure in milliseconds, rounded up: `<0.080` if it is known only to be below that.
     #[must_use]
     pub fn msec_at_most(&self, ns: u64) -> String {
-        match ns <= self.below_ns && self.below_ns > 0 {
-            true => format!("<{}", msec_at_most(self.below_ns)),
-            false => msec_at_most(ns),
+        if ns <= self.below_ns && self.below_ns > 0 {
+            format!("<{}", msec_at_most(self.below_ns))
+        } else {
+            msec_at_most(ns)
         }
     }
 
@@ -85,9 +86,12 @@ impl TlsFigures {
         let mut kinds = tally.negotiated.clone();
         kinds.sort_by(|a, b| (Reverse(a.connections), a).cmp(&(Reverse(b.connections), b)));
         let one = kinds.len() == 1;
-        let named = |Negotiated { version, cipher, connections }: &Negotiated| match one {
-            true => format!("{version} {cipher}"),
-            false => format!("{version} {cipher} ({})", counted(*connections, "connection")),
+        let named = |Negotiated { version, cipher, connections }: &Negotiated| {
+            if one {
+                format!("{version} {cipher}")
+            } else {
+                format!("{version} {cipher} ({})", counted(*connections, "connection"))
+            }
         };
         Self {
             negotiated: escape(kinds.iter().map(named).collect::<Vec<_>>().join(", ")),

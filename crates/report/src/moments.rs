@@ -311,12 +311,11 @@ fn first_of_each_kind<E>(entries: Vec<E>, entry: impl Fn(&E) -> &JournalEntry) -
     for of in entries {
         let JournalEntry { kind, what, .. } = entry(&of);
         let of_kind = (*kind, what.split(' ').next().unwrap_or_default().to_uppercase());
-        match seen.contains(&of_kind) {
-            true => others.push(of),
-            false => {
-                seen.push(of_kind);
-                first.push(of);
-            }
+        if seen.contains(&of_kind) {
+            others.push(of)
+        } else {
+            seen.push(of_kind);
+            first.push(of);
         }
     }
     first.append(&mut others);

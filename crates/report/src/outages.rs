@@ -20,9 +20,10 @@ pub fn server_name(plan: &Plan, measurement: &Measurement, outage: &Outage) -> O
 /// Describes the requests in an outage without a failure; or the messages, whose senders saw none.
 #[must_use]
 pub fn only_waited(of_messages: bool) -> &'static str {
-    match of_messages {
-        true => "no message was refused, and none was received",
-        false => "no request failed, requests only waited",
+    if of_messages {
+        "no message was refused, and none was received"
+    } else {
+        "no request failed, requests only waited"
     }
 }
 

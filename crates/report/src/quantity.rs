@@ -57,9 +57,12 @@ pub(crate) fn marked_columns_or(none: &str, figures: &LatencyFigures) -> [String
 
 /// A latency in milliseconds, by [`COLUMNS`].
 pub(crate) fn msec_columns(figures: &LatencyFigures) -> [String; 6] {
-    let exact = |ns: f64| match ns <= figures.below_ns as f64 {
-        true => figures.msec_at_most(figures.below_ns),
-        false => msec(ns),
+    let exact = |ns: f64| {
+        if ns <= figures.below_ns as f64 {
+            figures.msec_at_most(figures.below_ns)
+        } else {
+            msec(ns)
+        }
     };
     [
         exact(figures.mean_ns),

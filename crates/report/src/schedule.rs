@@ -144,9 +144,10 @@ impl ScheduleFigures {
             late_max_ns: total.max_ns().unwrap_or_default(),
             own_late_max_ns: own.max_ns().unwrap_or_default(),
             missed_share: late.saturating_add(never_sent) as f64 / due as f64,
-            fault: match late > 0 && late <= due_while_away(plan, measurement) {
-                true => Some(Fault::Absence),
-                false => fault(late, beyond(own), never_sent, gone(plan, measurement)),
+            fault: if late > 0 && late <= due_while_away(plan, measurement) {
+                Some(Fault::Absence)
+            } else {
+                fault(late, beyond(own), never_sent, gone(plan, measurement))
             },
             missed: spans(&measurement.timeline.points, measurement.timeline.interval_ns),
             behind_ns: behind_ns(span_ns, measurement),

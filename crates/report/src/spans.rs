@@ -130,9 +130,10 @@ impl SpanFigures {
     /// Returns the name of the second span.
     #[must_use]
     pub fn until_in_kernel(&self) -> &'static str {
-        match self.of_messages {
-            true => "until it was in this kernel",
-            false => "until it was back in this kernel",
+        if self.of_messages {
+            "until it was in this kernel"
+        } else {
+            "until it was back in this kernel"
         }
     }
 
@@ -157,10 +158,8 @@ impl SpanFigures {
             (false, true) => "response",
             (false, false) => "latency",
         };
-        let due = match self.scheduled {
-            true => format!("{} due to sent, ", figure(sent)),
-            false => String::new(),
-        };
+        let due =
+            if self.scheduled { format!("{} due to sent, ", figure(sent)) } else { String::new() };
         format!(
             "{noun} {} {} ms: {due}{} {}, {} until keystorm read it",
             parts.of,

@@ -151,9 +151,10 @@ impl<'r> Summary<'r> {
     /// Returns those answers per second.
     #[must_use]
     pub fn counted_rps(&self) -> f64 {
-        match self.counts_operations() {
-            true => self.throughput_rps * self.counted() as f64 / self.requests.max(1) as f64,
-            false => self.throughput_rps,
+        if self.counts_operations() {
+            self.throughput_rps * self.counted() as f64 / self.requests.max(1) as f64
+        } else {
+            self.throughput_rps
         }
     }
 

@@ -180,9 +180,10 @@ impl ReplyProtocol for MemcacheReplies {
                 return Err("ERROR the sink answers in lines: --protocol memcache\r\n".to_owned());
             }
             let Some(end) = memchr(b'\n', input) else {
-                return match input.len() <= LINE_MAX {
-                    true => Ok((0, false)),
-                    false => Err("ERROR line too long\r\n".to_owned()),
+                return if input.len() <= LINE_MAX {
+                    Ok((0, false))
+                } else {
+                    Err("ERROR line too long\r\n".to_owned())
                 };
             };
             let line = &input[..end];

@@ -163,12 +163,13 @@ fn recovery(options: &LoadSpec, reconnect: bool) -> Recovery {
         retry: None,
         reconnect,
         backoff: load.connecting.backoff(),
-        reopening: match load.per_request.connect {
-            true => ReconnectLimits {
+        reopening: if load.per_request.connect {
+            ReconnectLimits {
                 within_ns: load.timeout.or(patience).map(Milliseconds::ns),
                 ..load.connecting.reopening()
-            },
-            false => load.connecting.reopening(),
+            }
+        } else {
+            load.connecting.reopening()
         },
     }
 }

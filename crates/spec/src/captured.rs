@@ -95,9 +95,10 @@ pub fn read(path: &Path, scripts: Scripts) -> Result<Capture, String> {
             None => capture.unreadable.push(capture.lines),
         }
     }
-    match capture.commands.is_empty() {
-        true => Err("no valid commands found".to_owned()),
-        false => Ok(capture),
+    if capture.commands.is_empty() {
+        Err("no valid commands found".to_owned())
+    } else {
+        Ok(capture)
     }
 }
 

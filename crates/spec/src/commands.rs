@@ -161,9 +161,10 @@ pub(crate) fn given(
     let sum = weights.clone().zip(sizes).map(|(weight, size)| weight * size).sum::<u64>();
     let data = Data {
         // The peers' payload is all that a command of this kind sends.
-        payload_bytes: match stepped {
-            true => base.data.payload_bytes,
-            false => sum / weights.sum::<u64>().max(1),
+        payload_bytes: if stepped {
+            base.data.payload_bytes
+        } else {
+            sum / weights.sum::<u64>().max(1)
         },
         loaded_by,
         dataset: dataset.map(Arc::new),
@@ -248,9 +249,10 @@ impl<'o> CommandReader<'o> {
             Some(lifetime) => command.with_lifetime(lifetime),
             None => command,
         };
-        match translated {
-            true => CacheCommand::of_cache(&command)?.in_protocol(self.protocol),
-            false => Ok(command),
+        if translated {
+            CacheCommand::of_cache(&command)?.in_protocol(self.protocol)
+        } else {
+            Ok(command)
         }
     }
 
@@ -272,9 +274,10 @@ impl<'o> CommandReader<'o> {
             if arg.names_field() {
                 return Err("a __field:name__ placeholder requires --dataset FILE".into());
             }
-            let arg = match self.varies {
-                true => arg.with_values(),
-                false => arg.with_data(self.value_len, &mut self.skip),
+            let arg = if self.varies {
+                arg.with_values()
+            } else {
+                arg.with_data(self.value_len, &mut self.skip)
             };
             return Ok(arg.with_numbers());
         };

@@ -85,10 +85,7 @@ pub(crate) fn suite(base: &PlanParts, options: &LoadSpec) -> Result<Vec<PlanPart
 
 fn parts(base: &PlanParts, test: &MemcacheTest, shape: &MemcacheShape) -> PlanParts {
     let varies = base.data.values.is_some();
-    let valued = |command: CommandSpec| match varies {
-        true => command.with_values(),
-        false => command,
-    };
+    let valued = |command: CommandSpec| if varies { command.with_values() } else { command };
     let commands = test.commands(shape);
     PlanParts {
         name: test.title.to_owned(),

@@ -34,9 +34,10 @@ impl FromStr for Size {
     fn from_str(text: &str) -> Result<Self, String> {
         if let Ok(bytes) = text.parse::<i64>() {
             let nearest = bytes.clamp(1, i64::from(SIZE_MAX));
-            return Ok(match nearest == bytes {
-                true => Self::Fixed(nearest as u32),
-                false => Self::Nearest { asked: bytes, bytes: nearest as u32 },
+            return Ok(if nearest == bytes {
+                Self::Fixed(nearest as u32)
+            } else {
+                Self::Nearest { asked: bytes, bytes: nearest as u32 }
             });
         }
         let sizes: Sizes = text.parse().map_err(|why| {
@@ -45,9 +46,10 @@ impl FromStr for Size {
             if meant { format!("for sizes in a range, write {uniform}") } else { why }
         })?;
         let largest = sizes.largest();
-        match text.starts_with(|c: char| c.is_ascii_digit()) {
-            true => Ok(Self::Fixed(largest.max(1))),
-            false => Ok(Self::Drawn(sizes)),
+        if text.starts_with(|c: char| c.is_ascii_digit()) {
+            Ok(Self::Fixed(largest.max(1)))
+        } else {
+            Ok(Self::Drawn(sizes))
         }
     }
 }

@@ -78,9 +78,10 @@ fn fill(
         }
         if let (Some(name), false) = (fill.unfillable.first(), suite) {
             let name = name.to_lowercase();
-            let such_as = match parts.protocol.is_memcache() {
-                true => "set user:__key__ 0 0 100",
-                false => "hset user:__key__ name __data__",
+            let such_as = if parts.protocol.is_memcache() {
+                "set user:__key__ 0 0 100"
+            } else {
+                "hset user:__key__ name __data__"
             };
             return Err(format!(
                 "--fill: SET cannot write the keys of {name}; add a command that can, such as \
@@ -88,9 +89,10 @@ fn fill(
             ));
         }
     }
-    match any {
-        true => Ok(()),
-        false => Err("--fill: no command reads a key that --fill could write".to_owned()),
+    if any {
+        Ok(())
+    } else {
+        Err("--fill: no command reads a key that --fill could write".to_owned())
     }
 }
 
@@ -114,9 +116,10 @@ fn hit(parts: &mut PlanParts, share: &str, drawn: bool) -> Result<bool, String> 
         if let (true, Some(writer)) = (any, writer) {
             let (name, apart) = (
                 writer.name().to_lowercase(),
-                match drawn {
-                    true => "an operation of its own",
-                    false => "an operation of its own with --mix",
+                if drawn {
+                    "an operation of its own"
+                } else {
+                    "an operation of its own with --mix"
                 },
             );
             return Err(fault(format!(

@@ -81,10 +81,7 @@ pub(crate) fn parts(
     let names: Vec<String> = operations.iter().map(|(_, name, _)| name.to_lowercase()).collect();
     let several = |name: &String| names.iter().filter(|other| *other == name).count() > 1;
     let named = names.iter().zip(&operations).map(|(name, (_, _, arguments))| Operation {
-        name: match several(name) {
-            true => format!("{name} ({arguments} args)"),
-            false => name.clone(),
-        },
+        name: if several(name) { format!("{name} ({arguments} args)") } else { name.clone() },
         weight: 1,
         steps: vec![Step { commands: 1, when: StepCondition::Always }],
         keys: None,

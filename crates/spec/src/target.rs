@@ -121,9 +121,10 @@ pub fn protocol(server: &ServerOptions) -> Result<ProtocolKind, String> {
 /// # Errors
 /// What makes no sense, in words for the person who typed it.
 pub fn target(server: &ServerOptions, dialect: Dialect) -> Result<Target, String> {
-    let rule = match dialect.uri_must_agree {
-        true => UriPrecedence::Agree,
-        false => UriPrecedence::Last(server.after_uri),
+    let rule = if dialect.uri_must_agree {
+        UriPrecedence::Agree
+    } else {
+        UriPrecedence::Last(server.after_uri)
     };
     // Checked here, because the parser waives a requirement that conflicts with another option.
     for (option, given) in [

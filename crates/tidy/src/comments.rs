@@ -47,9 +47,10 @@ pub fn long_lines(path: &str, text: &str, columns: usize) -> Vec<Fault> {
         fenced ^= is_markdown && words.starts_with("```");
         let length = line.chars().count();
         let is_comment = words.starts_with("//");
-        let breakable = match is_markdown {
-            true => !fenced && !["|", "<", "["].iter().any(|start| words.starts_with(start)),
-            false => is_comment || has_code_alone(words),
+        let breakable = if is_markdown {
+            !fenced && !["|", "<", "["].iter().any(|start| words.starts_with(start))
+        } else {
+            is_comment || has_code_alone(words)
         };
         if length > columns && breakable {
             faults.push(Fault { line: at + 1, what: format!("{length} columns") });

@@ -78,9 +78,10 @@ fn parts(text: &[u8], folder: &Path) -> Result<Parts, Fault> {
         }
     }
     increments.sort();
-    match increments.is_empty() {
-        true => Err(Fault("the manifest names no file of commands".into())),
-        false => Ok(Parts { files: increments.into_iter().map(|(_, path)| path).collect(), notes }),
+    if increments.is_empty() {
+        Err(Fault("the manifest names no file of commands".into()))
+    } else {
+        Ok(Parts { files: increments.into_iter().map(|(_, path)| path).collect(), notes })
     }
 }
 

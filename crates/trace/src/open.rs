@@ -96,9 +96,10 @@ fn timed(mut reader: Box<dyn Reader>) -> Box<dyn Reader> {
         reader = Box::new(Dated::new(reader));
     }
     // An append-only file without times has no lines that count, and keeps its order without help.
-    match stamps == Stamps::Second || format == "meta" {
-        true => Box::new(Spread::new(reader)),
-        false => reader,
+    if stamps == Stamps::Second || format == "meta" {
+        Box::new(Spread::new(reader))
+    } else {
+        reader
     }
 }
 

@@ -87,10 +87,8 @@ impl Spread {
 
     /// Says when each event of the lines that are held is due.
     fn plan(&mut self, second_ns: u64, is_whole: bool, is_timed: bool) {
-        let from = match self.rest_ns.end == second_ns + SECOND_NS {
-            true => self.rest_ns.start,
-            false => second_ns,
-        };
+        let from =
+            if self.rest_ns.end == second_ns + SECOND_NS { self.rest_ns.start } else { second_ns };
         let end = second_ns + SECOND_NS;
         let until = if is_whole { end } else { from + (end - from) / 2 };
         self.rest_ns = until..end;

@@ -58,9 +58,10 @@ impl<W: Write> Writer<W> {
     pub fn write(&mut self, event: &Event) -> Result<()> {
         self.columns.push(event);
         self.events += 1;
-        match self.columns.events >= BLOCK_EVENTS_MAX || self.columns.bytes() >= BLOCK_BYTES {
-            true => self.flush(),
-            false => Ok(()),
+        if self.columns.events >= BLOCK_EVENTS_MAX || self.columns.bytes() >= BLOCK_BYTES {
+            self.flush()
+        } else {
+            Ok(())
         }
     }
 

@@ -45,9 +45,10 @@ impl MessagePlace {
     /// Writes a message into a command.
     #[inline]
     pub(crate) fn write(self, message: Message, command: &mut [u8]) {
-        match self.is_number {
-            false => self.put(&message.to_bytes(), command),
-            true => self.put(&message.to_number(), command),
+        if self.is_number {
+            self.put(&message.to_number(), command)
+        } else {
+            self.put(&message.to_bytes(), command)
         }
     }
 

@@ -172,10 +172,7 @@ impl LastDraw {
         numbers: &Numbers,
         request: RequestInputs<'_>,
     ) -> derived::Source {
-        let key = match derived.names_key() {
-            true => self.number(numbers, request, Slot::Key, 0),
-            false => 0,
-        };
+        let key = if derived.names_key() { self.number(numbers, request, Slot::Key, 0) } else { 0 };
         derived::Source { key, seed: numbers.seed, request: request.number }
     }
 

@@ -243,9 +243,10 @@ impl FromStr for NamedKey {
         let (prefix, number) =
             text.split_once(':').ok_or_else(|| format!("{text:?} is not TEXT:[fnv,]WIDTH"))?;
         let prefix = prefix.to_owned();
-        match prefix.is_ascii() {
-            true => Ok(Self { prefix, number: number.parse()? }),
-            false => Err(format!("{prefix:?} is not ASCII")),
+        if prefix.is_ascii() {
+            Ok(Self { prefix, number: number.parse()? })
+        } else {
+            Err(format!("{prefix:?} is not ASCII"))
         }
     }
 }

@@ -248,9 +248,10 @@ impl Target {
 }
 
 fn without_passwords<S: Serializer>(args: &[String], serializer: S) -> Result<S::Ok, S::Error> {
-    match is_in_full() {
-        true => serializer.collect_seq(args),
-        false => serializer.collect_seq(shown_arguments(args)),
+    if is_in_full() {
+        serializer.collect_seq(args)
+    } else {
+        serializer.collect_seq(shown_arguments(args))
     }
 }
 

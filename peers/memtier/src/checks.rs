@@ -60,9 +60,10 @@ fn of_length(options: &Options, order: &[&'static str]) -> Result<(), Fault> {
     if let (Some(time), Some(requests)) = (at("test-time"), at("requests")) {
         // In this order both are taken there, and whichever ends first counts.
         let both = options.requests == Some(Requests::AllKeys) && time < requests;
-        return match both {
-            true => Ok(()),
-            false => Err(usage_error("--test-time and --requests are mutually exclusive.")),
+        return if both {
+            Ok(())
+        } else {
+            Err(usage_error("--test-time and --requests are mutually exclusive."))
         };
     }
     Ok(())
@@ -195,12 +196,13 @@ fn of_import(options: &Options, given: impl Fn(&str) -> bool) -> Result<(), Faul
         refused(&["data-offset"], "with --data-verify whole values are compared")?;
     }
     let sequential = options.patterns()[0] == Pattern::Sequential;
-    match import.verify && import.generate_keys && !sequential {
-        true => Err(check_error(
+    if import.verify && import.generate_keys && !sequential {
+        Err(check_error(
             "--data-verify with --generate-keys needs --key-pattern S:R, or another that begins with \
              S: else nobody knows which item of the file a key was given last",
-        )),
-        false => Ok(()),
+        ))
+    } else {
+        Ok(())
     }
 }
 
@@ -245,9 +247,10 @@ fn of_scans(options: &Options) -> Result<(), Fault> {
     let walk = "scan-incremental-iteration";
     if !options.scan_walk {
         // 0 is what holds anyway.
-        return match options.scan_most.is_some() {
-            true => Err(check_error(format!("scan-incremental-max-iterations needs --{walk}."))),
-            false => Ok(()),
+        return if options.scan_most.is_some() {
+            Err(check_error(format!("scan-incremental-max-iterations needs --{walk}.")))
+        } else {
+            Ok(())
         };
     }
     let contradicts = [

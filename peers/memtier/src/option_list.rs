@@ -310,9 +310,10 @@ fn left(OptionHelp { name, short, value, .. }: &OptionHelp) -> String {
 
 /// An option and its help beside it, or below where there is no room.
 fn line(left: &str, help: &str) -> String {
-    let mut out = match left.len() + 2 > COLUMN {
-        true => format!("{left}\n{:COLUMN$}", ""),
-        false => format!("{left:COLUMN$}"),
+    let mut out = if left.len() + 2 > COLUMN {
+        format!("{left}\n{:COLUMN$}", "")
+    } else {
+        format!("{left:COLUMN$}")
     };
     let mut at = COLUMN;
     for (number, word) in help.split(' ').enumerate() {

@@ -202,9 +202,10 @@ impl Format for RunReports {
         if self.runs.is_empty() && self.verified.is_none() {
             return Ok(());
         }
-        let sections = match self.runs.is_empty() {
-            true => Vec::new(),
-            false => sections(&self.runs, self.style.every_run),
+        let sections = if self.runs.is_empty() {
+            Vec::new()
+        } else {
+            sections(&self.runs, self.style.every_run)
         };
         let tables = match self.out.take() {
             Some(mut file) => self.write_tables(&sections, &mut file),

@@ -34,9 +34,10 @@ pub(super) fn parts(
     let imported = import::read(options, notes)?;
     let (value, values) = values(options)?;
     let items = Items::new(options, &value, imported.as_ref())?;
-    let (operations, pick, recorded) = match options.commands.is_empty() {
-        true => built_in(options, &items)?,
-        false => user_commands::operations(options, &value, notes)?,
+    let (operations, pick, recorded) = if options.commands.is_empty() {
+        built_in(options, &items)?
+    } else {
+        user_commands::operations(options, &value, notes)?
     };
     // Of a transaction each request number is all of its commands.
     let in_one = match &operations[..] {

@@ -206,16 +206,15 @@ impl<'p> ProgressMonitor<'p> {
 
     /// Prints lines; on a terminal they overwrite the last ones.
     fn say_block(&mut self, lines: &[String]) {
-        let text = match io::stderr().is_terminal() {
-            true => {
-                let up = match self.block {
-                    0 => String::new(),
-                    lines => format!("\x1b[{lines}A"),
-                };
-                let each = lines.iter().map(|line| format!("{line}\x1b[K\n"));
-                up + &each.collect::<String>()
-            }
-            false => lines.iter().map(|line| format!("{line}\n")).collect(),
+        let text = if io::stderr().is_terminal() {
+            let up = match self.block {
+                0 => String::new(),
+                lines => format!("\x1b[{lines}A"),
+            };
+            let each = lines.iter().map(|line| format!("{line}\x1b[K\n"));
+            up + &each.collect::<String>()
+        } else {
+            lines.iter().map(|line| format!("{line}\n")).collect()
         };
         self.block = lines.len();
         self.say(&text);
@@ -239,10 +238,8 @@ impl<'p> ProgressMonitor<'p> {
 /// Counts so far, as the exporter counts them.
 fn counters(plan: &Plan, total: &Tally, built_in: bool) -> Counters {
     let found = found(plan, total);
-    let [[hits, misses], [command_hits, command_misses]] = match built_in {
-        true => [found, [0; 2]],
-        false => [[0; 2], found],
-    };
+    let [[hits, misses], [command_hits, command_misses]] =
+        if built_in { [found, [0; 2]] } else { [[0; 2], found] };
     Counters {
         ops: total.requests(),
         sent: total.connections.bytes_out,

@@ -126,9 +126,10 @@ impl Prometheus {
         });
         let bounds = self.buckets.iter().flatten();
         let odd = bounds.copied().find(|bound| !(LEAST_S..=MOST_S).contains(bound)).map(|bound| {
-            let what = match bound < LEAST_S {
-                true => "below the 1e-05 s recordable latency floor",
-                false => "above the 600 s recordable latency cap",
+            let what = if bound < LEAST_S {
+                "below the 1e-05 s recordable latency floor"
+            } else {
+                "above the 600 s recordable latency cap"
             };
             format!(
                 "warning: --prometheus-latency-buckets: bound {bound} is {what} of \

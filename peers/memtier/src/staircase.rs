@@ -74,15 +74,14 @@ pub(super) fn preview(
     let all = u64::from(clients) * u64::from(threads);
     let _ = writeln!(out, "  Total max connections: {clients} x {threads} = {all}");
     let needed = steps * every_s;
-    let _ = match seconds >= needed {
-        true => {
-            writeln!(out, "  Minimum time to reach max: {needed}s (test_time: {seconds}s OK)\n")
-        }
-        false => writeln!(
+    let _ = if seconds >= needed {
+        writeln!(out, "  Minimum time to reach max: {needed}s (test_time: {seconds}s OK)\n")
+    } else {
+        writeln!(
             out,
             "  WARNING: test_time ({seconds}s) < time to reach max clients ({needed}s), max will not be \
              reached\n"
-        ),
+        )
     };
     out
 }

@@ -126,9 +126,10 @@ pub(super) fn job(options: &Options, ours: &[String]) -> Result<Job, Fault> {
         tls.verify = Verify::Chain;
     }
     let load = checked(parts)?;
-    let verification = match options.import.verify {
-        true => Some(checked(verification::plan(options, &items, &load)?)?),
-        false => None,
+    let verification = if options.import.verify {
+        Some(checked(verification::plan(options, &items, &load)?)?)
+    } else {
+        None
     };
     (job.plans, job.last) = match verification {
         Some(plan) if options.import.verify_only => (vec![plan], None),

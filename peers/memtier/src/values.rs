@@ -82,11 +82,12 @@ pub(super) fn size_list(text: &str) -> Result<Vec<(u32, u32)>, Fault> {
 /// Versions of TLS, one by one.
 pub(super) fn tls_protocols(text: &str) -> Result<String, Fault> {
     let known = ["tlsv1", "tlsv1.1", "tlsv1.2", "tlsv1.3"];
-    match text.split(',').all(|word| known.contains(&&*word.trim().to_lowercase())) {
-        true => Ok(text.to_owned()),
-        false => Err(usage_error(
+    if text.split(',').all(|word| known.contains(&&*word.trim().to_lowercase())) {
+        Ok(text.to_owned())
+    } else {
+        Err(usage_error(
             "tls-protocols must be a comma separated list of TLSv1, TLSv1.1, TLSv1.2 and TLSv1.3.",
-        )),
+        ))
     }
 }
 

@@ -256,9 +256,10 @@ fn endpoints(target: &Table<'_, '_>) -> Result<Vec<String>, Fault> {
         }
     }
     let endpoints = target.required("endpoints", target.texts("endpoints")?)?;
-    match endpoints.is_empty() {
-        true => Err(target.broken("endpoints", "there is none")),
-        false => Ok(endpoints),
+    if endpoints.is_empty() {
+        Err(target.broken("endpoints", "there is none"))
+    } else {
+        Ok(endpoints)
     }
 }
 
@@ -360,8 +361,9 @@ fn time(table: &Table<'_, '_>, key: &str, or: &str) -> Result<Duration, Fault> {
     let time = humantime::parse_duration(&text).map_err(|why| {
         table.broken(key, format!("{text:?}: {why}; such as \"100ms\" or \"1s\""))
     })?;
-    match time < Duration::from_millis(10) {
-        true => Err(table.broken(key, "must be at least 10ms")),
-        false => Ok(time),
+    if time < Duration::from_millis(10) {
+        Err(table.broken(key, "must be at least 10ms"))
+    } else {
+        Ok(time)
     }
 }

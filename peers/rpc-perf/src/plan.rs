@@ -143,10 +143,8 @@ fn firsts(config: &Config) -> Result<Vec<u64>, Fault> {
 }
 
 fn keys(keyspace: &Keyspace, first: u64) -> Result<KeySpace, Fault> {
-    let draw: KeyDist = match keyspace.zipf {
-        true => "zipf:1".parse().map_err(rule)?,
-        false => KeyDist::UNIFORM,
-    };
+    let draw: KeyDist =
+        if keyspace.zipf { "zipf:1".parse().map_err(rule)? } else { KeyDist::UNIFORM };
     let mut keys = KeySpace::new(Some(keyspace.keys.count.into()), draw);
     keys.numbered.first = first;
     Ok(keys)

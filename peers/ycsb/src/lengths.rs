@@ -83,9 +83,10 @@ fn histogram(text: &str) -> Result<String, String> {
     }
     let drawn = sizes.iter().filter(|(_, count)| *count > 0);
     let drawn: Vec<String> = drawn.map(|(size, count)| format!("{size}={count}")).collect();
-    match drawn.is_empty() {
-        true => Err("all buckets are empty".to_owned()),
-        false => Ok(format!("sizes:{}", drawn.join(","))),
+    if drawn.is_empty() {
+        Err("all buckets are empty".to_owned())
+    } else {
+        Ok(format!("sizes:{}", drawn.join(",")))
     }
 }
 

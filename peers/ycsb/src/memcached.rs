@@ -29,9 +29,10 @@ fn get(workload: &CoreWorkload) -> CommandSpec {
 
 /// A record is replaced by what an update writes, as in YCSB: of a partial one, by one field.
 fn update(workload: &CoreWorkload) -> CommandSpec {
-    match workload.writes_all {
-        true => store(workload, "replace", &Field::all(workload)),
-        false => store(workload, "replace", &[Field::Drawn(Field::written(workload))]),
+    if workload.writes_all {
+        store(workload, "replace", &Field::all(workload))
+    } else {
+        store(workload, "replace", &[Field::Drawn(Field::written(workload))])
     }
 }
 

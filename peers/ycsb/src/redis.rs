@@ -43,9 +43,10 @@ pub(super) fn operation(workload: &CoreWorkload, kind: Kind) -> OperationCommand
 }
 
 fn update(workload: &CoreWorkload) -> CommandSpec {
-    match workload.writes_all {
-        true => write(workload, &Field::all(workload)),
-        false => write(workload, &[Field::Drawn(Field::written(workload))]),
+    if workload.writes_all {
+        write(workload, &Field::all(workload))
+    } else {
+        write(workload, &[Field::Drawn(Field::written(workload))])
     }
 }
 

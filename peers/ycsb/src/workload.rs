@@ -97,9 +97,10 @@ impl CoreWorkload {
             return Err(format!("fieldcount={fields}: must be from 1 to 100000"));
         }
         let lengths = lengths::of(properties)?;
-        let checked = match properties.flag("dataintegrity", false) {
-            true => Some(lengths::constant(properties)?),
-            false => None,
+        let checked = if properties.flag("dataintegrity", false) {
+            Some(lengths::constant(properties)?)
+        } else {
+            None
         };
         let mut remarks = Vec::new();
         let operations = match phase {

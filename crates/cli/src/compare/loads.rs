@@ -26,9 +26,8 @@ pub(super) fn sides(
 ) -> Result<(Sides, Job), UsageError> {
     let is_memcache: Vec<bool> = words.iter().map(|word| word.is_memcache(asked)).collect();
     let mixed = is_memcache.windows(2).any(|pair| pair[0] != pair[1]);
-    let read = |typed: &ParsedArgs| match mixed {
-        true => in_each_protocol(typed, words, asked),
-        false => alike(typed, words),
+    let read = |typed: &ParsedArgs| {
+        if mixed { in_each_protocol(typed, words, asked) } else { alike(typed, words) }
     };
     let (mut loads, job) = read(typed)?;
     for typed in further {

@@ -88,9 +88,10 @@ impl FrontEnd for CompareFront {
         let (help, args) = help::of_compare(args);
         let (sides, args) = sides_and_rest(args);
         // The options of a delivery are options, wherever they stand.
-        let args = match deliver::is_named(&args) {
-            true => deliver::hoisted(Line::parse(args, takes), takes)?.words(),
-            false => args,
+        let args = if deliver::is_named(&args) {
+            deliver::hoisted(Line::parse(args, takes), takes)?.words()
+        } else {
+            args
         };
         let command_line = command_line(sides.as_deref(), &args);
         let (args, replayed) = replayed::taken(args)?;

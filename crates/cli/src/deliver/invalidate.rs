@@ -156,9 +156,10 @@ impl KindOptions for InvalidateOptions {
 
     fn receivers(&self, prefix: String, parts: &mut PlanParts) -> Result<Delivery, UsageError> {
         let (mode, prefix) = (self.tracking, tagged(prefix, parts));
-        let places = match mode.follows_reads() {
-            false => self.broadcast(&prefix, parts)?,
-            true => self.keys(&prefix, parts)?,
+        let places = if mode.follows_reads() {
+            self.keys(&prefix, parts)?
+        } else {
+            self.broadcast(&prefix, parts)?
         };
         if parts.protocol == ProtocolKind::Resp2 && !self.redirect {
             parts.protocol = ProtocolKind::Resp3;

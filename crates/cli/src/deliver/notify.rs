@@ -93,9 +93,10 @@ impl KindOptions for NotifyOptions {
         let (in_cluster, prefix) = (parts.target.is_cluster(), tagged(prefix, parts));
         let key = pieces(parts, if event == KeyEvent::Del { 3 } else { 1 })?;
         // The one place is the channel of the event; in a cluster keys are spread over its nodes by as many tags.
-        let (places, mut named) = match in_cluster {
-            false => (1, Vec::new()),
-            true => (TAGS, vec![Piece::Number(Slot::Key), Piece::Bytes(b"}".to_vec())]),
+        let (places, mut named) = if in_cluster {
+            (TAGS, vec![Piece::Number(Slot::Key), Piece::Bytes(b"}".to_vec())])
+        } else {
+            (1, Vec::new())
         };
         named.insert(0, Piece::Bytes(prefix.clone().into_bytes()));
         named.push(Piece::Message);

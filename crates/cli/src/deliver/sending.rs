@@ -220,9 +220,10 @@ pub(super) fn words(words: &[&str]) -> Vec<String> {
 
 fn parse<O: KindOptions>(args: Vec<OsString>) -> Result<Intent, UsageError> {
     if args.first().is_some_and(|word| word == "--help") {
-        let mut command = match help::asks_for_all(&args) {
-            true => with_those_of_senders(OwnLine::<O>::command()),
-            false => own_page(OwnLine::<O>::command(), O::NAME),
+        let mut command = if help::asks_for_all(&args) {
+            with_those_of_senders(OwnLine::<O>::command())
+        } else {
+            own_page(OwnLine::<O>::command(), O::NAME)
         };
         return Ok(Intent::Say(command.render_long_help().to_string()));
     }

@@ -84,12 +84,11 @@ fn has_short(letter: &str) -> bool {
 /// A setting as the option that it is.
 fn setting(text: &str) -> Result<OsString, UsageError> {
     let name = text.split('=').next().unwrap_or_default();
-    match settings().contains(&name) {
-        true => Ok(OsString::from(format!("--{text}"))),
-        false => {
-            let near = near::nearest(name, settings().iter().copied());
-            Err(UsageError(format!("--set: {}", near::one_of("setting", name, near, settings()))))
-        }
+    if settings().contains(&name) {
+        Ok(OsString::from(format!("--{text}")))
+    } else {
+        let near = near::nearest(name, settings().iter().copied());
+        Err(UsageError(format!("--set: {}", near::one_of("setting", name, near, settings()))))
     }
 }
 

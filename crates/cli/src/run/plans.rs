@@ -24,9 +24,10 @@ pub(super) fn job(mut options: Options, persona: Persona) -> Result<Job, String>
     }
     let mut notes = Vec::new();
     if options.exit_on_error {
-        let why = match persona.is_peer() {
-            false => "An error reply ends the run unless --on-error count says otherwise.",
-            true => "We now immediately exit on error to avoid false results.",
+        let why = if persona.is_peer() {
+            "We now immediately exit on error to avoid false results."
+        } else {
+            "An error reply ends the run unless --on-error count says otherwise."
         };
         notes.push(format!("{}: -e option has no effect. {why}", persona.warning()));
     }
@@ -56,9 +57,10 @@ pub(super) fn job(mut options: Options, persona: Persona) -> Result<Job, String>
         plans,
         slo,
         last: None,
-        action: match spec.load.idle {
-            true => Action::Idle,
-            false => Action::Run { repeat: spec.load.repeat },
+        action: if spec.load.idle {
+            Action::Idle
+        } else {
+            Action::Run { repeat: spec.load.repeat }
         },
         repeats: spec.load.repeats.unwrap_or(1),
         output,

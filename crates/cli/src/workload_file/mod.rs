@@ -134,10 +134,7 @@ pub(super) struct Part {
 impl Workload {
     /// The phases, or the one that a file without phases is.
     pub(super) fn phases(&self) -> Vec<Phase> {
-        match self.phases.is_empty() {
-            true => vec![Phase::default()],
-            false => self.phases.clone(),
-        }
+        if self.phases.is_empty() { vec![Phase::default()] } else { self.phases.clone() }
     }
 
     /// Returns the name of a phase in reports.

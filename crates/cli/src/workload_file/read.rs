@@ -248,9 +248,10 @@ impl Reader<'_> {
                 return self.fault(at, why);
             }
         };
-        match words.is_empty() {
-            true => self.fault(at, "a command cannot be empty"),
-            false => Ok(Command { words, at }),
+        if words.is_empty() {
+            self.fault(at, "a command cannot be empty")
+        } else {
+            Ok(Command { words, at })
         }
     }
 

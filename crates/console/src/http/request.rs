@@ -95,10 +95,8 @@ pub(super) fn answered(
     let has_events = has_events && with_body;
     let allow = if allow.is_empty() { String::new() } else { format!("Allow: {allow}\r\n") };
     // What is served changes while it is looked at.
-    let length = match has_events {
-        true => String::new(),
-        false => format!("Content-Length: {}\r\n", body.len()),
-    };
+    let length =
+        if has_events { String::new() } else { format!("Content-Length: {}\r\n", body.len()) };
     let mut bytes = format!(
         "HTTP/1.1 {status}\r\nContent-Type: {content_type}\r\n{length}{allow}\
          Cache-Control: no-store\r\nConnection: close\r\n\r\n"
@@ -122,9 +120,12 @@ mod tests {
     use super::*;
 
     fn asked(head: &str) -> Option<String> {
-        let answer = |asked: &HttpRequest<'_>| match asked.reads() {
-            true => Answer::plain("200 OK", asked.path),
-            false => Answer::not_allowed("GET, HEAD"),
+        let answer = |asked: &HttpRequest<'_>| {
+            if asked.reads() {
+                Answer::plain("200 OK", asked.path)
+            } else {
+                Answer::not_allowed("GET, HEAD")
+            }
         };
         answered(head.as_bytes(), &answer).map(|(bytes, _)| String::from_utf8(bytes).unwrap())
     }

@@ -25,15 +25,16 @@ pub(super) fn governor(evidence: &Evidence) -> Verdict {
 }
 
 pub(super) fn turbo(evidence: &Evidence) -> Verdict {
-    Ok(match known_turbo(evidence)? {
-        false => Outcome::ok("off"),
-        true => Outcome::warn(
+    Ok(if known_turbo(evidence)? {
+        Outcome::warn(
             "on",
             "the clock depends on temperature and on how many cores are busy; a short run is \
              faster than a long one",
             "echo 1 > /sys/devices/system/cpu/intel_pstate/no_turbo, or echo 0 > \
              /sys/devices/system/cpu/cpufreq/boost; or leave it on and repeat runs",
-        ),
+        )
+    } else {
+        Outcome::ok("off")
     })
 }
 

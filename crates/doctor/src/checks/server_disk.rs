@@ -45,9 +45,10 @@ pub(super) fn appendonly(evidence: &Evidence) -> Verdict {
     if server.setting("appendonly")? != "yes" {
         let unknown =
             |reason| format!("no; whether a file is being rewritten is unknown: {reason}");
-        return Ok(match rewriting.map_err(unknown)? {
-            true => Outcome::bad("no", why, mend),
-            false => Outcome::ok("no"),
+        return Ok(if rewriting.map_err(unknown)? {
+            Outcome::bad("no", why, mend)
+        } else {
+            Outcome::ok("no")
         });
     }
     if rewriting == Ok(true) {

@@ -74,9 +74,10 @@ impl Epoll {
         }
         let room = kept..kept + READ_MAX;
         let into = &mut self.buffer[room];
-        let read = match connection.stamped {
-            true => retry(|| stamps::read(&connection.socket, into)),
-            false => retry(|| (&connection.socket).read(into)).map(|read| (read, None)),
+        let read = if connection.stamped {
+            retry(|| stamps::read(&connection.socket, into))
+        } else {
+            retry(|| (&connection.socket).read(into)).map(|read| (read, None))
         };
         match read {
             Ok((0, _)) => self.lose(conn, Reason::ByPeer),

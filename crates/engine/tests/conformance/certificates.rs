@@ -63,9 +63,10 @@ impl Identity {
 
     /// A certificate that this CA signs.
     pub(crate) fn signs(&self, subject: &Subject<'_>) -> Self {
-        let key = match subject.rsa {
-            true => PKey::from_rsa(Rsa::generate(2048).unwrap()).unwrap(),
-            false => elliptic(),
+        let key = if subject.rsa {
+            PKey::from_rsa(Rsa::generate(2048).unwrap()).unwrap()
+        } else {
+            elliptic()
         };
         let name = subject.names.first().copied().unwrap_or("nobody");
         let mut builder = begin(name, &key, subject.valid_days);

@@ -171,9 +171,10 @@ fn converse(
     let log_in = |client: &mut MemcacheClient, words: &[&[u8]]| {
         let answer = client.ask(words).map_err(ProbeError::Broken)?;
         answer.map_err(|reply| {
-            let hint = match reply.starts_with("UNKNOWN_COMMAND") {
-                true => ". It has no authentication: remove --user and -a",
-                false => ". Check --user and -a",
+            let hint = if reply.starts_with("UNKNOWN_COMMAND") {
+                ". It has no authentication: remove --user and -a"
+            } else {
+                ". Check --user and -a"
             };
             refused("the login", reply, hint)
         })

@@ -297,9 +297,10 @@ fn command(item: &Value, kind: JournalKind) -> Option<JournalEntry> {
     // It is entered when it has ended, in this second.
     let lasted_s = if slow { amount as f64 / 1e6 } else { 0.0 };
     let (address, name) = (text(4), text(5));
-    let client = match name.is_empty() {
-        true => printable(&address),
-        false => printable(format!("{address} ({name})")),
+    let client = if name.is_empty() {
+        printable(&address)
+    } else {
+        printable(format!("{address} ({name})"))
     };
     Some(JournalEntry {
         kind,

@@ -33,12 +33,11 @@ pub(crate) fn sink(job: &SinkJob) -> Result<End> {
         "keystorm sink listens on {places} (engine {name}). It stores nothing: measurements \
          against it are of the client. Ctrl-C ends it.\n"
     ))?;
-    let served = match job.memcache {
-        true => {
-            let replies = MemcacheReplies::new(job.bulk);
-            engine.serve(&listeners, job.connections, &replies, &stop)
-        }
-        false => engine.serve(&listeners, job.connections, &Replies::new(job.bulk), &stop),
+    let served = if job.memcache {
+        let replies = MemcacheReplies::new(job.bulk);
+        engine.serve(&listeners, job.connections, &replies, &stop)
+    } else {
+        engine.serve(&listeners, job.connections, &Replies::new(job.bulk), &stop)
     };
     let served = served.context("serving")?;
     let (requests, connections) = (served.requests, served.connections);

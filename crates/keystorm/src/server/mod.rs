@@ -337,9 +337,10 @@ fn look(
     address: &host::Address,
     (login, protocol, questions): Inquiry<'_>,
 ) -> Result<ProbeResult, ProbeError> {
-    match protocol.is_memcache() {
-        true => host::memcache::probe(address, login, protocol, questions),
-        false => host::probe(address, login, questions),
+    if protocol.is_memcache() {
+        host::memcache::probe(address, login, protocol, questions)
+    } else {
+        host::probe(address, login, questions)
     }
 }
 

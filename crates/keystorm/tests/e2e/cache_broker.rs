@@ -78,13 +78,11 @@ fn write(stream: &mut TcpStream, shared: &SharedCaches, key: &[u8]) {
         clients.iter_mut().for_each(|client| drop(client.write_all(&push.repeat(times))));
     };
     let is_first = caches.writes % 2 == 1;
-    match is_first {
-        true => invalidate(&mut caches.clients),
-        false => drop(stream.write_all(b":1\r\n")),
+    if is_first {
+        invalidate(&mut caches.clients)
+    } else {
+        drop(stream.write_all(b":1\r\n"))
     }
     elapse(BETWEEN);
-    match is_first {
-        true => drop(stream.write_all(b":1\r\n")),
-        false => invalidate(&mut caches.clients),
-    }
+    if is_first { drop(stream.write_all(b":1\r\n")) } else { invalidate(&mut caches.clients) }
 }

@@ -16,10 +16,8 @@ fn the_table_has_every_cell_and_says_what_it_is() {
     let ran = Keystorm::new("doctor --client --seconds 0.1").run().ok();
     assert_eq!(ran.err, "");
     assert!(ran.out.contains("not a result about a server"), "{}", ran.out);
-    let engines = match ran.out.contains("Note: uring") {
-        true => vec!["epoll"],
-        false => vec!["uring", "epoll"],
-    };
+    let engines =
+        if ran.out.contains("Note: uring") { vec!["epoll"] } else { vec!["uring", "epoll"] };
     let mut expected = Vec::new();
     for transport in ["tcp", "unix"] {
         for engine in &engines {

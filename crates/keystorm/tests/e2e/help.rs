@@ -102,10 +102,8 @@ fn every_example_of_the_help_runs() {
         // What fills a million keys shows as much with some of them.
         let line = format!("{shrunk}{args}").replace("1000000", "50000");
         server.ask(&["FLUSHALL"]);
-        let keystorm = match example.contains("--spawn") {
-            true => Keystorm::new(&line),
-            false => server.keystorm(&line),
-        };
+        let keystorm =
+            if example.contains("--spawn") { Keystorm::new(&line) } else { server.keystorm(&line) };
         let ran = keystorm.run().ok();
         let result = |l: &str| {
             l.contains("requests/s")

@@ -255,9 +255,10 @@ fn entries_of_a_consumer_that_died_stay_pending_or_are_claimed() {
         assert!(taken > 0);
         let test = test(running.wait().exits(i32::from(!claims)));
         let counts = ["lost", "doubled"].map(|name| count(&test, name));
-        match claims {
-            true => assert_eq!((counts, waits(&test, "never_acknowledged")), ([0, 0], 0)),
-            false => assert_eq!((counts, waits(&test, "never_acknowledged")), ([taken, 0], taken)),
+        if claims {
+            assert_eq!((counts, waits(&test, "never_acknowledged")), ([0, 0], 0))
+        } else {
+            assert_eq!((counts, waits(&test, "never_acknowledged")), ([taken, 0], taken))
         }
         assert!(server.keys().is_empty());
     }

@@ -314,10 +314,8 @@ fn tried(seed: u64) -> Result<(), String> {
     let dir = TempDir::new().unwrap();
     let at = dir.path().display().to_string();
     let is_memcache = generated(seed, 1, "").protocol == "memcache";
-    let (redis, memcached) = match is_memcache {
-        true => (None, Some(Memcached::new())),
-        false => (Some(Server::redis()), None),
-    };
+    let (redis, memcached) =
+        if is_memcache { (None, Some(Memcached::new())) } else { (Some(Server::redis()), None) };
     let port = match (&redis, &memcached) {
         (Some(server), _) => server.port(),
         (_, Some(server)) => server.port(),
@@ -349,9 +347,10 @@ fn tried(seed: u64) -> Result<(), String> {
     }
     let Some((before, due)) = file.due else {
         let requests = test["requests"].as_u64().unwrap();
-        return match executed > 0 && requests > 0 {
-            true => Ok(()),
-            false => Err(describe(format!("{executed} executed, {requests} counted"))),
+        return if executed > 0 && requests > 0 {
+            Ok(())
+        } else {
+            Err(describe(format!("{executed} executed, {requests} counted")))
         };
     };
     let sent = test["lateness_ms"]["total"]["exact"]["count"].as_u64().unwrap_or_default();
@@ -359,9 +358,10 @@ fn tried(seed: u64) -> Result<(), String> {
     // A machine too busy to send them all in time leaves the last of them out.
     let most = before.iter().max().copied().unwrap_or_default() + due;
     let is_late = || executed < most && crate::real_clock::is_busy();
-    match sent > 0 && sent <= executed && (is_whole || is_late()) {
-        true => Ok(()),
-        false => Err(describe(format!("{executed} executed, {sent} sent, {before:?} + {due} due"))),
+    if sent > 0 && sent <= executed && (is_whole || is_late()) {
+        Ok(())
+    } else {
+        Err(describe(format!("{executed} executed, {sent} sent, {before:?} + {due} due")))
     }
 }
 

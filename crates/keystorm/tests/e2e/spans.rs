@@ -188,9 +188,10 @@ fn messages_have_the_span_between_kernel_and_receiver() {
         let unstamped = test["spans"]["unstamped"].as_u64().unwrap();
         assert_eq!(Some(stamped + unstamped), test["requests"].as_u64(), "{line}");
         assert_eq!(stamped > unstamped, known, "{line}: {stamped} of {}", stamped + unstamped);
-        let sentence = match known {
-            true => " until it was in this kernel, ",
-            false => "  no kernel stamps: invalidations after which a key is read have none\n",
+        let sentence = if known {
+            " until it was in this kernel, "
+        } else {
+            "  no kernel stamps: invalidations after which a key is read have none\n"
         };
         assert!(ran.out.contains(sentence), "{line}: {}", ran.out);
         let shown = Keystorm::new(&format!("show {}", file.display())).run().ok();

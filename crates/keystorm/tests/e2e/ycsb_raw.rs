@@ -225,11 +225,12 @@ fn both_tell_of_operations_in_the_same_lines() {
         );
         let file = |name: &str| dir.path().join(name);
         for to_file in [false, true] {
-            let of = |name: &str| match to_file {
-                true => {
+            let of = |name: &str| {
+                if to_file {
                     format!("{properties} -p measurement.raw.output_file={}", file(name).display())
+                } else {
+                    properties.clone()
                 }
-                false => properties.clone(),
             };
             let silent = format!("{} -p basicdb.verbose=false", of("theirs"));
             let Some((theirs, _)) = client("YCSB's raw data", "-t", &silent) else { return };

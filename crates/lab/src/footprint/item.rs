@@ -201,9 +201,10 @@ fn field(at: u64) -> Vec<u8> {
 /// A count within limits, as options take it.
 fn limited(text: &str, limits: std::ops::RangeInclusive<u64>) -> Result<u32, String> {
     let number = quantity::count(text)?;
-    match limits.contains(&number) {
-        true => Ok(number as u32),
-        false => Err(format!("{number} is not within {} to {}", limits.start(), limits.end())),
+    if limits.contains(&number) {
+        Ok(number as u32)
+    } else {
+        Err(format!("{number} is not within {} to {}", limits.start(), limits.end()))
     }
 }
 

@@ -197,10 +197,8 @@ impl ComparedFigure {
             // Work on a CPU that others use, too, costs more.
             Self::ServerCpu => [after.factor(), before.factor()],
             // What the median is without the requests that were delayed is not kept.
-            Self::Median => [after, before].map(|held| match held.delayed < DELAYED_MIN {
-                true => held.factor(),
-                false => f64::INFINITY,
-            }),
+            Self::Median => [after, before]
+                .map(|held| if held.delayed < DELAYED_MIN { held.factor() } else { f64::INFINITY }),
         }
     }
 }

@@ -174,9 +174,10 @@ impl Suite {
     pub fn from_json(text: &str) -> Result<Self, String> {
         let suite: Self = serde_json::from_slice(text.as_bytes())
             .map_err(|why| format!("no saved suite: {why}"))?;
-        match suite.schema == SCHEMA {
-            true => Ok(suite),
-            false => Err(format!("its layout is {}, not {SCHEMA}", suite.schema)),
+        if suite.schema == SCHEMA {
+            Ok(suite)
+        } else {
+            Err(format!("its layout is {}, not {SCHEMA}", suite.schema))
         }
     }
 }

@@ -278,14 +278,15 @@ impl ComparisonTerms {
 
     fn core(&self, machine: &Machine) -> Result<Option<Table>, String> {
         let place = self.place(machine, 1);
-        let (title, text) = match self.are_given() {
-            true => (
+        let (title, text) = if self.are_given() {
+            (
                 "As the servers run",
                 "An existing server is measured as it runs. Its number of cores is not \
                  controlled, so this is not a per-core table."
                     .to_owned(),
-            ),
-            false => (
+            )
+        } else {
+            (
                 "Per core",
                 format!(
                     "One core for the server: {} executes commands on one thread without I/O \
@@ -293,7 +294,7 @@ impl ComparisonTerms {
                      core.",
                     self.sides[self.of_redis()].called()
                 ),
-            ),
+            )
         };
         let text = format!("{text} {}", place.describe());
         let table = self.table(Kind::Core, title.to_owned(), text, Start::Core, 1, &place)?;

@@ -56,9 +56,10 @@ impl Shares<'_> {
             load.load.seed = load.load.seed.wrapping_add(share as u64);
         }
         let as_asked = self.terms.threads_given || self.place.client.is_empty();
-        let threads = match as_asked {
-            true => usize::from(load.load.concurrency.workers),
-            false => self.place.client.len(),
+        let threads = if as_asked {
+            usize::from(load.load.concurrency.workers)
+        } else {
+            self.place.client.len()
         };
         let threads =
             (threads / count).clamp(1, load.load.concurrency.connections.clamp(1, 500) as usize);

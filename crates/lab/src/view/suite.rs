@@ -205,11 +205,13 @@ impl SuiteComparison {
         ];
         let mut table = Table::new(columns);
         for row in &self.rows {
-            let interval =
-                row.interval.map_or("–".to_owned(), |interval| match interval.high.is_finite() {
-                    true => format!("{:.3} – {:.3}", interval.low, interval.high),
-                    false => format!("{:.3} or more", interval.low),
-                });
+            let interval = row.interval.map_or("–".to_owned(), |interval| {
+                if interval.high.is_finite() {
+                    format!("{:.3} – {:.3}", interval.low, interval.high)
+                } else {
+                    format!("{:.3} or more", interval.low)
+                }
+            });
             let (by, [before, after]) = match row.by {
                 ComparedFigure::Throughput => ("requests/s", row.values.map(report::grouped)),
                 ComparedFigure::Median => {
@@ -254,15 +256,19 @@ impl SuiteComparison {
                 faster.len()
             ),
         };
-        let worst = changed.iter().take(3).map(|row| match row.fails_more() {
-            true => format!("{} fails {:.1} % of its requests", row.name, row.failed[1] * 100.0),
-            false => format!("{} ×{:.3}", row.name, row.ratio),
+        let worst = changed.iter().take(3).map(|row| {
+            if row.fails_more() {
+                format!("{} fails {:.1} % of its requests", row.name, row.failed[1] * 100.0)
+            } else {
+                format!("{} ×{:.3}", row.name, row.ratio)
+            }
         });
         let worst: Vec<String> = worst.collect();
         let by_cpu = self.rows.iter().any(|row| row.by == ComparedFigure::ServerCpu);
-        let figure = match by_cpu {
-            true => "Server CPU per request",
-            false => "Throughput, or p50 where both kept a rate that was set,",
+        let figure = if by_cpu {
+            "Server CPU per request"
+        } else {
+            "Throughput, or p50 where both kept a rate that was set,"
         };
         let mut text = format!(
             "{figure} of {} over that of {}, with what another hour of the machine changes, and what others took of \

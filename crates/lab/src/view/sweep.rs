@@ -209,9 +209,10 @@ impl Sweep {
         };
         let mut text = limited_by(run, "Limited by ") + ".";
         if let Some(noise) = noise {
-            text += &match counts(run) && run.disturbed().is_some() {
-                true => format!(" Points marked (disturbed) may be faster without: {noise}."),
-                false => format!(" Points marked (disturbed) are left out: {noise}."),
+            text += &if counts(run) && run.disturbed().is_some() {
+                format!(" Points marked (disturbed) may be faster without: {noise}.")
+            } else {
+                format!(" Points marked (disturbed) are left out: {noise}.")
             };
         }
         Some(Verdict::new(headline, text))
@@ -254,11 +255,10 @@ impl Sweep {
             tests if tests.len() <= TESTS_NAMED => tests.join(", "),
             tests => format!("{} tests", tests.len()),
         };
-        let title = match options.is_empty() {
-            true => format!("{tests}: throughput and response time"),
-            false => {
-                format!("{tests}: throughput and response time by {}", options.join(" and "))
-            }
+        let title = if options.is_empty() {
+            format!("{tests}: throughput and response time")
+        } else {
+            format!("{tests}: throughput and response time by {}", options.join(" and "))
         };
         let charts = self.charts().into_iter().map(Block::Chart);
         let mut table = vec![Block::Table(self.table())];

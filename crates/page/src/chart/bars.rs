@@ -123,12 +123,11 @@ impl Layout {
         for (row, name) in categories.iter().enumerate() {
             let middle =
                 f64::from(self.top) + (row as f64) * f64::from(self.group) + f64::from(GAP / 2);
-            let (x, anchor, y, room) = match self.narrow {
-                true => (0.0, "start", middle + 12.0, f64::from(self.width)),
-                false => {
-                    let y = middle + f64::from(self.each) / 2.0 + 4.0;
-                    (self.left - 8.0, "end", y, self.left - 8.0)
-                }
+            let (x, anchor, y, room) = if self.narrow {
+                (0.0, "start", middle + 12.0, f64::from(self.width))
+            } else {
+                let y = middle + f64::from(self.each) / 2.0 + 4.0;
+                (self.left - 8.0, "end", y, self.left - 8.0)
             };
             let _ = writeln!(
                 out,

@@ -74,13 +74,14 @@ pub(super) fn picture(chart: &Chart, style: &str) -> Result<String, ChartError> 
     let (body, height) = body(chart, PICTURE - 2 * EDGE, top)?;
     let height = height + EDGE;
     let title = shortened(&chart.title, TITLE, width);
-    let of = match chart.of.is_empty() {
-        true => String::new(),
-        false => format!(
+    let of = if chart.of.is_empty() {
+        String::new()
+    } else {
+        format!(
             "<text {} x=\"{EDGE}\" y=\"43\" font-size=\"{LABEL}\">{}</text>\n",
             Role::Muted.fill(),
             xml(&shortened(&chart.of, LABEL, width))
-        ),
+        )
     };
     Ok(format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {PICTURE} {height}\" \
@@ -146,18 +147,19 @@ fn legend(chart: &Chart, width: u32, top: u32, out: &mut String) -> u32 {
             (x, line) = (0.0, line + 1);
         }
         let y = f64::from(top + line * LEGEND_LINE) + 10.0;
-        let swatch = match boxed {
-            true => format!(
+        let swatch = if boxed {
+            format!(
                 "<rect {} x=\"{x:.1}\" y=\"{:.1}\" width=\"12\" height=\"12\" rx=\"2\"/>",
                 role.fill(),
                 y - 6.0
-            ),
-            false => format!(
+            )
+        } else {
+            format!(
                 "<line {}{} stroke-width=\"2\" stroke-linecap=\"round\" x1=\"{x:.1}\" x2=\"{:.1}\" y1=\"{y:.1}\" y2=\"{y:.1}\"/>",
                 role.stroke(),
                 dashes,
                 x + STROKE
-            ),
+            )
         };
         let _ = writeln!(
             out,

@@ -120,9 +120,10 @@ fn digits(value: f64, figures: usize, brief: bool) -> String {
         _ => 0,
     };
     let text = format!("{value:.decimals$}");
-    match brief && text.contains('.') {
-        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
-        false => text,
+    if brief && text.contains('.') {
+        text.trim_end_matches('0').trim_end_matches('.').to_owned()
+    } else {
+        text
     }
 }
 

@@ -121,10 +121,8 @@ fn way(summary: &Summary<'_>, figures: &DeliveryFigures<'_>) -> Table {
     ]);
     let mut row = |name: &str, from: &str, to: &str, of: &LatencyFigures| {
         let text = |ns: u64| of.msec_at_most(ns);
-        let exact = |ns: f64| match ns <= of.below_ns as f64 {
-            true => text(of.below_ns),
-            false => report::msec(ns),
-        };
+        let exact =
+            |ns: f64| if ns <= of.below_ns as f64 { text(of.below_ns) } else { report::msec(ns) };
         let known = |text: String| if of.count == 0 { "–".to_owned() } else { text };
         let mut cells = vec![name.to_owned(), from.to_owned(), to.to_owned()];
         cells.push(known(exact(of.mean_ns)));

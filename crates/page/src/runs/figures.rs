@@ -171,9 +171,8 @@ pub(super) fn latencies(latency: &Latency) -> [String; 6] {
 
 /// Returns the figures of latencies of which those up to `below_ns` are known only to be below it.
 fn latencies_known(latency: &Latency, below_ns: u64) -> [String; 6] {
-    let below = |known: bool, text: String| match known {
-        true => text,
-        false => format!("<{}", report::msec_at_most(below_ns)),
+    let below = |known: bool, text: String| {
+        if known { text } else { format!("<{}", report::msec_at_most(below_ns)) }
     };
     let at = |quantile: f64| {
         let ns = if quantile >= 1.0 { latency.max_ns() } else { latency.quantile_ns(quantile) };
@@ -364,10 +363,7 @@ fn bars(
             let limit = limit(test.summary.run.verdict.limited_by);
             let note = limit.map_or(String::new(), |limit| format!("limited by {limit}"));
             let point = DataPoint::at(category as f64, y).noted(note);
-            series.points.push(match is_disturbed(test.summary.run) {
-                true => point.hollow(),
-                false => point,
-            });
+            series.points.push(if is_disturbed(test.summary.run) { point.hollow() } else { point });
         }
         chart.series.push(series);
     }

@@ -93,8 +93,9 @@ fn failed(run: &Run, outage: &Outage) -> String {
     ];
     let lines: Vec<String> =
         known.into_iter().filter(|(count, _)| *count > 0).map(|(_, text)| text).collect();
-    match lines.is_empty() {
-        true => report::only_waited(run.plan.delivery.is_some()).to_owned(),
-        false => lines.join(", "),
+    if lines.is_empty() {
+        report::only_waited(run.plan.delivery.is_some()).to_owned()
+    } else {
+        lines.join(", ")
     }
 }

@@ -10,9 +10,10 @@ pub(super) fn block(summary: &Summary<'_>) -> Option<Block> {
     if spans.missing.is_some() {
         return Some(Block::Note(Tone::Plain, crate::sentence(&spans.sentence())));
     }
-    let (whole, many) = match spans.of_messages {
-        true => ("of the delivery time", "deliveries"),
-        false => ("of the response time", "responses"),
+    let (whole, many) = if spans.of_messages {
+        ("of the delivery time", "deliveries")
+    } else {
+        ("of the response time", "responses")
     };
     let mut table = Table::new([
         whole,

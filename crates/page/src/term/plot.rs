@@ -175,9 +175,10 @@ impl Grid {
 
     fn row(&self, n: usize, colour: bool) -> String {
         let shown = |cell: &Cell| {
-            let character = match cell.is_mark {
-                true => MARKS[cell.series % MARKS.len()],
-                false => char::from_u32(0x2800 + u32::from(cell.dots)).unwrap_or(' '),
+            let character = if cell.is_mark {
+                MARKS[cell.series % MARKS.len()]
+            } else {
+                char::from_u32(0x2800 + u32::from(cell.dots)).unwrap_or(' ')
             };
             match cell.dots {
                 0 => " ".to_owned(),

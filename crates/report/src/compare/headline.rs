@@ -39,9 +39,10 @@ pub fn called(metric: Metric) -> &'static str {
 pub fn change(ratio: f64) -> String {
     let percent = (ratio - 1.0) * 100.0;
     let decimals = usize::from(percent.abs() < 100.0);
-    match percent < PERCENT_MAX {
-        true => format!("{percent:+.decimals$} %"),
-        false => format!("over +{PERCENT_MAX:.0} %"),
+    if percent < PERCENT_MAX {
+        format!("{percent:+.decimals$} %")
+    } else {
+        format!("over +{PERCENT_MAX:.0} %")
     }
 }
 

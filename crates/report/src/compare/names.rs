@@ -163,9 +163,12 @@ fn with_settings(server: &str, differences: &[SettingDifference], at: usize) -> 
 /// Names that are no longer than `width`, in characters. Of those that would be cut to the same, what they
 /// begin with alike is left out: what tells them apart comes after it.
 pub(crate) fn shortened(names: &[String], width: usize) -> Vec<String> {
-    let cut = |name: &str| match name.chars().count() <= width {
-        true => name.to_owned(),
-        false => name.chars().take(width.saturating_sub(1)).chain(['…']).collect(),
+    let cut = |name: &str| {
+        if name.chars().count() <= width {
+            name.to_owned()
+        } else {
+            name.chars().take(width.saturating_sub(1)).chain(['…']).collect()
+        }
     };
     let of = |name: &String| {
         let short = cut(name);

@@ -45,13 +45,7 @@ fn an_interval_alone_decides_what_a_row_says() {
         let said = verdict(&row);
         assert!(said.starts_with(expected), "{low} {high}: {said}");
         assert!(row.describe_interval().len() <= 15 && row.describe_interval().contains(" to "));
-        assert_eq!(
-            row.is_worse(20.0),
-            match is_lower_better {
-                true => low > 1.2,
-                false => high < 0.8,
-            }
-        );
+        assert_eq!(row.is_worse(20.0), if is_lower_better { low > 1.2 } else { high < 0.8 });
         assert!(!row.is_worse(20.0) || said.starts_with("worse"), "{low} {high}: {said}");
     }
 }

@@ -215,12 +215,13 @@ fn check_alike(names: [&str; 2], sides: &[Vec<Vec<&Run>>; 2]) -> Result<(), Reco
             faults.push(format!("in the test {}, {fault}", a[0].plan.name));
         }
     }
-    match faults.is_empty() {
-        true => Ok(()),
-        false => Err(RecordError::wrong(format!(
+    if faults.is_empty() {
+        Ok(())
+    } else {
+        Err(RecordError::wrong(format!(
             "the runs differ in more than the server: {}",
             faults.join("; ")
-        ))),
+        )))
     }
 }
 

@@ -29,9 +29,12 @@ impl Width {
     pub fn sentence(&self, share: f64, block_s: f64) -> String {
         let Self { test, metric, half, blocks_for_it } = self;
         let figure = called(*metric);
-        let percent = |share: f64| match share < 0.001 {
-            true => format!("±{:.2} %", share * 100.0),
-            false => format!("±{:.1} %", share * 100.0),
+        let percent = |share: f64| {
+            if share < 0.001 {
+                format!("±{:.2} %", share * 100.0)
+            } else {
+                format!("±{:.1} %", share * 100.0)
+            }
         };
         let wanted = percent(share);
         let known = match half {

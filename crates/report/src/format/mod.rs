@@ -136,9 +136,10 @@ pub fn tells_verdicts(name: &str, options: FormatOptions) -> bool {
 
 /// A text that ends with `…` where it would be wider than that many characters.
 fn fitted(text: &str, width: usize) -> String {
-    match text.chars().count() > width {
-        true => text.chars().take(width.saturating_sub(1)).chain(['…']).collect(),
-        false => text.to_owned(),
+    if text.chars().count() > width {
+        text.chars().take(width.saturating_sub(1)).chain(['…']).collect()
+    } else {
+        text.to_owned()
     }
 }
 

@@ -132,10 +132,7 @@ pub(super) fn in_a_line(summary: &Summary<'_>) -> String {
     let (connections, outages) = (summary.connections(), summary.outages());
     let mut line = String::new();
     // Of a run that was broken off, some always are.
-    let unanswered = match *summary.ending() == Ending::Complete {
-        true => connections.unanswered,
-        false => 0,
-    };
+    let unanswered = if *summary.ending() == Ending::Complete { connections.unanswered } else { 0 };
     for (count, what) in [
         (connections.lost, "lost"),
         (connections.timed_out, "timed out"),

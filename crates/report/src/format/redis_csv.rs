@@ -46,10 +46,7 @@ impl RedisCsv {
 
     /// Without replies keystorm's cells are empty; the imitated tools write 0.
     fn latency(&self, figures: &LatencyFigures) -> [String; 6] {
-        match self.persona.is_peer() {
-            true => msec_columns(figures),
-            false => msec_columns_or("", figures),
-        }
+        if self.persona.is_peer() { msec_columns(figures) } else { msec_columns_or("", figures) }
     }
 }
 

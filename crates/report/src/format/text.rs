@@ -252,9 +252,10 @@ fn write_throughput(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()
             figures.sent_rps
         )?,
     }
-    match summary.counts_operations() {
-        true => writeln!(out, ", {:.2} requests/s", summary.throughput_rps),
-        false => writeln!(out),
+    if summary.counts_operations() {
+        writeln!(out, ", {:.2} requests/s", summary.throughput_rps)
+    } else {
+        writeln!(out)
     }
 }
 
@@ -405,9 +406,10 @@ fn write_mix(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
 
 fn write_distributions(summary: &Summary<'_>, full: bool, out: &mut dyn Write) -> io::Result<()> {
     let latency = &summary.response_times;
-    let [by_percentile, by_bound] = match full {
-        true => [distribution::by_percentile(latency), distribution::by_bound(latency)],
-        false => [distribution::few_percentiles(latency), distribution::few_bounds(latency)],
+    let [by_percentile, by_bound] = if full {
+        [distribution::by_percentile(latency), distribution::by_bound(latency)]
+    } else {
+        [distribution::few_percentiles(latency), distribution::few_bounds(latency)]
     };
     let level = |percent: f64| {
         let text = format!("{percent:.6}");
@@ -434,9 +436,10 @@ fn write_steps(
         let (share, bound) = (share(*percent), msec_at_most(*at_most_ns));
         writeln!(out, "{share:>11} % <= {bound:>12} ms {cumulative:>13}{mark}")?;
     }
-    match steps.iter().any(|step| thin(step.percent)) {
-        true => writeln!(out, "  * fewer than {} replies are slower", resting::BEYOND_MIN),
-        false => Ok(()),
+    if steps.iter().any(|step| thin(step.percent)) {
+        writeln!(out, "  * fewer than {} replies are slower", resting::BEYOND_MIN)
+    } else {
+        Ok(())
     }
 }
 

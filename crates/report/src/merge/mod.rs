@@ -69,9 +69,10 @@ fn each_once(parts: &[(String, LoadedRecord)]) -> Result<(), RecordError> {
                 && loaded.runs.iter().zip(&other.runs).all(|(a, b)| is_same(a, b))
         };
         if let Some((before, _)) = parts[..at].iter().find(|(_, other)| same(other)) {
-            return Err(RecordError::wrong(match before == name {
-                true => format!("{name} is named twice"),
-                false => format!("{before} and {name} contain the same run"),
+            return Err(RecordError::wrong(if before == name {
+                format!("{name} is named twice")
+            } else {
+                format!("{before} and {name} contain the same run")
             }));
         }
     }

@@ -311,14 +311,16 @@ pub fn steady(json: &str) -> String {
 /// A document that JSON, or the layout, does not know.
 fn broken(text: &[u8], error: &serde_json::Error) -> RecordError {
     if error.is_eof() || ends_in_a_word(text, error) {
-        return RecordError(match text.is_empty() {
-            true => "the file is empty".to_owned(),
-            false => format!("the file is truncated: {error}"),
+        return RecordError(if text.is_empty() {
+            "the file is empty".to_owned()
+        } else {
+            format!("the file is truncated: {error}")
         });
     }
-    match error.is_syntax() {
-        true => RecordError(format!("not JSON: {error}")),
-        false => RecordError(error.to_string()),
+    if error.is_syntax() {
+        RecordError(format!("not JSON: {error}"))
+    } else {
+        RecordError(error.to_string())
     }
 }
 

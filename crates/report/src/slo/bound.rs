@@ -75,10 +75,7 @@ impl ClauseEvidence {
             }
             Measure::Mean => {
                 let means: Vec<f64> = points.iter().filter_map(|point| point.mean_ns()).collect();
-                Self::Means(match means.is_empty() {
-                    true => vec![summary.response.mean_ns],
-                    false => means,
-                })
+                Self::Means(if means.is_empty() { vec![summary.response.mean_ns] } else { means })
             }
             Measure::Late => {
                 let late = |point: &measure::Point| {
@@ -101,10 +98,7 @@ impl ClauseEvidence {
                     rates[(u64::from(point.index) - full.start) as usize] =
                         in_time * 1e9 / timeline.interval_ns as f64;
                 }
-                Self::Means(match rates.is_empty() {
-                    true => vec![clause.measure.of(summary)],
-                    false => rates,
-                })
+                Self::Means(if rates.is_empty() { vec![clause.measure.of(summary)] } else { rates })
             }
             Measure::Errors => {
                 let all_failed = Failures::from_measurement(&run.measurement).failed;

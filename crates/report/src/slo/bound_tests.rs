@@ -68,9 +68,10 @@ fn the_interval_that_is_shown_and_the_outcome_never_differ() {
                     let slow: Vec<u64> = (0..4).map(|_| slow(&mut noise).min(1000)).collect();
                     let (seen, response) = trial(&slow);
                     let mean = |slow: &u64| 1e6 + *slow as f64 * 9e3;
-                    match target.starts_with("mean") {
-                        true => (ClauseEvidence::Means(slow.iter().map(mean).collect()), response),
-                        false => (seen, response),
+                    if target.starts_with("mean") {
+                        (ClauseEvidence::Means(slow.iter().map(mean).collect()), response)
+                    } else {
+                        (seen, response)
                     }
                 })
                 .collect();

@@ -86,12 +86,13 @@ impl Slo {
     /// # Errors
     /// It bounds what comes too late, and one of them has no deadline.
     pub fn check_plans(&self, plans: &[Plan]) -> Result<(), String> {
-        match self.bounds_late() && plans.iter().any(|plan| plan.recovery.deadline_ns.is_none()) {
-            true => Err(format!(
+        if self.bounds_late() && plans.iter().any(|plan| plan.recovery.deadline_ns.is_none()) {
+            Err(format!(
                 "--slo {}: late and goodput are of a deadline; name it, such as --deadline 50ms",
                 self.text
-            )),
-            false => Ok(()),
+            ))
+        } else {
+            Ok(())
         }
     }
 

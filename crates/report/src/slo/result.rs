@@ -64,10 +64,8 @@ impl SloResult {
         let judgement = slo.judge(&trials.iter().collect::<Vec<_>>());
         let shown = if valid.is_empty() { trials.iter().collect() } else { valid };
         let samples = shown.iter().map(|trial| trial.samples()).sum();
-        let bounds = match judgement.bounds.is_empty() {
-            true => slo.bounds(&shown),
-            false => judgement.bounds.clone(),
-        };
+        let bounds =
+            if judgement.bounds.is_empty() { slo.bounds(&shown) } else { judgement.bounds.clone() };
         Self { slo: slo.clone(), judgement, bounds, samples }
     }
 
@@ -141,13 +139,14 @@ impl SloResult {
             return format!("to decide it, {}", disturbance.remedy());
         }
         let needed = self.slo.requests_min();
-        match self.samples < needed {
-            true => format!(
+        if self.samples < needed {
+            format!(
                 "{} requests are too few, use {} or more",
                 crate::grouped(self.samples as f64),
                 crate::grouped(needed as f64)
-            ),
-            false => "use a longer run, or --repeat".to_owned(),
+            )
+        } else {
+            "use a longer run, or --repeat".to_owned()
         }
     }
 }

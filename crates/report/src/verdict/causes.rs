@@ -147,9 +147,10 @@ impl Causes {
         let parts = self.shares.iter().filter(|part| part.share >= SLOW_MIN / 10.0);
         let parts = parts.enumerate().map(|(at, CauseShare { cause, share })| {
             let (what, share) = (cause.describe(), tenths(*share));
-            let did = match self.of_time {
-                true => format!("took {share} of the time of all requests"),
-                false => format!("made {share} of requests wait"),
+            let did = if self.of_time {
+                format!("took {share} of the time of all requests")
+            } else {
+                format!("made {share} of requests wait")
             };
             match (at, cause) {
                 (0, WaitCause::ServerCommands) => format!("{}, {did}", self.named()),

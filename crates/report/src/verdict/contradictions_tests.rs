@@ -124,10 +124,8 @@ impl Story {
             ..fixture::parts()
         };
         parts.load.pace = self.rate.map_or(Pace::Closed, Pace::constant);
-        parts.load.stop = match self.by_count {
-            true => Stop::Requests(due.max(1)),
-            false => Stop::AfterNs(planned_ns),
-        };
+        parts.load.stop =
+            if self.by_count { Stop::Requests(due.max(1)) } else { Stop::AfterNs(planned_ns) };
         (parts.load.concurrency.connections, parts.load.concurrency.pipeline_depth) =
             (self.connections, self.depth);
         let run = fixture::run(parts, &[]);

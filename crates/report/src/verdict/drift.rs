@@ -45,10 +45,8 @@ pub(super) fn drift(plan: &Plan, measurement: &Measurement) -> Option<String> {
     if low <= 0.0 || high / low < 1.0 + least || deviations(&first, &second).abs() < SURE {
         return None;
     }
-    let describe = |value: f64| match open {
-        true => time(value),
-        false => format!("{} requests/s", grouped(value)),
-    };
+    let describe =
+        |value: f64| if open { time(value) } else { format!("{} requests/s", grouped(value)) };
     let what = if open { "a mean response time of " } else { "" };
     Some(format!(
         "the two halves of the run differ: {what}{}, then {}; figures of the whole run describe \

@@ -99,18 +99,16 @@ impl<'e> Sources<'e> {
         let known = |point: &MachinePoint| {
             point.waited.is_some() && (self.server.is_none() || point.server_waited.is_some())
         };
-        let mut waits: Vec<Wait> = match !spans.is_empty() && spans.iter().all(known) {
-            true => spans.iter().map(|point| self.in_span(point)).collect(),
-            false => {
-                let held_s =
-                    |thread: Option<ThreadUse>| thread.map_or(0.0, ThreadUse::held) * load_s;
-                let waited = Waited {
-                    ours_s: held_s(self.client) * self.workers,
-                    servers_s: held_s(self.server),
-                    others_s: self.stolen(self.evidence.stolen) * load_s,
-                };
-                vec![self.wait(0.0, self.evidence.span_s.max(load_s), waited)]
-            }
+        let mut waits: Vec<Wait> = if !spans.is_empty() && spans.iter().all(known) {
+            spans.iter().map(|point| self.in_span(point)).collect()
+        } else {
+            let held_s = |thread: Option<ThreadUse>| thread.map_or(0.0, ThreadUse::held) * load_s;
+            let waited = Waited {
+                ours_s: held_s(self.client) * self.workers,
+                servers_s: held_s(self.server),
+                others_s: self.stolen(self.evidence.stolen) * load_s,
+            };
+            vec![self.wait(0.0, self.evidence.span_s.max(load_s), waited)]
         };
         for absence in &self.run.measurement.absences {
             let others_s = absence.length_ns() as f64 / 1e9;

@@ -270,9 +270,10 @@ fn cpu(evidence: &Evidence) -> Option<Finding> {
     if let Some(time) = client.filter(|time| time.starved() && (ours || held(*time))) {
         // The fuller of the two is the one that is waited for.
         if ours || server.is_none_or(|server| !server.starved() || server.taken() <= time.taken()) {
-            return Some(match time.by_quota() {
-                true => Finding::ClientQuota,
-                false => Finding::ClientStarved,
+            return Some(if time.by_quota() {
+                Finding::ClientQuota
+            } else {
+                Finding::ClientStarved
             });
         }
     }
@@ -280,10 +281,7 @@ fn cpu(evidence: &Evidence) -> Option<Finding> {
         return Some(Finding::Client);
     }
     if let Some(time) = server.filter(|time| !ours && time.starved() && held(*time)) {
-        return Some(match time.by_quota() {
-            true => Finding::ServerQuota,
-            false => Finding::ServerStarved,
-        });
+        return Some(if time.by_quota() { Finding::ServerQuota } else { Finding::ServerStarved });
     }
     let taken = |time: &ThreadUse| time.taken() + evidence.stolen >= SATURATED;
     if evidence.stolen >= HELD && [server, client].iter().flatten().any(taken) {

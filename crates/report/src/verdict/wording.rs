@@ -201,10 +201,8 @@ fn kept(evidence: &Evidence) -> String {
         }
         waiting => except.push(format!("{} unanswered", grouped(waiting as f64))),
     }
-    let except = match except.is_empty() {
-        true => String::new(),
-        false => format!(" ({})", except.join(", ")),
-    };
+    let except =
+        if except.is_empty() { String::new() } else { format!(" ({})", except.join(", ")) };
     let what = if evidence.of_messages { "messages" } else { "requests" };
     format!("the server kept up with {rate} {what}/s{except}")
 }

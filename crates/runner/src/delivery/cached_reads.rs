@@ -227,9 +227,10 @@ impl Consumer for Cache<'_> {
                 continue;
             }
             let is_its = |awaited: &PendingReply| matches!(awaited, PendingReply::Read { place: p, .. } if p == place);
-            match self.listener.is_some() && self.awaited.iter().any(is_its) {
-                true => self.overtaking.push((*place, self.now_ns)),
-                false => self.read(*place, Some(self.now_ns), out),
+            if self.listener.is_some() && self.awaited.iter().any(is_its) {
+                self.overtaking.push((*place, self.now_ns))
+            } else {
+                self.read(*place, Some(self.now_ns), out)
             }
         }
         Meaning::Unchanged

@@ -202,9 +202,10 @@ impl<E: Engine> Receivers<'_, E> {
             while let Some(event) = self.engine.next() {
                 match event {
                     engine::Event::Opened(opened) if opened == conn => {
-                        let first = match self.handshake.steps.is_empty() {
-                            true => &closing.commands,
-                            false => &self.handshake.bytes,
+                        let first = if self.handshake.steps.is_empty() {
+                            &closing.commands
+                        } else {
+                            &self.handshake.bytes
                         };
                         self.engine.send(conn, first);
                     }

@@ -52,9 +52,10 @@ impl Consumer for Cache<'_> {
         // At each node of a cluster those of all nodes, as a slot may move.
         let places = delivery.places_at_all_nodes(self.receiver);
         let is_whole = !delivery.stations.is_empty() && places.len() == delivery.places as usize;
-        let prefixes: Vec<String> = match delivery.places == 1 || is_whole {
-            true => vec![delivery.prefix.clone()],
-            false => places.into_iter().map(|place| delivery.place_name(place)).collect(),
+        let prefixes: Vec<String> = if delivery.places == 1 || is_whole {
+            vec![delivery.prefix.clone()]
+        } else {
+            places.into_iter().map(|place| delivery.place_name(place)).collect()
         };
         append_tracking(*tracking, &prefixes, self.listener, out);
         1

@@ -243,9 +243,10 @@ fn entries(payload: &[u8], resp3: bool) -> Vec<u8> {
     let entry = |id: &[u8]| array(2, &[bulks(&[id]), array(2, &[bulks(&[b"m", payload])])]);
     let first = [bulks(&[PLACE]), array(2, &[entry(b"17-1"), entry(b"17-2")])].concat();
     let second = [bulks(&[b"keystorm:1:000000000001"]), array(1, &[entry(b"18-0")])].concat();
-    match resp3 {
-        true => [&b"%2\r\n"[..], &first, &second].concat(),
-        false => array(2, &[array(2, &[first]), array(2, &[second])]),
+    if resp3 {
+        [&b"%2\r\n"[..], &first, &second].concat()
+    } else {
+        array(2, &[array(2, &[first]), array(2, &[second])])
     }
 }
 

@@ -33,9 +33,10 @@ impl<E: Engine> Receivers<'_, E> {
         }
         if !self.context.plan.recovery.reconnect {
             let is_subscriber = self.block_ns.is_none() && self.invalidations.is_none();
-            let why = match is_subscriber {
-                true => " one that falls behind is cut off at client-output-buffer-limit pubsub;",
-                false => "",
+            let why = if is_subscriber {
+                " one that falls behind is cut off at client-output-buffer-limit pubsub;"
+            } else {
+                ""
             };
             return Err(Fatal::new(format!(
                 "{}: a receiver lost its connection: {reason};{why} with --reconnect yes it comes back",

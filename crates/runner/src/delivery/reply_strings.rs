@@ -169,13 +169,10 @@ impl ReplyStrings {
     fn string_ended(&mut self) {
         let len = self.len as usize;
         let kept = &self.end[..len.min(END_MAX)];
-        let found = match self.capture.numbers {
-            true => {
-                kept.split_last_chunk().map(|(before, end)| (before, Message::from_number(end)))
-            }
-            false => {
-                kept.split_last_chunk().map(|(before, end)| (before, Message::from_bytes(end)))
-            }
+        let found = if self.capture.numbers {
+            kept.split_last_chunk().map(|(before, end)| (before, Message::from_number(end)))
+        } else {
+            kept.split_last_chunk().map(|(before, end)| (before, Message::from_bytes(end)))
         };
         if let Some((before, Some(message))) = found {
             let place = if self.capture.in_place { number_of_place(before) } else { self.place };

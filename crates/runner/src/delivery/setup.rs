@@ -268,9 +268,10 @@ impl Roles<'_> {
     /// Deliveries of a message through each place: to receivers of this process, unless those of all compete for it.
     pub(super) fn copies_by_place(&self) -> Vec<u32> {
         let sharing = self.kind.sharing();
-        let receivers = match self.competes {
-            true => self.delivery.of_all_clients().receivers_by_place(),
-            false => self.delivery.receivers_by_place(),
+        let receivers = if self.competes {
+            self.delivery.of_all_clients().receivers_by_place()
+        } else {
+            self.delivery.receivers_by_place()
         };
         receivers.into_iter().map(|receivers| sharing.copies(receivers)).collect()
     }

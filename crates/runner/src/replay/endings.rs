@@ -80,9 +80,10 @@ fn load(draws: &mut Draws, mut plan: PlanParts) -> PlanParts {
 
 fn hold(seed: u64) {
     let mut draws = Draws::new(seed);
-    let stop = match draws.one_in(3) {
-        true => Stop::Requests(1 + draws.below(2500)),
-        false => Stop::AfterNs(MS * (300 + draws.below(3000))),
+    let stop = if draws.one_in(3) {
+        Stop::Requests(1 + draws.below(2500))
+    } else {
+        Stop::AfterNs(MS * (300 + draws.below(3000)))
     };
     let connections = 1 + draws.below(20) as u32;
     let depth = [1, 1, 4][draws.below(3) as usize];

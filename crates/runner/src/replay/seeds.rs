@@ -54,9 +54,10 @@ pub(super) fn number(name: &str) -> Option<u64> {
 }
 
 pub(super) fn plan(draws: &mut Draws) -> PlanParts {
-    let stop = match draws.one_in(3) {
-        true => Stop::Requests(1 + draws.below(2000)),
-        false => Stop::AfterNs(MS * (300 + draws.below(2500))),
+    let stop = if draws.one_in(3) {
+        Stop::Requests(1 + draws.below(2000))
+    } else {
+        Stop::AfterNs(MS * (300 + draws.below(2500)))
     };
     let mut plan = parts(1 + draws.below(20) as u32, [1, 1, 4][draws.below(3) as usize], stop);
     if draws.one_in(2) {
@@ -144,14 +145,12 @@ fn cluster(draws: &mut Draws, plan: &mut PlanParts) -> Option<u16> {
 
 /// Draws whether a single node of the cluster has the troubles that take a while, and whether nodes redirect commands.
 fn of_cluster(draws: &mut Draws, masters: u16, server: Server) -> Server {
-    let server = match draws.one_in(2) {
-        true => server.at_node(FIRST_PORT + draws.below(u64::from(masters)) as u16),
-        false => server,
+    let server = if draws.one_in(2) {
+        server.at_node(FIRST_PORT + draws.below(u64::from(masters)) as u16)
+    } else {
+        server
     };
-    match draws.one_in(2) {
-        true => server.answering(redirecting),
-        false => server,
-    }
+    if draws.one_in(2) { server.answering(redirecting) } else { server }
 }
 
 /// Some commands with a key are answered with a redirect, to nodes that were not known too.

@@ -179,9 +179,10 @@ impl Route for NewConnections<'_> {
         *in_flight -= u64::from(connection.requests.commands());
         let mut lost = LostRequests::default();
         connection.requests.abandon(0, 0, |request| {
-            match timed_out {
-                true => lost.timed_out += u64::from(request.measured) * u64::from(request.left),
-                false => recorder.error(&request.answered(now_ns), (kind, why), 0, now_ns),
+            if timed_out {
+                lost.timed_out += u64::from(request.measured) * u64::from(request.left)
+            } else {
+                recorder.error(&request.answered(now_ns), (kind, why), 0, now_ns)
             }
             0
         });

@@ -169,9 +169,10 @@ impl Captures {
         });
         let held = &mut self.held[at as usize];
         held.cas = cas;
-        match has_value {
-            true => std::mem::swap(&mut held.strings, &mut coming.bytes),
-            false => held.strings.clear(),
+        if has_value {
+            std::mem::swap(&mut held.strings, &mut coming.bytes)
+        } else {
+            held.strings.clear()
         }
         progress.kept = at + 1;
     }

@@ -54,9 +54,10 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
 
     /// Time of the next look for a password; `otherwise_ns` if none is waited for.
     pub(super) fn login_wake_ns(&self, otherwise_ns: u64) -> u64 {
-        match self.handshake.waiting.is_empty() {
-            true => otherwise_ns,
-            false => otherwise_ns.min(self.engine.now_ns() + LOOK_EVERY_NS),
+        if self.handshake.waiting.is_empty() {
+            otherwise_ns
+        } else {
+            otherwise_ns.min(self.engine.now_ns() + LOOK_EVERY_NS)
         }
     }
 }

@@ -337,9 +337,10 @@ impl<'r, E: Engine, P: Protocol, R: Route> Worker<'r, E, P, R> {
         }
         let room = connection.room(self.depth, self.rolling, self.request_len);
         let concurrency = &self.context.plan.load.concurrency;
-        match concurrency.keep_alive || concurrency.requests_each == 0 {
-            true => room,
-            false => room.min(concurrency.requests_each.saturating_sub(connection.begun)),
+        if concurrency.keep_alive || concurrency.requests_each == 0 {
+            room
+        } else {
+            room.min(concurrency.requests_each.saturating_sub(connection.begun))
         }
     }
 

@@ -411,8 +411,5 @@ impl<P: Protocol, R: Route> Settler<'_, P, R> {
 #[cold]
 fn unexpected(reply: Reply<'_>) -> Result<ReadEnd, Fatal> {
     let fatal = explain::unexpected(&reply);
-    match explain::turns_away(&reply) {
-        true => Ok(ReadEnd::TurnedAway(fatal)),
-        false => Err(fatal),
-    }
+    if explain::turns_away(&reply) { Ok(ReadEnd::TurnedAway(fatal)) } else { Err(fatal) }
 }

@@ -340,9 +340,10 @@ fn ttl(protocol: Protocol, event: &Event, is_dated: bool) -> Option<u64> {
                 b"touch" => number(2)?,
                 _ => return None,
             };
-            match lifetime > RELATIVE_MAX_S {
-                true => until(lifetime.saturating_mul(1_000_000_000))?,
-                false => lifetime,
+            if lifetime > RELATIVE_MAX_S {
+                until(lifetime.saturating_mul(1_000_000_000))?
+            } else {
+                lifetime
             }
         }
         (Protocol::Resp, _) if event.is("SETEX") || event.is("EXPIRE") => number(2)?,

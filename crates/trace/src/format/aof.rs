@@ -93,18 +93,18 @@ impl Decode for Aof {
             return Ok(self.argument(length, input, event));
         }
         let Some(end) = memchr(b'\n', &input[..input.len().min(LINE_BYTES_MAX)]) else {
-            return match input.len() < LINE_BYTES_MAX {
-                true => Ok(Step::More),
-                false => {
-                    Err(Fault("it is damaged: a line has no end; the rest is unreadable".into()))
-                }
+            return if input.len() < LINE_BYTES_MAX {
+                Ok(Step::More)
+            } else {
+                Err(Fault("it is damaged: a line has no end; the rest is unreadable".into()))
             };
         };
         self.is_data = false;
         let consumed = end as u64 + 1;
-        Ok(match self.line(input[..end].trim_ascii_end(), event)? {
-            true => Step::Progress(consumed),
-            false => Step::Lost(consumed, Loss::Unreadable),
+        Ok(if self.line(input[..end].trim_ascii_end(), event)? {
+            Step::Progress(consumed)
+        } else {
+            Step::Lost(consumed, Loss::Unreadable)
         })
     }
 }

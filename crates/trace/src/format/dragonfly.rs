@@ -85,9 +85,10 @@ impl Decode for Dragonfly {
             event.push(&input[..bytes]);
         }
         self.next += 1;
-        Ok(match self.next == self.lengths.len() {
-            true => Step::Event(u64::from(length)),
-            false => Step::Progress(u64::from(length)),
+        Ok(if self.next == self.lengths.len() {
+            Step::Event(u64::from(length))
+        } else {
+            Step::Progress(u64::from(length))
         })
     }
 }

@@ -84,9 +84,10 @@ impl<P: ParseLine> Decode for Lines<P> {
 /// The first lines of a file that are not blank, without one that may be cut.
 pub(super) fn first_lines<'h>(head: &super::Head<'h>) -> impl Iterator<Item = &'h [u8]> {
     const LINES_RECOGNIZED: usize = 64;
-    let whole = match head.is_whole {
-        true => head.bytes.len(),
-        false => head.bytes.iter().rposition(|byte| *byte == b'\n').unwrap_or(head.bytes.len()),
+    let whole = if head.is_whole {
+        head.bytes.len()
+    } else {
+        head.bytes.iter().rposition(|byte| *byte == b'\n').unwrap_or(head.bytes.len())
     };
     let lines = head.bytes[..whole].split(|byte| matches!(byte, b'\n' | b'\r'));
     lines.filter(|line| !line.trim_ascii().is_empty()).take(LINES_RECOGNIZED)

@@ -54,10 +54,7 @@ impl ParseLine for Monitor {
         if line.trim_ascii_end().rsplit(|byte| *byte == b' ').next().is_some_and(is_ok) {
             return Line::Other;
         }
-        match self.command(line, event) {
-            true => Line::Event,
-            false => Line::Unreadable,
-        }
+        if self.command(line, event) { Line::Event } else { Line::Unreadable }
     }
 }
 

@@ -64,9 +64,10 @@ impl Decode for Own {
             return Ok(Step::Event(0));
         }
         if input.len() < BLOCK_HEAD {
-            return Ok(match is_end && self.is_searching && !input.is_empty() {
-                true => Step::Progress(input.len() as u64),
-                false => Step::More,
+            return Ok(if is_end && self.is_searching && !input.is_empty() {
+                Step::Progress(input.len() as u64)
+            } else {
+                Step::More
             });
         }
         let is_head = input.starts_with(BLOCK_MAGIC)
@@ -99,9 +100,10 @@ impl Own {
             return Ok(damaged);
         }
         let Some(packed) = input.get(BLOCK_HEAD..length) else {
-            return Ok(match is_end {
-                true => Step::Lost(input.len() as u64, Loss::Damaged(u64::from(events))),
-                false => Step::More,
+            return Ok(if is_end {
+                Step::Lost(input.len() as u64, Loss::Damaged(u64::from(events)))
+            } else {
+                Step::More
             });
         };
         if checksum(&[packed]) != sum || !self.unpack(packed, unpacked) {

@@ -132,9 +132,10 @@ pub(super) fn check(command: &CommandSpec, digits: Option<usize>) -> Result<(), 
     let Some(grammar) = grammar(command) else {
         let lower = shown.to_ascii_lowercase();
         let known = GRAMMAR.iter().any(|known| known.name == lower);
-        return match known {
-            true => Err(format!("{shown}: memcached commands are lower case: {lower}")),
-            false => Ok(()),
+        return if known {
+            Err(format!("{shown}: memcached commands are lower case: {lower}"))
+        } else {
+            Ok(())
         };
     };
     let usage = grammar.usage;

@@ -395,9 +395,10 @@ fn number(text: &[u8], line: &[u8]) -> Result<u32, ProtocolError> {
         }
         number = number.saturating_mul(10).saturating_add(u32::from(digit));
     }
-    match digits.is_empty() {
-        true => Err(fault("an integer that is not a number", line)),
-        false => Ok(if counts { number } else { 0 }),
+    if digits.is_empty() {
+        Err(fault("an integer that is not a number", line))
+    } else {
+        Ok(if counts { number } else { 0 })
     }
 }
 
@@ -405,9 +406,10 @@ fn number(text: &[u8], line: &[u8]) -> Result<u32, ProtocolError> {
 #[inline]
 fn line(input: &[u8]) -> Result<Option<(&[u8], usize)>, ProtocolError> {
     let Some(end) = memchr(b'\n', input) else {
-        return match input.first().is_none_or(|b| b"+-:$*_,#!=(~%>|".contains(b)) {
-            true => Ok(None),
-            false => Err(stranger(input)),
+        return if input.first().is_none_or(|b| b"+-:$*_,#!=(~%>|".contains(b)) {
+            Ok(None)
+        } else {
+            Err(stranger(input))
         };
     };
     match input[..end].strip_suffix(b"\r") {

@@ -47,9 +47,10 @@ impl Missing {
 
     fn placed(&self, stream: Stream, index: u64, key: u64) -> u64 {
         let bits = stream.apart(STREAM).draw(index);
-        match random::within(bits, ONE.into()) < self.hits {
-            true => key,
-            false => key.saturating_add(self.range),
+        if random::within(bits, ONE.into()) < self.hits {
+            key
+        } else {
+            key.saturating_add(self.range)
         }
     }
 }

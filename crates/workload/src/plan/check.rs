@@ -270,12 +270,13 @@ impl PlanParts {
         })?;
         refuse(!early.chain(others).any(CommandSpec::names_reply), || {
             let names = "__reply__ is the value that an earlier step returned";
-            let (names, such_as) = match self.protocol.is_memcache() {
-                false => (names.to_owned(), "get a ';>' set b __reply__"),
-                true => (
+            let (names, such_as) = if self.protocol.is_memcache() {
+                (
                     format!("{names}, and __cas__ its token"),
                     "gets a ';>' cas a 0 0 __cas__ __data__",
-                ),
+                )
+            } else {
+                (names.to_owned(), "get a ';>' set b __reply__")
             };
             format!("{names}: use it in a command after ;> or ;?, such as: {such_as}")
         })

@@ -183,9 +183,10 @@ impl PlanParts {
     #[must_use]
     pub fn writes(&self, command: &CommandSpec) -> bool {
         let name = command.name();
-        match self.protocol.is_memcache() {
-            true => ITEMS_WRITTEN.contains(&name.as_str()),
-            false => WRITES.contains(&name.as_str()),
+        if self.protocol.is_memcache() {
+            ITEMS_WRITTEN.contains(&name.as_str())
+        } else {
+            WRITES.contains(&name.as_str())
         }
     }
 

@@ -134,9 +134,10 @@ impl Retry {
         let begins_with = |start: &str| {
             error.get(..start.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(start))
         };
-        match self.on.is_empty() {
-            true => !LASTING.iter().any(|start| begins_with(start)),
-            false => self.on.iter().any(|start| begins_with(start)),
+        if self.on.is_empty() {
+            !LASTING.iter().any(|start| begins_with(start))
+        } else {
+            self.on.iter().any(|start| begins_with(start))
         }
     }
 

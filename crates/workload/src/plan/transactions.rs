@@ -41,9 +41,10 @@ impl PlanParts {
     pub fn transactions(&self) -> Transactions {
         let mut queue = vec![None; self.sequence.len()];
         let mut queued = vec![false; self.sequence.len()];
-        let spans = match self.protocol.is_memcache() {
-            true => Vec::new(),
-            false => self.key_spaces().map(|(span, _)| span).collect(),
+        let spans = if self.protocol.is_memcache() {
+            Vec::new()
+        } else {
+            self.key_spaces().map(|(span, _)| span).collect()
         };
         for span in spans {
             let mut first: Option<usize> = None;

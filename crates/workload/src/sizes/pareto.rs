@@ -40,9 +40,10 @@ impl Curve for Pareto {
         let (p, q) = (self.above(from), self.above(to));
         // The integral of `x^-SHAPE` from q to p, which is a logarithm where SHAPE is 1.
         let exponent = 1.0 - self.shape;
-        let integral = match exponent.abs() < 1e-9 {
-            true => (p / q).ln(),
-            false => (p.powf(exponent) - q.powf(exponent)) / exponent,
+        let integral = if exponent.abs() < 1e-9 {
+            (p / q).ln()
+        } else {
+            (p.powf(exponent) - q.powf(exponent)) / exponent
         };
         self.scale / self.shape * (integral - (p - q))
     }

@@ -57,10 +57,7 @@ impl<'r> Traces<'r> {
 }
 
 fn text(traces: &Traces<'_>) -> String {
-    let mut out = match traces.built_in {
-        true => built_in_seconds(traces),
-        false => command_seconds(traces),
-    };
+    let mut out = if traces.built_in { built_in_seconds(traces) } else { command_seconds(traces) };
     // As there: GET before SET.
     let mut order: Vec<usize> = (0..traces.names.len()).collect();
     if traces.built_in {

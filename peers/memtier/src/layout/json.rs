@@ -41,9 +41,10 @@ impl Json {
     }
 
     pub(super) fn decimal(number: f64, digits: usize) -> Self {
-        match number.is_finite() {
-            true => Self::Number(format!("{number:.digits$}")),
-            false => Self::Text(None),
+        if number.is_finite() {
+            Self::Number(format!("{number:.digits$}"))
+        } else {
+            Self::Text(None)
         }
     }
 
@@ -261,9 +262,8 @@ fn keys(percentiles: &[f64], digits: usize) -> Vec<String> {
         |percentile: &f64| format!("p{percentile:.digits$}").chars().take(6).collect::<String>();
     let short: Vec<String> = percentiles.iter().map(cut).collect();
     let is_unique = |key: &String| short.iter().filter(|other| *other == key).count() == 1;
-    let key = |(key, percentile): (&String, &f64)| match is_unique(key) {
-        true => key.clone(),
-        false => format!("p{percentile}"),
+    let key = |(key, percentile): (&String, &f64)| {
+        if is_unique(key) { key.clone() } else { format!("p{percentile}") }
     };
     short.iter().zip(percentiles).map(key).collect()
 }

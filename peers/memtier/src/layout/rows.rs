@@ -24,10 +24,8 @@ impl Rows {
     /// Returns the rows of a plan.
     #[must_use]
     pub(crate) fn from_plan(plan: &Plan, style: &Style) -> Self {
-        let mut names: Vec<String> = match style.built_in {
-            true => BUILT_IN.map(str::to_owned).to_vec(),
-            false => Vec::new(),
-        };
+        let mut names: Vec<String> =
+            if style.built_in { BUILT_IN.map(str::to_owned).to_vec() } else { Vec::new() };
         let different = plan.different_commands();
         let mut of = vec![usize::MAX; different.commands.len()];
         let called = called(plan);

@@ -174,10 +174,7 @@ impl RunFigures {
             built_in: rows.built_in,
             rows: of,
             totals,
-            lookups: match rows.lookups && !rows.built_in {
-                true => lookups(plan, total),
-                false => Vec::new(),
-            },
+            lookups: if rows.lookups && !rows.built_in { lookups(plan, total) } else { Vec::new() },
             threads: plan.load.concurrency.workers,
             clients: plan.load.concurrency.connections / u32::from(plan.load.concurrency.workers),
             requests,
@@ -205,9 +202,10 @@ fn figures(
     let latency = &tally.service;
     let kilobytes = |bytes: u64| rate(bytes as f64 / 1024.0);
     let count = tally.ok + tally.miss + tally.errors;
-    let found = match rows.built_in {
-        true => (rows.names[row] == "GET").then_some([tally.ok, tally.miss]),
-        false => of_command(command, tally).filter(|_| rows.lookups),
+    let found = if rows.built_in {
+        (rows.names[row] == "GET").then_some([tally.ok, tally.miss])
+    } else {
+        of_command(command, tally).filter(|_| rows.lookups)
     };
     let [hits, misses] = found.unwrap_or_default().map(|count| rate(count as f64));
     Row {

@@ -86,10 +86,7 @@ pub(crate) fn write_section(
         }
         writeln!(out)?;
     }
-    match layout.distributions {
-        true => write_distributions(section, out),
-        false => Ok(()),
-    }
+    if layout.distributions { write_distributions(section, out) } else { Ok(()) }
 }
 
 fn cells(name: &str, row: &Row, built_in: bool, layout: &Layout) -> Vec<String> {
@@ -99,10 +96,8 @@ fn cells(name: &str, row: &Row, built_in: bool, layout: &Layout) -> Vec<String> 
     let mut cells = vec![rate(row.rates.ops)];
     if built_in || layout.lookups {
         // Its own rows have them, sent or not.
-        let no_read = match built_in {
-            true => name == "Sets" || is_wait,
-            false => !row.looks && name != "Totals",
-        };
+        let no_read =
+            if built_in { name == "Sets" || is_wait } else { !row.looks && name != "Totals" };
         cells.extend([unless(no_read, row.rates.hits), unless(no_read, row.rates.misses)]);
     }
     if layout.cluster {

@@ -135,9 +135,10 @@ impl<'r> RawLog<'r> {
             (LoggedOutcome::Missed, misses) => misses == Misses::Succeed,
             (LoggedOutcome::Failed, _) => false,
         };
-        let name = match well {
-            true => named.name.clone(),
-            false => format!("{}-{}", named.name, self.options.by_status.ending("ERROR")),
+        let name = if well {
+            named.name.clone()
+        } else {
+            format!("{}-{}", named.name, self.options.by_status.ending("ERROR"))
         };
         escape(name)
     }

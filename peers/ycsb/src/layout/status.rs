@@ -57,9 +57,10 @@ pub(crate) fn status_line(line: &StatusLine<'_>) -> String {
 /// The status text of a section without percentiles.
 fn on_average(name: &str, latency: &Latency, kind: Kind) -> String {
     let us = latency.mean_ns().unwrap_or_default() / 1e3;
-    match kind.is_raw() {
-        true => format!("{name} count: {}, average latency(us): {us:.2}", latency.count()),
-        false => format!("[{name} AverageLatency(us)={}]", short(us)),
+    if kind.is_raw() {
+        format!("{name} count: {}, average latency(us): {us:.2}", latency.count())
+    } else {
+        format!("[{name} AverageLatency(us)={}]", short(us))
     }
 }
 

@@ -177,8 +177,9 @@ impl Tree {
 fn git(dir: &Path, words: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Result<String> {
     let ran = Command::new("git").arg("-C").arg(dir).args(words).stdin(Stdio::null()).output();
     let ran = ran.context("git: cannot be run")?;
-    match ran.status.success() {
-        true => Ok(String::from_utf8_lossy(&ran.stdout).into_owned()),
-        false => bail!("git: {}", String::from_utf8_lossy(&ran.stderr).trim()),
+    if ran.status.success() {
+        Ok(String::from_utf8_lossy(&ran.stdout).into_owned())
+    } else {
+        bail!("git: {}", String::from_utf8_lossy(&ran.stderr).trim())
     }
 }

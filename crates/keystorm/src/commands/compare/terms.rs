@@ -38,9 +38,10 @@ pub(super) fn run(
     let paired_loads = tables.iter().flat_map(|table| &table.paired_loads);
     check_same_load(job, paired_loads.clone())?;
     // Latencies are compared at two rates for each test of the first table.
-    let after = match terms.kinds.contains(&Kind::Latency) {
-        true => tables.first().map_or(0, |table| 2 * table.paired_loads.len()),
-        false => 0,
+    let after = if terms.kinds.contains(&Kind::Latency) {
+        tables.first().map_or(0, |table| 2 * table.paired_loads.len())
+    } else {
+        0
     };
     announce(paired_loads, after, sides.blocks)?;
     let mut comparison = Comparison {

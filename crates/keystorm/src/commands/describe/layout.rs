@@ -179,9 +179,10 @@ fn commands(of: &Description) -> Table {
             command.name.clone(),
             grouped(command.count as f64),
             percent(command.share),
-            match arguments.max == arguments.p50 {
-                true => arguments.p50.to_string(),
-                false => format!("{:.1} (max {})", arguments.mean, arguments.max),
+            if arguments.max == arguments.p50 {
+                arguments.p50.to_string()
+            } else {
+                format!("{:.1} (max {})", arguments.mean, arguments.max)
             },
             format!("{:.1}", command.keys),
             p50,
@@ -296,9 +297,10 @@ fn stalls(of: &Description) -> Vec<Block> {
 const RATIOS: [f64; 8] = [0.5, 0.3, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005];
 
 fn misses(of: &Description) -> Vec<Block> {
-    let (unit, what) = match of.curve_in_bytes {
-        true => (Unit::Bytes, "memory"),
-        false => (Unit::Count, "keys that it holds"),
+    let (unit, what) = if of.curve_in_bytes {
+        (Unit::Bytes, "memory")
+    } else {
+        (Unit::Count, "keys that it holds")
     };
     let mut chart = Chart::lines(
         "Miss ratio by size of a cache",

@@ -250,9 +250,10 @@ impl Operations<'_> {
         let has_sizes = !is_number
             && shape.values.count() > 0
             && (shape.values.mean() - self.mean).abs() > self.mean * SIZE_TOLERANCE;
-        let steps = match has_sizes {
-            true => shape.values.steps(SIZE_STEPS),
-            false => vec![(0, shape.values.count().max(1))],
+        let steps = if has_sizes {
+            shape.values.steps(SIZE_STEPS)
+        } else {
+            vec![(0, shape.values.count().max(1))]
         };
         let total: u64 = steps.iter().map(|(_, times)| times).sum();
         for (size, times) in &steps {

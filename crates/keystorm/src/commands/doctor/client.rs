@@ -115,14 +115,11 @@ impl CellContext<'_> {
             let serve = || -> std::io::Result<SinkTotals> {
                 self.place.take_sinks()?;
                 let listeners = [listener];
-                match plan.protocol.is_memcache() {
-                    true => {
-                        let replies = MemcacheReplies::new(BULK);
-                        self.engine.serve(&listeners, connections_max, &replies, &stop)
-                    }
-                    false => {
-                        self.engine.serve(&listeners, connections_max, &Replies::new(BULK), &stop)
-                    }
+                if plan.protocol.is_memcache() {
+                    let replies = MemcacheReplies::new(BULK);
+                    self.engine.serve(&listeners, connections_max, &replies, &stop)
+                } else {
+                    self.engine.serve(&listeners, connections_max, &Replies::new(BULK), &stop)
                 }
             };
             let serve = || {

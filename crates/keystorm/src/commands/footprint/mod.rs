@@ -83,9 +83,10 @@ fn servers(beds: &[(Target, TestBed<'_>)]) -> Result<Vec<Server>> {
     let names: Vec<String> = beds.iter().map(|(_, bed)| name(bed)).collect();
     let server = |(number, (target, bed)): (usize, &(Target, TestBed<'_>))| {
         let alike = names.iter().filter(|other| **other == names[number]).count() > 1;
-        let name = match alike {
-            true => format!("{} ({})", names[number], number + 1),
-            false => names[number].clone(),
+        let name = if alike {
+            format!("{} ({})", names[number], number + 1)
+        } else {
+            names[number].clone()
         };
         Ok(Server { name, allocator: MemoryReader::open(bed, target)?.allocator()? })
     };

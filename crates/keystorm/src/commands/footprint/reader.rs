@@ -38,9 +38,10 @@ pub(super) struct MemoryReader<'b> {
 
 impl<'b> MemoryReader<'b> {
     pub(super) fn open(bed: &'b TestBed<'b>, target: &'b Target) -> Result<Self> {
-        let asked = match bed.server.protocol().is_memcache() {
-            true => MemoryClient::Memcache(bed.server.memcache_client(target)?),
-            false => MemoryClient::Resp(Box::new(bed.server.client(target)?)),
+        let asked = if bed.server.protocol().is_memcache() {
+            MemoryClient::Memcache(bed.server.memcache_client(target)?)
+        } else {
+            MemoryClient::Resp(Box::new(bed.server.client(target)?))
         };
         Ok(Self { bed, target, asked })
     }

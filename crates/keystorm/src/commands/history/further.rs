@@ -336,9 +336,10 @@ fn refusal(runs: &[Run], any_machine: bool) -> Option<String> {
             return Some(format!("keystorm {} carried it out, and this is {own}", run.version));
         }
         let of = run.host.as_ref();
-        let (was, is) = match any_machine {
-            true => (of.and_then(|host| host.cpu.model.clone()), here.cpu.model.clone()),
-            false => (of.and_then(|host| host.hostname.clone()), here.hostname.clone()),
+        let (was, is) = if any_machine {
+            (of.and_then(|host| host.cpu.model.clone()), here.cpu.model.clone())
+        } else {
+            (of.and_then(|host| host.hostname.clone()), here.hostname.clone())
         };
         if was != is {
             let unknown = || "another machine".to_owned();

@@ -196,10 +196,7 @@ impl Output {
     }
 
     fn print(&self, document: impl Fn() -> Value, text: impl Fn() -> Result<()>) -> Result<()> {
-        match self.document {
-            true => say(&(pretty(&document())? + "\n")).map(drop),
-            false => text(),
-        }
+        if self.document { say(&(pretty(&document())? + "\n")).map(drop) } else { text() }
     }
 
     fn write(&self, document: impl Fn() -> Value, page: impl Fn() -> Page) -> Result<()> {

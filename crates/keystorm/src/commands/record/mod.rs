@@ -347,9 +347,10 @@ fn source(job: &RecordJob, nodes: &[Node]) -> Source {
         notes.push("names are pseudonyms".into());
     }
     if job.protocol.is_memcache() {
-        let deletions = match nodes.iter().any(|node| node.lacks_deletions) {
-            true => ", and so do those of delete, which this version does not log",
-            false => "",
+        let deletions = if nodes.iter().any(|node| node.lacks_deletions) {
+            ", and so do those of delete, which this version does not log"
+        } else {
+            ""
         };
         notes.push(format!("lookups of touch and incr look like reads{deletions}"));
     }
@@ -360,10 +361,7 @@ fn source(job: &RecordJob, nodes: &[Node]) -> Source {
     }
     Source {
         format: "keystorm",
-        protocol: match job.protocol.is_memcache() {
-            true => Protocol::Memcache,
-            false => Protocol::Resp,
-        },
+        protocol: if job.protocol.is_memcache() { Protocol::Memcache } else { Protocol::Resp },
         stamps: Stamps::Completion,
         servers: nodes.iter().map(|node| node.name.clone()).collect(),
         sampled: job.sample.map(|sample| sample.share),

@@ -213,10 +213,8 @@ fn client_number(client: &mut Client<Transport>) -> Option<(String, u64)> {
     let own = format!("id={id} ");
     let line = list.lines().find(|line| line.starts_with(&own))?;
     let address = field(line, "addr=")?;
-    let number = match address.starts_with('/') {
-        true => u64::MAX,
-        false => trace::client_number(address.as_bytes()),
-    };
+    let number =
+        if address.starts_with('/') { u64::MAX } else { trace::client_number(address.as_bytes()) };
     Some((id.to_string(), number))
 }
 

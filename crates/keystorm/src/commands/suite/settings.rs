@@ -43,10 +43,8 @@ impl ChangedSettings {
         let mut refused: Vec<RefusedSetting> = Vec::new();
         for (number, mut client) in nodes.into_iter().enumerate() {
             for (name, value) in settings {
-                let before = match keeps && number == 0 {
-                    true => setting::value(&mut client, name)?,
-                    false => None,
-                };
+                let before =
+                    if keeps && number == 0 { setting::value(&mut client, name)? } else { None };
                 if before.as_ref() == Some(value) {
                     continue;
                 }

@@ -33,10 +33,8 @@ pub(super) struct Sources {
 pub(super) fn read(job: &SuiteJob) -> Result<Sources> {
     let mut remarks = Vec::new();
     let is_own = job.paths.is_empty();
-    let mut specs = match is_own {
-        true => built_in().map_err(|why| anyhow!(why))?,
-        false => of_paths(job, &mut remarks)?,
-    };
+    let mut specs =
+        if is_own { built_in().map_err(|why| anyhow!(why))? } else { of_paths(job, &mut remarks)? };
     let all = specs.len();
     specs.retain(|spec| job.choice.takes(spec));
     let wanted = job.core.unwrap_or(!is_own && job.choice.is_all());
@@ -69,9 +67,10 @@ fn of_paths(job: &SuiteJob, remarks: &mut Vec<String>) -> Result<Vec<Spec>> {
     for path in &job.paths {
         let is_directory = path.is_dir();
         let mut files = Vec::new();
-        match is_directory {
-            true => walk(path, 0, &mut files)?,
-            false => files.push(path.clone()),
+        if is_directory {
+            walk(path, 0, &mut files)?
+        } else {
+            files.push(path.clone())
         }
         for file in files {
             let stem = file

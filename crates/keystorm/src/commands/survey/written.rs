@@ -159,14 +159,16 @@ impl PlanWrites {
         });
         let mb = bytes.fold(0, u64::saturating_add).div_ceil(1_000_000);
         let names: Vec<String> = self.families.keys().map(Family::describe).collect();
-        let tags = match self.families.keys().any(Family::has_tags) {
-            true => ", and more where {tag} differs",
-            false => "",
+        let tags = if self.families.keys().any(Family::has_tags) {
+            ", and more where {tag} differs"
+        } else {
+            ""
         };
         let growth = if self.grows { ", and more as lists, sets and streams grow" } else { "" };
-        let end = match keep {
-            true => "--keep leaves all of them there",
-            false => "keys that did not exist before are removed at the end (--keep leaves them)",
+        let end = if keep {
+            "--keep leaves all of them there"
+        } else {
+            "keys that did not exist before are removed at the end (--keep leaves them)"
         };
         format!(
             "This writes up to {} keys, about {} MB, to {place}{tags}{growth}: {}; {end}.",

@@ -76,16 +76,13 @@ impl Lines<'_> {
         Chapter {
             key: "suite",
             title: "The suite",
-            text: match self.spec.memcached {
-                true => {
-                    "Tests of memcached's commands: 50 connections, one request in flight on each, \
+            text: if self.spec.memcached {
+                "Tests of memcached's commands: 50 connections, one request in flight on each, \
                      values of 3 bytes. What a test reads is stored before it."
-                }
-                false => {
-                    "The tests of redis-benchmark with its defaults: 50 connections, one request in \
+            } else {
+                "The tests of redis-benchmark with its defaults: 50 connections, one request in \
                      flight on each, values of 3 bytes, one key. Before a test that pops, as many \
                      elements are written as it takes."
-                }
             }
             .into(),
             fill: None,

@@ -220,9 +220,10 @@ impl<'r> Cluster<'r> {
         let map = SlotMap::new(job.topology, options, (writes, reads));
         let used = map.used().len();
         let connections = context.connections as usize;
-        let shared = match plan.target.has_clients() {
-            true => ByNodeState::of_clients(plan, context.connections, used, commands.whole),
-            false => ByNodeState::new(plan, connections, used, commands.whole, true),
+        let shared = if plan.target.has_clients() {
+            ByNodeState::of_clients(plan, context.connections, used, commands.whole)
+        } else {
+            ByNodeState::new(plan, connections, used, commands.whole, true)
         };
         let mut asking = Vec::new();
         P::encode(&[b"ASKING"], &mut asking);

@@ -199,9 +199,10 @@ impl Route for Cluster<'_> {
 
     #[inline]
     fn follow<E: Engine, P: Protocol>(worker: &mut Worker<'_, E, P, Self>, conn: ConnId) {
-        match worker.route.commands.follows {
-            true => by_node::follow_on(worker, conn),
-            false => by_node::follow(worker),
+        if worker.route.commands.follows {
+            by_node::follow_on(worker, conn)
+        } else {
+            by_node::follow(worker)
         }
     }
 

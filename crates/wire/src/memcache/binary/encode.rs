@@ -99,9 +99,10 @@ pub(super) fn compile(command: &CommandSpec, digits: Option<usize>) -> Template 
     template.bytes.extend([extras.len() as u8, 0, 0, 0]);
     body.append(LengthForm::U32, &mut template);
     template.bytes.extend([0; 4]);
-    match has_token(command) {
-        true => template.inserts.push((template.bytes.len(), Insert::Cas(LengthForm::U64))),
-        false => template.bytes.extend(cas.unwrap_or(0).to_be_bytes()),
+    if has_token(command) {
+        template.inserts.push((template.bytes.len(), Insert::Cas(LengthForm::U64)))
+    } else {
+        template.bytes.extend(cas.unwrap_or(0).to_be_bytes())
     }
     template.bytes.extend(extras);
     for (at, arg) in key.into_iter().chain(value) {

@@ -261,9 +261,10 @@ fn line(input: &[u8], may_be_empty: bool) -> Result<Option<(&[u8], usize)>, Prot
         return Err(stranger(TEXT, input));
     }
     let Some(end) = memchr(b'\n', input) else {
-        return match input.len() <= LINE_MAX {
-            true => Ok(None),
-            false => Err(fault(TEXT, "a line without an end", input)),
+        return if input.len() <= LINE_MAX {
+            Ok(None)
+        } else {
+            Err(fault(TEXT, "a line without an end", input))
         };
     };
     match input[..end].strip_suffix(b"\r") {
