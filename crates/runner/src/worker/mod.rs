@@ -1,11 +1,11 @@
 //! The loop of one worker: open connections, send what is due, settle what arrived.
 //!
-//! This file is the loop. [`open`] opens the connections, [`receive`] settles replies,
-//! [`inspect`] looks into those of which a plan asks more, [`operations`] knows what a mix sends next,
-//! [`retry`] sends again what failed, [`deadline`] gives up what is over, [`recovery`] deals with what goes wrong,
-//! [`renewing`] with connections that are to be opened anew. Which connection a request may take is the [`Route`]'s
-//! business. On the path of a request nothing is allocated, locked or formatted, and the kernel is asked for nothing
-//! but to send, to receive and to wait.
+//! This file is the loop. [`open`] opens the connections, [`receive`] settles replies, [`inspect`] looks into those
+//! of which a plan asks more, [`operations`] knows what a mix sends next, [`retry`] sends again what failed,
+//! [`deadline`] gives up what is over, [`recovery`] deals with what goes wrong, [`renewing`] with connections that
+//! are to be opened anew. Which connection a request may take is the [`Route`]'s business. On the path of a request
+//! nothing is allocated, locked or formatted, and the kernel is asked for nothing but to send, to receive and to
+//! wait.
 
 pub(crate) mod captures;
 mod checked;
