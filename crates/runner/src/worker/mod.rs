@@ -4,8 +4,7 @@
 //! of which a plan asks more, [`operations`] knows what a mix sends next, [`retry`] sends again what failed,
 //! [`deadline`] gives up what is over, [`recovery`] deals with what goes wrong, [`renewing`] with connections that
 //! are to be opened anew. Which connection a request may take is the [`Route`]'s business. On the path of a request
-//! nothing is allocated, locked or formatted, and the kernel is asked for nothing but to send, to receive and to
-//! wait.
+//! nothing is allocated, locked or formatted, and the kernel is only asked to send, to receive and to wait.
 
 pub(crate) mod captures;
 mod checked;
