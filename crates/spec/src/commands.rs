@@ -124,8 +124,7 @@ pub(crate) fn given(
     let values = (base.data.values.is_some(), base.data.payload_bytes as u32);
     let mut reading = CommandReader::new(options, base.protocol, dataset.as_ref(), values);
     (reading.replies, reading.translated) = (stepped, translated);
-    let mut sequence = Vec::new();
-    let mut sizes = Vec::new();
+    let (mut sequence, mut sizes) = (Vec::new(), Vec::new());
     for LoadOperation { typed, places, keys, .. } in &mut operations {
         let space = keys.as_ref().unwrap_or(&base.data.keys);
         // A walk through the range inserts the keys of the range.

@@ -86,13 +86,11 @@ impl FrontEnd for CompareFront {
             return baseline::intent(args);
         }
         let (help, args) = help::of_compare(args);
-        let (sides, args) = sides_and_rest(args);
+        let (sides, mut args) = sides_and_rest(args);
         // The options of a delivery are options, wherever they stand.
-        let args = if deliver::is_named(&args) {
-            deliver::hoisted(Line::parse(args, takes), takes)?.words()
-        } else {
-            args
-        };
+        if deliver::is_named(&args) {
+            args = deliver::hoisted(Line::parse(args, takes), takes)?.words();
+        }
         let command_line = command_line(sides.as_deref(), &args);
         let (args, replayed) = replayed::taken(args)?;
         let mut lines = lines_at_rates(args).map_err(UsageError)?.into_iter();
