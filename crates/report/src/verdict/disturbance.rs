@@ -104,7 +104,7 @@ impl Cause {
             Self::CpuStolen => "the hypervisor gave the CPU to others",
             Self::ClientBusy => "the client had no CPU left",
             Self::ClientQuota => "the client was stopped by its CPU quota",
-            Self::ClientLate => "the client sent requests late",
+            Self::ClientLate => "the client was late to send",
             Self::ClientAbsent => "the client itself did not run",
         }
     }
@@ -198,9 +198,7 @@ impl Disturbance {
                 let late = schedule.map_or(String::new(), ScheduleFigures::late_percent);
                 let share = schedule.map_or(0.0, |s| s.late as f64 / s.due.max(1) as f64);
                 (
-                    format!(
-                        "{late} of requests were sent over 10 ms late, although connections had room"
-                    ),
+                    format!("{late} was sent over 10 ms late, although connections had room"),
                     figure("sent_too_late", share, "share"),
                 )
             }

@@ -336,10 +336,8 @@ impl<'r> Noise<'r> {
 /// Makes the disturbance of a client that sent this share of the requests late by `late_ns` or more.
 fn late_client(share: f64, late_ns: f64) -> Disturbance {
     let late = time(late_ns / 1e9);
-    let text = format!(
-        "{} of requests were sent {late} late or more, although connections had room",
-        percent(share)
-    );
+    let text =
+        format!("{} was sent {late} late or more, although connections had room", percent(share));
     let evidence = vec![figure("client_late", share, "share")];
     Disturbance { cause: Cause::ClientLate, evidence, text }
 }
