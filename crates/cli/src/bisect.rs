@@ -43,7 +43,7 @@ struct Options {
     /// The server that is built, from the top of the tree [default: src/valkey-server or src/redis-server]
     #[arg(long, value_name = "PATH", help_heading = "Bisect")]
     server: Option<PathBuf>,
-    /// The folder of builds and results, by which the search resumes [default: .keystorm-bisect]
+    /// The folder of builds and results, from which the search resumes [default: .keystorm-bisect]
     #[arg(
         long,
         value_name = "DIR",
@@ -56,7 +56,7 @@ struct Options {
     #[arg(long, value_name = "NAME", help_heading = "Bisect", value_parser = metric_of(&METRICS), default_value = "throughput",
           hide_default_value = true)]
     metric: Metric,
-    /// How probable the answer is to be, in per cent, from 50 to 99.9 [default: 95]
+    /// Probability at which the search ends, in per cent, from 50 to 99.9 [default: 95]
     #[arg(long, value_name = "PCT", help_heading = "Bisect", value_parser = sure, default_value = "95", hide_default_value = true)]
     sure: f64,
 }
@@ -65,7 +65,7 @@ struct Options {
 const EXAMPLE: &str = "\
 The build command runs in the top folder of the commit's tree, without a shell.
 
-Exit code 4: the two commits do not surely differ, or the commits that are left could not be built.
+Exit code 4: the two commits do not surely differ, or the remaining commits could not be built.
 
 Example:
   Find the commit that slowed down GET:

@@ -60,12 +60,12 @@ struct Options {
         value_parser = signed
     )]
     keep_alive: i64,
-    /// Measure the limits of this client instead, against a server that only answers, on its own core
-    /// if there are two: requests per second and client CPU per request for pipelines of 1, 16 and 64,
-    /// over TCP and a unix socket, with each engine. With -c, --protocol, --seconds for each line
+    /// Measure the limits of this client instead, against a server that stores nothing, on its own core if
+    /// there are two: requests per second and client CPU per request for pipelines of 1, 16 and 64, over
+    /// TCP and a unix socket, with each engine. Takes -c, --protocol, and --seconds for each line
     #[arg(long, help_heading = "This client")]
     client: bool,
-    /// What moves the bytes: io_uring (`uring`), `epoll`, or `auto` for each that works here
+    /// I/O engine: io_uring (`uring`), `epoll`, or `auto` for each that works here
     #[arg(
         long,
         value_name = "NAME",
@@ -75,7 +75,7 @@ struct Options {
         requires = "client"
     )]
     engine: EngineArg,
-    /// How long to look: at stolen time, round trips and what others send
+    /// Time to watch stolen time, round trips and other clients' commands
     #[arg(
         long,
         value_name = "TIME",

@@ -15,15 +15,15 @@ use super::{Intent, UsageError};
 use spec::values::{count, count_in};
 
 /// Finds out what a key costs in memory, by type, size and encoding, and where the encoding changes. Each
-/// server is filled to three sizes after an empty start, each twice the one before; the slope is what a
-/// further key costs, without what a server needs anyway. It is found over several starts, with its error:
-/// used_memory, the dataset, RSS and the allocator's share apart.
+/// server starts empty and is filled to three sizes, each twice the one before. The slope of its memory is
+/// the cost of one more key, without what an empty server needs. Several starts of the server give each
+/// figure its error: used_memory, the dataset, RSS, and the allocator's share.
 ///
 /// KEY is string:SIZE, or a type with elements and their size: hash:10x20 list:100x20 set:100xint
 /// zset:100x20 stream:100x20. `int` as a size stores integers, +ttl at the end gives each key a lifetime.
-/// Without KEY a list of all types is measured.
+/// Without KEY, a list of all types is measured.
 ///
-/// An existing server has to be empty, and is again afterwards; only --spawn also shows how starts differ.
+/// An existing server must be empty, and is empty again afterwards; only --spawn shows how much starts differ.
 /// Takes the options of a run that name the server: -h, -p, -s, -u, -a, --spawn and the like (see keystorm
 /// --help).
 #[derive(Debug, Parser)]
@@ -36,7 +36,7 @@ struct Options {
     /// Also store them in this server, a program with its arguments in one word; may be repeated
     #[arg(long, value_name = "PROGRAM", help_heading = "Keys")]
     beside: Vec<String>,
-    /// How often a server is started and each key measured
+    /// Number of starts of each server; every key is measured in each
     #[arg(long, value_name = "TIMES", help_heading = "Keys", default_value = "3",
           value_parser = count_in(1..=100))]
     starts: u32,
@@ -50,7 +50,7 @@ struct Options {
     /// 64mb,128mb. Takes --workload, a command and the other options of a load, and requires --spawn
     #[arg(long, value_name = "LIST", help_heading = "Limits of memory", value_delimiter = ',')]
     maxmemory: Vec<String>,
-    /// How the server chooses what it evicts (maxmemory-policy)
+    /// Eviction policy of the server (maxmemory-policy)
     #[arg(
         long,
         value_name = "NAME",

@@ -29,12 +29,12 @@ struct Options {
 /// Options for reading and printing a history.
 #[derive(Debug, Args)]
 pub(super) struct ReadingOptions {
-    /// Take machines with the same model of processor for one, whatever their names: for runners that have a new
+    /// Treat machines with the same processor model as one, whatever their names: for CI runners, which have a new
     /// name each time
     #[arg(long, help_heading = "Input")]
     any_machine: bool,
-    /// Whether runs count in which the client itself missed the schedule: `leave-out` or `count` [default:
-    /// leave-out]
+    /// Leave out runs in which the client itself missed the schedule (`leave-out`), or count them (`count`)
+    /// [default: leave-out]
     #[arg(long, value_name = "WHAT", value_parser = ["leave-out", "count"], hide_possible_values = true,
           help_heading = "Input")]
     disturbed: Option<String>,

@@ -41,10 +41,10 @@ struct Options {
         help_heading = "Recording"
     )]
     output: PathBuf,
-    /// How long to record [default: until Ctrl-C]
+    /// Length of the recording [default: until Ctrl-C]
     #[arg(long, value_name = "TIME", help_heading = "Recording", value_parser = seconds)]
     duration: Option<Duration>,
-    /// Stop when so many bytes wait in the server's output buffer for us
+    /// Stop when this many bytes wait in the server's output buffer for the recorder
     #[arg(
         long,
         value_name = "SIZE",
@@ -53,11 +53,11 @@ struct Options {
         value_parser = bytes
     )]
     max_behind: u64,
-    /// Record only for so long at a time, once in --every
+    /// Record only for this long, once in each --every
     #[arg(long, value_name = "TIME", help_heading = "Recording", requires = "every",
           value_parser = seconds)]
     on_for: Option<Duration>,
-    /// How often recording begins
+    /// Time from one beginning to the next
     #[arg(long, value_name = "TIME", help_heading = "Recording", requires = "on_for",
           value_parser = seconds)]
     every: Option<Duration>,

@@ -38,7 +38,7 @@ pub(super) struct RecordOptions {
     /// Leave these commands out
     #[arg(long, value_name = "NAMES", help_heading = "Record", value_delimiter = ',')]
     without: Vec<String>,
-    /// Send only commands whose first key fits: 'user:*'; several times for several patterns
+    /// Send only commands whose first key matches: 'user:*'; repeat it for several patterns
     #[arg(long = "only-keys", value_name = "PATTERN", help_heading = "Record")]
     only_keys: Vec<String>,
     /// Send only commands of these databases
@@ -49,11 +49,11 @@ pub(super) struct RecordOptions {
         value_delimiter = ','
     )]
     only_db: Vec<u32>,
-    /// Send only this share of the clients: 10
+    /// Send only the commands of this percentage of the clients: 10
     #[arg(long = "only-clients", value_name = "PERCENT", help_heading = "Record",
           value_parser = percent)]
     only_clients: Option<f64>,
-    /// The format of the files, where their content does not show it
+    /// The format of the files, if their content does not show it
     #[arg(long = "record-format", value_name = "NAME", help_heading = "Record")]
     record_format: Option<String>,
     /// Write to the server although it may be the one that was recorded, or holds keys
@@ -73,8 +73,8 @@ pub(super) struct RecordOptions {
     after_help = EXAMPLE,
 )]
 struct Options {
-    /// How fast recorded time passes: 2 for twice as fast; a ramp, 1..4/60s; steps, 1,2,4/10s; max for as
-    /// fast as replies allow
+    /// Speed of recorded time: 2 for twice as fast; a ramp, 1..4/60s; steps, 1,2,4/10s; max for as fast as
+    /// replies allow
     #[arg(long, value_name = "SPEED", help_heading = "Record", default_value = "1",
           value_parser = Speed::parse)]
     speed: Speed,

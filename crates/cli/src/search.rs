@@ -19,11 +19,11 @@ const NAME: &str = "keystorm search";
 /// Finds the highest rate that keeps a latency target such as p99<1ms. Sends requests on a schedule
 /// that slow replies do not delay, doubles the rate until the target is missed, then halves the gap
 /// until it is small enough. Latency here is response time, counted from when each request was due.
-/// A rate is kept or missed where that is 95 % certain from all requests of its trials; otherwise it
-/// is undecided. A target kept beside other programs is kept, and what they or the hypervisor can have
-/// delayed makes no rate missed: search says which rates are kept and which are not, and what decides
-/// between them. Finally, search measures latency at 50 to 110 % of the rate found. Takes
-/// every option of a run (see keystorm --help) except -n and --rps, for a single test.
+/// A rate is kept or missed if all requests of its trials say so with 95 % certainty; otherwise it is
+/// undecided. Other programs and the hypervisor make nothing faster, so a target kept beside them is
+/// kept; a miss that their delays can explain is not called missed. Search says which rates are kept,
+/// which are missed, and what decides between them. Finally, it measures latency at 50 to 110 % of the
+/// rate found. Takes every option of a run (see keystorm --help) except -n and --rps, for a single test.
 #[derive(Debug, Parser)]
 #[command(
     name = "keystorm search",
@@ -31,8 +31,8 @@ const NAME: &str = "keystorm search";
     after_help = EXAMPLE,
 )]
 struct Options {
-    /// What is to be kept: p50, p95, p99, p99.9 (or any), mean or max below a time in us, ms or s;
-    /// errors below a share. Several between commas: 'p99<1ms,p99.9<5ms,errors<0.1%'
+    /// Target: p50, p95, p99, p99.9 (or any), mean or max below a time in us, ms or s; errors below a
+    /// share. Separate several with commas: 'p99<1ms,p99.9<5ms,errors<0.1%'
     #[arg(long, value_name = "TARGET", help_heading = "Target", value_parser = Slo::parse)]
     slo: Slo,
     /// First rate to try, in requests per second [default: half the throughput of a closed loop]
@@ -46,17 +46,16 @@ struct Options {
     #[arg(long, value_name = "PERCENT", help_heading = "Target", default_value = "2",
           value_parser = percent)]
     within: f64,
-    /// Maximum number of trials per rate; as soon as it is clear, no more. Trials that can have missed the
-    /// target by noise or the client itself are repeated and not counted
+    /// Maximum number of trials per rate; a clear rate needs fewer. Trials that noise or the client itself
+    /// can have made miss the target are repeated and not counted
     #[arg(long, value_name = "TIMES", help_heading = "Target", default_value = "5",
           value_parser = count_in(1..=99))]
     repeat: u32,
-    /// Time that the search may take, without the latency curve; then it answers with what it knows
+    /// Time limit of the search, without the latency curve; then it answers with what it knows
     #[arg(long, value_name = "TIME", help_heading = "Target", default_value = "1m",
           value_parser = seconds)]
     budget: Duration,
-    /// How long each trial lasts; up to ten times longer at rates too low for the target's
-    /// percentiles
+    /// Length of each trial; up to ten times longer at rates too low for the target's percentiles
     #[arg(long, value_name = "TIME", help_heading = "Target", default_value = "1s",
           value_parser = seconds)]
     duration: Duration,

@@ -44,8 +44,7 @@ struct Options {
     #[arg(long, value_name = "BYTES", help_heading = "What", default_value = "3",
           value_parser = count_in(0..=BULK_MAX))]
     bulk: u32,
-    /// What moves the bytes: io_uring (`uring`), `epoll`, or `auto` for the fastest that this
-    /// machine allows
+    /// I/O engine: io_uring (`uring`), `epoll`, or `auto` for the fastest that this machine allows
     #[arg(
         long,
         value_name = "NAME",

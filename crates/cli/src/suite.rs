@@ -44,7 +44,7 @@ struct Options {
     /// Only specs of this priority, 1 being the highest: 1, or 1..40
     #[arg(long, value_name = "RANGE", help_heading = "Specs")]
     priority: Option<String>,
-    /// Only specs in whose names this regular expression is found
+    /// Only specs whose names match this regular expression
     #[arg(long = "match", value_name = "REGEX", help_heading = "Specs")]
     pattern: Option<String>,
     /// Only the cross-section of a directory (its core-specs.json), or keystorm's own specs of priority 1
@@ -56,7 +56,7 @@ struct Options {
     /// List the specs instead of running them
     #[arg(long, help_heading = "Specs")]
     list: bool,
-    /// How long each spec runs, instead of its own --test-time [default: 10s; 3s of keystorm's own]
+    /// Length of each run, instead of the spec's own --test-time [default: 10s; 3s for keystorm's own specs]
     #[arg(long, value_name = "TIME", help_heading = "Load", value_parser = seconds)]
     time: Option<Duration>,
     /// Run all specs this often, each time on a fresh start of the server; a comparison needs 3 or more
@@ -66,8 +66,8 @@ struct Options {
     /// Compare with a suite saved by --json: what changed, after Holm's correction for many specs
     #[arg(long, value_name = "FILE", help_heading = "Comparison")]
     against: Option<PathBuf>,
-    /// Exit with code 3 if a spec is surely worse by more than this, with 0 only if that is excluded of all,
-    /// otherwise with 4
+    /// Exit with code 3 if a spec is surely worse by more than this, with 0 only if that is excluded for every
+    /// spec, otherwise with 4
     #[arg(long, value_name = "PERCENT", help_heading = "Comparison", requires = "against")]
     fail_on_regression: Option<f64>,
     /// The figure by which suites are compared: throughput, or server-cpu (server CPU per request)

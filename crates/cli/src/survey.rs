@@ -46,10 +46,10 @@ struct Options {
     /// Number of keys in the chapters on pipelines and connections
     #[arg(long, value_name = "NUM", help_heading = "Survey", default_value = "1M", value_parser = count)]
     keys: u64,
-    /// How long each run lasts [default: chosen for the total time given at --quick]
+    /// Length of each run [default: chosen so that all take the time given at --quick]
     #[arg(long, value_name = "TIME", help_heading = "Survey", value_parser = seconds)]
     seconds: Option<Duration>,
-    /// Leave in a server that was given what the survey writes there
+    /// Leave the survey's keys in an existing server
     #[arg(long, help_heading = "Survey")]
     keep: bool,
     /// Directory for survey.json, and for survey.html unless --html names another file

@@ -28,8 +28,7 @@ use spec::values::count_in;
     after_help = EXAMPLE,
 )]
 struct Options {
-    /// Go through the whole grid this often; a row then shows the run in the middle, and from
-    /// where to where the others went
+    /// Run the whole grid this often; each row then shows the median run, with minimum and maximum
     #[arg(long, value_name = "TIMES", help_heading = "Load", default_value = "1",
           value_parser = count_in(1..=1000))]
     repeat: u32,

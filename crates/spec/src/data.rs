@@ -42,9 +42,9 @@ pub struct DataOptions {
     /// lognormal:MEDIAN,SIGMA, pareto:SCALE,SHAPE or normal:MEAN,SD [default: 3]
     #[arg(short = 'd', value_name = "SIZE", allow_hyphen_values = true)]
     pub size: Option<Size>,
-    /// What a drawn size belongs to: the `key`; the `request`; the `rank` of the key, so that the key
-    /// with the largest number has the largest value; or `turn:N`, which goes through all sizes in N
-    /// requests of a connection [default: key]
+    /// Draw one size for each `key`; for each `request`; by the `rank` of the key, so that the key with
+    /// the largest number has the largest value; or go through all sizes in N requests of a connection
+    /// (`turn:N`) [default: key]
     #[arg(long, hide = true, value_name = "BY")]
     #[serde(with = "crate::text")]
     pub size_by: Option<SizeBy>,
@@ -66,7 +66,7 @@ pub struct DataOptions {
     /// __data__'; separate several with `;`
     #[arg(long, value_name = "COMMAND", requires = "fill")]
     pub fill_with: Option<String>,
-    /// In the end, remove the keys that --fill wrote to a server that keystorm did not start
+    /// At the end, remove the keys that --fill wrote to a server that keystorm did not start
     #[arg(long)]
     pub clean: bool,
     /// Share of reads that find their key, from 0 to 1; the others read keys beyond -r, which
@@ -99,12 +99,12 @@ pub struct DataOptions {
     /// CSV, TSV (with a header line) or XML for __field:name__; each request uses the next row
     #[arg(long, value_name = "FILE", allow_hyphen_values = true)]
     pub dataset: Option<PathBuf>,
-    /// Send the commands of a file that MONITOR has printed, in its order, without its times and clients;
-    /// each once, without -n or --duration
+    /// Send the commands of a file that MONITOR printed, in order, without their times and clients; each
+    /// once, unless -n or --duration is given
     #[arg(long, value_name = "FILE", allow_hyphen_values = true,
           conflicts_with_all = ["tests", "workload", "mix", "dataset", "stdin_arg"])]
     pub replay: Option<PathBuf>,
-    /// Which row of --dataset or --replay a request takes: the next one for each `request`; a `random`
+    /// Row of --dataset or --replay that a request takes: the next one for each `request`; a `random`
     /// one; that of its `key`, __key__; or, in `turn`, the next one of its connection [default:
     /// request]
     #[arg(long, hide = true, value_name = "BY")]

@@ -23,9 +23,9 @@ pub struct KeyOptions {
     /// Write key numbers without leading zeros
     #[arg(long, hide = true)]
     pub unpadded: bool,
-    /// What a key is drawn for: each `request` of the test; each request of a `connection`, so that
-    /// all connections draw the same keys; each request of an `operation` of a connection; or the
-    /// same, in order, from a `slice` of the keys that only this connection has [default: request]
+    /// Draw a key for each `request` of the test; for each request of a `connection`, so that all
+    /// connections draw the same keys; for each request of an `operation` of a connection; or take keys in
+    /// order from a `slice` that only this connection has [default: request]
     #[arg(long, hide = true, value_name = "WHAT")]
     #[serde(with = "crate::text")]
     pub keys_by: Option<DrawnBy>,

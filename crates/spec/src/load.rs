@@ -39,8 +39,8 @@ pub struct LoadOptions {
     /// Requests per pipeline [default: 1]
     #[arg(short = 'P', long, value_name = "NUMREQ", allow_hyphen_values = true)]
     pub pipeline: Option<Count<i64>>,
-    /// When a pipeline sends again: after all its replies (batch) or after each (rolling) [default:
-    /// batch; rolling with --rps]
+    /// Refill a pipeline after all its replies (batch) or after each reply (rolling) [default: batch;
+    /// rolling with --rps]
     #[arg(long, value_name = "WHEN", hide_possible_values = true)]
     pub window: Option<WindowArg>,
     /// Requests per second, on a schedule that slow replies do not delay: a rate, 10k; a ramp,
@@ -48,8 +48,8 @@ pub struct LoadOptions {
     /// limit [default: 0]
     #[arg(long = "rps", value_name = "RATE", allow_hyphen_values = true)]
     pub rate: Option<Rate>,
-    /// How --rps spaces requests: constant, or poisson for random arrivals as of independent users
-    /// [default: constant]
+    /// Spacing of the requests of --rps: constant, or poisson for random arrivals, as from independent
+    /// users [default: constant]
     #[arg(long, value_name = "HOW", hide_possible_values = true)]
     pub arrivals: Option<ArrivalsArg>,
     /// Run share I of N, so that N processes make one run: -n, --rps, -c and -r are totals. `keystorm
@@ -73,8 +73,8 @@ pub struct LoadOptions {
     /// 1 keeps connections open, 0 opens one per pipeline [default: 1]
     #[arg(short = 'k', value_name = "BOOLEAN", allow_hyphen_values = true)]
     pub keep_alive: Option<KeepAlive>,
-    /// Whether to reopen lost connections and continue: yes or no [default: yes with --duration, unless
-    /// the server is spawned]
+    /// Reopen lost connections and continue: yes or no [default: yes with --duration, unless the server
+    /// is spawned]
     #[arg(long, value_name = "WHETHER", hide_possible_values = true)]
     pub reconnect: Option<YesNo>,
     /// Time limit for a request, in ms without a unit; after it the connection is reopened, or, without

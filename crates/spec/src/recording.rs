@@ -23,7 +23,7 @@ pub struct RecordingOptions {
     #[arg(long, value_name = "Y/N", num_args = 0..=1, require_equals = true,
           default_missing_value = "yes", hide_possible_values = true)]
     pub kernel_stamps: Option<YesNo>,
-    /// What an error reply does: stop ends the run, count counts it and continues [default: stop; count if
+    /// On an error reply, end the run (stop), or count it and continue (count) [default: stop; count if
     /// lost connections are reopened]
     #[arg(long, value_name = "WHAT", hide_possible_values = true)]
     pub on_error: Option<OnErrorArg>,

@@ -18,12 +18,12 @@ use crate::values::{choices, written};
 #[derive(Debug, Clone, Default, clap::Args, Serialize, Deserialize)]
 #[serde(default, rename_all = "kebab-case")]
 pub struct ReplicaOptions {
-    /// Who serves reads: primaries (no), replicas (yes), both in turn (all) or the soonest of late
-    /// (nearest) [default: no; with --replicas: yes]
+    /// Nodes that serve reads: primaries (no), replicas (yes), both in turn (all), or of each shard the
+    /// one that lately answered soonest (nearest) [default: no; with --replicas: yes]
     #[arg(long, value_name = "WHO", hide_possible_values = true)]
     pub rfr: Option<RfrArg>,
-    /// With --rfr yes, who serves reads where no replica is ready: the primary, or nobody (wait)
-    /// [default: primary]
+    /// With --rfr yes, if a primary has no ready replica: the primary serves reads itself (primary), or
+    /// reads wait (wait) [default: primary]
     #[arg(long, value_name = "WHO", hide_possible_values = true)]
     pub rfr_without: Option<FallbackArg>,
     /// Replicas of each primary to read from, at most [default: all]
@@ -43,8 +43,8 @@ pub struct ReplicaOptions {
     /// Make --rps the rate of the requests to each node
     #[arg(long, requires = "per_node")]
     pub rps_per_node: bool,
-    /// Replicas of the server that serve reads, where it is in no cluster: HOST:PORT[,HOST:PORT...], such as
-    /// a reader endpoint
+    /// Replicas that serve reads, for a server outside a cluster: HOST:PORT[,HOST:PORT...], such as a
+    /// reader endpoint
     #[arg(long, value_name = "LIST", value_delimiter = ',', conflicts_with_all = ["cluster", "spawn"])]
     pub replicas: Vec<Address>,
 }

@@ -29,7 +29,7 @@ pub struct RetryOptions {
     /// Vary each wait by up to this share, such as 0.2 [default: 0]
     #[arg(long, value_name = "SHARE", requires = "retry")]
     pub retry_jitter: Option<Jitter>,
-    /// Requests of a connection that may wait for their retry; with so many, it is given no others
+    /// Requests of a connection that may wait for a retry; at this number, the connection gets no others
     /// [default: as many as -P]
     #[arg(long, value_name = "N", requires = "retry")]
     pub retry_queue: Option<Positive>,

@@ -17,7 +17,8 @@ pub struct ServerOptions {
     /// Server host, or HOST:PORT; several memcached servers share the keys: a,b:11212 [default: 127.0.0.1]
     #[arg(short = 'h', long, value_name = "HOST", allow_hyphen_values = true)]
     pub host: Option<String>,
-    /// How several memcached servers share the keys: ketama, modulo or spymemcached [default: ketama]
+    /// Hash by which several memcached servers share the keys: ketama, modulo or spymemcached
+    /// [default: ketama]
     #[arg(long, value_name = "HOW")]
     #[serde(with = "crate::text")]
     pub hash: Option<workload::RingHash>,
@@ -72,8 +73,8 @@ pub struct ServerOptions {
     #[command(flatten)]
     #[serde(flatten)]
     pub replicas: ReplicaOptions,
-    /// Other servers, as good as that of -h and -p: connections go to all in turn. HOST:PORT or paths
-    /// of unix sockets, comma-separated
+    /// More servers, interchangeable with that of -h and -p: connections go to all in turn. HOST:PORT or
+    /// paths of unix sockets, comma-separated
     #[arg(long, value_name = "LIST", value_delimiter = ',', conflicts_with = "spawn")]
     pub pool: Vec<Server>,
     /// Start a private server for this run: valkey-server or redis-server, whichever is installed,

@@ -158,7 +158,7 @@ fn version() -> String {
     let bits = usize::BITS;
     format!(
         "memtier_benchmark v={VERSION} sha=00000000:0 bits={bits} keystorm={}\n\
-         keystorm in the place of memtier_benchmark; see docs/memtier.md for what differs.\n\
+         keystorm, called as memtier_benchmark; see docs/memtier.md for what differs.\n\
          This is free software under the terms of Apache-2.0 or MIT, at your option.\n\
          There is NO WARRANTY, to the extent permitted by law.\n",
         env!("CARGO_PKG_VERSION"),

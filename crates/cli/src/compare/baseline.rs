@@ -31,11 +31,11 @@ struct Options {
     /// The folder that --keep fills
     #[arg(long, value_name = "DIR", help_heading = "Input")]
     baseline: PathBuf,
-    /// A folder of runs of an unchanged server, each taken within an hour of one of the tested: figures are divided
-    /// by the canary's, which takes off what the machine does
+    /// A folder of runs of an unchanged server, each within an hour of a tested run: figures are divided by the
+    /// canary's, which removes what the machine does to both
     #[arg(long, value_name = "DIR", help_heading = "Input")]
     canary: Option<PathBuf>,
-    /// How many runs of each test count, the newest included [default: 60]
+    /// Number of runs of each test that count, the newest included [default: 60]
     #[arg(long, value_name = "N", help_heading = "Input", value_parser = count_in(4..=1000), default_value_t = 60,
           hide_default_value = true)]
     last: u32,
@@ -43,7 +43,7 @@ struct Options {
     /// worse fails]
     #[arg(long, value_name = "PCT", value_parser = percent, help_heading = "Results")]
     fail_on_regression: Option<f64>,
-    /// What becomes of a gate that is undecided: pass (exit code 0) or fail (3) [default: exit code 4]
+    /// Result of an undecided gate: pass (exit code 0) or fail (3) [default: exit code 4]
     #[arg(long, value_name = "WHAT", help_heading = "Results", hide_possible_values = true)]
     inconclusive: Option<InconclusivePolicy>,
     /// Repeat the newest runs, and keep each beside them, until the 95 % interval of each test's change is within ±PCT
@@ -51,7 +51,7 @@ struct Options {
     #[arg(long, value_name = "PCT", value_parser = within, num_args = 0..=1, require_equals = true,
           default_missing_value = "2", help_heading = "Results")]
     until_sure: Option<f64>,
-    /// How long --until-sure may take in all [default: 10m]
+    /// Time limit of --until-sure [default: 10m]
     #[arg(long, value_name = "TIME", value_parser = seconds, help_heading = "Results", requires = "until_sure")]
     sure_within: Option<Duration>,
     #[command(flatten)]
@@ -61,8 +61,8 @@ struct Options {
 }
 
 const AFTER: &str = "\
-Exit code 3: a figure is surely worse than before, by more than --fail-on-regression. Exit code 4: the runs do not
-say, as where only the newest is off.";
+Exit code 3: a figure is surely worse than before, by more than --fail-on-regression. Exit code 4: the runs
+leave this open, for example because only the newest is off.";
 
 /// Returns whether a command line asks for a comparison with a baseline.
 pub(super) fn is_asked(args: &[OsString]) -> bool {

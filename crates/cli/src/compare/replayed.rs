@@ -22,7 +22,7 @@ const REPLAY: &str = "--replay";
 /// Options of recorded traffic.
 #[derive(Debug, Parser)]
 struct Options {
-    /// How fast recorded time passes: 2 for twice as fast; a ramp, 1..4/60s; steps, 1,2,4/10s
+    /// Speed of recorded time: 2 for twice as fast; a ramp, 1..4/60s; steps, 1,2,4/10s
     #[arg(long, value_name = "SPEED", help_heading = "Record", default_value = "1",
           value_parser = Speed::parse)]
     speed: Speed,

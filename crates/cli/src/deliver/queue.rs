@@ -24,7 +24,7 @@ struct QueueOptions {
     /// Connections that send, as -c of a run [default: 10]
     #[arg(long, value_name = "NUM", help_heading = "Messages", value_parser = small_count)]
     senders: Option<u32>,
-    /// Connections that wait for messages; of streams, those without groups [default: 10]
+    /// Connections that wait for messages; for streams, only without groups [default: 10]
     #[arg(long, value_name = "NUM", help_heading = "Messages", default_value = "10",
           hide_default_value = true, value_parser = small_count)]
     receivers: u32,
@@ -36,10 +36,10 @@ struct QueueOptions {
     #[arg(long, value_name = "NUM", help_heading = "Messages", default_value = "1",
           hide_default_value = true, value_parser = number_or_all)]
     keys_per_receiver: u32,
-    /// Most messages that one call takes, of commands that take several [default: 1; of streams 100]
+    /// Messages per call, for commands that can take several [default: 1; streams: 100]
     #[arg(long, value_name = "NUM", help_heading = "Messages", value_parser = small_count)]
     count: Option<u32>,
-    /// Let a receiver's call wait this long, then ask again; 0 is for ever [default: 0]
+    /// Time that a receiver's call waits before the receiver asks again; 0 is for ever [default: 0]
     #[arg(long, value_name = "TIME", help_heading = "Messages", allow_hyphen_values = true,
           value_parser = seconds)]
     block: Option<Duration>,
@@ -260,11 +260,11 @@ pub(super) struct StreamOptions {
     /// Connections that consume, in each group [default: 10, if --groups is given]
     #[arg(long, value_name = "NUM", help_heading = "Messages", value_parser = small_count)]
     consumers: Option<u32>,
-    /// How consumers acknowledge: xack, xackdel, or not (noack) [default: xack]
+    /// Acknowledge with xack or xackdel, or not at all (noack) [default: xack]
     #[arg(long, value_name = "NAME", help_heading = "Messages", hide_possible_values = true,
           value_parser = choice::<StreamAck>())]
     ack: Option<StreamAck>,
-    /// Take over entries that another consumer had for so long and did not acknowledge (XAUTOCLAIM)
+    /// Take over entries that another consumer has not acknowledged for this long (XAUTOCLAIM)
     #[arg(long, value_name = "TIME", help_heading = "Messages", allow_hyphen_values = true,
           value_parser = seconds)]
     claim: Option<Duration>,

@@ -25,14 +25,14 @@ pub(super) struct ReplicaOptions {
     /// Keys that are written. Each is read at each replica over a connection of its own [default: 1]
     #[arg(long, value_name = "NUM", help_heading = "Messages", value_parser = small_count)]
     keys: Option<u32>,
-    /// Behind each message, wait until so many replicas have acknowledged it (WAIT)
+    /// After each message, wait until this many replicas have acknowledged it (WAIT)
     #[arg(long, value_name = "NUM", help_heading = "Messages", value_parser = small_count,
           conflicts_with = "waitaof")]
     wait: Option<u32>,
-    /// The same until it is on so many disks: that of the primary (0 or 1) and those of replicas (WAITAOF)
+    /// After each message, wait until it is on this many disks: the primary's (0 or 1) and replicas' (WAITAOF)
     #[arg(long, value_name = "LOCAL,REPLICAS", help_heading = "Messages", value_parser = disks)]
     waitaof: Option<(u32, u32)>,
-    /// Wait no longer than this for them; 0 is for ever [default: 1s]
+    /// Time limit of --wait and --waitaof; 0 is for ever [default: 1s]
     #[arg(long, value_name = "TIME", help_heading = "Messages", allow_hyphen_values = true,
           value_parser = seconds)]
     wait_timeout: Option<Duration>,

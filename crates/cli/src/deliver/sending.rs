@@ -102,8 +102,8 @@ pub(super) fn frame(kind: &str) -> Command {
 /// Options of kinds whose messages may go from one client to another.
 #[derive(Debug, Clone, Args)]
 pub(super) struct ExchangeOptions {
-    /// Let the receivers of each client of --on get what the senders of all clients send: latencies are then known as
-    /// well as the clocks
+    /// Let the receivers of each client of --on get what the senders of all clients send; latencies are then only as
+    /// exact as the clients' clocks are known
     #[arg(long, help_heading = "Messages")]
     between_clients: bool,
 }

@@ -23,8 +23,8 @@ const DETAILS: [(&str, &str); 38] = [
     ),
     (
         "rfr",
-        "It is about read-only commands in a cluster, or with --replicas. `nearest` is whichever has answered \
-         soonest of late.",
+        "It applies to read-only commands in a cluster, or with --replicas. `nearest` is the node of a shard \
+         that lately answered soonest.",
     ),
     (
         "rfr_without",

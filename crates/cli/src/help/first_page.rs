@@ -98,17 +98,17 @@ Load, the same for all:
   --fill                     write first what will be read
 Comparison:
   --repeat N                 blocks, in each of which every server runs twice [default: 5]
-  --slo TARGET               what is to be kept at --rps: 'p99<2ms'; answers which server keeps it
+  --slo TARGET               a target at --rps, such as 'p99<2ms'; says which server keeps it
   --fail-on-regression PCT   exit with code 3 if the second is surely worse by more than this
-  --inconclusive WHAT        where the runs do not say: pass, fail or repeat [default: exit code 4]
+  --inconclusive WHAT        an undecided gate: pass, fail or repeat [default: exit code 4]
   --errors PCT               share of a server's requests that may fail [default: 0.1]
-  --name-a, --name-b NAME    what results call the first two servers
-  --replay FILE              recorded traffic as the load: what the second changes for it
+  --name-a, --name-b NAME    names of the first two servers in results
+  --replay FILE              recorded traffic as the load: shows what the second changes for it
 Results:
   --html FILE, --json FILE   a page with charts; everything, for a later comparison
   --csv                      a line for each figure
 
-More: keystorm compare --help all    every option, and what the tables of equal terms are
+More: keystorm compare --help all    every option, and the tables of equal terms
       keystorm help comparing        how to compare, and what the figures mean
 ";
 

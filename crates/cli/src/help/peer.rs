@@ -81,7 +81,7 @@ pub(super) fn page(
     let lines: String = options.filter_map(|option| line(option, command)).collect();
     format!(
         "Usage: {name} [OPTIONS] [COMMAND ARGS...]\n\nOptions:\n{lines}\n\
-         This is keystorm in the place of {name}. It has more options: {name} --help all\n"
+         This is keystorm, called as {name}. It has more options: {name} --help all\n"
     )
 }
 

@@ -25,10 +25,10 @@ use super::{Intent, UsageError};
 /// by how much users waited longer than the target, requests that failed, memory, and what the server's own monitors
 /// say.
 ///
-/// With --of mix it prices the kinds of a mix: measures the capacity in a closed loop, then sends the mix at shares of
-/// that in short segments of random order, whole, with each kind thinned to half, and with each left out. Prints what
-/// 1,000 requests per second of each kind cost the p99 of each other, of the capacity, and in CPU time of the server,
-/// with intervals of 95 %, and which kind to move away, or that none can be singled out.
+/// With --of mix, it prices the kinds of a mix. It measures the capacity in a closed loop, then sends the mix at shares
+/// of that, in short segments in random order: whole, with each kind thinned to half, and with each left out. Prints
+/// what 1,000 requests per second of each kind cost: in p99 of each other kind, in capacity, and in CPU time of the
+/// server, with 95 % intervals. Says which kind to move away, or that none can be singled out.
 ///
 /// Takes every option of a run (see keystorm --help) except -n, for acts --duration, and for a mix --rps.
 #[derive(Debug, Parser)]
@@ -38,8 +38,8 @@ use super::{Intent, UsageError};
     after_help = EXAMPLE,
 )]
 struct Options {
-    /// What is priced: only these acts, in the order of their file (bgsave,del,script), or the kinds of the load itself
-    /// (mix) [default: all acts]
+    /// Price only these acts, in the order of their file (bgsave,del,script), or the kinds of the load itself (mix)
+    /// [default: all acts]
     #[arg(long, value_name = "LIST", help_heading = "Operations", value_delimiter = ',')]
     of: Vec<String>,
     /// Read the acts from this TOML file
@@ -48,7 +48,7 @@ struct Options {
     /// Print the file of acts and do nothing
     #[arg(long, help_heading = "Acts")]
     print_acts: bool,
-    /// How long nothing is done before each act, and after the last [default: 5s]
+    /// Rest before each act, and after the last [default: 5s]
     #[arg(long, value_name = "TIME", help_heading = "Acts", value_parser = seconds)]
     rest: Option<Duration>,
     /// Give up on an act that has not ended after this time [default: 1m]
@@ -64,11 +64,11 @@ struct Options {
     #[arg(long, value_name = "LIST", help_heading = "Kinds of a mix", value_delimiter = ',',
           value_parser = percent)]
     at: Vec<f64>,
-    /// How often each segment is run; more make intervals narrower [default: 5]
+    /// Number of runs of each segment; more make intervals narrower [default: 5]
     #[arg(long, value_name = "TIMES", help_heading = "Kinds of a mix",
           value_parser = count_in(2..=1000))]
     blocks: Option<u32>,
-    /// How long each segment lasts; up to ten times longer where a kind is too rare for a p99 [default: 1s]
+    /// Length of each segment; up to ten times longer if a kind is too rare for a p99 [default: 1s]
     #[arg(long, value_name = "TIME", help_heading = "Kinds of a mix", value_parser = seconds)]
     duration: Option<Duration>,
     /// Count segments that other programs or the client spoiled like any other
@@ -80,9 +80,10 @@ struct Options {
 
 /// Text below the options.
 const EXAMPLE: &str = "\
-Settings that an act changes are put back when it has ended, and keys that acts wrote are removed at the end, also after
-Ctrl-C. Acts that destroy data (maxmemory, flushall, ...) are left out at a server that keystorm did not start, unless
---of names them. Exit code 4: this machine was too busy to price a mix.
+Settings that an act changes are restored when it has ended. Keys that acts wrote are removed at
+the end, also after Ctrl-C. On a server that keystorm did not start, acts that destroy data
+(maxmemory, flushall, ...) are left out unless --of names them. Exit code 4: this machine was too
+busy to price a mix.
 
 Examples:
   What a snapshot and a slow script cost 2,000 requests a second, on a private server:

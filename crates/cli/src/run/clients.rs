@@ -22,7 +22,7 @@ pub(super) struct ClientOptions {
     /// saturated client measures its own queues
     #[arg(long, value_name = "RATE", value_parser = count, conflicts_with_all = ["idle", "shard"])]
     pub(super) probe: Option<u64>,
-    /// When a client of --on is lost: stop, or go-on without it [default: stop]
+    /// If a client of --on is lost, stop, or go-on without it [default: stop]
     #[arg(long, value_name = "WHAT", requires = "on", hide_possible_values = true)]
     pub(super) on_loss: Option<OnLossArg>,
 }
