@@ -372,7 +372,9 @@ mod tests {
         for line in usage().lines().skip(2) {
             assert!(line.chars().count() <= WIDTH, "{line}");
         }
-        assert!(usage().contains("\n  -p, --port=PORT                     port of the server (6379)\n"));
+        assert!(
+            usage().contains("\n  -p, --port=PORT                     port of the server (6379)\n")
+        );
         assert!(short_usage().lines().count() == 2);
     }
 }
