@@ -135,7 +135,7 @@ fn intent(
     }
     if let Some(option) = REFUSED.iter().find(|option| line.has(option)) {
         return Err(UsageError(format!(
-            "{option} is no option of bisect, which starts the servers that it builds"
+            "{option} does not apply: bisect starts the servers that it builds"
         )));
     }
     if let Some(word) = line.rest.first() {
@@ -158,7 +158,7 @@ fn intent(
     }
     let load = job("keystorm bisect", line.words())?;
     if load.plans.len() != 1 {
-        return usage("a bisection is of one test; choose it with -t");
+        return usage("bisect works with a single test; choose it with -t");
     }
     let is_spawned =
         load.plans.iter().all(|plan| matches!(plan.target.endpoint, Endpoint::Spawned { .. }));

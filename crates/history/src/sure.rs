@@ -123,8 +123,8 @@ impl Change {
                 )
             }
             RunShortage::Before(Some(more)) => format!(
-                "{known}; {wanted} needs about {} of what was before, which the baseline lacks.",
-                counted(more as u64, "more run")
+                "{known}; {wanted} needs about {}.",
+                counted(more as u64, "more baseline run")
             ),
             RunShortage::Before(None) => {
                 format!("{known}; the runs before it vary too much for {wanted}.")
@@ -188,12 +188,7 @@ mod tests {
         let few = of(1, 1, 0.02);
         assert_eq!(few.lack, RunShortage::Before(Some(2)));
         let text = few.sentence(0.02);
-        assert!(
-            text.ends_with(
-                "±2 % needs about 2 more runs of what was before, which the baseline lacks."
-            ),
-            "{text}"
-        );
+        assert!(text.ends_with("±2 % needs about 2 more baseline runs."), "{text}");
         assert!(
             matches!(of(5, 3, 0.005).lack, RunShortage::Before(Some(20..))),
             "{:?}",

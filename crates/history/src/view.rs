@@ -337,8 +337,8 @@ fn reason(figure: &FigureJudgement, name: &str, series: &Series, terms: Terms) -
                 return None;
             }
             format!(
-                "Gate undecided: a change of {percent} % in {called} of {name} would not have been seen; runs vary so much \
-                 that one of {:.1} % is the smallest.",
+                "Gate undecided: runs vary too much to see a change of {percent} % in {called} of {name}; the \
+                 smallest that would show is {:.1} %.",
                 seen * 100.0
             )
         }

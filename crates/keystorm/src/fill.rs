@@ -144,7 +144,7 @@ pub(crate) fn fill(bed: &TestBed<'_>, plan: &Plan) -> Result<()> {
                 mb => format!("{mb:.1} MB"),
             };
             let stay = match () {
-                () if removes => "; --clean removes them in the end",
+                () if removes => "; --clean removes them at the end",
                 () if bed.server.is_own() => "",
                 () => "; they stay in the server (--clean removes them)",
             };

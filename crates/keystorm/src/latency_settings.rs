@@ -105,7 +105,7 @@ pub(crate) fn enable<'s>(
     }
     if !hidden.is_empty() {
         diagnostics::say(format_args!(
-            "note: --server-latency: some of it is hidden; --set-server changes this for the run:{hidden}"
+            "note: --server-latency: settings of the server hide some of it; --set-server changes them for the run:{hidden}"
         ))?;
     }
     Ok(Some(changed))

@@ -106,8 +106,8 @@ impl Precaution {
         let (address, keys) = (&server.address, keys_of(server, target)?);
         if servers.is_empty() && keys > 0 {
             bail!(UsageError(format!(
-                "{source}: it does not say which server it is of, and writes; {address} holds {keys} \
-                 keys. Name an empty server, or add --yes if this is not the one that was recorded"
+                "{source}: it contains writes, and does not say which server it was recorded on; {address} \
+                 holds {keys} keys. Name an empty server, or add --yes if this is not the one that was recorded"
             )));
         }
         Ok(())

@@ -246,7 +246,7 @@ impl RateSearch {
     fn noise(&self, void: &VoidTrials) -> String {
         match self.decides() {
             Some(Decides::Machine | Decides::Client) if void.cause.is_some() => {
-                format!("What was missed there can be by that: {void}. {}", void.advice())
+                format!("This can explain what was missed there: {void}. {}", void.advice())
             }
             Some(Decides::Requests) => "The latency is too unsteady for the requests that were \
                 sent: --duration and --repeat send more. "

@@ -44,14 +44,14 @@ impl Reason {
     #[must_use]
     pub fn why(self) -> &'static str {
         match self {
-            Self::ScriptEffect => "scripts did, whose calls are sent",
+            Self::ScriptEffect => "scripts ran; the calls of these scripts are sent",
             Self::Connection => "are about the connection that they were recorded on, such as AUTH",
             Self::Subscription => "have no reply of their own, such as SUBSCRIBE",
             Self::Administration => "would change the server itself, such as CONFIG",
             Self::Unrecorded => "were not recorded in full",
             Self::NoTwin => "this kind of server does not have",
             Self::CrossSlot => {
-                "have keys of several slots, or stand in such a transaction: no node of a cluster does them"
+                "have keys of several slots, or stand in such a transaction: no node of a cluster executes them"
             }
             Self::Unfinished => "are of a transaction that does not end in the record",
             Self::Unselected => "are not selected",

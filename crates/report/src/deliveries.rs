@@ -357,7 +357,7 @@ impl<'r> DeliveryFigures<'r> {
     pub fn clocks(&self) -> Option<String> {
         let bound = msec(self.clock_bound_ns?);
         Some(format!(
-            "clocks: those of the clients are known to within {bound} ms; what took less is known to be below that"
+            "clocks: those of the clients are known to within {bound} ms; a shorter time is only known to be below that"
         ))
     }
 

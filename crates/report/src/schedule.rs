@@ -315,7 +315,7 @@ impl ScheduleFigures {
         f.write_str(match self.fault {
             Some(Fault::NoRoom) => ": every connection was waiting for replies",
             Some(Fault::Outage) => ": nothing succeeded anymore",
-            Some(Fault::ServerOut) => ": a server that was out was waited for",
+            Some(Fault::ServerOut) => ": requests waited for a server that was down",
             Some(Fault::Absence) => ": keystorm itself did not run for a while",
             Some(Fault::Client) => ": connections had room, but keystorm was late",
             None => "",

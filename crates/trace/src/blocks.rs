@@ -111,7 +111,7 @@ pub(crate) struct Cursor {
 }
 
 fn damaged() -> Fault {
-    Fault("a block has its checksum and no sense: another program wrote it".into())
+    Fault("a block has a valid checksum but makes no sense: another program wrote it".into())
 }
 
 impl Cursor {

@@ -33,10 +33,10 @@ const FOREIGN: [(&[u8], &str); 10] = [
     (b"\xfd7zXZ\0", "compressed by xz: unpack it first, or pack it with gzip or zstd"),
     (b"BZh", "compressed by bzip2: unpack it first, or pack it with gzip or zstd"),
     (b"\x04\x22\x4d\x18", "compressed by lz4: unpack it first, or pack it with gzip or zstd"),
-    (b"{", "JSON, of which no record of traffic is made"),
+    (b"{", "JSON, which no format of recorded traffic uses"),
 ];
 const PACKETS: &str =
-    "a capture of packets (pcap), of which no commands are read: record with keystorm record";
+    "a packet capture (pcap), which keystorm does not read: record with keystorm record";
 /// The name of standard input.
 const STDIN: &str = "-";
 

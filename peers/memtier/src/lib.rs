@@ -90,7 +90,7 @@ fn parse(args: Vec<OsString>) -> Result<Intent, Fault> {
     let order: Vec<&'static str> = read.given.iter().map(|given| given.name).collect();
     let unread = read.others.iter().map(|word| {
         let word = report::escape(word);
-        format!("warning: '{word}' is no option and has no effect")
+        format!("warning: '{word}' is not an option and has no effect")
     });
     let overridden = unread.chain(address::apply_uri(&mut options)?);
     let order = if options.uri.is_some() { without_address(order) } else { order };

@@ -24,23 +24,22 @@ const ABOUT: &str = "Compares servers, or two saved runs. For each test, it prin
 
 /// Text below every option; examples are on the first page.
 const EXAMPLES: &str = "\
-The servers stand before the command, among the options or not. They are host:port, a URI (redis://,
-rediss://, valkey://, valkeys://, unix://), a unix socket, or a program to start (a name or a path;
-with arguments in one word). Instead of servers, two files that --json has kept are compared.
+Name the servers before the command, before, between or after the options: host:port, a URI
+(redis://, rediss://, valkey://, valkeys://, unix://), a unix socket, or a program to start (a name
+or a path; with arguments in one word). Two files saved by --json can take the place of servers.
 
-Redis, or what else speaks RESP, and memcached are compared on equal terms: the same keys, values
-and order, as commands of each server, in four tables: per core, per machine, latency at the same
-rate, and multi-get. Their tests are get, set and mget with a number of keys, such as mget10, of
--r 100000 keys and -d 100 bytes unless said otherwise; a command or a mix is made of get, set and
-mget. With --rps, there is one table at that rate.
+Redis, or another server that speaks RESP, and memcached are compared on equal terms: the same keys,
+values and order, as commands of each server, in four tables: per core, per machine, latency at the
+same rate, and multi-get. Their tests are get, set and mget with a number of keys, such as mget10,
+by default of -r 100000 keys and -d 100 bytes; a command or a mix can use get, set and mget. With
+--rps, there is one table at that rate.
 
-Without -n or --duration each run takes 1 second after 0.2 of warm-up; without -t or a command the
-tests are set and get; --repeat is the number of blocks, in each of which every server
-runs twice [default: 5, and more while the runs do not say]. Programs that are started, and the client, get CPUs of their own
-where there are enough.
+By default, each run takes 1 second after 0.2 of warm-up, and the tests are set and get. --repeat is
+the number of blocks, in each of which every server runs twice [default: 5, then more while the runs
+do not say]. Programs that are started, and the client, get their own CPUs if there are enough.
 
-With --replay, what is recorded is sent to two servers; --fail-on-regression is 10 unless it says otherwise,
-and is about p50, p99 and server CPU of each command.
+With --replay, the recorded traffic is sent to two servers; --fail-on-regression is 10 by default,
+and checks p50, p99 and server CPU of each command.
 
 Exit code 3: --fail-on-regression found the second server to be worse than allowed, or more requests
 failed than --errors allows. Exit code 4: the runs do not say whether --fail-on-regression is passed,
@@ -91,8 +90,7 @@ pub(super) fn explained(run: Command) -> Command {
         .args(gates())
         .mut_arg(SLO, |slo| {
             slo.help(
-                "What response times are to keep at --rps, such as p99<2ms; the answer says which \
-                 server keeps it",
+                "Target for response times at --rps, such as p99<2ms; the answer says which server keeps it",
             )
         })
         .arg(
@@ -103,9 +101,9 @@ pub(super) fn explained(run: Command) -> Command {
                 .hide_possible_values(true)
                 .help_heading("Results")
                 .help(
-                    "Where the runs do not say whether --fail-on-regression is passed, or --slo kept: pass \
-                     (exit code 0), fail (3), or repeat (further blocks also where --repeat says how \
-                     many, see --budget) [default: exit code 4]",
+                    "If the runs do not say whether --fail-on-regression is passed, or --slo kept: pass \
+                     (exit code 0), fail (3), or repeat (take further blocks within --budget, even with \
+                     --repeat) [default: exit code 4]",
                 ),
         )
         .arg(
@@ -116,9 +114,9 @@ pub(super) fn explained(run: Command) -> Command {
                 .hide_possible_values(true)
                 .help_heading("Results")
                 .help(
-                    "What becomes of a block of runs in which the client sent requests late: repeat (as \
-                     many as --repeat at most) or count. What else goes on affects all servers in turn, \
-                     and is in the intervals [default: repeat]",
+                    "A block of runs in which the client sent requests late: repeat it (at most as many \
+                     as --repeat) or count it. All other noise hits the servers in turn, and is in the \
+                     intervals [default: repeat]",
                 ),
         )
         .arg(name_of(NAME_A, "name-a", "first"))
@@ -129,7 +127,7 @@ pub(super) fn explained(run: Command) -> Command {
         .mut_arg("replay", |replay| {
             replay.help_heading("Record").help(
                 "Send this recorded traffic to both servers, at its times: compares their answers, each command's \
-                 response times and CPU, and with --slo how many times the traffic each takes. Several times for \
+                 response times and CPU, and with --slo how many times the traffic each takes. Repeat it for \
                  several files",
             )
         })
@@ -156,7 +154,7 @@ fn gates() -> [Arg; 3] {
             .value_delimiter(',')
             .help_heading("Results")
             .help(
-                "The figures that --fail-on-regression is about, comma-separated: throughput, p50, p90, p95, \
+                "Figures that --fail-on-regression checks, comma-separated: throughput, p50, p90, p95, \
                      p99, p99.9, server-cpu (server CPU per request) and client-cpu [default: \
                      throughput,p99]",
             ),
@@ -167,7 +165,7 @@ fn gates() -> [Arg; 3] {
             .help_heading("Results")
             .help(
                 "The percentage of a server's requests that may fail. Above it there is no \
-                     ratio, and the exit code is 3 where this or --fail-on-regression is given \
+                     ratio, and the exit code is 3 if this or --fail-on-regression is given \
                      [default: 0.1]",
             ),
     ]
@@ -206,8 +204,8 @@ fn budget() -> Arg {
         .value_parser(spec::values::seconds)
         .help_heading("Results")
         .help(
-            "Take further blocks while the runs do not say, for TIME in all at most; with --repeat, that many \
-             and no more unless this is given [default: 3m]",
+            "Take further blocks while the runs do not say, for at most TIME in all; with --repeat, there are \
+             further blocks only if this is given [default: 3m]",
         )
 }
 

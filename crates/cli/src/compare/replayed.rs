@@ -81,7 +81,7 @@ pub(super) fn taken(
     let options = Options::try_parse_from(words).map_err(|error| near::explained(error, &own))?;
     if options.speed.is_max() {
         return usage(
-            "--speed max: as fast as replies allow is not the traffic of anybody; see --slo for how much more each \
+            "--speed max: no users send as fast as replies allow; --slo finds how many times the traffic each \
              server takes",
         );
     }

@@ -35,7 +35,7 @@ pub(super) fn args() -> [Arg; 2] {
             .value_name("TIME")
             .value_parser(spec::values::seconds)
             .help_heading("Results")
-            .help("How long --until-sure may take in all [default: 10m]"),
+            .help("Time limit of --until-sure [default: 10m]"),
     ]
 }
 
@@ -60,7 +60,7 @@ pub(super) fn asked(typed: &ParsedArgs, sides: &Sides) -> Result<Option<UntilSur
         == Some(&InconclusivePolicy::Repeat)
     {
         return usage(
-            "--until-sure decides how often is repeated; choose --inconclusive pass or fail",
+            "--until-sure decides the number of repeats; choose --inconclusive pass or fail",
         );
     }
     if typed.matches().get_one::<u32>("repeats") == Some(&1) {

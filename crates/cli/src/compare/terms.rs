@@ -62,7 +62,7 @@ pub(super) fn sides(
     let EqualLoad { sides, tests, job } = equal(typed, words, asked, TESTS_DEFAULT)?;
     let sides: [Side; 2] = sides
         .try_into()
-        .map_err(|_| UsageError("the tables of equal terms are of two servers".to_owned()))?;
+        .map_err(|_| UsageError("the tables of equal terms compare two servers".to_owned()))?;
     let kinds = typed.matches().get_many::<Kind>(TABLES);
     let given = |options: &[&str]| typed.typed().any(|id| options.contains(&id));
     let terms = ComparisonTerms {

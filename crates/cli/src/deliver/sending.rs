@@ -418,8 +418,7 @@ pub(super) fn end_in_message(parts: &mut PlanParts, at: usize) -> Result<(), Usa
     let least = message::NUMBER_BYTES as u32;
     if smallest < least {
         return Err(UsageError(format!(
-            "-d: {smallest} bytes are too few: a message has at least {least}, which tell of which run it is, and \
-             which it is"
+            "-d: {smallest} bytes are too few: a message needs at least {least}, for its run and its number"
         )));
     }
     let has_times = smallest as usize >= message::BYTES;

@@ -39,7 +39,7 @@ const DETAILS: [(&str, &str); 38] = [
          host, as those tools do not.",
     ),
     ("connections", "This and all other counts and sizes accept k, M and G: 10k, 5M."),
-    ("window", "`batch` is the way of redis-benchmark."),
+    ("window", "redis-benchmark works like `batch`."),
     (
         "shard",
         "`env/N` takes the rank from a Kubernetes Indexed Job, which does not say how many processes there are.",
@@ -47,12 +47,12 @@ const DETAILS: [(&str, &str); 38] = [
     ("engine", "`uring` is io_uring of Linux. `auto` takes the fastest that works here."),
     (
         "reconnect",
-        "Where lost connections are not reopened, the first that is lost ends the run, as in redis-benchmark.",
+        "If lost connections are not reopened, the first loss ends the run, as in redis-benchmark.",
     ),
     ("timeout", "A request that exceeds it is counted as timed out."),
     (
         "deadline",
-        "Reports then have the goodput: what was answered in time, per second. What was sent is waited for as ever.",
+        "Reports then show the goodput: requests answered in time, per second. Requests that were sent are still waited for.",
     ),
     ("connect", "Latency includes opening the connection."),
     ("retry", "A request counts once, with its last result, and its latency includes the waits."),
@@ -66,11 +66,11 @@ const DETAILS: [(&str, &str); 38] = [
     ("key_dist", "MEAN, SD, PERCENTILE and SHARE are in percent."),
     ("size", "lognormal, pareto and normal accept ,MIN..MAX as bounds."),
     ("content", "compressible:N is for a ratio of N to 1; same is the letter x."),
-    ("ttl", "__ttl__ stands where the time goes."),
+    ("ttl", "__ttl__ marks where the time goes."),
     (
         "verify",
-        "Of get, getex, getdel, mget, hget and hmget. What was written may be the work of this process, or of \
-         another with the same --seed, -r, -d and --content, which is random by default here.",
+        "It checks get, getex, getdel, mget, hget and hmget. The values may have been written by another \
+         process with the same --seed, -r, -d and --content, which is random by default here.",
     ),
     ("replay", "The commands go over all connections."),
     (
@@ -81,7 +81,7 @@ const DETAILS: [(&str, &str); 38] = [
     ("keep", "Each run gets a file of its own there."),
     (
         "slo",
-        "Every report says whether it was kept, missed or undecided. Several bounds stand between commas: p50, p99 \
+        "Every report says whether it was kept, missed or undecided. Separate several bounds with commas: p50, p99 \
          (or any percentile), mean or max below a time, errors below a share.",
     ),
     ("metrics", "They are for Prometheus. :9121 is on loopback only, too."),
@@ -99,7 +99,7 @@ const DETAILS: [(&str, &str); 38] = [
         "latency-monitor-threshold, slowlog-log-slower-than, slowlog-max-len and latency-tracking are changed, and \
          changed back afterwards.",
     ),
-    ("on_error", "`stop` is the way of redis-benchmark."),
+    ("on_error", "redis-benchmark works like `stop`."),
 ];
 
 /// A command with the details of those of its options that mean the same as in a run.

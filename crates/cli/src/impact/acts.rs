@@ -64,7 +64,9 @@ pub(super) fn chosen(
     let chosen: Vec<Act> = all.into_iter().filter(is_chosen).collect();
     match chosen.iter().find(|act| act.server != family) {
         Some(act) => Err(UsageError(format!("act {}: it is for another kind of server", act.name))),
-        None if chosen.is_empty() => Err(UsageError("no act is for such a server".to_owned())),
+        None if chosen.is_empty() => {
+            Err(UsageError("none of the acts is for this kind of server".to_owned()))
+        }
         None => Ok(chosen),
     }
 }
@@ -79,7 +81,7 @@ pub(super) fn staged(act: Act, beside: &PlanParts) -> Result<StagedAct, UsageErr
     }
     let words = words.into_iter().map(OsString::from).collect();
     let job = job(NAME, words).map_err(|UsageError(why)| fault(why))?;
-    let [plan] = &job.plans[..] else { return Err(fault("it is not one test".to_owned())) };
+    let [plan] = &job.plans[..] else { return Err(fault("it must be a single test".to_owned())) };
     let mut parts: PlanParts = (**plan).clone();
     parts.target = beside.target.clone();
     parts.protocol = beside.protocol;

@@ -11,8 +11,8 @@ const P99_BAD_US: f64 = 1_000.0;
 
 pub(super) fn busy(evidence: &Evidence) -> Verdict {
     let delays = evidence.intrinsic.ok_or("not measured; use --intrinsic")?.busy;
-    let why = "a thread of a client or a server that has work is kept from its CPU for that long: latencies \
-        below it are the machine's, not the server's";
+    let why = "a client or server thread that has work waits this long for its CPU: latencies below that are \
+    the machine's, not the server's";
     Ok(judged(&delays, "delayed", why))
 }
 

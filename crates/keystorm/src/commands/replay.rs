@@ -236,13 +236,14 @@ impl RecordedLoad {
         }
         if self.scan.shares_clients {
             notes.push(format!(
-                "note: {file}: clients of a unix socket look alike in it and share a connection, without what waits"
+                "note: {file}: it cannot tell clients of a unix socket apart; they share a connection, except for commands \
+                 that wait for others"
             ));
         }
         if self.scan.blocking > 0 {
             let blocking = counted(self.scan.blocking, "command");
             notes.push(format!(
-                "note: {file}: {blocking} may wait for other clients, which no latency counts"
+                "note: {file}: {blocking} may wait for other clients; no latency includes that wait"
             ));
         }
         if let Some(prefill) = &self.prefill {

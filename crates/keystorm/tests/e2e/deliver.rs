@@ -249,7 +249,7 @@ fn what_makes_no_sense_is_refused() {
     let server = Server::redis();
     for (line, why) in [
         ("pubsup", "pubsub"),
-        ("pubsub -d 7", "a message has at least 8"),
+        ("pubsub -d 7", "a message needs at least 8"),
         ("pubsub -t get", "sends one command of its own"),
         ("pubsub -r 5", "use --channels"),
         ("list -r 5", "use --keys"),

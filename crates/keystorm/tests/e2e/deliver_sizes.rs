@@ -45,7 +45,7 @@ fn the_smallest_message_is_one_without_filler() {
     }
     for size in ["7", "uniform:7..4k"] {
         let refused = deliver(&server, &format!("list -d {size}")).run().exits(2);
-        refused.says("are too few: a message has at least 8");
+        refused.says("are too few: a message needs at least 8");
     }
 }
 

@@ -58,7 +58,7 @@ fn what_is_no_option_is_told() {
     assert_eq!(server.calls("get"), 0);
     run(&format!("{line} test-time=1"))
         .ok()
-        .says("warning: 'test-time=1' is no option and has no effect");
+        .says("warning: 'test-time=1' is not an option and has no effect");
     assert_eq!(server.calls("get") + server.calls("set"), 10);
 }
 

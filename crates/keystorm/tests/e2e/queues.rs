@@ -378,7 +378,7 @@ fn what_makes_no_sense_is_refused() {
         ("stream --receivers 3 --keys 2", "some keys would have more receivers than others"),
         ("stream --groups 2 --consumers 1 --keys 2", "so that some keys have no receiver"),
         ("stream --groups 101", "--groups 101: must be between 0 and 100"),
-        ("zset -d 7", "a message has at least 8"),
+        ("zset -d 7", "a message needs at least 8"),
     ] {
         deliver(&server, line).run().exits(2).says(why);
     }

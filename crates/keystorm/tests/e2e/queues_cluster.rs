@@ -21,7 +21,7 @@ fn queues_of_a_cluster_deliver_every_message_once() {
     let cluster = Cluster::new(3, 0, &[]);
     every_message_comes_once(&cluster);
     let all = deliver(&cluster, "list -n 10 --keys 4 --keys-per-receiver all").run().exits(2);
-    all.says("in a cluster each of --receivers has one");
+    all.says("must be 1 in a cluster, for each of --receivers");
     slots_move_while_receivers_wait(&cluster);
 }
 

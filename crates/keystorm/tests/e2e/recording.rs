@@ -69,7 +69,7 @@ fn what_the_server_executed_is_recorded_without_values() {
         server.ask(&["LINSERT", "customer:list", "BEFORE", "secret-value", "x"]);
         running.interrupt();
         let ran = running.wait().ok();
-        ran.prints("Recorded 4,0").prints("seen by a client beside it");
+        ran.prints("Recorded 4,0").prints("measured by a client afterwards");
         let recorded = events(&file);
         let of = counts(&recorded);
         assert_eq!((of["set"], of["get"], of["hset"]), (2000, 2000, 1));
@@ -177,7 +177,7 @@ fn what_recording_costs_is_what_a_client_beside_it_sees() {
     let file = dir.path().join("a.ksr");
     let line = format!("record -p {} --duration 200ms -o {}", server.port(), file.display());
     let ran = Keystorm::new(&line).run().ok();
-    let ran = ran.prints("seen by a client beside it").prints("while it was not");
+    let ran = ran.prints("measured by a client afterwards").prints("while it was not");
     // No connection of the turns is left, and no rate is printed, which scripts could have made.
     assert!(!server.text(&["CLIENT", "LIST"]).contains("cmd=monitor"));
     assert!(!ran.out.contains("/s"), "{}", ran.out);

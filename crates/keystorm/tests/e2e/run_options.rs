@@ -63,7 +63,7 @@ fn what_waits_for_a_server_that_stands_still_is_given_up_and_never_executed() {
 fn a_target_of_what_is_late_takes_a_deadline() {
     let server = Server::redis();
     let ran = server.run("--slo goodput>10 -n 10 get k").exits(2);
-    ran.says("--slo goodput>10/s: late and goodput are of a deadline");
+    ran.says("--slo goodput>10/s: late and goodput require a deadline");
     server.run("--deadline 10s --slo 'goodput>10 & late<50%' --rps 500 --duration 1 get k").ok();
     assert_eq!(
         server.run("--deadline 10s --slo goodput>1M --rps 500 --duration 1 get k").code,

@@ -46,7 +46,7 @@ fn what_cannot_be_repeated_is_refused() {
         ("compare redis-server redis-server --until-sure=0", "from 0.01 to 50"),
         (
             "compare redis-server redis-server --until-sure --fail-on-regression 5 --inconclusive repeat",
-            "decides how often is repeated",
+            "decides the number of repeats",
         ),
     ] {
         Keystorm::new(line).run().exits(2).says(why);

@@ -12,10 +12,10 @@ use crate::footprint::{Axis, Footprint, KEY_BYTES, KeyBytes, Row};
 
 /// Explanation of how a figure is found, for people.
 const METHOD: &str = "Bytes per key: the slope through fills of three sizes, each twice the one before, so that \
-    what a server needs without keys drops out. All keys have 16 bytes. used_memory is what the allocator has given, \
-    with its rounding; dataset is that without what the server counts as overhead; RSS is what the process holds.";
-const METHOD_MEMCACHED: &str = "Of memcached, used_memory is the chunk of the slab class in which the item stands, and \
-    dataset the item with its header.";
+    what a server needs without keys drops out. All keys have 16 bytes. used_memory is what the allocator handed out, \
+    with its rounding; dataset is that without what the server counts as overhead; RSS is the process's memory.";
+const METHOD_MEMCACHED: &str = "For memcached, used_memory is the chunk of the slab class that holds the item, and \
+    dataset is the item with its header.";
 
 /// A part of a bytes.
 type Part = fn(&KeyBytes) -> Option<f64>;
@@ -208,8 +208,8 @@ impl Footprint {
         blocks.extend(self.left_out().into_iter().map(|line| Block::Note(Tone::Plain, line)));
         let mut sections = vec![Section::new("Bytes per key", blocks)];
         if !self.steps.is_empty() {
-            let text = "A key that grows, until the server stores it in another way. Bytes are those of \
-                MEMORY USAGE of a key of that length, and of one that is longer by one.";
+            let text = "A key grows until the server stores it in another encoding. Bytes are the MEMORY USAGE of \
+                a key of that length, and of one with one more.";
             sections.push(Section::new(
                 "Where encodings change",
                 [Block::Text(text.to_owned()), Block::Table(self.steps_table())],

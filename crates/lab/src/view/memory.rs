@@ -9,9 +9,9 @@ use crate::csv::Csv;
 use crate::footprint::{MemoryCurve, MemoryPoint, Settled};
 
 /// Explanation of how a hit ratio is known to stand still, in a sentence.
-const JUDGED: &str = "Before each is measured, the load runs as fast as it goes, in rounds that are each twice as long \
-    as the one before, until two find the same share of their keys: less than 0.2 % of all lookups apart, or no \
-    further than chance.";
+const JUDGED: &str = "Before each measurement, the load runs as fast as it goes, in rounds each twice as long as the one \
+    before, until the hit ratio has settled: two rounds differ by less than 0.2 % of all lookups, or by no more than \
+    chance.";
 
 impl MemoryCurve {
     /// The table: a row for each limit.
@@ -149,7 +149,7 @@ impl MemoryCurve {
             (!still).then(|| {
                 format!(
                     "{}: the hit ratio still changes after {requests} requests: {before:.2} %, then \
-                     {after:.2} %; it is on its way to another",
+                     {after:.2} %; it has not settled",
                     point.limit
                 )
             })
@@ -166,7 +166,7 @@ impl MemoryCurve {
         let moving = self.moving();
         if !moving.is_empty() {
             let text = page::sentence(&moving.join(". "));
-            let told = Verdict::new("Not every hit ratio stands still", text);
+            let told = Verdict::new("Not every hit ratio has settled", text);
             lede.push(Verdict { tone: Tone::Warning, ..told });
         }
         let text = format!(

@@ -178,8 +178,8 @@ impl RateSearch {
         });
         let text = "Latencies are response times, counted from when a request was due. The load \
             is an open loop: slow replies do not delay it. A rate is judged by all of its trials \
-            together. What other programs and the hypervisor can have delayed makes no rate \
-            missed; a trial in which the client itself did not do what was asked is void.";
+            together. A miss that delays by other programs or the hypervisor can explain makes no rate missed; \
+            a trial in which the client itself did not do what was asked is void.";
         let text = Block::Text(text.to_owned());
         let rates = Section::new("Every rate", [Block::Table(self.rate_table())]);
         let trials = Block::Table(self.trial_table(Phase::Search));

@@ -37,7 +37,7 @@ fn gaps_of_record(run: &Run) -> impl Iterator<Item = Band> {
         let lasted = Unit::Seconds.show_even(to - from);
         let note = format!(
             "The record has nothing for {lasted}: the recorded server stood still, and a burst follows that its users \
-             did not send; or nobody asked."
+             did not send; or no client sent anything."
         );
         Band { from, to, name: "gap of the record".to_owned(), note }
     })

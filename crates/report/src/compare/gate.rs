@@ -176,7 +176,7 @@ pub fn joint_notes(comparisons: &[Comparison]) -> Vec<String> {
     let open: Vec<String> = open.collect();
     let more = open.len().saturating_sub(OPEN_MAX);
     let more =
-        (more > 0).then(|| format!("So it is with {more} other figures, which the tables have."));
+        (more > 0).then(|| format!("The same holds for {more} other figures in the tables."));
     let open = open.into_iter().take(OPEN_MAX).chain(more);
     let mut lines: Vec<String> = failed.chain(open).collect();
     match state {

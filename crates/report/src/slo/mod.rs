@@ -88,7 +88,7 @@ impl Slo {
     pub fn check_plans(&self, plans: &[Plan]) -> Result<(), String> {
         if self.bounds_late() && plans.iter().any(|plan| plan.recovery.deadline_ns.is_none()) {
             Err(format!(
-                "--slo {}: late and goodput are of a deadline; name it, such as --deadline 50ms",
+                "--slo {}: late and goodput require a deadline, such as --deadline 50ms",
                 self.text
             ))
         } else {

@@ -84,7 +84,7 @@ pub(super) fn moving_hit_ratio(plan: &Plan, measurement: &Measurement) -> Option
     (!before.is_alike(last, MOVES)).then(|| {
         format!(
             "the hit ratio still changes: {from:.2} % in the third quarter of the run, {to:.2} % in the last, so \
-             figures are those of a cache on its way; run longer, or with --warmup"
+             figures are those of a cache that has not settled; run longer, or with --warmup"
         )
     })
 }

@@ -14,8 +14,8 @@ pub(super) fn beyond_backlog(measurement: &Measurement) -> Option<String> {
     let late = slow.map(|(_, count)| count).fold(0u64, u64::saturating_add);
     (late > 0).then(|| {
         format!(
-            "{} of {} connections waited a second or more until they were open, as those do that find the server's \
-             queue of new connections full: raise its tcp-backlog (memcached: -b) and net.core.somaxconn there",
+            "{} of {} connections took a second or more to open, as happens when the server's queue of new \
+             connections is full: raise its tcp-backlog (memcached: -b) and net.core.somaxconn there",
             grouped(late as f64),
             grouped(stages.connected.count() as f64)
         )

@@ -326,7 +326,7 @@ fn room(evidence: &Evidence) -> &'static str {
     match evidence.schedule.as_ref().and_then(|schedule| schedule.figures.fault) {
         Some(Fault::Client) => ", although connections had room",
         Some(Fault::Outage) => ", since nothing succeeded anymore",
-        Some(Fault::ServerOut) => ", since a server that was out was waited for",
+        Some(Fault::ServerOut) => ", since requests waited for a server that was down",
         Some(Fault::Absence) => ", since keystorm itself did not run for a while",
         Some(Fault::NoRoom) => ", since every connection was waiting for replies",
         None => "",

@@ -268,7 +268,7 @@ impl Describer {
                 found(Grade::Everything, "works on everything that is stored");
             }
             if is_script(event) {
-                found(Grade::Script, "is a script, beside which the server does nothing else");
+                found(Grade::Script, "is a script, and the server does nothing else while it runs");
             }
             if command.is_of_a_whole_collection() {
                 found(Grade::Collection, "works on a whole collection, whatever its size");

@@ -288,7 +288,7 @@ fn warnings(
     }
     by_name.sort_by_key(|entry| std::cmp::Reverse(entry.1));
     let of_stalls = by_name.into_iter().map(|(_, count, example)| {
-        warning("ended a stall, which it may have made", count, example)
+        warning("ended a stall that it may have caused", count, example)
     });
     let mut graded: Vec<_> = notices.iter().collect();
     let what = (Grade::Large, "has keys of several slots, so a cluster refuses it");

@@ -117,7 +117,7 @@ fn a_stall_is_told_with_what_may_have_made_it() {
     let first = &found.warnings[0];
     assert_eq!(
         (&first.what[..], &first.example[..]),
-        ("ended a stall, which it may have made", "KEYS *")
+        ("ended a stall that it may have caused", "KEYS *")
     );
 }
 

@@ -114,9 +114,7 @@ impl Aof {
     fn line(&mut self, line: &[u8], event: &mut Event) -> Result<bool, Fault> {
         let claim = |what: &str| {
             let line = String::from_utf8_lossy(&line[..line.len().min(40)]);
-            Fault(format!(
-                "it is damaged: {what} expected, and not {line:?}; the rest is unreadable"
-            ))
+            Fault(format!("it is damaged: expected {what}, found {line:?}; the rest is unreadable"))
         };
         if self.left > 0 {
             let length =

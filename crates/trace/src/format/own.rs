@@ -21,7 +21,8 @@ pub(super) const FORMAT: Format = Format {
 
 fn open(head: &Head<'_>) -> Result<(Box<dyn Decode>, Source), Fault> {
     let rest = head.bytes.strip_prefix(FILE_MAGIC);
-    let rest = rest.ok_or_else(|| Fault("no record of keystorm, or of another version".into()))?;
+    let rest =
+        rest.ok_or_else(|| Fault("not a record of keystorm, or one of another version".into()))?;
     let length = u32_at(rest, 0) as usize;
     let facts = rest.get(8..8 + length.min(FACTS_BYTES_MAX));
     let facts =

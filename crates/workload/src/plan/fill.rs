@@ -116,8 +116,10 @@ impl PlanParts {
             ([], true) => Ok(KeyArity::Rows),
             ([_], false) => Ok(KeyArity::Numbers),
             ([Slot::Key], true) if by_key => Ok(KeyArity::Numbers),
-            ([_], true) => Err(format!("{shown} has a number and a field, which are drawn apart")),
-            (_, _) => Err(format!("{shown} has several numbers, which are drawn apart")),
+            ([_], true) => {
+                Err(format!("{shown} has a number and a field, which are drawn independently"))
+            }
+            (_, _) => Err(format!("{shown} has several numbers, which are drawn independently")),
         }
     }
 

@@ -67,7 +67,7 @@ impl PlanParts {
             let names = delivery.kind.names();
             return refuse(places_each == 1, || {
                 format!(
-                    "{} {places_each}: in a cluster each of {} has one, as others are on other nodes",
+                    "{} {places_each}: must be 1 in a cluster, for each of {}: others may be on other nodes",
                     names.places_each, names.receivers
                 )
             });
@@ -75,8 +75,9 @@ impl PlanParts {
         let subscriptions = u64::from(receivers) * u64::from(places_each);
         refuse(subscriptions.is_multiple_of(places.into()), || {
             format!(
-                "--cluster: PUBLISH does not say who gets a message on other nodes, so every channel must have as many \
-                 subscribers: {receivers} subscribers of {places_each} channels each are no multiple of {places} \
+                "--cluster: PUBLISH does not say who gets a message on other nodes, so every channel must have \
+                 the same number of subscribers: {receivers} subscribers of {places_each} channels each are no \
+                 multiple of {places} \
                  channels"
             )
         })
@@ -96,8 +97,9 @@ impl PlanParts {
         let subscriptions = u64::from(receivers) * u64::from(places_each);
         refuse(slow == 0 || subscriptions.is_multiple_of(places.into()), || {
             format!(
-                "--slow: PUBLISH counts subscribers that do not read, too, so every channel must have as many that do: \
-                 {receivers} subscribers of {places_each} channels each are no multiple of {places} channels"
+                "--slow: PUBLISH counts subscribers that do not read, too, so every channel must have the same \
+                 number that do: {receivers} subscribers of {places_each} channels each are no multiple of \
+                 {places} channels"
             )
         })?;
         let subscriptions = u64::from(slow) * u64::from(places);
@@ -168,8 +170,7 @@ impl PlanParts {
         let pairs = u64::from(receivers) * senders * u64::from(apart);
         refuse(pairs <= limits::PAIRS_MAX, || {
             format!(
-                "{pairs} pairs of a sender and a receiver, each of which remembers the messages that came \
-                 last; the maximum is {}",
+                "{pairs} pairs of a sender and a receiver; the maximum is {}",
                 limits::PAIRS_MAX
             )
         })?;
@@ -282,7 +283,7 @@ fn check_takers(delivery: &Delivery) -> Result<(), PlanError> {
     refuse(is_even || !delivery.kind.fans_out_unseen(), || {
         format!(
             "{} {receivers} of {places_each} of {places} {of} each: some {of} would have more receivers than others; \
-             use a number of receivers by which all have as many",
+             use a number that gives each the same",
             names.receivers
         )
     })

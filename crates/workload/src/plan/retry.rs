@@ -164,11 +164,12 @@ impl PlanParts {
 
     pub(super) fn check_retry(&self) -> Result<(), PlanError> {
         refuse(self.recovery.backoff.is_none_or(Backoff::is_possible), || {
-            "a connection waits a factor above 0 longer each time, and 366 days at most".to_owned()
+            "the factor between two waits of a connection must be above 0, and a wait at most 366 days".to_owned()
         })?;
         let Some(retry) = &self.recovery.retry else { return Ok(()) };
         refuse(retry.backoff.is_possible() && (0.0..1.0).contains(&retry.jitter), || {
-            "a request waits a factor above 0 longer each time, and 366 days at most".to_owned()
+            "the factor between two waits of a request must be above 0, and a wait at most 366 days"
+                .to_owned()
         })?;
         refuse(retry.waiting_max > 0, || {
             "at least one request must be able to wait for its retry".to_owned()

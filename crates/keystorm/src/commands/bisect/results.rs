@@ -61,7 +61,7 @@ impl ResultFile {
             probability: None,
         };
         let Ok(text) = fs::read(&path) else { return Ok(Self { place, results: new }) };
-        let fault = || format!("{}: it is no result of a bisection", path.display());
+        let fault = || format!("{}: not a result of a bisection", path.display());
         let before: Results = serde_json::from_slice(&text).with_context(fault)?;
         let of = |results: &Results| {
             let Results { schema, good, bad, load, metric, .. } = results;

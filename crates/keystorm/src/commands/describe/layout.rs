@@ -97,7 +97,7 @@ fn zipf(of: &Description) -> String {
         None => "not known: too few keys came more than once".into(),
         Some(zipf) if zipf.fits => law(zipf),
         Some(_) if of.patterns.len() > 1 => "no single law fits all keys: see each pattern".into(),
-        Some(_) => "keys follow no law of Zipf's".into(),
+        Some(_) => "keys do not follow Zipf's law".into(),
     }
 }
 
@@ -286,7 +286,7 @@ fn stalls(of: &Description) -> Vec<Block> {
     }
     let why = match of.stamps {
         "completion" => {
-            "No command of any client ended then: the server stood still, or nobody asked."
+            "No command of any client ended then: the server stalled, or no client sent anything."
         }
         _ => "No command of any client arrived then.",
     };
@@ -319,8 +319,7 @@ fn misses(of: &Description) -> Vec<Block> {
     let mut blocks = Vec::new();
     if let Some(last) = of.miss_ratio_curve.last() {
         blocks.push(Block::Text(format!(
-            "A cache that drops what was used longest ago and holds everything would miss {} of these reads: \
-             each key's first.",
+            "An LRU cache that holds everything would miss {} of these reads: the first of each key.",
             percent(last.miss_ratio)
         )));
     }
@@ -335,7 +334,7 @@ fn notes(of: &Description, losses: &Losses) -> Vec<String> {
     let mut notes: Vec<String> = of.notes.iter().map(|note| page::sentence(note)).collect();
     if of.stamps == "completion" && !of.memcache {
         notes.push(
-            "MONITOR shows no commands of administrators (CONFIG, BGSAVE), none that was refused, and no replies."
+            "MONITOR shows neither administrators' commands (CONFIG, BGSAVE), nor refused ones, nor replies."
                 .into(),
         );
     }
@@ -357,7 +356,7 @@ fn notes(of: &Description, losses: &Losses) -> Vec<String> {
         (damaged, "were in damaged blocks"),
         (dropped, "were dropped by the recorded server"),
         (undated, "come before its first time and are left out"),
-        (misdated, "have a damaged time and got that of the one before"),
+        (misdated, "have a damaged time and got that of the command before"),
     ];
     let parts: Vec<String> = parts
         .into_iter()

@@ -209,7 +209,7 @@ fn write_law(pattern: &Pattern, out: &mut String) {
         None => out.push_str("dist = \"uniform\"\n"),
         Some(zipf) => {
             if !zipf.fits {
-                out.push_str("# Keys follow no law of Zipf's; this is the nearest.\n");
+                out.push_str("# Keys do not follow Zipf's law; this is the nearest fit.\n");
             }
             let _ = writeln!(out, "dist = \"zipf:{:.3}\"", zipf.exponent.min(EXPONENT_MAX));
         }

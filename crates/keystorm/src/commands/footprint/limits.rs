@@ -88,7 +88,7 @@ fn phases(
     for (number, plan) in (1..).zip(plans) {
         let mut settling = Settling::new(plan.data.keys.range.unwrap_or(1));
         if number == plans.len() {
-            let what = format!("maxmemory {limit}: until the hit ratio stands still");
+            let what = format!("maxmemory {limit}: until the hit ratio has settled");
             progress.begin(what, SETTLES_S, left_s);
             settle(bed, plan, &mut settling, progress)?;
             progress.end();

@@ -98,7 +98,7 @@ fn check_empty(target: &Target, bed: &TestBed<'_>) -> Result<()> {
     let keys = MemoryReader::open(bed, target)?.keys()?;
     if keys > 0 {
         bail!(
-            "{} holds {} already, and what is measured begins with an empty server; use --spawn, or name \
+            "{} already holds {}, and footprint needs an empty server; use --spawn, or name \
              another server",
             bed.server.address,
             workload::quantity::counted(keys, "key")

@@ -65,7 +65,7 @@ impl Cost {
             if is_sure { "" } else { "; its turns do not agree that there is a difference" };
         let ms = |times: &[Duration], percent| percentile(times, percent).as_secs_f64() * 1e3;
         format!(
-            "What recording costs, seen by a client beside it in turns afterwards: a command that does nothing took \
+            "Cost of recording, measured by a client afterwards, with and without it in turn: a command that does nothing took \
              {:.3} ms at p50 and {:.3} ms at p99 while the server was recorded, {:.3} and {:.3} ms while it was \
              not{unsure}.",
             ms(&with, 50),
@@ -77,7 +77,7 @@ impl Cost {
 }
 
 /// Sentence for where nothing is known.
-pub(super) const NOT_MEASURED: &str = "What recording costs was not measured.";
+pub(super) const NOT_MEASURED: &str = "The cost of recording was not measured.";
 
 /// The time that `percent` of these do not exceed; 0 of none.
 fn percentile(times: &[Duration], percent: usize) -> Duration {

@@ -205,7 +205,7 @@ fn delivery(
             Ok(Roles { roles: vec![role], remarks })
         }
         Some(Err(why)) => Err(PlanRefusal::Unsupported(why.0)),
-        _ => Err(PlanRefusal::Unsupported("keystorm deliver has nothing of the kind".to_owned())),
+        _ => Err(PlanRefusal::Unsupported("keystorm deliver has no such kind".to_owned())),
     }
 }
 

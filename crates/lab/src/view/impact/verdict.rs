@@ -52,10 +52,10 @@ impl Impact {
             Judgement::SingledOut => Verdict { figures, ..self.accusation(mix) },
             Judgement::NoneSingledOut => {
                 let text = format!(
-                    "None costs another surely more p99 than the same number of other requests do: with {} \
-                     comparisons that are to hold together 95 times in 100, every interval holds zero or less than \
-                     a tenth of the p99. Either all cost alike, or the noise here hides the difference: more --blocks \
-                     and a quieter machine narrow the intervals.",
+                    "No kind surely costs another more p99 than the same number of other requests would. With {} \
+                     comparisons that must hold together 95 times in 100, every interval includes zero, or less \
+                     than a tenth of the p99. Either all cost alike, or the noise here hides the difference: more \
+                     --blocks and a quieter machine narrow the intervals.",
                     effects.comparisons
                 );
                 Verdict { figures, ..Verdict::new("No kind can be singled out", text) }
