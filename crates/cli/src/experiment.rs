@@ -79,7 +79,8 @@ impl ExperimentOptions {
         let outputs = [("--json", self.json.as_deref()), ("--html", self.pages.html.as_deref())];
         apart(&outputs, &[]).map_err(UsageError)?;
         let Self { format, json, pages, live: LiveOption { live }, quiet, print_plan, .. } = self;
-        Ok(ExperimentOutput { format, json, pages, live, quiet, print_plan })
+        let json_option = "--json";
+        Ok(ExperimentOutput { format, json, json_option, pages, live, quiet, print_plan })
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Parser;
-use job::SurveyJob;
+use job::{ExperimentOutput, SurveyJob};
 use lab::Line;
 use lab::survey::{DELIVERIES, SurveySpec};
 
@@ -152,13 +152,16 @@ fn intent(options: Options, line: Line, command_line: String) -> Result<Intent, 
         with_memcached: with.is_some(),
         lacks,
     };
-    Ok(Intent::Survey(Box::new(SurveyJob {
-        spec,
-        first,
+    let directory = output;
+    let output = ExperimentOutput {
+        format: "table".to_owned(),
+        json: Some(directory.join("survey.json")),
+        json_option: "-o",
         pages,
-        directory: output,
         live: live.live,
-        keep,
-        command_line,
-    })))
+        quiet: false,
+        print_plan: false,
+    };
+    let job = SurveyJob { spec, first, directory, output, keep, command_line };
+    Ok(Intent::Survey(Box::new(job)))
 }

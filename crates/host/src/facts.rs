@@ -53,6 +53,13 @@ impl ServerFacts {
         Some(format!("{product}{version}"))
     }
 
+    /// Product and version, for a table; `server` where it does not tell.
+    #[must_use]
+    pub fn version_name(&self) -> String {
+        let known = |fact: &Option<String>| fact.clone().unwrap_or_else(|| "server".to_owned());
+        format!("{} {}", known(&self.product), known(&self.version))
+    }
+
     /// Adds the product and version that a text of `INFO` tells.
     #[must_use]
     pub fn with_info(mut self, info: &str) -> Self {

@@ -25,6 +25,8 @@ pub struct ExperimentOutput {
     pub format: String,
     /// The file that the results are saved in, with every run in full.
     pub json: Option<PathBuf>,
+    /// Option that names that file.
+    pub json_option: &'static str,
     /// Places of pages and pictures.
     pub pages: PageOptions,
     /// Address at which the page is served while it grows.
@@ -118,10 +120,8 @@ pub struct SurveyJob {
     pub first: Job,
     /// Directory for the page and the results.
     pub directory: PathBuf,
-    /// Places of pictures of the charts.
-    pub pages: PageOptions,
-    /// Address at which the page is served while it grows.
-    pub live: Option<MetricsAt>,
+    /// Places for results, in that directory unless the command line says otherwise.
+    pub output: ExperimentOutput,
     /// Do not remove the keys that the survey wrote to an existing server
     pub keep: bool,
     /// The command line, without secrets.

@@ -117,6 +117,7 @@ impl FillRecord {
 pub(crate) fn fill(bed: &TestBed<'_>, plan: &Plan) -> Result<()> {
     if plan.is_recorded() {
         return bed
+            .settings
             .records
             .prefill()
             .map_or(Ok(()), |prefill| written(bed, prefill, "--prefill").map(drop));
@@ -132,7 +133,7 @@ pub(crate) fn fill(bed: &TestBed<'_>, plan: &Plan) -> Result<()> {
         }
         let fill = parts.build()?;
         let Some(run) = written(bed, &fill, "--fill")? else { return Ok(()) };
-        if bed.tells && bed.filled.is_unannounced(&content) {
+        if !bed.settings.fills_quietly && bed.filled.is_unannounced(&content) {
             let measured = &run.measurement;
             let (mb, s) = (
                 measured.total.connections.bytes_out as f64 / 1e6,
@@ -169,7 +170,7 @@ impl Drop for TestBed<'_> {
                 }
             }
         }
-        if keys > 0 && self.tells {
+        if keys > 0 && !self.settings.fills_quietly {
             let _ = say(format_args!("removed {}", quantity::counted(keys, "key")));
         }
     }

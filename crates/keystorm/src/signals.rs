@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use std::{io, thread};
 
+use anyhow::{Context, Result};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGPIPE, SIGTERM};
 use signal_hook::iterator::Signals;
 use signal_hook::{flag, low_level};
@@ -16,6 +17,9 @@ const REQUESTS: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];
 /// programs that wrap another pass on the Ctrl-C that a terminal has sent to both. Whoever wants the end at once has
 /// seen for so long that the first had no effect.
 const ONE_REQUEST: Duration = Duration::from_secs(1);
+
+/// Step that failed where the kernel refuses.
+const HANDLER: &str = "installing the Ctrl-C handler";
 
 /// Set by a signal, and by nothing else.
 static CAME: OnceLock<Arc<AtomicBool>> = OnceLock::new();
@@ -30,7 +34,11 @@ pub(crate) fn have_come() -> bool {
 ///
 /// # Errors
 /// The kernel refuses to tell us of signals.
-pub(crate) fn interrupted() -> io::Result<Arc<AtomicBool>> {
+pub(crate) fn interrupted() -> Result<&'static AtomicBool> {
+    watched().context(HANDLER)
+}
+
+fn watched() -> io::Result<&'static AtomicBool> {
     let [asked, came, again] = [(); 3].map(|()| Arc::new(AtomicBool::new(false)));
     for signal in REQUESTS {
         // They act in this order. The one that asks is first, so that no signal falls between them unheard.
@@ -46,7 +54,8 @@ pub(crate) fn interrupted() -> io::Result<Arc<AtomicBool>> {
             again.store(true, Ordering::Relaxed);
         }
     })?;
-    Ok(asked)
+    // It lasts as long as the program.
+    Ok(Box::leak(Box::new(asked)))
 }
 
 /// The number of the signal that asked last; 0 while none has. To be asked for before [`interrupted`], so that
@@ -54,10 +63,10 @@ pub(crate) fn interrupted() -> io::Result<Arc<AtomicBool>> {
 ///
 /// # Errors
 /// As there.
-pub(crate) fn number() -> io::Result<Arc<AtomicUsize>> {
+pub(crate) fn number() -> Result<Arc<AtomicUsize>> {
     let number = Arc::new(AtomicUsize::new(0));
     for signal in REQUESTS {
-        flag::register_usize(signal, Arc::clone(&number), signal as usize)?;
+        flag::register_usize(signal, Arc::clone(&number), signal as usize).context(HANDLER)?;
     }
     Ok(number)
 }

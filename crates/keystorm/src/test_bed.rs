@@ -18,11 +18,14 @@ use runner::{Barrier, LiveRate, Observer, Start};
 use workload::{Endpoint, Plan, PlanParts, ProtocolKind, Target};
 
 use crate::fill::{FillRecord, fill, prepare};
+use crate::latency_settings::ServerLatency;
 use crate::machine::machine;
 use crate::records::Records;
 use crate::server::Server;
 use crate::server_clock::ServerClock;
-use crate::{event_setting, item_limit, local_ports, probe, replica_reads, stations};
+use crate::{
+    event_setting, item_limit, latency_settings, local_ports, probe, replica_reads, stations,
+};
 
 /// Files open beside the connections: standard streams, pollers, timers, libraries.
 const OTHER_FILES: u64 = 32;
@@ -37,16 +40,24 @@ pub(crate) struct TestBed<'r> {
     /// The clients that put on the load, if this process does not. TestBeds that are used in turn share
     /// them: what a launcher has to give may be enough for one set.
     fleet: Option<Arc<Mutex<Fleet>>>,
+    /// Record of what the server was filled with.
+    pub(crate) filled: FillRecord,
+    pub(crate) settings: RunSettings,
+}
+
+/// Settings of the runs on a test bed, which their plans do not have.
+#[derive(Default)]
+pub(crate) struct RunSettings {
     /// Set if the server is looked at once a second while load runs.
     pub(crate) sample: bool,
-    /// Set if the server is asked what it remembers of its slow moments, and how long it ran commands.
+    /// Set if the server is asked what it remembers of its slow moments.
     pub(crate) journal: bool,
-    pub(crate) server_latency: Option<crate::latency_settings::ServerLatency>,
+    /// Request for how long the server ran commands, if there is one.
+    pub(crate) server_latency: Option<ServerLatency>,
     /// Receiver of what has been seen of servers and machine while load runs, where somebody shows that.
     pub(crate) so_far: Option<WatchSoFar>,
-    /// Record of what the server was filled with, and whether that is announced.
-    pub(crate) filled: FillRecord,
-    pub(crate) tells: bool,
+    /// Set if it is not announced what the server is filled with.
+    pub(crate) fills_quietly: bool,
     /// Set if times are those of the server's clock.
     pub(crate) server_clock: bool,
     /// The rate of a probe beside the load, if one is wanted.
@@ -125,16 +136,8 @@ impl<'r> TestBed<'r> {
             machine: machine(),
             interrupted,
             fleet,
-            sample: false,
-            journal: false,
-            server_latency: None,
-            so_far: None,
             filled: FillRecord::default(),
-            tells: true,
-            server_clock: false,
-            probe: None,
-            records: Records::default(),
-            rate: None,
+            settings: RunSettings::default(),
         })
     }
 
@@ -193,8 +196,8 @@ impl<'r> TestBed<'r> {
         let plan = stations::placed(self, self.server.fitted(plan)?)?;
         let plan = &*replica_reads::found(&self.server, plan)?;
         self.prepare(plan)?;
-        let with = LoadContext { start_at, probe: None, rate: self.rate.as_deref() };
-        let mut run = match self.probe {
+        let with = LoadContext { start_at, probe: None, rate: self.settings.rate.as_deref() };
+        let mut run = match self.settings.probe {
             None => self.run_without_probe(plan, with, observer),
             Some(rate_per_s) => self.run_beside_probe(plan, rate_per_s, with, observer),
         }?;
@@ -229,13 +232,14 @@ impl<'r> TestBed<'r> {
     ) -> Result<Run> {
         let LoadContext { start_at, probe, rate } = with;
         let _changed = event_setting::enable(&self.server, plan)?;
-        let _settings = crate::latency_settings::enable(&self.server, plan, self.server_latency)?;
-        let watch = self.server.watch(&plan.target, self.sample).with_journal(self.journal);
-        let watch =
-            watch.with_run_times(self.server_latency.is_some()).telling(self.so_far.clone());
+        let RunSettings { sample, journal, server_latency, so_far, server_clock, .. } =
+            &self.settings;
+        let _settings = latency_settings::enable(&self.server, plan, *server_latency)?;
+        let watch = self.server.watch(&plan.target, *sample).with_journal(*journal);
+        let watch = watch.with_run_times(server_latency.is_some()).telling(so_far.clone());
         let begun = watch.begin();
         let Some(fleet) = &self.fleet else {
-            let clock = self.server_clock.then(|| self.ask_clock(plan)).transpose()?;
+            let clock = server_clock.then(|| self.ask_clock(plan)).transpose()?;
             let start_at = match (&clock, start_at) {
                 (Some(clock), Some(at)) if clock.agrees => Some(clock.here(at)),
                 (_, at) => at,
@@ -348,7 +352,7 @@ impl<'r> TestBed<'r> {
                 local_ports: host::local_ports(),
                 start,
                 several,
-                record: self.records.of(plan),
+                record: self.settings.records.of(plan),
                 rate,
                 interrupted,
             };

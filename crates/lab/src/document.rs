@@ -1,4 +1,4 @@
-//! What the results of every experiment can do: be written as a document, and say what to doubt in them.
+//! What the results of every experiment can do: be written as a document, be shown, and say what to doubt in them.
 
 use page::{Block, Page};
 use report::{RecordError, Run};
@@ -7,18 +7,10 @@ use serde::Serialize;
 use crate::runs::Runs;
 
 /// The results of an experiment whose runs are kept in full.
-pub trait Document: Serialize + Sized {
+pub trait Document {
     /// Returns the runs of the experiment.
     #[doc(hidden)]
     fn runs(&self) -> &Runs;
-
-    /// The document.
-    ///
-    /// # Errors
-    /// A figure has no JSON.
-    fn to_json(&self) -> serde_json::Result<String> {
-        to_json(self)
-    }
 
     /// Every run in full, in the order in which they were carried out.
     ///
@@ -35,7 +27,7 @@ pub trait Document: Serialize + Sized {
 }
 
 /// Findings of an experiment so far: all that its frame keeps and shows.
-pub trait Findings: Document {
+pub trait Findings: Serialize + Sized {
     /// Returns whether nothing was measured yet, so that there is nothing to show.
     fn is_empty(&self) -> bool;
 
@@ -47,6 +39,14 @@ pub trait Findings: Document {
     /// Notes that nothing is left to do.
     fn set_complete(&mut self);
 
+    /// The document.
+    ///
+    /// # Errors
+    /// A figure has no JSON.
+    fn to_json(&self) -> serde_json::Result<String> {
+        Ok(report::record::steady(&report::json::pretty(self)?) + "\n")
+    }
+
     /// A table for programs.
     fn to_csv(&self) -> String;
 
@@ -55,9 +55,9 @@ pub trait Findings: Document {
 
     /// The parts that a terminal shows; `quiet` leaves out all but tables and answers.
     fn shown(&self, quiet: bool) -> Vec<Block>;
-}
 
-/// Results as JSON in lines, safe to print on a terminal.
-pub(crate) fn to_json(results: &impl Serialize) -> serde_json::Result<String> {
-    Ok(report::record::steady(&report::json::pretty(results)?) + "\n")
+    /// Lines about single results, for standard error.
+    fn remarks(&self) -> Vec<String> {
+        Vec::new()
+    }
 }

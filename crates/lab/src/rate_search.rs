@@ -5,7 +5,7 @@ use report::{Cause, Disturbance, Finding, LimitedBy, RecordError, Run, Summary};
 use serde::{Deserialize, Serialize};
 
 use crate::conclusion::Conclusion;
-use crate::csv::Csv;
+
 use crate::document::Document;
 use crate::figures::Figures;
 use crate::runs::Runs;
@@ -22,7 +22,7 @@ pub const CURVE: [f64; 9] = [0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0, 1.05, 1.1];
 pub struct RateSearch {
     schema: String,
     /// Set if the search and the curve have been carried out as planned.
-    complete: bool,
+    pub(crate) complete: bool,
     /// The test's title.
     pub test: String,
     /// Objective that is to be kept.
@@ -36,7 +36,7 @@ pub struct RateSearch {
     out_of_time: bool,
     /// Conclusion of the search.
     #[serde(default)]
-    conclusion: Conclusion,
+    pub(crate) conclusion: Conclusion,
     /// Rates with what all their trials say together, those of the curve included, in the order in which they were
     /// first tried.
     #[serde(default)]
@@ -44,7 +44,7 @@ pub struct RateSearch {
     /// Every run in order.
     pub trials: Vec<Trial>,
     /// Every run, as `keystorm.run/1`, in the order of the trials.
-    run: Runs,
+    pub(crate) run: Runs,
     /// Observations of each trial, in the order of the trials.
     #[serde(skip)]
     observed: Vec<Observation>,
@@ -232,13 +232,6 @@ impl RateSearch {
         &self.conclusion
     }
 
-    /// Notes that nothing is left to do.
-    pub fn set_complete(&mut self) {
-        self.run.set_complete();
-        self.complete = true;
-        self.conclusion = self.concluded();
-    }
-
     /// Returns whether nothing is left to do.
     #[must_use]
     pub fn complete(&self) -> bool {
@@ -256,31 +249,6 @@ impl RateSearch {
     /// The trials of a phase.
     pub fn of(&self, phase: Phase) -> impl Iterator<Item = &Trial> {
         self.trials.iter().filter(move |trial| trial.phase == phase)
-    }
-
-    /// CSV: a line for each trial.
-    #[must_use]
-    pub fn to_csv(&self) -> String {
-        let mut table = Csv::new(["phase", "rate_per_s", "kept", "why"]);
-        for Trial { phase, rate_per_s, judgement, figures, .. } in &self.trials {
-            let kept = match judgement.outcome {
-                // A closed loop is no trial of a rate.
-                _ if *phase == Phase::Closed => "",
-                Outcome::Kept => "true",
-                Outcome::Missed => "false",
-                Outcome::Undecided => "undecided",
-                Outcome::Void => "void",
-            };
-            let why = if kept.is_empty() { String::new() } else { judgement.why.clone() };
-            let phase = match phase {
-                Phase::Closed => "closed",
-                Phase::Search => "search",
-                Phase::Curve => "curve",
-            };
-            table
-                .row([phase.to_owned(), format!("{rate_per_s:.2}"), kept.to_owned(), why], figures);
-        }
-        table.text()
     }
 
     /// Returns what is known of a rate that was tried.

@@ -2,6 +2,7 @@ use report::{Disturbance, LimitedBy};
 
 use super::*;
 use crate::conclusion::SearchOutcome;
+use crate::document::Findings;
 use crate::figures::tests::figures;
 
 fn judged(outcome: Outcome, why: &str) -> Judgement {

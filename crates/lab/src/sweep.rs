@@ -4,7 +4,6 @@ use report::Run;
 use report::slo::{Judgement, Observation, Slo, SloResult};
 use serde::{Deserialize, Serialize};
 
-use crate::csv::Csv;
 use crate::document::Document;
 use crate::figures::{Figures, middle};
 use crate::grid::Axis;
@@ -18,7 +17,7 @@ pub const SCHEMA: &str = "keystorm.sweep/1";
 pub struct Sweep {
     schema: String,
     /// Set if every point has been measured as planned.
-    complete: bool,
+    pub(crate) complete: bool,
     /// Axes that varied.
     pub axes: Vec<Axis>,
     /// The target that every point is held against, where there is one.
@@ -30,7 +29,7 @@ pub struct Sweep {
     #[serde(skip)]
     observed: Vec<Vec<Observation>>,
     /// Every run, as `keystorm.run/1`.
-    run: Runs,
+    pub(crate) run: Runs,
 }
 
 /// Point and test of a sweep.
@@ -100,36 +99,10 @@ impl Sweep {
         Ok(())
     }
 
-    /// Notes that every point has been measured, if all ended well.
-    pub fn set_complete(&mut self) {
-        self.run.set_complete();
-        self.complete = self.points.iter().flat_map(|row| &row.figures).all(Figures::complete);
-    }
-
-    /// Returns whether the sweep has no run.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.points.is_empty()
-    }
-
     /// Returns whether every point has been measured as planned.
     #[must_use]
     pub fn complete(&self) -> bool {
         self.complete
-    }
-
-    /// CSV: a line for each run.
-    #[must_use]
-    pub fn to_csv(&self) -> String {
-        let axes = self.axes.iter().map(|axis| axis.option.as_str());
-        let mut table = Csv::new(axes.chain(["test", "repeat"]));
-        for row in &self.points {
-            for (repeat, run) in (1..).zip(&row.figures) {
-                let settings = row.settings.iter().cloned();
-                table.row(settings.chain([row.test.clone(), repeat.to_string()]), run);
-            }
-        }
-        table.text()
     }
 
     /// Returns whether rows differ in their test.

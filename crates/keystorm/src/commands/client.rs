@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Result, anyhow};
 use fleet::line::{FromClient, Hello, LINE_BYTES_MAX, Tick, ToClient};
 use job::End;
 use measure::{Deliveries, Ending, Point, Tally};
@@ -36,8 +36,8 @@ const FAREWELL: Duration = Duration::from_secs(3);
 /// The contract was broken.
 pub(crate) fn client() -> Result<End> {
     let epoch = Instant::now();
-    let signal = signals::number().context("installing the Ctrl-C handler")?;
-    let interrupted = signals::interrupted().context("installing the Ctrl-C handler")?;
+    let signal = signals::number()?;
+    let interrupted = signals::interrupted()?;
     let out = LineOutput::default();
     out.say(&FromClient::Hello(Box::new(Hello::of_this_process(env!("CARGO_PKG_VERSION")))));
     let (alive, listening) = (out.clone(), out.clone());
@@ -48,9 +48,9 @@ pub(crate) fn client() -> Result<End> {
         }
     })?;
     let (shares, to_do) = channel();
-    let (stop, asked) = (Arc::clone(&interrupted), Arc::clone(&signal));
+    let (stop, asked) = (interrupted, Arc::clone(&signal));
     thread::Builder::new().name("listen".into()).spawn(move || {
-        let fault = listen(epoch, &listening, &shares, (&stop, &asked));
+        let fault = listen(epoch, &listening, &shares, (stop, &asked));
         stop.store(true, Ordering::Relaxed);
         if let Err(error) = fault {
             listening.say(&FromClient::Failed(error.to_string()));

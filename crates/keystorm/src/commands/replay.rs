@@ -29,7 +29,7 @@ pub(crate) fn replay(replay: ReplayJob) -> Result<End> {
     job.plans = vec![plan.clone()];
     run::run_with(&job, |bed| {
         load.precaution.check(&bed.server, &plan.target)?;
-        bed.records = records;
+        bed.settings.records = records;
         Ok(())
     })
 }

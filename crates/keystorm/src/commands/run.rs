@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use std::{io, thread};
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Result, anyhow, bail};
 use console::closed;
 use console::diagnostics::{self, Asides, ClosedPipe, Diagnostics};
 use console::live::LiveDisplay;
@@ -13,7 +13,7 @@ use console::metrics::{Metrics, ObserverPair};
 use console::print::{self, Printer};
 use fleet::LaunchError;
 use host::{Questions, WatchSoFar};
-use job::{Action, End, Job, RunMonitor, UsageError};
+use job::{Action, End, Job, Output, RunMonitor, UsageError};
 use measure::Ending;
 use report::slo::Outcome;
 use report::{Persona, Repeat, RepeatCollector, Run, Summary};
@@ -24,7 +24,7 @@ use crate::keep::ResultFiles;
 use crate::latency_settings::ServerLatency;
 use crate::server::{Server, is_error_reply};
 use crate::signals;
-use crate::test_bed::TestBed;
+use crate::test_bed::{RunSettings, TestBed};
 
 /// Prints text that was asked for.
 pub(crate) fn say(text: &str) -> Result<End> {
@@ -92,18 +92,23 @@ fn carry_out(job: &Job, prepare: impl FnOnce(&mut TestBed<'_>) -> Result<()>) ->
         metrics: job.output.metrics.as_ref().map(serve).transpose()?,
         page: job.output.live_page.as_ref().map(serve_page).transpose()?,
     };
-    let interrupted = signals::interrupted().context("installing the Ctrl-C handler")?;
+    let interrupted = signals::interrupted()?;
     // Phases of a workload may differ in this.
     let widest = job.plans.iter().max_by_key(|plan| plan.all_connections()).unwrap_or(first);
     let mut bed = reach(job, first, widest.all_connections(), &interrupted)?;
-    bed.sample = job.output.sample || job.output.server_latency;
-    bed.server_latency =
-        job.output.server_latency.then_some(ServerLatency { set: job.output.set_server });
-    // By a peer's name nothing is asked that the peer does not ask.
-    bed.journal = !job.output.options.persona.is_peer();
-    bed.tells = !job.output.options.persona.is_peer();
-    bed.so_far = served.page.as_ref().filter(|_| bed.journal).map(|_| WatchSoFar::default());
-    (bed.server_clock, bed.probe) = (job.server_clock, job.probe);
+    let Output { sample, server_latency, set_server, .. } = job.output;
+    let is_peer = job.output.options.persona.is_peer();
+    bed.settings = RunSettings {
+        sample: sample || server_latency,
+        server_latency: server_latency.then_some(ServerLatency { set: set_server }),
+        // By a peer's name nothing is asked that the peer does not ask.
+        journal: !is_peer,
+        fills_quietly: is_peer,
+        so_far: served.page.as_ref().filter(|_| !is_peer).map(|_| WatchSoFar::default()),
+        server_clock: job.server_clock,
+        probe: job.probe,
+        ..RunSettings::default()
+    };
     prepare(&mut bed)?;
     tell_about(&bed.server, widest, &asides.remarks, persona)?;
     introduce_cluster(job, &bed.server, &asides.remarks)?;
@@ -311,9 +316,9 @@ fn run_rounds(
             let mut live = served
                 .page
                 .as_ref()
-                .map(|page| page.watch(plan, &bed.server.facts, bed.so_far.clone()));
+                .map(|page| page.watch(plan, &bed.server.facts, bed.settings.so_far.clone()));
             beside.begin()?;
-            bed.rate = beside.rate();
+            bed.settings.rate = beside.rate();
             let mut both = ObserverPair(&mut beside, watch.as_mut());
             let mut shown = ObserverPair(&mut both, live.as_mut());
             let run = bed.run(plan, job.start_at, &mut shown)?;

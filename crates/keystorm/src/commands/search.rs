@@ -2,21 +2,14 @@
 
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Error, Result, bail};
-use console::diagnostics::{self, Diagnostics};
+use anyhow::{Error, Result};
 use job::{End, Job, SearchJob};
-use lab::{Answer, Document, Phase, RateSearch, Search, SearchOutcome};
+use lab::{Answer, Findings, Phase, RateSearch, Search, SearchOutcome};
 use measure::Ending;
-use page::Verdict;
 
 use super::usage_error;
-use crate::commands::run::{say, tell_about};
-use crate::experiment::files::Files;
-use crate::experiment::noise;
-use crate::experiment::progress::{Progress, planned_s};
-use crate::experiment::results;
-use crate::experiment::terminal::Terminal;
-use crate::signals;
+use crate::experiment::frame::{Experiment, Frame, Step};
+use crate::experiment::progress::planned_s;
 use crate::test_bed::TestBed;
 
 /// Trials that a search takes, as a guess for the time left.
@@ -31,46 +24,11 @@ const CURVE_TRIES_MAX: u32 = 3;
 pub(crate) fn search(job: &SearchJob) -> Result<End> {
     let probe = job.trial(job.settings.start_per_s).map_err(usage_error)?;
     let Some(plan) = probe.plans.first() else { return Ok(End::Complete) };
-    probe.notes.iter().try_for_each(diagnostics::say)?;
-    let mut files = Files::new(&job.output)?;
-    let interrupted = signals::interrupted().context("installing the Ctrl-C handler")?;
-    noise::warn()?;
-    let mut bed = TestBed::reach_asking(
-        host::Questions::All,
-        &plan.target,
-        plan.protocol,
-        plan.own_connections(),
-        probe.several.as_ref(),
-        &interrupted,
-    )?;
-    bed.sample = probe.output.sample;
-    bed.journal = true;
-    tell_about(&bed.server, plan, &Diagnostics::Stderr, report::KEYSTORM)?;
+    let frame = Frame::open(&probe.notes, &job.output, &job.command_line)?;
+    let mut bed = frame.reach(&probe, plan, plan.own_connections())?;
+    bed.settings.journal = true;
     let record = RateSearch::new(plan.name.clone(), job.slo.clone(), job.settings.clone());
-    let progress = files.progress();
-    let mut search =
-        SearchRun { job, bed: &bed, record, files, progress, expected: TRIALS_EXPECTED };
-    let ended = search.all();
-    search.progress.clear();
-    let end = match ended {
-        Ok(()) => {
-            search.record.set_complete();
-            Ok(End::Complete)
-        }
-        Err(Stop::Interrupted | Stop::OutOfTime) => Ok(End::Interrupted),
-        Err(Stop::Fault(error)) => Err(error),
-    };
-    let shown = search.show();
-    let end = end?;
-    shown?;
-    Ok(match (end, search.record.conclusion().answered) {
-        (End::Complete, SearchOutcome::NotEven | SearchOutcome::Nothing) => End::Failed,
-        (
-            End::Complete,
-            SearchOutcome::Undecided | SearchOutcome::NotHere | SearchOutcome::Open,
-        ) => End::Inconclusive,
-        (end, _) => end,
-    })
+    frame.carry_out(&mut SearchRun { job, bed: &bed, record, expected: TRIALS_EXPECTED })
 }
 
 /// Reason why a search ends early.
@@ -87,23 +45,52 @@ impl<E: Into<Error>> From<E> for Stop {
     }
 }
 
-/// A search as it goes.
+/// A search as it goes: one step, in which it decides itself what comes next.
 struct SearchRun<'j> {
     job: &'j SearchJob,
     bed: &'j TestBed<'j>,
     record: RateSearch,
-    files: Files,
-    progress: Progress,
     /// Trials that are thought to come.
     expected: u32,
 }
 
+impl Experiment for SearchRun<'_> {
+    fn planned_s(&self) -> f64 {
+        (f64::from(TRIALS_EXPECTED) * self.job.seconds).min(self.job.settings.budget_s)
+    }
+
+    fn step(&mut self, frame: &mut Frame<'_>) -> Result<Step> {
+        match self.all(frame) {
+            Ok(()) => {}
+            Err(Stop::Interrupted | Stop::OutOfTime) => return Ok(Step::Last(End::Interrupted)),
+            Err(Stop::Fault(error)) => return Err(error),
+        }
+        self.record.set_complete();
+        Ok(Step::Last(match self.record.conclusion().answered {
+            SearchOutcome::NotEven | SearchOutcome::Nothing => End::Failed,
+            SearchOutcome::Undecided | SearchOutcome::NotHere | SearchOutcome::Open => {
+                End::Inconclusive
+            }
+            SearchOutcome::Found | SearchOutcome::AtLeast => End::Complete,
+        }))
+    }
+
+    fn findings(&mut self) -> &mut impl Findings {
+        &mut self.record
+    }
+}
+
 impl SearchRun<'_> {
-    fn all(&mut self) -> Result<(), Stop> {
+    fn all(&mut self, frame: &mut Frame<'_>) -> Result<(), Stop> {
         let mut settings = self.job.settings.clone();
         if self.job.closed_first {
             let closed = self.job.closed_loop().map_err(usage_error)?;
-            self.run(Phase::Closed, &closed, "closed loop, to find the first rate")?;
+            self.run(
+                Phase::Closed,
+                &closed,
+                "closed loop, to find the first rate".to_owned(),
+                frame,
+            )?;
             let reached = self.record.trials.last().map_or(0.0, |trial| trial.rate_per_s);
             // A rate that surely is within reach, as a round number.
             let start = format!("{:.1e}", reached / 2.0).parse().unwrap_or(0.0);
@@ -115,7 +102,7 @@ impl SearchRun<'_> {
         let mut search = Search::new(settings);
         let found = search.run(|rate| {
             let left = budget.saturating_sub(began.elapsed());
-            self.trial(Phase::Search, rate, left)
+            self.trial(Phase::Search, rate, left, frame)
         });
         if matches!(found, Err(Stop::OutOfTime)) {
             self.record.set_out_of_time();
@@ -131,7 +118,7 @@ impl SearchRun<'_> {
                 self.expected = (rates.len() - at) as u32;
                 // A point that is not clear is measured again, and in the end marked.
                 for _ in 0..CURVE_TRIES_MAX {
-                    let answer = self.trial(Phase::Curve, *rate, Duration::MAX)?;
+                    let answer = self.trial(Phase::Curve, *rate, Duration::MAX, frame)?;
                     if matches!(answer, Answer::Kept | Answer::Missed) {
                         break;
                     }
@@ -143,7 +130,13 @@ impl SearchRun<'_> {
 
     /// Puts on a rate and says what is known of it then. A trial that takes longer than is left is not
     /// begun, unless it is the first.
-    fn trial(&mut self, phase: Phase, rate: f64, left: Duration) -> Result<Answer, Stop> {
+    fn trial(
+        &mut self,
+        phase: Phase,
+        rate: f64,
+        left: Duration,
+        frame: &mut Frame<'_>,
+    ) -> Result<Answer, Stop> {
         let job = self.job.trial(rate).map_err(usage_error)?;
         let first = self.record.of(phase).next().is_none();
         let takes_s = job.plans.first().map_or(0.0, planned_s);
@@ -156,16 +149,19 @@ impl SearchRun<'_> {
             Phase::Curve => format!("curve, trial {number}: {rate}/s"),
             _ => format!("trial {number}: {rate}/s"),
         };
-        self.run(phase, &job, &what)
+        self.run(phase, &job, what, frame)
     }
 
-    fn run(&mut self, phase: Phase, job: &Job, what: &str) -> Result<Answer, Stop> {
+    fn run(
+        &mut self,
+        phase: Phase,
+        job: &Job,
+        title: String,
+        frame: &mut Frame<'_>,
+    ) -> Result<Answer, Stop> {
         let Some(plan) = job.plans.first() else { return Ok(Answer::Undecided) };
-        let this_s = planned_s(plan);
         self.expected = self.expected.saturating_sub(1).max(1);
-        self.progress.begin(what.to_owned(), this_s, this_s * f64::from(self.expected));
-        let run = self.bed.run(plan, None, &mut self.progress)?;
-        self.progress.end();
+        let run = frame.run(self.bed, plan, title, planned_s(plan) * f64::from(self.expected))?;
         match &run.measurement.ending {
             Ending::Interrupted => return Err(Stop::Interrupted),
             // An error of the server ends a trial, and says nothing about a rate.
@@ -176,39 +172,7 @@ impl SearchRun<'_> {
             Ending::Complete => {}
         }
         let answer = self.record.add(phase, &run)?;
-        let record = &self.record;
-        let command_line = &self.job.command_line;
-        self.files.keep(|| record.to_json(), || record.page(command_line))?;
+        frame.keep(&self.record)?;
         Ok(answer)
-    }
-
-    fn show(&self) -> Result<()> {
-        let (record, job) = (&self.record, self.job);
-        if record.trials.is_empty() {
-            bail!("nothing was measured");
-        }
-        let text = |terminal: &Terminal| {
-            let conclusion = record.conclusion();
-            let headline = format!("{}: {}", record.test, conclusion.headline);
-            let curve = record.curve_table();
-            let ended = match conclusion.rate_per_s {
-                Some(_) if !record.complete() => ", so far",
-                _ => "",
-            };
-            terminal.verdict(&Verdict::new(headline + ended, conclusion.text.clone()))?;
-            if !curve.rows.is_empty() {
-                say("\n").map(drop)?;
-                terminal.table(&curve)?;
-                if !job.output.quiet {
-                    terminal.chart(&record.chart())?;
-                }
-            }
-            if !job.output.quiet {
-                terminal.warnings(&record.warnings())?;
-            }
-            Ok(())
-        };
-        let page = || record.page(&job.command_line);
-        results::show(&job.output, &self.files, || record.to_json(), || record.to_csv(), page, text)
     }
 }

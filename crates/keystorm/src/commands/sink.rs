@@ -19,7 +19,7 @@ const OTHER_FILES: u64 = 32;
 /// # Errors
 /// What keeps it from listening or serving, in words for a person.
 pub(crate) fn sink(job: &SinkJob) -> Result<End> {
-    let stop = signals::interrupted().context("installing the Ctrl-C handler")?;
+    let stop = signals::interrupted()?;
     host::allow_open_files(u64::from(job.connections), OTHER_FILES)?;
     affinity::pin(&job.cpus)
         .with_context(|| format!("--cpus: the sink cannot be pinned to {:?}", job.cpus))?;

@@ -3,167 +3,139 @@
 use std::thread;
 use std::time::Duration;
 
-use anyhow::{Context, Result};
-use console::diagnostics::{self, Diagnostics};
+use anyhow::Result;
+use console::diagnostics;
 use job::{End, SweepJob};
-use lab::{Document, Sweep};
+use lab::{Findings, Sweep};
 use measure::Ending;
+use report::slo::Slo;
 use workload::{Plan, Target};
 
-use crate::commands::run::{OF_ONE_START, say, tell_about};
-use crate::experiment::files::Files;
-use crate::experiment::noise;
-use crate::experiment::progress::{Progress, planned_s};
-use crate::experiment::results;
-use crate::experiment::terminal::Terminal;
-use crate::signals;
+use crate::commands::run::OF_ONE_START;
+use crate::experiment::frame::{Experiment, Frame, Step};
+use crate::experiment::progress::planned_s;
 use crate::test_bed::TestBed;
 
 /// A grid is given up when so many runs in a row fail: the server is gone.
 const FAILURES_MAX: u32 = 3;
+/// After a run that failed: a server takes a while to notice that its clients are gone, and would
+/// turn the next away.
+const RECOVERY: Duration = Duration::from_secs(1);
 
 /// Measures every point and prints the table.
 ///
 /// # Errors
 /// What kept it from being carried out, in words for a person; what was measured before is printed.
 pub(crate) fn sweep(job: &SweepJob) -> Result<End> {
-    let plans = || job.points.iter().flat_map(|(_, job)| &job.plans);
-    let Some(widest) = plans().max_by_key(|plan| plan.own_connections()) else {
+    let jobs = || job.points.iter().map(|(_, job)| job);
+    let plans = || jobs().flat_map(|job| &job.plans);
+    let Some((first, widest)) =
+        jobs().next().zip(plans().max_by_key(|plan| plan.own_connections()))
+    else {
         return Ok(End::Complete);
     };
-    let mut notes: Vec<&String> = job.points.iter().flat_map(|(_, job)| &job.notes).collect();
+    let mut notes: Vec<&String> = jobs().flat_map(|job| &job.notes).collect();
     notes.dedup();
-    notes.iter().try_for_each(diagnostics::say)?;
-    let mut files = Files::new(&job.output)?;
-    let interrupted = signals::interrupted().context("installing the Ctrl-C handler")?;
-    noise::warn()?;
-    let mut bed = TestBed::reach_asking(
-        host::Questions::All,
-        &widest.target,
-        widest.protocol,
-        widest.own_connections(),
-        job.points.first().and_then(|(_, job)| job.several.as_ref()),
-        &interrupted,
-    )?;
-    bed.journal = true;
-    bed.sample = job.points.iter().any(|(_, job)| job.output.sample);
-    tell_about(&bed.server, widest, &Diagnostics::Stderr, report::KEYSTORM)?;
+    let frame = Frame::open(notes, &job.output, &job.command_line)?;
+    let mut bed = frame.reach(first, widest, widest.own_connections())?;
+    bed.settings.journal = true;
+    bed.settings.sample = jobs().any(|job| job.output.sample);
     if job.repeat > 1 && !bed.server.is_own() {
         diagnostics::say(OF_ONE_START)?;
     }
     let mut sweep = Sweep::new(job.axes.clone());
-    sweep.slo = job.points.first().and_then(|(_, job)| job.slo.clone());
-    let ended = measure(job, &widest.target, &mut bed, &mut sweep, &mut files);
-    if matches!(ended, Ok(End::Complete)) {
-        sweep.set_complete();
+    sweep.slo.clone_from(&first.slo);
+    let points = (1..).zip(&job.points);
+    let runs = points.flat_map(|(number, (settings, point))| {
+        point.plans.iter().map(move |plan| PointRun { number, settings, slo: &point.slo, plan })
+    });
+    let runs: Vec<PointRun<'_>> = runs.collect();
+    let left_s = plans().map(planned_s).sum::<f64>() * f64::from(job.repeat);
+    let (target, done, failures) = (&widest.target, 0, Failures::default());
+    frame.carry_out(&mut GridRun { job, target, runs, bed, sweep, left_s, done, failures })
+}
+
+/// Run of a point of the grid.
+struct PointRun<'j> {
+    /// Number of the point, from 1.
+    number: usize,
+    settings: &'j [String],
+    slo: &'j Option<Slo>,
+    plan: &'j Plan,
+}
+
+/// A grid as it goes, a run each step, round by round; each round has a start of the server of its own, if that is ours
+/// to start.
+struct GridRun<'j> {
+    job: &'j SweepJob,
+    target: &'j Target,
+    /// Runs of a round.
+    runs: Vec<PointRun<'j>>,
+    bed: TestBed<'static>,
+    sweep: Sweep,
+    /// Planned seconds of what comes.
+    left_s: f64,
+    /// Number of runs so far, of all rounds.
+    done: usize,
+    failures: Failures,
+}
+
+/// Runs that failed: since the last that did not, and whether any did.
+#[derive(Default)]
+struct Failures {
+    in_a_row: u32,
+    any: bool,
+}
+
+impl Experiment for GridRun<'_> {
+    fn planned_s(&self) -> f64 {
+        self.left_s
     }
-    // Also after an error: what was measured before it is not lost.
-    let shown = show(job, &sweep, &files);
-    let end = ended?;
-    shown?;
-    Ok(end)
-}
 
-/// After a run that failed: a server takes a while to notice that its clients are gone, and would
-/// turn the next away.
-const RECOVERY: Duration = Duration::from_secs(1);
-
-/// Carries out every run, round by round; each round has a start of the server of its own, if that is
-/// ours to start.
-fn measure(
-    job: &SweepJob,
-    target: &Target,
-    bed: &mut TestBed<'_>,
-    sweep: &mut Sweep,
-    files: &mut Files,
-) -> Result<End> {
-    let mut progress = files.progress();
-    let ended = rounds(job, target, bed, sweep, files, &mut progress);
-    progress.clear();
-    ended
-}
-
-fn rounds(
-    job: &SweepJob,
-    target: &Target,
-    bed: &mut TestBed<'_>,
-    sweep: &mut Sweep,
-    files: &mut Files,
-    progress: &mut Progress,
-) -> Result<End> {
-    let round_s: f64 = job.points.iter().flat_map(|(_, job)| &job.plans).map(planned_s).sum();
-    let mut left_s = round_s * f64::from(job.repeat);
-    let (mut in_a_row, mut failed) = (0, false);
-    for round in 0..job.repeat {
-        if round > 0 {
-            bed.restart(target)?;
+    fn step(&mut self, frame: &mut Frame<'_>) -> Result<Step> {
+        let (round, at) = (self.done / self.runs.len(), self.done % self.runs.len());
+        if round == self.job.repeat as usize {
+            return Ok(Step::Last(if self.failures.any { End::Failed } else { End::Complete }));
         }
-        for (number, (settings, point)) in (1..).zip(&job.points) {
-            for plan in &point.plans {
-                let this_s = planned_s(plan);
-                left_s -= this_s;
-                let what = place(job, round, number) + &title(job, settings, plan);
-                progress.begin(what, this_s, left_s.max(0.0));
-                let run = bed.run(plan, None, progress)?.held_against(point.slo.clone());
-                progress.end();
-                sweep.add(settings, &run)?;
-                files.keep(|| sweep.to_json(), || sweep.page(&job.command_line))?;
-                match run.measurement.ending {
-                    Ending::Complete => in_a_row = 0,
-                    Ending::Interrupted => return Ok(End::Interrupted),
-                    Ending::Failed(_) => (in_a_row, failed) = (in_a_row + 1, true),
-                }
-                if in_a_row == FAILURES_MAX {
-                    return Ok(End::Failed);
-                }
-                if in_a_row > 0 {
-                    thread::sleep(RECOVERY);
-                }
+        if at == 0 && round > 0 {
+            self.bed.restart(self.target)?;
+        }
+        if self.failures.in_a_row > 0 {
+            thread::sleep(RECOVERY);
+        }
+        self.done += 1;
+        let PointRun { settings, slo, plan, .. } = self.runs[at];
+        self.left_s = (self.left_s - planned_s(plan)).max(0.0);
+        let run = frame.run(&self.bed, plan, self.title(round, &self.runs[at]), self.left_s)?;
+        let run = run.held_against(slo.clone());
+        self.sweep.add(settings, &run)?;
+        match run.measurement.ending {
+            Ending::Complete => self.failures.in_a_row = 0,
+            Ending::Interrupted => return Ok(Step::Last(End::Interrupted)),
+            Ending::Failed(_) => {
+                self.failures = Failures { in_a_row: self.failures.in_a_row + 1, any: true };
             }
         }
+        let gives_up = self.failures.in_a_row == FAILURES_MAX;
+        Ok(if gives_up { Step::Last(End::Failed) } else { Step::Next })
     }
-    Ok(if failed { End::Failed } else { End::Complete })
+
+    fn findings(&mut self) -> &mut impl Findings {
+        &mut self.sweep
+    }
 }
 
-/// Says how far the sweep is: which point of how many, and in which round, where there are several.
-fn place(job: &SweepJob, round: u32, point: usize) -> String {
-    let round = match job.repeat {
-        1 => String::new(),
-        rounds => format!("round {} of {rounds}, ", round + 1),
-    };
-    format!("{round}point {point} of {}: ", job.points.len())
-}
-
-/// Says what a run is, in a few words.
-fn title(job: &SweepJob, settings: &[String], plan: &Plan) -> String {
-    let settings = job.axes.iter().zip(settings).map(|(axis, v)| format!("{} {v} ", axis.option));
-    report::escape(settings.collect::<String>() + &plan.name)
-}
-
-fn show(job: &SweepJob, sweep: &Sweep, files: &Files) -> Result<()> {
-    if sweep.is_empty() {
-        return Ok(());
+impl GridRun<'_> {
+    /// Says how far the sweep is, and what a run is: `round 1 of 2, point 3 of 8: -c 10 SET`.
+    fn title(&self, round: usize, run: &PointRun<'_>) -> String {
+        let round = match self.job.repeat {
+            1 => String::new(),
+            rounds => format!("round {} of {rounds}, ", round + 1),
+        };
+        let settings = self.job.axes.iter().zip(run.settings);
+        let settings = settings.map(|(axis, value)| format!("{} {value} ", axis.option));
+        let settings = settings.collect::<String>();
+        let title = format!("{round}point {} of {}: ", run.number, self.job.points.len());
+        title + &report::escape(settings + &run.plan.name)
     }
-    let text = |terminal: &Terminal| {
-        terminal.table(&sweep.table())?;
-        if !job.output.quiet {
-            if !sweep.axes.is_empty() {
-                sweep.charts().iter().take(1).try_for_each(|chart| terminal.chart(chart))?;
-            }
-            for best in sweep.best() {
-                say("\n").map(drop)?;
-                terminal.verdict(&best)?;
-            }
-            terminal.warnings(&sweep.warnings())?;
-        }
-        Ok(())
-    };
-    let page = || sweep.page(&job.command_line);
-    results::show(&job.output, files, || sweep.to_json(), || sweep.to_csv(), page, text)?;
-    for row in &sweep.points {
-        for shortfall in row.figures.iter().filter_map(|run| run.shortfall.as_ref()) {
-            diagnostics::say(format_args!("{}: {shortfall}", report::escape(&row.test)))?;
-        }
-    }
-    Ok(())
 }

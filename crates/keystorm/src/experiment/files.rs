@@ -31,7 +31,7 @@ impl Files {
     /// Makes sure that the files can be written, before anything is measured, and serves the page, where that is
     /// wanted.
     pub(crate) fn new(output: &ExperimentOutput) -> Result<Self> {
-        let json = output.json.as_deref().map(|path| ("--json", path));
+        let json = output.json.as_deref().map(|path| (output.json_option, path));
         Self::open(json, &output.pages, output.live.as_ref())
     }
 

@@ -59,11 +59,6 @@ impl Terminal {
         say("\n").map(drop)
     }
 
-    /// Prints what spoils the figures.
-    pub(crate) fn warnings(self, warnings: &[String]) -> Result<()> {
-        warnings.iter().try_for_each(|warning| self.line(&format!("warning: {warning}")))
-    }
-
     pub(crate) fn line(self, text: &str) -> Result<()> {
         say(&format!("{}\n", report::escape(text))).map(drop)
     }

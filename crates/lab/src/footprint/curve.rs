@@ -25,7 +25,7 @@ pub struct MemoryCurve {
     /// The limits, in the order of the command line.
     pub points: Vec<MemoryPoint>,
     /// Every run, as `keystorm.run/1`.
-    run: Runs,
+    pub(crate) run: Runs,
 }
 
 /// A limit of memory.
@@ -92,12 +92,6 @@ impl MemoryCurve {
             test: self.run.put(run)?,
         });
         Ok(())
-    }
-
-    /// Notes that nothing is left to do.
-    pub fn set_complete(&mut self) {
-        self.run.set_complete();
-        self.complete = self.points.iter().all(|point| point.figures.complete());
     }
 }
 

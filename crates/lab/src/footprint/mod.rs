@@ -105,14 +105,6 @@ impl Footprint {
             warnings: Vec::new(),
         }
     }
-
-    /// The document.
-    ///
-    /// # Errors
-    /// A figure has no JSON.
-    pub fn to_json(&self) -> serde_json::Result<String> {
-        crate::document::to_json(self)
-    }
 }
 
 /// Keys of each fill: powers of two, so that tables which double are full at each.

@@ -20,7 +20,7 @@ pub use effects::{Cost, Effects, Figure, Judgement};
 pub use mix::{Kind, MixRecord, REPLIES_MIN, SegmentResult};
 pub use timeline::ActRecord;
 
-use crate::document::{Document, Findings};
+use crate::document::Document;
 use crate::runs::Runs;
 
 /// The name of the document's layout.
@@ -35,7 +35,7 @@ pub const EVERYBODY: &str = "all";
 pub struct Impact {
     schema: String,
     /// Set if every act was played, or every segment run.
-    complete: bool,
+    pub(crate) complete: bool,
     /// The server, by product and version.
     pub server: String,
     /// Requests per second of the load beside acts.
@@ -48,7 +48,7 @@ pub struct Impact {
     /// Mix and segments that the prices of a mix follow from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mix: Option<MixRecord>,
-    run: Runs,
+    pub(crate) run: Runs,
 }
 
 /// Price of an operation for somebody who waits for it.
@@ -200,32 +200,5 @@ impl Impact {
 impl Document for Impact {
     fn runs(&self) -> &Runs {
         &self.run
-    }
-}
-
-impl Findings for Impact {
-    fn is_empty(&self) -> bool {
-        self.prices.is_empty() && self.mix.as_ref().is_none_or(|mix| mix.segments.is_empty())
-    }
-
-    fn is_conclusive(&self) -> bool {
-        self.mix.as_ref().is_none_or(|mix| mix.effects.judgement != Judgement::NotJudged)
-    }
-
-    fn set_complete(&mut self) {
-        self.run.set_complete();
-        self.complete = true;
-    }
-
-    fn to_csv(&self) -> String {
-        self.csv()
-    }
-
-    fn page(&self, command_line: &str) -> page::Page {
-        self.whole_page(command_line)
-    }
-
-    fn shown(&self, quiet: bool) -> Vec<page::Block> {
-        self.in_terminal(quiet)
     }
 }

@@ -27,7 +27,7 @@ pub const SCHEMA: &str = "keystorm.suite/1";
 pub struct Suite {
     schema: String,
     /// Set if every spec has been measured or skipped.
-    complete: bool,
+    pub(crate) complete: bool,
     /// The server, by product and version.
     pub server: String,
     /// Number of times that each spec is measured, each on a fresh start of a server that was started for it.
@@ -35,7 +35,10 @@ pub struct Suite {
     /// The specs, in the order in which they stand in tables.
     pub specs: Vec<Entry>,
     /// Every run, as `keystorm.run/1`.
-    run: Runs,
+    pub(crate) run: Runs,
+    /// Comparison with an earlier suite, if one was asked for.
+    #[serde(skip)]
+    pub compared: Option<SuiteComparison>,
 }
 
 /// Results of a spec.
@@ -121,7 +124,15 @@ impl Suite {
     pub fn new(server: String, rounds: u32, specs: &[Spec]) -> Self {
         let schema = SCHEMA.to_owned();
         let specs = specs.iter().map(Entry::new).collect();
-        Self { schema, complete: false, server, rounds, specs, run: Runs::default() }
+        Self {
+            schema,
+            complete: false,
+            server,
+            rounds,
+            specs,
+            run: Runs::default(),
+            compared: None,
+        }
     }
 
     /// Adds a round of a spec: a run of each of its clients, by what it sends.
@@ -143,12 +154,6 @@ impl Suite {
             result.tests.push(test);
         }
         Ok(())
-    }
-
-    /// Notes that nothing is left to do.
-    pub fn set_complete(&mut self) {
-        self.run.set_complete();
-        self.complete = self.specs.iter().all(|entry| entry.failure.is_none());
     }
 
     /// Returns whether every spec has been measured or skipped.

@@ -21,7 +21,7 @@ pub const SCHEMA: &str = "keystorm.survey/1";
 pub struct Survey {
     schema: String,
     /// Set if every chapter has been measured as planned.
-    complete: bool,
+    pub(crate) complete: bool,
     /// Set if it was a quick survey.
     pub quick: bool,
     /// Seconds of each run.
@@ -29,7 +29,7 @@ pub struct Survey {
     /// The chapters so far.
     pub chapters: Vec<Answer>,
     /// Every run, as `keystorm.run/1`.
-    run: Runs,
+    pub(crate) run: Runs,
 }
 
 /// Yield of a chapter.
@@ -162,14 +162,6 @@ impl Survey {
     pub fn requests_of_last(&self) -> u64 {
         let last = self.chapters.last().and_then(|chapter| chapter.points.last());
         last.map_or(0, |point| point.figures.iter().map(|run| run.requests).sum())
-    }
-
-    /// Notes that every chapter has been measured, if all went well.
-    pub fn set_complete(&mut self) {
-        self.run.set_complete();
-        let points = || self.chapters.iter().flat_map(|chapter| &chapter.points);
-        self.complete = points().all(|p| p.failure.is_none())
-            && points().flat_map(|p| &p.figures).all(Figures::complete);
     }
 
     /// Returns whether every chapter has been measured as planned.

@@ -6,7 +6,8 @@ use page::{
 };
 use statistics::Mean;
 
-use super::incomplete;
+use super::{incomplete, warnings};
+use crate::Findings;
 use crate::csv::Csv;
 use crate::footprint::{Axis, Footprint, KEY_BYTES, KeyBytes, Row};
 
@@ -128,9 +129,63 @@ impl Footprint {
         text
     }
 
-    /// A row for each figure of each item.
+    /// Draws how many times what is stored each key takes, by server.
+    fn chart(&self) -> Option<Chart> {
+        let mut labels: Vec<&str> = Vec::new();
+        for row in self.rows.iter().filter(|row| row.used().is_some()) {
+            if !labels.contains(&row.item.as_str()) {
+                labels.push(&row.item);
+            }
+        }
+        let unit = ChartAxis::linear("memory for each byte stored", Unit::Ratio);
+        let mut chart = Chart::bars("Memory for each byte stored", labels.clone(), unit);
+        for (number, server) in self.servers.iter().enumerate() {
+            let rows = self.rows.iter().filter(|row| row.server == number);
+            let points: Vec<DataPoint> = rows
+                .filter_map(|row| {
+                    let at = labels.iter().position(|label| *label == row.item)?;
+                    let times = row.used()?.mean / row.payload_bytes as f64;
+                    let encoding = row.encoding.clone().unwrap_or_default();
+                    Some(DataPoint::at(at as f64, times).noted(encoding))
+                })
+                .collect();
+            chart.series.push(Series::from_points(server.name.clone(), points));
+        }
+        (!labels.is_empty()).then_some(chart)
+    }
+
+    /// The answer in a sentence: that of the first string, or of the first item.
     #[must_use]
-    pub fn to_csv(&self) -> String {
+    pub fn verdict(&self) -> Option<Verdict> {
+        let measured = || self.rows.iter().filter(|row| row.used().is_some());
+        let row = measured().find(|row| row.item == "string:100").or_else(|| measured().next())?;
+        let others = measured().filter(|other| other.item == row.item);
+        let each = others.map(|row| {
+            let used = row.used().map_or(0.0, |used| used.mean);
+            format!("{used:.0} bytes in {}", self.server(row))
+        });
+        let each: Vec<String> = each.collect();
+        let text = format!(
+            "A key of {KEY_BYTES} bytes with {} stores {} bytes and takes {}.",
+            row.item,
+            report::grouped(row.payload_bytes as f64),
+            each.join(", ")
+        );
+        Some(Verdict::new(format!("{} takes {}", row.item, each[0]), text))
+    }
+}
+
+impl Findings for Footprint {
+    fn is_empty(&self) -> bool {
+        self.rows.is_empty() && self.steps.is_empty()
+    }
+
+    fn set_complete(&mut self) {
+        self.complete = true;
+    }
+
+    /// A row for each figure of each item.
+    fn to_csv(&self) -> String {
         let mut table = Csv::of(&[
             "item",
             "server",
@@ -166,34 +221,24 @@ impl Footprint {
         table.text()
     }
 
-    /// Draws how many times what is stored each key takes, by server.
-    fn chart(&self) -> Option<Chart> {
-        let mut labels: Vec<&str> = Vec::new();
-        for row in self.rows.iter().filter(|row| row.used().is_some()) {
-            if !labels.contains(&row.item.as_str()) {
-                labels.push(&row.item);
-            }
+    fn shown(&self, quiet: bool) -> Vec<Block> {
+        let mut blocks = vec![Block::Table(self.table())];
+        if !self.steps.is_empty() {
+            blocks.push(Block::Table(self.steps_table()));
         }
-        let unit = ChartAxis::linear("memory for each byte stored", Unit::Ratio);
-        let mut chart = Chart::bars("Memory for each byte stored", labels.clone(), unit);
-        for (number, server) in self.servers.iter().enumerate() {
-            let rows = self.rows.iter().filter(|row| row.server == number);
-            let points: Vec<DataPoint> = rows
-                .filter_map(|row| {
-                    let at = labels.iter().position(|label| *label == row.item)?;
-                    let times = row.used()?.mean / row.payload_bytes as f64;
-                    let encoding = row.encoding.clone().unwrap_or_default();
-                    Some(DataPoint::at(at as f64, times).noted(encoding))
-                })
-                .collect();
-            chart.series.push(Series::from_points(server.name.clone(), points));
+        if !quiet {
+            blocks.push(Block::Text(self.method()));
+            blocks.extend(warnings(self.warnings.clone()));
         }
-        (!labels.is_empty()).then_some(chart)
+        blocks
     }
 
-    /// The page.
-    #[must_use]
-    pub fn page(&self, command_line: &str) -> Page {
+    /// Lines that say what was not measured and why, one for each reason.
+    fn remarks(&self) -> Vec<String> {
+        self.left_out()
+    }
+
+    fn page(&self, command_line: &str) -> Page {
         let names: Vec<&str> = self.servers.iter().map(|server| server.name.as_str()).collect();
         let mut lede = Vec::new();
         incomplete(&mut lede, self.complete);
@@ -230,26 +275,6 @@ impl Footprint {
             sections,
             ..Page::default()
         }
-    }
-
-    /// The answer in a sentence: that of the first string, or of the first item.
-    #[must_use]
-    pub fn verdict(&self) -> Option<Verdict> {
-        let measured = || self.rows.iter().filter(|row| row.used().is_some());
-        let row = measured().find(|row| row.item == "string:100").or_else(|| measured().next())?;
-        let others = measured().filter(|other| other.item == row.item);
-        let each = others.map(|row| {
-            let used = row.used().map_or(0.0, |used| used.mean);
-            format!("{used:.0} bytes in {}", self.server(row))
-        });
-        let each: Vec<String> = each.collect();
-        let text = format!(
-            "A key of {KEY_BYTES} bytes with {} stores {} bytes and takes {}.",
-            row.item,
-            report::grouped(row.payload_bytes as f64),
-            each.join(", ")
-        );
-        Some(Verdict::new(format!("{} takes {}", row.item, each[0]), text))
     }
 }
 

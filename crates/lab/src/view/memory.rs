@@ -3,10 +3,10 @@
 use page::{Axis, Block, Chart, DataPoint, Page, Section, Series, Table, Tone, Unit, Verdict};
 use report::CountUnit;
 
-use super::{figure_cells, figure_names, incomplete, limited};
-use crate::Document;
+use super::{figure_cells, figure_names, incomplete, limited, warnings};
 use crate::csv::Csv;
 use crate::footprint::{MemoryCurve, MemoryPoint, Settled};
+use crate::{Document, Findings};
 
 /// Explanation of how a hit ratio is known to stand still, in a sentence.
 const JUDGED: &str = "Before each measurement, the load runs as fast as it goes, in rounds each twice as long as the one \
@@ -32,32 +32,6 @@ impl MemoryCurve {
             table.row(cells.into_iter().chain(figures));
         }
         table
-    }
-
-    /// A row for each limit.
-    #[must_use]
-    pub fn to_csv(&self) -> String {
-        let columns = [
-            "maxmemory",
-            "maxmemory_bytes",
-            "hit_ratio",
-            "stands_still",
-            "misses_per_s",
-            "evicted_keys",
-        ];
-        let mut table = Csv::new(columns);
-        for point in &self.points {
-            let cells = [
-                point.limit.clone(),
-                point.limit_bytes.to_string(),
-                point.hit_ratio.map_or(String::new(), |ratio| format!("{ratio:.6}")),
-                point.settled.map_or(String::new(), |settled| settled.still.to_string()),
-                format!("{:.2}", point.misses_per_s),
-                point.evicted_keys.map_or(String::new(), |evicted| evicted.to_string()),
-            ];
-            table.row(cells, &point.figures);
-        }
-        table.text()
     }
 
     /// Hit ratio, misses and latency by the limit: together, then misses and latency in their own units.
@@ -156,10 +130,55 @@ impl MemoryCurve {
         };
         self.points.iter().filter_map(describe).collect()
     }
+}
 
-    /// The page.
-    #[must_use]
-    pub fn page(&self, command_line: &str) -> Page {
+impl Findings for MemoryCurve {
+    fn is_empty(&self) -> bool {
+        self.points.is_empty()
+    }
+
+    fn set_complete(&mut self) {
+        self.run.set_complete();
+        self.complete = self.points.iter().all(|point| point.figures.complete());
+    }
+
+    /// A row for each limit.
+    fn to_csv(&self) -> String {
+        let columns = [
+            "maxmemory",
+            "maxmemory_bytes",
+            "hit_ratio",
+            "stands_still",
+            "misses_per_s",
+            "evicted_keys",
+        ];
+        let mut table = Csv::new(columns);
+        for point in &self.points {
+            let cells = [
+                point.limit.clone(),
+                point.limit_bytes.to_string(),
+                point.hit_ratio.map_or(String::new(), |ratio| format!("{ratio:.6}")),
+                point.settled.map_or(String::new(), |settled| settled.still.to_string()),
+                format!("{:.2}", point.misses_per_s),
+                point.evicted_keys.map_or(String::new(), |evicted| evicted.to_string()),
+            ];
+            table.row(cells, &point.figures);
+        }
+        table.text()
+    }
+
+    fn shown(&self, quiet: bool) -> Vec<Block> {
+        let mut blocks = vec![Block::Table(self.table())];
+        if !quiet {
+            blocks.extend(self.charts().into_iter().take(1).map(Block::Chart));
+            blocks.extend(self.verdict().map(Block::Verdict));
+            blocks.extend(warnings(self.moving()));
+            blocks.extend(warnings(self.warnings()));
+        }
+        blocks
+    }
+
+    fn page(&self, command_line: &str) -> Page {
         let mut lede = Vec::new();
         incomplete(&mut lede, self.complete);
         lede.extend(self.verdict());

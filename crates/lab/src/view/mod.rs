@@ -107,6 +107,11 @@ fn incidents(runs: &Runs, deciding: &[(String, usize)]) -> Option<Section> {
     (!blocks.is_empty()).then(|| Section::new("Outages and worst moments", blocks))
 }
 
+/// Warnings that a reader must know before believing the figures, as a terminal shows them.
+fn warnings(texts: Vec<String>) -> impl Iterator<Item = Block> {
+    texts.into_iter().map(|text| Block::Note(Tone::Warning, text))
+}
+
 /// Adds what a page says first if not everything is there.
 fn incomplete(lede: &mut Vec<Verdict>, complete: bool) {
     if !complete {

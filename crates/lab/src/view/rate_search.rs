@@ -2,10 +2,11 @@
 
 use page::{Block, Chart, DataPoint, Page, Section, Series, Table, Tone, Unit, Verdict};
 
-use super::{figure_cells, figure_names, incomplete, limited};
-use crate::Document;
+use super::{figure_cells, figure_names, incomplete, limited, warnings};
 use crate::conclusion::SearchOutcome;
+use crate::csv::Csv;
 use crate::rate_search::{Phase, Rate, RateSearch, Trial};
+use crate::{Document, Findings};
 use report::slo::{Bound, Judgement, Measure, Outcome};
 
 /// Describes what one trial says by itself: of too few requests what was measured.
@@ -141,10 +142,63 @@ impl RateSearch {
         });
         trials.collect()
     }
+}
 
-    /// The page.
-    #[must_use]
-    pub fn page(&self, command_line: &str) -> Page {
+impl Findings for RateSearch {
+    fn is_empty(&self) -> bool {
+        self.trials.is_empty()
+    }
+
+    fn set_complete(&mut self) {
+        self.run.set_complete();
+        self.complete = true;
+        self.conclusion = self.concluded();
+    }
+
+    /// CSV: a line for each trial.
+    fn to_csv(&self) -> String {
+        let mut table = Csv::new(["phase", "rate_per_s", "kept", "why"]);
+        for Trial { phase, rate_per_s, judgement, figures, .. } in &self.trials {
+            let kept = match judgement.outcome {
+                // A closed loop is no trial of a rate.
+                _ if *phase == Phase::Closed => "",
+                Outcome::Kept => "true",
+                Outcome::Missed => "false",
+                Outcome::Undecided => "undecided",
+                Outcome::Void => "void",
+            };
+            let why = if kept.is_empty() { String::new() } else { judgement.why.clone() };
+            let phase = match phase {
+                Phase::Closed => "closed",
+                Phase::Search => "search",
+                Phase::Curve => "curve",
+            };
+            table
+                .row([phase.to_owned(), format!("{rate_per_s:.2}"), kept.to_owned(), why], figures);
+        }
+        table.text()
+    }
+
+    fn shown(&self, quiet: bool) -> Vec<Block> {
+        let conclusion = self.conclusion();
+        let ended = match conclusion.rate_per_s {
+            Some(_) if !self.complete() => ", so far",
+            _ => "",
+        };
+        let headline = format!("{}: {}{ended}", self.test, conclusion.headline);
+        let mut blocks = vec![Block::Verdict(Verdict::new(headline, conclusion.text.clone()))];
+        let curve = self.curve_table();
+        if !curve.rows.is_empty() {
+            blocks.push(Block::Table(curve));
+            blocks.extend((!quiet).then(|| Block::Chart(self.chart())));
+        }
+        if !quiet {
+            blocks.extend(warnings(self.warnings()));
+        }
+        blocks
+    }
+
+    fn page(&self, command_line: &str) -> Page {
         let conclusion = self.conclusion().clone();
         let tone = match (conclusion.answered, conclusion.not_the_server) {
             (SearchOutcome::NotEven, _) => Tone::Bad,

@@ -3,10 +3,10 @@
 use page::{Axis, Block, Chart, DataPoint, Page, Section, Series, Table, Tone, Unit, Verdict};
 use report::CountUnit;
 
-use super::{figure_cells, figure_names, incomplete, limited};
-use crate::Document;
+use super::{figure_cells, figure_names, incomplete, limited, warnings};
 use crate::csv::Csv;
 use crate::suite::{ComparedFigure, Difference, Entry, RoleResult, Suite, SuiteComparison};
+use crate::{Document, Findings};
 
 impl Suite {
     /// Groups in the order of their first specs.
@@ -83,9 +83,39 @@ impl Suite {
         )
     }
 
+    /// Requests per second of a group's specs.
+    fn chart(&self, group: &str) -> Option<Chart> {
+        let measured = self.specs.iter().filter(|entry| entry.group() == group);
+        let measured: Vec<(&Entry, &RoleResult)> =
+            measured.filter_map(|entry| Some((entry, entry.main()?))).collect();
+        let labels: Vec<&str> = measured.iter().map(|(entry, _)| entry.name.as_str()).collect();
+        let rate = Axis::linear("throughput", Unit::PerSecond);
+        let mut chart = Chart::bars(format!("Requests per second: {group}"), labels, rate);
+        let point = |(at, (_, role)): (usize, &(&Entry, &RoleResult))| {
+            let (_, figures) = role.median()?;
+            Some(DataPoint::at(at as f64, figures.throughput_rps).noted(limited(figures)))
+        };
+        let points: Vec<DataPoint> = measured.iter().enumerate().filter_map(point).collect();
+        chart.series.push(Series::from_points("", points));
+        (!measured.is_empty()).then_some(chart)
+    }
+}
+
+impl Findings for Suite {
+    fn is_empty(&self) -> bool {
+        let is_open = |entry: &Entry| {
+            entry.roles.is_empty() && entry.skipped.is_none() && entry.failure.is_none()
+        };
+        self.specs.iter().all(is_open)
+    }
+
+    fn set_complete(&mut self) {
+        self.run.set_complete();
+        self.complete = self.specs.iter().all(|entry| entry.failure.is_none());
+    }
+
     /// A row for each client, round by round.
-    #[must_use]
-    pub fn to_csv(&self) -> String {
+    fn to_csv(&self) -> String {
         let mut table = Csv::new([
             "spec",
             "group",
@@ -113,31 +143,27 @@ impl Suite {
         table.text()
     }
 
-    /// Requests per second of a group's specs.
-    fn chart(&self, group: &str) -> Option<Chart> {
-        let measured = self.specs.iter().filter(|entry| entry.group() == group);
-        let measured: Vec<(&Entry, &RoleResult)> =
-            measured.filter_map(|entry| Some((entry, entry.main()?))).collect();
-        let labels: Vec<&str> = measured.iter().map(|(entry, _)| entry.name.as_str()).collect();
-        let rate = Axis::linear("throughput", Unit::PerSecond);
-        let mut chart = Chart::bars(format!("Requests per second: {group}"), labels, rate);
-        let point = |(at, (_, role)): (usize, &(&Entry, &RoleResult))| {
-            let (_, figures) = role.median()?;
-            Some(DataPoint::at(at as f64, figures.throughput_rps).noted(limited(figures)))
-        };
-        let points: Vec<DataPoint> = measured.iter().enumerate().filter_map(point).collect();
-        chart.series.push(Series::from_points("", points));
-        (!measured.is_empty()).then_some(chart)
+    fn shown(&self, quiet: bool) -> Vec<Block> {
+        let plain =
+            |lines: Vec<String>| lines.into_iter().map(|line| Block::Note(Tone::Plain, line));
+        let mut blocks: Vec<Block> =
+            self.compared.iter().flat_map(SuiteComparison::shown).collect();
+        blocks.push(Block::Table(self.table(None)));
+        if !quiet {
+            blocks.push(Block::Text(self.count()));
+            blocks.extend(plain(self.left_out()).chain(plain(self.remarks())));
+            blocks.extend(warnings(self.warnings()));
+        }
+        blocks
     }
 
     /// The page, with what changed against an earlier suite on top.
-    #[must_use]
-    pub fn page(&self, command_line: &str, compared: Option<&SuiteComparison>) -> Page {
+    fn page(&self, command_line: &str) -> Page {
         let mut lede = Vec::new();
         incomplete(&mut lede, self.complete());
         lede.push(Verdict::new(self.count(), ""));
         let mut sections = Vec::new();
-        if let Some(compared) = compared {
+        if let Some(compared) = &self.compared {
             lede.push(compared.verdict());
             sections.push(compared.section());
         }
@@ -289,6 +315,14 @@ impl SuiteComparison {
         }
         let tone = if self.regressed() { Tone::Bad } else { Tone::Plain };
         Verdict { tone, ..Verdict::new(headline, text) }
+    }
+
+    /// The parts that a terminal shows.
+    #[must_use]
+    pub fn shown(&self) -> Vec<Block> {
+        let mut blocks = vec![Block::Verdict(self.verdict())];
+        blocks.extend(self.section().blocks);
+        blocks
     }
 
     /// Returns the comparison's part of a page.

@@ -3,10 +3,10 @@
 use page::{Axis, Block, Chart, DataPoint, Page, Section, Table, Tone, Unit, Verdict};
 use report::CountUnit;
 
-use super::{figure_cells, figure_names, incomplete, limited};
-use crate::Document;
+use super::{figure_cells, figure_names, incomplete, limited, warnings};
 use crate::figures::{Figures, disturbed};
 use crate::survey::{Answer, StationResult, Survey};
+use crate::{Document, Findings};
 
 /// While the request is what costs, its rate is the same for all sizes of values. Where it holds no
 /// more than this share of the most, copying costs as well.
@@ -204,31 +204,6 @@ impl Answer {
 }
 
 impl Survey {
-    /// The page.
-    #[must_use]
-    pub fn page(&self, command_line: &str) -> Page {
-        let mut lede = Vec::new();
-        incomplete(&mut lede, self.complete());
-        lede.push(self.verdict());
-        let section = |answer: &Answer| {
-            let mut blocks = vec![Block::Text(answer.text.clone())];
-            blocks.extend(
-                answer.remarks().into_iter().map(|remark| Block::Note(Tone::Plain, remark)),
-            );
-            blocks.extend(answer.charts().into_iter().map(Block::Chart));
-            if !answer.points.is_empty() {
-                blocks.push(Block::Table(answer.table()));
-            }
-            let notes = answer.left_out.iter().map(|why| Block::Note(Tone::Plain, why.clone()));
-            blocks.extend(notes);
-            Section::new(answer.title.clone(), blocks)
-        };
-        let mut sections: Vec<Section> = self.chapters.iter().map(section).collect();
-        sections.push(Section::new("What limited each point", [Block::Table(self.limits())]));
-        sections.extend(super::incidents(self.runs(), &self.deciding()));
-        super::page(&self.title(), self.runs(), lede, sections, command_line)
-    }
-
     /// The run that stands for each point.
     fn deciding(&self) -> Vec<(String, usize)> {
         let points = self.chapters.iter().flat_map(|of| of.points.iter().map(move |at| (of, at)));
@@ -298,6 +273,53 @@ impl Survey {
             None => "A survey".to_owned(),
         };
         Verdict { headline, text, tone, figures, ..Verdict::default() }
+    }
+}
+
+impl Findings for Survey {
+    fn is_empty(&self) -> bool {
+        self.chapters.is_empty()
+    }
+
+    /// Notes that every chapter has been measured, if all went well.
+    fn set_complete(&mut self) {
+        self.run.set_complete();
+        let points = || self.chapters.iter().flat_map(|chapter| &chapter.points);
+        self.complete = points().all(|p| p.failure.is_none())
+            && points().flat_map(|p| &p.figures).all(Figures::complete);
+    }
+
+    /// Nothing: a survey is read as a page.
+    fn to_csv(&self) -> String {
+        String::new()
+    }
+
+    /// Warnings alone: each chapter was shown when it had been measured.
+    fn shown(&self, _quiet: bool) -> Vec<Block> {
+        warnings(self.warnings()).collect()
+    }
+
+    fn page(&self, command_line: &str) -> Page {
+        let mut lede = Vec::new();
+        incomplete(&mut lede, self.complete());
+        lede.push(self.verdict());
+        let section = |answer: &Answer| {
+            let mut blocks = vec![Block::Text(answer.text.clone())];
+            blocks.extend(
+                answer.remarks().into_iter().map(|remark| Block::Note(Tone::Plain, remark)),
+            );
+            blocks.extend(answer.charts().into_iter().map(Block::Chart));
+            if !answer.points.is_empty() {
+                blocks.push(Block::Table(answer.table()));
+            }
+            let notes = answer.left_out.iter().map(|why| Block::Note(Tone::Plain, why.clone()));
+            blocks.extend(notes);
+            Section::new(answer.title.clone(), blocks)
+        };
+        let mut sections: Vec<Section> = self.chapters.iter().map(section).collect();
+        sections.push(Section::new("What limited each point", [Block::Table(self.limits())]));
+        sections.extend(super::incidents(self.runs(), &self.deciding()));
+        super::page(&self.title(), self.runs(), lede, sections, command_line)
     }
 }
 

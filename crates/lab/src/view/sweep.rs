@@ -6,11 +6,12 @@ use page::{
 
 use report::slo::{Judgement, Outcome};
 
-use super::{FIGURES, figure_cells, figure_names, incomplete, limited};
-use crate::Document;
+use super::{FIGURES, figure_cells, figure_names, incomplete, limited, warnings};
+use crate::csv::Csv;
 use crate::figures::{Figures, disturbed, limited_by};
 use crate::grid::Axis;
 use crate::sweep::{Row, Sweep};
+use crate::{Document, Findings};
 
 /// More tests are counted in a title.
 const TESTS_NAMED: usize = 3;
@@ -244,9 +245,60 @@ impl Sweep {
         Verdict { tone: Tone::Warning, ..Verdict::new(headline, text) }
     }
 
-    /// The page.
-    #[must_use]
-    pub fn page(&self, command_line: &str) -> Page {
+    /// The verdict of every row.
+    fn limits(&self) -> Table {
+        let mut table = Table::new(["point", "limited by"]);
+        for row in &self.points {
+            if let Some((run, _)) = row.middle() {
+                table.row([self.name_without(row, usize::MAX), run.verdict.clone()]);
+            }
+        }
+        table
+    }
+}
+
+impl Findings for Sweep {
+    fn is_empty(&self) -> bool {
+        self.points.is_empty()
+    }
+
+    /// Notes that every point has been measured, if all ended well.
+    fn set_complete(&mut self) {
+        self.run.set_complete();
+        self.complete = self.points.iter().flat_map(|row| &row.figures).all(Figures::complete);
+    }
+
+    /// CSV: a line for each run.
+    fn to_csv(&self) -> String {
+        let axes = self.axes.iter().map(|axis| axis.option.as_str());
+        let mut table = Csv::new(axes.chain(["test", "repeat"]));
+        for row in &self.points {
+            for (repeat, run) in (1..).zip(&row.figures) {
+                let settings = row.settings.iter().cloned();
+                table.row(settings.chain([row.test.clone(), repeat.to_string()]), run);
+            }
+        }
+        table.text()
+    }
+
+    fn shown(&self, quiet: bool) -> Vec<Block> {
+        let mut blocks = vec![Block::Table(self.table())];
+        if !quiet {
+            let chart = self.charts().into_iter().next().filter(|_| !self.axes.is_empty());
+            blocks.extend(chart.map(Block::Chart));
+            blocks.extend(self.best().into_iter().map(Block::Verdict));
+            blocks.extend(warnings(self.warnings()));
+        }
+        blocks
+    }
+
+    fn remarks(&self) -> Vec<String> {
+        let runs = self.points.iter().flat_map(|row| row.figures.iter().map(move |run| (row, run)));
+        runs.filter_map(|(row, run)| Some(format!("{}: {}", row.test, run.shortfall.as_ref()?)))
+            .collect()
+    }
+
+    fn page(&self, command_line: &str) -> Page {
         let mut lede = Vec::new();
         incomplete(&mut lede, self.complete());
         lede.extend(self.best().into_iter().take(4));
@@ -275,17 +327,6 @@ impl Sweep {
         let deciding: Vec<_> = self.points.iter().filter_map(deciding).collect();
         sections.extend(super::incidents(self.runs(), &deciding));
         super::page(&title, self.runs(), lede, sections, command_line)
-    }
-
-    /// The verdict of every row.
-    fn limits(&self) -> Table {
-        let mut table = Table::new(["point", "limited by"]);
-        for row in &self.points {
-            if let Some((run, _)) = row.middle() {
-                table.row([self.name_without(row, usize::MAX), run.verdict.clone()]);
-            }
-        }
-        table
     }
 }
 

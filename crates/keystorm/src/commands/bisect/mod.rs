@@ -48,7 +48,7 @@ pub(crate) fn bisect(job: &BisectJob) -> Result<End> {
         [&commits[0].hash, &commits[last].hash],
         (load, job.metric.name()),
     )?;
-    let interrupted = signals::interrupted().context("installing the Ctrl-C handler")?;
+    let interrupted = signals::interrupted()?;
     noise::warn()?;
     let mut search = Search { job, plan, tree, commits, file, interrupted: &interrupted };
     search.carry_out()

@@ -50,7 +50,7 @@ pub(crate) fn compare(job: &CompareJob) -> Result<End> {
     }
     // Before anything is measured, as with every result that is kept.
     let mut writer = Writer::open(job)?;
-    let interrupted = signals::interrupted().context("installing the Ctrl-C handler")?;
+    let interrupted = signals::interrupted()?;
     if !matches!(job.sides, Sides::Saved(_)) {
         noise::warn()?;
     }
@@ -144,8 +144,9 @@ fn reach<'r>(
                 }
                 Some(first) => first.reach_beside(target, plan.protocol, connections)?,
             };
-            (bed.sample, bed.journal) = (job.output.sample, true);
-            bed.tells = !sides.decides || side == 0;
+            bed.settings.sample = job.output.sample;
+            bed.settings.journal = true;
+            bed.settings.fills_quietly = sides.decides && side > 0;
             tell_about(&bed.server, plan, &Diagnostics::Stderr, report::KEYSTORM)?;
             Ok(bed)
         });

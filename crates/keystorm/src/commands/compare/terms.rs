@@ -123,7 +123,8 @@ impl<'g> ComparisonRun<'g, '_> {
                 self.interrupted,
             );
             let mut bed = reached.with_context(|| self.job.word(side))?;
-            (bed.sample, bed.tells) = (self.job.output.sample, false);
+            bed.settings.sample = self.job.output.sample;
+            bed.settings.fills_quietly = true;
             Ok(bed)
         })
     }

@@ -67,13 +67,13 @@ impl<'r> TestBeds<'r> {
 
     /// Refuses a server that a record must not be written to; it is not said before each run what is filled.
     pub(super) fn admit(&mut self, precaution: &Precaution) -> Result<()> {
-        self.beds[0].tells = false;
+        self.beds[0].settings.fills_quietly = true;
         precaution.check(&self.beds[0].server, &self.targets[0])
     }
 
     /// Sets what the next plan sends.
     pub(in crate::commands) fn set_records(&mut self, records: Records) {
-        self.beds[0].records = records;
+        self.beds[0].settings.records = records;
     }
 
     /// Bytes of memory that its servers hold now, where they were started here.
@@ -128,7 +128,7 @@ impl<'r> TestBeds<'r> {
         }
         let watch = |(bed, target)| -> Watch<'_> {
             let (bed, target): (&TestBed<'_>, &Target) = (bed, target);
-            bed.server.watch(target, bed.sample).with_journal(bed.journal)
+            bed.server.watch(target, bed.settings.sample).with_journal(bed.settings.journal)
         };
         let watches: Vec<Watch<'_>> = self.beds.iter().zip(&self.targets).map(watch).collect();
         let begun: Vec<_> = watches.iter().map(Watch::begin).collect();

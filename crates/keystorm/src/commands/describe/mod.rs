@@ -8,7 +8,7 @@ mod workload_file;
 use std::io::IsTerminal;
 use std::sync::atomic::Ordering;
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Result, anyhow};
 use console::bar;
 use console::diagnostics;
 use console::place::Place;
@@ -30,7 +30,7 @@ const EVENTS_BETWEEN_LOOKS: u64 = 10_000;
 /// A file cannot be read, or a result not written. What could be read before a file turned out to be damaged is
 /// described.
 pub(crate) fn describe(job: &DescribeJob) -> Result<End> {
-    let interrupted = signals::interrupted().context("installing the Ctrl-C handler")?;
+    let interrupted = signals::interrupted()?;
     let pages = Pages::open(&job.pages)?;
     let workload =
         job.workload.as_deref().map(|path| Place::new("--workload", path)).transpose()?;

@@ -59,7 +59,7 @@ impl Transport {
 /// # Errors
 /// What kept a cell from being measured, in words for a person.
 pub(crate) fn measure(job: &ClientCheck) -> Result<End> {
-    let interrupted = signals::interrupted().context("installing the Ctrl-C handler")?;
+    let interrupted = signals::interrupted()?;
     let connections = job.plan.load.concurrency.connections;
     allow_open_files(connections)?;
     let (engines, notes) = engines(job.engine)?;

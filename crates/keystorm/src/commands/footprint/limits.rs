@@ -1,24 +1,20 @@
 //! Carrying out `keystorm footprint --maxmemory`: a workload on a fresh start of the server with each limit.
 
-use std::sync::atomic::Ordering;
+use std::slice;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow};
-use console::diagnostics::{self, Diagnostics};
-use job::{End, FootprintJob, MemoryJob};
-use lab::Document;
+use console::diagnostics;
+use job::{End, FootprintJob, Job, MemoryJob};
+use lab::Findings;
 use lab::footprint::{MemoryCurve, Settling};
 use measure::Ending;
 use report::{Summary, WarningKind};
 use workload::{Pace, Plan, PlanParts, Stop, Target};
 
-use crate::commands::run::tell_about;
-use crate::experiment::files::Files;
+use crate::experiment::frame::{Experiment, Frame, Step, reach};
 use crate::experiment::progress::{Progress, planned_s};
-use crate::experiment::results;
-use crate::experiment::terminal::Terminal;
 use crate::setting;
-use crate::signals;
 use crate::test_bed::TestBed;
 
 /// Longest time that rounds go on; they take about as long.
@@ -29,84 +25,81 @@ const SETTLES_S: f64 = 10.0;
 ///
 /// # Errors
 /// What kept it from being carried out, in words for a person; what was measured before is kept.
-pub(super) fn run(job: &FootprintJob, memory: &MemoryJob) -> Result<End> {
-    let mut files = Files::new(&job.output)?;
-    let interrupted = signals::interrupted().context("installing the Ctrl-C handler")?;
-    let mut progress = files.progress();
-    let mut curve = MemoryCurve::new(String::new(), memory.policy.clone());
-    let mut left_s: f64 = memory.limits.iter().flat_map(|(_, job)| &job.plans).map(planned_s).sum();
-    let mut end = End::Complete;
-    for (limit, of_limit) in &memory.limits {
-        let Some(first) = of_limit.plans.first() else { continue };
-        let connections = of_limit.plans.iter().map(|plan| plan.own_connections()).max();
-        let connections = connections.unwrap_or(1);
-        let mut bed =
-            TestBed::reach(&first.target, first.protocol, connections, None, &interrupted)?;
-        bed.tells = false;
-        tell_about(&bed.server, first, &Diagnostics::Stderr, report::KEYSTORM)?;
-        curve.server = named(&bed);
-        left_s -= of_limit.plans.iter().map(planned_s).sum::<f64>();
-        if !phases(&bed, limit, &of_limit.plans, &mut curve, &mut progress, left_s.max(0.0))? {
-            end = End::Failed;
-        }
-        files.keep(|| curve.to_json(), || curve.page(&job.command_line))?;
-        if interrupted.load(Ordering::Relaxed) {
-            end = End::Interrupted;
-            break;
-        }
-    }
-    progress.clear();
-    if end == End::Complete {
-        curve.set_complete();
-    }
-    let text = |terminal: &Terminal| {
-        terminal.table(&curve.table())?;
-        if !job.output.quiet {
-            curve.charts().iter().take(1).try_for_each(|chart| terminal.chart(chart))?;
-            terminal.line("")?;
-            curve.verdict().iter().try_for_each(|verdict| terminal.verdict(verdict))?;
-            terminal.warnings(&curve.moving())?;
-            terminal.warnings(&curve.warnings())?;
-        }
-        Ok(())
-    };
-    let page = || curve.page(&job.command_line);
-    results::show(&job.output, &files, || curve.to_json(), || curve.to_csv(), page, text)?;
-    Ok(end)
+pub(super) fn carry_out(job: &FootprintJob, memory: &MemoryJob) -> Result<End> {
+    let notes = memory.limits.first().map_or(&[][..], |(_, job)| &job.notes);
+    let frame = Frame::open(notes, &job.output, &job.command_line)?;
+    let curve = MemoryCurve::new(String::new(), memory.policy.clone());
+    let plans = memory.limits.iter().flat_map(|(_, job)| &job.plans);
+    let left_s = plans.map(planned_s).sum::<f64>() + SETTLES_S * memory.limits.len() as f64;
+    let limits = memory.limits.iter();
+    frame.carry_out(&mut Limits { limits, curve, left_s, has_failed: false })
 }
 
-/// Carries out the phases, of which the last is measured when its hit ratio stands still. Whether none failed.
-fn phases(
-    bed: &TestBed<'_>,
-    limit: &str,
-    plans: &[Plan],
-    curve: &mut MemoryCurve,
-    progress: &mut Progress,
+/// Limits of memory, a step each.
+struct Limits<'j> {
+    limits: slice::Iter<'j, (String, Job)>,
+    curve: MemoryCurve,
+    /// Planned seconds of what comes.
     left_s: f64,
-) -> Result<bool> {
-    let mut is_whole = true;
-    for (number, plan) in (1..).zip(plans) {
-        let mut settling = Settling::new(plan.data.keys.range.unwrap_or(1));
-        if number == plans.len() {
-            let what = format!("maxmemory {limit}: until the hit ratio has settled");
-            progress.begin(what, SETTLES_S, left_s);
-            settle(bed, plan, &mut settling, progress)?;
-            progress.end();
-        }
-        progress.begin(format!("maxmemory {limit}: {}", plan.name), planned_s(plan), left_s);
-        let mut run = bed.run(plan, None, progress)?;
-        progress.end();
-        if let Ending::Failed(failure) = &run.measurement.ending {
-            diagnostics::say(report::escape(format!("{limit}: {}", failure.text)))?;
-            is_whole = false;
-        }
-        if number == plans.len() {
-            // Here that is what is asked for, and has a column.
-            run.warnings.retain(|warning| warning.kind != WarningKind::Evicted);
-            curve.add(limit, limit_bytes(bed, &plan.target)?, &settling, &run)?;
-        }
+    has_failed: bool,
+}
+
+impl Experiment for Limits<'_> {
+    fn planned_s(&self) -> f64 {
+        self.left_s
     }
-    Ok(is_whole)
+
+    fn step(&mut self, frame: &mut Frame<'_>) -> Result<Step> {
+        let Some((limit, job)) = self.limits.next() else {
+            return Ok(Step::Last(if self.has_failed { End::Failed } else { End::Complete }));
+        };
+        let Some(first) = job.plans.first() else { return Ok(Step::Next) };
+        let connections = job.plans.iter().map(|plan| plan.own_connections()).max();
+        let mut bed = reach(job, first, connections.unwrap_or(1), frame.interrupted)?;
+        bed.settings.fills_quietly = true;
+        self.curve.server = bed.server.facts.version_name();
+        self.phases(&bed, limit, &job.plans, frame)?;
+        Ok(Step::Next)
+    }
+
+    fn findings(&mut self) -> &mut impl Findings {
+        &mut self.curve
+    }
+}
+
+impl Limits<'_> {
+    /// Carries out the phases, of which the last is measured when its hit ratio stands still.
+    fn phases(
+        &mut self,
+        bed: &TestBed<'_>,
+        limit: &str,
+        plans: &[Plan],
+        frame: &mut Frame<'_>,
+    ) -> Result<()> {
+        for (number, plan) in (1..).zip(plans) {
+            let mut settling = Settling::new(plan.data.keys.range.unwrap_or(1));
+            if number == plans.len() {
+                let title = format!("maxmemory {limit}: until the hit ratio has settled");
+                self.left_s = (self.left_s - SETTLES_S).max(0.0);
+                frame.progress.begin(title, SETTLES_S, self.left_s);
+                settle(bed, plan, &mut settling, &mut frame.progress)?;
+                frame.progress.end();
+            }
+            self.left_s = (self.left_s - planned_s(plan)).max(0.0);
+            let title = format!("maxmemory {limit}: {}", plan.name);
+            let mut run = frame.run(bed, plan, title, self.left_s)?;
+            if let Ending::Failed(failure) = &run.measurement.ending {
+                diagnostics::say(report::escape(format!("{limit}: {}", failure.text)))?;
+                self.has_failed = true;
+            }
+            if number == plans.len() {
+                // Here that is what is asked for, and has a column.
+                run.warnings.retain(|warning| warning.kind != WarningKind::Evicted);
+                self.curve.add(limit, limit_bytes(bed, &plan.target)?, &settling, &run)?;
+            }
+        }
+        Ok(())
+    }
 }
 
 /// Carries out the load as fast as it goes until its hit ratio stands still, or for so long. A load that changes no
@@ -146,11 +139,6 @@ fn settle(
         settling.add(Summary::from_run(&run).lookups);
     }
     Ok(())
-}
-
-fn named(bed: &TestBed<'_>) -> String {
-    let known = |fact: &Option<String>| fact.clone().unwrap_or_else(|| "server".to_owned());
-    format!("{} {}", known(&bed.server.facts.product), known(&bed.server.facts.version))
 }
 
 /// The limit of memory that the server has, in bytes.

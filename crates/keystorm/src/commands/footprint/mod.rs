@@ -4,26 +4,23 @@ mod limits;
 mod reader;
 mod steps;
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::collections::VecDeque;
+use std::sync::atomic::AtomicBool;
 
-use anyhow::{Context, Result, bail};
-use console::diagnostics::{self, Diagnostics};
+use anyhow::{Result, bail};
 use job::{End, FootprintJob};
-use lab::Footprint;
 use lab::footprint::{FILLS, Item, KeyBytes, Row, Server, fills};
+use lab::{Findings, Footprint};
 use workload::Target;
 
 use self::reader::MemoryReader;
-use crate::commands::run::tell_about;
-use crate::experiment::files::Files;
-use crate::experiment::progress::Progress;
-use crate::experiment::results;
-use crate::experiment::terminal::Terminal;
-use crate::signals;
+use crate::experiment::frame::{Experiment, Frame, Step, reach};
 use crate::test_bed::TestBed;
 
 /// Connections that it needs.
 const CONNECTIONS: u32 = 4;
+/// Seconds that an item or the search for steps takes, as a guess.
+const STEP_S: f64 = 1.0;
 
 /// Measures, prints the tables, and writes the page.
 ///
@@ -31,18 +28,14 @@ const CONNECTIONS: u32 = 4;
 /// What kept it from being carried out, in words for a person; what was measured before is kept.
 pub(crate) fn footprint(job: &FootprintJob) -> Result<End> {
     if let Some(memory) = &job.memory {
-        return limits::run(job, memory);
+        return limits::carry_out(job, memory);
     }
-    let mut files = Files::new(&job.output)?;
-    let interrupted = signals::interrupted().context("installing the Ctrl-C handler")?;
+    let notes = job.servers.iter().flat_map(|job| &job.notes);
+    let frame = Frame::open(notes, &job.output, &job.command_line)?;
     let mut beds = Vec::new();
     for job in &job.servers {
         let Some(plan) = job.plans.first() else { continue };
-        let target = &plan.target;
-        let mut bed = TestBed::reach(target, plan.protocol, CONNECTIONS, None, &interrupted)?;
-        bed.tells = false;
-        tell_about(&bed.server, plan, &Diagnostics::Stderr, report::KEYSTORM)?;
-        beds.push((target.clone(), bed));
+        beds.push((plan.target.clone(), reach(job, plan, CONNECTIONS, frame.interrupted)?));
     }
     let starts = if beds.iter().all(|(_, bed)| bed.server.is_own()) { job.starts } else { 1 };
     let mut footprint = Footprint::new(servers(&beds)?, starts);
@@ -56,31 +49,20 @@ pub(crate) fn footprint(job: &FootprintJob) -> Result<End> {
             ));
         }
     }
-    let mut progress = files.progress();
-    let ended = measure_all(
-        job,
-        starts,
-        &mut beds,
-        &mut footprint,
-        &mut progress,
-        &mut files,
-        &interrupted,
-    );
-    progress.clear();
-    footprint.complete = matches!(ended, Ok(End::Complete));
-    let shown = show(job, &footprint, &files);
-    let end = ended?;
-    shown?;
-    Ok(end)
+    let servers = 0..beds.len();
+    let items = job
+        .items
+        .iter()
+        .flat_map(|item| servers.clone().map(move |server| MeasuredPart::Item(item, server)));
+    let steps = servers.clone().filter(|_| job.steps).map(MeasuredPart::Steps);
+    let left = items.chain(steps).collect();
+    let used = vec![false; beds.len()];
+    frame.carry_out(&mut FootprintRun { keys: job.keys, starts, beds, used, footprint, left })
 }
 
 /// Names the servers: products and versions, and addresses where those are the same.
 fn servers(beds: &[(Target, TestBed<'_>)]) -> Result<Vec<Server>> {
-    let name = |bed: &TestBed<'_>| {
-        let known = |fact: &Option<String>| fact.clone().unwrap_or_else(|| "server".to_owned());
-        format!("{} {}", known(&bed.server.facts.product), known(&bed.server.facts.version))
-    };
-    let names: Vec<String> = beds.iter().map(|(_, bed)| name(bed)).collect();
+    let names: Vec<String> = beds.iter().map(|(_, bed)| bed.server.facts.version_name()).collect();
     let server = |(number, (target, bed)): (usize, &(Target, TestBed<'_>))| {
         let alike = names.iter().filter(|other| **other == names[number]).count() > 1;
         let name = if alike {
@@ -107,58 +89,86 @@ fn check_empty(target: &Target, bed: &TestBed<'_>) -> Result<()> {
     Ok(())
 }
 
-fn measure_all(
-    job: &FootprintJob,
+/// What is found out next.
+enum MeasuredPart<'j> {
+    /// Cost of an item on a server.
+    Item(&'j Item, usize),
+    /// Lengths at which a server changes its encodings.
+    Steps(usize),
+}
+
+/// A footprint as it goes, a part each step.
+struct FootprintRun<'j> {
+    keys: Option<u64>,
     starts: u32,
-    beds: &mut [(Target, TestBed<'_>)],
-    footprint: &mut Footprint,
-    progress: &mut Progress,
-    files: &mut Files,
-    interrupted: &AtomicBool,
-) -> Result<End> {
-    let steps = u32::from(job.steps);
-    let mut left =
-        (job.items.len() * beds.len() * starts as usize + beds.len() * steps as usize) as f64;
-    let mut used = vec![false; beds.len()];
-    for item in &job.items {
-        for (number, (target, bed)) in beds.iter_mut().enumerate() {
-            let mut row = unmeasured(item, number, job.keys);
-            for _ in 0..starts {
-                if interrupted.load(Ordering::Relaxed) {
-                    return Ok(End::Interrupted);
-                }
-                left -= 1.0;
-                progress.begin(format!("storing {item}"), 1.0, left);
-                if std::mem::replace(&mut used[number], true) {
-                    bed.restart(target)?;
-                }
-                let measured = measure_once(item, target, bed, &mut row, interrupted)?;
-                progress.end();
-                match measured {
-                    Some(bytes) => row.bytes_per_key.push(bytes),
-                    None => break,
-                }
-            }
-            if !row.bytes_per_key.is_empty() || row.failure.is_some() {
-                footprint.rows.push(row);
-            }
-            files.keep(|| footprint.to_json(), || footprint.page(&job.command_line))?;
-        }
+    beds: Vec<(Target, TestBed<'static>)>,
+    /// Set for each server that something was stored in since its start.
+    used: Vec<bool>,
+    footprint: Footprint,
+    left: VecDeque<MeasuredPart<'j>>,
+}
+
+impl Experiment for FootprintRun<'_> {
+    fn planned_s(&self) -> f64 {
+        let part_s = |part: &MeasuredPart<'_>| match part {
+            MeasuredPart::Item(..) => STEP_S * f64::from(self.starts),
+            MeasuredPart::Steps(_) => STEP_S,
+        };
+        self.left.iter().map(part_s).sum()
     }
-    for (number, (target, bed)) in beds.iter_mut().enumerate().filter(|_| job.steps) {
-        if interrupted.load(Ordering::Relaxed) {
-            return Ok(End::Interrupted);
+
+    fn step(&mut self, frame: &mut Frame<'_>) -> Result<Step> {
+        match self.left.pop_front() {
+            Some(MeasuredPart::Item(item, server)) => self.item(item, server, frame)?,
+            Some(MeasuredPart::Steps(server)) => self.steps(server, frame)?,
+            None => return Ok(Step::Last(End::Complete)),
         }
-        left -= 1.0;
-        progress.begin("looking for steps".to_owned(), 1.0, left);
+        Ok(Step::Next)
+    }
+
+    fn findings(&mut self) -> &mut impl Findings {
+        &mut self.footprint
+    }
+}
+
+impl FootprintRun<'_> {
+    /// Measures an item on every start of a server, and adds its row.
+    fn item(&mut self, item: &Item, server: usize, frame: &mut Frame<'_>) -> Result<()> {
+        let mut row = unmeasured(item, server, self.keys);
+        for left in (0..self.starts).rev() {
+            if frame.is_interrupted() {
+                break;
+            }
+            let after_s = self.planned_s() + STEP_S * f64::from(left);
+            frame.progress.begin(format!("storing {item}"), STEP_S, after_s);
+            let (target, bed) = &mut self.beds[server];
+            if std::mem::replace(&mut self.used[server], true) {
+                bed.restart(target)?;
+            }
+            let measured = measure_once(item, target, bed, &mut row, frame.interrupted)?;
+            frame.progress.end();
+            match measured {
+                Some(bytes) => row.bytes_per_key.push(bytes),
+                None => break,
+            }
+        }
+        if !row.bytes_per_key.is_empty() || row.failure.is_some() {
+            self.footprint.rows.push(row);
+        }
+        Ok(())
+    }
+
+    /// Looks for the lengths at which a server changes its encodings.
+    fn steps(&mut self, server: usize, frame: &mut Frame<'_>) -> Result<()> {
+        frame.progress.begin("looking for steps".to_owned(), STEP_S, self.planned_s());
+        let (target, bed) = &mut self.beds[server];
         if !bed.server.protocol().is_memcache() {
             bed.restart(target)?;
-            footprint.steps.extend(steps::find(&mut bed.server.client(target)?, number)?);
+            self.footprint.steps.extend(steps::find(&mut bed.server.client(target)?, server)?);
         }
-        progress.end();
+        frame.progress.end();
+        Ok(())
     }
-    let interrupted = interrupted.load(Ordering::Relaxed);
-    Ok(if interrupted { End::Interrupted } else { End::Complete })
 }
 
 fn unmeasured(item: &Item, server: usize, keys: Option<u64>) -> Row {
@@ -213,29 +223,4 @@ fn measure_once(
         }
     }
     Ok(KeyBytes::from_readings(&readings))
-}
-
-fn show(job: &FootprintJob, footprint: &Footprint, files: &Files) -> Result<()> {
-    if footprint.rows.is_empty() && footprint.steps.is_empty() {
-        return Ok(());
-    }
-    let text = |terminal: &Terminal| {
-        terminal.table(&footprint.table())?;
-        if !footprint.steps.is_empty() {
-            terminal.line("")?;
-            terminal.table(&footprint.steps_table())?;
-        }
-        if !job.output.quiet {
-            terminal.line("")?;
-            terminal.line(&footprint.method())?;
-            terminal.warnings(&footprint.warnings)?;
-        }
-        Ok(())
-    };
-    let page = || footprint.page(&job.command_line);
-    results::show(&job.output, files, || footprint.to_json(), || footprint.to_csv(), page, text)?;
-    for line in footprint.left_out() {
-        diagnostics::say(report::escape(line))?;
-    }
-    Ok(())
 }

@@ -90,7 +90,7 @@ pub(super) fn carry_out(
     files: &mut Files,
     page: &dyn Fn(&[Entry], &NewSide) -> Page,
 ) -> Result<End> {
-    let interrupted = signals::interrupted().context("installing the Ctrl-C handler")?;
+    let interrupted = signals::interrupted()?;
     let mut repeats =
         Repeats { job, interrupted: &interrupted, refused: BTreeSet::new(), took: BTreeMap::new() };
     let mut progress = files.progress();
@@ -258,7 +258,7 @@ impl Repeats<'_> {
             Ok(bed) => bed,
             Err(error) => return Ok(Err(format!("{error:#}"))),
         };
-        bed.journal = true;
+        bed.settings.journal = true;
         let (was, is) = (first.server.name(), bed.server.facts.name());
         if was != is {
             let unknown = || "an unknown server".to_owned();

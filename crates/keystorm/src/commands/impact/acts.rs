@@ -17,24 +17,24 @@ use workload::{Plan, PlanParts, Stop};
 
 use super::player::{Player, Scene};
 use super::stage::Stage;
-use crate::experiment::frame::{self, Experiment, Frame, Step};
-use crate::test_bed::TestBed;
+use crate::experiment::frame::{Experiment, Frame, Step};
+use crate::test_bed::{RunSettings, TestBed};
 
 /// Plays the acts beside the load.
 pub(super) fn carry_out(job: &ImpactJob, acts: &ActsJob) -> Result<End> {
     let Some(plan) = job.job.plans.first() else { return Ok(End::Complete) };
-    let (frame, interrupted) = Frame::open(&job.job, &job.output, &job.command_line)?;
+    let frame = Frame::open(&job.job.notes, &job.output, &job.command_line)?;
     let storms = acts.acts.iter().filter_map(|act| act.load.as_ref());
     let connections = storms.map(Plan::own_connections).max().unwrap_or(0);
     let connections = plan.own_connections().saturating_add(connections);
-    let mut bed = frame::reach(&job.job, connections, &interrupted)?;
-    (bed.sample, bed.journal) = (true, true);
+    let mut bed = frame.reach(&job.job, plan, connections)?;
+    bed.settings = RunSettings { sample: true, journal: true, ..RunSettings::default() };
     ask_first(acts, &bed)?;
     bed.prepare(plan)?;
     let server = bed.server.facts.name().unwrap_or_else(|| "the server".to_owned());
     let mut list = Impact::new(server);
     list.slo.clone_from(&acts.slo);
-    frame.carry_out(Acts { job: acts, plan, bed: &bed, list })
+    frame.carry_out(&mut Acts { job: acts, plan, bed: &bed, list })
 }
 
 /// Refuses to disturb a server that keystorm did not start, unless --yes is given.
@@ -85,7 +85,7 @@ impl Experiment for Acts<'_, '_> {
         self.price(&run, scenes)?;
         Ok(Step::Last(match run.measurement.ending {
             Ending::Failed(_) => End::Failed,
-            _ if self.bed.interrupted().load(Ordering::Relaxed) => End::Interrupted,
+            _ if frame.is_interrupted() => End::Interrupted,
             // It ended by itself.
             _ if !all => End::Failed,
             _ => End::Complete,

@@ -10,7 +10,7 @@ use lab::{Findings, Impact};
 use measure::Ending;
 use workload::Plan;
 
-use crate::experiment::frame::{self, Experiment, Frame, Step};
+use crate::experiment::frame::{Experiment, Frame, Step};
 use crate::test_bed::TestBed;
 
 /// Factor by which a segment may be longer than asked, so that the rarest kind has a percentile.
@@ -19,8 +19,8 @@ const LONGER_MAX: f64 = 10.0;
 /// Measures the capacity, then all segments.
 pub(super) fn carry_out(job: &ImpactJob, mix: &MixJob) -> Result<End> {
     let Some(plan) = job.job.plans.first() else { return Ok(End::Complete) };
-    let (frame, interrupted) = Frame::open(&job.job, &job.output, &job.command_line)?;
-    let bed = frame::reach(&job.job, plan.own_connections(), &interrupted)?;
+    let frame = Frame::open(&job.job.notes, &job.output, &job.command_line)?;
+    let bed = frame.reach(&job.job, plan, plan.own_connections())?;
     // Segments read what was filled once.
     bed.prepare(plan)?;
     let mut list = Impact::new(bed.server.facts.name().unwrap_or_else(|| "the server".to_owned()));
@@ -33,7 +33,7 @@ pub(super) fn carry_out(job: &ImpactJob, mix: &MixJob) -> Result<End> {
     let open = blocks().map(|block| design::open_block(block, kinds, loads, of_block(block)));
     let blocks: VecDeque<Block> = closed.chain(open).map(Block::new).collect();
     let seconds = mix.seconds;
-    frame.carry_out(Segments {
+    frame.carry_out(&mut Segments {
         job: mix,
         plan,
         bed: &bed,
@@ -127,9 +127,7 @@ impl Segments<'_, '_> {
             Some(load) => format!("block {}, {:.0} %", segment.block + 1, load * 100.0),
             None => format!("capacity, block {}", segment.block + 1),
         };
-        frame.progress.begin(title, self.seconds, self.planned_s());
-        let run = self.bed.run(&plan, None, &mut frame.progress)?;
-        frame.progress.end();
+        let run = frame.run(self.bed, &plan, title, self.planned_s())?;
         self.list.add_run(&run)?;
         if let Some(mix) = &mut self.list.mix {
             let mut measured = SegmentResult::from_run(segment, rate_per_s, mix.kinds.len(), &run);

@@ -38,7 +38,7 @@ const CONNECTIONS: u32 = 2;
 /// A server cannot be reached or refuses, or the file cannot be written.
 pub(crate) fn record(job: &RecordJob) -> Result<End> {
     job.notes.iter().try_for_each(diagnostics::say)?;
-    let interrupted = signals::interrupted().context("installing the Ctrl-C handler")?;
+    let interrupted = signals::interrupted()?;
     let server = Server::reach(&job.target, job.protocol, CONNECTIONS, Questions::All)?;
     let mut nodes = node::nodes(&server, job)?;
     let path = job.output.display();

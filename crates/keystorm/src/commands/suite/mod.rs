@@ -9,30 +9,24 @@ mod session;
 mod settings;
 mod sources;
 
+use std::collections::VecDeque;
 use std::fs;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context, Result, bail};
-use console::diagnostics::{self, Diagnostics};
 use console::report_file;
 use job::{End, SuiteJob};
 use lab::suite::{Spec, SuiteComparison};
-use lab::{Document, Suite};
+use lab::{Findings, Suite};
 use measure::Ending;
 use report::{Run, Summary};
 
 use self::roles::{PlanRefusal, Role, Roles};
 use self::session::{Preparation, Session};
 use self::sources::Sources;
-use crate::commands::run::tell_about;
-use crate::experiment::files::Files;
-use crate::experiment::noise;
-use crate::experiment::progress::{Progress, planned_s};
-use crate::experiment::results;
+use crate::experiment::frame::{Experiment, Frame, Step};
+use crate::experiment::progress::planned_s;
 use crate::experiment::terminal::Terminal;
-use crate::signals;
-use crate::test_bed::TestBed;
 
 pub(crate) use saved::{compare, saved};
 
@@ -52,19 +46,20 @@ pub(crate) fn suite(job: &SuiteJob) -> Result<End> {
         return list(&sources);
     }
     let before = job.against.as_deref().map(saved::read).transpose()?;
-    let mut files = Files::new(&job.output)?;
+    let remarks = sources.remarks.iter().map(report::escape);
+    let frame = Frame::open(
+        job.first.notes.iter().cloned().chain(remarks),
+        &job.output,
+        &job.command_line,
+    )?;
     if let Some(directory) = &job.memtier_json {
         fs::create_dir_all(directory)
             .with_context(|| format!("--memtier-json {}", directory.display()))?;
     }
-    sources.remarks.iter().try_for_each(|remark| diagnostics::say(report::escape(remark)))?;
     let Some(first) = job.first.plans.first() else { return Ok(End::Complete) };
-    let interrupted = signals::interrupted().context("installing the Ctrl-C handler")?;
-    noise::warn()?;
-    let bed = TestBed::reach(&first.target, first.protocol, CONNECTIONS, None, &interrupted)?;
-    tell_about(&bed.server, first, &Diagnostics::Stderr, report::KEYSTORM)?;
-    let mut suite = Suite::new(server(&bed), job.rounds, &sources.specs);
-    let mut session = Session::new(job, first, bed, &interrupted);
+    let bed = frame.reach(&job.first, first, CONNECTIONS)?;
+    let suite = Suite::new(bed.server.facts.version_name(), job.rounds, &sources.specs);
+    let session = Session::new(job, first, bed, frame.interrupted);
     let keys = session.keys()?;
     if keys > 0 {
         bail!(
@@ -73,31 +68,13 @@ pub(crate) fn suite(job: &SuiteJob) -> Result<End> {
             workload::quantity::counted(keys, "key")
         );
     }
-    let mut progress = files.progress();
     let seconds = job.time_s.unwrap_or(if sources.is_own { SECONDS_OWN } else { SECONDS });
-    let running = RoundContext { job, seconds, interrupted: &interrupted };
-    let ended = running.rounds(&sources.specs, &mut session, &mut suite, &mut progress, &mut files);
-    progress.clear();
-    let tidied = session.tidy();
-    if matches!(ended, Ok(End::Complete | End::Failed)) {
-        suite.set_complete();
-    }
-    let compared = before.map(|(name, before)| {
-        let names = [name, "this run".to_owned()];
-        SuiteComparison::new(names, &before, &suite, job.metric, job.threshold)
-    });
-    show(job, &suite, compared.as_ref(), &files)?;
-    tidied?;
-    Ok(match (ended?, compared) {
-        (End::Complete, Some(compared)) => saved::end(&compared),
-        (end, _) => end,
-    })
-}
-
-/// Returns the server's name and version.
-fn server(bed: &TestBed<'_>) -> String {
-    let known = |fact: &Option<String>| fact.clone().unwrap_or_else(|| "server".to_owned());
-    format!("{} {}", known(&bed.server.facts.product), known(&bed.server.facts.version))
+    let specs = &sources.specs;
+    let left = VecDeque::new();
+    let mut running = SuiteRun { job, seconds, specs, session, suite, before, left };
+    let ended = running.check().and_then(|()| frame.carry_out(&mut running));
+    running.session.tidy()?;
+    ended
 }
 
 /// Prints the specs and what they test.
@@ -122,96 +99,127 @@ fn order(specs: &[Spec], session: &Session<'_>) -> Vec<usize> {
     order
 }
 
-/// Context of all rounds.
-struct RoundContext<'s> {
+/// A suite as it goes: a spec each step, round by round.
+struct SuiteRun<'s> {
     job: &'s SuiteJob,
     seconds: f64,
-    interrupted: &'s AtomicBool,
+    specs: &'s [Spec],
+    session: Session<'s>,
+    suite: Suite,
+    /// Earlier suite that it is compared with, and the name of its file.
+    before: Option<(String, Suite)>,
+    /// Specs that are still to be run, by number; nothing where a round begins.
+    left: VecDeque<Option<usize>>,
 }
 
-impl RoundContext<'_> {
-    fn rounds(
-        &self,
-        specs: &[Spec],
-        session: &mut Session<'_>,
-        suite: &mut Suite,
-        progress: &mut Progress,
-        files: &mut Files,
-    ) -> Result<End> {
-        let mut names: Vec<String> = specs.iter().flat_map(Spec::needs).collect();
+impl Experiment for SuiteRun<'_> {
+    fn planned_s(&self) -> f64 {
+        self.left.iter().flatten().count() as f64 * self.seconds
+    }
+
+    fn step(&mut self, frame: &mut Frame<'_>) -> Result<Step> {
+        let ended = self.next(frame);
+        if !matches!(ended, Ok(Step::Next)) {
+            self.compare();
+        }
+        Ok(match (ended?, &self.suite.compared) {
+            (Step::Last(End::Complete), Some(compared)) => Step::Last(saved::end(compared)),
+            (step, _) => step,
+        })
+    }
+
+    fn findings(&mut self) -> &mut impl Findings {
+        &mut self.suite
+    }
+}
+
+impl SuiteRun<'_> {
+    /// Finds out which specs can be run here, and in which order.
+    fn check(&mut self) -> Result<()> {
+        let mut names: Vec<String> = self.specs.iter().flat_map(Spec::needs).collect();
         names.sort();
         names.dedup();
-        session.learn(&names)?;
-        for (entry, spec) in suite.specs.iter_mut().zip(specs) {
-            let (Err(unfit) | Ok(Err(unfit))) = session
-                .check(spec)
-                .map(|()| roles::of_spec(spec, self.job, session.target(), self.seconds).map(drop))
-            else {
-                continue;
-            };
-            match unfit {
-                PlanRefusal::Unsupported(why) => entry.skipped = Some(why),
-                PlanRefusal::Broken(why) => entry.failure = Some(why),
+        self.session.learn(&names)?;
+        let (session, job) = (&self.session, self.job);
+        for (entry, spec) in self.suite.specs.iter_mut().zip(self.specs) {
+            let roles = || roles::of_spec(spec, job, session.target(), self.seconds).map(drop);
+            match session.check(spec).and_then(|()| roles()) {
+                Ok(()) => {}
+                Err(PlanRefusal::Unsupported(why)) => entry.skipped = Some(why),
+                Err(PlanRefusal::Broken(why)) => entry.failure = Some(why),
             }
         }
-        let order = order(specs, session);
-        let mut left_s = self.seconds * (order.len() * self.job.rounds as usize) as f64;
-        for round in 0..self.job.rounds {
-            if round > 0 {
-                session.forget();
-            }
-            for &at in &order {
-                left_s -= self.seconds;
-                if suite.specs[at].skipped.is_some() || suite.specs[at].failure.is_some() {
-                    continue;
-                }
-                let ran = self.spec(&specs[at], session, progress, left_s.max(0.0));
-                if self.interrupted.load(Ordering::Relaxed) {
-                    return Ok(End::Interrupted);
-                }
-                match ran {
-                    Ok((prepared, roles, runs)) => {
-                        self.put(suite, at, &prepared, &roles, runs)?;
-                    }
-                    Err(PlanRefusal::Unsupported(why)) => suite.specs[at].skipped = Some(why),
-                    Err(PlanRefusal::Broken(why)) => suite.specs[at].failure = Some(why),
-                }
-                files.keep(|| suite.to_json(), || suite.page(&self.job.command_line, None))?;
-            }
+        let order = order(self.specs, &self.session);
+        for round in 0..job.rounds {
+            self.left.extend((round > 0).then_some(None));
+            self.left.extend(order.iter().copied().map(Some));
         }
-        let failed = suite.specs.iter().any(|entry| entry.failure.is_some());
-        Ok(if failed { End::Failed } else { End::Complete })
+        Ok(())
+    }
+
+    fn next(&mut self, frame: &mut Frame<'_>) -> Result<Step> {
+        let Some(next) = self.left.pop_front() else {
+            self.suite.set_complete();
+            let failed = self.suite.specs.iter().any(|entry| entry.failure.is_some());
+            return Ok(Step::Last(if failed { End::Failed } else { End::Complete }));
+        };
+        let Some(at) = next else {
+            self.session.forget();
+            return Ok(Step::Next);
+        };
+        if self.suite.specs[at].skipped.is_some() || self.suite.specs[at].failure.is_some() {
+            return Ok(Step::Next);
+        }
+        let specs = self.specs;
+        let ran = self.spec(&specs[at], frame);
+        if frame.is_interrupted() {
+            return Ok(Step::Last(End::Interrupted));
+        }
+        match ran {
+            Ok((prepared, roles, runs)) => self.put(at, &prepared, &roles, runs)?,
+            Err(PlanRefusal::Unsupported(why)) => self.suite.specs[at].skipped = Some(why),
+            Err(PlanRefusal::Broken(why)) => self.suite.specs[at].failure = Some(why),
+        }
+        Ok(Step::Next)
+    }
+
+    /// Compares with the earlier suite, if there is one.
+    fn compare(&mut self) {
+        let Some((name, before)) = self.before.take() else { return };
+        let (names, job) = ([name, "this run".to_owned()], self.job);
+        let compared = SuiteComparison::new(names, &before, &self.suite, job.metric, job.threshold);
+        self.suite.compared = Some(compared);
     }
 
     /// Prepares and measures a spec once.
     fn spec(
-        &self,
+        &mut self,
         spec: &Spec,
-        session: &mut Session<'_>,
-        progress: &mut Progress,
-        left_s: f64,
+        frame: &mut Frame<'_>,
     ) -> Result<(Preparation, Roles, Vec<Run>), PlanRefusal> {
-        let prepared = session.prepare(spec, progress)?;
+        let left_s = self.planned_s();
+        let session = &mut self.session;
+        let prepared = session.prepare(spec, &mut frame.progress)?;
         // The server may have another address now.
         let roles = roles::of_spec(spec, self.job, session.target(), self.seconds)?;
         let this_s = roles.roles.iter().map(|role| planned_s(&role.plan)).fold(0.0, f64::max);
-        progress.begin(spec.name.clone(), this_s, left_s);
-        let runs = load::measure(session.bed(), session.target(), &roles.roles, progress);
-        progress.end();
+        frame.progress.begin(spec.name.clone(), this_s, left_s);
+        let runs =
+            load::measure(session.bed(), session.target(), &roles.roles, &mut frame.progress);
+        frame.progress.end();
         let runs = runs.map_err(|error| PlanRefusal::Broken(format!("{error:#}")))?;
         Ok((prepared, roles, runs))
     }
 
     /// Adds what a spec yielded.
     fn put(
-        &self,
-        suite: &mut Suite,
+        &mut self,
         at: usize,
         prepared: &Preparation,
         roles: &Roles,
         runs: Vec<Run>,
     ) -> Result<()> {
-        let entry = &mut suite.specs[at];
+        let entry = &mut self.suite.specs[at];
         for remark in prepared.remarks.iter().chain(&roles.remarks) {
             if !entry.remarks.contains(remark) {
                 entry.remarks.push(remark.clone());
@@ -229,7 +237,7 @@ impl RoundContext<'_> {
         }
         let named: Vec<(String, Run)> =
             roles.roles.iter().map(|role| role.name.clone()).zip(runs).collect();
-        Ok(suite.add(at, &named)?)
+        Ok(self.suite.add(at, &named)?)
     }
 }
 
@@ -247,29 +255,4 @@ fn write_documents(directory: &Path, name: &str, roles: &[Role], runs: &[Run]) -
         report_file::write(&path, text).with_context(|| path.display().to_string())?;
     }
     Ok(())
-}
-
-fn show(
-    job: &SuiteJob,
-    suite: &Suite,
-    compared: Option<&SuiteComparison>,
-    files: &Files,
-) -> Result<()> {
-    let text = |terminal: &Terminal| {
-        if let Some(compared) = compared {
-            saved::print(compared)?;
-            terminal.line("")?;
-        }
-        terminal.table(&suite.table(None))?;
-        if !job.output.quiet {
-            terminal.line("")?;
-            terminal.line(&suite.count())?;
-            suite.left_out().iter().try_for_each(|line| terminal.line(line))?;
-            suite.remarks().iter().try_for_each(|remark| terminal.line(remark))?;
-            terminal.warnings(&suite.warnings())?;
-        }
-        Ok(())
-    };
-    let page = || suite.page(&job.command_line, compared);
-    results::show(&job.output, files, || suite.to_json(), || suite.to_csv(), page, text)
 }

@@ -281,7 +281,7 @@ impl<'s> Session<'s> {
             let connections = self.first.own_connections();
             let mut bed =
                 TestBed::reach(&target, self.first.protocol, connections, None, self.interrupted)?;
-            bed.tells = false;
+            bed.settings.fills_quietly = true;
             (self.beds, self.target) = (vec![bed], target);
         }
         Ok(())

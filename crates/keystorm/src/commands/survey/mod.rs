@@ -3,15 +3,14 @@
 mod families;
 mod written;
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::{fs, thread};
+use std::{fs, slice, thread};
 
 use anyhow::{Context, Error, Result, anyhow};
 use cli::experiment::job;
-use console::diagnostics::{self, Diagnostics};
+use console::diagnostics;
 use job::{ClientFleet, End, Job, SurveyJob, UsageError};
 use lab::survey::{Chapter, DELIVERIES, Machine, PLACEMENT, Station, SurveyPlan, SurveySpec};
-use lab::{Document, Survey};
+use lab::{Findings, Survey};
 use measure::Ending;
 use report::{Run, WarningKind};
 use workload::{ProtocolKind, Target};
@@ -19,14 +18,11 @@ use workload::{ProtocolKind, Target};
 use self::written::{Holders, PlanWrites};
 use super::usage_error;
 use crate::commands::doctor::cpus::siblings;
-use crate::commands::run::tell_about;
-use crate::experiment::files::Files;
-use crate::experiment::noise;
-use crate::experiment::progress::{Progress, planned_s};
+use crate::experiment::frame::{Experiment, Frame, Step};
+use crate::experiment::progress::planned_s;
 use crate::experiment::terminal::Terminal;
 use crate::machine::machine;
 use crate::setting;
-use crate::signals;
 use crate::test_bed::TestBed;
 
 /// Measures every chapter, prints its table, and writes the page.
@@ -36,72 +32,41 @@ use crate::test_bed::TestBed;
 pub(crate) fn survey(job: &SurveyJob) -> Result<End> {
     let directory = &job.directory;
     fs::create_dir_all(directory).with_context(|| format!("-o {}", directory.display()))?;
-    let json = directory.join("survey.json");
-    let mut files = Files::open(Some(("-o", &json)), &job.pages, job.live.as_ref())?;
-    let interrupted = signals::interrupted().context("installing the Ctrl-C handler")?;
-    noise::warn()?;
+    let frame = Frame::open(&job.first.notes, &job.output, &job.command_line)?;
     let Some(first) = job.first.plans.first() else { return Ok(End::Complete) };
     let machine = Machine::new(machine(), siblings);
-    let several = job.first.several.as_ref();
-    // How many clients a server takes is asked of it; one of our own takes as many as we like.
     let mut spec = job.spec.clone();
-    let mut bed = None;
+    // How many clients a server takes is asked of it; one of our own takes as many as we like.
+    let connections =
+        if spec.spawned { SurveyPlan::new(&spec, &machine).connections as u32 } else { 1 };
+    let mut bed = frame.reach(&job.first, first, connections)?;
     if !spec.spawned {
-        let reached = TestBed::reach(&first.target, first.protocol, 1, several, &interrupted)?;
-        spec.clients_max = clients_max(&reached, &first.target);
-        bed = Some(reached);
+        spec.clients_max = clients_max(&bed, &first.target);
     }
-    let plan = SurveyPlan::new(&spec, &machine);
-    host::allow_open_files(plan.connections, 64)?;
-    let mut bed = match bed {
-        Some(bed) => bed,
-        None => TestBed::reach(
-            &first.target,
-            first.protocol,
-            plan.connections as u32,
-            several,
-            &interrupted,
-        )?,
-    };
     // What is stored before a run is no news among tables.
-    bed.tells = false;
+    bed.settings.fills_quietly = true;
     spec.lacks.extend(lacking(&bed, &first.target));
     let plan = SurveyPlan::new(&spec, &machine);
-    tell_about(&bed.server, first, &Diagnostics::Stderr, report::KEYSTORM)?;
+    host::allow_open_files(plan.connections, 64)?;
     let written =
         if spec.spawned { None } else { Some(written(&plan, &bed, &first.target, job.keep)?) };
-    let survey = Survey::new(spec.quick, plan.seconds);
     let mut surveying = SurveyRun {
         spec: &spec,
         main: (first.target.clone(), &bed),
-        interrupted: &interrupted,
-        several,
-        survey,
-        command_line: &job.command_line,
-        progress: files.progress(),
-        files,
+        several: job.first.several.as_ref(),
+        chapters: plan.chapters.iter(),
+        survey: Survey::new(spec.quick, plan.seconds),
         left_s: planned(&plan)?,
         failed: false,
     };
-    let ended = plan.chapters.iter().try_for_each(|chapter| surveying.chapter(chapter));
-    surveying.progress.clear();
-    let tidied = tidy(written.as_ref().filter(|_| !job.keep), &bed, &first.target);
-    let SurveyRun { mut survey, files, failed, .. } = surveying;
-    if ended.is_ok() {
-        survey.set_complete();
+    let ended = frame.carry_out(&mut surveying);
+    if !surveying.survey.is_empty() {
+        let [page, json] = [&job.output.pages.html, &job.output.json]
+            .map(|path| path.as_deref().unwrap_or(directory).display());
+        Terminal::of_stdout().line(&format!("Wrote {page} and {json}"))?;
     }
-    files.finish(|| survey.to_json(), || survey.page(&job.command_line))?;
-    let terminal = Terminal::of_stdout();
-    terminal.warnings(&survey.warnings())?;
-    let page = job.pages.html.as_deref().unwrap_or(directory);
-    terminal.line(&format!("Wrote {} and {}", page.display(), json.display()))?;
-    tidied?;
-    match ended {
-        Ok(()) if failed => Ok(End::Failed),
-        Ok(()) => Ok(End::Complete),
-        Err(Stop::Interrupted) => Ok(End::Interrupted),
-        Err(Stop::Fault(error)) => Err(error),
-    }
+    tidy(written.as_ref().filter(|_| !job.keep), &bed, &first.target)?;
+    ended
 }
 
 /// Reason why a survey ends early.
@@ -206,21 +171,40 @@ struct SurveyRun<'s> {
     spec: &'s SurveySpec,
     /// The server of most chapters.
     main: (Target, &'s TestBed<'s>),
-    interrupted: &'s AtomicBool,
     several: Option<&'s ClientFleet>,
+    /// Chapters that are left, a step each.
+    chapters: slice::Iter<'s, Chapter>,
     survey: Survey,
-    /// The command line, to be shown.
-    command_line: &'s str,
-    files: Files,
-    progress: Progress,
     left_s: f64,
     failed: bool,
 }
 
+impl Experiment for SurveyRun<'_> {
+    fn planned_s(&self) -> f64 {
+        self.left_s
+    }
+
+    fn step(&mut self, frame: &mut Frame<'_>) -> Result<Step> {
+        let Some(chapter) = self.chapters.next() else {
+            self.survey.set_complete();
+            return Ok(Step::Last(if self.failed { End::Failed } else { End::Complete }));
+        };
+        match self.chapter(chapter, frame) {
+            Ok(()) => Ok(Step::Next),
+            Err(Stop::Interrupted) => Ok(Step::Last(End::Interrupted)),
+            Err(Stop::Fault(error)) => Err(error),
+        }
+    }
+
+    fn findings(&mut self) -> &mut impl Findings {
+        &mut self.survey
+    }
+}
+
 impl SurveyRun<'_> {
-    fn chapter(&mut self, chapter: &Chapter) -> Result<(), Stop> {
+    fn chapter(&mut self, chapter: &Chapter, frame: &mut Frame<'_>) -> Result<(), Stop> {
         self.survey.begin(chapter);
-        let measured = self.stations(chapter);
+        let measured = self.stations(chapter, frame);
         let terminal = Terminal::of_stdout();
         let Some(answer) = self.survey.chapters.last() else { return measured };
         let show = || -> Result<()> {
@@ -232,27 +216,25 @@ impl SurveyRun<'_> {
             answer.left_out.iter().try_for_each(|why| terminal.line(why))?;
             terminal.line("")
         };
-        self.progress.aside(show)?;
-        let (survey, command_line) = (&self.survey, self.command_line);
-        self.files.keep(|| survey.to_json(), || survey.page(command_line))?;
+        frame.progress.aside(show)?;
         measured
     }
 
-    fn stations(&mut self, chapter: &Chapter) -> Result<(), Stop> {
+    fn stations(&mut self, chapter: &Chapter, frame: &mut Frame<'_>) -> Result<(), Stop> {
         if let Some(line) = &chapter.fill {
             let fill = job("keystorm survey", line.clone()).map_err(usage_error)?;
-            self.progress.begin(format!("filling {} keys", self.spec.keys), 1.0, self.left_s);
+            frame.progress.begin(format!("filling {} keys", self.spec.keys), 1.0, self.left_s);
             for plan in &fill.plans {
-                let run = self.main.1.run(plan, None, &mut self.progress)?;
+                let run = self.main.1.run(plan, None, &mut frame.progress)?;
                 judged(&run)?;
             }
-            self.progress.end();
+            frame.progress.end();
         }
         for station in &chapter.stations {
             let lines = station.lines_after(self.survey.requests_of_last()).into_iter();
             let jobs: Result<Vec<Job>, UsageError> =
                 lines.map(|line| job("keystorm survey", line)).collect();
-            self.station(chapter, station, jobs.map_err(usage_error)?)?;
+            self.station(chapter, station, &jobs.map_err(usage_error)?, frame)?;
         }
         Ok(())
     }
@@ -261,7 +243,8 @@ impl SurveyRun<'_> {
         &mut self,
         chapter: &Chapter,
         station: &Station,
-        jobs: Vec<Job>,
+        jobs: &[Job],
+        frame: &mut Frame<'_>,
     ) -> Result<(), Stop> {
         let mut own: Vec<TestBed<'_>> = Vec::new();
         let targets: Vec<&Target> =
@@ -270,8 +253,9 @@ impl SurveyRun<'_> {
         let protocol = protocol.unwrap_or(ProtocolKind::Resp2);
         if jobs.len() > 1 || targets.iter().any(|target| **target != self.main.0) {
             for target in targets {
-                let mut bed = TestBed::reach(target, protocol, 64, self.several, self.interrupted)?;
-                bed.tells = false;
+                let mut bed =
+                    TestBed::reach(target, protocol, 64, self.several, frame.interrupted)?;
+                bed.settings.fills_quietly = true;
                 own.push(bed);
             }
         }
@@ -279,21 +263,18 @@ impl SurveyRun<'_> {
         let plans = jobs.iter().flat_map(|job| &job.plans);
         if alone {
             for plan in plans {
-                let this_s = planned_s(plan);
-                self.left_s = (self.left_s - this_s).max(0.0);
+                self.left_s = (self.left_s - planned_s(plan)).max(0.0);
                 let label = [&station.label, &station.series].map(report::escape).join(" ");
                 let what = format!("{}: {} {label}", chapter.title, report::escape(&plan.name));
-                self.progress.begin(what, this_s, self.left_s);
                 let bed = own.first().unwrap_or(self.main.1);
-                let ran = bed.run(plan, None, &mut self.progress);
-                self.progress.end();
-                self.put(station, ran.map(|run| vec![run]))?;
+                let ran = frame.run(bed, plan, what, self.left_s);
+                self.put(station, ran.map(|run| vec![run]), frame)?;
             }
             return Ok(());
         }
         let this_s = plans.clone().map(planned_s).fold(0.0, f64::max);
         self.left_s = (self.left_s - this_s).max(0.0);
-        self.progress.begin(format!("{}: {many} at once", chapter.title), this_s, self.left_s);
+        frame.progress.begin(format!("{}: {many} at once", chapter.title), this_s, self.left_s);
         let runs = thread::scope(|scope| {
             let started: Vec<_> = plans
                 .zip(&own)
@@ -308,16 +289,21 @@ impl SurveyRun<'_> {
             });
             ended.collect::<Result<Vec<Run>>>()
         });
-        self.progress.end();
-        self.put(station, runs)
+        frame.progress.end();
+        self.put(station, runs, frame)
     }
 
     /// Adds what a station yielded. A run that fails is a finding, unless the server is gone.
-    fn put(&mut self, station: &Station, ran: Result<Vec<Run>>) -> Result<(), Stop> {
+    fn put(
+        &mut self,
+        station: &Station,
+        ran: Result<Vec<Run>>,
+        frame: &Frame<'_>,
+    ) -> Result<(), Stop> {
         match ran {
             Ok(mut runs) => {
                 let interrupted = runs.iter().any(|r| r.measurement.ending == Ending::Interrupted);
-                if interrupted || self.interrupted.load(Ordering::Relaxed) {
+                if interrupted || frame.is_interrupted() {
                     return Err(Stop::Interrupted);
                 }
                 self.failed |= runs.iter().any(|r| r.measurement.ending != Ending::Complete);

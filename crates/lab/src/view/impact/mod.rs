@@ -3,13 +3,13 @@
 mod verdict;
 
 use page::{
-    Axis, Band, Block, Chart, DataPoint, Guide, Page, Section, Series, Table, Tone, Unit, sentence,
+    Axis, Band, Block, Chart, DataPoint, Guide, Page, Section, Series, Table, Unit, sentence,
 };
 
-use super::incomplete;
-use crate::Document;
+use super::{incomplete, warnings};
 use crate::csv::Csv;
-use crate::impact::{Cost, Figure, Impact, Kind, MixRecord, Price};
+use crate::impact::{Cost, Figure, Impact, Judgement, Kind, MixRecord, Price};
+use crate::{Document, Findings};
 
 /// Characters of a server's words that a table has room for.
 const WORDS_MAX: usize = 60;
@@ -112,15 +112,6 @@ impl Impact {
         table
     }
 
-    /// A line for each price.
-    pub(crate) fn csv(&self) -> String {
-        let mut csv = Csv::of(&COLUMNS.map(|(_, name, _)| name));
-        for price in &self.prices {
-            csv.write(COLUMNS.map(|(_, _, cell)| report::escape(cell(price).unwrap_or_default())));
-        }
-        csv.text()
-    }
-
     /// Latency over time, with the acts; of a mix, the 99th percentile of each kind over the load.
     fn charts(&self) -> Vec<Chart> {
         match &self.mix {
@@ -174,8 +165,57 @@ impl Impact {
         Some(chart)
     }
 
-    /// The parts that a terminal shows.
-    pub(crate) fn in_terminal(&self, quiet: bool) -> Vec<Block> {
+    /// This list beside another: for each price of either, a row of each list that has it.
+    #[must_use]
+    pub fn compared_with(&self, other: &Self, names: [&str; 2]) -> Table {
+        let titles = COLUMNS.map(|(title, ..)| title);
+        let mut rows = Table::new(
+            ["operation", "list", "ratio of p99"].into_iter().chain(titles[1..].iter().copied()),
+        );
+        let in_one = |list: &Self, price: &Price| {
+            list.prices.iter().find(|of| of.subject() == price.subject()).cloned()
+        };
+        let added = other.prices.iter().filter(|price| in_one(self, price).is_none());
+        for price in self.prices.iter().chain(added) {
+            let both = [in_one(self, price), in_one(other, price)];
+            let [a, b] = both.each_ref().map(|of| of.as_ref()?.with_ms.filter(|p99| *p99 > 0.0));
+            let ratio = a.zip(b).map(|(a, b)| format!("{:.2}", b / a));
+            for (at, of) in both.iter().enumerate() {
+                let Some(of) = of else { continue };
+                let ratio = short(ratio.clone().filter(|_| at == 1));
+                let first = [of.operation.clone(), names[at].to_owned(), ratio];
+                let cells = COLUMNS[1..].iter().map(|(_, _, cell)| short(cell(of)));
+                rows.row(first.into_iter().chain(cells));
+            }
+        }
+        rows
+    }
+}
+
+impl Findings for Impact {
+    fn is_empty(&self) -> bool {
+        self.prices.is_empty() && self.mix.as_ref().is_none_or(|mix| mix.segments.is_empty())
+    }
+
+    fn is_conclusive(&self) -> bool {
+        self.mix.as_ref().is_none_or(|mix| mix.effects.judgement != Judgement::NotJudged)
+    }
+
+    fn set_complete(&mut self) {
+        self.run.set_complete();
+        self.complete = true;
+    }
+
+    /// A line for each price.
+    fn to_csv(&self) -> String {
+        let mut csv = Csv::of(&COLUMNS.map(|(_, name, _)| name));
+        for price in &self.prices {
+            csv.write(COLUMNS.map(|(_, _, cell)| report::escape(cell(price).unwrap_or_default())));
+        }
+        csv.text()
+    }
+
+    fn shown(&self, quiet: bool) -> Vec<Block> {
         let mut blocks = vec![Block::Table(self.table())];
         blocks.extend(self.mix.as_ref().map(|mix| Block::Table(mix.table())));
         if self.mix.is_some() || !quiet {
@@ -183,12 +223,12 @@ impl Impact {
         }
         if !quiet {
             blocks.extend(self.mix.as_ref().map(|mix| Block::Text(mix.how())));
-            blocks.extend(self.warnings().into_iter().map(|text| Block::Note(Tone::Warning, text)));
+            blocks.extend(warnings(self.warnings()));
         }
         blocks
     }
 
-    pub(crate) fn whole_page(&self, command_line: &str) -> Page {
+    fn page(&self, command_line: &str) -> Page {
         let mut lede = Vec::new();
         incomplete(&mut lede, self.complete());
         lede.push(self.verdict());
@@ -221,32 +261,6 @@ impl Impact {
             sections,
             command_line,
         )
-    }
-
-    /// This list beside another: for each price of either, a row of each list that has it.
-    #[must_use]
-    pub fn compared_with(&self, other: &Self, names: [&str; 2]) -> Table {
-        let titles = COLUMNS.map(|(title, ..)| title);
-        let mut rows = Table::new(
-            ["operation", "list", "ratio of p99"].into_iter().chain(titles[1..].iter().copied()),
-        );
-        let in_one = |list: &Self, price: &Price| {
-            list.prices.iter().find(|of| of.subject() == price.subject()).cloned()
-        };
-        let added = other.prices.iter().filter(|price| in_one(self, price).is_none());
-        for price in self.prices.iter().chain(added) {
-            let both = [in_one(self, price), in_one(other, price)];
-            let [a, b] = both.each_ref().map(|of| of.as_ref()?.with_ms.filter(|p99| *p99 > 0.0));
-            let ratio = a.zip(b).map(|(a, b)| format!("{:.2}", b / a));
-            for (at, of) in both.iter().enumerate() {
-                let Some(of) = of else { continue };
-                let ratio = short(ratio.clone().filter(|_| at == 1));
-                let first = [of.operation.clone(), names[at].to_owned(), ratio];
-                let cells = COLUMNS[1..].iter().map(|(_, _, cell)| short(cell(of)));
-                rows.row(first.into_iter().chain(cells));
-            }
-        }
-        rows
     }
 }
 
@@ -328,7 +342,7 @@ mod tests {
         let act = Price { operation: "keys".to_owned(), with_ms: Some(2.0), ..Price::default() };
         list.prices.push(act);
         assert_eq!(list.table().columns, ["operation", "p99 with (ms)"]);
-        assert_eq!(list.csv().lines().next().unwrap().matches("\",\"").count(), 16);
+        assert_eq!(list.to_csv().lines().next().unwrap().matches("\",\"").count(), 16);
         let mut other = list.clone();
         other.prices[0].with_ms = Some(3.0);
         let rows = list.compared_with(&other, ["a", "b"]).rows;
