@@ -34,6 +34,10 @@ impl Engine for Box<dyn Engine> {
         self.as_mut().consume(bytes);
     }
 
+    fn discard(&mut self, conn: ConnId, bytes: u64) -> u64 {
+        self.as_mut().discard(conn, bytes)
+    }
+
     fn close(&mut self, conn: ConnId) {
         self.as_mut().close(conn);
     }

@@ -9,6 +9,8 @@
 
 mod boxed;
 #[cfg(unix)]
+mod discard;
+#[cfg(unix)]
 mod epoll;
 mod scripted;
 mod socket;
@@ -81,6 +83,14 @@ pub trait Engine {
     /// # Panics
     /// When the inbox is shorter than that.
     fn consume(&mut self, bytes: usize);
+
+    /// Drops bytes of the connection of the current event unseen as they arrive, the first of them after the inbox,
+    /// all of which was consumed. Returns how many it will drop: `bytes`, fewer, or 0 where it cannot. Those after them
+    /// are received as ever, so a caller that waits for more leaves some.
+    fn discard(&mut self, conn: ConnId, bytes: u64) -> u64 {
+        let _ = (conn, bytes);
+        0
+    }
 
     /// Closes a connection, unsent bytes and all. No event of it is yielded after.
     fn close(&mut self, conn: ConnId);

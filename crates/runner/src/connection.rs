@@ -13,6 +13,10 @@ pub(crate) struct Connection<D, M, C> {
     pub(crate) state: State,
     pub(crate) decoder: D,
     pub(crate) requests: Requests<M>,
+    /// Bytes of the incoming reply that came before.
+    pub(crate) reply_bytes: u64,
+    /// Bytes among them that the engine was asked to drop since the last read.
+    pub(crate) dropped: u64,
     /// Comparison of the incoming reply with what it must be, so far.
     pub(crate) comparison: Comparison,
     /// Part of the incoming reply that is kept for later steps, so far.
@@ -62,6 +66,8 @@ impl<D: Default, M: Copy, C> Connection<D, M, C> {
             state: State::Closed,
             decoder: D::default(),
             requests: Requests::default(),
+            reply_bytes: 0,
+            dropped: 0,
             comparison: Comparison::default(),
             coming: PartialCapture::default(),
             found: Vec::new(),
@@ -82,6 +88,7 @@ impl<D: Default, M: Copy, C> Connection<D, M, C> {
     pub(crate) fn reopen(&mut self, now_ns: u64) {
         self.state = State::Opening;
         self.decoder = D::default();
+        (self.reply_bytes, self.dropped) = (0, 0);
         self.comparison = Comparison::default();
         self.coming = PartialCapture::default();
         self.found.clear();

@@ -130,6 +130,15 @@ pub trait Decode {
         false
     }
 
+    /// Bytes that come next and are the text of a string, whose end is not among them; 0 where a caller must see them.
+    #[inline]
+    fn text_to_come(&self) -> u64 {
+        0
+    }
+
+    /// Goes on behind so many bytes of that text, which were not shown to the decoder.
+    fn skip_text(&mut self, _bytes: u64) {}
+
     /// The mark that the request of the last reply had and that came back with it, in protocols that
     /// have such marks: the place of a command in its sequence.
     fn mark(&self) -> Option<u32> {

@@ -16,6 +16,7 @@ use mio::unix::SourceFd;
 use mio::{Events, Interest, Poll, Token};
 use socket2::Socket;
 
+use crate::discard::{DISCARD_MOST, SHORT_READS};
 use crate::socket::{connect, stamped};
 use crate::stamps::WallClock;
 use crate::timer::Timer;
@@ -54,8 +55,9 @@ struct Connection {
     socket: Socket,
     generation: u32,
     state: State,
-    /// Bytes that the kernel has not taken yet.
+    /// Bytes that the kernel has not taken yet, behind `outbox_sent` that it has.
     outbox: Vec<u8>,
+    outbox_sent: usize,
     /// Bytes received and not consumed.
     kept: Vec<u8>,
     /// Set if the socket is always watched for room to write, as TCP reports room only after it had none. A unix socket
@@ -64,6 +66,10 @@ struct Connection {
     always_watches_room: bool,
     /// Set if the kernel stamps what arrives.
     stamped: bool,
+    /// Bytes to be dropped before anything is received.
+    discard: u64,
+    /// Reads that begin with few bytes, because what follows is likely to be dropped.
+    short_reads: u8,
 }
 
 enum State {
@@ -167,9 +173,12 @@ impl Epoll {
             generation,
             state: State::Opening,
             outbox: Vec::new(),
+            outbox_sent: 0,
             kept: Vec::new(),
             always_watches_room,
             stamped: false,
+            discard: 0,
+            short_reads: 0,
         });
         if connected {
             self.again(conn, generation, false);
@@ -245,6 +254,15 @@ impl Engine for Epoll {
     #[inline]
     fn arrived_ns(&self) -> Option<u64> {
         self.arrived_ns
+    }
+
+    fn discard(&mut self, conn: ConnId, bytes: u64) -> u64 {
+        let Some(connection) = self.slot(conn).filter(|connection| !connection.stamped) else {
+            return 0;
+        };
+        let bytes = bytes.min(DISCARD_MOST);
+        (connection.discard, connection.short_reads) = (bytes, SHORT_READS);
+        bytes
     }
 
     fn close(&mut self, conn: ConnId) {

@@ -7,7 +7,8 @@ use std::os::fd::AsRawFd;
 
 use mio::unix::SourceFd;
 
-use super::{Epoll, READ_MAX, Readiness, State, interest, token};
+use super::{Connection, Epoll, READ_MAX, Readiness, State, interest, token};
+use crate::discard::{SHORT_READ, discard};
 use crate::stamps;
 use crate::{ConnId, Engine, Event, Reason};
 
@@ -66,27 +67,29 @@ impl Epoll {
         let conn = ready.conn;
         let connection = self.connections.get_mut(conn.0 as usize)?.as_mut()?;
         let kept = connection.kept.len();
+        let most = if connection.short_reads > 0 { SHORT_READ as usize } else { READ_MAX };
         if kept > 0 {
             if self.buffer.len() < kept + READ_MAX {
                 self.buffer.resize(kept + READ_MAX, 0);
             }
             self.buffer[..kept].copy_from_slice(&connection.kept);
         }
-        let room = kept..kept + READ_MAX;
-        let into = &mut self.buffer[room];
-        let read = if connection.stamped {
-            retry(|| stamps::read(&connection.socket, into))
-        } else {
-            retry(|| (&connection.socket).read(into)).map(|read| (read, None))
+        let dropped = connection.discard_arrived(&mut self.buffer[kept..kept + READ_MAX]);
+        let into = &mut self.buffer[kept..kept + most];
+        let read = match dropped {
+            Some(ended) => ended.map(|()| (0, None)),
+            None if connection.stamped => retry(|| stamps::read(&connection.socket, into)),
+            None => retry(|| (&connection.socket).read(into)).map(|read| (read, None)),
         };
         match read {
             Ok((0, _)) => self.lose(conn, Reason::ByPeer),
             Ok((read, stamp)) => {
                 connection.kept.clear();
+                connection.short_reads = connection.short_reads.saturating_sub(1);
                 self.current = Some((conn, 0, kept + read));
                 // A read that did not fill its room has emptied the socket (epoll(7)), unless the
                 // end is near: only reading on shows that.
-                if read == READ_MAX || ready.closing {
+                if read == most || ready.closing {
                     self.again(conn, ready.generation, ready.closing);
                 }
                 let now_ns = self.look_at_clock();
@@ -122,14 +125,21 @@ impl Epoll {
         let Some(connection) = self.slot(conn) else {
             return;
         };
-        let outbox = std::mem::take(&mut connection.outbox);
-        let unsent = self.give(conn, &outbox);
+        let mut outbox = std::mem::take(&mut connection.outbox);
+        let sent = std::mem::take(&mut connection.outbox_sent);
+        let unsent = self.give(conn, &outbox[sent..]);
         let Some(connection) = self.slot(conn) else {
             return;
         };
         if unsent > 0 {
+            let sent = outbox.len() - unsent;
+            // Moved seldom: what the kernel takes of a large value may be little each time.
+            if sent > unsent {
+                outbox.drain(..sent);
+            } else {
+                connection.outbox_sent = sent;
+            }
             connection.outbox = outbox;
-            connection.outbox.drain(..connection.outbox.len() - unsent);
         } else if !connection.always_watches_room {
             self.watch_room(conn, false);
         }
@@ -171,9 +181,26 @@ impl Epoll {
             return;
         };
         connection.outbox.clear();
+        connection.outbox_sent = 0;
         connection.state = State::Broken(error);
         let generation = connection.generation;
         self.again(conn, generation, true);
+    }
+}
+
+impl Connection {
+    /// Drops what has arrived of the bytes to be dropped. `None` if none is left of them; otherwise the end of the
+    /// stream, or why no more could be dropped.
+    #[inline]
+    fn discard_arrived(&mut self, buffer: &mut [u8]) -> Option<io::Result<()>> {
+        while self.discard > 0 {
+            match retry(|| discard(&self.socket, buffer, self.discard)) {
+                Ok(0) => return Some(Ok(())),
+                Ok(dropped) => self.discard -= dropped as u64,
+                Err(error) => return Some(Err(error)),
+            }
+        }
+        None
     }
 }
 

@@ -32,12 +32,32 @@ pub(super) struct Slot {
     pub(super) waiting: bool,
     /// Bytes received and not consumed.
     pub(super) kept: Vec<u8>,
+    /// Bytes to be dropped before anything is received.
+    pub(super) discard: u64,
+    /// Receives that are asked for one by one, because what follows is likely to be dropped.
+    pub(super) short_reads: u8,
 }
 
 impl Slot {
     /// Returns the kind of operation by which it receives.
     pub(super) fn receives_by(&self) -> Kind {
-        if self.stamped { Kind::ReceiveStamped } else { Kind::Receive }
+        match self {
+            Self { stamped: true, .. } => Kind::ReceiveStamped,
+            Self { discard: 1.., .. } => Kind::Discard,
+            Self { short_reads: 1.., .. } => Kind::ReceiveOnce,
+            _ => Kind::Receive,
+        }
+    }
+
+    /// Sends bytes without the ring, unless some of the connection's are under way there. Returns those that are left.
+    #[cold]
+    pub(super) fn send_now<'b>(&mut self, bytes: &'b [u8], turn: u64) -> &'b [u8] {
+        let is_idle = self.outbox.is_empty() && !self.waiting && self.lent_turn != turn;
+        let Some(socket) = self.socket.as_ref().filter(|_| is_idle) else { return bytes };
+        let flags = rustix::net::SendFlags::DONTWAIT | rustix::net::SendFlags::NOSIGNAL;
+        // What ails the connection its receive will tell.
+        let sent = rustix::net::send(socket, bytes, flags).unwrap_or(0);
+        &bytes[sent..]
     }
 }
 
@@ -47,6 +67,8 @@ pub(super) struct CurrentEvent {
     pub(super) place: Place,
     pub(super) start: usize,
     pub(super) end: usize,
+    /// Set if nothing is armed that receives what follows.
+    pub(super) ended: bool,
 }
 
 #[derive(Clone, Copy)]
@@ -107,21 +129,28 @@ impl Uring {
             }
             (Err(error), buffer) => {
                 self.give_back(buffer);
-                // Out of buffers: they are back by now.
-                if rustix::io::Errno::from_io_error(&error) != Some(rustix::io::Errno::NOBUFS) {
-                    return Some(self.lose(conn, Reason::Failed(error)));
-                }
-                return self.arm(conn).err().map(|e| self.lose(conn, Reason::Failed(e)));
+                // Out of buffers, which are back by now; or ended by us, to receive in another way.
+                return match rustix::io::Errno::from_io_error(&error) {
+                    Some(rustix::io::Errno::NOBUFS | rustix::io::Errno::CANCELED) => {
+                        self.arm(conn).err().map(|e| self.lose(conn, Reason::Failed(e)))
+                    }
+                    _ => Some(self.lose(conn, Reason::Failed(error))),
+                };
             }
         };
-        if !more && let Err(error) = self.arm(conn) {
-            self.give_back(Some(buffer));
-            return Some(self.lose(conn, Reason::Failed(error)));
-        }
-        let Some(bytes) = self.bytes_within(conn, buffer, len) else {
+        let Some(mut bytes) = self.bytes_within(conn, buffer, len) else {
             self.give_back(Some(buffer));
             return Some(self.lose(conn, Reason::ByPeer));
         };
+        bytes.start += self.discarded(conn, bytes.len());
+        if bytes.is_empty() {
+            self.give_back(Some(buffer));
+            return if more {
+                None
+            } else {
+                self.arm(conn).err().map(|e| self.lose(conn, Reason::Failed(e)))
+            };
+        }
         let slot = &mut self.slots[conn.0 as usize];
         let (place, start, end) = if slot.kept.is_empty() {
             (Place::Pool(buffer), bytes.start, bytes.end)
@@ -132,7 +161,7 @@ impl Uring {
             }
             (Place::Kept, 0, slot.kept.len())
         };
-        self.current = Some(CurrentEvent { conn, place, start, end });
+        self.current = Some(CurrentEvent { conn, place, start, end, ended: !more });
         Some(Event::Received(conn))
     }
 
@@ -177,7 +206,7 @@ impl Uring {
     /// Returns the bytes of the current event that are not yet consumed.
     #[inline]
     pub(super) fn bytes_of_current(&self) -> &[u8] {
-        let Some(CurrentEvent { conn, place, start, end }) = &self.current else {
+        let Some(CurrentEvent { conn, place, start, end, .. }) = &self.current else {
             return &[];
         };
         match (place, &self.pool) {
@@ -189,7 +218,7 @@ impl Uring {
     /// Keeps what was received last and not consumed with its connection.
     #[inline]
     pub(super) fn put_away(&mut self) {
-        let Some(CurrentEvent { conn, place, start, end }) = self.current.take() else {
+        let Some(CurrentEvent { conn, place, start, end, ended }) = self.current.take() else {
             return;
         };
         self.arrived_ns = None;
@@ -204,6 +233,9 @@ impl Uring {
                     pool.give_back(buffer);
                 }
             }
+        }
+        if ended {
+            self.arm_next(conn);
         }
     }
 }

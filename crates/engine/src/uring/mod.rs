@@ -13,6 +13,7 @@
 //! ended. And when the engine goes, it waits for its operations, or leaks what they hold.
 //! <https://kernel.dk/io_uring.pdf>, <https://man7.org/linux/man-pages/man7/io_uring.7.html>
 
+mod discarding;
 mod lending;
 mod operation;
 mod pool;
@@ -38,6 +39,8 @@ use ring::{Completion, Ring};
 /// Connections with something to send after which a turn is handed over early, so that the stamp
 /// of a send is never older than it takes to prepare so many.
 const STAGED_MAX: usize = 32;
+/// Fewest bytes that are sent by a call of their own, which costs less than copying them for the ring.
+const DIRECT_LEAST: usize = 64 * 1024;
 /// Longest wait for operations in flight when the engine ends.
 const FAREWELL_MAX: Duration = Duration::from_secs(1);
 
@@ -175,7 +178,11 @@ impl Uring {
     fn arm(&mut self, conn: ConnId) -> io::Result<()> {
         let operation = self.operation(self.slots[conn.0 as usize].receives_by(), conn);
         self.outstanding += 1;
-        self.ring.receive(operation)
+        let discard = self.slots[conn.0 as usize].discard;
+        match operation.kind {
+            Kind::Discard => self.ring.discard(operation, discard as usize),
+            _ => self.ring.receive(operation),
+        }
     }
 
     fn lose(&mut self, conn: ConnId, reason: Reason) -> Event {
@@ -224,7 +231,10 @@ impl Uring {
                 self.sent(conn, operation.kind, result);
                 None
             }
-            Kind::Receive | Kind::ReceiveStamped => self.received(conn, result, more, buffer),
+            Kind::Receive | Kind::ReceiveStamped | Kind::ReceiveOnce => {
+                self.received(conn, result, more, buffer)
+            }
+            Kind::Discard => self.discard_ended(conn, result),
             // What it was to end had ended.
             Kind::Cancel => None,
         }
@@ -256,8 +266,13 @@ impl Engine for Uring {
     #[inline]
     fn send(&mut self, conn: ConnId, bytes: &[u8]) -> u64 {
         let now_ns = self.look_at_clock();
+        let turn = self.turn;
         let slot = &mut self.slots[conn.0 as usize];
         if !slot.open {
+            return now_ns;
+        }
+        let bytes = if bytes.len() < DIRECT_LEAST { bytes } else { slot.send_now(bytes, turn) };
+        if bytes.is_empty() {
             return now_ns;
         }
         slot.outbox.extend_from_slice(bytes);
@@ -291,8 +306,16 @@ impl Engine for Uring {
         self.arrived_ns
     }
 
+    fn discard(&mut self, conn: ConnId, bytes: u64) -> u64 {
+        self.begin_discard(conn, bytes).unwrap_or_else(|error| {
+            self.outcomes.push_back((conn, Err(error)));
+            0
+        })
+    }
+
     fn close(&mut self, conn: ConnId) {
-        if self.current.as_ref().is_some_and(|c| c.conn == conn) {
+        if let Some(current) = self.current.as_mut().filter(|current| current.conn == conn) {
+            current.ended = false;
             self.put_away();
         }
         let Some(socket) = self.slot(conn).socket.take() else {

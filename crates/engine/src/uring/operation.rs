@@ -24,6 +24,10 @@ pub(super) enum Kind {
     Cancel,
     /// Receives as `Receive` does, with a stamp of the kernel before the bytes in each buffer.
     ReceiveStamped,
+    /// Receives once, into one buffer of the pool.
+    ReceiveOnce,
+    /// Receives bytes that are dropped.
+    Discard,
 }
 
 impl Kind {
@@ -54,7 +58,9 @@ impl Operation {
             2 => Kind::Send,
             3 => Kind::SendRest,
             4 => Kind::Cancel,
-            _ => Kind::ReceiveStamped,
+            5 => Kind::ReceiveStamped,
+            6 => Kind::ReceiveOnce,
+            _ => Kind::Discard,
         };
         Self { kind, conn: ConnId(low >> KIND_BITS), generation: (data >> 32) as u32 }
     }
@@ -73,6 +79,8 @@ mod tests {
             Kind::SendRest,
             Kind::Cancel,
             Kind::ReceiveStamped,
+            Kind::ReceiveOnce,
+            Kind::Discard,
         ];
         for kind in known {
             for conn in [0, 1, 999_999] {

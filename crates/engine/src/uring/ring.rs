@@ -4,6 +4,8 @@
 use std::io;
 use std::ops::Range;
 use std::os::fd::RawFd;
+use std::ptr;
+use std::sync::atomic::AtomicU8;
 use std::time::Duration;
 
 use io_uring::squeue::{Entry, Flags};
@@ -12,6 +14,7 @@ use io_uring::{IoUring, Submitter, cqueue, opcode};
 
 use super::operation::{Kind, Operation};
 use super::pool;
+use crate::discard::{self, DISCARD_MOST, SHORT_READ};
 use crate::stamps;
 
 /// Operations prepared before they must be handed over.
@@ -22,11 +25,16 @@ const WAIT_MAX: Duration = Duration::from_secs(3600);
 const MSG_DONTWAIT: i32 = rustix::net::SendFlags::DONTWAIT.bits() as i32;
 const MSG_NOSIGNAL: i32 = rustix::net::SendFlags::NOSIGNAL.bits() as i32;
 const MSG_WAITALL: i32 = rustix::net::RecvFlags::WAITALL.bits() as i32;
+const MSG_DISCARD: i32 = discard::FLAGS.bits() as i32;
 const POLLOUT: u32 = rustix::event::PollFlags::OUT.bits() as u32;
 
 /// Poll events that mean a connection could not be opened.
 pub(super) const POLL_FAULTS: usize =
     rustix::event::PollFlags::ERR.union(rustix::event::PollFlags::HUP).bits() as usize;
+
+/// Memory for bytes that are dropped, which all operations in flight share.
+static DROPPED: [AtomicU8; DISCARD_MOST as usize] =
+    [const { AtomicU8::new(0) }; DISCARD_MOST as usize];
 
 pub(super) struct Ring {
     ring: IoUring,
@@ -110,10 +118,26 @@ impl Ring {
                 let message = &raw const *self.stamped;
                 opcode::RecvMsgMulti::new(file(operation), message, pool::GROUP).build()
             }
+            Kind::ReceiveOnce => {
+                let entry = opcode::Recv::new(file(operation), ptr::null_mut(), SHORT_READ);
+                entry.buf_group(pool::GROUP).build().flags(Flags::BUFFER_SELECT)
+            }
             _ => opcode::RecvMulti::new(file(operation), pool::GROUP).build(),
         };
         // SAFETY: its memory is the pool, which outlives the ring's operations, and the message, which names no
         // memory and lives as long as the ring.
+        unsafe { self.push(entry, operation) }
+    }
+
+    /// Receives up to so many bytes and drops them. A socket that cannot drop them copies them to where nobody reads.
+    /// `MSG_WAITALL` would drop too many: the kernel goes on behind what it has copied, and it has copied nothing.
+    pub(super) fn discard(&mut self, operation: Operation, bytes: usize) -> io::Result<()> {
+        let len = bytes.min(DROPPED.len()) as u32;
+        let memory = DROPPED.as_ptr().cast_mut().cast();
+        let entry = opcode::Recv::new(file(operation), memory, len).flags(MSG_DISCARD);
+        let entry = entry.build();
+        // SAFETY: the memory lives for as long as the program, may be written at any time since it is made of atomics,
+        // and nobody reads it.
         unsafe { self.push(entry, operation) }
     }
 

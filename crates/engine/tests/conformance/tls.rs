@@ -52,7 +52,8 @@ pub(crate) fn lab(
     behaviour: Behaviour,
     peer: fn(Behaviour, Transport) -> Peer,
 ) -> Lab {
-    real(secure(engine, &settings()), peer(behaviour, Transport::tls(&trust().server)))
+    let peer = peer(behaviour, Transport::tls(&trust().server));
+    Lab { drops: false, ..real(secure(engine, &settings()), peer) }
 }
 
 /// A server in TLS on fake time that sends back what it gets, its bytes cut into pieces.

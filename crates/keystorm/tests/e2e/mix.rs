@@ -85,6 +85,32 @@ fn a_cache_is_filled_on_its_misses_and_both_sides_count_them_alike() {
 }
 
 #[test]
+fn the_bytes_of_a_long_reply_are_those_of_all_its_reads() {
+    const VALUE: u64 = 300_000;
+    let server = Server::redis();
+    let (_dir, file) = place();
+    server
+        .run(&format!("-q -n 10 -r 10 -d {VALUE} --key-dist sequential set k:__key__ __data__"))
+        .ok();
+    let reply = VALUE + format!("${VALUE}\r\n\r\n").len() as u64;
+    for options in
+        ["--engine uring", "--engine epoll", "--engine uring -P 4", "--engine epoll -P 4"]
+    {
+        let args = format!("-q -n 400 -c 5 -r 10 --json {} {options}", file.display());
+        server.ask(&["config", "resetstat"]);
+        server.run(&format!("{args} --mix -- 3 get k:__key__ ';' 1 get none:__key__")).ok();
+        let test = &json(&file)["tests"][0];
+        let count = |of: &Value, field: &str| of[field].as_u64().unwrap();
+        let [found, none] = [0, 1].map(|n| &test["commands"][n]);
+        assert_eq!(server.calls("get"), count(test, "requests"));
+        assert_eq!(count(found, "bytes_in"), count(found, "ok") * reply, "{options}");
+        assert_eq!(count(none, "bytes_in"), count(none, "miss") * 5, "{options}");
+        let whole = count(&test["connections"], "bytes_in");
+        assert_eq!(count(found, "bytes_in") + count(none, "bytes_in"), whole, "{options}");
+    }
+}
+
+#[test]
 fn every_layout_has_a_row_for_each_operation_and_one_for_the_whole() {
     let server = Server::redis();
     let mix = "--mix -n 2000 -r 10 -- 3 get k:__key__ ';' 1 set k:__key__ v ';>' del k:__key__";

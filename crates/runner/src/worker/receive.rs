@@ -38,11 +38,24 @@ enum ReadEnd {
     TurnedAway(Fatal),
 }
 
+/// Least bytes of a string to come that are dropped unseen: fewer are cheaper to copy than to ask for.
+const DROPPED_LEAST: u64 = 16 * 1024;
+
 /// Bytes of a read: those that were decoded, and those of whole replies.
 #[derive(Default)]
 struct Span {
+    /// Bytes of the first reply that came before this read.
+    begun: u64,
     decoded: usize,
     settled: usize,
+}
+
+impl Span {
+    /// Bytes decoded of the reply that is under way.
+    #[inline]
+    fn of_reply(&self) -> u64 {
+        self.begun + (self.decoded - self.settled) as u64
+    }
 }
 
 impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
@@ -58,7 +71,7 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
         self.recorder.of_read(self.route.counted_as(&connection.place, conn), arrived_ns);
         self.route.record_of(&connection.place, &mut self.recorder);
         let inbox = self.engine.inbox();
-        let before = connection.requests.commands();
+        let commands = connection.requests.commands();
         let mut settler = Settler::<P, R> {
             plan: self.context.plan,
             batch: &self.batch,
@@ -83,16 +96,33 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
             protocol: PhantomData,
         };
         let requests = &mut connection.requests;
-        let span = settler.settle_all(&mut connection.decoder, requests, inbox);
+        let before = Span { begun: connection.reply_bytes, ..Span::default() };
+        let span = settler.settle_all(&mut connection.decoder, requests, inbox, before);
         let ended = settler.ended;
         if inbox.len() > span.settled {
             requests.reply_begun(now_ns);
         }
-        let settled = before - requests.commands();
-        self.recorder.read_ended(now_ns, inbox.len());
+        let settled = commands - requests.commands();
+        connection.reply_bytes = span.of_reply();
+        let arrived = inbox.len() + std::mem::take(&mut connection.dropped) as usize;
+        self.recorder.read_ended(now_ns, arrived);
         self.engine.consume(span.decoded);
+        let to_come = connection.decoder.text_to_come();
+        if to_come >= DROPPED_LEAST && !self.inspections.strings {
+            self.drop_text(conn, to_come);
+        }
         self.in_flight -= u64::from(settled);
         self.read_ended(conn, ended, settled)
+    }
+
+    /// Has the engine drop what comes next of a string, which nobody looks at.
+    #[cold]
+    fn drop_text(&mut self, conn: ConnId, to_come: u64) {
+        let connection = &mut self.connections[conn.0 as usize];
+        let dropped = self.engine.discard(conn, to_come);
+        connection.decoder.skip_text(dropped);
+        connection.dropped = dropped;
+        connection.reply_bytes += dropped;
     }
 
     /// Goes on after the replies of a read: replaces a connection that is of no more use, and sends what the
@@ -161,8 +191,8 @@ impl<P: Protocol, R: Route> Settler<'_, P, R> {
         decoder: &mut P::Decoder,
         requests: &mut Requests<R::Mark>,
         inbox: &[u8],
+        mut span: Span,
     ) -> Span {
-        let mut span = Span::default();
         let mut may_repeat = self.asks.nothing || self.asks.alike;
         loop {
             let rest = &inbox[span.decoded..];
@@ -187,8 +217,8 @@ impl<P: Protocol, R: Route> Settler<'_, P, R> {
             let consumed = step.consumed;
             span.decoded += consumed;
             let Some(reply) = step.reply else { return span };
-            let bytes = if self.asks.operations { span.decoded - span.settled } else { 0 };
-            span.settled = span.decoded;
+            let bytes = if self.asks.operations { span.of_reply() } else { 0 };
+            (span.begun, span.settled) = (0, span.decoded);
             if self.answers_nothing(reply, requests) {
                 continue;
             }
@@ -206,11 +236,11 @@ impl<P: Protocol, R: Route> Settler<'_, P, R> {
             }
             let repeated = if is_whole { reply.without_text() } else { None };
             let command = requests.oldest_mut().map_or(0, |oldest| oldest.command);
-            if !self.settle(requests, reply, bytes as u64) {
+            if !self.settle(requests, reply, bytes) {
                 return span;
             }
             if let Some(reply) = repeated.filter(|_| self.asks.alike) {
-                let answer = (command, reply, bytes as u64);
+                let answer = (command, reply, bytes);
                 let more = self.settle_alike(requests, answer, (rest, consumed));
                 span.decoded += more * consumed;
                 span.settled = span.decoded;

@@ -90,6 +90,20 @@ impl Decode for RespDecoder {
     fn is_between_replies(&self) -> bool {
         self.elements == 0
     }
+
+    #[inline]
+    fn text_to_come(&self) -> u64 {
+        // Of an error's text the beginning is kept.
+        if self.ending == Ending::Error {
+            0
+        } else {
+            self.skip.saturating_sub(LINE_END.len() as u64)
+        }
+    }
+
+    fn skip_text(&mut self, bytes: u64) {
+        self.skip -= bytes;
+    }
 }
 
 impl RespDecoder {

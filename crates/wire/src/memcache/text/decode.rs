@@ -66,6 +66,15 @@ impl Decode for TextDecoder {
     }
 
     #[inline]
+    fn text_to_come(&self) -> u64 {
+        self.block.saturating_sub(2)
+    }
+
+    fn skip_text(&mut self, bytes: u64) {
+        self.block -= bytes;
+    }
+
+    #[inline]
     fn mark(&self) -> Option<u32> {
         self.mark
     }

@@ -1,0 +1,67 @@
+//! Receives around a long value whose bytes are dropped.
+//!
+//! The receive that stays armed copies all that arrives. It is ended when a caller first wants bytes to be dropped; from
+//! then on each receive is asked for by itself, into one buffer or with its bytes dropped, until some have passed after
+//! which nothing was dropped.
+
+use std::io;
+
+use super::Uring;
+use super::operation::Kind;
+use crate::discard::{DISCARD_MOST, SHORT_READS};
+use crate::{ConnId, Event, Reason};
+
+impl Uring {
+    /// Has bytes dropped that follow those of the current event. Returns how many.
+    pub(super) fn begin_discard(&mut self, conn: ConnId, bytes: u64) -> io::Result<u64> {
+        let armed =
+            self.current.as_ref().is_some_and(|current| current.conn == conn && !current.ended);
+        let slot = self.slot(conn);
+        if slot.stamped || !slot.open {
+            return Ok(0);
+        }
+        let bytes = bytes.min(DISCARD_MOST);
+        (slot.discard, slot.short_reads) = (bytes, SHORT_READS);
+        if armed {
+            self.ring.cancel(self.operation(Kind::Receive, conn))?;
+        }
+        Ok(bytes)
+    }
+
+    /// Counts bytes that arrived where some are to be dropped. Returns how many of them are.
+    #[inline]
+    pub(super) fn discarded(&mut self, conn: ConnId, arrived: usize) -> usize {
+        let slot = self.slot(conn);
+        let dropped = slot.discard.min(arrived as u64);
+        slot.discard -= dropped;
+        dropped as usize
+    }
+
+    /// Handles the end of a receive whose bytes were dropped.
+    pub(super) fn discard_ended(
+        &mut self,
+        conn: ConnId,
+        result: io::Result<usize>,
+    ) -> Option<Event> {
+        let next = match result {
+            Ok(0) => return Some(self.lose(conn, Reason::ByPeer)),
+            Ok(arrived) => {
+                self.discarded(conn, arrived);
+                self.arm(conn)
+            }
+            Err(error) => Err(error),
+        };
+        next.err().map(|error| self.lose(conn, Reason::Failed(error)))
+    }
+
+    /// Asks for what follows an event after which nothing is armed.
+    pub(super) fn arm_next(&mut self, conn: ConnId) {
+        let slot = self.slot(conn);
+        if slot.discard == 0 {
+            slot.short_reads = slot.short_reads.saturating_sub(1);
+        }
+        if let Err(error) = self.arm(conn) {
+            self.outcomes.push_back((conn, Err(error)));
+        }
+    }
+}
