@@ -2,6 +2,10 @@
 //!
 //! Owns what each sends, what the server holds before, and what is to be reached.
 
+mod large;
+mod mixes;
+mod options;
+
 use std::io::{Read, Write};
 
 use host::{Client, PlainSocket};
@@ -24,6 +28,8 @@ pub(crate) struct Case {
     pub(crate) pipeline: u32,
     /// Uses a unix socket.
     pub(crate) unix: bool,
+    /// Uses TLS.
+    pub(crate) tls: bool,
     /// Further words at the end of the command line.
     pub(crate) args: &'static [&'static str],
     /// Base of the comparison, beside another tool.
@@ -41,6 +47,8 @@ pub(crate) struct Case {
     pub(crate) cpu_most: f64,
     /// The least throughput, ours / theirs.
     pub(crate) rate_least: f64,
+    /// The most client CPU, ours / that of the base.
+    pub(crate) above_base_most: f64,
 }
 
 /// The least that a client could use for a case.
@@ -78,6 +86,8 @@ pub(crate) struct BareLoop {
 pub(crate) enum CaseServer {
     /// Redis; redis-benchmark.
     Redis,
+    /// Redis; no other tool.
+    Alone,
     /// Redis; memtier_benchmark with these words, where it is on the PATH.
     RedisMix(&'static [&'static str]),
     /// Redis; the same words to both, where memtier_benchmark is on the PATH.
@@ -94,6 +104,8 @@ enum Data {
     Keys,
     /// The list `mylist` of 600 elements.
     List,
+    /// The string `large` of so many bytes.
+    Value(usize),
     /// All keys that both tools draw from memcached.
     Items,
 }
@@ -132,6 +144,7 @@ const BASE: Case = Case {
     connections: 50,
     pipeline: 1,
     unix: false,
+    tls: false,
     args: &["-t", "set"],
     base: Base::Bare(BARE_SET),
     data: Data::Nothing,
@@ -140,9 +153,15 @@ const BASE: Case = Case {
     clock: Clock::Tool,
     cpu_most: 0.45,
     rate_least: 1.6,
+    above_base_most: 1.15,
 };
 
-pub(crate) const CASES: &[Case] = &[
+/// All cases.
+pub(crate) fn all() -> impl Iterator<Item = &'static Case> {
+    [CASES, mixes::CASES, large::CASES, options::CASES].into_iter().flatten()
+}
+
+const CASES: &[Case] = &[
     BASE,
     Case {
         name: "get",
@@ -248,95 +267,19 @@ pub(crate) const CASES: &[Case] = &[
         of: CaseServer::Memcached(&["--ratio=1:0"]),
         ..MEMCACHED_GET
     },
-    MIX,
-    Case { name: "mix-p16", title: "mix, P16", requests: 1_000_000, pipeline: 16, ..MIX },
-    MEMTIER,
-    Case {
-        name: "memtier-p16",
-        title: "memtier's words, P16",
-        requests: 2_000_000,
-        pipeline: 16,
-        cpu_most: 0.50,
-        ..MEMTIER
-    },
+    TLS,
+    Case { name: "set-tls-p16", title: "SET, TLS, P16", requests: 1_600_000, pipeline: 16, ..TLS },
 ];
 
-/// A command line of memtier_benchmark, carried out by both; and beside it the line of keystorm's own words
-/// that `--as keystorm` prints for it, except for requests that connections do not count for themselves.
-const MEMTIER: Case = Case {
-    name: "memtier",
-    title: "memtier's words, P1",
-    requests: 300_000,
-    args: &[],
-    base: Base::Fixed(&[MixPart {
-        percent: 100,
-        args: &[
-            "--window",
-            "rolling",
-            "--threads",
-            "1",
-            "-r",
-            "1000001",
-            "--set=unpadded",
-            "--mix",
-            "--set=order=turns",
-            "--",
-            "1",
-            "SET",
-            "memtier-__rand_int__",
-            "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx",
-            ";",
-            "10",
-            "GET",
-            "memtier-__rand_int__",
-        ],
-    }]),
-    of: CaseServer::Memtier(&["--key-maximum=1000000"]),
-    cpu_most: 0.60,
-    rate_least: 1.0,
-    ..BASE
-};
-
-/// Nine reads to one write of values of many sizes, over hot keys. The keys that are read do not exist: otherwise the
-/// bytes of replies would be the most of it, and differ with the keys that happen to be hot.
-const MIX: Case = Case {
-    name: "mix",
-    title: "mix, P1",
-    requests: 250_000,
-    args: &[
-        "--mix",
-        "-r",
-        "10000000",
-        "--key-dist",
-        "zipf",
-        "-d",
-        "uniform:100..4k",
-        "--",
-        "9",
-        "get",
-        "read:__key__",
-        ";",
-        "1",
-        "set",
-        "key:__key__",
-        "__data__",
-    ],
-    base: Base::Fixed(&[
-        MixPart { percent: 90, args: &["-r", "10000000", "get", "read:__rand_int__"] },
-        MixPart {
-            percent: 10,
-            args: &["-r", "10000000", "-d", "2050", "set", "key:__rand_int__", "__data__"],
-        },
-    ]),
-    of: CaseServer::RedisMix(&[
-        "--ratio=1:9",
-        "--data-size-range=100-4000",
-        "--key-prefix=key:000000",
-        "--key-maximum=10000000",
-        "--key-pattern=R:Z",
-        "--key-zipf-exp=0.99",
-    ]),
-    cpu_most: 0.60,
+/// Under TLS, beside OpenSSL's own calls around the same bytes.
+const TLS: Case = Case {
+    name: "set-tls",
+    title: "SET, TLS, P1",
+    requests: 200_000,
+    tls: true,
+    args: &["--tls", "--insecure", "-t", "set"],
+    base: Base::Bare(BareLoop { words: &["--tls", "SET", "key:__rand_int__"], ..BARE_SET }),
+    cpu_most: 0.65,
     rate_least: 1.0,
     ..BASE
 };
@@ -405,6 +348,7 @@ impl Case {
         match self.data {
             Data::Nothing | Data::Items => Ok(()),
             Data::Keys => fill_keys(server),
+            Data::Value(bytes) => ask(server, &[b"SET", b"large", &vec![b'x'; bytes]]),
             Data::List => {
                 let mut push: Vec<&[u8]> = vec![b"RPUSH", b"mylist"];
                 push.extend([VALUE; ELEMENTS]);

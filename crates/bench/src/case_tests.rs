@@ -5,9 +5,9 @@ use std::collections::HashSet;
 
 #[test]
 fn names_are_different_and_targets_in_their_places() {
-    let names: HashSet<_> = CASES.iter().map(|c| c.name).collect();
-    assert_eq!(names.len(), CASES.len());
-    for case in CASES {
+    let names: HashSet<_> = all().map(|c| c.name).collect();
+    assert_eq!(names.len(), all().count());
+    for case in all() {
         assert!(case.cpu_most < 1.0 && case.rate_least >= 1.0, "{case:?}");
     }
 }
@@ -48,11 +48,21 @@ fn memcached_is_filled_with_every_key_that_is_drawn() {
 
 #[test]
 fn both_tools_send_whole_pipelines_on_every_connection() {
-    for case in CASES {
+    for case in all() {
         for scale in [1e-9, 0.013, 1.0, 3.7] {
             let requests = case.requests_scaled(scale);
             assert_eq!(requests % u64::from(case.pipeline), 0);
             assert!(requests >= u64::from(case.connections));
         }
+    }
+}
+
+#[test]
+fn a_large_value_comes_as_long_as_the_bare_loop_waits_for() {
+    for (name, value) in [("get-64k", 65_536usize), ("get-1m", 1_048_576), ("get-64m", 67_108_864)]
+    {
+        let case = all().find(|case| case.name == name).unwrap();
+        let Base::Bare(bare) = case.base else { panic!("{name} is held against the bare loop") };
+        assert_eq!(bare.reply_bytes, format!("${value}\r\n").len() + value + 2, "{name}");
     }
 }

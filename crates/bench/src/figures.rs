@@ -15,6 +15,8 @@ pub(crate) struct Figures {
     pub(crate) wall_rate: f64,
     /// CPU time of the server over the wall time of the client.
     pub(crate) server_busy: f64,
+    /// The most memory that the client held, in MB.
+    pub(crate) memory_mb: f64,
 }
 
 impl Figures {
@@ -25,6 +27,7 @@ impl Figures {
             rate: run.rate,
             wall_rate: requests as f64 / run.wall_s,
             server_busy: server_s / run.wall_s,
+            memory_mb: run.memory_bytes as f64 / 1e6,
         }
     }
 
@@ -39,11 +42,11 @@ impl Figures {
 
 impl fmt::Display for Figures {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { cpu_us, rate, wall_rate, server_busy } = self;
+        let Self { cpu_us, rate, wall_rate, server_busy, memory_mb } = self;
         let busy = server_busy * 100.0;
         write!(
             f,
-            "{cpu_us:.2} µs, {rate:.0}/s ({wall_rate:.0}/s by wall clock), server {busy:.0} %"
+            "{cpu_us:.2} µs, {rate:.0}/s ({wall_rate:.0}/s by wall clock), server {busy:.0} %, {memory_mb:.1} MB"
         )
     }
 }
@@ -150,7 +153,7 @@ fn median(mut values: Vec<f64>) -> f64 {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::case::CASES;
+    use crate::case::all;
 
     /// A comparison whose rounds have these costs per request, of keystorm and of redis-benchmark; the bare
     /// loop costs 4/5 of keystorm.
@@ -160,6 +163,7 @@ pub(crate) mod tests {
             rate: 1e6 / cpu_us,
             wall_rate: 5e5 / cpu_us,
             server_busy: 0.5,
+            memory_mb: 8.0,
         };
         let round = |(ours, theirs): &(f64, f64)| Round {
             ours: figures(*ours),
@@ -167,7 +171,7 @@ pub(crate) mod tests {
             bare: Some(figures(*ours * 0.8)),
         };
         Comparison {
-            case: &CASES[case],
+            case: all().nth(case).unwrap(),
             requests: 1000,
             rounds: costs_us.iter().map(round).collect(),
         }
@@ -175,9 +179,18 @@ pub(crate) mod tests {
 
     #[test]
     fn a_run_is_divided_by_its_requests_and_its_time() {
-        let run = Run { cpu_s: 2.0, wall_s: 4.0, rate: 300_000.0, complaints: String::new() };
+        let run = Run {
+            cpu_s: 2.0,
+            wall_s: 4.0,
+            rate: 300_000.0,
+            memory_bytes: 7_000_000,
+            complaints: String::new(),
+        };
         let figures = Figures::new(&run, 1_000_000, 3.0);
-        assert_eq!(figures.to_string(), "2.00 µs, 300000/s (250000/s by wall clock), server 75 %");
+        assert_eq!(
+            figures.to_string(),
+            "2.00 µs, 300000/s (250000/s by wall clock), server 75 %, 7.0 MB"
+        );
     }
 
     #[test]

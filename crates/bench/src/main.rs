@@ -18,7 +18,7 @@ use std::process::ExitCode;
 use anyhow::{Context, Result, ensure};
 use clap::Parser;
 
-use case::{Base, CASES, Case, CaseServer, MixPart};
+use case::{Base, Case, CaseServer, MixPart};
 use cores::Cores;
 use figures::{Comparison, Figures, Round};
 use server::Server;
@@ -100,7 +100,7 @@ fn main() -> ExitCode {
 
 fn compare(args: &Args) -> Result<ExitCode> {
     if args.list {
-        for Case { name, title, cpu_most, rate_least, .. } in CASES {
+        for Case { name, title, cpu_most, rate_least, .. } in case::all() {
             println!("{name:<14} {title:<20} CPU <= {cpu_most:.2}, throughput >= {rate_least:.2}");
         }
         return Ok(ExitCode::SUCCESS);
@@ -116,12 +116,13 @@ fn compare(args: &Args) -> Result<ExitCode> {
     let tools = Tools::find(args)?;
     cores.check()?;
     let wanted = |case: &&Case| args.cases.is_empty() || args.cases.iter().any(|n| n == case.name);
-    let cases: Vec<&Case> = CASES.iter().filter(wanted).collect();
+    let cases: Vec<&Case> = case::all().filter(wanted).collect();
     let connections = cases.iter().map(|c| u64::from(c.connections)).max();
     host::allow_open_files(connections.unwrap_or(0), OTHER_FILES)?;
 
     eprintln!("{} beside {}, {cores}", tools.ours.version, tools.theirs.version);
-    let is_beside_memtier = |case: &&Case| case.of != CaseServer::Redis;
+    let is_beside_memtier =
+        |case: &&Case| !matches!(case.of, CaseServer::Redis | CaseServer::Alone);
     if tools.memtier.is_none() && cases.iter().any(is_beside_memtier) {
         eprintln!(
             "{} is not there, so that the cases of memcached, mix and memtier are beside the bare loop, \
@@ -137,7 +138,10 @@ fn compare(args: &Args) -> Result<ExitCode> {
     let mut servers: Vec<String> = Vec::new();
     for case in cases {
         let program = match case.of {
-            CaseServer::Redis | CaseServer::RedisMix(_) | CaseServer::Memtier(_) => &args.server,
+            CaseServer::Redis
+            | CaseServer::Alone
+            | CaseServer::RedisMix(_)
+            | CaseServer::Memtier(_) => &args.server,
             CaseServer::Memcached(_) => &args.memcached,
         };
         match run_case(case, program, &tools, cores, rounds, scale) {
@@ -170,7 +174,7 @@ fn compare(args: &Args) -> Result<ExitCode> {
 
 /// Names that `--case` takes.
 fn names() -> impl clap::builder::TypedValueParser {
-    clap::builder::PossibleValuesParser::new(CASES.iter().map(|case| case.name))
+    clap::builder::PossibleValuesParser::new(case::all().map(|case| case.name))
 }
 
 /// The tools that take turns.
@@ -221,6 +225,7 @@ impl Tools {
     fn peer(&self, case: &Case) -> Option<&Tool> {
         match case.of {
             CaseServer::Redis => Some(&self.theirs),
+            CaseServer::Alone => None,
             CaseServer::RedisMix(_) | CaseServer::Memtier(_) | CaseServer::Memcached(_) => {
                 self.memtier.as_ref()
             }

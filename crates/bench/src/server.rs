@@ -3,12 +3,14 @@
 //! Owns its life, what it holds and the count of its CPU time. It keeps nothing on disk, and its
 //! cores are those of the thread that starts it.
 
-use std::net::TcpStream;
+use std::net::{TcpListener, TcpStream};
 use std::os::unix::net::UnixStream;
+use std::process::Command;
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result, anyhow, ensure};
 use host::memcache::MemcacheClient;
 use host::{Client, Listen, Login, Patience, PlainSocket, Spawn, SpawnKind, SpawnedServer};
+use tempfile::TempDir;
 use workload::ProtocolKind;
 
 use crate::case::{Case, CaseServer};
@@ -22,6 +24,37 @@ pub(crate) struct Server {
     asked: ServerClient,
     spawned: SpawnedServer,
     version: String,
+    /// Where it listens for TLS, if it does, and its certificate.
+    tls: Option<TlsListener>,
+}
+
+/// A port for TLS, and a certificate that nobody checks.
+#[derive(Debug)]
+struct TlsListener {
+    address: host::Address,
+    args: Vec<String>,
+    _files: TempDir,
+}
+
+impl TlsListener {
+    fn new() -> Result<Self> {
+        let files = tempfile::tempdir().context("a folder for a certificate")?;
+        let path = |name: &str| files.path().join(name).display().to_string();
+        let (key, certificate) = (path("key.pem"), path("certificate.pem"));
+        let made = Command::new("openssl")
+            .args(["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"])
+            .args(["-nodes", "-days", "2", "-subj", "/CN=localhost"])
+            .args(["-keyout", &key, "-out", &certificate])
+            .output()
+            .context("openssl makes the certificate: install the package openssl")?;
+        ensure!(made.status.success(), "openssl: {}", made.stderr.escape_ascii());
+        let address = TcpListener::bind("127.0.0.1:0")?.local_addr()?;
+        let port = address.port().to_string();
+        let args = ["--tls-port", &port, "--tls-key-file", &key, "--tls-cert-file", &certificate];
+        let args = args.into_iter().chain(["--tls-ca-cert-file", &certificate]);
+        let args = args.chain(["--tls-auth-clients", "no"]).map(str::to_owned).collect();
+        Ok(Self { address: host::Address::Tcp(address), args, _files: files })
+    }
 }
 
 /// A connection to ask over.
@@ -38,22 +71,28 @@ impl Server {
     /// It did not start, or did not take its data.
     pub(crate) fn start(program: &str, case: &Case) -> Result<Self> {
         let (kind, args) = match case.of {
-            CaseServer::Redis | CaseServer::RedisMix(_) | CaseServer::Memtier(_) => {
-                (SpawnKind::Redis, &["--maxclients", CLIENTS_MAX][..])
-            }
+            CaseServer::Redis
+            | CaseServer::Alone
+            | CaseServer::RedisMix(_)
+            | CaseServer::Memtier(_) => (SpawnKind::Redis, &["--maxclients", CLIENTS_MAX][..]),
             // One worker: the server has one core.
             CaseServer::Memcached(_) => (SpawnKind::Memcached, &["-c", CLIENTS_MAX, "-t", "1"][..]),
         };
+        let tls = if case.tls { Some(TlsListener::new()?) } else { None };
+        let args = args.iter().map(|&arg| arg.to_owned());
         let spawn = Spawn {
             kind,
             program: Some(program.to_owned()),
-            args: args.iter().map(|&arg| arg.to_owned()).collect(),
+            args: args.chain(tls.iter().flat_map(|tls| tls.args.clone())).collect(),
             listen: if case.unix { Listen::Unix } else { Listen::Loopback },
             guard: std::env::current_exe().context("finding this program")?,
         };
         let spawned = spawn.start()?;
         let asked = match case.of {
-            CaseServer::Redis | CaseServer::RedisMix(_) | CaseServer::Memtier(_) => {
+            CaseServer::Redis
+            | CaseServer::Alone
+            | CaseServer::RedisMix(_)
+            | CaseServer::Memtier(_) => {
                 let mut client = Client::connect(spawned.address(), Patience::default())?;
                 case.fill(&mut client)?;
                 ServerClient::Redis(client)
@@ -77,12 +116,12 @@ impl Server {
         };
         let product = spawned.product().unwrap_or("server");
         let version = format!("{product} {}", spawned.version().unwrap_or("?"));
-        Ok(Self { asked, spawned, version })
+        Ok(Self { asked, spawned, version, tls })
     }
 
-    /// Returns the address on which it listens.
+    /// Returns the address on which it listens for the load.
     pub(crate) fn address(&self) -> &host::Address {
-        self.spawned.address()
+        self.tls.as_ref().map_or_else(|| self.spawned.address(), |tls| &tls.address)
     }
 
     /// Returns the product and version, such as `redis 7.0.15`.

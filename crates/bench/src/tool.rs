@@ -46,6 +46,8 @@ pub(crate) struct Run {
     pub(crate) wall_s: f64,
     /// Requests per second, as it says.
     pub(crate) rate: f64,
+    /// The most memory that it held, in bytes.
+    pub(crate) memory_bytes: u64,
     /// Text that it wrote to standard error.
     pub(crate) complaints: String,
 }
@@ -59,6 +61,7 @@ impl Run {
             cpu_s: sum(|run| run.cpu_s),
             wall_s,
             rate: requests as f64 / wall_s,
+            memory_bytes: runs.iter().map(|run| run.memory_bytes).max().unwrap_or(0),
             complaints: runs.into_iter().map(|run| run.complaints).collect(),
         }
     }
@@ -149,6 +152,7 @@ impl Tool {
                 cpu_s: (used.rusage.utime + used.rusage.stime).as_secs_f64(),
                 wall_s,
                 rate,
+                memory_bytes: used.rusage.maxrss,
                 complaints,
             }),
             _ => bail!(
@@ -193,7 +197,7 @@ fn memtier_args(case: &Case, address: &host::Address, requests: u64) -> Vec<Stri
     let each = requests.div_ceil(u64::from(case.connections));
     args.extend(["--threads=1", "--hide-histogram"].map(str::to_owned));
     let own = match case.of {
-        CaseServer::Redis => &[][..],
+        CaseServer::Redis | CaseServer::Alone => &[][..],
         CaseServer::RedisMix(own) | CaseServer::Memtier(own) => own,
         CaseServer::Memcached(own) => {
             args.extend(
@@ -261,7 +265,7 @@ fn last_words(output: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::case::CASES;
+    use crate::case::all;
 
     #[test]
     fn the_figure_is_behind_the_progress() {
@@ -282,7 +286,7 @@ mod tests {
 
     #[test]
     fn memtier_draws_from_keys_that_are_stored() {
-        let case = CASES.iter().find(|case| case.name == "memcached-get").unwrap();
+        let case = all().find(|case| case.name == "memcached-get").unwrap();
         let address = host::Address::Tcp("127.0.0.1:7000".parse().unwrap());
         let args = memtier_args(case, &address, 1001).join(" ");
         for part in ["--port=7000", "--clients=50 --requests=21", "--ratio=0:1", "memcache_text"] {
@@ -294,7 +298,7 @@ mod tests {
 
     #[test]
     fn memtiers_words_are_those_of_both() {
-        let case = CASES.iter().find(|case| case.name == "memtier-p16").unwrap();
+        let case = all().find(|case| case.name == "memtier-p16").unwrap();
         let address = host::Address::Tcp("127.0.0.1:7000".parse().unwrap());
         let theirs = memtier_args(case, &address, 1000);
         let tool = Tool {

@@ -13,6 +13,15 @@ const CONNECT_AT_ONCE: u32 = 256;
 const HOLE: &[u8] = b"__rand_int__";
 /// The word before words that are the lines of one request to memcached.
 const LINES: &str = "--lines";
+/// The word before words that are sent under TLS.
+const TLS: &str = "--tls";
+
+/// The way of the bytes.
+pub(crate) enum Transport {
+    Uring,
+    Epoll,
+    Tls,
+}
 
 /// A request as an array of bulk strings.
 fn resp(words: &[String]) -> Vec<u8> {
@@ -49,17 +58,22 @@ pub(crate) struct PipelineImage {
 }
 
 impl Load {
-    /// Parses the arguments into a flag that asks for io_uring, and the load.
-    pub(crate) fn parse(args: &[String]) -> Result<(bool, Self), Box<dyn Error>> {
+    /// Parses the arguments into the way of the bytes, and the load.
+    pub(crate) fn parse(args: &[String]) -> Result<(Transport, Self), Box<dyn Error>> {
         let [engine, address, requests, connections, pipeline, reply_bytes, range, words @ ..] =
             args
         else {
             return Err("too few arguments".into());
         };
-        let uring = match engine.as_str() {
-            "auto" => engine::Uring::probe().is_ok(),
-            "uring" => true,
-            "epoll" => false,
+        let (tls, words) = match words {
+            [first, words @ ..] if first == TLS => (true, words),
+            words => (false, words),
+        };
+        let transport = match engine.as_str() {
+            _ if tls => Transport::Tls,
+            "auto" if engine::Uring::probe().is_ok() => Transport::Uring,
+            "uring" => Transport::Uring,
+            "auto" | "epoll" => Transport::Epoll,
             other => return Err(format!("no such engine: {other}").into()),
         };
         let request = match words {
@@ -93,7 +107,7 @@ impl Load {
             load if load.request.is_empty() || words.is_empty() => {
                 Err(format!("nothing to ask {}", load.address).into())
             }
-            load => Ok((uring, load)),
+            load => Ok((transport, load)),
         }
     }
 

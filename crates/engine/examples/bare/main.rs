@@ -14,17 +14,20 @@ mod epoll;
 #[cfg(target_os = "linux")]
 mod load;
 #[cfg(target_os = "linux")]
+mod tls;
+#[cfg(target_os = "linux")]
 mod uring;
 
 use std::error::Error;
 use std::process::ExitCode;
 
 const USAGE: &str = "\
-usage: bare ENGINE ADDRESS REQUESTS CONNECTIONS PIPELINE REPLY_BYTES RANGE WORD...
+usage: bare ENGINE ADDRESS REQUESTS CONNECTIONS PIPELINE REPLY_BYTES RANGE [--tls] WORD...
 
 ENGINE: uring, epoll, or auto as keystorm chooses. ADDRESS: IP:PORT, or the path of a unix socket.
 REPLY_BYTES: the length of each reply. RANGE: `__rand_int__` in a WORD becomes twelve digits below
-it; 0 leaves it as it is. Behind the WORD --lines the others are lines, as memcached reads them.
+it; 0 leaves it as it is. With --tls, whatever the engine, OpenSSL over epoll. Behind the WORD --lines
+the others are lines, as memcached reads them.
 Prints requests per second, connecting not in it.";
 
 fn main() -> ExitCode {
@@ -47,13 +50,13 @@ fn main() -> ExitCode {
 
 #[cfg(target_os = "linux")]
 fn run(args: &[String]) -> Result<f64, Box<dyn Error>> {
-    let (uring, mut load) = load::Load::parse(args)?;
+    let (transport, mut load) = load::Load::parse(args)?;
     let sockets = load.connect()?;
     let start = std::time::Instant::now();
-    if uring {
-        uring::run(&mut load, sockets)?
-    } else {
-        epoll::run(&mut load, sockets)?
+    match transport {
+        load::Transport::Uring => uring::run(&mut load, sockets)?,
+        load::Transport::Epoll => epoll::run(&mut load, sockets)?,
+        load::Transport::Tls => tls::run(&mut load, sockets)?,
     }
     Ok(load.requests as f64 / start.elapsed().as_secs_f64())
 }
