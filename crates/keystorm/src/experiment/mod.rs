@@ -1,5 +1,5 @@
-//! What sweep, search, survey and compare have in common when they are carried out: files that are kept on the way,
-//! the bar, and what is drawn in the terminal. What is run when, and what it says, is `lab`'s business.
+//! Parts that experiments share when they are carried out: files that are kept on the way, the progress bar, and
+//! drawing in the terminal. `lab` decides what is run when, and what the results mean.
 
 pub(crate) mod files;
 pub(crate) mod frame;
