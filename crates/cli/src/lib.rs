@@ -76,7 +76,7 @@ pub const OWN: FrontEnds = &[
     &completions::FRONT,
 ];
 
-/// Makes this a client of a coordinator, which alone calls it so.
+/// Argument with which a coordinator starts its clients.
 const HOLD: &str = "--hold";
 
 /// Returns whether a command line is in keystorm's own words, so that an error in it may be laid out as suits the

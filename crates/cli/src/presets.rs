@@ -133,7 +133,7 @@ fn intent(options: Options) -> Result<Intent, UsageError> {
     }
 }
 
-/// A line for each, from the files themselves.
+/// Returns a line for each preset: its name and the description in its file.
 fn list() -> Result<String, String> {
     let widest = PRESETS.iter().map(|(name, _)| name.len()).max().unwrap_or_default();
     let line = |(name, _): &(&str, &str)| {

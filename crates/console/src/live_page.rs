@@ -61,7 +61,7 @@ struct PageState {
     /// Number that tells this keystorm from others on the port.
     started: u128,
     began: Instant,
-    /// The host that a browser must name: none where anybody may ask.
+    /// Host that a browser's request must name; `None` accepts any.
     host: Option<String>,
     pace: DrawPace,
     /// Set if marks can be set: there is a saved run that keeps them.

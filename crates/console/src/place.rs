@@ -80,7 +80,7 @@ impl Place {
         builder.tempfile_in(dir.unwrap_or(Path::new(".")))
     }
 
-    /// A terminal, a pipe or the like has no other name, and nothing can take its place.
+    /// Returns whether the path is a terminal, a pipe or the like, which a new file cannot replace.
     fn is_device(&self) -> bool {
         fs::metadata(&self.path).is_ok_and(|file| !file.is_file() && !file.is_dir())
     }

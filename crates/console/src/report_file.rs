@@ -13,7 +13,7 @@ pub struct ReportFile {
 }
 
 impl ReportFile {
-    /// Makes it, or empties it.
+    /// Creates the file, or empties an existing one.
     pub fn create(path: &Path) -> io::Result<Self> {
         let file = File::create(path).map_err(|error| WriteFault::of(path, &error))?;
         Ok(Self { file, path: path.to_owned() })

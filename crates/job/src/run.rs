@@ -73,7 +73,7 @@ pub enum Action {
         /// Set if all plans begin anew at the end, until Ctrl-C.
         repeat: bool,
     },
-    /// Only hold the connections of the first.
+    /// Only hold the connections of the first plan.
     Idle,
 }
 

@@ -44,7 +44,7 @@ pub struct Figures {
     pub shortfall: Option<String>,
 }
 
-/// Describes what limited a run, behind these words; in other words where that is not known.
+/// Describes the limit of a run in a sentence that begins with `words`, if the limit is known.
 pub(crate) fn limited_by(run: &Figures, words: &str) -> String {
     match run.limited_by {
         LimitedBy::Unknown => format!("What limited it is unknown: {}", run.statement),

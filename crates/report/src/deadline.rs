@@ -22,7 +22,7 @@ pub struct DeadlineFigures {
     pub asked: u64,
     /// Requests in time per second.
     pub goodput_rps: f64,
-    /// The share of those that were answered too late or given up, 0 to 1.
+    /// Share of the requests that were answered too late or given up, 0 to 1.
     pub late_share: f64,
 }
 

@@ -44,7 +44,7 @@ pub struct ScheduleFigures {
     /// Requests that were lost before they could be sent, because their server was gone, or given up at their
     /// deadline.
     pub given_up: u64,
-    /// Requests of those that were given up at their deadline.
+    /// Requests among [`given_up`](Self::given_up) that reached their deadline.
     pub past_deadline: u64,
     /// Requests that left more than [`MISSED_NS`] late.
     pub late: u64,

@@ -16,7 +16,7 @@ pub struct CommonSpan {
     pub rate_rps: f64,
 }
 
-/// Clients that all ran for this share of a run ran all the time.
+/// Share of a run from which clients that ran at the same time count as running together throughout.
 const ALL_THE_TIME: f64 = 0.99;
 
 impl CommonSpan {

@@ -131,7 +131,7 @@ fn on_engine<'r, E: Engine + 'static, P: Protocol>(
     })
 }
 
-/// Runs one worker by the route that there is to its servers.
+/// Runs one worker with the route that its servers need.
 fn by_route<'w, E: Engine + 'static, P: Protocol>(
     engine: E,
     context: WorkerContext<'w>,

@@ -19,7 +19,7 @@ pub(crate) struct Handshake {
     password: Option<Secret>,
     /// Set if the password is asked for before each login.
     is_asked: bool,
-    /// Connections that wait for it.
+    /// Connections that wait for the password.
     pub(crate) waiting: Vec<ConnId>,
 }
 

@@ -151,8 +151,8 @@ impl<M: Copy> Request<M> {
 }
 
 impl<M> Request<M> {
-    /// Notes that it was handed to the kernel, in a closed loop unless it was due before. Whether it
-    /// is the first of its operation that was.
+    /// Notes when the request was handed to the kernel; in a closed loop it is due at that time. Returns whether its
+    /// operation was handed over for the first time: neither a retry nor a later step.
     #[inline]
     pub(crate) fn handed(&mut self, sent_ns: u64, closed_loop: bool) -> bool {
         self.handed_ns = sent_ns;

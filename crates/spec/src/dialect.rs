@@ -59,7 +59,7 @@ pub const VALKEY_BENCHMARK: Dialect = Dialect {
     ..KEYSTORM
 };
 
-/// Another tool, whose login stands in its words and not in the environment.
+/// Another tool, whose login is in its options and not in the environment.
 pub const OTHER_TOOL: Dialect =
     Dialect { password_from_environment: false, mentions_keep_alive: false, ..VALKEY_BENCHMARK };
 

@@ -20,7 +20,7 @@ pub(crate) fn check_command(words: &[Vec<u8>], mixed: bool) -> Result<(), String
     }
     if is_address(&first) {
         return Err(format!(
-            "{} is a server and no command; name the server with -h and -p, or -u URI; \
+            "{} is a server, not a command; name the server with -h and -p, or -u URI; \
              keystorm compare compares several",
             shown_address(&first)
         ));
@@ -28,7 +28,7 @@ pub(crate) fn check_command(words: &[Vec<u8>], mixed: bool) -> Result<(), String
     let name = first.rsplit('/').next().unwrap_or_default();
     if PROGRAMS.contains(&name) || first.contains('/') && Path::new(&*first).is_file() {
         return Err(format!(
-            "{first} is a program and no command; --spawn={first} starts a server for the run, and \
+            "{first} is a program, not a command; --spawn={first} starts a server for the run, and \
              keystorm compare compares several"
         ));
     }

@@ -60,7 +60,7 @@ impl Numbers {
         plan.key_spaces().zip(plan.numberings()).map(of).collect()
     }
 
-    /// The number for a slot in a request, of which `fresh` counts the `Fresh` occurrences so far.
+    /// The number for a slot in a request. `fresh` counts the `Fresh` slots of the request so far.
     #[inline]
     pub(crate) fn of(&self, request: RequestInputs<'_>, slot: Slot, fresh: &mut u64) -> u64 {
         let sequence = request.number;

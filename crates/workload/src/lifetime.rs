@@ -29,7 +29,7 @@ impl Lifetime {
         self.least_s + random::within(bits, self.most_s - self.least_s + 1)
     }
 
-    /// The seconds, if they are always as many.
+    /// The lifetime in seconds, if it does not vary.
     #[must_use]
     pub fn fixed(self) -> Option<u64> {
         (self.least_s == self.most_s).then_some(self.least_s)

@@ -130,7 +130,7 @@ struct RunReports {
     style: Style,
     statsd: Statsd,
     exporter: Option<Arc<Exporter>>,
-    /// Serves as long as the reports are not written.
+    /// Server of the exporter's page, until the reports are written.
     server: Option<HttpServer>,
     head: String,
     shows_config: bool,

@@ -88,7 +88,7 @@ fn check_ours(ours: &[String]) -> Result<(), Fault> {
     let name = ours.iter().filter_map(name).find(|name| own::is_set_by_tool(name, &OF_ITS_OWN));
     name.map_or(Ok(()), |name| {
         Err(check_error(format!(
-            "--ks-{name}: the words of memtier_benchmark say what is sent, where to and how often; \
+            "--ks-{name}: options of memtier_benchmark set what is sent, where and how often; \
              `--as keystorm` turns them into those of keystorm"
         )))
     })

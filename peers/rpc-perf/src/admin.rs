@@ -28,7 +28,7 @@ struct AdminState {
 pub(super) enum Throttle {
     /// No rate is set.
     Unlimited,
-    /// Several clients keep it, each its share, by the schedule that they were given.
+    /// Several clients send the load, each by the schedule of its share, which nothing can change.
     Shared,
     /// The rate may be changed.
     Live(Arc<LiveRate>),

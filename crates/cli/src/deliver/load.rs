@@ -35,7 +35,7 @@ fn kind_of(rest: &[OsString]) -> Result<Option<&'static KindFront>, UsageError> 
     let names = KINDS.map(|kind| kind.name);
     let Some(word) = rest.get(1) else {
         let names = names.join(", ");
-        return Err(UsageError(format!("deliver requires a kind behind it: {names}")));
+        return Err(UsageError(format!("deliver requires a kind after it: {names}")));
     };
     let word = word.to_string_lossy();
     match KINDS.iter().find(|kind| kind.name == word) {

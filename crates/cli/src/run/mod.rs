@@ -223,15 +223,15 @@ impl ParsedArgs {
         }
     }
 
-    /// The job that it describes, for another tool: a login stands in its words and not in the environment.
+    /// The job of the command line, for another tool, whose login is in its options and not in the environment.
     ///
     /// # Errors
-    /// What makes no sense in it.
+    /// The options contradict each other.
     pub fn job_of_peer(&self) -> Result<Job, UsageError> {
         self.job(|options| options.spec.dialect = dialect::OTHER_TOOL)
     }
 
-    /// The job that it describes, with changes.
+    /// The job of the command line, with changes.
     pub(super) fn job(&self, change: impl Fn(&mut Options)) -> Result<Job, UsageError> {
         let mut options = self.options()?;
         if let Some(workload) = options.spec.data.workload {

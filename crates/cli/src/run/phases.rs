@@ -188,7 +188,7 @@ fn settings_words(typed: &ParsedArgs, settings: &Settings) -> Vec<OsString> {
     settings.iter().flat_map(words).collect()
 }
 
-/// Returns what is sent in a phase, as a command line would give it.
+/// Returns the load of a phase, as a command line would give it.
 fn given(workload: &Workload, phase: &Phase, load: Load) -> Result<TypedLoad, String> {
     let source = &workload.source;
     let name = workload.title(phase);

@@ -98,8 +98,8 @@ impl Ring {
         unsafe { self.push(entry, operation) }
     }
 
-    /// Asks an operation to end, which still completes. The kernel finds one by its number at once;
-    /// asked to end all, it looks for each anew, which for 10,000 takes a second.
+    /// Cancels one operation, which still completes. The kernel finds an operation by its number at once. A call that
+    /// cancels all searches anew for each, which takes a second for 10,000.
     pub(super) fn cancel(&mut self, operation: Operation) -> io::Result<()> {
         let entry = opcode::AsyncCancel::new(operation.to_user_data()).build();
         // SAFETY: the entry points to no memory.

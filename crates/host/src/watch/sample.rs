@@ -81,7 +81,7 @@ impl ServerSample {
     }
 }
 
-/// A thread that looks until it is stopped.
+/// Thread that samples a server until it is stopped.
 #[derive(Debug)]
 pub(super) struct Sampler {
     stop: Sender<()>,

@@ -308,19 +308,19 @@ fn what_has_no_effect_or_another_one_is_reported() {
     server.run("-n 10 ping -1").leaves_out("follows");
     for (line, why) in [
         ("-d 1k..4k -t set", "write uniform:1k..4k"),
-        ("redis-server valkey-server", "redis-server is a program and no command"),
-        ("./redis-server", "is a program and no command"),
+        ("redis-server valkey-server", "redis-server is a program, not a command"),
+        ("./redis-server", "is a program, not a command"),
         (
             "deliver pubsub",
             "deliver is a command of keystorm and stands before the options: keystorm deliver",
         ),
-        ("10.0.0.1:6379 10.0.0.2:6379", "10.0.0.1:6379 is a server and no command"),
+        ("10.0.0.1:6379 10.0.0.2:6379", "10.0.0.1:6379 is a server, not a command"),
         (
             "--mix get:0",
             "a weight stands before its command and must be above 0, as in --mix 1 get",
         ),
         ("--mix get:9 ';' set:1", "a weight stands before its command, as in --mix 9 get"),
-        ("--mix redis:6379", "redis:6379 is a server and no command"),
+        ("--mix redis:6379", "redis:6379 is a server, not a command"),
         ("--workload FILE --phase z,x", "phases run in the order of the file, each once: x,z"),
     ] {
         let line = line.replace("FILE", &file.path().display().to_string());

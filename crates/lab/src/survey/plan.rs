@@ -98,8 +98,8 @@ impl Station {
         Self { label, series, x: None, lines: vec![line], takes: false }
     }
 
-    /// Returns the command lines, where the station before it had so many requests: what takes away has about as many,
-    /// so that it lasts about as long.
+    /// Returns the command lines. A station that takes elements away gets about as many requests as the station before
+    /// it, `requests`, so that it lasts about as long.
     #[must_use]
     pub fn lines_after(&self, requests: u64) -> Vec<Vec<OsString>> {
         let mut lines = self.lines.clone();

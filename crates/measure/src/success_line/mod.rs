@@ -97,7 +97,7 @@ impl NodeLine {
         };
     }
 
-    /// The parts of these slices in which something was asked of the server, as far as that was noted.
+    /// Parts of the span in which requests for the server were noted.
     fn asked(&self, span: Range<usize>) -> Vec<Range<usize>> {
         let mut parts = Vec::new();
         let mut from = Some(span.start);

@@ -129,7 +129,7 @@ impl SpeedRange {
             (None, Some(missed)) => {
                 format!("at no speed that was tried, down to {}", times(missed))
             }
-            (None, None) => "at a speed that cannot be told on this machine".to_owned(),
+            (None, None) => "at a speed that this machine cannot find".to_owned(),
         }
     }
 }

@@ -126,7 +126,7 @@ impl Causes {
         Some(Self { slow_ms, shares: shares.collect(), commands, of_time: !is_open })
     }
 
-    /// The largest of them.
+    /// The cause with the largest share.
     pub(super) fn largest(&self) -> Option<WaitCause> {
         self.shares.first().map(|share| share.cause)
     }

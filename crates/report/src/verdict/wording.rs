@@ -119,7 +119,7 @@ fn idle(finding: Finding, evidence: &Evidence, (server, client): (&str, &str)) -
     }
 }
 
-/// `; …` of a tail that is the client's own: replies had arrived, and were not read.
+/// Describes the client's part of the p99, in which replies lay unread, as `; …`; empty if it is small.
 fn unread_p99(evidence: &Evidence) -> String {
     let Some(parts) = evidence.unread_p99().filter(|parts| parts.read_share() >= UNREAD) else {
         return String::new();

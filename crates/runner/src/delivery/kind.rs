@@ -115,11 +115,10 @@ pub(crate) trait Kind: Sync {
         None
     }
 
-    /// Deliveries that there must be of what the senders sent.
+    /// Deliveries to expect of the senders' messages.
     fn expected(&self, sending: &Tally) -> u64;
 
-    /// Deliveries that there would be beside those, had every receiver been there all the time; 0 if that is not
-    /// known.
+    /// Further deliveries that were missed because a receiver was away for a time; 0 if unknown.
     fn away(&self, _sending: &Tally) -> u64 {
         0
     }

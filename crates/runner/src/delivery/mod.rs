@@ -99,8 +99,8 @@ pub(crate) struct Roles<'r> {
     /// Deliveries of probes that there must be, and those that have come.
     probes: u32,
     probed: AtomicU32,
-    /// The messages that each group of receivers had, where these compete; that each receiver had, where its messages
-    /// come in no order.
+    /// Messages already received: by each group, if its receivers compete; by each receiver, if messages come in no
+    /// order.
     seen: Vec<NumberBitmap>,
     /// Times at which messages were acknowledged, where receivers measure from then.
     acknowledgements: Option<Acknowledgements>,

@@ -19,7 +19,7 @@ use crate::route::Route;
 pub(super) struct Answers {
     /// Meaning of silence for each command; empty if no command may keep silent.
     silences: Vec<Option<Silence>>,
-    /// Keys that it asks for; empty if no reply tells how many were there.
+    /// Number of keys that each command asks for; empty if no reply says how many were found.
     keys: Vec<u32>,
     /// Set for each command for which an empty collection is a miss; empty if there is none.
     empties: Vec<bool>,

@@ -21,7 +21,7 @@ use crate::recorder::Recorder;
 use crate::request::{LostRequests, Request};
 use crate::route::Route;
 
-/// The stream that waits are drawn by, apart from those of other numbers.
+/// Random stream of the waits, separate from those of other numbers.
 const STREAM: u64 = 16 << 56;
 
 /// Failed requests that wait to be sent again.

@@ -151,14 +151,57 @@ fn comments_say_what_an_item_is() {
     none("A comment says what the item is, so that a stranger understands it", &faults);
 }
 
+fn documents() -> Vec<(String, String)> {
+    let mut all = files("docs", ".md");
+    for name in ["README.md", "CONTRIBUTING.md", "CHANGELOG.md"] {
+        all.push((name.to_owned(), fs::read_to_string(root().join(name)).unwrap()));
+    }
+    all
+}
+
+/// The literal texts of a source, each line of them as a comment.
+fn texts(source: &str) -> String {
+    let (mut inside, mut escaped, mut out) = (false, false, String::new());
+    for line in source.lines() {
+        let mut before = ' ';
+        out += "// ";
+        for c in line.chars() {
+            match c {
+                '/' if !inside && before == '/' => break,
+                '"' if inside => inside = escaped,
+                '"' if !['\'', '\\'].contains(&before) => inside = true,
+                _ if inside => out.push(c),
+                _ => {}
+            }
+            escaped = inside && c == '\\' && !escaped;
+            before = c;
+        }
+        out.push('\n');
+    }
+    out
+}
+
+#[test]
+fn texts_for_users_say_who_does_what() {
+    let sources = sources().into_iter().filter(|(path, _)| !path.starts_with(OWN));
+    let product = sources.filter(|(path, _)| !tidy::is_test(path));
+    let mut all: Vec<_> =
+        product.map(|(path, text)| (path, texts(&tidy::without_tests(&text)))).collect();
+    let lines = |text: &str| text.lines().map(|line| format!("// {line}\n")).collect::<String>();
+    all.extend(documents().into_iter().map(|(path, text)| (path, lines(&text))));
+    let mut faults = Vec::new();
+    for (path, text) in &all {
+        let found = tidy::phrases(text, &DIALECT);
+        faults.extend(found.iter().map(|fault| format!("{path}:{}: {}", fault.line, fault.what)));
+    }
+    none("A text for users says who does what", &faults);
+}
+
 #[test]
 fn lines_have_at_most_120_columns() {
     let mut faults = Vec::new();
     let mut all = sources();
-    all.extend(files("docs", ".md"));
-    for name in ["README.md", "CONTRIBUTING.md"] {
-        all.push((name.to_owned(), fs::read_to_string(root().join(name)).unwrap()));
-    }
+    all.extend(documents());
     for (path, text) in &all {
         let found = tidy::long_lines(path, text, COLUMNS_MAX);
         faults.extend(found.iter().map(|fault| format!("{path}:{}: {}", fault.line, fault.what)));

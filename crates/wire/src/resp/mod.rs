@@ -45,7 +45,7 @@ impl Protocol for Resp {
         command.several_asked().map_or(0, |(_, asked)| u32::try_from(asked).unwrap_or(u32::MAX))
     }
 
-    /// Beyond `maxclients`, or from another machine while the server is in protected mode.
+    /// Returns whether the server refuses the connection: `maxclients` is reached, or protected mode is on.
     fn is_refusal(error: &[u8]) -> bool {
         error.starts_with(b"ERR max number of clients") || error.starts_with(b"DENIED ")
     }

@@ -131,7 +131,7 @@ fn bulk(input: &[u8], at: &mut usize, len: usize) -> ParseResult<Vec<u8>> {
         return Ok(None);
     };
     if &rest[len..end] != b"\r\n" {
-        return Err(fault("a string longer than it says", rest));
+        return Err(fault("a string longer than its announced length", rest));
     }
     *at += end;
     Ok(Some(rest[..len].to_vec()))

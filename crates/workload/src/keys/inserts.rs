@@ -81,7 +81,7 @@ impl Inserts {
         }
     }
 
-    /// Returns whether a key is there, and all before it.
+    /// Returns whether a key and all keys before it have been inserted.
     #[must_use]
     pub fn is_there(&self, key: u64) -> bool {
         self.nth(key).is_none_or(|nth| nth < self.answered.load(SeqCst))

@@ -13,7 +13,7 @@ use super::{Schedule, Stage};
 pub struct Curve {
     /// Pieces in order, at least one; the last one has no end.
     pieces: Vec<Piece>,
-    /// Spans in which requests are due as soon as they can be sent, and the pieces have none.
+    /// Spans without a limit: requests are due as soon as they can be sent, and the pieces have no rate there.
     unlimited: Vec<Range<u64>>,
 }
 

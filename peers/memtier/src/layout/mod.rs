@@ -70,8 +70,8 @@ impl Default for Style {
     }
 }
 
-/// The report as a layout of any run: the table and the distribution of each, and after several of one
-/// plan those of the best, of the worst and of all.
+/// The text report: table and distribution of each run; after several runs of one plan, also those of the best run, of
+/// the worst and of all.
 #[derive(Default)]
 pub(crate) struct MemtierText {
     style: Style,

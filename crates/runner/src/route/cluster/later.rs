@@ -12,7 +12,7 @@ const FEW: u64 = 4096;
 /// Delayed requests, in the order in which their waits end.
 #[derive(Default)]
 pub(super) struct DelayedRequests {
-    /// Requests by the end of their wait, and by how many were put here before.
+    /// Requests by the end of their wait; of equal ends, in the order in which they came.
     waits: BTreeMap<(u64, u64), ClusterRequest>,
     put: u64,
     /// Time at which the last request was put here.
