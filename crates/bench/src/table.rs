@@ -17,7 +17,7 @@ pub(crate) fn render(comparisons: &[Comparison]) -> String {
          brackets.\n\n",
     );
     out += &aligned(&RATIO_HEAD, &ratios.collect::<Vec<_>>());
-    out += "\nMedians of ours, theirs and the bare loop.\n\n";
+    out += "\nMedians of keystorm, the other tool and the bare loop.\n\n";
     out += &aligned(&FIGURE_HEAD, &figures.collect::<Vec<_>>());
     out += "\nThroughput that is compared: requests per second as each tool says, which leaves \
             connecting out; with *\nrequests over the wall time of the client process, connecting \

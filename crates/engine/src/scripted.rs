@@ -88,7 +88,10 @@ impl<S: Script> ScriptedEngine<S> {
     fn schedule(&mut self, conn: ConnId, deliveries: Vec<(u64, Delivery)>) {
         let generation = self.connections[conn.0 as usize].generation;
         for (at_ns, delivery) in deliveries {
-            assert!(at_ns >= self.now_ns, "a script delivers at or after the time it is told");
+            assert!(
+                at_ns >= self.now_ns,
+                "a script delivers at or after the time that it is given"
+            );
             self.sequence += 1;
             self.due.push(Reverse((at_ns, self.sequence)));
             self.deliveries.insert(self.sequence, (conn, generation, delivery));

@@ -88,7 +88,7 @@ impl Pool {
     /// Lends a buffer to the kernel again.
     #[inline]
     pub(super) fn give_back(&mut self, buffer: u16) {
-        assert!(buffer <= self.mask, "one of ours");
+        assert!(buffer <= self.mask, "a buffer of this pool");
         let position = usize::from(self.tail & self.mask);
         // SAFETY: the position is within the entries, and the kernel reads an entry only below
         // the tail, which is moved after the entry is complete. The tail lies in a reserved field

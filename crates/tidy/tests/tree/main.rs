@@ -159,24 +159,24 @@ fn documents() -> Vec<(String, String)> {
     all
 }
 
-/// The literal texts of a source, each line of them as a comment.
+/// The literal texts of a source that have several words, each line of them as a comment.
 fn texts(source: &str) -> String {
     let (mut inside, mut escaped, mut out) = (false, false, String::new());
     for line in source.lines() {
-        let mut before = ' ';
-        out += "// ";
+        let (mut before, mut text) = (' ', String::new());
         for c in line.chars() {
             match c {
                 '/' if !inside && before == '/' => break,
                 '"' if inside => inside = escaped,
                 '"' if !['\'', '\\'].contains(&before) => inside = true,
-                _ if inside => out.push(c),
-                _ => {}
+                _ if inside => text.push(c),
+                _ => text.push('\n'),
             }
             escaped = inside && c == '\\' && !escaped;
             before = c;
         }
-        out.push('\n');
+        let several = text.split('\n').filter(|part| part.contains(' '));
+        out += &format!("// {}\n", several.collect::<Vec<_>>().join("; "));
     }
     out
 }
@@ -186,7 +186,7 @@ fn texts_for_users_say_who_does_what() {
     let sources = sources().into_iter().filter(|(path, _)| !path.starts_with(OWN));
     let product = sources.filter(|(path, _)| !tidy::is_test(path));
     let mut all: Vec<_> =
-        product.map(|(path, text)| (path, texts(&tidy::without_tests(&text)))).collect();
+        product.map(|(path, text)| (path, texts(&tidy::without_tests(&text).join("\n")))).collect();
     let lines = |text: &str| text.lines().map(|line| format!("// {line}\n")).collect::<String>();
     all.extend(documents().into_iter().map(|(path, text)| (path, lines(&text))));
     let mut faults = Vec::new();
