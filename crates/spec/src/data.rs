@@ -131,3 +131,18 @@ pub struct DataOptions {
     #[arg(long, value_name = "NUM", allow_hyphen_values = true)]
     pub seed: Option<Count<i64>>,
 }
+
+impl DataOptions {
+    /// Those of the options that go with commands of another tool.
+    pub(crate) fn beside_commands(&self) -> Self {
+        Self {
+            fill: self.fill,
+            fill_with: self.fill_with.clone(),
+            clean: self.clean,
+            hit_ratio: self.hit_ratio.clone(),
+            fail_on_miss: self.fail_on_miss,
+            seed: self.seed,
+            ..Self::default()
+        }
+    }
+}

@@ -22,6 +22,7 @@ mod payload;
 mod per_request;
 mod plans;
 mod pool;
+mod prepared;
 mod rank;
 mod reads;
 mod recording;
@@ -54,6 +55,7 @@ pub use payload::Size;
 pub use per_request::{Close, OpenFor, PerRequest};
 pub use plans::{NAME, single};
 pub use pool::Server;
+pub use prepared::PreparedLoad;
 pub use rank::ShardArg;
 pub use recording::RecordingOptions;
 pub use replicas::{FallbackArg, ReplicaOptions, RfrArg, Shares};
@@ -109,6 +111,10 @@ pub struct LoadSpec {
     #[arg(skip)]
     #[serde(skip)]
     pub given: Option<TypedLoad>,
+    /// Load of another tool, which it sends instead of a command.
+    #[arg(skip)]
+    #[serde(skip)]
+    pub prepared: Option<PreparedLoad>,
     /// By which tool's assumptions it is meant.
     #[arg(skip)]
     #[serde(skip)]

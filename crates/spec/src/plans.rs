@@ -30,7 +30,8 @@ impl LoadSpec {
     /// Returns whether tests of the suite are what is sent.
     #[must_use]
     pub fn is_suite(&self) -> bool {
-        self.command.is_empty() && self.given.is_none() && self.data.replay.is_none()
+        let others = self.given.is_some() || self.prepared.is_some() || self.data.replay.is_some();
+        self.command.is_empty() && !others
     }
 }
 
@@ -118,6 +119,8 @@ fn tests(
         };
         let tests = chosen(options)?;
         tests.into_iter().map(|test| suite_parts(&base, test, &shape, options.data.ttl)).collect()
+    } else if let Some(prepared) = options.prepared.clone() {
+        vec![prepared.parts(base)?]
     } else {
         vec![match (options.given.clone(), options.data.replay.as_deref()) {
             (Some(given), _) => commands::given(base, options, given)?,
@@ -129,7 +132,9 @@ fn tests(
         let given = options.load.requests.is_some();
         parts.iter_mut().try_for_each(|parts| memcache::complete(parts, given))?;
     }
-    reads::prepare(&mut parts, options, suite, (varies, value_len))?;
+    // Others' commands are filled as far as that is possible, as those of the suite.
+    let lenient = suite || options.prepared.is_some();
+    reads::prepare(&mut parts, options, lenient, (varies, value_len))?;
     if let Some(TestName(name)) = &options.recording.name {
         single(NAME, parts.len())?;
         for parts in &mut parts {

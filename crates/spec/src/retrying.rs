@@ -81,7 +81,8 @@ written! {
 
 impl RetryOptions {
     /// The retries of connections with pipelines of this depth; `None` for no retries.
-    pub(crate) fn plan(&self, pipeline: u32) -> Option<Retry> {
+    #[must_use]
+    pub fn plan(&self, pipeline: u32) -> Option<Retry> {
         let Times(most) = self.retry.filter(|Times(most)| *most != Some(0))?;
         let on = self.retry_on.as_deref().unwrap_or_default().split(',').map(str::trim);
         Some(Retry {

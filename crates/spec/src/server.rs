@@ -130,6 +130,10 @@ pub struct TlsArgs {
     /// Private key of --cert (PEM); its password in KEYSTORM_KEY_PASSWORD
     #[arg(long, value_name = "FILE", allow_hyphen_values = true)]
     pub key: Option<PathBuf>,
+    /// Password of the private key, if it is not in the environment.
+    #[arg(skip)]
+    #[serde(skip)]
+    pub key_password: Option<Secret>,
     /// Ciphers to offer up to TLS 1.2, in OpenSSL syntax
     #[arg(long, value_name = "LIST", allow_hyphen_values = true)]
     pub tls_ciphers: Option<String>,

@@ -136,6 +136,18 @@ pub fn target(server: &ServerOptions, dialect: Dialect) -> Result<Target, String
             return Err(format!("{option} requires --spawn"));
         }
     }
+    // A command line is refused by its parser; another tool's words come here as they are.
+    for (option, given) in [
+        ("-h", server.host.is_some()),
+        ("-p", server.port.is_some()),
+        ("-s", server.socket.is_some()),
+        ("--cluster", server.cluster),
+        ("--replicas", !server.replicas.replicas.is_empty()),
+    ] {
+        if given && server.spawn.is_some() {
+            return Err(format!("{option} cannot be used with --spawn"));
+        }
+    }
     let uri = server.uri.as_ref().map(|Uri(uri)| uri::parse(uri)).transpose()?;
     let protocol = protocol(server)?;
     if protocol.is_memcache() {
@@ -300,8 +312,10 @@ fn credentials(
         rule.choose(own_password, password, |at| at.password, differ("-a", "password"))?;
     if server.password_command.is_some() {
         if password.is_some() {
-            let text = "--password-command: -u has a password already; remove one of the two";
-            return Err(text.to_owned());
+            let other = if server.password.is_some() { "-a" } else { "-u" };
+            return Err(format!(
+                "--password-command: {other} has a password already; remove one of the two"
+            ));
         }
         if protocol.is_memcache() && user.is_none() {
             return Err("--password-command: a memcached login also needs --user".to_owned());

@@ -66,7 +66,10 @@ pub fn tls(
         protocols: args.tls_protocols.clone(),
         resume: args.tls_resume,
         cert_chain: args.cert_chain.clone(),
-        key_password: args.key.as_ref().and_then(|_| key_password()),
+        key_password: args
+            .key
+            .as_ref()
+            .and_then(|_| args.key_password.clone().or_else(key_password)),
         files: None,
     }))
 }

@@ -60,6 +60,22 @@ impl LoadSpec {
         Ok(options.filter_map(given).collect())
     }
 
+    /// The first option that is given here, and is another in a load that was made of this one, or that its
+    /// [`PreparedLoad`](crate::PreparedLoad) has no use for.
+    #[must_use]
+    pub fn overridden_in(&self, made: &Self) -> Option<String> {
+        let meant = if made.prepared.is_some() {
+            Self { data: made.data.beside_commands(), ..made.clone() }
+        } else {
+            made.clone()
+        };
+        let meant = fields(&meant).ok()?;
+        let is_other = |given: &&Given| meant.get(&key(&given.option)) != Some(&given.value);
+        let given = self.given().ok()?;
+        let name = given.iter().find(is_other)?.option.get_long()?;
+        Some(name.to_owned())
+    }
+
     /// The words that ask for it, without the name of the program. Passwords in them are `***`.
     ///
     /// # Errors
@@ -138,8 +154,11 @@ fn texts(value: &Value) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use clap::FromArgMatches;
+    use workload::{KeySpace, Mix, PeerOptions, Pick};
 
     use super::*;
+    use crate::PreparedLoad;
+    use crate::values::Count;
 
     /// Every option, in lines that are possible.
     const LINES: &[&str] = &[
@@ -214,6 +233,35 @@ mod tests {
         let unseen: Vec<&str> =
             all.filter(|id| *id != "settings" && !seen.iter().any(|seen| seen == id)).collect();
         assert_eq!(unseen, [""; 0], "options that no line has");
+    }
+
+    #[test]
+    fn an_option_that_another_tool_leaves_no_room_for_is_named() {
+        let commands = || PreparedLoad {
+            name: "tool".to_owned(),
+            sequence: Vec::new(),
+            mix: Mix { operations: Vec::new(), pick: Pick::Drawn },
+            read_only: Vec::new(),
+            keys: KeySpace::default(),
+            dataset: None,
+            values: None,
+            payload_bytes: 0,
+            peer: PeerOptions::default(),
+        };
+        for (line, overridden) in [
+            ("--rps 5 --fill", None),
+            ("-c 5", None),
+            ("-c 6", Some("clients")),
+            ("--duration 9", Some("duration")),
+            ("--set order=turns", Some("order")),
+            ("--content random", Some("content")),
+        ] {
+            let mut made = typed(line);
+            made.load.connections = Some(Count(5));
+            made.load.duration = None;
+            made.prepared = Some(commands());
+            assert_eq!(typed(line).overridden_in(&made).as_deref(), overridden, "{line}");
+        }
     }
 
     #[test]

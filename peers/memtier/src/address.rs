@@ -1,7 +1,11 @@
-//! The server that options name, in the words of keystorm.
+//! The server that options name.
 
 use std::net::{IpAddr, ToSocketAddrs};
+use std::path::PathBuf;
 
+use spec::LoadSpec;
+use spec::values::{Count, ProtocolArg};
+use workload::Secret;
 use workload::typed_login::shown_address;
 
 use super::fault::{Fault, check_error};
@@ -50,6 +54,8 @@ pub(super) fn apply_uri(options: &mut Options) -> Result<Vec<String>, Fault> {
 }
 
 const PORT: u16 = 6379;
+/// Versions that are offered by default.
+const TLS_PROTOCOLS: &str = "TLSv1.2,TLSv1.3";
 const BAD_PORT: &str = "invalid port number";
 
 fn uri(text: &str) -> Result<Uri, &'static str> {
@@ -89,58 +95,44 @@ fn uri(text: &str) -> Result<Uri, &'static str> {
     Ok(Uri { tls, user, password, host, port, db })
 }
 
-/// The words of keystorm that name the server; one that is `spawned` has no address unless one is given.
-pub(super) fn words(options: &Options, spawned: bool) -> Result<Vec<String>, Fault> {
-    let mut words = Vec::new();
-    let mut say = |option: &str, value: &str| words.extend([option.to_owned(), value.to_owned()]);
-    let protocol = match options.protocol.as_str() {
-        "memcache_text" => "memcache",
-        "memcache_binary" => "memcache-binary",
-        _ => "resp",
-    };
-    say("--protocol", protocol);
-    match &options.unix_socket {
-        Some(path) => say("-s", path),
-        None if spawned && options.host.is_none() && options.port.is_none() => {}
-        None => {
-            let port = options.port.unwrap_or(PORT);
-            say("-h", &host(options, port)?);
-            say("-p", &port.to_string());
-        }
+/// Says in `spec` where the server is, and how it is reached; one that is spawned has no address unless one is given.
+pub(super) fn describe(options: &Options, spec: &mut LoadSpec) -> Result<(), Fault> {
+    let server = &mut spec.server;
+    server.protocol = Some(match options.protocol.as_str() {
+        "memcache_text" => ProtocolArg::Memcache,
+        "memcache_binary" => ProtocolArg::MemcacheBinary,
+        _ => ProtocolArg::Resp,
+    });
+    let is_named = options.host.is_some() || options.port.is_some();
+    if let Some(path) = &options.unix_socket {
+        server.socket = Some(path.into());
+    } else if is_named || server.spawn.is_none() {
+        let port = options.port.unwrap_or(PORT);
+        (server.host, server.port) = (Some(host(options, port)?), Some(port));
     }
-    if let Some(login) = &options.authenticate {
-        let (user, password) = login.split_once(':').unwrap_or(("", login));
-        if !user.is_empty() {
-            say("--user", user);
-        }
-        say("-a", password);
-    }
-    if let Some(db) = options.select_db.filter(|db| *db > 0) {
-        say("--dbnum", &db.to_string());
-    }
+    let login = options.authenticate.as_deref();
+    let login = login.map(|login| login.split_once(':').unwrap_or(("", login)));
+    server.user = login.map(|(user, _)| user.to_owned()).filter(|user| !user.is_empty());
+    server.password = login.map(|(_, password)| Secret::new(password));
+    server.pool = Vec::new();
+    server.dbnum = options.select_db.filter(|db| *db > 0).map(Count);
+    server.resp3 = options.protocol == "resp3";
+    server.cluster = options.cluster;
+    server.no_touch |= options.no_touch;
+    server.replicas.per_node = options.has_clients();
+    options.reading.describe(options, &mut server.replicas);
+    let file = |file: &Option<String>| file.as_ref().filter(|_| options.tls).map(PathBuf::from);
+    let tls = &mut spec.tls;
+    (tls.tls, tls.insecure) = (options.tls, options.tls && options.tls_skip_verify);
+    (tls.cert, tls.cacert) = (file(&options.cert), file(&options.cacert));
+    // A file may hold both.
+    tls.key = file(&options.key).or_else(|| tls.cert.clone());
+    tls.sni = options.sni.clone().filter(|_| options.tls);
     if options.tls {
-        let files =
-            [("--cert", &options.cert), ("--cacert", &options.cacert), ("--sni", &options.sni)];
-        files.into_iter().for_each(|(option, value)| {
-            value.iter().for_each(|value| say(option, value));
-        });
-        // A file may hold both.
-        let key = options.key.as_ref().or(options.cert.as_ref());
-        key.iter().for_each(|key| say("--key", key));
-        // Its defaults.
-        say("--tls-protocols", options.tls_protocols.as_deref().unwrap_or("TLSv1.2,TLSv1.3"));
+        let protocols = options.tls_protocols.as_deref().unwrap_or(TLS_PROTOCOLS);
+        tls.tls_protocols.get_or_insert_with(|| protocols.to_owned());
     }
-    let flags = [
-        (options.protocol == "resp3", "-3"),
-        (options.tls, "--tls"),
-        (options.tls && options.tls_skip_verify, "--insecure"),
-        (options.cluster, "--cluster"),
-        (options.has_clients(), "--per-node"),
-        (options.no_touch, "--no-touch"),
-    ];
-    words.extend(flags.into_iter().filter(|(given, _)| *given).map(|(_, flag)| flag.to_owned()));
-    words.extend(options.reading.words(options));
-    Ok(words)
+    Ok(())
 }
 
 /// The host; an address of the asked for family, if one was.
@@ -189,7 +181,10 @@ mod tests {
         };
         let text = apply_uri(&mut options).unwrap();
         assert_eq!(text, ["warning: both URI and --port specified, URI takes precedence"]);
-        let words = words(&options, false).unwrap().join(" ");
-        assert_eq!(words, "--protocol resp -h 127.0.0.1 -p 6380 -a pw --dbnum 3");
+        let mut spec = LoadSpec::default();
+        describe(&options, &mut spec).unwrap();
+        let words = spec.words().unwrap().join(" ");
+        assert_eq!(words, "-h 127.0.0.1 --protocol resp -p 6380 -a *** --dbnum 3");
+        assert_eq!(spec.server.password.unwrap().reveal(), "pw");
     }
 }

@@ -278,7 +278,7 @@ fn of_transactions(options: &Options) -> Result<(), Fault> {
             "--transaction {why} is not carried out by keystorm; see docs/memtier.md"
         )))
     };
-    if options.retrying.plan(1).is_some() {
+    if options.retrying.is_on() {
         return not(
             "with --retry-on-error, though others of its commands may have been carried out,",
         );

@@ -173,7 +173,18 @@ fn reports(options: &Options) -> Entries {
         ("read_preference_fallback", Json::text(options.reading.fallback())),
         ("replica_clients", whole(options.reading.replica_clients.unwrap_or(0))),
         ("replicas_per_shard", whole(options.reading.replicas_per_shard.unwrap_or(0))),
-        ("read_servers", Json::text(options.reading.servers.join(","))),
+        (
+            "read_servers",
+            Json::text(
+                options
+                    .reading
+                    .servers
+                    .iter()
+                    .map(ToString::to_string)
+                    .collect::<Vec<_>>()
+                    .join(","),
+            ),
+        ),
         (
             "prometheus-port",
             Json::Number(prometheus.port.map_or("-1".to_owned(), |port| port.to_string())),

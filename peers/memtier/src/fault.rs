@@ -1,6 +1,6 @@
 //! Errors of the command line: text and exit code of each.
 
-use job::ToolMessage;
+use job::{ToolMessage, UsageError};
 
 use super::option_list::short_usage;
 
@@ -21,6 +21,12 @@ pub(super) fn usage_error(why: impl Into<String>) -> Fault {
 /// Options that make no sense together, found later.
 pub(super) fn check_error(why: impl Into<String>) -> Fault {
     Fault::Check(format!("error: {}", why.into()))
+}
+
+impl From<UsageError> for Fault {
+    fn from(UsageError(why): UsageError) -> Self {
+        check_error(why.trim_end())
+    }
 }
 
 impl Fault {

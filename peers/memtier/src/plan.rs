@@ -1,14 +1,18 @@
 //! What was typed, as a plan: operations in its order, each with the keys that its pattern takes.
 
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use host::affinity;
+use spec::values::{
+    Count, Cpus, KeepAlive, Milliseconds, OnErrorArg, Positive, Seconds, Threads, WindowArg,
+};
+use spec::{LoadOptions, LoadSpec, PreparedLoad};
 use workload::derived::DrawnNumber;
 use workload::{
-    Arg, Backoff, BudgetScope, CommandSpec, Concurrency, Content, Data, Dataset, DerivedText,
-    DrawnBy, KeyDist, KeyNumbering, KeySpace, Load, Mix, OneGroup, Operation, PeerOptions, Pick,
-    Piece, PlanParts, ReconnectLimits, Recording, Recovery, SizeBy, Span, Step, StepCondition,
-    Stop, ValueSpec,
+    Arg, Backoff, CommandSpec, Content, Dataset, DerivedText, DrawnBy, KeyDist, KeyNumbering,
+    KeySpace, Mix, OneGroup, Operation, PeerOptions, Pick, Piece, SizeBy, Span, Step,
+    StepCondition, ValueSpec, limits,
 };
 
 use super::fault::{Fault, check_error};
@@ -22,15 +26,15 @@ const LITERAL_MAX: u32 = 4096;
 /// Number of different commands above which latencies have fewer digits, for the memory that they take.
 const MANY: usize = 200;
 /// Seed that all connections draw from, run after run.
-const SEED: u64 = 0x006d_656d_7469_6572;
+const SEED: i64 = 0x006d_656d_7469_6572;
 const NS_PER_S: u64 = 1_000_000_000;
 
-/// The plan of these options. `base` has the target and how it is reached; warnings are added to `notes`.
-pub(super) fn parts(
+/// Says in `spec` what is sent, how fast and over which connections; warnings are added to `notes`.
+pub(super) fn describe(
     options: &Options,
-    base: &PlanParts,
+    spec: &mut LoadSpec,
     notes: &mut Vec<String>,
-) -> Result<Parts, Fault> {
+) -> Result<Items, Fault> {
     let imported = import::read(options, notes)?;
     let (value, values) = values(options)?;
     let items = Items::new(options, &value, imported.as_ref())?;
@@ -44,11 +48,6 @@ pub(super) fn parts(
         [(_, commands)] if options.is_in_one_piece() => commands.len() as u64,
         _ => 1,
     };
-    let mut target = base.target.clone();
-    if let Some(cluster) = &mut target.cluster {
-        // There it is the rate of each connection.
-        cluster.rate_per_node = options.has_clients() && options.rate_limiting > 0;
-    }
     let mean = match (&imported, &values) {
         (Some(imported), _) => imported.mean_len,
         (None, Some(values)) => values.sizes.draws().mean() as u64,
@@ -56,109 +55,96 @@ pub(super) fn parts(
     };
     // For what asks a plan for its keys, and not its operations.
     let keys = operations.first().and_then(|(operation, _)| operation.keys.clone());
-    let keys = keys.unwrap_or_default();
     let (operations, commands): (Vec<_>, Vec<_>) = operations.into_iter().unzip();
     let sequence: Vec<CommandSpec> = commands.into_iter().flatten().collect();
-    let load = load(options, base, in_one);
-    let data = Data {
-        keys,
+    load(options, &mut spec.load, in_one)?;
+    // There it is the rate of each connection.
+    spec.server.replicas.rps_per_node = options.has_clients() && options.rate_limiting > 0;
+    spec.data.seed = Some(Count(seed(options)));
+    (spec.data.fail_on_miss, spec.data.hit_ratio) = (false, None);
+    spec.recording.on_error.get_or_insert(OnErrorArg::Count);
+    if sequence.len() > MANY {
+        // What it prints has two digits.
+        spec.recording.precision = Some(Count(2));
+    }
+    spec.prepared = Some(PreparedLoad {
+        name: "memtier".to_owned(),
+        mix: Mix { operations, pick },
+        read_only: declared_reads(options),
+        sequence,
+        keys: keys.unwrap_or_default(),
         dataset: imported.map(|imported| imported.items).or(recorded).map(Arc::new),
         values,
         payload_bytes: mean,
-        ..base.data.clone()
-    };
-    // What it prints has two digits.
-    let precision = if sequence.len() > MANY { 2 } else { base.recording.precision };
-    let load = PlanParts {
-        name: "memtier".to_owned(),
-        target,
-        mix: Some(Mix { operations, pick }),
-        read_only: declared_reads(options),
-        sequence,
-        load,
-        data,
-        recording: Recording { precision, ..base.recording },
-        recovery: recovery(options, base),
         peer: PeerOptions {
             each_failure: options.retrying.failed_keys.is_some(),
             per_position: options.miss_tracking && !options.commands.is_empty(),
             by_connection: options.client_stats.is_some(),
-            ..base.peer.clone()
+            ..PeerOptions::default()
         },
-        ..base.clone()
-    };
-    Ok(Parts { load, items })
+    });
+    Ok(items)
 }
 
-/// Returns the load: how much is sent, how fast, and over which connections. `in_one` commands share a request number.
-fn load(options: &Options, base: &PlanParts, in_one: u64) -> Load {
+/// Says how much is sent, how fast, and over which connections. `in_one` commands share a request number.
+fn load(options: &Options, load: &mut LoadOptions, in_one: u64) -> Result<(), Fault> {
+    let connections = options.connections();
+    let possible = u32::try_from(connections).map_err(|_| {
+        let most = limits::CONNECTIONS_MAX;
+        check_error(format!("--threads times --clients is {connections}; the maximum is {most}"))
+    })?;
+    load.connections = Some(Count(possible));
+    load.threads = Some(Threads::Number(options.threads.into()));
+    load.pipeline = Some(Count(u64::from(options.pipeline).div_ceil(in_one) as i64));
+    load.window = Some(WindowArg::Rolling);
     // Lines that all connections share are counted over all of them.
     let shared = monitor::is_shared(options);
-    let stop = match (options.requests_each(), options.test_time) {
-        (Some(each), _) if shared => Stop::Requests(each.saturating_mul(options.connections())),
-        (Some(each), _) => Stop::Requests(each),
-        (None, seconds) => Stop::AfterNs(in_ns(seconds.unwrap_or_default())),
-    };
-    let stop = match stop {
-        Stop::Requests(requests) => Stop::Requests(requests.div_ceil(in_one)),
-        stop => stop,
-    };
-    let depth = u64::from(options.pipeline).div_ceil(in_one) as u32;
-    let pace = match options.rate_limiting {
-        0 => base.load.pace.clone(),
-        each => staircase::pace(options, each as f64 / in_one as f64),
-    };
-    Load {
-        concurrency: Concurrency {
-            joining: options.joining(),
-            spacing: options.spacing(),
-            pipeline_depth: depth,
-            requests_each: u32::try_from(options.reconnect_interval).unwrap_or(u32::MAX),
-            ..base.load.concurrency.clone()
-        },
-        pace,
-        stop,
-        // With a number of requests it is a limit.
-        at_most_ns: options.test_time.filter(|_| options.requests.is_some()).map(in_ns),
-        share: if shared { BudgetScope::OneBudget } else { BudgetScope::PerConnection },
-        seed: seed(options),
-        ..base.load.clone()
+    load.per_connection = !shared;
+    let each = options.requests_each();
+    let all = each.map(|each| if shared { each.saturating_mul(connections) } else { each });
+    load.requests = all.map(|all| Count(all.div_ceil(in_one)));
+    let time = |seconds| Seconds(Duration::from_secs(seconds));
+    load.duration = each.is_none().then(|| time(options.test_time.unwrap_or_default()));
+    // With a number of requests it is a limit.
+    load.time_limit = options.test_time.filter(|_| options.requests.is_some()).map(time);
+    if options.rate_limiting > 0 {
+        load.rate = Some(staircase::rate(options, options.rate_limiting as f64 / in_one as f64));
     }
-}
-
-fn recovery(options: &Options, base: &PlanParts) -> Recovery {
-    Recovery {
+    if options.reconnect_interval > 0 {
+        load.keep_alive = Some(KeepAlive(false));
+        let each = u32::try_from(options.reconnect_interval).unwrap_or(u32::MAX);
+        load.connecting.requests_per_connection = Some(Positive(each));
+    }
+    let cpus = affinity::allowed();
+    if options.pin_threads && !cpus.is_empty() {
+        load.cpus.get_or_insert(Cpus(cpus));
+    }
+    load.connecting.join = options.joining();
+    load.connecting.connect_spacing = options.spacing();
+    load.reconnect.get_or_insert(options.reconnect_on_error.into());
+    if options.reconnect_on_error {
+        load.connecting.reconnect_timeout = options
+            .connection_timeout
+            .map(|seconds| Milliseconds(Duration::from_secs(seconds.into())));
+        load.connecting.reconnect_tries = options.reconnect_attempts.map(Count);
         // As there: a second, and so many times as long each time, up to a minute.
-        reopening: ReconnectLimits {
-            within_ns: (options.connection_timeout)
-                .filter(|_| options.reconnect_on_error)
-                .map(|seconds| in_ns(seconds.into())),
-            tries: options.reconnect_attempts,
-        },
-        backoff: (options.reconnect_backoff_factor)
-            .filter(|_| options.reconnect_on_error)
-            .map(|factor| Backoff { first_ns: NS_PER_S, factor, longest_ns: 60 * NS_PER_S }),
-        retry: options.retrying.plan(options.pipeline),
-        ..base.recovery.clone()
+        load.connecting.reconnect_wait = options.reconnect_backoff_factor.map(|factor| Backoff {
+            first_ns: NS_PER_S,
+            factor,
+            longest_ns: 60 * NS_PER_S,
+        });
     }
+    load.retrying = options.retrying.of_load(options.pipeline);
+    Ok(())
 }
 
-/// Parts of a plan: the load, and what its commands are made of.
-pub(super) struct Parts {
-    pub(super) load: PlanParts,
-    pub(super) items: Items,
-}
-
-fn in_ns(seconds: u64) -> u64 {
-    seconds.saturating_mul(NS_PER_S)
-}
-
-fn seed(options: &Options) -> u64 {
+/// Returns the seed of a run, which is a number with a sign.
+fn seed(options: &Options) -> i64 {
     if !options.randomize {
         return SEED;
     }
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    (now.as_nanos() as u64) ^ u64::from(std::process::id()).rotate_left(32)
+    ((now.as_nanos() as u64) ^ u64::from(std::process::id()).rotate_left(32)) as i64
 }
 
 fn fixed_size(options: &Options) -> u32 {

@@ -1,8 +1,9 @@
 //! Which nodes answer reads: `--read-preference` and what stands beside it.
 //!
-//! Owns these options, what is wrong with them, and the words of keystorm for them.
+//! Owns these options, what is wrong with them, and what they are in a load.
 
-use spec::Address;
+use spec::{Address, FallbackArg, ReplicaOptions, RfrArg, Shares};
+use workload::NodeShares;
 use workload::typed_login::shown_address;
 
 use super::fault::{Fault, check_error, usage_error};
@@ -21,8 +22,8 @@ pub(super) struct ReadOptions {
     pub(super) preference: &'static str,
     /// Fallback for reads that are for a replica where there is none.
     fallback: Option<&'static str>,
-    /// Replicas outside of a cluster, each as `HOST:PORT`.
-    pub(super) servers: Vec<String>,
+    /// Replicas outside of a cluster.
+    pub(super) servers: Vec<Address>,
     /// Connections of a thread to each replica, where that is not as many as to a primary.
     pub(super) replica_clients: Option<u32>,
     pub(super) replicas_per_shard: Option<u32>,
@@ -115,22 +116,21 @@ impl ReadOptions {
         unread_options.map(|(_, what)| format!("warning: {what}")).collect()
     }
 
-    /// The words of keystorm.
-    pub(super) fn words(&self, options: &Options) -> Vec<String> {
+    /// Says in `replicas` who answers reads.
+    pub(super) fn describe(&self, options: &Options, replicas: &mut ReplicaOptions) {
+        replicas.rfr = None;
         if self.preference == PRIMARY || !(options.cluster || self.names_replicas()) {
-            return Vec::new();
+            return;
         }
-        let strict = self.preference == SECONDARY && self.fallback() != PRIMARY;
-        let shares = self.replica_clients.map(|clients| format!("{clients}:{}", options.clients));
-        let lines = [
-            ("--replicas", self.names_replicas().then(|| self.servers.join(","))),
-            ("--rfr", Some(if self.preference == NEAREST { NEAREST } else { "yes" }.to_owned())),
-            ("--rfr-without", strict.then(|| "wait".to_owned())),
-            ("--rfr-replicas", self.replicas_per_shard.map(|most| most.to_string())),
-            ("--rfr-connections", shares),
-        ];
-        let words = lines.into_iter().filter_map(|(name, value)| Some([name.to_owned(), value?]));
-        words.flatten().collect()
+        replicas.replicas.clone_from(&self.servers);
+        let nearest = self.preference == NEAREST;
+        replicas.rfr = Some(if nearest { RfrArg::Nearest } else { RfrArg::Yes });
+        if self.preference == SECONDARY && self.fallback() != PRIMARY {
+            replicas.rfr_without = Some(FallbackArg::Wait);
+        }
+        replicas.rfr_replicas = self.replicas_per_shard;
+        let shares = |replica| Shares(NodeShares { replica, primary: options.clients });
+        replicas.rfr_connections = self.replica_clients.map(shares);
     }
 
     /// The choice for reads without a replica, or the default.
@@ -144,18 +144,16 @@ fn some(number: u32) -> Option<u32> {
     Some(number).filter(|number| *number > 0)
 }
 
-fn server(text: &str) -> Result<String, Fault> {
-    match text.parse::<Address>() {
-        Ok(_) => Ok(text.to_owned()),
-        Err(_) => Err(usage_error(format!(
-            "--read-server: expected HOST:PORT, got '{}'.",
-            shown_address(text)
-        ))),
-    }
+fn server(text: &str) -> Result<Address, Fault> {
+    text.parse().map_err(|_| {
+        usage_error(format!("--read-server: expected HOST:PORT, got '{}'.", shown_address(text)))
+    })
 }
 
 #[cfg(test)]
 mod tests {
+    use spec::LoadSpec;
+
     use super::*;
 
     fn read(line: &'static str) -> (ReadOptions, Options) {
@@ -164,6 +162,12 @@ mod tests {
             assert_eq!(reading.take(pair[0], pair[1]), Ok(()), "{line}");
         }
         (reading, Options::new())
+    }
+
+    fn words(reading: &ReadOptions, options: &Options) -> String {
+        let mut spec = LoadSpec::default();
+        reading.describe(options, &mut spec.server.replicas);
+        spec.words().unwrap().join(" ")
     }
 
     #[test]
@@ -180,10 +184,10 @@ mod tests {
                 "--rfr yes --rfr-replicas 2 --rfr-connections 25:50",
             ),
         ] {
-            assert_eq!(read(line).0.words(&cluster).join(" "), words, "{line}");
+            assert_eq!(self::words(&read(line).0, &cluster), words, "{line}");
         }
         let (named, alone) = read("read-preference nearest read-server a:1 read-server b:2");
-        assert_eq!(named.words(&alone).join(" "), "--replicas a:1,b:2 --rfr nearest");
+        assert_eq!(words(&named, &alone), "--rfr nearest --replicas a:1,b:2");
         assert!(named.notes(&alone).is_empty());
     }
 
@@ -191,7 +195,7 @@ mod tests {
     fn what_has_no_effect_is_reported_and_what_is_none_is_refused() {
         let (reading, options) = read("read-preference secondary");
         assert!(reading.notes(&options)[0].contains("--read-preference has no effect"));
-        assert!(reading.words(&options).is_empty());
+        assert_eq!(words(&reading, &options), "");
         let (reading, options) = read("read-server a:1");
         assert!(reading.notes(&options)[0].contains("--read-server has no effect"));
         for bad in ["localhost", "localhost:", "localhost:abc", ":6379", ""] {

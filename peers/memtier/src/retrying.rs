@@ -1,7 +1,9 @@
 //! `--retry-on-error` and what goes with it: which requests are sent again, and where those are listed that
 //! fail for good.
 
-use workload::{Backoff, Retry};
+use spec::Times;
+use spec::values::Positive;
+use workload::Backoff;
 
 use super::fault::{Fault, usage_error};
 use super::values::{finite, small};
@@ -53,26 +55,28 @@ impl RetryOptions {
         Ok(())
     }
 
-    /// Returns the retry of a plan whose connections have pipelines of this depth.
-    pub(super) fn plan(&self, pipeline: u32) -> Option<Retry> {
-        if !self.on_error || self.max_retries == Some(0) {
-            return None;
+    /// Returns whether anything is sent again.
+    pub(super) fn is_on(&self) -> bool {
+        self.on_error && self.max_retries != Some(0)
+    }
+
+    /// Returns the same for a load whose connections have pipelines of this depth.
+    pub(super) fn of_load(&self, pipeline: u32) -> spec::RetryOptions {
+        if !self.is_on() {
+            return spec::RetryOptions::default();
         }
-        let names = self.retry_on.split(',').map(str::trim).filter(|name| !name.is_empty());
-        Some(Retry {
-            most: self.max_retries,
-            backoff: Backoff {
-                first_ns: u64::from(self.backoff_ms) * NS_PER_MS,
-                factor: if self.backoff_factor > 0.0 { self.backoff_factor } else { 1.0 },
-                longest_ns: LONGEST_NS,
-            },
-            jitter: 0.0,
-            on: names.map(str::to_owned).collect(),
-            waiting_max: match self.max_queue {
+        let factor = if self.backoff_factor > 0.0 { self.backoff_factor } else { 1.0 };
+        let first_ns = u64::from(self.backoff_ms) * NS_PER_MS;
+        spec::RetryOptions {
+            retry: Some(Times(self.max_retries)),
+            retry_wait: Some(Backoff { first_ns, factor, longest_ns: LONGEST_NS }),
+            retry_jitter: None,
+            retry_queue: Some(Positive(match self.max_queue {
                 0 => pipeline.saturating_mul(4).max(64),
                 most => most,
-            },
-        })
+            })),
+            retry_on: Some(self.retry_on.clone()),
+        }
     }
 
     /// Entries of the JSON file and of `--show-config`.
@@ -106,9 +110,11 @@ mod tests {
         for options in
             [&[("max-retries", "3")][..], &[("retry-on-error", ""), ("max-retries", "0")]]
         {
-            assert_eq!(parsed(options).unwrap().plan(1), None, "{options:?}");
+            assert!(!parsed(options).unwrap().is_on(), "{options:?}");
+            assert!(parsed(options).unwrap().of_load(1).retry.is_none(), "{options:?}");
         }
-        let all = parsed(&[("retry-on-error", "")]).unwrap().plan(1).unwrap();
+        let retry = |retrying: RetryOptions, pipeline| retrying.of_load(pipeline).plan(1).unwrap();
+        let all = retry(parsed(&[("retry-on-error", "")]).unwrap(), 1);
         assert_eq!((all.most, all.backoff.delay_ns(9), all.waiting_max), (None, 0, 64));
         let all = [
             ("retry-on-error", ""),
@@ -117,7 +123,7 @@ mod tests {
             ("retry-backoff-factor", "2"),
             ("retry-on", " LOADING,,BUSY "),
         ];
-        let some = parsed(&all).unwrap().plan(100).unwrap();
+        let some = retry(parsed(&all).unwrap(), 100);
         assert_eq!((some.most, some.waiting_max), (Some(3), 400));
         assert_eq!((some.backoff.delay_ns(2), some.backoff.delay_ns(99)), (40_000_000, LONGEST_NS));
         assert_eq!(some.on, ["LOADING", "BUSY"]);

@@ -3,7 +3,8 @@
 
 use std::fmt::Write as _;
 
-use workload::{Arrivals, JoinSchedule, Pace, Schedule, Stage, limits};
+use spec::Rate;
+use workload::{JoinSchedule, Stage, limits};
 
 use super::options::Options;
 
@@ -17,15 +18,12 @@ pub(super) fn clients_at(joining: Option<JoinSchedule>, clients: u32, elapsed_ns
         .map_or(clients, |joining| joining.after(elapsed_ns / joining.every_ns.max(1)).min(clients))
 }
 
-/// Returns the pace of `each_per_s` requests a second on each connection that is there.
-pub(super) fn pace(options: &Options, each_per_s: f64) -> Pace {
+/// Returns the rate of `each_per_s` requests a second on each connection that is there.
+pub(super) fn rate(options: &Options, each_per_s: f64) -> Rate {
     let rate = |clients: u32| each_per_s * f64::from(clients) * f64::from(options.threads);
     match options.joining() {
-        None => Pace::constant(rate(options.clients)),
-        Some(joining) => Pace::Open(Schedule {
-            stages: stages(joining, options.clients, rate),
-            arrivals: Arrivals::Constant,
-        }),
+        None => Rate::constant(rate(options.clients)),
+        Some(joining) => Rate(stages(joining, options.clients, rate)),
     }
 }
 

@@ -1,15 +1,12 @@
-//! From options to a job: the words of keystorm that say where and how, the plan, and what is laid out
-//! how.
+//! From options to a job: the load that they describe, and what is laid out how.
 
 use std::ffi::OsString;
 use std::sync::Arc;
 
-use cli::own;
-use cli::run::ParsedArgs;
+use cli::run::Tool;
 use host::{Questions, affinity};
-use job::{Intent, Job, ToolMessage, UsageError, VerdictTo};
+use job::{Intent, Job, ToolMessage};
 use report::{NodeNames, Persona, ProgressFigures};
-use workload::{Plan, PlanParts, Verify};
 
 use super::address;
 use super::configuration;
@@ -17,7 +14,7 @@ use super::exporter::Exporter;
 use super::fault::{Fault, check_error};
 use super::options::{Options, Requests};
 use super::output::Reports;
-use super::plan::{self, Parts};
+use super::plan;
 use super::progress::MonitorSettings;
 use super::verification;
 use super::waiting::ReconnectOptions;
@@ -39,160 +36,64 @@ const VERDICT: &str = "--verdict";
 /// Option that prints a layout of keystorm's instead of memtier's tables.
 const FORMAT: &str = "--format";
 
-/// Options of keystorm that memtier has words of its own for, or that would change what is sent.
-const OF_ITS_OWN: [&str; 39] = [
-    "host",
-    "port",
-    "user",
-    "dbnum",
-    "protocol",
-    "cluster",
-    "rfr",
-    "tls",
-    "cert",
-    "key",
-    "cacert",
-    "insecure",
-    "sni",
-    "requests",
-    "duration",
-    "clients",
-    "threads",
-    "pipeline",
-    "window",
-    "workload",
-    "phase",
-    "key-dist",
-    "sequential",
-    "size-by",
-    "content",
-    "ttl",
-    "verify",
-    "fail-on-miss",
-    "mix",
-    "dataset",
-    "seed",
-    "repeat",
-    "help",
-    "hit-ratio",
-    "retry",
-    "retry-wait",
-    "retry-jitter",
-    "retry-queue",
-    "retry-on",
-];
-
-/// Refuses words of keystorm that would say what its own words say.
-fn check_ours(ours: &[String]) -> Result<(), Fault> {
-    let name = |word: &String| word.trim_start_matches('-').split('=').next().map(str::to_owned);
-    let name = ours.iter().filter_map(name).find(|name| own::is_set_by_tool(name, &OF_ITS_OWN));
-    name.map_or(Ok(()), |name| {
-        Err(check_error(format!(
-            "--ks-{name}: options of memtier_benchmark set what is sent, where and how often; \
-             `--as keystorm` turns them into those of keystorm"
-        )))
-    })
-}
+/// Use of memtier's own options instead of keystorm's.
+const INSTEAD: &str = "options of memtier_benchmark set what is sent, where and how often; \
+                       `--as keystorm` turns them into those of keystorm";
 
 /// The job of these options; `ours` are words of keystorm that stand beside them.
 pub(super) fn job(options: &Options, ours: &[String]) -> Result<Job, Fault> {
-    let verdict = ours.iter().rev().find_map(|word| match word.split_once('=') {
-        _ if word == VERDICT => Some(VerdictTo::Stderr),
-        Some((VERDICT, file)) => Some(VerdictTo::File(file.into())),
-        _ => None,
-    });
-    check_ours(ours)?;
     let own_layout = ours.iter().any(|word| word.starts_with(FORMAT));
-    let is_verdict = |word: &&String| word.split('=').next() == Some(VERDICT);
-    let spawned = ours.iter().any(|word| word.starts_with("--spawn"));
-    let mut words = keystorm_words(options, spawned)?;
-    words.extend(ours.iter().filter(|word| !is_verdict(word)).cloned());
-    // What is sent is put in its place below.
-    words.extend(["-r", "1", "--", "get", "memtier-__rand_int__"].map(str::to_owned));
-    let mut job = based(words)?;
+    let tool = Tool {
+        persona: if own_layout { report::KEYSTORM } else { PERSONA },
+        format: (!own_layout).then_some("memtier"),
+        verdict: ours.iter().rev().find_map(|word| verdict(word)).filter(|_| !own_layout),
+        instead: INSTEAD,
+    };
+    let own = ours.iter().filter(|word| verdict(word).is_none()).map(OsString::from).collect();
+    let mut described = None;
+    let mut notes = Vec::new();
+    let mut job = tool.job(own, |spec| {
+        address::describe(options, spec)?;
+        let items = plan::describe(options, spec, &mut notes)?;
+        described = Some((items, spec.clone()));
+        Ok::<(), Fault>(())
+    })?;
+    job.notes.extend(notes);
     if job.several.is_some() && options.client_stats.is_some() {
         return Err(check_error(
             "--client-stats with --ks-on is not carried out by keystorm: clients tell what they counted, not \
              what each connection saw; see docs/memtier.md",
         ));
     }
-    let base = job.plans.pop().ok_or_else(|| check_error("nothing is to be sent"))?;
-    let Parts { load: mut parts, items } = plan::parts(options, &base, &mut job.notes)?;
-    if let Some(tls) = &mut parts.target.tls
-        && tls.verify == Verify::Host
-        && tls.sni.is_none()
+    if let (Some((items, mut spec)), [load], true) =
+        (described, &job.plans[..], options.import.verify)
     {
-        // As there: whose certificate it is, is not looked at.
-        tls.verify = Verify::Chain;
+        verification::describe(options, &items, load, &mut spec)?;
+        let plans = spec.plans(&mut Vec::new()).map_err(check_error)?;
+        if options.import.verify_only {
+            job.plans = plans;
+        } else {
+            job.last = plans.into_iter().next();
+        }
     }
-    let load = checked(parts)?;
-    let verification = if options.import.verify {
-        Some(checked(verification::plan(options, &items, &load)?)?)
-    } else {
-        None
-    };
-    (job.plans, job.last) = match verification {
-        Some(plan) if options.import.verify_only => (vec![plan], None),
-        verification => (vec![load], verification),
-    };
     job.repeats = if options.import.verify_only { 1 } else { options.run_count };
     if own_layout {
         return Ok(job);
     }
-    let output = &mut job.output;
-    own::check_output(output).map_err(check_error)?;
-    output.options.persona = PERSONA;
-    (output.options.verdict, output.options.suite) = (false, false);
-    output.verdict = verdict.unwrap_or(VerdictTo::Nowhere);
-    (output.live, output.format) = (None, "memtier");
-    output.reports = Some(Arc::new(reports(options)));
+    job.output.reports = Some(Arc::new(reports(options)));
     if options.show_config {
         job.greeting = configuration::shown(options);
     }
     Ok(job)
 }
 
-fn checked(parts: PlanParts) -> Result<Plan, Fault> {
-    let plan = parts.build().map_err(|why| check_error(why.to_string()))?;
-    wire::check(&plan).map_err(check_error)?;
-    runner::check_memory(&plan).map_err(check_error)?;
-    Ok(plan)
-}
-
-fn based(words: Vec<String>) -> Result<Job, Fault> {
-    let words = words.into_iter().map(OsString::from).collect();
-    let describe = |why: UsageError| check_error(why.0.trim_end().to_owned());
-    match ParsedArgs::read("keystorm", |command| command, words).map_err(describe)? {
-        Ok(typed) => typed.job_of_peer().map_err(describe),
-        Err(_) => Err(check_error("--ks-help and --ks-version: ask keystorm itself")),
+/// The place of verdicts that a word names.
+fn verdict(word: &str) -> Option<OsString> {
+    match word.split_once('=') {
+        None if word == VERDICT => Some("stderr".into()),
+        Some((VERDICT, place)) => Some(place.into()),
+        _ => None,
     }
-}
-
-/// Translates options into keystorm's own words: the server, if it is not one that is `spawned`, and
-/// the shape of the load.
-fn keystorm_words(options: &Options, spawned: bool) -> Result<Vec<String>, Fault> {
-    let mut words = address::words(options, spawned)?;
-    let connections = options.connections();
-    let mut say = |option: &str, value: String| words.extend([option.to_owned(), value]);
-    say("-c", connections.to_string());
-    say("--threads", options.threads.to_string());
-    say("-P", options.pipeline.to_string());
-    say("--window", "rolling".to_owned());
-    say("--on-error", "count".to_owned());
-    let reconnect = if options.reconnect_on_error { "yes" } else { "no" };
-    say("--reconnect", reconnect.to_owned());
-    match options.test_time {
-        Some(seconds) if options.requests.is_none() => say("--duration", seconds.to_string()),
-        _ => {}
-    }
-    if options.reconnect_interval > 0 {
-        say("-k", "0".to_owned());
-    }
-    let cpus = affinity::allowed().iter().map(ToString::to_string).collect::<Vec<_>>();
-    if options.pin_threads && !cpus.is_empty() {
-        say("--cpus", cpus.join(","));
-    }
-    Ok(words)
 }
 
 fn reports(options: &Options) -> Reports {
@@ -229,7 +130,7 @@ fn reports(options: &Options) -> Reports {
             cpu_warn: options.cpu_warn,
             stage_timeout: options.stage_timeout,
             realtime: options.realtime.then_some(options.latency_window),
-            retries: options.retrying.plan(1).is_some(),
+            retries: options.retrying.is_on(),
             failed_keys: options.retrying.failed_keys.clone(),
             miss_threshold: options.miss_threshold.or(tracked.then_some(MISS_THRESHOLD)),
             debug: options.debug,

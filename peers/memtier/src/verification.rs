@@ -5,18 +5,23 @@ use console::diagnostics::{self, ClosedPipe};
 use job::RunMonitor;
 use report::Run;
 use runner::{Observer, Snapshot};
-use workload::{
-    BudgetScope, Concurrency, Data, Load, Mix, Pace, PeerOptions, Pick, Plan, PlanParts, Recovery,
-    Stop,
-};
+use spec::values::{Count, Threads};
+use spec::{LoadSpec, RetryOptions};
+use workload::{Mix, Pick, Plan};
 
 use super::fault::{Fault, check_error};
 use super::items::Items;
 use super::options::Options;
 use super::plan::{get_command, one};
 
-/// The plan that reads what the SETs of one connection of `load` write, in their order.
-pub(super) fn plan(options: &Options, items: &Items, load: &Plan) -> Result<PlanParts, Fault> {
+/// Changes `spec`, whose plan is `load`, into the load that reads what the SETs of one of its connections write, in
+/// their order.
+pub(super) fn describe(
+    options: &Options,
+    items: &Items,
+    load: &Plan,
+    spec: &mut LoadSpec,
+) -> Result<(), Fault> {
     let count = match options.requests_each() {
         Some(each) => sets_of(load, each),
         // Nobody knows how far a run by time came: each item once.
@@ -25,31 +30,22 @@ pub(super) fn plan(options: &Options, items: &Items, load: &Plan) -> Result<Plan
     if count == 0 {
         return Err(check_error("--data-verify: no SET is sent, so that nothing can be compared"));
     }
-    let [keys, _] = &items.keys;
-    let operation = one("GET", 1, keys.clone());
-    Ok(PlanParts {
-        name: "memtier verification".to_owned(),
-        sequence: vec![get_command(options, &items.key, 0)],
-        mix: Some(Mix { operations: vec![operation], pick: Pick::InOrder }),
-        load: Load {
-            concurrency: Concurrency {
-                workers: 1,
-                connections: 1,
-                joining: None,
-                spacing: None,
-                ..load.load.concurrency.clone()
-            },
-            pace: Pace::Closed,
-            stop: Stop::Requests(count),
-            at_most_ns: None,
-            share: BudgetScope::PerConnection,
-            ..load.load.clone()
-        },
-        data: Data { keys: keys.clone(), verify: true, fail_on_miss: true, ..load.data.clone() },
-        recovery: Recovery { retry: None, ..load.recovery.clone() },
-        peer: PeerOptions { each_failure: false, ..load.peer.clone() },
-        ..(**load).clone()
-    })
+    if let Some(prepared) = &mut spec.prepared {
+        let [keys, _] = &items.keys;
+        "memtier verification".clone_into(&mut prepared.name);
+        prepared.sequence = vec![get_command(options, &items.key, 0)];
+        prepared.mix = Mix { operations: vec![one("GET", 1, keys.clone())], pick: Pick::InOrder };
+        prepared.keys = keys.clone();
+        prepared.peer.each_failure = false;
+    }
+    (spec.data.verify, spec.data.fail_on_miss) = (true, true);
+    let load = &mut spec.load;
+    (load.threads, load.connections) = (Some(Threads::Number(1)), Some(Count(1)));
+    (load.requests, load.per_connection) = (Some(Count(count)), true);
+    (load.rate, load.duration, load.time_limit) = (None, None, None);
+    (load.connecting.join, load.connecting.connect_spacing) = (None, None);
+    load.retrying = RetryOptions::default();
+    Ok(())
 }
 
 /// Number of SETs among the first requests of a connection.

@@ -1,6 +1,8 @@
 //! Its command line as words: GNU long options by any prefix that names one, and clusters of short
 //! ones.
 
+use spec::write::settings;
+
 use super::option_list::{OURS, OptionHelp, known};
 
 /// An option that was given, with its value if it takes one.
@@ -62,7 +64,7 @@ pub(super) fn read(
                     None if takes => Some(next_of(&mut words, name)?),
                     value => value,
                 };
-                read.ours.push(value.map_or(format!("--{ours}"), |v| format!("--{ours}={v}")));
+                read.ours.push(of_keystorm(ours, value));
                 continue;
             }
             let known = named(name)?;
@@ -101,6 +103,12 @@ pub(super) fn read(
         }
     }
     Ok(read)
+}
+
+/// Writes an option of keystorm as it stands in its own command line; a setting is behind `--set` there.
+fn of_keystorm(name: &str, value: Option<String>) -> String {
+    let set = if settings().contains(&name) { "set=" } else { "" };
+    value.map_or(format!("--{set}{name}"), |value| format!("--{set}{name}={value}"))
 }
 
 fn next_of<'w>(words: &mut impl Iterator<Item = &'w String>, name: &str) -> Result<String, String> {

@@ -1,6 +1,6 @@
 //! Why a file is not carried out, with the exit code that scripts know.
 
-use job::ToolMessage;
+use job::{ToolMessage, UsageError};
 
 /// Reason why a file is not carried out.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -9,6 +9,12 @@ pub(super) enum Fault {
     File(String),
     /// The file makes no sense, or asks for what is not carried out; exit code 2.
     Usage(String),
+}
+
+impl From<UsageError> for Fault {
+    fn from(UsageError(why): UsageError) -> Self {
+        rule(why)
+    }
 }
 
 impl Fault {

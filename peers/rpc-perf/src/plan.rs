@@ -1,12 +1,13 @@
-//! The workload of a configuration file as a plan.
+//! The workload of a configuration file: what is sent.
 
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use spec::{LoadSpec, PreparedLoad};
 use workload::{
-    Concurrency, Content, Data, KeyDist, KeySpace, Load, Mix, Operation, Pick, PlanParts, SizeBy,
-    Step, StepCondition, ValueSpec,
+    Content, KeyDist, KeySpace, Mix, Operation, PeerOptions, Pick, SizeBy, Step, StepCondition,
+    ValueSpec,
 };
 
 use super::commands::Writer;
@@ -19,9 +20,8 @@ use crate::layout::Role;
 /// Weights of operations sum to this, about.
 const WEIGHTS: f64 = 1e9;
 
-/// The plan of a file on a base that says where and how it is sent, and what each operation is to the
-/// reports.
-pub(super) fn parts(config: &Config, base: &PlanParts) -> Result<(PlanParts, Vec<Role>), Fault> {
+/// Says in `spec` what a file sends, and returns what each operation is to the reports.
+pub(super) fn describe(config: &Config, spec: &mut LoadSpec) -> Result<Vec<Role>, Fault> {
     let values = one_value(config);
     let firsts = firsts(config)?;
     let (mut operations, mut commands, mut roles) = (Vec::new(), Vec::new(), Vec::new());
@@ -51,35 +51,22 @@ pub(super) fn parts(config: &Config, base: &PlanParts) -> Result<(PlanParts, Vec
             roles.push(role(command.verb));
         }
     }
-    let seed = seed(config.seed.as_deref());
     let bytes = config.keyspaces.iter().map(|keyspace| match keyspace.value {
         Value::Bytes { len, .. } => u64::from(len),
         Value::Number => 19,
     });
-    let load = Load {
-        pace: config.ratelimit.pace(config.duration_s, seed)?,
-        seed,
-        concurrency: Concurrency {
-            renewed_per_s: config.client.reconnect_rate,
-            ..base.load.concurrency.clone()
-        },
-        ..base.load.clone()
-    };
-    let data = Data {
-        keys: operations.first().and_then(|operation| operation.keys.clone()).unwrap_or_default(),
-        payload_bytes: bytes.max().unwrap_or(0),
-        values,
-        ..base.data.clone()
-    };
-    let parts = PlanParts {
+    spec.prepared = Some(PreparedLoad {
         name: "rpc-perf".to_owned(),
         sequence: commands,
-        mix: Some(Mix { operations, pick: Pick::Drawn }),
-        load,
-        data,
-        ..base.clone()
-    };
-    Ok((parts, roles))
+        read_only: Vec::new(),
+        keys: operations.first().and_then(|operation| operation.keys.clone()).unwrap_or_default(),
+        mix: Mix { operations, pick: Pick::Drawn },
+        dataset: None,
+        payload_bytes: bytes.max().unwrap_or(0),
+        values,
+        peer: PeerOptions::default(),
+    });
+    Ok(roles)
 }
 
 fn role(verb: Verb) -> Role {
@@ -150,8 +137,8 @@ fn keys(keyspace: &Keyspace, first: u64) -> Result<KeySpace, Fault> {
     Ok(keys)
 }
 
-/// Returns the seed of a run: from the text in the file, or from the time.
-fn seed(text: Option<&str>) -> u64 {
+/// Returns the seed of a run, as a number of --seed: from the text in the file, or from the time.
+pub(super) fn seed(text: Option<&str>) -> i64 {
     let mut hasher = DefaultHasher::new();
     match text {
         Some(text) => text.hash(&mut hasher),
@@ -160,6 +147,5 @@ fn seed(text: Option<&str>) -> u64 {
             (now.as_nanos(), std::process::id()).hash(&mut hasher);
         }
     }
-    // As large as --seed takes.
-    hasher.finish() >> 1
+    (hasher.finish() >> 1) as i64
 }

@@ -1,7 +1,8 @@
 //! `[workload.ratelimit]`: a rate, or a ramp of steps.
 
+use spec::Rate;
 use workload::random::draw;
-use workload::{Arrivals, Pace, Schedule, Stage, limits};
+use workload::{Stage, limits};
 
 use super::fault::Fault;
 use super::table::Table;
@@ -95,14 +96,14 @@ impl Ratelimit {
         Ok(Self { rates, each_s, after, shuffled })
     }
 
-    /// Returns the schedule of a run of `duration_s` seconds.
+    /// Returns the rate of a run of `duration_s` seconds.
     ///
     /// # Errors
-    /// There are more steps than a schedule has.
-    pub(super) fn pace(&self, duration_s: u64, seed: u64) -> Result<Pace, Fault> {
+    /// There are more steps than a rate has.
+    pub(super) fn rate(&self, duration_s: u64, seed: u64) -> Result<Option<Rate>, Fault> {
         let rates = match (&self.rates[..], self.shuffled) {
-            ([], _) => return Ok(Pace::Closed),
-            ([rate], _) => return Ok(Pace::constant(f64::from(*rate))),
+            ([], _) => return Ok(None),
+            ([rate], _) => return Ok(Some(Rate::constant(f64::from(*rate)))),
             (rates, false) => rates.to_vec(),
             (rates, true) => shuffled(rates.to_vec(), seed),
         };
@@ -133,8 +134,7 @@ impl Ratelimit {
             let lasts_ns = (at < last).then_some(lasts_ns);
             Stage::steady(rate, lasts_ns)
         };
-        let stages = steps.into_iter().enumerate().map(stage).collect();
-        Ok(Pace::Open(Schedule { stages, arrivals: Arrivals::Constant }))
+        Ok(Some(Rate(steps.into_iter().enumerate().map(stage).collect())))
     }
 }
 
@@ -158,10 +158,8 @@ mod tests {
             let workload = root.table("workload").unwrap().unwrap();
             Ratelimit::read(&workload, &mut Vec::new())
         })?;
-        Ok(match limit.pace(duration_s, 7)? {
-            Pace::Closed => Vec::new(),
-            Pace::Open(schedule) => schedule.stages.iter().map(|stage| stage.from_per_s).collect(),
-        })
+        let stages = limit.rate(duration_s, 7)?.map_or(Vec::new(), |Rate(stages)| stages);
+        Ok(stages.iter().map(|stage| stage.from_per_s).collect())
     }
 
     #[test]

@@ -1,15 +1,19 @@
-//! From a configuration file to a job: keystorm's words for the target, the plan, and the reports.
+//! From a configuration file to a job: the servers, the load, and the reports.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
-use cli::own;
-use cli::run::{ParsedArgs, verdict_place};
+use cli::run::Tool;
 use host::Questions;
-use job::{Job, UsageError};
+use job::Job;
 use report::{NodeNames, Persona, ProgressFigures};
-use workload::{Endpoint, PlanParts, Target};
+use spec::values::{
+    Count, Milliseconds, OnErrorArg, ProtocolArg, Seconds, Threads, WindowArg, YesNo,
+};
+use spec::{LoadSpec, Server, ServerOptions, TlsArgs, Uri};
+use workload::Target;
 
 use super::config::{Config, Protocol};
 use super::fault::{Fault, rule};
@@ -33,127 +37,97 @@ const BEFORE_S: u64 = 1;
 
 /// The job of a file; `words` stood beside it on the command line.
 pub(super) fn job(config: &Config, words: &Words) -> Result<Job, Fault> {
-    let mut jobs = Vec::new();
-    for endpoint in &config.endpoints {
-        jobs.push(based_on(config, endpoint, words)?);
-    }
-    let targets: Vec<Target> = jobs.iter().map(|(_, base)| base.target.clone()).collect();
-    let (mut job, mut base) = jobs.swap_remove(0);
-    if !words.spawns() {
-        base.target = all_of(targets)?;
-    }
-    let (parts, roles): (PlanParts, _) = plan::parts(config, &base)?;
-    let plan = parts.build().map_err(|why| rule(why.to_string()))?;
-    wire::check(&plan).map_err(rule)?;
-    runner::check_memory(&plan).map_err(rule)?;
+    let verdict = words.verdict.clone();
+    let instead = "set this with the file instead";
+    let tool = Tool { persona: PERSONA, format: Some("rpc-perf"), verdict, instead };
+    let own = words.own.iter().map(OsString::from).collect();
+    let mut roles = Vec::new();
+    let mut job = tool.job(own, |spec| {
+        servers(config, spec)?;
+        load(config, spec)?;
+        roles = plan::describe(config, spec)?;
+        Ok::<(), Fault>(())
+    })?;
     let reports = Reports::new(config, roles, job.several.is_some());
-    job.plans = vec![plan];
-    let output = &mut job.output;
-    own::check_output(output).map_err(rule)?;
-    output.options.persona = PERSONA;
-    (output.options.verdict, output.options.suite) = (false, false);
-    output.verdict = verdict_place(PERSONA, false, words.verdict.clone());
-    (output.live, output.format) = (None, "rpc-perf");
-    output.reports = Some(Arc::new(reports));
+    job.output.reports = Some(Arc::new(reports));
     job.notes.clear();
     job.remarks.clone_from(&config.remarks);
     Ok(job)
 }
 
-/// Translates a file that has this endpoint alone: a job, and its plan.
-fn based_on(config: &Config, endpoint: &str, words: &Words) -> Result<(Job, PlanParts), Fault> {
-    let typed = |why: UsageError| rule(why.0);
-    let line = keystorm_words(config, endpoint, words)?.into_iter().map(OsString::from).collect();
-    let mut job = match ParsedArgs::read("rpc-perf", |command| command, line).map_err(typed)? {
-        Ok(read) => read.job_of_peer().map_err(typed)?,
-        Err(_) => {
+/// Says in `spec` where the servers of all endpoints are, which differ in nothing but that.
+fn servers(config: &Config, spec: &mut LoadSpec) -> Result<(), Fault> {
+    let memcache = config.protocol == Protocol::Memcache;
+    spec.server.protocol = memcache.then_some(ProtocolArg::Memcache);
+    spec.server.pool = Vec::new();
+    for endpoint in &config.endpoints {
+        tls(config, endpoint, &mut spec.tls)?;
+    }
+    let [first, others @ ..] = &config.endpoints[..] else { return Ok(()) };
+    if spec.server.spawn.is_some() {
+        return Ok(());
+    }
+    let own = target_of(config, first, spec)?;
+    for other in others {
+        let mut alike = spec.clone();
+        let place = target_of(config, other, &mut alike)?;
+        if (Target { endpoint: own.endpoint.clone(), ..place.clone() }) != own {
             return Err(rule(
-                "--ks-help and --ks-version are not available; run keystorm \
-            --help",
+                "[target] endpoints: login, database and TLS must be the same for all",
             ));
         }
-    };
-    let base = job.plans.pop().ok_or_else(|| rule("there is nothing to send"))?;
-    let mut base = PlanParts::clone(&base);
-    if let (Some(tls), Some(settings)) = (&mut base.target.tls, &config.tls) {
-        // Of these there are no words.
-        tls.key_password.clone_from(&settings.private_key_password);
-        tls.cert_chain = settings.certificate_chain.as_ref().map(PathBuf::from);
+        spec.server.pool.push(Server(place.endpoint));
     }
-    Ok((job, base))
+    Ok(())
 }
 
-/// The servers of all endpoints, which differ in nothing but where they are.
-fn all_of(mut targets: Vec<Target>) -> Result<Target, Fault> {
-    let servers: Vec<Endpoint> = targets.iter().map(|target| target.endpoint.clone()).collect();
-    let mut target = targets.swap_remove(0);
-    let place = target.endpoint.clone();
-    if !targets.into_iter().all(|other| Target { endpoint: place.clone(), ..other } == target) {
-        return Err(rule("[target] endpoints: login, database and TLS must be the same for all"));
+/// Says in `spec` that an endpoint is the server, and returns what it is in a plan.
+fn target_of(config: &Config, endpoint: &str, spec: &mut LoadSpec) -> Result<Target, Fault> {
+    let server = &mut spec.server;
+    (server.uri, server.host, server.port) = (None, None, None);
+    if !endpoint.contains("://") {
+        let (host, port) = host_and_port(endpoint)?;
+        (server.host, server.port) = (Some(host.to_owned()), Some(port));
+    } else if config.protocol == Protocol::Memcache {
+        let why = "memcache endpoints must be ADDRESS:PORT";
+        return Err(rule(format!("[target] endpoints: {endpoint}: {why}")));
+    } else {
+        server.uri = Some(Uri(endpoint.to_owned()));
     }
-    if servers.len() > 1 {
-        target.endpoint = Endpoint::Pool { servers };
-    }
-    Ok(target)
+    let alone = ServerOptions { pool: Vec::new(), ..server.clone() };
+    spec::target(&alone, spec.dialect).map_err(rule)
 }
 
-/// Translates a file into keystorm's own words: the server, if it is not one that is started, and the shape of
-/// the load.
-fn keystorm_words(config: &Config, endpoint: &str, words: &Words) -> Result<Vec<String>, Fault> {
-    let mut line: Vec<String> = Vec::new();
-    let mut say = |option: &str, value: &str| line.extend([option.to_owned(), value.to_owned()]);
-    let memcache = config.protocol == Protocol::Memcache;
-    let spawned = words.spawns();
-    if memcache {
-        say("--protocol", "memcache");
-    }
-    match endpoint.contains("://") {
-        _ if spawned => {}
-        true if memcache => {
-            return Err(rule(format!(
-                "[target] endpoints: {endpoint}: memcache endpoints must be \
-                ADDRESS:PORT"
-            )));
-        }
-        true => say("-u", endpoint),
-        false => {
-            let (host, port) = host_and_port(endpoint)?;
-            say("-h", host);
-            say("-p", port);
-        }
-    }
-    tls(config, endpoint, &mut say)?;
+/// Says in `spec` how much is sent, and over which connections.
+fn load(config: &Config, spec: &mut LoadSpec) -> Result<(), Fault> {
     let client = &config.client;
+    // To each of them.
+    let servers = 1 + spec.server.pool.len() as u32;
+    let connections = client.poolsize.saturating_mul(servers);
     // One at a time, as there, where connections cannot be shared.
     let depth = if config.protocol == Protocol::Resp { client.concurrency } else { 1 };
-    // To each of them.
-    let servers = if spawned { 1 } else { config.endpoints.len() as u32 };
-    let connections = client.poolsize.saturating_mul(servers);
-    say("-c", &connections.to_string());
-    say("--threads", &u32::from(client.threads).min(connections).to_string());
-    say("-P", &depth.to_string());
-    say("--window", "rolling");
-    say("--duration", &config.duration_s.to_string());
-    say("--warmup", &BEFORE_S.to_string());
-    if client.request_timeout_ms > 0 {
-        say("--timeout", &client.request_timeout_ms.to_string());
-    }
-    say("--on-error", "count");
-    say("--reconnect", "yes");
-    if config.tls.is_some() && !endpoint.contains("://") {
-        line.push("--tls".to_owned());
-    }
-    if config.tls.as_ref().is_some_and(|tls| !tls.verifies) {
-        line.push("--insecure".to_owned());
-    }
-    line.extend(words.own.iter().cloned());
-    // What is sent takes its place.
-    line.extend(["-r", "1", "--", "get", "__rand_int__"].map(str::to_owned));
-    Ok(line)
+    let load = &mut spec.load;
+    load.connections = Some(Count(connections));
+    load.threads = Some(Threads::Number(u32::from(client.threads).min(connections).into()));
+    load.pipeline = Some(Count(depth.into()));
+    load.window = Some(WindowArg::Rolling);
+    (load.requests, load.per_connection, load.time_limit) = (None, false, None);
+    load.arrivals = None;
+    load.duration = Some(Seconds(Duration::from_secs(config.duration_s)));
+    load.warmup = Some(Seconds(Duration::from_secs(BEFORE_S)));
+    let timeout = Duration::from_millis(client.request_timeout_ms.into());
+    load.timeout = (!timeout.is_zero()).then_some(Milliseconds(timeout));
+    load.reconnect = Some(YesNo::Yes);
+    load.connecting.renew = Some(Count(client.reconnect_rate)).filter(|Count(rate)| *rate > 0);
+    spec.recording.on_error = Some(OnErrorArg::Count);
+    let seed = plan::seed(config.seed.as_deref());
+    spec.data.seed = Some(Count(seed));
+    load.rate = config.ratelimit.rate(config.duration_s, seed as u64)?;
+    Ok(())
 }
 
 /// A host and a port; an address of IPv6 in brackets.
-fn host_and_port(endpoint: &str) -> Result<(&str, &str), Fault> {
+fn host_and_port(endpoint: &str) -> Result<(&str, u16), Fault> {
     let fault = || {
         rule(format!(
             "[target] endpoints: {:?} is not ADDRESS:PORT, such as \"127.0.0.1:6379\"",
@@ -162,11 +136,11 @@ fn host_and_port(endpoint: &str) -> Result<(&str, &str), Fault> {
     };
     let (host, port) = endpoint.rsplit_once(':').ok_or_else(fault)?;
     let host = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
-    let possible = !host.is_empty() && port.parse::<u16>().is_ok_and(|port| port > 0);
-    if possible { Ok((host, port)) } else { Err(fault()) }
+    let port = port.parse().ok().filter(|port| *port > 0 && !host.is_empty());
+    Ok((host, port.ok_or_else(fault)?))
 }
 
-fn tls(config: &Config, endpoint: &str, say: &mut impl FnMut(&str, &str)) -> Result<(), Fault> {
+fn tls(config: &Config, endpoint: &str, args: &mut TlsArgs) -> Result<(), Fault> {
     let Some(tls) = &config.tls else { return Ok(()) };
     if config.protocol == Protocol::Resp && !endpoint.starts_with("rediss://") {
         return Err(rule(
@@ -174,10 +148,16 @@ fn tls(config: &Config, endpoint: &str, say: &mut impl FnMut(&str, &str)) -> Res
              rediss://HOST:PORT, or remove [tls]",
         ));
     }
-    let files =
-        [("--cert", &tls.certificate), ("--key", &tls.private_key), ("--cacert", &tls.ca_file)];
-    for (option, file) in files {
-        file.iter().for_each(|file| say(option, file));
+    args.tls |= !endpoint.contains("://");
+    args.insecure |= !tls.verifies;
+    for (option, file) in [
+        (&mut args.cert, &tls.certificate),
+        (&mut args.cert_chain, &tls.certificate_chain),
+        (&mut args.key, &tls.private_key),
+        (&mut args.cacert, &tls.ca_file),
+    ] {
+        *option = option.take().or_else(|| file.as_ref().map(PathBuf::from));
     }
+    args.key_password.clone_from(&tls.private_key_password);
     Ok(())
 }

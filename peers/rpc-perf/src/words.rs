@@ -21,45 +21,7 @@ pub(super) struct Words {
     pub(super) own: Vec<String>,
 }
 
-/// keystorm's options that a configuration file sets itself.
-const OF_A_FILE: [&str; 29] = [
-    "workload",
-    "phase",
-    "mix",
-    "clients",
-    "threads",
-    "pipeline",
-    "window",
-    "requests",
-    "duration",
-    "warmup",
-    "rps",
-    "timeout",
-    "key-dist",
-    "sequential",
-    "size-by",
-    "content",
-    "ttl",
-    "dataset",
-    "format",
-    "csv",
-    "quiet",
-    "repeat",
-    "protocol",
-    "host",
-    "port",
-    "seed",
-    "reconnect",
-    "on-error",
-    "arrivals",
-];
-
 impl Words {
-    /// Returns whether a private server is started instead of using those of the file.
-    pub(super) fn spawns(&self) -> bool {
-        self.own.iter().any(|word| word.starts_with("--spawn"))
-    }
-
     /// Reads words.
     pub(super) fn read(args: Vec<OsString>) -> Result<Self, Fault> {
         let mut read = Self::default();
@@ -88,9 +50,7 @@ impl Words {
                     ));
                 }
                 _ if word.starts_with(own::PREFIX) => {
-                    let option = own::option(&word, (&OF_A_FILE, "the file"), || words.next())
-                        .map_err(rule)?;
-                    read.own.extend(option);
+                    read.own.extend(own::option(&word, || words.next()).map_err(rule)?);
                 }
                 _ if word.starts_with('-') && word.len() > 1 => {
                     return Err(rule(format!(
@@ -132,7 +92,6 @@ mod tests {
             ("a.toml replay", "not supported"),
             ("a.toml b.toml", "b.toml: only one file"),
             ("a.toml --endpoint x", "--endpoint: rpc-perf has no such option"),
-            ("a.toml --ks-rps 5", "--ks-rps"),
             ("a.toml --ks-what", "no option --what"),
             ("a.toml --as python", "--as keystorm"),
             ("a.toml --ks-json", "missing"),

@@ -51,32 +51,6 @@ pub(super) enum CommandLine {
     Help,
 }
 
-/// Options of keystorm's that its own front end makes no sense of: those that say what is sent, and when,
-/// which YCSB's say.
-const OF_YCSB: [&str; 21] = [
-    "workload",
-    "phase",
-    "mix",
-    "clients",
-    "requests",
-    "duration",
-    "rps",
-    "key-dist",
-    "sequential",
-    "size-by",
-    "content",
-    "fill",
-    "fill-with",
-    "verify",
-    "fail-on-miss",
-    "dataset",
-    "format",
-    "csv",
-    "quiet",
-    "tests",
-    "repeat",
-];
-
 impl CommandLine {
     /// Reads the words behind the program's name.
     pub(super) fn new(args: Vec<OsString>) -> Result<Self, String> {
@@ -189,7 +163,7 @@ fn own_option(
             own::PREFIX
         ));
     }
-    Ok(own::option(word, (&OF_YCSB, "properties"), next)?.into_iter().map(OsString::from))
+    Ok(own::option(word, next)?.into_iter().map(OsString::from))
 }
 
 fn bound(name: Option<&str>) -> Result<Binding, String> {
@@ -287,7 +261,6 @@ mod tests {
             ("run redis -db site.ycsb.BasicDB", "RedisClient"),
             ("run redis -P /no/such", "/no/such"),
             ("run redis -P ./typo/workloada", "./typo/workloada"),
-            ("run redis --ks-mix", "properties"),
             ("run redis --ks-what", "no option --what"),
         ] {
             let error = read(line).unwrap_err();

@@ -1,15 +1,16 @@
-//! What properties mean, as a plan: whom to ask comes from keystorm's own options, what to send from the
-//! workload.
+//! What properties mean, as a load.
 
-use std::ffi::OsString;
+use std::time::Duration;
 
-use cli::run::ParsedArgs;
+use cli::run::Tool;
 use job::{Job, UsageError};
+use spec::values::{Count, Milliseconds, OnErrorArg, Positive, ProtocolArg, Seconds};
+use spec::{Jitter, LoadSpec, PreparedLoad, Rate, RetryOptions, Times};
 use workload::derived::CheckedValues;
 use workload::typed_login::shown_address;
 use workload::{
-    Backoff, Content, KeyDist, KeySpace, Mix, OnError, Operation, Pick, PlanParts, Retry, SizeBy,
-    Step, Stop, ValueSpec, limits,
+    Backoff, Content, KeyDist, KeySpace, Mix, Operation, PeerOptions, Pick, PlanParts, RingHash,
+    Secret, SizeBy, Step, ValueSpec, limits,
 };
 
 use super::arguments::{Arguments, Binding, Phase};
@@ -40,31 +41,16 @@ pub(super) fn job(arguments: &Arguments) -> Result<Job, UsageError> {
         CoreWorkload::from_properties(properties, arguments.phase).map_err(UsageError)?;
     remarks.extend(workload.remarks.iter().cloned());
     let amount = Amount::from_properties(properties, arguments.phase).map_err(UsageError)?;
-    let words = words(arguments, &amount).map_err(UsageError)?;
-    let typed = match ParsedArgs::read("ycsb", |command| command, words)? {
-        Ok(typed) => typed.in_place_of(PERSONA),
-        Err(intent) => return Err(UsageError(describe(intent))),
-    };
-    let mut job = typed.job_of_peer()?;
-    let built = |parts: PlanParts| {
-        let parts = complete(parts, arguments, &workload, &amount)?;
-        let plan = parts.build().map_err(|e| e.to_string())?;
-        runner::check_memory(&plan)?;
-        Ok::<_, String>(plan)
-    };
-    let plans = job.plans.iter().map(|plan| built((**plan).clone()));
-    job.plans = plans.collect::<Result<_, _>>().map_err(UsageError)?;
+    let verdict = arguments.verdict.clone();
+    let instead = "set this with properties instead";
+    let tool = Tool { persona: PERSONA, format: Some("ycsb"), verdict, instead };
+    let mut job = tool.job(arguments.own.clone(), |spec| {
+        describe(arguments, &workload, &amount, spec).map_err(UsageError)
+    })?;
     let checked = workload.checked.is_some();
     results::complete(&mut job, arguments, (amount.warning, remarks), checked)
         .map_err(UsageError)?;
     Ok(job)
-}
-
-fn describe(intent: job::Intent) -> String {
-    match intent {
-        job::Intent::Say(text) => text,
-        _ => String::new(),
-    }
 }
 
 impl Amount {
@@ -99,60 +85,61 @@ impl Amount {
     }
 }
 
-/// The words of keystorm's own command line that say whom to ask, and how often.
-fn words(arguments: &Arguments, amount: &Amount) -> Result<Vec<OsString>, String> {
+/// Says in `spec` what is sent, where to and how often.
+fn describe(
+    arguments: &Arguments,
+    workload: &CoreWorkload,
+    amount: &Amount,
+    spec: &mut LoadSpec,
+) -> Result<(), String> {
     let properties = &arguments.properties;
-    let mut words: Vec<OsString> = Vec::new();
     match arguments.binding {
-        Binding::Redis => of_redis(arguments, &mut words)?,
-        Binding::Memcached => of_memcached(arguments, &mut words)?,
+        Binding::Redis => of_redis(properties, spec)?,
+        Binding::Memcached => of_memcached(properties, spec)?,
     }
-    let mut option = |name: &str, value: String| words.extend([name.into(), value.into()]);
-    option("-c", amount.threads.to_string());
-    match amount.operations {
-        0 => option("--duration", amount.seconds.to_string()),
-        operations => option("-n", operations.to_string()),
-    }
-    match properties.at_least_0("target", 0)? {
-        0 => {}
-        target => option("--rps", target.to_string()),
-    }
-    words.extend(arguments.own.iter().cloned());
-    // What is sent takes its place.
-    let command: &[&str] = match arguments.binding {
-        Binding::Redis => &["PING"],
-        Binding::Memcached => &["get", "k"],
+    let load = &mut spec.load;
+    load.connections = Some(Count(amount.threads));
+    let time = (amount.seconds > 0).then(|| Seconds(Duration::from_secs(amount.seconds)));
+    (load.requests, load.duration, load.time_limit) = match amount.operations {
+        0 => (None, time, None),
+        operations => (Some(Count(operations)), None, time),
     };
-    words.push("--".into());
-    words.extend(command.iter().map(OsString::from));
-    Ok(words)
+    load.per_connection = false;
+    let target = properties.at_least_0("target", 0)?;
+    load.rate = (target > 0).then(|| Rate::constant(target as f64));
+    let data = &mut spec.data;
+    (data.fill, data.fill_with, data.fail_on_miss) = (false, None, false);
+    spec.server.pool = Vec::new();
+    let keeps_going = properties.flag("core_workload_insertion_keep_going_on_error", false);
+    spec.recording.on_error = Some(match arguments.phase {
+        Phase::Load if !keeps_going => OnErrorArg::Stop,
+        Phase::Load | Phase::Run => OnErrorArg::Count,
+    });
+    if arguments.phase == Phase::Load {
+        retry(properties, &mut load.retrying)?;
+    }
+    spec.prepared = Some(prepared(arguments, workload)?);
+    Ok(())
 }
 
-/// Adds the options of where a Redis is, and of how it is asked.
-fn of_redis(arguments: &Arguments, words: &mut Vec<OsString>) -> Result<(), String> {
-    let properties = &arguments.properties;
-    let spawned = arguments.own.iter().any(|word| word.to_string_lossy().starts_with("--spawn"));
-    let mut option = |name: &str, value: &str| words.extend([name.into(), value.into()]);
+/// Says where a Redis is, and how long it may take.
+fn of_redis(properties: &Properties, spec: &mut LoadSpec) -> Result<(), String> {
+    let server = &mut spec.server;
     match properties.get("redis.host").filter(|host| !host.is_empty()) {
-        Some(host) => option("-h", host),
-        None if spawned => {}
+        Some(host) => _ = server.host.get_or_insert_with(|| host.to_owned()),
+        None if server.spawn.is_some() => {}
         None => {
             return Err("redis.host is not set; add it, such as -p redis.host=127.0.0.1".to_owned());
         }
     }
-    if !spawned {
-        option("-p", &properties.number("redis.port", 6379u16)?.to_string());
+    if server.spawn.is_none() {
+        server.port.get_or_insert(properties.number("redis.port", 6379u16)?);
     }
-    if let Some(password) = properties.get("redis.password") {
-        option("-a", password);
-    }
-    let own = |name: &str| arguments.own.iter().any(|word| word == name);
+    server.password = properties.get("redis.password").map(Secret::new);
+    server.cluster |= properties.flag("redis.cluster", false);
     let timeout = properties.number("redis.timeout", JEDIS_TIMEOUT_MS)?;
-    if timeout > 0 && !own("--timeout") {
-        option("--timeout", &timeout.to_string());
-    }
-    if properties.flag("redis.cluster", false) {
-        words.push("--cluster".into());
+    if timeout > 0 {
+        spec.load.timeout.get_or_insert(in_ms(timeout));
     }
     Ok(())
 }
@@ -160,32 +147,31 @@ fn of_redis(arguments: &Arguments, words: &mut Vec<OsString>) -> Result<(), Stri
 /// Timeout for a reply in Jedis, which YCSB uses.
 const JEDIS_TIMEOUT_MS: u32 = 2000;
 
-/// Adds the options of where memcached servers are, and of how they are asked.
-fn of_memcached(arguments: &Arguments, words: &mut Vec<OsString>) -> Result<(), String> {
-    let properties = &arguments.properties;
-    let spawned = arguments.own.iter().any(|word| word.to_string_lossy().starts_with("--spawn"));
-    let mut option = |name: &str, value: &str| words.extend([name.into(), value.into()]);
-    let own = |name: &str| arguments.own.iter().any(|word| word == name);
-    if !spawned {
+fn in_ms(milliseconds: u32) -> Milliseconds {
+    Milliseconds(Duration::from_millis(milliseconds.into()))
+}
+
+/// Says where memcached servers are, and how long they may take.
+fn of_memcached(properties: &Properties, spec: &mut LoadSpec) -> Result<(), String> {
+    let server = &mut spec.server;
+    if server.spawn.is_none() {
         let hosts = memcached_hosts(properties)?;
-        option("-h", &hosts);
-        if hosts.contains(',') && !own("--hash") {
+        if hosts.contains(',') {
             // Where spymemcached, which YCSB has, stores them.
-            option("--hash", "spymemcached");
+            server.hash.get_or_insert(RingHash::Spymemcached);
         }
+        server.host.get_or_insert(hosts);
     }
     let protocol = match properties.text("memcached.protocol", "text") {
-        "text" => "memcache",
-        "binary" => "memcache-binary",
+        "text" => ProtocolArg::Memcache,
+        "binary" => ProtocolArg::MemcacheBinary,
         other => {
             return Err(format!("memcached.protocol={other}: expected text or binary"));
         }
     };
-    option("--protocol", protocol);
+    server.protocol.get_or_insert(protocol);
     let timeout = properties.number("memcached.opTimeoutMillis", 60_000u32)?;
-    if !own("--timeout") {
-        option("--timeout", &timeout.to_string());
-    }
+    spec.load.timeout.get_or_insert(in_ms(timeout));
     Ok(())
 }
 
@@ -208,84 +194,70 @@ fn memcached_hosts(properties: &Properties) -> Result<String, String> {
     Ok(servers?.join(","))
 }
 
-/// Completes the base plan with YCSB's operations, keys and values.
-fn complete(
-    mut parts: PlanParts,
-    arguments: &Arguments,
-    workload: &CoreWorkload,
-    amount: &Amount,
-) -> Result<PlanParts, String> {
-    let mut commands = Vec::new();
+/// YCSB's operations, keys and values.
+fn prepared(arguments: &Arguments, workload: &CoreWorkload) -> Result<PreparedLoad, String> {
+    let mut sequence = Vec::new();
     let mut operations = Vec::new();
     for (kind, weight) in &workload.operations {
         let built = arguments.binding.operation(workload, *kind)?;
-        commands.extend(built.commands);
+        sequence.extend(built.commands);
         let steps: Vec<Step> = built.steps;
         let inserts = arguments.phase == Phase::Run && *kind == Kind::Insert;
-        let keys = inserts.then(|| inserted(workload)).transpose()?;
+        // Records that are not there yet, one after another, behind those that are.
+        let keys = inserts.then(|| KeySpace::new(workload.keys.range, KeyDist::INSERT));
         operations.push(Operation { name: kind.name().to_owned(), weight: *weight, steps, keys });
     }
     let (phase, keys) = match arguments.phase {
         Phase::Load => ("load", &workload.loaded),
         Phase::Run => ("run", &workload.keys),
     };
-    let binding = match arguments.binding {
-        Binding::Redis => "redis",
-        Binding::Memcached => "memcached",
-    };
-    parts.name = format!("ycsb {phase} {binding}");
-    parts.sequence = commands;
-    parts.mix = Some(Mix { operations, pick: Pick::Drawn });
-    parts.data.keys = keys.clone();
-    parts.data.payload_bytes = u64::from(workload.lengths.largest());
-    let content = match arguments.binding {
-        Binding::Redis => Content::Ycsb,
-        Binding::Memcached => Content::YcsbJson,
+    let (binding, content) = match arguments.binding {
+        Binding::Redis => ("redis", Content::Ycsb),
+        Binding::Memcached => ("memcached", Content::YcsbJson),
     };
     let by = if workload.lengths.is_fixed() { SizeBy::Key } else { SizeBy::Request };
-    parts.data.values = Some(ValueSpec { sizes: workload.lengths.clone(), by, content });
-    parts.peer.separate_failures = true;
-    if let Some(len) = workload.checked {
-        parts.peer.checks = Some(CheckedValues { len, key: super::redis::named(workload) });
-    }
-    if amount.operations > 0 && amount.seconds > 0 {
-        parts.load.at_most_ns = Some(amount.seconds * NS_PER_S);
-    }
-    if amount.operations == 0 {
-        parts.load.stop = Stop::AfterNs(amount.seconds * NS_PER_S);
-    }
-    let keeps_going =
-        arguments.properties.flag("core_workload_insertion_keep_going_on_error", false);
-    if arguments.phase == Phase::Load {
-        parts.recovery.retry = retry(&arguments.properties)?.or(parts.recovery.retry);
-    }
-    parts.recovery.on_error = match arguments.phase {
-        Phase::Load if !keeps_going => OnError::Stop,
-        Phase::Load | Phase::Run => OnError::Count,
+    let mix = Mix { operations, pick: Pick::Drawn };
+    let logged = if results::kind(&arguments.properties)?.is_raw() {
+        let (sequence, mix) = (sequence.clone(), Some(mix.clone()));
+        crate::layout::logged(&PlanParts { sequence, mix, ..PlanParts::default() })
+    } else {
+        Vec::new()
     };
-    if results::kind(&arguments.properties)?.is_raw() {
-        parts.peer.logged = crate::layout::logged(&parts);
-    }
-    Ok(parts)
+    Ok(PreparedLoad {
+        name: format!("ycsb {phase} {binding}"),
+        sequence,
+        mix,
+        read_only: Vec::new(),
+        keys: keys.clone(),
+        dataset: None,
+        values: Some(ValueSpec { sizes: workload.lengths.clone(), by, content }),
+        payload_bytes: u64::from(workload.lengths.largest()),
+        peer: PeerOptions {
+            separate_failures: true,
+            checks: workload
+                .checked
+                .map(|len| CheckedValues { len, key: super::redis::named(workload) }),
+            logged,
+            ..PeerOptions::default()
+        },
+    })
 }
 
-/// Returns how often, and after how long, an insert that failed is sent again; `None` for never.
-fn retry(properties: &Properties) -> Result<Option<Retry>, String> {
+/// Says how often, and after how long, an insert that failed is sent again, if it is.
+fn retry(properties: &Properties, retrying: &mut RetryOptions) -> Result<(), String> {
     let most = properties.at_least_0("core_workload_insertion_retry_limit", 0)?;
     let most = u32::try_from(most).unwrap_or(u32::MAX);
     let seconds = properties.number("core_workload_insertion_retry_interval", 3u32)?;
     let wait_ns = u64::from(seconds) * NS_PER_S;
-    Ok((most > 0).then(|| Retry {
-        most: Some(most),
-        backoff: Backoff { first_ns: wait_ns, factor: 1.0, longest_ns: wait_ns },
-        jitter: 0.2,
-        on: Vec::new(),
-        // A thread does nothing else meanwhile.
-        waiting_max: 1,
-    }))
-}
-
-/// Records that are not there yet, one after another, behind those that are.
-fn inserted(workload: &CoreWorkload) -> Result<KeySpace, String> {
-    Ok(KeySpace::new(workload.keys.range, KeyDist::INSERT))
+    if most > 0 {
+        *retrying = RetryOptions {
+            retry: Some(Times(Some(most))),
+            retry_wait: Some(Backoff { first_ns: wait_ns, factor: 1.0, longest_ns: wait_ns }),
+            retry_jitter: Some(Jitter(0.2)),
+            // A thread does nothing else meanwhile.
+            retry_queue: Some(Positive(1)),
+            retry_on: None,
+        };
+    }
+    Ok(())
 }

@@ -4,18 +4,16 @@ use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 
-use cli::own;
-use cli::run::verdict_place;
 use job::{Job, RunMonitor, ToolOutput};
-use report::{Format, FormatOptions};
+use report::Format;
 use runner::INTERVAL_NS;
 use workload::Plan;
 
+use super::advice;
 use super::arguments::Arguments;
 use super::properties::Properties;
 use super::raw::RawOutput;
 use super::status::Status;
-use super::{PERSONA, advice};
 use crate::layout::{ByStatus, Exporter, Interval, Kind, Percentile, Series, Ycsb, YcsbOptions};
 
 /// The outputs that a command line asks for.
@@ -109,9 +107,6 @@ pub(super) fn complete(
     }
     let integrity = "Data integrity is enabled.\n";
     job.greeting = warning.into_iter().chain(checked.then(|| integrity.to_owned())).collect();
-    let output = &mut job.output;
-    own::check_output(output)?;
-    output.format = "ycsb";
     let every_s = properties.at_least_0("status.interval", 10)?;
     let status = StatusLines {
         every_s,
@@ -126,7 +121,7 @@ pub(super) fn complete(
             properties.text("measurementtype", "")
         ));
     }
-    output.reports = Some(Arc::new(Reports {
+    job.output.reports = Some(Arc::new(Reports {
         status: properties.flag("status", false).then_some(status),
         logs: properties
             .flag("hdrhistogram.fileoutput", false)
@@ -135,12 +130,7 @@ pub(super) fn complete(
         raw: options.kind.is_raw().then(|| RawOutput::from_properties(properties)),
         options,
     }));
-    output.options = FormatOptions { suite: false, ..output.options };
-    output.live = None;
-    if let Some(place) = &arguments.verdict {
-        output.verdict = verdict_place(PERSONA, false, Some(place.clone()));
-    }
-    output.to = properties.get("exportfile").filter(|path| !path.is_empty()).map(PathBuf::from);
+    job.output.to = properties.get("exportfile").filter(|path| !path.is_empty()).map(PathBuf::from);
     Ok(())
 }
 

@@ -27,9 +27,9 @@ use super::connect;
 use super::deliver::{Finish, delivery_load};
 use super::help;
 use super::near::{self, explained};
-use super::{FrontEnd, Intent, Job, UsageError};
+use super::own::{PREFIX, check_output};
+use super::{FrontEnd, Intent, Job, UsageError, VerdictTo};
 pub(super) use options::Options;
-pub use verdict::place as verdict_place;
 
 /// Returns the options of a run, for front ends that take them beside their own.
 pub(super) fn vocabulary() -> clap::Command {
@@ -103,9 +103,64 @@ fn refuse_bare_settings(matches: &ArgMatches) -> Result<(), UsageError> {
     )))
 }
 
+/// Another tool, whose words say what a run sends, where to and how often.
+pub struct Tool {
+    /// Differences of its reports.
+    pub persona: Persona,
+    /// Layout of its reports; `None` if one of keystorm's was asked for.
+    pub format: Option<&'static str>,
+    /// Destination of verdicts, if its command line names one.
+    pub verdict: Option<OsString>,
+    /// What to use instead of an option of keystorm that its own words leave no room for.
+    pub instead: &'static str,
+}
+
+impl Tool {
+    /// The job that its command line describes. `own` are options of keystorm in it, and `mean` adds to them what the
+    /// other words mean, in which also the login stands, not in the environment.
+    ///
+    /// # Errors
+    /// What makes no sense in them.
+    pub fn job<E: From<UsageError>>(
+        self,
+        own: Vec<OsString>,
+        mean: impl FnOnce(&mut LoadSpec) -> Result<(), E>,
+    ) -> Result<Job, E> {
+        let Ok(typed) = ParsedArgs::read("keystorm", |command| command, own)? else {
+            let text = "--ks-help and --ks-version are not available; run keystorm --help";
+            return Err(UsageError(text.to_owned()).into());
+        };
+        let mut options = typed.options()?;
+        options.spec.dialect = dialect::OTHER_TOOL;
+        let own = options.spec.clone();
+        mean(&mut options.spec)?;
+        options.spec.load.repeats = None;
+        let results = &options.results;
+        let layouts =
+            [("format", results.format.is_some()), ("csv", results.csv), ("quiet", results.quiet)];
+        let mut layouts = layouts.into_iter().filter(|(_, given)| *given && self.format.is_some());
+        let layout = || Some(layouts.next()?.0.to_owned());
+        if let Some(name) = own.overridden_in(&options.spec).or_else(layout) {
+            let text = format!("{PREFIX}{name}: {}", self.instead);
+            return Err(UsageError(text).into());
+        }
+        let mut job = plans::job(options, self.persona).map_err(UsageError)?;
+        let output = &mut job.output;
+        if let Some(format) = self.format {
+            check_output(output).map_err(UsageError)?;
+            (output.format, output.live) = (format, None);
+        }
+        if self.verdict.is_some() {
+            output.verdict = verdict::place(self.persona, false, self.verdict);
+            output.options.verdict = output.verdict == VerdictTo::Report;
+        }
+        Ok(job)
+    }
+}
+
 /// A command line, read. Front ends that carry out the same runs in other ways read theirs through
 /// this, with what options they add.
-pub struct ParsedArgs {
+pub(super) struct ParsedArgs {
     command: Command,
     args: Vec<OsString>,
     matches: ArgMatches,
@@ -140,7 +195,7 @@ impl ParsedArgs {
     ///
     /// # Errors
     /// What makes no sense in them.
-    pub fn read(
+    pub(super) fn read(
         name: &str,
         own: impl FnOnce(Command) -> Command,
         args: Vec<OsString>,
@@ -175,12 +230,6 @@ impl ParsedArgs {
             }
             Err(error) => Err(explained(error, &command)),
         }
-    }
-
-    /// This command line, read for another tool: its differences apply.
-    #[must_use]
-    pub fn in_place_of(self, persona: Persona) -> Self {
-        Self { persona, ..self }
     }
 
     fn options(&self) -> Result<Options, UsageError> {
@@ -221,14 +270,6 @@ impl ParsedArgs {
             Some((None, Some(long))) => format!("--{long}"),
             _ => "a command".to_owned(),
         }
-    }
-
-    /// The job of the command line, for another tool, whose login is in its options and not in the environment.
-    ///
-    /// # Errors
-    /// The options contradict each other.
-    pub fn job_of_peer(&self) -> Result<Job, UsageError> {
-        self.job(|options| options.spec.dialect = dialect::OTHER_TOOL)
     }
 
     /// The job of the command line, with changes.

@@ -7,7 +7,11 @@ use report::Persona;
 use crate::VerdictTo;
 
 /// Returns where a run's verdicts go. The option takes precedence over the environment.
-pub fn place(persona: Persona, no_verdict: bool, environment: Option<OsString>) -> VerdictTo {
+pub(super) fn place(
+    persona: Persona,
+    no_verdict: bool,
+    environment: Option<OsString>,
+) -> VerdictTo {
     match environment.filter(|value| !value.is_empty()) {
         _ if no_verdict => VerdictTo::Nowhere,
         Some(value) if value == "off" => VerdictTo::Nowhere,

@@ -92,7 +92,11 @@ fn checks_come_without_the_usage_and_exit_code_1() {
         ("--scan-incremental-iteration", "scan-incremental-iteration needs one --command"),
         ("--data-import /none", "--data-import: /none: "),
         ("--data-import f --command 'GET a'", "--command with --data-import is not carried out"),
-        ("--ks-requests 7", "error: --ks-requests: the words of memtier_benchmark"),
+        ("--ks-requests 7", "error: --ks-requests: options of memtier_benchmark"),
+        ("--ks-join 1+2/5s", "error: --ks-join: options of memtier_benchmark"),
+        ("--ks-unpadded", "error: --ks-unpadded: options of memtier_benchmark"),
+        ("--ks-cacert f", "error: --ks-cacert: options of memtier_benchmark"),
+        ("--ks-repeat 2", "error: --ks-repeat: options of memtier_benchmark"),
         ("--transaction", "error: --transaction requires --command."),
         (
             "--client-stats f --ks-on local:2",

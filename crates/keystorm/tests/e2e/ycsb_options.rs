@@ -77,6 +77,12 @@ fn what_makes_no_sense_ends_before_anything_is_sent() {
         ("load", "-P workloads/workloada -p fieldcount=0", "fieldcount=0"),
         ("run", "-P workloads/workloada -p recordcuont=9", "did you mean recordcount?"),
         ("run", "-P workloads/workloada --ks-workload x", "properties"),
+        ("run", "-P workloads/workloada --ks-mix", "--ks-mix: set this with properties"),
+        ("run", "-P workloads/workloada --ks-order turns", "--ks-order: set this with properties"),
+        ("run", "-P workloads/workloada --ks-clients 9", "--ks-clients: set this with properties"),
+        ("run", "-P workloads/workloada --ks-fill", "--ks-fill: set this with properties"),
+        ("run", "-P workloads/workloada --ks-csv", "--ks-csv: set this with properties"),
+        ("run", "-P workloads/workloada --ks-repeat 2", "--ks-repeat: set this with properties"),
         ("run", "-P workloads/workloada --ks-json -", "--ks-json -: standard output"),
         ("run", "", "Missing property: workload"),
     ] {

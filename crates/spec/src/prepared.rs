@@ -1,0 +1,47 @@
+//! Load of another tool: commands that are made of its own words, and what no option says of them.
+
+use std::sync::Arc;
+
+use workload::{CommandSpec, Data, Dataset, KeySpace, Mix, PeerOptions, PlanParts, ValueSpec};
+
+/// Commands that another tool's words describe, ready to be sent.
+#[derive(Debug, Clone)]
+pub struct PreparedLoad {
+    /// Name in reports.
+    pub name: String,
+    /// Commands of all operations, one after another.
+    pub sequence: Vec<CommandSpec>,
+    /// Operations.
+    pub mix: Mix,
+    /// Positions of commands that read, though their names do not tell.
+    pub read_only: Vec<u32>,
+    /// Keys of operations without keys of their own.
+    pub keys: KeySpace,
+    /// Rows that commands take fields from.
+    pub dataset: Option<Arc<Dataset>>,
+    /// Values, if they differ from each other.
+    pub values: Option<ValueSpec>,
+    /// Bytes of a value, for reports.
+    pub payload_bytes: u64,
+    /// Recording that only such a tool asks for.
+    pub peer: PeerOptions,
+}
+
+impl PreparedLoad {
+    /// The plan of this load, on what all tests have in common.
+    pub(crate) fn parts(self, base: PlanParts) -> Result<PlanParts, String> {
+        let Self { name, sequence, mix, read_only, keys, dataset, values, payload_bytes, peer } =
+            self;
+        let parts = PlanParts {
+            name,
+            sequence,
+            mix: Some(mix),
+            read_only,
+            data: Data { keys, dataset, values, payload_bytes, ..base.data },
+            peer,
+            ..base
+        };
+        wire::check(&parts)?;
+        Ok(parts)
+    }
+}
