@@ -36,7 +36,7 @@ pub fn settings() -> &'static [&'static str] {
 
 /// An option that is given, with its value as documents have it.
 #[derive(Debug, Clone)]
-pub struct Given {
+pub struct PrintedOption {
     /// The option.
     pub option: Arg,
     /// Value of the option.
@@ -48,14 +48,14 @@ impl LoadSpec {
     ///
     /// # Errors
     /// A word of it is not UTF-8.
-    pub fn given(&self) -> Result<Vec<Given>, serde_json::Error> {
+    pub fn given(&self) -> Result<Vec<PrintedOption>, serde_json::Error> {
         let (mut own, default) = (fields(self)?, fields(&Self::default())?);
         own.retain(|key, value| default.get(key) != Some(value));
         let command = vocabulary();
         let options = command.get_arguments();
         let given = |option: &Arg| {
             let value = own.remove(&key(option))?;
-            Some(Given { option: option.clone(), value })
+            Some(PrintedOption { option: option.clone(), value })
         };
         Ok(options.filter_map(given).collect())
     }
@@ -81,7 +81,7 @@ impl LoadSpec {
     /// # Errors
     /// A word of it is not UTF-8.
     pub fn words(&self) -> Result<Vec<String>, serde_json::Error> {
-        Ok(self.given()?.iter().flat_map(Given::words).collect())
+        Ok(self.given()?.iter().flat_map(PrintedOption::words).collect())
     }
 
     /// The lines of a document that says it.
@@ -89,7 +89,7 @@ impl LoadSpec {
     /// # Errors
     /// A word of it is not UTF-8.
     pub fn toml(&self) -> Result<String, serde_json::Error> {
-        Ok(self.given()?.iter().map(Given::line).collect())
+        Ok(self.given()?.iter().map(PrintedOption::line).collect())
     }
 }
 
@@ -100,7 +100,7 @@ fn fields(spec: &LoadSpec) -> Result<Map<String, Value>, serde_json::Error> {
     }
 }
 
-impl Given {
+impl PrintedOption {
     /// Writes the option and its value as words of a command line.
     #[must_use]
     pub fn words(&self) -> Vec<String> {

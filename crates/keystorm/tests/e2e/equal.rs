@@ -151,19 +151,17 @@ fn plans(text: &str) -> Vec<Value> {
 
 fn sent(mut plan: Value) -> Value {
     let parts = plan.as_object_mut().unwrap();
-    for of_reports in [
-        "name",
-        "payload_bytes",
-        "by_place",
-        "by_connection",
-        "tells_failures",
-        "apart",
-        "logged",
-        "loaded_by",
-    ] {
-        parts.remove(of_reports);
+    parts.remove("name");
+    let peer = parts.entry("peer").or_insert(serde_json::json!({}));
+    peer.as_object_mut().unwrap().retain(|option, _| option == "checks");
+    let data = parts["data"].as_object_mut().unwrap();
+    for of_reports in ["payload_bytes", "loaded_by"] {
+        data.remove(of_reports);
     }
-    let keys = parts.remove("keys").unwrap_or_default();
+    if let Some(dataset) = data.get_mut("dataset") {
+        dataset.as_object_mut().unwrap().remove("values");
+    }
+    let keys = data.remove("keys").unwrap_or_default();
     let commands = parts["sequence"].as_array().unwrap().len();
     // A sequence is the only operation of a mix.
     let steps = serde_json::json!([{ "commands": commands, "when": "always" }]);
@@ -180,9 +178,6 @@ fn sent(mut plan: Value) -> Value {
         let operation = operation.as_object_mut().unwrap();
         operation.remove("name");
         operation.entry("keys").or_insert(keys.clone());
-    }
-    if let Some(dataset) = parts.get_mut("dataset") {
-        dataset.as_object_mut().unwrap().remove("values");
     }
     plan
 }

@@ -39,7 +39,7 @@ fn four_clients_send_what_one_would() {
         assert_eq!(test["latency_ms"]["service"]["exact"]["count"], 4001);
         assert_eq!(test["client"]["workers"].as_array().unwrap().len(), 4);
         assert_eq!(
-            (&plan["fleet"]["connections"], &plan["stop"]),
+            (&plan["load"]["concurrency"]["connections"], &plan["load"]["stop"]),
             (&json!(10), &json!({"requests": 4001}))
         );
         let rows = rows(test);

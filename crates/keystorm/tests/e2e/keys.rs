@@ -121,7 +121,7 @@ fn plans_and_kept_results_name_the_distribution() {
     let keep = format!("--json {json} --html {page} -q -n 100");
     server.run(&format!("{keep} -r 50 --key-dist zipf:1.2 get __key__")).ok();
     let kept: Value = serde_json::from_slice(&std::fs::read(json).unwrap()).unwrap();
-    assert_eq!(kept["plan"][0]["keys"]["draw"], "zipf:1.2");
+    assert_eq!(kept["plan"][0]["data"]["keys"]["draw"], "zipf:1.2");
     let page = std::fs::read_to_string(page).unwrap();
     assert!(page.contains("zipf:1.2 of 50") && page.contains("--key-dist zipf:1.2"));
     Keystorm::exec(crate::server::KEYSTORM, ["show", json]).run().ok();

@@ -256,10 +256,10 @@ fn a_lost_connection_waits_as_long_as_the_factor_says() {
     let line = "--reconnect-on-error --reconnect-backoff-factor 1.5 --print-plan";
     let plan = run(&server, line).ok().out;
     let plan: serde_json::Value = serde_json::from_str(&plan).unwrap();
-    let backoff = &plan[0]["backoff"];
+    let backoff = &plan[0]["recovery"]["backoff"];
     assert_eq!(backoff["factor"], 1.5);
     assert_eq!(backoff["first_ns"], 1_000_000_000u64);
-    assert_eq!(plan[0]["reconnect"], true);
+    assert_eq!(plan[0]["recovery"]["reconnect"], true);
     // A run whose connection is closed goes on a second later.
     let line = format!(
         "memtier -p {} {ONE} --test-time 5 --reconnect-on-error --reconnect-backoff-factor 1.5",
@@ -279,7 +279,7 @@ fn threads_are_pinned_and_reported_and_figures_served() {
     let server = Server::redis();
     let plan = run(&server, "-t 2 --pin-threads --print-plan").ok().out;
     let plan: serde_json::Value = serde_json::from_str(&plan).unwrap();
-    assert!(!plan[0]["fleet"]["cpus"].as_array().unwrap().is_empty(), "{plan}");
+    assert!(!plan[0]["load"]["concurrency"]["cpus"].as_array().unwrap().is_empty(), "{plan}");
     let line = "-t 2 -c 2 -n 2000 --cpu-warn-threshold 0.01 --prometheus-port 0 --pin-threads";
     let ran = run(&server, line).ok().prints("Prometheus exporter listening on http://127.0.0.1:");
     ran.says("warning: thread 0 averaged ").says("warning: thread 1 averaged ");

@@ -24,7 +24,7 @@ fn a_ramp_holds_each_of_its_rates() {
     let keyspace = "nkeys = 9\nklen = 2\ncommands = [{ verb = 'get' }]";
     let plan = file.line(keyspace, "--print-plan").run().ok();
     let plan: Value = serde_json::from_str(&plan.out).unwrap();
-    let stages = plan[0]["pace"]["open"]["stages"].as_array().unwrap();
+    let stages = plan[0]["load"]["pace"]["open"]["stages"].as_array().unwrap();
     let rates: Vec<f64> =
         stages.iter().map(|stage| stage["from_per_s"].as_f64().unwrap()).collect();
     assert_eq!(rates, [10.0, 20.0, 30.0, 30.0, 20.0, 10.0]);

@@ -84,7 +84,7 @@ fn merged_runs_add_up() {
         assert_eq!(max(m), max(a).max(max(b)));
         let points = m["timeline"].as_array().unwrap().iter();
         assert_eq!(points.map(|p| p["requests"].as_u64().unwrap()).sum::<u64>(), 7000);
-        assert_eq!(merged["plan"][at]["fleet"]["connections"], 12);
+        assert_eq!(merged["plan"][at]["load"]["concurrency"]["connections"], 12);
     }
     let shown = keystorm(&["show", file.to_str().unwrap()]).run().ok();
     assert_eq!(shown.completed().0, 7000);
@@ -229,7 +229,7 @@ fn shares_without_one_that_is_lost_add_up_and_every_layout_says_so() {
     let document = json(std::path::Path::new(&whole));
     valid_by("keystorm.run.1.json", &document);
     assert_eq!(document["complete"], false);
-    assert_eq!(document["plan"][0]["fleet"]["connections"], 4);
+    assert_eq!(document["plan"][0]["load"]["concurrency"]["connections"], 4);
     assert_eq!(document["tests"][0]["requests"], server.calls("get"));
     let shown = keystorm(&["show", &whole]).run().ok();
     shown.prints("INCOMPLETE: share 2 of 3");

@@ -131,9 +131,9 @@ fn a_run_lasts_a_second_unless_asked_otherwise() {
     };
     let plans_of_default = plans("-c 1..100");
     assert_eq!(plans_of_default.len(), 14);
-    assert_eq!(plans_of_default[0]["stop"], serde_json::json!({"after-ns": 1_000_000_000}));
+    assert_eq!(plans_of_default[0]["load"]["stop"], serde_json::json!({"after-ns": 1_000_000_000}));
     assert_eq!(plans_of_default[1]["name"], "GET");
-    assert_eq!(plans("-t get -n 1k,2k")[1]["stop"], serde_json::json!({"requests": 2000}));
+    assert_eq!(plans("-t get -n 1k,2k")[1]["load"]["stop"], serde_json::json!({"requests": 2000}));
     assert_eq!(plans("--threads 1,2 --engine uring,epoll -t get").len(), 4);
     assert_eq!(plans("--rps 1k..10k/3 --window batch,rolling -t get").len(), 6);
     assert_eq!(plans("--rps 1k..10k/3s -t get").len(), 1, "a ramp is one schedule");

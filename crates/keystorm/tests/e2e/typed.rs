@@ -263,8 +263,8 @@ fn a_search_of_random_arrivals_begins_with_a_closed_loop() {
     let trials = json(&file);
     let plans = trials["run"]["plan"].as_array().unwrap();
     assert!(plans.len() >= 2, "{ran:?}");
-    assert_eq!(plans[0]["pace"], "closed");
-    assert_eq!(plans[1]["pace"]["open"]["arrivals"], "poisson");
+    assert_eq!(plans[0]["load"]["pace"], "closed");
+    assert_eq!(plans[1]["load"]["pace"]["open"]["arrivals"], "poisson");
 }
 
 #[test]

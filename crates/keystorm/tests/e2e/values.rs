@@ -96,8 +96,8 @@ fn plans_say_how_values_vary() {
     let spec = serde_json::json!({
         "sizes": "lognormal:300,0.5,10..900", "by": "request", "content": "random"
     });
-    assert_eq!(plans[0]["values"], spec);
-    let mean = plans[0]["payload_bytes"].as_u64().unwrap();
+    assert_eq!(plans[0]["data"]["values"], spec);
+    let mean = plans[0]["data"]["payload_bytes"].as_u64().unwrap();
     assert!((320..345).contains(&mean), "{mean}");
 }
 

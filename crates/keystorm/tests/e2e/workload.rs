@@ -28,7 +28,7 @@ fn plans(line: &str) -> Value {
     for plan in plans.as_array_mut().unwrap() {
         let plan = plan.as_object_mut().unwrap();
         plan.remove("name");
-        plan.remove("seed");
+        plan["load"].as_object_mut().unwrap().remove("seed");
     }
     plans
 }
@@ -145,15 +145,15 @@ fn phases_come_one_after_another_each_with_its_own_mix_rate_and_length() {
     let [fill, warm_up, burst] = [0, 1, 2].map(plan);
     let names = [fill, warm_up, burst].map(|plan| plan["name"].as_str().unwrap());
     assert_eq!(names, ["shop: fill", "shop: warm up", "shop: burst"]);
-    assert_eq!(fill["seed"], burst["seed"], "values of one seed in all phases");
+    assert_eq!(fill["load"]["seed"], burst["load"]["seed"], "values of one seed in all phases");
     assert_eq!(
-        (&fill["stop"]["requests"], &fill["keys"]["draw"]),
+        (&fill["load"]["stop"]["requests"], &fill["data"]["keys"]["draw"]),
         (&100.into(), &"sequential".into())
     );
-    let connections = |plan: &Value| plan["fleet"]["connections"].as_u64().unwrap();
+    let connections = |plan: &Value| plan["load"]["concurrency"]["connections"].as_u64().unwrap();
     assert_eq!([fill, warm_up, burst].map(connections), [2, 2, 5]);
-    assert!(warm_up["pace"].to_string().contains("closed"), "{warm_up}");
-    assert!(burst["pace"].to_string().contains("4000"), "{burst}");
+    assert!(warm_up["load"]["pace"].to_string().contains("closed"), "{warm_up}");
+    assert!(burst["load"]["pace"].to_string().contains("4000"), "{burst}");
     assert_eq!(warm_up["mix"]["operations"].as_array().unwrap().len(), 1);
 }
 
@@ -176,9 +176,9 @@ fn the_command_line_has_the_last_word() {
     let line = |options: &str| plans(&format!("--workload {} {options}", path.display()));
     let typed = line("-c 7 -P 3 -d 50 --duration 2 -h 10.0.0.1 -3 --phase 'warm up,burst'");
     for plan in typed.as_array().unwrap() {
-        let fleet = &plan["fleet"];
+        let fleet = &plan["load"]["concurrency"];
         assert_eq!((&fleet["connections"], &fleet["pipeline_depth"]), (&7.into(), &3.into()));
-        assert_eq!(plan["stop"]["after-ns"], 2_000_000_000_u64);
+        assert_eq!(plan["load"]["stop"]["after-ns"], 2_000_000_000_u64);
         assert!(plan["target"].to_string().contains("10.0.0.1"), "{plan}");
     }
     assert_eq!(typed.as_array().unwrap().len(), 2);

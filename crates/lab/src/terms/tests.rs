@@ -21,11 +21,11 @@ fn spawned(program: &str, args: &[&str], protocol: ProtocolKind) -> Side {
 
 fn test(words: &[&str]) -> Test {
     let plan = r#"{"name":"t","target":{"endpoint":{"unix":"/s"},"db":0,"tracking":false,"mptcp":false},
-        "protocol":"resp2","engine":"auto","fleet":{"workers":1,"multi_thread":false,"connections":50,
-        "pipeline_depth":32,"window":"batch","keep_alive":true},"pace":"closed","warmup_ns":0,
-        "stop":{"requests":1000},"setup":[],"sequence":[{"args":[[{"bytes":"PING"}]]}],
-        "keys":{"range":1000,"draw":"uniform"},"payload_bytes":3,"on_error":"stop","precision":3,
-        "first_byte":false,"seed":7}"#;
+        "protocol":"resp2","engine":"auto","sequence":[{"args":[[{"bytes":"PING"}]]}],
+        "load":{"concurrency":{"workers":1,"multi_thread":false,"connections":50,"pipeline_depth":32,
+        "window":"batch","keep_alive":true},"pace":"closed","warmup_ns":0,"stop":{"requests":1000},"seed":7},
+        "data":{"keys":{"range":1000,"draw":"uniform"},"payload_bytes":3},
+        "recording":{"precision":3,"first_byte":false},"recovery":{"on_error":"stop","reconnect":false}}"#;
     let plan: Plan = serde_json::from_str(plan).unwrap();
     let mut load = PlanParts { sequence: vec![CommandSpec::parse(words)], ..(*plan).clone() };
     load.data.keys = KeySpace { range: Some(1000), ..KeySpace::default() };

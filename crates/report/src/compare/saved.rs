@@ -19,8 +19,8 @@ const MAY_DIFFER: [&str; 10] = [
     "target.tls.cacertdir",
     "target.tls.cert",
     "target.tls.key",
-    "seed",
-    "loaded_by",
+    "load.seed",
+    "data.loaded_by",
 ];
 
 /// Returns the load of a plan as text that is equal for two plans of the same load on whatever server.
@@ -56,7 +56,7 @@ pub fn options_of(plan: &Plan) -> Vec<(String, String)> {
 const OF_CONNECTION: [&str; 1] = ["target.tls"];
 
 /// Paths at which plans differ that ask for the same in different protocols.
-const SAID_ELSEWISE: [&str; 3] = ["protocol", "sequence", "fill"];
+const SAID_ELSEWISE: [&str; 3] = ["protocol", "sequence", "data.fill"];
 
 /// In what the plans of a test differ that are to be compared, a line for each place.
 ///

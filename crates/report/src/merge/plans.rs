@@ -6,13 +6,18 @@ use crate::differ::{Difference, differences};
 use crate::{RecordError, Run};
 
 /// Paths at which plans may differ whose runs add up: the properties of one machine.
-const OF_MACHINES: [&str; 5] =
-    ["fleet.workers", "fleet.multi_thread", "fleet.cpus", "target.sources", "shard"];
+const OF_MACHINES: [&str; 5] = [
+    "load.concurrency.workers",
+    "load.concurrency.multi_thread",
+    "load.concurrency.cpus",
+    "target.sources",
+    "load.shard",
+];
 
 /// Returns whether plans may differ at a path if they are no shares of one, but add up to one.
 fn adds_up(path: &str) -> bool {
-    let rate = path.starts_with("pace.open.stages.") && path.ends_with("_per_s");
-    rate || ["fleet.connections", "stop.requests", "seed"].contains(&path)
+    let rate = path.starts_with("load.pace.open.stages.") && path.ends_with("_per_s");
+    rate || ["load.concurrency.connections", "load.stop.requests", "load.seed"].contains(&path)
 }
 
 /// The plan of the whole, or of what there is of it.

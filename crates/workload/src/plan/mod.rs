@@ -23,8 +23,9 @@ mod reads;
 mod receivers;
 mod recorded;
 mod retry;
-mod saved;
 mod transactions;
+
+use std::ops::Not;
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -41,7 +42,6 @@ pub use parts::{Data, Load, PeerOptions, Recording, Recovery};
 pub use pick::{Pick, Span};
 pub use recorded::{RecordedStall, RecordedTraffic};
 pub use retry::{Backoff, ReconnectLimits, Retry};
-use saved::SavedPlan;
 pub use transactions::Transactions;
 
 use crate::secret::{self, SecretBytes};
@@ -126,11 +126,11 @@ pub struct ValueSpec {
 
 /// Everything a front end decides about one test, not yet checked.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(from = "SavedPlan", into = "SavedPlan")]
 pub struct PlanParts {
     /// The title that reports print.
     pub name: String,
     /// Set if the user chose the title, so that it says nothing of what is sent.
+    #[serde(default, skip_serializing_if = "Not::not")]
     pub named: bool,
     /// Server to connect to, and as whom.
     pub target: Target,
@@ -140,13 +140,16 @@ pub struct PlanParts {
     pub engine: EngineKind,
     /// Commands sent once on a connection of their own before the test, such as the
     /// `FUNCTION LOAD` that `FCALL` needs. Not measured.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub setup: Vec<CommandSpec>,
     /// The commands, sent in this order over and over; with a `mix` those of its operations.
     pub sequence: Vec<CommandSpec>,
     /// Operations that the commands belong to, of which one is sent at a time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mix: Option<Mix>,
     /// Commands of the sequence, by their place, that replicas may answer though neither their names nor the
     /// server say so.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub read_only: Vec<u32>,
     /// Load: how much, how fast, over what, until when.
     pub load: Load,
@@ -157,10 +160,13 @@ pub struct PlanParts {
     /// Recovery after an error or a loss.
     pub recovery: Recovery,
     /// Traffic that it sends in place of requests of its own, if that was recorded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recorded: Option<RecordedTraffic>,
     /// The receivers of its messages, if it sends messages.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delivery: Option<Delivery>,
     /// Options that only an imitated tool can ask for.
+    #[serde(default, skip_serializing_if = "PeerOptions::is_default")]
     pub peer: PeerOptions,
 }
 

@@ -1,6 +1,9 @@
 //! The parts of a plan that people think in. Each has a default: together those of a classic test.
 
+use std::ops::Not;
 use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
 
 #[cfg(doc)]
 use super::limits;
@@ -14,7 +17,7 @@ use crate::{
 };
 
 /// Load of a plan: how much is sent, how fast and over what, and until when.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Load {
     /// Threads and connections, and the depth of their pipelines.
     pub concurrency: Concurrency,
@@ -25,12 +28,15 @@ pub struct Load {
     /// End of the measured part.
     pub stop: Stop,
     /// Nanoseconds after which a measured part of so many requests ends in any case; none for no limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_most_ns: Option<u64>,
     /// Rule by which requests are shared out among connections.
+    #[serde(default, skip_serializing_if = "BudgetScope::is_one_budget")]
     pub share: BudgetScope,
     /// Seed that all randomness of the test comes from.
     pub seed: u64,
     /// Share of the whole plan that this process carries out. All other fields are those of the whole.
+    #[serde(default, skip_serializing_if = "Shard::is_whole")]
     pub shard: Shard,
 }
 
@@ -51,30 +57,39 @@ impl Default for Load {
 }
 
 /// Data of a plan: what the placeholders of commands stand for, what is there before the test, and what is compared.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Data {
     /// Key space that the number placeholders draw from.
     pub keys: KeySpace,
     /// Dataset that the field placeholders draw from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dataset: Option<Arc<Dataset>>,
     /// Values of `__data__` where they differ in size or are not the classic bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub values: Option<ValueSpec>,
     /// Number of bytes of a value; the mean, where sizes differ. Of commands by a peer's name what the peer's report
     /// calls payload: all that they send.
     pub payload_bytes: u64,
     /// Commands that write what the plan reads before it runs, if that is asked for; with none, `SET`s do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fill: Option<Vec<CommandSpec>>,
     /// Lifetime of keys that such `SET`s write, where the plan's own do not say; for ever with none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fill_lifetime: Option<Lifetime>,
     /// True to remove these keys in the end. No part of the load, so no saved plan has it.
+    #[serde(skip)]
     pub clean: bool,
     /// The phase of its workload that writes the keys it reads, by name, if one does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub loaded_by: Option<String>,
     /// Number of different tags that `{tag}` is, where it does not stand for every slot.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tags: Option<u16>,
     /// Set if values that come back are compared with what was written.
+    #[serde(default, skip_serializing_if = "Not::not")]
     pub verify: bool,
     /// Set if a read that finds nothing is an error.
+    #[serde(default, skip_serializing_if = "Not::not")]
     pub fail_on_miss: bool,
 }
 
@@ -98,13 +113,14 @@ impl Default for Data {
 }
 
 /// Latencies that are recorded, and their precision.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub struct Recording {
     /// Significant digits of the latency figures, 1 to 5.
     pub precision: u8,
     /// Set if the latency to the first byte of a pipeline's replies is recorded too.
     pub first_byte: bool,
     /// Set if the kernel is asked when replies arrived, which shows for how long they waited to be read.
+    #[serde(default, skip_serializing_if = "Not::not")]
     pub kernel_stamps: bool,
 }
 
@@ -133,22 +149,27 @@ impl Recording {
 }
 
 /// Recovery after an error, a loss or a silence. By default the run ends, as in `redis-benchmark`.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Recovery {
     /// Effect of an error reply.
     pub on_error: OnError,
     /// Nanoseconds that a request may take from when it was sent; none for as long as it likes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_ns: Option<u64>,
     /// Nanoseconds from when a request was due, or was sent in a closed loop, after which it is not sent any more and
     /// an answer comes too late; none for never.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deadline_ns: Option<u64>,
     /// Rule by which requests that fail are sent again, if they are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry: Option<Retry>,
     /// Set if a connection that is lost is opened again. If not, its loss ends the run.
     pub reconnect: bool,
     /// Wait before each try to open a connection again; `None` for the runner's default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub backoff: Option<Backoff>,
     /// Limits for how long and how often opening a connection again is tried.
+    #[serde(default, skip_serializing_if = "ReconnectLimits::is_default")]
     pub reopening: ReconnectLimits,
 }
 
@@ -168,20 +189,35 @@ impl Default for Recovery {
 
 /// Options that only an imitated tool can ask for, because its report shows them and keystorm's own does not. By
 /// default none of them.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct PeerOptions {
     /// Form of values that tell whose they are, for comparison with what comes back; `None` if they do not.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub checks: Option<CheckedValues>,
     /// Set if latencies of misses and errors are recorded separately from those of successes.
+    #[serde(skip_serializing_if = "Not::not")]
     pub separate_failures: bool,
     /// Set if hits are counted for each position of commands that ask for several things.
+    #[serde(skip_serializing_if = "Not::not")]
     pub per_position: bool,
     /// Set if what each connection saw is recorded separately from the others'.
+    #[serde(skip_serializing_if = "Not::not")]
     pub by_connection: bool,
     /// Commands and operations that are logged: when each ended, and how long it took.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub logged: Vec<LogSubject>,
     /// Set if each request that fails for good is reported by itself.
+    #[serde(skip_serializing_if = "Not::not")]
     pub each_failure: bool,
+}
+
+impl PeerOptions {
+    /// Returns whether no tool asked for any.
+    #[must_use]
+    pub fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 impl Default for PlanParts {
