@@ -101,32 +101,50 @@ fn fields(spec: &LoadSpec) -> Result<Map<String, Value>, serde_json::Error> {
 }
 
 impl PrintedOption {
+    /// Name of the option as people write it: `-c`, `--rps`, `--set order`, or `the command`.
+    #[must_use]
+    pub fn name(&self) -> String {
+        let option = &self.option;
+        match (option.get_short(), option.get_long()) {
+            (Some(short), _) => format!("-{short}"),
+            (None, Some(long)) if option.is_hide_set() => format!("--set {long}"),
+            (None, Some(long)) => format!("--{long}"),
+            (None, None) => "the command".to_owned(),
+        }
+    }
+
+    /// The value in one word; nothing if the option takes none.
+    #[must_use]
+    pub fn argument(&self) -> String {
+        match (self.option.is_positional(), self.option.get_action().takes_values()) {
+            (true, _) => shell_words::join(texts(&self.value)),
+            (false, true) => self.text(),
+            (false, false) => String::new(),
+        }
+    }
+
     /// Writes the option and its value as words of a command line.
     #[must_use]
     pub fn words(&self) -> Vec<String> {
-        let Self { option, value } = self;
-        let name = match (option.get_short(), option.get_long()) {
-            (Some(short), _) => format!("-{short}"),
-            (None, Some(long)) => format!("--{long}"),
-            (None, None) => return std::iter::once("--".to_owned()).chain(texts(value)).collect(),
-        };
-        let setting = option.get_long().filter(|_| option.is_hide_set());
-        let has_value = option.get_action().takes_values();
-        match (setting, has_value) {
-            (Some(setting), true) => vec!["--set".to_owned(), format!("{setting}={}", self.text())],
-            (Some(setting), false) => vec!["--set".to_owned(), setting.to_owned()],
-            (None, false) => vec![name],
-            (None, true) if option.is_require_equals_set() => match self.text().as_str() {
-                "" | "yes" => vec![name],
-                text => vec![format!("{name}={text}")],
-            },
-            (None, true) => vec![name, self.text()],
+        let (name, value) = (self.name(), self.argument());
+        if self.option.is_positional() {
+            return std::iter::once("--".to_owned()).chain(texts(&self.value)).collect();
+        }
+        let has_value = self.option.get_action().takes_values();
+        if let Some(setting) = name.strip_prefix("--set ") {
+            let set = if has_value { format!("{setting}={value}") } else { setting.to_owned() };
+            return vec!["--set".to_owned(), set];
+        }
+        match (has_value, self.option.is_require_equals_set()) {
+            (false, _) => vec![name],
+            (true, true) if value.is_empty() || value == "yes" => vec![name],
+            (true, true) => vec![format!("{name}={value}")],
+            (true, false) => vec![name, value],
         }
     }
 
     /// Returns the value as it stands behind the option.
-    #[must_use]
-    pub fn text(&self) -> String {
+    fn text(&self) -> String {
         let is_named =
             self.option.get_possible_values().iter().any(|name| name.matches("yes", false));
         match (&self.value, is_named) {
@@ -152,7 +170,7 @@ fn texts(value: &Value) -> Vec<String> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use clap::FromArgMatches;
     use workload::{KeySpace, Mix, PeerOptions, Pick};
 
@@ -192,7 +210,7 @@ mod tests {
         "--kernel-stamps=no -- get k:__key__ ; set k v",
     ];
 
-    fn read(words: &[String]) -> LoadSpec {
+    pub(crate) fn read(words: &[String]) -> LoadSpec {
         // What stands behind --set is read as an option, before the others.
         let mut words = words.to_vec();
         while let Some(at) = words.iter().position(|word| word == "--set") {

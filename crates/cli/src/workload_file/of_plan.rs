@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use report::command_line::words_of;
+use spec::words_of;
 use workload::{KeyDist, KeySpace, Plan};
 
 use super::{Command, Load, LocatedName, Operation, Space, Step, Workload};

@@ -1,6 +1,6 @@
 //! The command line that asks for the same.
 
-use report::command_line::{Names, Operations, chosen, command_line, unexpressed};
+use report::command_line::{Names, chosen, command_line, unexpressed};
 
 use super::Source;
 use crate::{Block, Section};
@@ -18,7 +18,7 @@ pub(super) fn section(sources: &[Source<'_>]) -> Section {
             }
         }
         // Tests of the suite that were asked for alike are asked for together.
-        let (words, test) = command_line(&run.plan, Some(run), Operations::Typed);
+        let (words, test) = command_line(&run.plan, Some(run));
         match lines.iter_mut().find(|(known, tests)| *known == words && !tests.is_empty()) {
             Some((_, tests)) if test.is_some() => tests.extend(test),
             _ => lines.push((words, test.into_iter().collect())),

@@ -1,11 +1,10 @@
 //! The receivers of a plan, as the options of `keystorm deliver KIND`.
 
-use workload::{
-    Delivery, DeliveryKind, Named, Piece, Plan, Queue, ReplicaWait, StreamAck, Subscription,
-    quantity,
-};
+use std::fmt::Display;
 
-use super::words::Words;
+use workload::{
+    Delivery, DeliveryKind, Named, Plan, Queue, ReplicaWait, StreamAck, Subscription, quantity,
+};
 
 /// Nanoseconds that the last messages are waited for unless a command line says otherwise.
 const DRAIN_NS: u64 = 5_000_000_000;
@@ -25,19 +24,29 @@ pub(super) fn name(kind: DeliveryKind) -> &'static str {
     }
 }
 
-/// Bytes of a payload, with the message at its end.
-pub(super) fn payload_bytes(plan: &Plan) -> Option<u64> {
-    let args = plan.sequence.iter().flat_map(|command| &command.args);
-    args.map(|arg| &arg.pieces[..]).find_map(|pieces| match pieces {
-        [Piece::Fill { len, .. }, message] if message.message_bytes() > 0 => {
-            Some(u64::from(*len) + message.message_bytes() as u64)
-        }
-        _ => None,
-    })
+/// Options with their values, in order; empty where an option has none.
+#[derive(Default)]
+struct Options(Vec<(&'static str, String)>);
+
+impl Options {
+    fn option(&mut self, name: &'static str, value: &dyn Display) {
+        self.0.push((name, value.to_string()));
+    }
+
+    fn flags(&mut self, flags: &[(bool, &'static str)]) {
+        let set = flags.iter().filter(|(set, _)| *set);
+        self.0.extend(set.map(|(_, flag)| (*flag, String::new())));
+    }
 }
 
 /// The options of a delivery with so many threads that receive in each client.
-pub(super) fn options(plan: &Plan, delivery: &Delivery, threads: u16, words: &mut Words) {
+pub(super) fn options(
+    plan: &Plan,
+    delivery: &Delivery,
+    threads: u16,
+) -> Vec<(&'static str, String)> {
+    let mut options = Options::default();
+    let words = &mut options;
     let Delivery {
         kind,
         receivers: _,
@@ -80,10 +89,11 @@ pub(super) fn options(plan: &Plan, delivery: &Delivery, threads: u16, words: &mu
     if threads > 1 {
         words.option("--receiver-threads", &threads);
     }
+    options.0
 }
 
 /// Writes the options of sending and taking messages.
-fn how(plan: &Plan, kind: DeliveryKind, words: &mut Words) {
+fn how(plan: &Plan, kind: DeliveryKind, words: &mut Options) {
     match kind {
         DeliveryKind::Pubsub { subscription, slow } => {
             words.flags(&[
@@ -134,7 +144,7 @@ fn how(plan: &Plan, kind: DeliveryKind, words: &mut Words) {
     }
 }
 
-fn stream(plan: &Plan, groups: u32, ack: StreamAck, claim_ns: u64, words: &mut Words) {
+fn stream(plan: &Plan, groups: u32, ack: StreamAck, claim_ns: u64, words: &mut Options) {
     if groups > 0 {
         words.option("--ack", &ack.name());
         if claim_ns > 0 {
@@ -149,7 +159,7 @@ fn stream(plan: &Plan, groups: u32, ack: StreamAck, claim_ns: u64, words: &mut W
     }
 }
 
-fn replica_wait(wait: &ReplicaWait, words: &mut Words) {
+fn replica_wait(wait: &ReplicaWait, words: &mut Options) {
     let ReplicaWait { local, replicas, timeout_ms } = wait;
     match local {
         Some(local) => words.option("--waitaof", &format_args!("{local},{replicas}")),

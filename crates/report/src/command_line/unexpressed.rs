@@ -1,9 +1,8 @@
 //! What a plan has that no command line of keystorm's own says: front ends of other tools do.
 
+use spec::is_mixed;
 use workload::argument::TAG_PLACEHOLDER;
 use workload::{KeyDist, KeySpace, Piece, Plan, secret::HIDDEN};
-
-use super::is_mixed;
 
 /// Returns the parts of a plan that its command line leaves out, a sentence each.
 #[must_use]

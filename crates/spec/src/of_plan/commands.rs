@@ -1,35 +1,67 @@
 //! The commands of a plan as words, with the placeholders that stand in them.
 
 use workload::{
-    Arg, DerivedText, KeyDist, Piece, Plan, Slot, argument::placeholder, secret::HIDDEN,
+    Arg, CommandSpec, DerivedText, KeyDist, Piece, Plan, Slot, argument::placeholder,
+    secret::HIDDEN,
 };
 
-use super::words::Words;
+use crate::DataOptions;
+use crate::values::Count;
 
 /// The commands of a sequence, each after `;` but the first, or the operations of a mix as they are typed,
 /// with their weights if they are several.
-pub(super) fn commands(plan: &Plan, weighted: bool, words: &mut Words) {
+pub(super) fn commands(plan: &Plan, weighted: bool) -> Vec<String> {
+    let mut words = Vec::new();
     let mut commands = plan.sequence.iter();
-    let mut send = |sign: &str, count: usize, inserts: bool, words: &mut Words| {
+    let mut send = |sign: &str, count: usize, inserts: bool, words: &mut Vec<String>| {
         for (number, spec) in commands.by_ref().take(count).enumerate() {
             let sign = if number > 0 { ";" } else { sign };
-            words.flags(&[(!sign.is_empty(), sign)]);
-            words.0.extend(spec.args.iter().map(|arg| argument(arg, plan, inserts)));
+            words.extend(Some(sign.to_owned()).filter(|sign| !sign.is_empty()));
+            words.extend(spec.args.iter().map(|arg| argument(arg, plan, inserts)));
         }
     };
-    let Some(mix) = &plan.mix else { return send("", plan.sequence.len(), false, words) };
+    let Some(mix) = &plan.mix else {
+        send("", plan.sequence.len(), false, &mut words);
+        return words;
+    };
     for (number, operation) in mix.operations.iter().enumerate() {
         if number > 0 {
-            words.word(";");
+            words.push(";".to_owned());
         }
         if weighted {
-            words.word(&operation.weight.to_string());
+            words.push(operation.weight.to_string());
         }
         let inserts = operation.keys.as_ref().is_some_and(|keys| keys.draw == KeyDist::INSERT);
         for (at, step) in operation.steps.iter().enumerate() {
             let sign = if at > 0 { step.when.sign() } else { String::new() };
-            send(&sign, step.commands as usize, inserts, words);
+            send(&sign, step.commands as usize, inserts, &mut words);
         }
+    }
+    words
+}
+
+/// The commands that fill, in one word.
+pub(super) fn filling(plan: &Plan, commands: &[CommandSpec]) -> String {
+    let line = |command: &CommandSpec| {
+        shell_words::join(command.args.iter().map(|arg| argument(arg, plan, false)))
+    };
+    commands.iter().map(line).collect::<Vec<_>>().join(" ';' ")
+}
+
+/// The arguments that only two tests of the suite have, where they are not the default.
+pub(super) fn with_functions(plan: &Plan, options: DataOptions) -> DataOptions {
+    let word = |n: usize| Some(argument(plan.sequence.first()?.args.get(n)?, plan, false));
+    let (num_functions, num_keys_in_fcall) = match plan.name.as_str() {
+        "FUNCTION LOAD" => {
+            (word(3).map(|code| code.matches("register_function").count() as u32), None)
+        }
+        "FCALL" => (None, word(2).and_then(|keys| keys.parse().ok())),
+        _ => (None, None),
+    };
+    DataOptions {
+        num_functions: num_functions.filter(|number| *number != 10).map(Count),
+        num_keys_in_fcall: num_keys_in_fcall.filter(|number| *number != 1).map(Count),
+        ..options
     }
 }
 
@@ -41,7 +73,7 @@ pub fn words_of(plan: &Plan, at: usize, inserts: bool) -> Vec<String> {
 }
 
 /// `inserts` says that its key is one that its operation inserts.
-pub(super) fn argument(arg: &Arg, plan: &Plan, inserts: bool) -> String {
+fn argument(arg: &Arg, plan: &Plan, inserts: bool) -> String {
     let piece = |piece: &Piece| match piece {
         Piece::Bytes(bytes) => String::from_utf8_lossy(bytes).into_owned(),
         Piece::Secret(_) => HIDDEN.to_owned(),

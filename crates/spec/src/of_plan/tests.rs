@@ -1,0 +1,95 @@
+use std::collections::BTreeSet;
+use std::io::Write;
+
+use workload::Plan;
+
+use super::suite_test;
+use crate::LoadSpec;
+use crate::write::tests::read;
+use crate::write::vocabulary;
+
+/// Options that leave nothing in a plan, or nothing that it has of them alone.
+const WITHOUT_TRACE: [&str; 14] = [
+    "hit_ratio",
+    "idle",
+    "maxdocs",
+    "phase",
+    "repeat",
+    "repeats",
+    "replay",
+    "row_value",
+    "settings",
+    "start_at",
+    "stdin_arg",
+    "tests",
+    "workload",
+    "xml_root_element",
+];
+
+/// Every other option, in lines that make plans. `TABLE` is a file.
+const LINES: &[&str] = &[
+    "-h db -p 7000 --user ann -a x --dbnum 3 -3 -t get",
+    "-h a,b:7 --hash modulo --protocol memcache-meta get k",
+    "-s /run/db.sock --enable-tracking --no-touch -t set,lrange_100",
+    "--mptcp --source-ip 127.0.0.2,::1 -t get",
+    "--cluster --rfr yes --rfr-without wait --rfr-replicas 2 --rfr-connections 2:1 --rfr-also 1 -- eval 'return 1' 0",
+    "--cluster --per-node --rps 10k --rps-per-node -t get",
+    "--replicas a:1,[::1]:2 -t get",
+    "--pool b:1,/run/b.sock -t get",
+    "--spawn --spawn-unix --server-cpus 0,2-3 -- flushall",
+    "--spawn=memcached --spawn-args '--threads 2' get k",
+    "-u redis-sentinel://a:1,b:2/m -t get",
+    "--password-command /bin/token -t get",
+    "--tls --sni db --cacert ca.pem --cacertdir certs --cert c.pem --cert-chain chain.pem --key k.pem --insecure -t get",
+    "--tls --tls-ciphers A --tls-ciphersuites B --tls-groups C --tls-protocols TLSv1.3 --tls-resume -k 0 -t get",
+    "-c 100 -n 1500 --per-connection --time-limit 1.5m --warmup 100ms -P 16 --window rolling -t get",
+    "--duration 2 --rps 1k/60s,1k..5k/10s,5k --arrivals poisson --shard 2/4 --window batch -t get",
+    "--threads 2 --cpus 1,4 --engine epoll -k 0 --set requests-per-connection=2 --timeout 500 --deadline 1s -t get",
+    "--reconnect yes --set reconnect-wait=5,2,100 --set reconnect-tries=3 --set reconnect-timeout=70 -t get",
+    "--duration 1 --reconnect no --on-error count --set join=1+2/5s --set connect-spacing=1ms..5ms -t get",
+    "--set renew=3 -r 9 --verify --fail-on-miss -- get k:__key__",
+    "--connect --open-for end --close reset --burst 5 -n 10 -- ping",
+    "--connect --open-for 2s --rps 100 -- ping",
+    "--retry forever --retry-wait 5ms,2,1s --retry-jitter 0.25 --retry-queue 4 --retry-on LOADING,BUSY -P 4 -t get",
+    "-n 9 --per-connection -r 1M --sequential --set first-key=5 --set unpadded --set keys-by=slice --set one-slot -- mget k:__rand_int__ k:__rand_int__",
+    "-r 1000 --key-dist zipf:1.1 -d 100 --content compressible:2 --ttl 60..300 --fill --clean --hit-ratio 0.9 \
+     --seed 7 -- get k:__key__",
+    "-r 9 -d uniform:100..4k --set size-by=turn:5 --mix --set order=1,2:9 \
+     -- get k:__key__ ';' set k:__key__ __data__",
+    "-r 9 --fill --fill-with 'hset k:__key__ f 1 \";\" hset k:__key__ g 2' -- hgetall k:__key__",
+    "--dataset TABLE --set rows-by=random -- set k:__rand_int__ __field:v__",
+    "--num-functions 3 -t function_load",
+    "--num-keys-in-fcall 2 -t fcall",
+    "--name one --precision 4 --first-byte --kernel-stamps -t get",
+    "--rps 1k --kernel-stamps=no --yes -- set a b ';' keys a ';>' get __reply__",
+];
+
+fn plans(spec: &LoadSpec, line: &str) -> Vec<Plan> {
+    spec.plans(&mut Vec::new()).unwrap_or_else(|why| panic!("{line}: {why}"))
+}
+
+#[test]
+fn the_words_of_a_plan_make_the_same_plan() {
+    let mut table = tempfile::Builder::new().suffix(".csv").tempfile().unwrap();
+    table.write_all(b"k,v\n1,a\n2,b\n").unwrap();
+    let path = table.path().display().to_string();
+    let mut seen: BTreeSet<String> = WITHOUT_TRACE.map(str::to_owned).into();
+    for line in LINES {
+        let spec = read(&shell_words::split(&line.replace("TABLE", &path)).unwrap());
+        seen.extend(spec.given().unwrap().iter().map(|given| given.option.get_id().to_string()));
+        for plan in plans(&spec, line) {
+            let mut again = LoadSpec::of_plan(&plan);
+            let test = suite_test(&plan).and_then(|test| test.names.iter().max_by_key(|n| n.len()));
+            again.data.tests = test.map(|name| (*name).to_owned());
+            let words = again.words().unwrap();
+            let repeated = plans(&read(&words), line);
+            let repeated = repeated.iter().find(|other| other.name == plan.name);
+            let json = |plan: &Plan| serde_json::to_string_pretty(plan).unwrap();
+            assert_eq!(repeated.map(json), Some(json(&plan)), "{line}: {words:?}");
+        }
+    }
+    let command = vocabulary();
+    let all = command.get_arguments().map(|option| option.get_id().as_str());
+    let unseen: Vec<&str> = all.filter(|id| !seen.contains(*id)).collect();
+    assert_eq!(unseen, [""; 0], "options that no line has");
+}
