@@ -1,6 +1,6 @@
 #!/bin/sh
-# Offers the peers' names to update-alternatives. Where such a program is installed as a file, it stays:
-# update-alternatives leaves files alone unless it is told --force.
+# Offers the peers' names to update-alternatives. If such a program is installed as a file, it stays:
+# update-alternatives replaces files only with --force.
 set -e
 command -v update-alternatives >/dev/null 2>&1 || exit 0
 for name in redis-benchmark valkey-benchmark memtier_benchmark ycsb; do

@@ -7,7 +7,7 @@ set -euo pipefail
 : "${SERVER:?name the server}" "${OUT:=keystorm-results}"
 BASE=${BASE:-} LOAD=${LOAD:--t set,get} REPEAT=${REPEAT:-5} PERCENT=${PERCENT:-} HISTORY=${HISTORY:-}
 mkdir -p "$OUT"
-# Words of a command line, with quotes as a shell has them, of which nothing is expanded or run.
+# Words of a command line, quoted as in a shell; nothing in them is expanded or run.
 mapfile -t load < <(python3 -c 'import shlex, sys; print("\n".join(shlex.split(sys.argv[1])))' "$LOAD")
 gate=()
 [ -z "$PERCENT" ] || gate=(--fail-on-regression "$PERCENT")
