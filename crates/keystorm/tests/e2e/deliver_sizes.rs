@@ -81,7 +81,7 @@ fn sizes_are_drawn_for_each_message_unless_they_belong_to_the_channel() {
     let by = |line: &str| {
         let ran = deliver(&server, &format!("pubsub -d uniform:32..4k --print-plan {line}")).run();
         let plan: serde_json::Value = serde_json::from_str(&ran.ok().out).unwrap();
-        plan[0]["values"]["by"].clone()
+        plan[0]["data"]["values"]["by"].clone()
     };
     assert_eq!(by(""), "request");
     assert_eq!(by("--set size-by=key"), "key");
