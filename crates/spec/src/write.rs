@@ -70,7 +70,8 @@ impl LoadSpec {
             made.clone()
         };
         let meant = fields(&meant).ok()?;
-        let is_other = |given: &&Given| meant.get(&key(&given.option)) != Some(&given.value);
+        let is_other =
+            |given: &&PrintedOption| meant.get(&key(&given.option)) != Some(&given.value);
         let given = self.given().ok()?;
         let name = given.iter().find(is_other)?.option.get_long()?;
         Some(name.to_owned())

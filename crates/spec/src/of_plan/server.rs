@@ -98,7 +98,8 @@ fn readers(options: &ClusterOptions) -> ReplicaOptions {
 /// The options of TLS.
 pub(super) fn tls(options: &TlsOptions) -> TlsArgs {
     let TlsOptions { verify, resume, ciphers, ciphersuites, groups, protocols, .. } = options;
-    let TlsOptions { sni, cacert, cacertdir, cert, cert_chain, key, .. } = options.clone();
+    let TlsOptions { sni, cacert, cacertdir, cert, cert_chain, key, key_password, .. } =
+        options.clone();
     TlsArgs {
         tls: true,
         sni,
@@ -108,6 +109,7 @@ pub(super) fn tls(options: &TlsOptions) -> TlsArgs {
         cert,
         cert_chain,
         key,
+        key_password,
         tls_ciphers: ciphers.clone(),
         tls_ciphersuites: ciphersuites.clone(),
         tls_groups: groups.clone(),
