@@ -142,14 +142,14 @@ class Planted:
 
 
 def compared(options, first, second, gate):
-    """What a comparison says: its document and its exit code."""
+    """What a comparison says of the second server, and its exit code."""
     line = [options.keystorm, "compare", first, second, "--name-a", "first", "--name-b", "second"]
     line += ["--duration", str(options.seconds), "--warmup", str(options.seconds / 5), "-c", "8"]
     line += ["--format", "json", "--budget", options.budget, "--repeat", str(options.blocks)]
     line += gate + options.more + ["get", "x"]
     ran = subprocess.run(line, capture_output=True, text=True, check=False)
     if ran.returncode in (0, 3, 4):
-        test = json.loads(ran.stdout)["tests"][0]
+        test = json.loads(ran.stdout)["tests"][0]["servers"][1]
         why = test["not_told_because"]
         if not why or "failed, and at most" in why:
             return test, ran.returncode

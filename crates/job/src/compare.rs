@@ -112,6 +112,14 @@ pub struct ComparedLoad {
     pub limits: Vec<Plan>,
 }
 
+impl ComparedLoad {
+    /// Name of the load with its rate, where there are several.
+    #[must_use]
+    pub fn whole_name(&self) -> String {
+        self.name.clone() + &self.at_rate
+    }
+}
+
 /// Two servers that speak different protocols, and what is done to both.
 pub struct TermsSides {
     /// The terms of the comparison.

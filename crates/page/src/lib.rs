@@ -31,13 +31,10 @@
 
 pub mod chart;
 pub mod comparison;
-pub mod decision;
 mod definitions;
 mod document;
 mod html;
 pub mod live;
-pub mod rate_curve;
-mod replayed;
 pub mod runs;
 pub mod term;
 

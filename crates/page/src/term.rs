@@ -4,11 +4,13 @@
 //! knows. The text without colours is the same text.
 
 mod plot;
+mod words;
 
 use comfy_table::{CellAlignment, ContentArrangement, presets};
 use report::escape;
 
-use crate::{Chart, Kind, Table};
+use crate::{Block, Chart, Kind, Table, Tone, Verdict};
+use words::{broken, wrapped};
 
 /// Decides whether to write colours: to a terminal that understands them, unless `NO_COLOR` is set to anything
 /// (<https://no-color.org>). Pass the values of the environment as they are.
@@ -21,13 +23,67 @@ pub fn colour_wanted(
     terminal && no_color.is_none_or(|v| v.is_empty()) && term.is_none_or(|term| term != "dumb")
 }
 
+/// Columns of a line of text, and of a table whose heads can be broken.
+const WIDTH: usize = 80;
+/// Columns that a head has at least before it is broken.
+const HEAD: usize = 9;
+
+/// Blocks of a document as text, in lines of 80 columns as far as words and figures allow; a chart is as wide as
+/// `width`.
+#[must_use]
+pub fn text(blocks: &[Block], width: usize, colour: bool) -> String {
+    blocks.iter().map(|found| block(found, width, colour)).collect()
+}
+
+fn block(block: &Block, width: usize, colour: bool) -> String {
+    match block {
+        Block::Heading(text) => format!("\n====== {} ======\n", escape(text)),
+        Block::Text(text) | Block::Code(text) => wrapped(&escape(text), 2),
+        Block::Note(Tone::Warning, text) => wrapped(&format!("warning: {}", escape(text)), 2),
+        Block::Note(_, text) => wrapped(&escape(text), 2),
+        Block::Verdict(Verdict { headline, text, .. }) => {
+            [headline, text].map(|text| wrapped(&escape(text), 2)).concat()
+        }
+        Block::Table(rows) => drawn(rows, &narrow_heads(rows), colour),
+        Block::Chart(found) => format!("\n{}\n", chart(found, width, colour)),
+        Block::KeyValues(pairs) => {
+            let line = |(name, value): &(String, String)| {
+                wrapped(&format!("{:<12} {}", escape(name), escape(value)), 13)
+            };
+            pairs.iter().map(line).collect()
+        }
+    }
+}
+
+/// The heads of a table's columns, broken into lines where the table is too wide.
+fn narrow_heads(table: &Table) -> Vec<String> {
+    let columns = 0..table.columns.len();
+    let length = |text: &str| escape(text).chars().count();
+    let widest = |at: usize| (0..table.rows.len()).map(|row| length(table.cell(row, at))).max();
+    let cells: Vec<usize> = columns.map(|at| widest(at).unwrap_or(0)).collect();
+    let all: usize =
+        table.columns.iter().zip(&cells).map(|(head, cell)| length(head).max(*cell) + 2).sum();
+    let head = |(head, cell): (&String, &usize)| match escape(head) {
+        head if all > WIDTH + 2 => broken(&head, (*cell).max(HEAD)).join("\n"),
+        head => head,
+    };
+    table.columns.iter().zip(&cells).map(head).collect()
+}
+
 /// A table with aligned columns, two spaces apart, figures to the right. Ends with a line end.
 #[must_use]
 pub fn table(table: &Table, colour: bool) -> String {
+    let heads: Vec<String> = table.columns.iter().map(escape).collect();
+    drawn(table, &heads, colour)
+}
+
+/// A table below these heads.
+fn drawn(table: &Table, heads: &[String], colour: bool) -> String {
     let mut drawn = comfy_table::Table::new();
     drawn.load_style(presets::NOTHING);
     drawn.set_content_arrangement(ContentArrangement::Disabled);
-    drawn.set_header(table.columns.iter().map(escape));
+    let lines = heads.iter().map(|head| head.lines().count()).max().unwrap_or(1).max(1);
+    drawn.set_header(heads.iter().map(|head| lowered(head, lines)));
     for row in 0..table.rows.len() {
         drawn.add_row((0..table.columns.len()).map(|column| escape(table.cell(row, column))));
     }
@@ -43,10 +99,15 @@ pub fn table(table: &Table, colour: bool) -> String {
     }
     for (n, line) in drawn.lines().enumerate() {
         let line = line.trim_end();
-        text += &if n == 0 { painted(line, BOLD, colour) } else { line.to_owned() };
+        text += &if n < lines { painted(line, BOLD, colour) } else { line.to_owned() };
         text.push('\n');
     }
     text
+}
+
+/// A head at the bottom of so many lines.
+fn lowered(head: &str, lines: usize) -> String {
+    "\n".repeat(lines.saturating_sub(head.lines().count().max(1))) + head
 }
 
 const BOLD: &str = "1";

@@ -4,7 +4,7 @@ use measure::{Deliveries, DeliveryCounts, Invalidations};
 use workload::quantity::{counted, noun};
 use workload::{Delivery, ReplicaWait};
 
-use crate::decision::megabytes;
+use crate::quantity::megabytes;
 use crate::{LatencyFigures, WaitFigures, grouped, msec, msec_at_most};
 
 /// Figures of a run whose messages have receivers. Its other latencies are those of deliveries.

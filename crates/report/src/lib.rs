@@ -15,7 +15,6 @@ mod connects;
 mod count_unit;
 mod cpu;
 mod deadline;
-pub mod decision;
 mod deliveries;
 mod differ;
 pub mod distribution;

@@ -33,6 +33,11 @@ pub fn grouped(value: f64) -> String {
     if value < -0.5 { format!("−{text}") } else { text }
 }
 
+/// Bytes in megabytes, with the unit.
+pub(crate) fn megabytes(bytes: f64) -> String {
+    format!("{:.1} MB", bytes / 1e6)
+}
+
 /// The six columns that the classic reports show of a latency.
 pub(crate) const COLUMNS: [&str; 6] = ["avg", "min", "p50", "p95", "p99", "max"];
 

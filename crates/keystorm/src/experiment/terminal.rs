@@ -42,6 +42,11 @@ impl Terminal {
         }
     }
 
+    /// Blocks of a document in lines of 80 columns.
+    pub(crate) fn document(self, blocks: &[Block]) -> Result<()> {
+        say(&term::text(blocks, self.width, self.colour)).map(drop)
+    }
+
     pub(crate) fn table(self, table: &Table) -> Result<()> {
         say(&term::table(table, self.colour)).map(drop)
     }

@@ -24,7 +24,7 @@ fn a_list_of_rates_is_drawn_for_all_servers_on_one_chart() {
     assert!(ran.out.starts_with("SET: redis 7."), "{}", ran.out);
     assert!(ran.out.contains("Response time (p50) against throughput"), "{}", ran.out);
     let document = json(&file);
-    valid_by("keystorm.decision.1.json", &document);
+    valid_by("keystorm.compare.1.json", &document);
     let curve = &document["curves"][0];
     assert_eq!(curve["rates_rps"], serde_json::json!([200.0, 400.0, 800.0]));
     let is_kept = |server: &Value| server["knee_rps"] == 800.0 && server["next_rps"] == Value::Null;
@@ -33,20 +33,16 @@ fn a_list_of_rates_is_drawn_for_all_servers_on_one_chart() {
     // A machine that stands still for a part of 0.2 s leaves requests unanswered.
     holds_when_quiet("both servers keep every rate", kept, &ran.out);
     // Both had the same load at each rate, twice, and also as fast as it went.
-    let runs = document["answers"].as_array().unwrap().iter().map(|of| &of["servers"][1]["runs"]);
+    let runs = document["tests"].as_array().unwrap().iter().map(|of| &of["servers"][1]["runs"]);
     assert_eq!(runs.collect::<Vec<_>>(), [2, 2, 2]);
     let html = std::fs::read_to_string(&page).unwrap();
     assert!(html.contains("Response time (p50) against throughput"), "{html}");
     assert!(html.contains(">p50&lt;30s</text>"), "no target in the chart");
     let line = "--rps 200,400 --duration 0.2 --repeat 1 -t set --csv";
     let ran = compare(&address(&a), &address(&b), line).run().ok();
-    let ran = ran.prints("\"test\",\"server\",\"rate_rps\",\"kept\"").says("SET: redis 7.");
-    assert_eq!(
-        ran.out.lines().filter(|line| line.contains("\"400.000\",")).count(),
-        2,
-        "{}",
-        ran.out
-    );
+    let ran = ran.prints("\"is_better\",\"rate_rps\",\"kept\"").says("SET: redis 7.");
+    let is_of_400 = |line: &&str| line.contains("\"p99_ms\"") && line.contains("\"400.000\",");
+    assert_eq!(ran.out.lines().filter(is_of_400).count(), 2, "{}", ran.out);
     let line = line.replace("--csv", "-q");
     let ran = compare(&address(&a), &address(&b), &line).run().ok();
     assert!(ran.out.starts_with("SET: ") && ran.out.lines().count() == 1, "{}", ran.out);
@@ -66,7 +62,8 @@ fn memory_is_by_one_measure_whoever_started_the_server() {
     );
     Keystorm::new(&line).run();
     let document = json(&file);
-    let of = |at: usize| document["answers"][0]["servers"][at]["memory_bytes"].as_f64().unwrap();
+    let of =
+        |at: usize| document["tests"][0]["servers"][at]["cost"]["memory_bytes"].as_f64().unwrap();
     for (at, pid) in [(0, redis.pid()), (1, memcached.pid())] {
         let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
         let resident = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();

@@ -163,7 +163,7 @@ fn the_same_program_twice_is_not_found_to_be_worse() {
     let saved = std::fs::read_to_string(json).unwrap();
     let saved: serde_json::Value = serde_json::from_str(&saved).unwrap();
     assert_eq!(saved["complete"], true);
-    let operations = saved["tests"][0]["operations"].as_array().unwrap();
+    let operations = saved["tests"][0]["servers"][1]["operations"].as_array().unwrap();
     let cpu = |of: &serde_json::Value| of["figures"]["server_cpu_us_per_request"].is_object();
     assert!(operations.len() == 4 && operations.iter().all(cpu), "{operations:?}");
     assert_eq!(saved["replayed"]["head_room"]["target"], "p50<1s");

@@ -234,9 +234,3 @@ fn section(test: &Test<'_>, tests: &[Test<'_>], verdict: bool) -> Section {
     blocks.extend(tables::tables(&test.summary));
     Section::new(test.name.clone(), blocks)
 }
-/// Noise beside what it leaves open.
-pub(crate) fn noise(comparison: &report::compare::Comparison) -> Option<crate::Verdict> {
-    let text = report::compare::noise(comparison)?;
-    let verdict = crate::Verdict::new("The machine was not quiet", text);
-    Some(crate::Verdict { tone: crate::Tone::Warning, ..verdict })
-}

@@ -1,15 +1,26 @@
-//! The comparison as a table for programs: a row for each test and figure.
+//! The comparison as a table for programs: a row for each test, figure and server.
 
 use std::io::{self, Write};
 
 use statistics::Conclusion;
 
-use super::{Row, TestComparison};
+use super::{ComparedTest, FigureRow, RateCurve, Row, TestComparison};
 use crate::escape;
 use crate::format::write_row;
 
-const COLUMNS: [&str; 9] =
-    ["test", "figure", "a", "b", "ratio", "low", "high", "conclusion", "b_is_better"];
+const COLUMNS: [&str; 11] = [
+    "test",
+    "figure",
+    "server",
+    "value",
+    "ratio",
+    "low",
+    "high",
+    "conclusion",
+    "is_better",
+    "rate_rps",
+    "kept",
+];
 
 /// The names of the columns.
 ///
@@ -23,39 +34,71 @@ pub fn write_head(out: &mut dyn Write) -> io::Result<()> {
 ///
 /// # Errors
 /// An error of the writer.
-pub fn write_test(test: &TestComparison, name: &str, out: &mut dyn Write) -> io::Result<()> {
-    write_rows(test, name, &test.rows, out)?;
-    let mut operations = test.operations.iter();
-    operations.try_for_each(|of| write_rows(test, &format!("{name}: {}", of.name), &of.rows, out))
+pub fn write_test(
+    test: &ComparedTest,
+    name: &str,
+    target: Option<&str>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    write_rows(test, name, target, &test.figures(), out)?;
+    let mut operations = test.operations().into_iter();
+    operations.try_for_each(|(operation, rows)| {
+        write_rows(test, &format!("{name}: {operation}"), target, &rows, out)
+    })
 }
 
 fn write_rows(
-    test: &TestComparison,
+    test: &ComparedTest,
     name: &str,
-    rows: &[Row],
+    target: Option<&str>,
+    rows: &[FigureRow<'_>],
     out: &mut dyn Write,
 ) -> io::Result<()> {
+    let question = test.question.as_ref();
+    let rate = question.and_then(|question| question.rate_rps);
     for row in rows {
-        let is_judged = test.refused.is_none();
-        let interval = row.ratio.interval.filter(|_| is_judged);
-        let end = |end: Option<f64>| end.map_or(String::new(), |end| format!("{end:.6}"));
-        let [a, b] = row.means.map(|mean| row.metric.written(mean));
-        let cells = [
-            escape(name),
-            row.metric.name().to_owned(),
-            a,
-            b,
-            end(is_judged.then_some(row.ratio.ratio)),
-            end(interval.map(|i| i.low)),
-            end(interval.map(|i| i.high)),
-            conclusion(row, is_judged).to_owned(),
-            row.b_is_better()
-                .filter(|_| is_judged)
-                .map_or(String::new(), |better| better.to_string()),
-        ];
-        write_row(&cells, out)?;
+        let others = row.others.iter().copied();
+        let compared = std::iter::once(None).chain(others);
+        for (at, ((side, value), compared)) in
+            test.sides().zip(row.values()).zip(compared).enumerate()
+        {
+            let Some((mean, _)) = value else { continue };
+            let kept =
+                question.and_then(|question| RateCurve::of(question, target).state(question, at));
+            let [ratio, low, high, conclusion, is_better] = judged(compared);
+            let cells = [
+                escape(name),
+                row.metric.name().to_owned(),
+                escape(side.name()),
+                row.metric.written(mean),
+                ratio,
+                low,
+                high,
+                conclusion,
+                is_better,
+                rate.map_or(String::new(), |rate| format!("{rate:.3}")),
+                kept.map_or(String::new(), |kept| kept.name().to_owned()),
+            ];
+            write_row(&cells, out)?;
+        }
     }
     Ok(())
+}
+
+/// The cells of a ratio, its interval and what it says; empty of the first server.
+fn judged(compared: Option<(&TestComparison, &Row)>) -> [String; 5] {
+    let Some((pair, row)) = compared else { return Default::default() };
+    let is_judged = pair.refused.is_none();
+    let interval = row.ratio.interval.filter(|_| is_judged);
+    let end = |end: Option<f64>| end.map_or(String::new(), |end| format!("{end:.6}"));
+    let is_better = row.b_is_better().filter(|_| is_judged);
+    [
+        end(is_judged.then_some(row.ratio.ratio)),
+        end(interval.map(|interval| interval.low)),
+        end(interval.map(|interval| interval.high)),
+        conclusion(row, is_judged).to_owned(),
+        is_better.map_or(String::new(), |better| better.to_string()),
+    ]
 }
 
 /// The stable word for what a ratio allows to say.

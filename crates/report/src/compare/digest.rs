@@ -5,7 +5,7 @@ use std::sync::Arc;
 use measure::Ending;
 
 use super::operations;
-use crate::{Failures, Figures, Finding, Held, LimitedBy, Metric, Run, Summary, Warning};
+use crate::{Failures, Figures, Finding, Held, LimitedBy, Metric, Run, Summary};
 
 /// Figures of a run that a comparison needs.
 #[derive(Debug, Clone)]
@@ -17,7 +17,6 @@ pub struct RunDigest {
     pub(super) limited_by: LimitedBy,
     pub(super) held: Held,
     pub(super) kept: bool,
-    pub(super) warnings: Vec<Warning>,
     pub(super) run: Arc<Run>,
 }
 
@@ -35,7 +34,6 @@ impl RunDigest {
                 limited_by: run.verdict.limited_by,
                 held: Held::of_run(run),
                 kept: run.verdict.finding == Some(Finding::ScheduleKept),
-                warnings: run.warnings.clone(),
                 run: Arc::new(run.clone()),
             }
         };

@@ -1,4 +1,4 @@
-//! `--fail-on-regression`: whether the second server is worse than allowed, and how sure that is.
+//! `--fail-on-regression`: whether a server is worse than the first by more than is allowed, and how sure that is.
 
 use serde::Serialize;
 use statistics::holm;
@@ -10,14 +10,16 @@ use crate::Metric;
 /// Figures that a gate watches by default: those that a service promises.
 pub const WATCHED: [Metric; 2] = [Metric::Throughput, Metric::P99];
 
-/// A figure by which the second server is, or may be, worse than allowed.
+/// A figure by which a server is, or may be, worse than allowed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Regression {
     /// The test, by its whole name.
     pub test: String,
+    /// Names of the first server and of this one.
+    pub names: [String; 2],
     /// The figure.
     pub metric: Metric,
-    /// The second over the first.
+    /// Value of this server over that of the first.
     pub ratio: f64,
     /// The interval of the ratio in words.
     pub interval: String,
@@ -29,7 +31,7 @@ pub struct Regression {
     pub smallest_visible: Option<f64>,
 }
 
-/// Result of a gate; of several, the greatest counts.
+/// Result of a gate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum GateState {
@@ -65,55 +67,33 @@ impl Comparison {
         self.threshold.map(|percent| self.gate_of(percent))
     }
 
-    /// Judges whether the second server is worse than the first by more than `percent`, by the watched figures.
+    /// Judges whether a server is worse than the first by more than `percent`, by the watched figures.
     #[must_use]
     pub fn gate_of(&self, percent: f64) -> Gate {
-        let with_ratio = self.tests.iter().filter(|test| test.refused.is_none());
-        let (mut rows, mut missing) = (Vec::new(), Vec::new());
-        for (test, metric) in
-            with_ratio.flat_map(|test| self.watched.iter().map(move |m| (test, *m)))
-        {
-            if test.setup.recorded {
-                rows.extend(of_commands(test, metric));
-                continue;
-            }
-            match watched(test, metric) {
-                Some(row) => rows.push((self.name_of(test), row)),
-                None => missing.push((self.name_of(test), metric)),
-            }
-        }
-        let regression = |test: String, row: &Row| Regression {
-            test,
-            metric: row.metric,
-            ratio: row.ratio.ratio,
-            interval: row.describe_interval(),
-            is_beyond: row.is_worse(percent),
-            blocks_for_it: row.ratio.count_for(percent / 100.0),
-            smallest_visible: row.ratio.smallest_visible(),
-        };
+        let (rows, missing) = self.watched_rows();
         let (mut found, mut possible, mut unknown) = (Vec::new(), Vec::new(), Vec::new());
         let mut judged = Vec::new();
-        for (test, row) in rows {
-            match row.p_worse(percent) {
-                Some(p) => judged.push((test, row, p)),
-                None => unknown.push(regression(test, row)),
+        for watched in rows {
+            match watched.row.p_worse(percent) {
+                Some(p) => judged.push((watched, p)),
+                None => unknown.push(watched.regression(percent)),
             }
         }
         // Many figures, and many looks, are many chances to be wrong.
-        let small = holm(&judged.iter().map(|(.., p)| *p).collect::<Vec<_>>(), self.looks);
+        let small = holm(&judged.iter().map(|(_, p)| *p).collect::<Vec<_>>(), self.looks);
         let figures = judged.len();
-        for ((test, row, _), small) in judged.into_iter().zip(small) {
+        for ((watched, _), small) in judged.into_iter().zip(small) {
             if small {
-                found.push(regression(test, row));
-            } else if row.may_be_worse(percent) {
-                possible.push(regression(test, row));
+                found.push(watched.regression(percent));
+            } else if watched.row.may_be_worse(percent) {
+                possible.push(watched.regression(percent));
             }
         }
-        let refused = || self.tests.iter().filter_map(|test| test.refused.as_ref());
+        let refused = || self.pairs().filter_map(|pair| pair.refused.as_ref());
         let names = self.names();
         let faults =
             self.replayed.as_ref().is_some_and(|of| !of.faults(&names, percent).is_empty());
-        let broken = faults || refused().any(|refused| refused.kind == RefusalKind::Failures);
+        let broken = faults || self.has_failures();
         // Of recorded traffic with few commands of each kind nothing may be known.
         let lacks = figures + unknown.len() == 0
             || !unknown.is_empty()
@@ -126,6 +106,53 @@ impl Comparison {
             () => GateState::Passed,
         };
         Gate { state, found, possible, unknown, missing, judged: figures }
+    }
+
+    /// The watched figures of all tests, and those that were not measured, each with its test.
+    fn watched_rows(&self) -> (Vec<WatchedRow<'_>>, Vec<(String, Metric)>) {
+        let (mut rows, mut missing) = (Vec::new(), Vec::new());
+        for test in &self.tests {
+            let judged = test.pairs.iter().filter(|pair| pair.refused.is_none());
+            for (pair, metric) in
+                judged.flat_map(|pair| self.watched.iter().map(move |m| (pair, *m)))
+            {
+                let names = &pair.setup.names;
+                if pair.setup.recorded {
+                    let of_commands = of_commands(pair, metric);
+                    rows.extend(of_commands.map(|(test, row)| WatchedRow { test, names, row }));
+                    continue;
+                }
+                let test = self.name_of(test);
+                match watched(pair, metric) {
+                    Some(row) => rows.push(WatchedRow { test, names, row }),
+                    None => missing.push((test, metric)),
+                }
+            }
+        }
+        (rows, missing)
+    }
+}
+
+/// A figure that the gate watches, of a test and a server.
+struct WatchedRow<'c> {
+    test: String,
+    names: &'c [String; 2],
+    row: &'c Row,
+}
+
+impl WatchedRow<'_> {
+    fn regression(&self, percent: f64) -> Regression {
+        let row = self.row;
+        Regression {
+            test: self.test.clone(),
+            names: self.names.clone(),
+            metric: row.metric,
+            ratio: row.ratio.ratio,
+            interval: row.describe_interval(),
+            is_beyond: row.is_worse(percent),
+            blocks_for_it: row.ratio.count_for(percent / 100.0),
+            smallest_visible: row.ratio.smallest_visible(),
+        }
     }
 }
 
@@ -145,30 +172,19 @@ fn of_commands(test: &TestComparison, metric: Metric) -> impl Iterator<Item = (S
     test.operations.iter().filter_map(move |of| Some((of.name.clone(), &of.rows[row(of)?])))
 }
 
-/// Describes the gate's result, a sentence a line: first the one that the exit code follows from. Empty without a gate.
-#[must_use]
-pub fn notes(comparison: &Comparison) -> Vec<String> {
-    joint_notes(std::slice::from_ref(comparison))
-}
-
-/// Returns the joint result of the gates of several comparisons: one that fails fails all. `None` without a gate.
-#[must_use]
-pub fn joint_gate(comparisons: &[Comparison]) -> Option<GateState> {
-    comparisons.iter().filter_map(Comparison::gate).map(|gate| gate.state).max()
-}
-
 /// Open questions that are listed; the others are counted.
 const OPEN_MAX: usize = 8;
 
-/// Describes the joint result in sentences, as [`notes`] does.
+/// Describes the gate's result, a sentence a line: first the one that the exit code follows from. Empty without a gate.
 #[must_use]
-pub fn joint_notes(comparisons: &[Comparison]) -> Vec<String> {
-    let gates = || comparisons.iter().filter_map(|of| Some((of, of.threshold?, of.gate()?)));
-    let Some(state) = joint_gate(comparisons) else { return Vec::new() };
-    let failed = gates().flat_map(|(of, percent, gate)| failures(of, percent, &gate));
+pub fn notes(comparison: &Comparison) -> Vec<String> {
+    let Some((percent, gate)) = comparison.threshold.zip(comparison.gate()) else {
+        return Vec::new();
+    };
+    let failed = failures(comparison, percent, &gate).into_iter();
     let failed = failed.map(|text| format!("Gate failed: {text}."));
-    let open = gates().flat_map(|(of, percent, gate)| open_questions(of, percent, &gate));
-    let open = open.map(|text| match state {
+    let open = open_questions(comparison, percent, &gate).into_iter();
+    let open = open.map(|text| match gate.state {
         // The gate has failed for another reason; this one alone would leave it open.
         GateState::Failed => format!("Also undecided: {text}."),
         _ => format!("Gate undecided: {text}."),
@@ -179,15 +195,8 @@ pub fn joint_notes(comparisons: &[Comparison]) -> Vec<String> {
         (more > 0).then(|| format!("The same holds for {more} other figures in the tables."));
     let open = open.into_iter().take(OPEN_MAX).chain(more);
     let mut lines: Vec<String> = failed.chain(open).collect();
-    match state {
-        GateState::Passed => lines.extend(gates().map(|(of, percent, _)| {
-            let [first, second] = of.names();
-            format!(
-                "Gate passed: {second} is not worse than {first} by more than {percent} % in {} of any {}.",
-                figures(&of.watched),
-                if of.replayed.is_some() { "command" } else { "test" }
-            )
-        })),
+    match gate.state {
+        GateState::Passed => lines.extend(passed(comparison, percent)),
         GateState::Undecided if lines.is_empty() => {
             lines.push("Gate undecided: not every test was compared.".to_owned());
         }
@@ -196,11 +205,33 @@ pub fn joint_notes(comparisons: &[Comparison]) -> Vec<String> {
     lines
 }
 
-/// Tests without a ratio, and why, of those of which too many requests failed or of the others.
-fn refusals(comparison: &Comparison, failures: bool) -> impl Iterator<Item = String> {
-    let refused = comparison.tests.iter().filter_map(|test| Some((test, test.refused.as_ref()?)));
-    let of = refused.filter(move |(_, why)| (why.kind == RefusalKind::Failures) == failures);
-    of.map(|(test, why)| format!("{}: {}", comparison.name_of(test), why.text))
+/// Sentences on what a gate that is passed excludes, one for each server.
+fn passed(comparison: &Comparison, percent: f64) -> Vec<String> {
+    let names = comparison.names();
+    let figures = figures(&comparison.watched);
+    let each = if comparison.replayed.is_some() { "command" } else { "test" };
+    let line = |name: &String| {
+        let first = &names[0];
+        format!(
+            "Gate passed: {name} is not worse than {first} by more than {percent} % in {figures} of any {each}."
+        )
+    };
+    names.iter().skip(1).map(line).collect()
+}
+
+/// Tests without a ratio, and why, of those of which too many requests failed or of the others, each once.
+fn refusals(comparison: &Comparison, failures: bool) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for test in &comparison.tests {
+        let refused = test.pairs.iter().filter_map(|pair| pair.refused.as_ref());
+        for why in refused.filter(|why| (why.kind == RefusalKind::Failures) == failures) {
+            let line = format!("{}: {}", comparison.name_of(test), why.text);
+            if !lines.contains(&line) {
+                lines.push(line);
+            }
+        }
+    }
+    lines
 }
 
 /// Figures in a sentence.
@@ -218,9 +249,8 @@ fn figure_of(regression: &Regression) -> String {
 
 /// Returns the reasons why a gate fails, a part of a sentence each.
 fn failures(comparison: &Comparison, percent: f64, gate: &Gate) -> Vec<String> {
-    let [first, second] = comparison.names();
     let found = gate.found.iter().map(|regression| {
-        let Regression { ratio, interval, .. } = regression;
+        let Regression { names: [first, second], ratio, interval, .. } = regression;
         format!(
             "{second} is worse than {first} by more than {percent} % in {} (ratio {ratio:.3}, 95 % \
              interval {interval})",
@@ -234,8 +264,8 @@ fn failures(comparison: &Comparison, percent: f64, gate: &Gate) -> Vec<String> {
 
 /// Returns the reasons why a gate neither fails nor passes, a part of a sentence each.
 fn open_questions(comparison: &Comparison, percent: f64, gate: &Gate) -> Vec<String> {
-    let [first, second] = comparison.names();
     let possible = gate.possible.iter().map(|regression| {
+        let [first, second] = &regression.names;
         let (figure, interval) = (figure_of(regression), &regression.interval);
         if regression.is_beyond {
             // The table calls it worse; the gate allows for all figures together.

@@ -91,27 +91,61 @@ fn what_may_be_chance_among_many_figures_is_not_called_unknown() {
     assert!(notes.contains("but with 18 figures judged that may be chance"), "{notes}");
 }
 
+/// Servers beside a first one, each off by so many per cent.
+fn several(changes: &[f64], allowed: f64) -> Comparison {
+    let a = glances(10, 1e5, 0.004, 1);
+    let pair = |(at, percent): (u64, &f64)| {
+        let names = ["first".to_owned(), format!("server {at}")];
+        let b = glances(10, 1e5 * (1.0 + percent / 100.0), 0.004, at);
+        TestComparison::new("SET", &Setup { names, ..setup(Pairing::Blocks) }, &a, &b)
+    };
+    let pairs: Vec<TestComparison> = (2..).zip(changes).map(pair).collect();
+    let mut all = comparison(Vec::new(), Some(allowed));
+    let named = |pair: &TestComparison| Subject {
+        name: pair.setup.names[1].clone(),
+        ..all.subjects[1].clone()
+    };
+    let others: Vec<Subject> = pairs.iter().map(named).collect();
+    all.subjects.truncate(1);
+    all.subjects.extend(others);
+    all.tests = vec![ComparedTest { name: "SET".into(), pairs, question: None }];
+    all
+}
+
 #[test]
-fn the_gates_of_several_servers_are_one() {
+fn one_gate_judges_all_servers() {
     use GateState::{Failed, Passed, Undecided};
     let gates = |changes: &[f64]| {
-        let all: Vec<Comparison> = changes.iter().map(|percent| gated(*percent, 12.0)).collect();
-        (joint_gate(&all), joint_notes(&all))
+        let all = several(changes, 12.0);
+        (all.gate().unwrap(), notes(&all))
     };
-    let (state, lines) = gates(&[-2.0, -30.0]);
-    assert_eq!(state, Some(Failed));
+    let (gate, lines) = gates(&[-2.0, -30.0]);
+    assert_eq!((gate.state, gate.judged), (Failed, 4));
+    assert_eq!(gate.found[0].names[1], "server 3");
     assert!(lines.iter().all(|line| !line.starts_with("Gate passed")), "{lines:?}");
-    let (state, lines) = gates(&[-2.0, -12.0]);
-    assert_eq!(state, Some(Undecided));
+    let (gate, lines) = gates(&[-2.0, -12.0]);
+    assert_eq!(gate.state, Undecided);
     assert!(lines.len() == 1 && lines[0].starts_with("Gate undecided: "), "{lines:?}");
-    let (state, lines) = gates(&[-12.0, -30.0]);
-    assert_eq!(state, Some(Failed));
+    assert!(lines[0].contains("server 3 is worse than first"), "{lines:?}");
+    let (gate, lines) = gates(&[-12.0, -30.0]);
+    assert_eq!(gate.state, Failed);
     assert!(lines[0].starts_with("Gate failed: "), "{lines:?}");
     assert!(lines[1..].iter().any(|line| line.starts_with("Also undecided: ")), "{lines:?}");
-    let (state, lines) = gates(&[-2.0, 3.0]);
-    assert_eq!((state, lines.len()), (Some(Passed), 2));
-    assert_eq!(joint_gate(&[]), None);
-    assert_eq!(joint_gate(&[Comparison { threshold: None, ..gated(-30.0, 5.0) }]), None);
+    let (gate, lines) = gates(&[-2.0, 3.0]);
+    assert_eq!((gate.state, lines.len()), (Passed, 2));
+    assert_eq!(Comparison { threshold: None, ..several(&[-30.0], 5.0) }.gate(), None);
+}
+
+#[test]
+fn a_document_has_every_server_beside_the_first() {
+    let all = several(&[-2.0, -30.0], 12.0);
+    let json: serde_json::Value = serde_json::from_str(&to_json(&all).unwrap()).unwrap();
+    let servers = json["tests"][0]["servers"].as_array().unwrap();
+    assert_eq!((servers.len(), json["servers"].as_array().unwrap().len()), (3, 3));
+    assert!(servers[0]["figures"]["throughput_rps"]["ratio"].is_null());
+    assert_eq!(servers[2]["answer"], "worse");
+    let csv = super::tests::csv(&all.tests[0]);
+    assert_eq!(csv.lines().filter(|line| line.contains("\"p99_ms\"")).count(), 3, "{csv}");
 }
 
 /// Five blocks of recorded traffic: each figure of each command wavers, and `HGETALL` takes longer on the second.
@@ -164,7 +198,7 @@ fn a_recorded_command_that_takes_longer_is_found_as_just_that() {
     // Three times as long, and nobody notices.
     let slight = replayed(1, 10.0, 20.0);
     assert_eq!(slight.gate().unwrap().found, []);
-    let rows = &slight.tests[0].operations[2];
+    let rows = &slight.tests[0].pairs[0].operations[2];
     assert_eq!((rows.name.as_str(), rows.rows[0].metric), ("HGETALL", Metric::P50));
     assert_eq!(verdict(&rows.rows[0]), "alike, too little to matter");
 }

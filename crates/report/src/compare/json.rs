@@ -9,10 +9,9 @@ use serde_json::{Map, Value, json};
 use statistics::Conclusion;
 
 use super::csv::conclusion;
-use super::text::warning;
 use super::{
-    Comparison, Limits, OperationComparison, Regression, Row, SCHEMA, Subject, Table, Terms,
-    TestComparison, notes,
+    Candidate, ComparedTest, Comparison, FigureRow, Limits, RateCurve, Regression, Row, SCHEMA,
+    Subject, Table, Terms, TestSide, notes, spoiled,
 };
 use crate::record::steady;
 use crate::{Run, Summary};
@@ -26,138 +25,211 @@ pub fn to_json(comparison: &Comparison) -> serde_json::Result<String> {
 }
 
 /// The document.
-#[must_use]
-pub fn document(comparison: &Comparison) -> Value {
-    let Comparison {
-        subjects: [a, b],
-        how,
-        command_line,
-        complete,
-        tests,
-        warnings,
-        threshold,
-        errors_allowed,
-        looks: _,
-        watched,
-        terms,
-        replayed,
-    } = comparison;
+fn document(comparison: &Comparison) -> Value {
+    let Comparison { tests, target, terms, replayed, .. } = comparison;
+    let curves = comparison.curves();
     let mut document = json!({
         "schema": SCHEMA,
         "keystorm": env!("CARGO_PKG_VERSION"),
-        "complete": complete,
-        "a": subject_value(a),
-        "b": subject_value(b),
+        "complete": comparison.complete,
+        "target": target,
+        "servers": subjects(&comparison.subjects),
         "differing_settings": comparison.differing_settings(),
-        "how": how,
-        "command_line": command_line,
+        "how": comparison.how,
+        "command_line": comparison.command_line,
         "host": host(tests),
-        "tests": tests.iter().map(test).collect::<Vec<_>>(),
-        "warnings": warnings,
-        "errors_allowed_percent": errors_allowed,
-        "regression": threshold.zip(comparison.gate()).map(|(percent, gate)| {
-            let list = |of: &[Regression]| of.iter().map(regression).collect::<Vec<_>>();
-            json!({
-                "allowed_percent": percent,
-                "figures": watched.iter().map(|metric| metric.name()).collect::<Vec<_>>(),
-                "state": gate.state,
-                "told": notes(comparison),
-                "found": list(&gate.found),
-                "not_excluded": list(&gate.possible),
-                "not_known": list(&gate.unknown),
-                "not_measured": gate.missing.iter().map(|(test, metric)| json!({
-                    "test": test,
-                    "figure": metric.name(),
-                })).collect::<Vec<_>>(),
-            })
-        }),
+        "tests": tests.iter().map(|of| test(of, target.as_deref())).collect::<Vec<_>>(),
+        "curves": curves.iter().filter(|of| of.has_several()).map(curve).collect::<Vec<_>>(),
+        "warnings": comparison.warnings,
+        "errors_allowed_percent": comparison.errors_allowed,
+        "regression": gate(comparison),
     });
-    if let (Some(terms), Value::Object(document)) = (terms, &mut document) {
-        document.insert("terms".to_owned(), terms_of(terms));
+    if let Some(terms) = terms {
+        document["terms"] = terms_of(terms);
     }
-    if let (Some(replayed), Value::Object(document)) = (replayed, &mut document) {
-        let replayed = crate::json::value(replayed).unwrap_or_default();
-        document.insert("replayed".to_owned(), replayed);
+    if let Some(replayed) = replayed {
+        document["replayed"] = crate::json::value(replayed).unwrap_or_default();
     }
     document
+}
+
+/// Returns what came of the gate; null without one.
+fn gate(comparison: &Comparison) -> Option<Value> {
+    let (percent, gate) = comparison.threshold.zip(comparison.gate())?;
+    let list = |of: &[Regression]| of.iter().map(regression).collect::<Vec<_>>();
+    let missing =
+        |(test, metric): &(String, crate::Metric)| json!({ "test": test, "figure": metric.name() });
+    Some(json!({
+        "allowed_percent": percent,
+        "figures": comparison.watched.iter().map(|metric| metric.name()).collect::<Vec<_>>(),
+        "state": gate.state,
+        "told": notes(comparison),
+        "found": list(&gate.found),
+        "not_excluded": list(&gate.possible),
+        "not_known": list(&gate.unknown),
+        "not_measured": gate.missing.iter().map(missing).collect::<Vec<_>>(),
+    }))
 }
 
 fn terms_of(terms: &Terms) -> Value {
-    let equal: Map<String, Value> =
-        terms.equal.iter().map(|(name, text)| (name.to_string(), text.clone().into())).collect();
     let table = |table: &Table| {
-        let Table { kind, title, text, subjects: [a, b] } = table;
-        json!({ "kind": kind, "title": title, "text": text, "a": subject_value(a), "b": subject_value(b) })
+        let Table { kind, title, text, subjects: of_it } = table;
+        json!({ "kind": kind, "title": title, "text": text, "servers": subjects(of_it) })
     };
     let tables: Vec<Value> = terms.tables.iter().map(table).collect();
-    json!({ "equal": equal, "left_out": terms.left_out, "tables": tables })
+    json!({ "equal": object(&terms.equal), "left_out": terms.left_out, "tables": tables })
 }
 
-/// Settings are an object, by name.
-#[must_use]
-pub fn subject_value(subject: &Subject) -> Value {
-    let mut value = crate::json::value(subject).unwrap_or_default();
-    if let Value::Object(fields) = &mut value {
-        let settings = subject.settings.iter();
-        let settings: Map<String, Value> =
-            settings.map(|(name, value)| (name.to_string(), value.clone().into())).collect();
-        fields.insert("settings".to_owned(), settings.into());
-    }
-    value
+/// Names and texts as an object.
+fn object(pairs: &[(String, String)]) -> Map<String, Value> {
+    pairs.iter().map(|(name, text)| (name.clone(), text.clone().into())).collect()
 }
 
-fn test(test: &TestComparison) -> Value {
-    let TestComparison { name, setup, runs, rows, limits: [a, b], spoiled, .. } = test;
-    let is_judged = test.refused.is_none();
-    let [failed_a, failed_b] = &test.failures;
-    let warnings: Vec<String> = test
-        .cautions()
-        .into_iter()
-        .chain(spoiled.iter().map(|s| warning(s, &setup.names, *runs)))
-        .collect();
-    let figures = |rows: &[Row]| {
-        rows.iter()
-            .map(|row| (row.metric.name().to_owned(), figure(row, is_judged)))
-            .collect::<Map<_, _>>()
+/// The servers; their settings are an object, by name.
+fn subjects(subjects: &[Subject]) -> Vec<Value> {
+    let subject = |subject: &Subject| {
+        let mut value = crate::json::value(subject).unwrap_or_default();
+        value["settings"] = object(&subject.settings).into();
+        value
+    };
+    subjects.iter().map(subject).collect()
+}
+
+fn test(test: &ComparedTest, target: Option<&str>) -> Value {
+    let first = test.pairs.first();
+    let question = test.question.as_ref();
+    let runs = first.map_or(&[][..], |pair| &pair.counted[0]);
+    let void = first.map_or(&[][..], |pair| &pair.void);
+    let (figures, operations) = (test.figures(), test.operations());
+    let server = |(at, side): (usize, TestSide<'_>)| {
+        let mut server = self::server(at, side);
+        server["figures"] = figures_of(&figures, at).into();
+        if !operations.is_empty() {
+            let operation = |(name, rows): &(&str, Vec<FigureRow<'_>>)| json!({ "name": name, "figures": figures_of(rows, at) });
+            server["operations"] = operations.iter().map(operation).collect::<Vec<_>>().into();
+        }
+        if let Some(candidate) = question.and_then(|question| question.candidates.get(at)) {
+            server["cost"] = cost(candidate);
+        }
+        server
     };
     let mut document = json!({
-        "name": name,
-        "headline": test.headline(),
-        "answer": test.answer(),
-        "asked": test.asked().name(),
-        "pairing": setup.pairing,
-        "runs": { "a": runs[0], "b": runs[1] },
-        "figures": figures(rows),
-        "limited_by": { "a": limited(a), "b": limited(b) },
-        "plan": test.counted.iter().flatten().next().map(|run| crate::json::value(&*run.plan).unwrap_or_default()),
-        "each_run": { "a": each_run(&test.counted[0]), "b": each_run(&test.counted[1]) },
-        "void_blocks": test.void.iter().map(|(cause, blocks)| json!({
+        "name": test.name,
+        "headline": test.headline(target),
+        "rate_rps": question.and_then(|question| question.rate_rps),
+        "worth": question.map(|question| question.worth()).unwrap_or_default(),
+        "asked": first.map(|pair| pair.asked().name()),
+        "pairing": first.map(|pair| pair.setup.pairing),
+        "plan": runs.first().map(|run| crate::json::value(&*run.plan).unwrap_or_default()),
+        "void_blocks": void.iter().map(|(cause, blocks)| json!({
             "cause": cause,
             "blocks": blocks,
         })).collect::<Vec<_>>(),
-        "failed_percent": { "a": failed_a.percent(), "b": failed_b.percent() },
-        "held_percent": { "a": test.held[0] * 100.0, "b": test.held[1] * 100.0 },
-        "not_told_because": test.refused.as_ref().map(|refused| &refused.text),
-        "warnings": warnings,
+        "servers": test.sides().enumerate().map(server).collect::<Vec<_>>(),
+        "warnings": spoiled(std::slice::from_ref(test)),
     });
-    if let (false, Value::Object(fields)) = (test.operations.is_empty(), &mut document) {
-        let operation =
-            |of: &OperationComparison| json!({ "name": of.name, "figures": figures(&of.rows) });
-        let operations: Vec<Value> = test.operations.iter().map(operation).collect();
-        fields.insert("operations".to_owned(), operations.into());
-    }
-    if let (Some(table), Value::Object(fields)) = (test.table, &mut document) {
-        let [a, b] = test.hit_ratios;
-        fields.insert("table".to_owned(), table.into());
-        fields.insert("hit_percent".to_owned(), json!({ "a": a, "b": b }));
+    if let Some(table) = test.table() {
+        document["table"] = table.into();
     }
     document
 }
 
+/// A server of a test, without its figures; `at` counts from 0.
+fn server(at: usize, side: TestSide<'_>) -> Value {
+    let mut server = json!({
+        "name": side.name(),
+        "runs": side.runs(),
+        "limited_by": limited(side.limits()),
+        "failed_percent": side.failures().percent(),
+        "held_percent": side.held() * 100.0,
+        "each_run": each_run(side.counted()),
+    });
+    if side.pair.table.is_some() {
+        server["hit_percent"] = side.hit_ratio().into();
+    }
+    if at > 0 {
+        server["headline"] = side.pair.headline().into();
+        server["answer"] = side.pair.answer().into();
+        server["not_told_because"] = side.pair.refused.as_ref().map(|why| why.text.clone()).into();
+        server["warnings"] = side.pair.cautions().into();
+    }
+    server
+}
+
+/// The figures of a server by their names.
+fn figures_of(rows: &[FigureRow<'_>], at: usize) -> Map<String, Value> {
+    let figure = |row: &FigureRow<'_>| {
+        let (mean, values) = row.values().nth(at).flatten()?;
+        let mut figure = json!({ "mean": mean, "values": values });
+        if let Some((pair, row)) = at.checked_sub(1).and_then(|at| row.others[at])
+            && let (Value::Object(figure), Value::Object(ratio)) =
+                (&mut figure, ratio(row, pair.refused.is_none()))
+        {
+            figure.extend(ratio);
+        }
+        Some((row.metric.name().to_owned(), figure))
+    };
+    rows.iter().filter_map(figure).collect()
+}
+
+fn ratio(row: &Row, shown: bool) -> Value {
+    let interval = row.ratio.interval.filter(|_| shown);
+    json!({
+        "ratio": shown.then_some(row.ratio.ratio),
+        "low": interval.map(|interval| interval.low),
+        "high": interval.map(|interval| interval.high),
+        "smallest_visible_percent": row.ratio.smallest_visible().map(|share| share * 100.0),
+        "significant": shown && row.ratio.conclusion() == Conclusion::Differ,
+        "conclusion": conclusion(row, shown),
+        "is_better": row.b_is_better().filter(|_| shown),
+    })
+}
+
+/// The target and the costs of a server.
+fn cost(candidate: &Candidate) -> Value {
+    json!({
+        "kept": candidate.kept,
+        "why": candidate.why,
+        "clauses": candidate.clauses,
+        "throughput_rps": candidate.throughput_rps,
+        "p50_ms": candidate.p50_ms,
+        "p99_ms": candidate.p99_ms,
+        "server_cpu_us_per_request": candidate.server_cpu_us,
+        "client_cpu_us_per_request": candidate.client_cpu_us,
+        "cores": candidate.cores(),
+        "memory_bytes": candidate.memory_bytes,
+        "limit_rps": candidate.limit.map(|(limit, _)| limit),
+        "limit_limited_by": candidate.limit.map(|(_, by)| by),
+        "share_of_limit": candidate.share_of_limit(),
+        "found_share": candidate.found,
+    })
+}
+
+/// Returns the joint result of the rates of one load; the figures of each rate are a test's.
+fn curve(curve: &RateCurve<'_>) -> Value {
+    let servers = curve.rates.first().map_or(&[][..], |first| &first.candidates);
+    let server = |(side, of): (usize, &Candidate)| {
+        let knee = curve.knee(side);
+        json!({
+            "name": of.name,
+            "knee_rps": knee.rate_rps,
+            "next_rps": knee.next.map(|(rate, _)| rate),
+            "next_kept": knee.next.map(|(_, state)| state),
+        })
+    };
+    json!({
+        "name": curve.name,
+        "rates_rps": curve.rates.iter().map(|question| question.rate_rps).collect::<Vec<_>>(),
+        "answer": curve.answer(),
+        "worth": curve.worth(),
+        "servers": servers.iter().enumerate().map(server).collect::<Vec<_>>(),
+    })
+}
+
 /// The machine that put on the load, as the first run knows it.
-fn host(tests: &[TestComparison]) -> Value {
-    let first = tests.iter().flat_map(|test| test.counted.iter().flatten()).next();
-    let host = first.and_then(|run| run.host.as_ref());
+fn host(tests: &[ComparedTest]) -> Value {
+    let mut runs = tests.iter().flat_map(ComparedTest::sides).flat_map(TestSide::counted);
+    let host = runs.next().and_then(|run| run.host.as_ref());
     crate::json::value(&host).unwrap_or_default()
 }
 
@@ -184,24 +256,6 @@ fn each_run(runs: &[Arc<Run>]) -> Vec<Value> {
     runs.iter().map(value).collect()
 }
 
-fn figure(row: &Row, shown: bool) -> Value {
-    let Row { values: [of_a, of_b], means: [a, b], ratio, .. } = row;
-    let interval = row.ratio.interval.filter(|_| shown);
-    json!({
-        "a": a,
-        "b": b,
-        "a_values": of_a,
-        "b_values": of_b,
-        "ratio": shown.then_some(ratio.ratio),
-        "low": interval.map(|interval| interval.low),
-        "high": interval.map(|interval| interval.high),
-        "smallest_visible_percent": row.ratio.smallest_visible().map(|share| share * 100.0),
-        "significant": shown && ratio.conclusion() == Conclusion::Differ,
-        "conclusion": conclusion(row, shown),
-        "b_is_better": row.b_is_better().filter(|_| shown),
-    })
-}
-
 fn limited(limits: &Limits) -> Value {
     let mut counts = BTreeMap::<&str, usize>::new();
     for (limit, count) in limits {
@@ -211,9 +265,10 @@ fn limited(limits: &Limits) -> Value {
 }
 
 fn regression(regression: &Regression) -> Value {
-    let Regression { test, metric, ratio, blocks_for_it, smallest_visible, .. } = regression;
+    let Regression { test, names, metric, ratio, blocks_for_it, smallest_visible, .. } = regression;
     json!({
         "test": test,
+        "server": names[1],
         "figure": metric.name(),
         "ratio": ratio,
         "smallest_visible_percent": smallest_visible.map(|share| share * 100.0),

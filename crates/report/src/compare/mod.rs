@@ -1,10 +1,12 @@
-//! Two servers compared: for each test and figure the ratio B / A, how sure it is, and what limited each side.
+//! Servers compared with the first of them: for each test and figure the ratio, how sure it is, and what limited each
+//! side.
 //!
 //! Owns which values meet, which ratios count as a regression, and what a reader must be warned of.
 //! The arithmetic is `statistics`'s, the figures are [`Metric`]'s. Carrying out the runs is left to
 //! the caller, layouts to the files beside this.
 
 mod csv;
+mod curve;
 mod digest;
 #[cfg(test)]
 mod failure_tests;
@@ -18,6 +20,9 @@ mod names;
 #[cfg(test)]
 mod noise_tests;
 mod operations;
+mod question;
+#[cfg(test)]
+mod question_tests;
 mod refusal;
 mod replayed;
 mod rows;
@@ -28,28 +33,28 @@ mod sittings;
 mod subject;
 mod sure;
 mod terms;
+mod tested;
 #[cfg(test)]
 mod tests;
-mod text;
 
 use std::sync::Arc;
 
 use serde::Serialize;
 use workload::Plan;
 
-use crate::{Cause, CountUnit, Failures, Held, Metric, Run, Summary, Warning};
+use crate::{Cause, CountUnit, Failures, Held, Metric, Run, Summary};
 
 pub use csv::{write_head as write_csv_head, write_test as write_csv_test};
+pub use curve::{Knee, RateCurve};
 pub use digest::RunDigest;
-pub use gate::{Gate, GateState, Regression, WATCHED, joint_gate, joint_notes, notes};
+pub use gate::{Gate, GateState, Regression, WATCHED, notes};
 pub use headline::{called, change};
-pub use json::{document, subject_value, to_json};
+pub use json::to_json;
 pub use limits::{Caution, Limit, Limits, describe_limits, limited};
-use names::distinct_parts;
-pub(crate) use names::shortened;
-pub use names::{SettingDifference, differing_settings, name};
+pub use names::{SettingDifference, differing_settings, distinct_parts, name, shortened};
 pub use operations::OperationComparison;
-pub use refusal::{Refusal, RefusalKind, describe_void};
+pub use question::{Candidate, ClauseValue, Question, TargetState};
+pub use refusal::{Refusal, RefusalKind, describe_void, share};
 pub use replayed::{
     AnswerComparison, Difference, HeadRoom, ReplayedTraffic, SpeedRange, Unjudged, UnjudgedReason,
 };
@@ -60,11 +65,7 @@ pub use statistics::Conclusion;
 pub use subject::{Subject, program};
 pub use sure::{Width, next_blocks};
 pub use terms::{HITS_APART_MAX, Table, Terms};
-pub(crate) use text::write_subjects;
-pub use text::{
-    noise, warning, write_differences, write_foot, write_head, write_quiet_test, write_table,
-    write_terms, write_test, write_warnings, write_words,
-};
+pub use tested::{ComparedTest, FigureRow, TestSide, spoiled};
 
 /// The name of the JSON document's layout.
 pub const SCHEMA: &str = "keystorm.compare/1";
@@ -150,7 +151,7 @@ impl Setup {
     }
 }
 
-/// Comparison of one test on both sides.
+/// Comparison of one test on a server and on the first.
 #[derive(Debug, Clone)]
 pub struct TestComparison {
     /// Name of the test.
@@ -167,8 +168,6 @@ pub struct TestComparison {
     pub limits: [Limits; 2],
     /// Reasons for doubt of a ratio.
     pub warnings: Vec<Caution>,
-    /// Warnings of the runs, which spoiled them.
-    pub spoiled: Vec<SharedWarning>,
     /// Number of the table that the test belongs to, if there are several.
     pub table: Option<usize>,
     /// The share of reads that found their key, in hundredths, of A and of B, where that was compared.
@@ -187,15 +186,6 @@ pub struct TestComparison {
     pub middle: [Option<Arc<Run>>; 2],
 }
 
-/// Warning of one run or several. Figures in the text are those of the first.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SharedWarning {
-    /// The warning of the first.
-    pub warning: Warning,
-    /// In how many runs of A and of B.
-    pub runs: [usize; 2],
-}
-
 impl TestComparison {
     /// Compares the runs of a test.
     #[must_use]
@@ -210,14 +200,6 @@ impl TestComparison {
         let limits = [limits::limits(a), limits::limits(b)];
         let mut warnings = limits::warnings(&limits, [a.len(), b.len()], setup.open_loop);
         warnings.retain(|caution| !setup.recorded || *caution != Caution::RateSet);
-        let mut spoiled = Vec::new();
-        for (side, glances) in [a, b].iter().enumerate() {
-            for warning in glances.iter().flat_map(|glance| &glance.warnings) {
-                let mut runs = [0, 0];
-                runs[side] = 1;
-                add(&mut spoiled, warning, runs);
-            }
-        }
         Self {
             name: name.to_owned(),
             setup: setup.clone(),
@@ -226,7 +208,6 @@ impl TestComparison {
             operations: operations::compared(setup, [a, b], &excuse),
             limits,
             warnings,
-            spoiled,
             table: None,
             hit_ratios: [None; 2],
             refused: refusal::of_runs(setup, [a, b]),
@@ -310,14 +291,6 @@ impl TestComparison {
     }
 }
 
-/// Adds what so many runs warn of: warnings about the same topic are one.
-fn add(spoiled: &mut Vec<SharedWarning>, warning: &Warning, [a, b]: [usize; 2]) {
-    match spoiled.iter_mut().find(|known| known.warning.topic() == warning.topic()) {
-        Some(SharedWarning { runs, .. }) => *runs = [runs[0] + a, runs[1] + b],
-        None => spoiled.push(SharedWarning { warning: warning.clone(), runs: [a, b] }),
-    }
-}
-
 /// The response times of all requests of these runs; `None` of no run.
 pub(crate) fn response_times<'r>(runs: impl Iterator<Item = &'r Run>) -> Option<measure::Latency> {
     let mut all = runs.map(|run| Summary::from_run(run).response_times);
@@ -337,8 +310,10 @@ fn middle(side: &[RunDigest]) -> Option<Arc<Run>> {
 /// All of it, as far as it has come.
 #[derive(Debug, Clone)]
 pub struct Comparison {
-    /// A and B.
-    pub subjects: [Subject; 2],
+    /// The servers; the others are compared with the first.
+    pub subjects: Vec<Subject>,
+    /// The target that the servers are to keep, as it was typed.
+    pub target: Option<String>,
     /// Method of the runs, in a sentence.
     pub how: String,
     /// The command line that compares anew, without passwords.
@@ -346,32 +321,31 @@ pub struct Comparison {
     /// Set if every test was compared as planned.
     pub complete: bool,
     /// The tests.
-    pub tests: Vec<TestComparison>,
+    pub tests: Vec<ComparedTest>,
     /// Differences beside the servers, and other warnings.
     pub warnings: Vec<String>,
     /// The per cent that `--fail-on-regression` allows.
     pub threshold: Option<f64>,
     /// The figures that it is about.
     pub watched: Vec<Metric>,
-    /// Number of times, at most, that servers are judged: by the moments, and by the servers compared with the first.
-    /// More are more chances to be wrong.
+    /// Number of times, at most, that servers are judged: more are more chances to be wrong.
     pub looks: u32,
     /// The per cent of a side's requests that may fail.
     pub errors_allowed: f64,
     /// On which terms servers of different protocols are compared, if they are.
     pub terms: Option<Terms>,
-    /// Recorded traffic, if the two got that, and their answers.
+    /// Recorded traffic, if two servers got that, and their answers.
     pub replayed: Option<ReplayedTraffic>,
 }
 
 impl Comparison {
-    /// Returns the names of the two.
+    /// Returns the names of the servers.
     #[must_use]
-    pub fn names(&self) -> [String; 2] {
-        self.subjects.each_ref().map(|subject| subject.name.clone())
+    pub fn names(&self) -> Vec<String> {
+        self.subjects.iter().map(|subject| subject.name.clone()).collect()
     }
 
-    /// The settings in which the two differ.
+    /// The settings in which the servers differ.
     #[must_use]
     pub fn differing_settings(&self) -> Vec<SettingDifference> {
         differing_settings(&self.subjects)
@@ -379,27 +353,62 @@ impl Comparison {
 
     /// A test's name, behind that of its table.
     #[must_use]
-    pub fn name_of(&self, test: &TestComparison) -> String {
-        let table = test.table.zip(self.terms.as_ref());
+    pub fn name_of(&self, test: &ComparedTest) -> String {
+        let table = test.table().zip(self.terms.as_ref());
         match table.and_then(|(at, terms)| terms.tables.get(at)) {
             Some(table) => format!("{}: {}", table.title, test.name),
             None => test.name.clone(),
         }
     }
 
-    /// Returns the warnings of runs, over all tests, each once.
-    #[must_use]
-    pub fn spoiled(&self) -> Vec<SharedWarning> {
-        let mut all = Vec::new();
-        for SharedWarning { warning, runs } in self.tests.iter().flat_map(|test| &test.spoiled) {
-            add(&mut all, warning, *runs);
-        }
-        all
+    /// The comparisons of a server with the first, over all tests.
+    pub fn pairs(&self) -> impl Iterator<Item = &TestComparison> {
+        self.tests.iter().flat_map(|test| &test.pairs)
     }
 
-    /// Returns the numbers of runs of A and of B that count.
+    /// Returns whether the runs leave a question undecided: that of the gate, of the target, or else of a test.
     #[must_use]
-    pub fn runs(&self) -> [usize; 2] {
-        [0, 1].map(|side| self.tests.iter().map(|test| test.runs[side]).sum())
+    pub fn is_open(&self) -> bool {
+        let asks_for_rates = self.curves().iter().any(RateCurve::has_several);
+        let is_open = match self.gate() {
+            Some(gate) => gate.state == GateState::Undecided,
+            None if self.target.is_some() || asks_for_rates => false,
+            None => self.pairs().any(TestComparison::is_open),
+        };
+        is_open || self.is_target_open()
     }
+
+    /// Returns whether the runs do not decide of some server whether it keeps the target.
+    #[must_use]
+    pub fn is_target_open(&self) -> bool {
+        let questions = self.tests.iter().filter_map(|test| test.question.as_ref());
+        let mut candidates = questions.flat_map(|question| &question.candidates);
+        candidates.any(|of| matches!(of.kept, Some(TargetState::Undecided | TargetState::Void)))
+    }
+
+    /// Returns whether more requests of a test failed than may.
+    #[must_use]
+    pub fn has_failures(&self) -> bool {
+        let mut refused = self.pairs().filter_map(|pair| pair.refused.as_ref());
+        refused.any(|refused| refused.kind == RefusalKind::Failures)
+    }
+}
+
+/// Noise that makes intervals worth narrowing, as a share of the time.
+const HELD_MIN: f64 = 0.03;
+
+/// Share of the time in which others held up client or servers while something stayed open, and what narrows its
+/// intervals.
+#[must_use]
+pub fn noise(comparison: &Comparison) -> Option<String> {
+    let open = comparison.pairs().filter(|pair| pair.is_open());
+    let held = open.flat_map(|pair| pair.held).fold(0.0, f64::max);
+    (held >= HELD_MIN).then(|| {
+        format!(
+            "Other programs kept client or server from a CPU for up to {:.0} % of the time, in turn on all sides: \
+             intervals are wider, and no side is favoured. To narrow them, put `chrt -f 10` in front of the command \
+             (as root), give it CPUs of its own (--cpus, --server-cpus), or more time (--budget).",
+            held * 100.0
+        )
+    })
 }

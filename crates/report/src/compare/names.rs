@@ -162,7 +162,8 @@ fn with_settings(server: &str, differences: &[SettingDifference], at: usize) -> 
 
 /// Names that are no longer than `width`, in characters. Of those that would be cut to the same, what they
 /// begin with alike is left out: what tells them apart comes after it.
-pub(crate) fn shortened(names: &[String], width: usize) -> Vec<String> {
+#[must_use]
+pub fn shortened(names: &[String], width: usize) -> Vec<String> {
     let cut = |name: &str| {
         if name.chars().count() <= width {
             name.to_owned()
@@ -189,11 +190,13 @@ fn common_part(name: &str, others: &[&String]) -> Option<usize> {
     parts.filter(|at| others.iter().all(|other| other.get(..*at) == name.get(..*at))).max()
 }
 
-/// Two names without what they begin with alike.
-pub(super) fn distinct_parts(names: &[String; 2]) -> [String; 2] {
-    let [a, b] = names;
-    let common = common_part(a, &[b]).filter(|at| *at < a.len() && *at < b.len()).unwrap_or(0);
-    [a[common..].to_owned(), b[common..].to_owned()]
+/// Names without what all of them begin with alike.
+#[must_use]
+pub fn distinct_parts(names: &[String]) -> Vec<String> {
+    let Some((first, others)) = names.split_first() else { return Vec::new() };
+    let common = common_part(first, &others.iter().collect::<Vec<_>>());
+    let common = common.filter(|at| names.iter().all(|name| *at < name.len())).unwrap_or(0);
+    names.iter().map(|name| name[common..].to_owned()).collect()
 }
 
 #[cfg(test)]

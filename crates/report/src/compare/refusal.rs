@@ -97,7 +97,8 @@ fn more_failed(setup: &Setup, [of_a, of_b]: [f64; 2]) -> Option<Refusal> {
 }
 
 /// A share in hundredths, with the digits that tell it from 0 and 100.
-pub(super) fn share(percent: f64) -> String {
+#[must_use]
+pub fn share(percent: f64) -> String {
     match percent {
         p if p == 0.0 || p == 100.0 || (1.0..=99.0).contains(&p) => format!("{p:.1} %"),
         p if p < 0.01 => format!("{p:.5} %"),

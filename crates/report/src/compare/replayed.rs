@@ -153,11 +153,8 @@ fn times(factor: f64) -> String {
 
 impl ReplayedTraffic {
     /// Faults of the second server whatever its figures are, a part of a sentence each.
-    pub(super) fn faults(
-        &self,
-        [first, second]: &[String; 2],
-        allowed_percent: f64,
-    ) -> Vec<String> {
+    pub(super) fn faults(&self, names: &[String], allowed_percent: f64) -> Vec<String> {
+        let [first, second, ..] = names else { return Vec::new() };
         let answers = self.answers.as_ref().filter(|answers| answers.different > 0);
         let answers = answers
             .map(|_| format!("{second} answers some of this traffic differently than {first}"));
@@ -170,7 +167,8 @@ impl ReplayedTraffic {
 
     /// Findings, a sentence each.
     #[must_use]
-    pub fn notes(&self, [first, second]: &[String; 2]) -> Vec<String> {
+    pub fn notes(&self, names: &[String]) -> Vec<String> {
+        let [first, second, ..] = names else { return Vec::new() };
         let answers = self.answers.as_ref().map(|answers| {
             let compared = counted(answers.compared, "answer");
             match answers.different {

@@ -4,7 +4,7 @@ use measure::Ending;
 use workload::Plan;
 use workload::quantity::counted;
 
-use super::{Comparison, Pairing, RunDigest, Setup, Subject, TestComparison, name};
+use super::{ComparedTest, Comparison, Pairing, RunDigest, Setup, Subject, TestComparison, name};
 use crate::differ::{Difference, differences, load_data};
 use crate::{LoadedRecord, RecordError, Run};
 
@@ -174,9 +174,10 @@ pub fn of_saved(
         let sides = complete(names, [a, b], &mut warnings)?;
         let plan = &a[0].plan;
         let [a, b] = &sides;
-        let setup = Setup::new(plan, ["A", "B"].map(str::to_owned), Pairing::None, errors_allowed)
-            .among(headlines, 1);
-        compared.push(TestComparison::new(&plan.name, &setup, a, b));
+        let setup =
+            Setup::new(plan, called.clone(), Pairing::None, errors_allowed).among(headlines, 1);
+        let pair = TestComparison::new(&plan.name, &setup, a, b);
+        compared.push(ComparedTest::of_pair(pair));
     }
     Ok(Comparison {
         how: format!(
@@ -184,7 +185,8 @@ pub fn of_saved(
              in the intervals; ratios are {} / {}",
             called[1], called[0]
         ),
-        subjects,
+        subjects: subjects.to_vec(),
+        target: None,
         command_line: command_line.to_owned(),
         complete: true,
         tests: compared,

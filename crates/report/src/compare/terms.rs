@@ -15,9 +15,9 @@ pub struct Table {
     pub title: String,
     /// Hint for reading the table.
     pub text: String,
-    /// Servers that are its A and B.
+    /// Servers that are compared in it.
     #[serde(skip)]
-    pub subjects: [Subject; 2],
+    pub subjects: Vec<Subject>,
 }
 
 /// Equal terms of both sides, omissions, and the tables so far.

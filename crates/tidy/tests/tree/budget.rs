@@ -123,9 +123,7 @@ const AREAS: &[Area] = &[
         name: "compare",
         paths: &[
             "crates/report/src/compare/",
-            "crates/report/src/decision/",
-            "crates/page/src/comparison.rs",
-            "crates/page/src/decision.rs",
+            "crates/page/src/comparison/",
             "crates/lab/src/terms/",
             "crates/job/src/compare.rs",
             "crates/cli/src/compare/",

@@ -46,7 +46,7 @@ pub(super) struct HeadRoomSearch<'h, 'r> {
     pub(super) load: &'h RecordedLoad,
     pub(super) frames: &'h [PlanParts; 2],
     pub(super) beds: &'h mut [TestBeds<'r>; 2],
-    pub(super) names: &'h [String; 2],
+    pub(super) names: &'h [String],
     pub(super) budget: Duration,
     pub(super) progress: Progress,
     pub(super) interrupted: &'h AtomicBool,

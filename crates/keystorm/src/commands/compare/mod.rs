@@ -6,9 +6,10 @@
 
 mod answers;
 pub(super) mod blocks;
-mod decision;
 mod head_room;
+mod loads;
 mod replayed;
+mod series;
 mod terms;
 pub(super) mod test_beds;
 mod until_sure;
@@ -16,12 +17,12 @@ mod writer;
 
 use std::sync::atomic::AtomicBool;
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, bail};
 use console::diagnostics::{self, Diagnostics};
 use job::{CompareJob, ComparedLoad, End, InconclusivePolicy, LiveSides, Sides};
 use lab::survey::Machine;
 use lab::terms::Pins;
-use report::compare::{self, Comparison, GateState, Pairing, RefusalKind, Setup, TestComparison};
+use report::compare::{self, Comparison, GateState};
 use workload::{Plan, Stop, quantity};
 
 use crate::commands::doctor::cpus::siblings;
@@ -31,8 +32,10 @@ use crate::experiment::noise;
 use crate::machine::machine;
 use crate::signals;
 use crate::test_bed::TestBed;
-use blocks::{BlockResult, Blocks, Course, Load, Taken};
+use blocks::Course;
+use loads::Judge;
 use replayed::Replayed;
+use series::Series;
 use test_beds::TestBeds;
 use writer::Writer;
 
@@ -76,32 +79,29 @@ pub(crate) fn compare(job: &CompareJob) -> Result<End> {
             writer.head(&comparison)?;
             writer.warn(&comparison.warnings)?;
             for test in &comparison.tests {
-                writer.test(test, &test.name)?;
+                writer.test(test, &test.name, None)?;
             }
             (comparison, End::Complete)
-        }
-        Sides::Live(sides) if sides.decides => {
-            return decision::run(sides, job, &interrupted, &mut writer.files);
         }
         Sides::Live(live) => run_live(live, job, &interrupted, &mut writer)?,
         Sides::Terms(sides) => terms::run(sides, job, &interrupted, &mut writer)?,
     };
     writer.foot(&comparison)?;
-    let gate = comparison.gate().map(|gate| gate.state);
-    Ok(judge(gate, any_broken(&comparison.tests), job, end))
+    Ok(judge(&comparison, job, end))
 }
 
 /// Exit code 3 is for a gate that failed, 4 for one that is undecided: a comparison that could not find a
 /// difference must not look like one that found none.
-fn judge(gate: Option<GateState>, is_broken: bool, job: &CompareJob, end: End) -> End {
+fn judge(comparison: &Comparison, job: &CompareJob, end: End) -> End {
     if !matches!(end, End::Complete | End::Inconclusive) {
         return end;
     }
-    match gate {
+    match comparison.gate().map(|gate| gate.state) {
         Some(GateState::Failed) => End::Regressed,
         // A server on which too many requests failed must not pass a gate.
-        None if is_broken && job.is_gate => End::Regressed,
+        None if comparison.has_failures() && job.is_gate => End::Regressed,
         Some(GateState::Undecided) => undecided(job, end),
+        Some(GateState::Passed) | None if comparison.is_target_open() => undecided(job, end),
         Some(GateState::Passed) | None => end,
     }
 }
@@ -113,12 +113,6 @@ fn undecided(job: &CompareJob, end: End) -> End {
         Some(InconclusivePolicy::Fail) => End::Regressed,
         Some(InconclusivePolicy::Repeat) | None => End::Inconclusive,
     }
-}
-
-/// Returns whether more requests of a test failed than --errors allows.
-fn any_broken<'t>(tests: impl IntoIterator<Item = &'t TestComparison>) -> bool {
-    let mut refused = tests.into_iter().filter_map(|test| test.refused.as_ref());
-    refused.any(|refused| refused.kind == RefusalKind::Failures)
 }
 
 /// The servers of all sides, found or started; they run all the time, and one of them has load.
@@ -155,31 +149,37 @@ fn reach<'r>(
     Ok(beds)
 }
 
-/// Both servers, found or started, and the comparison of them, which has no results yet.
-fn reach_both<'r>(
+/// The comparison of these servers, which has no results yet.
+fn begin(
     live: &LiveSides,
     loads: &[ComparedLoad],
+    beds: &[TestBeds<'_>],
     pins: Option<&Pins>,
     job: &CompareJob,
-    interrupted: &'r AtomicBool,
-) -> Result<([TestBeds<'r>; 2], Comparison)> {
-    let beds = reach(loads, live, job, interrupted)?;
-    let both = <[TestBeds<'r>; 2]>::try_from(beds);
-    let both = both.map_err(|_| anyhow!("two servers are compared"))?;
+) -> Comparison {
     // A server that keystorm started is named by its address: its options stand in the command line.
-    let mut subjects =
-        both.each_ref().map(|beds| compare::Subject { command_line: None, ..beds.subject() });
+    let subject = |beds: &TestBeds<'_>| {
+        let subject = beds.subject();
+        let command_line = subject.command_line.clone().filter(|_| live.decides);
+        compare::Subject { command_line, ..subject }
+    };
+    let mut subjects: Vec<compare::Subject> = beds.iter().map(subject).collect();
     compare::name(&mut subjects, &job.names);
-    let names = subjects.each_ref().map(|subject| subject.name.clone());
-    let own = both.each_ref().map(TestBeds::is_own);
-    let how = describe_method(&loads[0].plans[0], live.blocks, &names, own, pins);
+    let names: Vec<String> = subjects.iter().map(|subject| subject.name.clone()).collect();
+    let own: Vec<bool> = beds.iter().map(TestBeds::is_own).collect();
+    let how = describe_method(&loads[0].plans[0], live.blocks, &names, &own, pins);
     let more = job.until_sure.is_some() || job.budget.is_some();
     let how = if more { format!("at least {how}") } else { how };
-    let comparison = untested(job, subjects, how);
-    Ok((both, comparison))
+    let target = live.slo.as_ref().map(|slo| slo.text.clone());
+    Comparison { target, ..untested(job, subjects, how) }
 }
 
-/// Puts the load on both in turn.
+/// The two servers of a comparison that has no more.
+fn two<'b, 'r>(beds: &'b mut [TestBeds<'r>]) -> Result<&'b mut [TestBeds<'r>; 2]> {
+    beds.try_into().context("a record is sent to two servers")
+}
+
+/// Puts the load on all servers in turn.
 fn run_live(
     live: &LiveSides,
     job: &CompareJob,
@@ -187,73 +187,37 @@ fn run_live(
     writer: &mut Writer<'_>,
 ) -> Result<(Comparison, End)> {
     let pins = pins(live.places);
-    let mut loads = decision::placed(&live.loads, pins.as_ref())?;
+    let mut loads = loads::placed(&live.loads, pins.as_ref())?;
     let Some(first) = loads.first_mut() else { bail!("there is no test to compare") };
     let read = |sides| Replayed::read(sides, &mut first.plans, live.blocks, job);
     let replayed = live.replayed.as_ref().map(read).transpose()?;
-    let (mut both, mut comparison) = reach_both(live, &loads, pins.as_ref(), job, interrupted)?;
+    if replayed.is_some() {
+        first.name.clone_from(&first.plans[0].name);
+    }
+    let mut beds = reach(&loads, live, job, interrupted)?;
+    let mut comparison = begin(live, &loads, &beds, pins.as_ref(), job);
     let names = comparison.names();
     writer.head(&comparison)?;
-    let load = |load: &ComparedLoad| decision::load_of(load.plans[0].name.clone(), &load.plans);
-    let plans: Vec<Plan> = loads.iter().map(|load| load.plans[0].clone()).collect();
-    let loads: Vec<Load> = loads.iter().map(load).collect();
-    let compared = |at: usize, taken: &Taken| {
-        let plan = &plans[at];
-        let setup = Setup::new(plan, names.clone(), Pairing::Blocks, job.errors_allowed)
-            .among(plans.len(), looks(job));
-        TestComparison::new(&plan.name, &setup, &taken.runs[0], &taken.runs[1])
-            .with_void(&taken.void, taken.void_runs_of(0, 1))
-    };
-    let so_far = Comparison { complete: true, ..comparison.clone() };
-    let mut is_open = |taken: &[Taken]| {
-        let tests: Vec<_> =
-            taken.iter().enumerate().map(|(at, taken)| compared(at, taken)).collect();
-        let is_open = tests.iter().any(TestComparison::is_open);
-        let gate = Comparison { tests, ..so_far.clone() }.gate();
-        gate.map_or(is_open, |gate| gate.state == GateState::Undecided)
-    };
     if let Some(replayed) = &replayed {
-        comparison.replayed = Some(replayed.begin(&mut both, interrupted)?);
+        comparison.replayed = Some(replayed.begin(two(&mut beds)?, interrupted)?);
     }
-    let course = Course { is_fresh: replayed.is_some(), ..course(job, live.blocks) };
-    let progress = writer.files.page_progress();
-    let mut tell = |result: BlockResult<'_>| match result {
-        BlockResult::First(runs) => {
-            if let [a, b] = runs {
-                comparison.warnings = compare::beside(&names, a, b);
-            }
-            writer.warn(&comparison.warnings)
-        }
-        BlockResult::Block(taken) => {
-            let begun = taken.iter().enumerate().filter(|(_, taken)| !taken.is_empty());
-            writer.show(&comparison, begun.map(|(at, taken)| compared(at, taken)));
-            Ok(())
-        }
-        BlockResult::Load(at, taken) => {
-            let test = compared(at, &taken);
-            writer.test(&test, &test.name)?;
-            comparison.tests.push(test);
-            writer.keep(&comparison)
-        }
-    };
-    let mut blocks = Blocks::new(&mut both, &names, &loads, course, progress)
-        .before(replayed.as_ref().map_or(0.0, Replayed::search_s));
-    let mut end = match job.until_sure {
-        None => blocks.carry_out(&mut is_open, &mut tell)?,
-        Some(asked) => until_sure::carry_out(&mut blocks, asked, &compared, &mut tell)?,
-    };
+    let judge = Judge { job, sides: live, loads: &loads, names: &names };
+    let series = Series { judge, is_fresh: replayed.is_some() };
+    let search_s = replayed.as_ref().map_or(0.0, Replayed::search_s);
+    let mut end = series.carry_out(&mut beds, &mut comparison, writer, search_s)?;
     if let Some(replayed) = replayed.filter(|_| end == End::Complete) {
-        end = replayed.search(&mut both, &mut comparison, writer, interrupted)?;
+        end = replayed.search(two(&mut beds)?, &mut comparison, writer, interrupted)?;
     }
     comparison.complete = matches!(end, End::Complete | End::Inconclusive);
     Ok((comparison, end))
 }
 
 /// A comparison that has no results yet.
-fn untested(job: &CompareJob, subjects: [compare::Subject; 2], how: String) -> Comparison {
+fn untested(job: &CompareJob, subjects: Vec<compare::Subject>, how: String) -> Comparison {
     Comparison {
         how,
         subjects,
+        target: None,
         command_line: job.command_line.clone(),
         complete: false,
         tests: Vec::new(),
@@ -272,6 +236,7 @@ fn looks(job: &CompareJob) -> u32 {
     if job.budget.is_some() { LOOKS } else { 1 }
 }
 
+/// Settings by which so many blocks are taken.
 fn course(job: &CompareJob, blocks: u32) -> Course {
     // With --until-sure it is not known in advance how often.
     let looks = if job.until_sure.is_some() { u32::MAX } else { looks(job) };
@@ -302,8 +267,8 @@ fn check_same_load(job: &CompareJob, mixed: bool, plans: &[&Plan]) -> Result<()>
 fn describe_method(
     plan: &Plan,
     blocks: u32,
-    names: &[String; 2],
-    own: [bool; 2],
+    names: &[String],
+    own: &[bool],
     pins: Option<&Pins>,
 ) -> String {
     let each = match (plan.load.stop, &plan.recorded) {
@@ -313,23 +278,22 @@ fn describe_method(
         (Stop::Requests(n), None) => quantity::counted(n, "request"),
         (Stop::AfterNs(ns), _) => format!("{} s", ns as f64 / 1e9),
     };
-    let [first, second] = names;
-    let text = format!("{}; {each} a run; ratios are {second} / {first}", describe_blocks(blocks));
-    let starts = match own {
-        [true, true] => {
-            return pins.map_or(text.clone(), |pins| format!("{text}. {}", pins.description));
-        }
-        [false, false] => "the servers were not restarted, so the intervals leave out how much \
-            starts differ"
-            .to_owned(),
-        [given, _] => {
-            let name = if given { second } else { first };
-            format!(
-                "{name} was not restarted, so the intervals leave out how much its starts differ"
-            )
-        }
+    let ratios = match names {
+        [first, second] => format!("{second} / {first}"),
+        _ => format!("to {}", names[0]),
     };
-    format!("{text}; {starts}")
+    let text = format!("{}; {each} a run; ratios are {ratios}", describe_blocks(blocks));
+    let given: Vec<&str> =
+        names.iter().zip(own).filter(|(_, own)| !**own).map(|(name, _)| name.as_str()).collect();
+    let (which, whose) = match &given[..] {
+        [] => return pins.map_or(text.clone(), |pins| format!("{text}. {}", pins.description)),
+        [name] => (format!("{name} was not restarted"), "its starts differ"),
+        all if all.len() == names.len() => {
+            ("the servers were not restarted".to_owned(), "starts differ")
+        }
+        all => (format!("{} were not restarted", all.join(" and ")), "their starts differ"),
+    };
+    format!("{text}; {which}, so the intervals leave out how much {whose}")
 }
 
 /// Separate CPUs for servers and client, if they are to be pinned and there are enough.

@@ -109,7 +109,7 @@ impl<'j> Replayed<'j> {
             if let Some(of) = &mut comparison.replayed {
                 of.head_room = Some(room.clone());
             }
-            writer.show(comparison, std::iter::empty());
+            writer.show(comparison, Vec::new);
         })
     }
 }

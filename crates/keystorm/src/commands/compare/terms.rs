@@ -7,7 +7,9 @@ use console::diagnostics;
 use job::{CompareJob, End, TermsSides, UsageError};
 use lab::survey::Machine;
 use lab::terms::{Kind, PairedLoad, Side, Table};
-use report::compare::{self, Comparison, Pairing, Setup, Subject, Terms, TestComparison};
+use report::compare::{
+    self, ComparedTest, Comparison, Pairing, Setup, Subject, Terms, TestComparison,
+};
 use report::{Metric, Run};
 use workload::{Stop, Target};
 
@@ -45,7 +47,8 @@ pub(super) fn run(
     };
     announce(paired_loads, after, sides.blocks)?;
     let mut comparison = Comparison {
-        subjects: terms.sides.each_ref().map(named),
+        subjects: terms.sides.iter().map(named).collect(),
+        target: None,
         how: format!("{} of each table", describe_blocks(sides.blocks)),
         command_line: job.command_line.clone(),
         complete: false,
@@ -140,16 +143,14 @@ impl<'g> ComparisonRun<'g, '_> {
             kind: table.kind.name(),
             title: table.title.clone(),
             text: table.text.clone(),
-            subjects: both.each_ref().map(TestBeds::subject),
+            subjects: both.iter().map(TestBeds::subject).collect(),
         };
         if !self.headed {
-            comparison.subjects = shown_table
-                .subjects
-                .clone()
-                .map(|subject| Subject { command_line: None, ..subject });
+            comparison.subjects.clone_from(&shown_table.subjects);
+            comparison.subjects.iter_mut().for_each(|subject| subject.command_line = None);
             compare::name(&mut comparison.subjects, &self.job.names);
-            let [a, b] = comparison.names();
-            comparison.how += &format!("; ratios are {b} / {a}");
+            let names = comparison.names();
+            comparison.how += &format!("; ratios are {} / {}", names[1], names[0]);
             self.writer.head(comparison)?;
             self.headed = true;
         }
@@ -164,6 +165,7 @@ impl<'g> ComparisonRun<'g, '_> {
         let mut both = [self.beds(table, 0)?, self.beds(table, 1)?];
         let mut shown_table = self.begin(table, &both, comparison)?;
         let names = comparison.names();
+        let both_names = [0, 1].map(|side| names[side].clone());
         let number = comparison.terms.as_ref().map_or(0, |terms| terms.tables.len());
         let errors_allowed = self.job.errors_allowed;
         let headlines = table.paired_loads.len();
@@ -171,11 +173,11 @@ impl<'g> ComparisonRun<'g, '_> {
             let [a, b] = &*taken.runs else { return None };
             let paired = &table.paired_loads[at];
             let plan = paired.sides[0].first()?;
-            let setup = Setup::new(plan, names.clone(), Pairing::Blocks, errors_allowed)
+            let setup = Setup::new(plan, both_names.clone(), Pairing::Blocks, errors_allowed)
                 .among(headlines, 1);
             let test = TestComparison::new(&paired.name, &setup, a, b)
                 .with_void(&taken.void, taken.void_runs_of(0, 1));
-            Some(test.on_equal_terms(number, a, b))
+            Some(ComparedTest::of_pair(test.on_equal_terms(number, a, b)))
         };
         let writer = &mut *self.writer;
         let progress = writer.files.page_progress();
@@ -186,7 +188,7 @@ impl<'g> ComparisonRun<'g, '_> {
                     for (subject, run) in shown_table.subjects.iter_mut().zip([a, b]) {
                         subject.settings = settings(run);
                     }
-                    let found = compare::beside(&names, a, b).into_iter();
+                    let found = compare::beside(&both_names, a, b).into_iter();
                     let apart = |run: &Run| report::gets_apart(&run.plan, &run.watched);
                     let found = found.chain([a, b].into_iter().filter_map(apart));
                     let known = &comparison.warnings;
@@ -202,13 +204,13 @@ impl<'g> ComparisonRun<'g, '_> {
                 BlockResult::Block(taken) => {
                     let begun = taken.iter().enumerate().filter(|(_, taken)| !taken.is_empty());
                     let tests = begun.filter_map(|(at, taken)| compared(at, taken));
-                    writer.show(comparison, tests);
+                    writer.show(comparison, || tests.collect());
                     Ok(())
                 }
                 BlockResult::Load(at, taken) => {
                     let Some(test) = compared(at, &taken) else { return Ok(()) };
                     let name = comparison.name_of(&test);
-                    writer.test(&test, &name)?;
+                    writer.test(&test, &name, None)?;
                     comparison.tests.push(test);
                     writer.keep(comparison)
                 }
@@ -242,8 +244,8 @@ fn settings(run: &Run) -> Vec<(String, String)> {
 }
 
 /// Returns what the slower side of a test reached.
-fn slower_of(test: &TestComparison) -> Option<(String, f64)> {
-    let [a, b] = test.row(Metric::Throughput)?.means;
+fn slower_of(test: &ComparedTest) -> Option<(String, f64)> {
+    let [a, b] = test.pairs.first()?.row(Metric::Throughput)?.means;
     Some((test.name.clone(), a.min(b)))
 }
 

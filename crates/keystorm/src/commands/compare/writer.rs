@@ -2,11 +2,13 @@
 
 use anyhow::Result;
 use console::diagnostics;
-use job::{CompareJob, Output};
-use report::compare::{self, Comparison, Table, TestComparison};
+use job::{CompareJob, Output, Sides};
+use page::{Block, Tone, comparison};
+use report::compare::{self, ComparedTest, Comparison, RateCurve, Table};
 
 use crate::commands::run::say;
 use crate::experiment::files::Files;
+use crate::experiment::terminal::Terminal;
 
 /// Writes the results of a comparison while it runs.
 pub(super) struct Writer<'s> {
@@ -14,6 +16,8 @@ pub(super) struct Writer<'s> {
     /// The command line, without secrets.
     command_line: &'s str,
     pub(super) files: Files,
+    /// Results are printed as they come, since no answer stands before them.
+    is_early: bool,
 }
 
 impl<'s> Writer<'s> {
@@ -22,35 +26,42 @@ impl<'s> Writer<'s> {
         let output = &job.output;
         let json = output.json.as_deref().map(|path| ("--json", path));
         let files = Files::open(json, &output.pages, output.live_page.as_ref())?;
-        Ok(Self { output, command_line: &job.command_line, files })
+        let is_early = !matches!(&job.sides, Sides::Live(sides) if sides.decides);
+        Ok(Self { output, command_line: &job.command_line, files, is_early })
     }
 
-    /// Writes part of the text, or of the CSV.
-    fn print(
-        &self,
-        format: &str,
-        write: impl FnOnce(&mut Vec<u8>) -> std::io::Result<()>,
-    ) -> Result<()> {
-        if self.output.format != format {
-            return Ok(());
+    /// Writes part of the text.
+    fn text(&self, blocks: impl FnOnce() -> Vec<Block>) -> Result<()> {
+        match self.output.format {
+            "text" => Terminal::of_stdout().document(&blocks()),
+            _ => Ok(()),
         }
+    }
+
+    /// Writes what stands before the tests. Where an answer is asked for, it comes before all else, at the end.
+    pub(super) fn head(&mut self, comparison: &Comparison) -> Result<()> {
+        if self.is_early {
+            self.text(|| comparison::head(comparison))?;
+        }
+        self.csv(|out| compare::write_csv_head(out))
+    }
+
+    /// Writes part of the table for programs.
+    fn csv(&self, write: impl FnOnce(&mut Vec<u8>) -> std::io::Result<()>) -> Result<()> {
         let mut text = Vec::new();
-        write(&mut text)?;
-        say(&String::from_utf8_lossy(&text))?;
+        if self.output.format == "csv" {
+            write(&mut text)?;
+            say(&String::from_utf8_lossy(&text))?;
+        }
         Ok(())
     }
 
-    pub(super) fn head(&mut self, comparison: &Comparison) -> Result<()> {
-        self.print("text", |out| compare::write_head(comparison, out))?;
-        if let Some(terms) = &comparison.terms {
-            self.print("text", |out| compare::write_terms(terms, out))?;
-        }
-        self.print("csv", |out| compare::write_csv_head(out))
-    }
-
-    /// Warnings have no place in a CSV or a line, and are in the JSON.
+    /// Writes warnings. They have no place in a CSV or a line, and are in the JSON.
     pub(super) fn warn(&mut self, warnings: &[String]) -> Result<()> {
-        self.print("text", |out| compare::write_warnings(warnings, out))?;
+        let note = |text: &String| Block::Note(Tone::Warning, text.clone());
+        if self.is_early {
+            self.text(|| warnings.iter().map(note).collect())?;
+        }
         if matches!(self.output.format, "csv" | "quiet") {
             for warning in warnings {
                 diagnostics::say(format_args!("warning: {}", report::escape(warning)))?;
@@ -59,21 +70,46 @@ impl<'s> Writer<'s> {
         Ok(())
     }
 
+    /// Writes the head of a table of equal terms.
     pub(super) fn table(&mut self, table: &Table) -> Result<()> {
-        self.print("text", |out| compare::write_table(table, out))
+        let section = comparison::table_head(table);
+        if self.output.format == "text" {
+            say(&format!("\n###### {} ######\n", report::escape(&section.heading)))?;
+        }
+        self.text(|| section.blocks)
     }
 
-    /// A test, in a CSV by its whole `name`.
-    pub(super) fn test(&mut self, test: &TestComparison, name: &str) -> Result<()> {
-        self.print("text", |out| compare::write_test(test, out))?;
-        self.print("quiet", |out| compare::write_quiet_test(test, name, out))?;
-        self.print("csv", |out| compare::write_csv_test(test, name, out))
+    /// Writes a test, which goes by its whole `name` in a table for programs.
+    pub(super) fn test(
+        &mut self,
+        test: &ComparedTest,
+        name: &str,
+        target: Option<&str>,
+    ) -> Result<()> {
+        if self.is_early {
+            self.text(|| comparison::test(test))?;
+            for line in comparison::headlines(test).iter().filter(|_| self.output.format == "quiet")
+            {
+                say(&format!("{}: {}\n", report::escape(name), report::escape(line)))?;
+            }
+        }
+        self.csv(|out| compare::write_csv_test(test, name, target, out))
     }
 
+    /// Writes the rest, and the files.
     pub(super) fn foot(&mut self, comparison: &Comparison) -> Result<()> {
-        self.print("text", |out| compare::write_foot(comparison, out))?;
+        self.text(|| if self.is_early { closing(comparison) } else { whole(comparison) })?;
         if self.output.format == "json" {
             say(&compare::to_json(comparison)?)?;
+        }
+        if !self.is_early && matches!(self.output.format, "quiet" | "csv") {
+            for curve in comparison.curves() {
+                let answer = report::escape(curve.answer());
+                match self.output.format {
+                    "quiet" => say(&format!("{answer}\n")).map(drop)?,
+                    _ => diagnostics::say(answer)?,
+                }
+            }
         }
         if self.output.format != "text" {
             let replayed = comparison.replayed.iter();
@@ -82,7 +118,7 @@ impl<'s> Writer<'s> {
                 diagnostics::say(report::escape(line))?;
             }
         }
-        let page = || page::comparison::page(comparison, self.command_line);
+        let page = || comparison::page(comparison, self.command_line);
         self.files.finish(|| compare::to_json(comparison), page)
     }
 
@@ -95,15 +131,40 @@ impl<'s> Writer<'s> {
     pub(super) fn show(
         &mut self,
         comparison: &Comparison,
-        tests: impl Iterator<Item = TestComparison>,
+        tests: impl FnOnce() -> Vec<ComparedTest>,
     ) {
         let command_line = self.command_line;
         self.files.show(|| {
             let mut so_far = comparison.clone();
-            so_far.tests.extend(tests);
+            so_far.tests.extend(tests());
             // A comparison that is under way is not shown as incomplete.
             so_far.complete = true;
-            page::comparison::page(&so_far, command_line)
+            comparison::page(&so_far, command_line)
         });
     }
+}
+
+/// Blocks behind the tests.
+fn closing(comparison: &Comparison) -> Vec<Block> {
+    let mut blocks = vec![Block::Text(String::new())];
+    blocks.extend(comparison::gate_notes(comparison));
+    blocks.extend(comparison::foot(comparison));
+    blocks
+}
+
+/// The whole comparison: the answers first, then what they rest on. Tables of every rate are long: the page and the
+/// JSON have them.
+fn whole(comparison: &Comparison) -> Vec<Block> {
+    let mut blocks = comparison::answers(comparison);
+    blocks.extend(comparison::gate_notes(comparison));
+    blocks.push(Block::Text(String::new()));
+    blocks.extend(comparison::head(comparison));
+    let warnings = comparison.warnings.iter().cloned();
+    blocks.extend(warnings.map(|text| Block::Note(Tone::Warning, text)));
+    if !comparison.curves().iter().any(RateCurve::has_several) {
+        blocks.extend(comparison.tests.iter().flat_map(comparison::test));
+    }
+    blocks.push(Block::Text(String::new()));
+    blocks.extend(comparison::foot(comparison));
+    blocks
 }

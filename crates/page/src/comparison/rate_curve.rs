@@ -1,17 +1,17 @@
 //! What is shown of servers at several rates: throughput against latency of all of them, with the target and the
 //! rate up to which each keeps it.
 
-use report::decision::{Candidate, ClauseValue, RateCurve, TargetState};
+use report::compare::{Candidate, ClauseValue, Knee, RateCurve, TargetState, distinct_parts};
 use report::{Metric, grouped};
 
+use super::tables::{NONE, kept};
 use crate::{Block, Chart, DataPoint, Guide, Series, Table, Tone, Unit, Verdict};
 
 /// Knees nearer to each other than this share are one line.
 const ALIKE: f64 = 0.01;
 
 /// Response time against throughput: a line for each server, the target across, and the knees.
-#[must_use]
-pub fn chart(curve: &RateCurve<'_>) -> Chart {
+fn chart(curve: &RateCurve<'_>) -> Chart {
     let names = curve.rates.first().map_or(&[][..], |first| &first.candidates);
     let bound = curve.rates.iter().flat_map(|of| &of.candidates).find_map(latency_clause);
     let measure = bound
@@ -81,10 +81,10 @@ fn latency(of: &Candidate) -> Option<(f64, Option<[f64; 2]>)> {
 }
 
 /// The answer, with the highest rate of each server.
-pub(crate) fn lede(curve: &RateCurve<'_>) -> Verdict {
+pub(super) fn lede(curve: &RateCurve<'_>) -> Verdict {
     let names = curve.rates.first().map_or(&[][..], |first| &first.candidates);
     let knees: Vec<_> = (0..names.len()).map(|side| curve.knee(side)).collect();
-    let missed = |knee: &report::decision::Knee| {
+    let missed = |knee: &Knee| {
         knee.rate_rps.is_none() && knee.next.is_some_and(|(_, state)| state == TargetState::No)
     };
     let tone = match () {
@@ -104,49 +104,32 @@ pub(crate) fn lede(curve: &RateCurve<'_>) -> Verdict {
     }
 }
 
-/// The chart, the figures of each rate, and what was not kept.
-pub(crate) fn blocks(curve: &RateCurve<'_>) -> Vec<Block> {
-    let mut blocks = vec![Block::Chart(chart(curve)), Block::Table(table(curve))];
-    for question in &curve.rates {
-        let rate =
-            question.rate_rps.map_or(String::new(), |rate| format!(" at {}/s", grouped(rate)));
-        for of in question.candidates.iter().filter(|of| !of.why.is_empty()) {
-            blocks.push(Block::Note(Tone::Warning, format!("{}{rate}: {}.", of.name, of.why)));
-        }
-    }
-    blocks
+/// The figures of each rate, and the chart.
+pub(super) fn blocks(curve: &RateCurve<'_>) -> [Block; 2] {
+    [Block::Table(table(curve)), Block::Chart(chart(curve))]
 }
 
 fn table(curve: &RateCurve<'_>) -> Table {
-    let kept = if curve.target.is_some() { "keeps the target" } else { "keeps pace" };
     let unit = curve.rates.first().map(|first| first.unit).unwrap_or_default();
-    let mut table = Table::new([
-        "server",
-        "rate",
-        kept,
-        unit.per_second(),
-        "p50 (ms)",
-        "p99 (ms)",
-        unit.label(Metric::ServerCpu),
-        "of one core",
-        unit.label(Metric::ClientCpu),
-    ]);
-    let dash = || "–".to_owned();
-    let micros = |us: Option<f64>| us.map_or_else(dash, |us| format!("{us:.1}"));
-    let sides = curve.rates.first().map_or(0, |first| first.candidates.len());
-    for side in 0..sides {
+    let keeps = if curve.target.is_some() { "target kept" } else { "keeps pace" };
+    let cpu = unit.label(Metric::ServerCpu);
+    let reached = unit.per_second();
+    let mut table =
+        Table::new(["server", "asked for", keeps, reached, "p50 (ms)", "p99 (ms)", cpu]);
+    let dash = || NONE.to_owned();
+    let servers = curve.rates.first().map_or(&[][..], |first| &first.candidates);
+    let names: Vec<String> = servers.iter().map(|of| of.name.clone()).collect();
+    for (side, name) in distinct_parts(&names).iter().enumerate() {
         for question in &curve.rates {
             let Some(of) = question.candidates.get(side) else { continue };
             table.row([
-                of.name.clone(),
+                name.clone(),
                 question.rate_rps.map_or_else(dash, grouped),
-                crate::decision::kept(curve.state(question, side)).to_owned(),
+                kept(curve.state(question, side)).to_owned(),
                 of.throughput_rps.map_or_else(dash, grouped),
                 of.p50_ms.map_or_else(dash, |ms| Metric::P50.written(ms)),
                 of.p99_ms.map_or_else(dash, |ms| Metric::P99.written(ms)),
-                micros(of.server_cpu_us),
-                of.cores().map_or_else(dash, |share| format!("{:.0} %", share * 100.0)),
-                micros(of.client_cpu_us),
+                of.server_cpu_us.map_or_else(dash, |us| format!("{us:.1}")),
             ]);
         }
     }
@@ -155,7 +138,7 @@ fn table(curve: &RateCurve<'_>) -> Table {
 
 #[cfg(test)]
 mod tests {
-    use report::decision::{Decision, Question};
+    use report::compare::{ComparedTest, Comparison, Question};
 
     use super::*;
 
@@ -183,17 +166,19 @@ mod tests {
                 candidates: servers.map(of).to_vec(),
             }
         };
-        let decision = Decision {
-            target: Some("p99<2ms".to_owned()),
-            subjects: Vec::new(),
-            how: String::new(),
-            complete: true,
-            questions: [4_000.0, 1_000.0, 2_000.0].map(question).to_vec(),
+        let test = |rate: f64| ComparedTest {
+            name: format!("GET at {rate}/s"),
             pairs: Vec::new(),
-            first: None,
-            warnings: Vec::new(),
+            question: Some(question(rate)),
         };
-        let chart = chart(&decision.curves()[0]);
+        let comparison = Comparison {
+            target: Some("p99<2ms".to_owned()),
+            threshold: None,
+            tests: [4_000.0, 1_000.0, 2_000.0].map(test).to_vec(),
+            ..super::super::tests::comparison(&["redis", "valkey"], Vec::new())
+        };
+        let curves = comparison.curves();
+        let chart = chart(&curves[0]);
         assert_eq!(chart.points_by_series(), [3, 3]);
         assert_eq!(chart.series[0].points[0].x, 1_000.0);
         assert!(matches!(&chart.guides[0], Guide::Y(ns, name) if *ns == 2e6 && name == "p99<2ms"));
@@ -205,7 +190,10 @@ mod tests {
             })
             .collect();
         assert_eq!(knees, [(2_000.0, "redis keeps it"), (4_000.0, "valkey keeps it")]);
-        let page = crate::decision::page(&decision, "keystorm compare");
+        let rows = table(&curves[0]).rows;
+        assert_eq!(rows.len(), 6);
+        assert_eq!((&*rows[0][1], &*rows[2][1], &*rows[2][2]), ("1,000", "4,000", "NO"));
+        let page = super::super::page(&comparison, "keystorm compare");
         assert!(
             page.lede[0].headline.starts_with("GET: redis keeps p99<2ms up to 2,000/s and misses")
         );

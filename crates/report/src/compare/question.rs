@@ -1,34 +1,14 @@
 //! Which of several servers keeps a target at a rate, and what each costs there.
 //!
-//! Owns the answer: who keeps it, who needs least, and how far each is from its limit. Carrying out the
-//! runs, and what a target says of one, is left to the caller; how two of the servers differ is
-//! [`compare`](crate::compare)'s.
-
-mod csv;
-mod curve;
-mod json;
-#[cfg(test)]
-mod tests;
-mod text;
-
-use std::sync::Arc;
+//! Owns the answer: who keeps it, who needs least, and how far each is from its limit. What a target says of a run is
+//! left to the caller.
 
 use serde::Serialize;
 use statistics::{Interval, Mean};
 
-use crate::compare::{
-    self, Comparison, ERRORS_DEFAULT, GateState, RunDigest, Subject, joint_gate, joint_notes,
-};
-use crate::quantity::grouped;
-use crate::{CountUnit, Failures, Finding, LimitedBy, Lookups, Metric, Run, Summary};
-
-pub use csv::write_csv_curves;
-pub use curve::{Knee, RateCurve};
-pub use json::to_json;
-pub use text::{write_answer, write_details, write_gate, write_head};
-
-/// The name of the JSON document's layout.
-pub const SCHEMA: &str = "keystorm.decision/1";
+use super::{ERRORS_DEFAULT, RunDigest, response_times};
+use crate::quantity::{grouped, megabytes};
+use crate::{CountUnit, Failures, Finding, LimitedBy, Lookups, Metric, Summary};
 
 /// State of a target on one server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -42,6 +22,19 @@ pub enum TargetState {
     Undecided,
     /// In no run did the client do what was asked, so that there is no conclusion.
     Void,
+}
+
+impl TargetState {
+    /// The stable word for programs.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Yes => "yes",
+            Self::No => "no",
+            Self::Undecided => "undecided",
+            Self::Void => "void",
+        }
+    }
 }
 
 /// A clause of the target over the runs of a server.
@@ -140,7 +133,7 @@ impl Candidate {
         };
         let mean = |of: &[RunDigest], metric| spread(of, metric).map(|mean| mean.mean);
         // Percentiles of all requests together, as the target is judged: a mean over runs is another figure.
-        let response = compare::response_times(runs.iter().map(RunDigest::run));
+        let response = response_times(runs.iter().map(RunDigest::run));
         let at = |quantile| Some(response.as_ref()?.quantile_ns(quantile)? as f64 / 1e6);
         // How fast a server refuses is no figure of what it does.
         let succeeded = if at(0.5).is_some() { runs } else { &[] };
@@ -206,48 +199,6 @@ pub struct Question {
     pub rate_rps: Option<f64>,
     /// The servers in the order in which they were named.
     pub candidates: Vec<Candidate>,
-}
-
-/// All of it.
-#[derive(Debug, Clone)]
-pub struct Decision {
-    /// The target as it was typed.
-    pub target: Option<String>,
-    /// The servers.
-    pub subjects: Vec<Subject>,
-    /// Method of the runs.
-    pub how: String,
-    /// Set if every load was carried out as planned.
-    pub complete: bool,
-    /// The loads.
-    pub questions: Vec<Question>,
-    /// Comparison of each other server with the first.
-    pub pairs: Vec<Comparison>,
-    /// Other warnings.
-    pub warnings: Vec<String>,
-    /// The first run, which tells when and on which machine it was; `None` before it.
-    pub first: Option<Arc<Run>>,
-}
-
-impl Decision {
-    /// Returns the result of `--fail-on-regression`, over all servers beside the first; `None` without the option.
-    #[must_use]
-    pub fn gate(&self) -> Option<GateState> {
-        joint_gate(&self.pairs)
-    }
-
-    /// Returns whether the runs do not decide of some server whether it keeps the target.
-    #[must_use]
-    pub fn is_open(&self) -> bool {
-        let mut candidates = self.questions.iter().flat_map(|question| &question.candidates);
-        candidates.any(|of| matches!(of.kept, Some(TargetState::Undecided | TargetState::Void)))
-    }
-
-    /// Describes the result of the gate in sentences.
-    #[must_use]
-    pub fn gate_notes(&self) -> Vec<String> {
-        joint_notes(&self.pairs)
-    }
 }
 
 /// Two figures nearer to each other than this are not worth a sentence.
@@ -416,8 +367,4 @@ fn listed(names: &[&str]) -> String {
         [one] => (*one).to_owned(),
         [others @ .., last] => format!("{} and {last}", others.join(", ")),
     }
-}
-
-pub(crate) fn megabytes(bytes: f64) -> String {
-    format!("{:.1} MB", bytes / 1e6)
 }

@@ -1,6 +1,9 @@
 //! Decisions: who keeps a target, and the sentences about it.
 
+use statistics::Interval;
+
 use super::*;
+use crate::LimitedBy;
 
 fn candidate(name: &str, kept: TargetState, cpu_us: f64, limit: f64) -> Candidate {
     Candidate {
@@ -83,58 +86,14 @@ fn messages_are_counted_as_messages() {
         candidate("valkey", TargetState::Yes, 10.0, 150_000.0),
     ];
     let of_messages = Question { unit: CountUnit::Message, ..question(all) };
-    let decision = Decision {
-        target: Some("p99<2ms".into()),
-        subjects: Vec::new(),
-        how: "5 blocks".into(),
-        complete: true,
-        questions: vec![of_messages],
-        pairs: Vec::new(),
-        first: None,
-        warnings: Vec::new(),
-    };
-    let mut out = Vec::new();
-    write_answer(&decision, &mut out).unwrap();
-    let text = String::from_utf8(out).unwrap();
-    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let words = of_messages.answer(Some("p99<2ms")) + &of_messages.worth().join(" ");
     for part in ["at 30,000 messages/s", "10.0 µs per message", "150,000 messages/s as fast"] {
-        assert!(words.contains(part), "{part}: {text}");
+        assert!(words.contains(part), "{part}: {words}");
     }
-    assert!(text.contains("µs/msg") && text.contains("(msg/s)") && !text.contains("req"), "{text}");
-}
-
-#[test]
-fn the_answer_stands_before_its_figures_in_80_columns() {
-    let all = vec![
-        candidate("redis 7.0.15, io-threads 1, and more", TargetState::Yes, 20.0, 100_000.0),
-        Candidate {
-            why: "p99<2ms: 3 ms".into(),
-            ..candidate("b", TargetState::Yes, 15.0, 150_000.0)
-        },
-    ];
-    let decision = Decision {
-        target: Some("p99<2ms".into()),
-        subjects: Vec::new(),
-        how: "5 blocks".into(),
-        complete: true,
-        questions: vec![question(all)],
-        pairs: Vec::new(),
-        first: None,
-        warnings: Vec::new(),
-    };
-    let mut out = Vec::new();
-    write_answer(&decision, &mut out).unwrap();
-    let text = String::from_utf8(out).unwrap();
-    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
-    let at = |part: &str| text.find(part).unwrap_or_else(|| panic!("{part}: {text}"));
-    assert!(at("keep p99<2ms") < at("has the most room") && at("has the most room") < at("kept"));
-    assert!(text.contains("  b: p99<2ms: 3 ms"), "{text}");
-    let json: serde_json::Value = serde_json::from_str(&to_json(&decision).unwrap()).unwrap();
-    assert_eq!(json["answers"][0]["servers"][1]["kept"], "yes");
 }
 
 /// GET at these rates on two servers, of which each is given the states of the target.
-fn at_rates(states: [&[TargetState]; 2], target: Option<&str>) -> Decision {
+fn at_rates(states: [&[TargetState]; 2], target: Option<&str>) -> Comparison {
     let questions = [5_000.0, 1_000.0, 20_000.0].into_iter().enumerate().map(|(at, rate)| {
         let of = |(name, states): (&str, &[TargetState])| Candidate {
             throughput_rps: Some(if states[at] == TargetState::No { rate / 2.0 } else { rate }),
@@ -143,18 +102,21 @@ fn at_rates(states: [&[TargetState]; 2], target: Option<&str>) -> Decision {
             ..candidate(name, states[at], 20.0, 100_000.0)
         };
         let candidates = ["redis", "valkey"].into_iter().zip(states).map(of).collect();
-        Question { name: "GET".into(), unit: CountUnit::Request, rate_rps: Some(rate), candidates }
+        let question = Question {
+            name: "GET".into(),
+            unit: CountUnit::Request,
+            rate_rps: Some(rate),
+            candidates,
+        };
+        ComparedTest {
+            name: format!("GET at {rate}/s"),
+            pairs: Vec::new(),
+            question: Some(question),
+        }
     });
-    Decision {
-        target: target.map(str::to_owned),
-        subjects: Vec::new(),
-        how: "5 blocks".into(),
-        complete: true,
-        questions: questions.collect(),
-        pairs: Vec::new(),
-        first: None,
-        warnings: Vec::new(),
-    }
+    let tests = questions.collect();
+    let target = target.map(str::to_owned);
+    Comparison { target, tests, ..super::tests::comparison(Vec::new(), None) }
 }
 
 #[test]
@@ -162,8 +124,8 @@ fn a_list_of_rates_says_how_far_each_server_comes() {
     use TargetState::{No, Undecided, Void, Yes};
     // At 5,000, 1,000 and 20,000/s, as they were measured.
     let answer = |states: [&[TargetState]; 2], target| {
-        let decision = at_rates(states, target);
-        let curves = decision.curves();
+        let comparison = at_rates(states, target);
+        let curves = comparison.curves();
         assert_eq!(curves.len(), 1);
         curves[0].answer()
     };
@@ -190,28 +152,12 @@ fn a_list_of_rates_says_how_far_each_server_comes() {
 }
 
 #[test]
-fn rates_are_a_table_of_80_columns_with_the_lowest_first() {
+fn the_knee_of_each_server_is_in_the_document() {
     use TargetState::{No, Yes};
-    let decision = at_rates([&[Yes, Yes, No], &[Yes, Yes, Yes]], Some("p99<2ms"));
-    let mut out = Vec::new();
-    write_answer(&decision, &mut out).unwrap();
-    let text = String::from_utf8(out).unwrap();
-    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
-    let rates: Vec<&str> = text
-        .lines()
-        .filter(|line| line.contains("     yes ") || line.contains("      NO "))
-        .collect();
-    assert_eq!(rates.len(), 6, "{text}");
-    assert!(rates[0].starts_with("  redis") && rates[0].contains(" 1,000 "), "{text}");
-    assert!(rates[2].contains("20,000") && rates[2].contains("NO"), "{text}");
-    assert!(text.contains("As fast as they go: redis 100,000/s, valkey 100,000/s."), "{text}");
-    let json: serde_json::Value = serde_json::from_str(&to_json(&decision).unwrap()).unwrap();
+    let comparison = at_rates([&[Yes, Yes, No], &[Yes, Yes, Yes]], Some("p99<2ms"));
+    let json: serde_json::Value = serde_json::from_str(&to_json(&comparison).unwrap()).unwrap();
     assert_eq!(json["curves"][0]["servers"][0]["knee_rps"], 5_000.0);
     assert_eq!(json["curves"][0]["servers"][0]["next_kept"], "no");
     assert_eq!(json["curves"][0]["servers"][1]["next_rps"], serde_json::Value::Null);
-    let mut csv = Vec::new();
-    write_csv_curves(&decision, &mut csv).unwrap();
-    let csv = String::from_utf8(csv).unwrap();
-    assert_eq!(csv.lines().count(), 1 + 1 + 6, "{csv}");
-    assert!(csv.contains("\"GET\",\"redis\",\"20000.000\",\"no\",\"10000.000\""), "{csv}");
+    assert!(comparison.curves()[0].has_several() && !comparison.is_target_open());
 }

@@ -1,6 +1,6 @@
 //! One load at one rate or at several: up to which rate each server keeps the target, or keeps up.
 
-use super::{Decision, Question, TargetState};
+use super::{Comparison, Question, TargetState};
 use crate::quantity::grouped;
 
 /// Results of one load at all of its rates, from the lowest.
@@ -27,19 +27,15 @@ pub struct Knee {
 /// A server that answers less than this share of what was asked for does not keep up.
 const KEPT_UP: f64 = 0.99;
 
-impl Decision {
+impl Comparison {
     /// The loads in the order in which they were named, each with all of its rates.
     #[must_use]
     pub fn curves(&self) -> Vec<RateCurve<'_>> {
         let mut curves: Vec<RateCurve<'_>> = Vec::new();
-        for question in &self.questions {
+        for question in self.tests.iter().filter_map(|test| test.question.as_ref()) {
             match curves.iter_mut().find(|curve| curve.name == question.name) {
                 Some(curve) => curve.rates.push(question),
-                None => curves.push(RateCurve {
-                    name: &question.name,
-                    rates: vec![question],
-                    target: self.target.as_deref(),
-                }),
+                None => curves.push(RateCurve::of(question, self.target.as_deref())),
             }
         }
         for curve in &mut curves {
@@ -53,7 +49,13 @@ fn rate_of(question: &Question) -> f64 {
     question.rate_rps.unwrap_or(f64::INFINITY)
 }
 
-impl RateCurve<'_> {
+impl<'d> RateCurve<'d> {
+    /// A load at one rate.
+    #[must_use]
+    pub fn of(question: &'d Question, target: Option<&'d str>) -> Self {
+        Self { name: &question.name, rates: vec![question], target }
+    }
+
     /// Returns whether there is more than one rate.
     #[must_use]
     pub fn has_several(&self) -> bool {

@@ -1,0 +1,51 @@
+//! Words in lines of a terminal.
+
+use super::WIDTH;
+
+/// A text in lines, those after the first with `indent` spaces before them. A word that is longer has a line of its
+/// own.
+pub(super) fn wrapped(text: &str, indent: usize) -> String {
+    let (mut all, mut line, mut width) = (String::new(), String::new(), 0);
+    for word in text.split_inclusive(' ') {
+        let long = word.trim_end().chars().count();
+        if width + long > WIDTH && !line.trim().is_empty() {
+            all = all + line.trim_end() + "\n";
+            (line, width) = (" ".repeat(indent), indent);
+        }
+        line += word;
+        width += word.chars().count();
+    }
+    all + line.trim_end() + "\n"
+}
+
+/// A name in lines of at most so many columns.
+pub(super) fn broken(name: &str, width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in name.split_whitespace() {
+        for (at, part) in parts_of(word, width).into_iter().enumerate() {
+            let gap = if at == 0 { " " } else { "" };
+            let long = gap.len() + part.chars().count();
+            match lines.last_mut() {
+                Some(line) if line.chars().count() + long <= width => {
+                    *line += gap;
+                    *line += &part;
+                }
+                _ => lines.push(part),
+            }
+        }
+    }
+    lines
+}
+
+/// A word in parts of at most so many columns: one that is longer is broken behind hyphens and slashes, and else
+/// anywhere.
+fn parts_of(word: &str, width: usize) -> Vec<String> {
+    if word.chars().count() <= width {
+        return vec![word.to_owned()];
+    }
+    let chunks = |part: &str| -> Vec<String> {
+        let letters: Vec<char> = part.chars().collect();
+        letters.chunks(width).map(|chunk| chunk.iter().collect()).collect()
+    };
+    word.split_inclusive(['-', '/']).flat_map(chunks).collect()
+}

@@ -1,0 +1,198 @@
+//! A load on all servers: the figures of each beside those of the first.
+
+use std::sync::Arc;
+
+use super::{Limits, OperationComparison, Question, Row, TestComparison};
+use crate::{Failures, Metric, Run, Warning};
+
+/// Comparison of one test on all servers.
+#[derive(Debug, Clone)]
+pub struct ComparedTest {
+    /// Name of the test, with its rate where there are several.
+    pub name: String,
+    /// Comparison of each other server with the first.
+    pub pairs: Vec<TestComparison>,
+    /// Costs of each server, and whether it keeps a target; `None` where nobody asks which server to choose.
+    pub question: Option<Question>,
+}
+
+/// Figure of a test, or of one of its operations, on all servers.
+#[derive(Debug, Clone)]
+pub struct FigureRow<'t> {
+    /// The figure.
+    pub metric: Metric,
+    /// Mean and values of the first server.
+    pub first: (f64, &'t [f64]),
+    /// Comparison of each other server with the first; `None` where it does not tell the figure.
+    pub others: Vec<Option<(&'t TestComparison, &'t Row)>>,
+}
+
+impl<'t> FigureRow<'t> {
+    /// The mean and the values of each server, the first included.
+    pub fn values(&self) -> impl Iterator<Item = Option<(f64, &'t [f64])>> {
+        let other = |other: &Option<(&'t TestComparison, &'t Row)>| {
+            other.map(|(_, row)| (row.means[1], row.values[1].as_slice()))
+        };
+        std::iter::once(Some(self.first)).chain(self.others.iter().map(other))
+    }
+}
+
+/// A server in a test.
+#[derive(Debug, Clone, Copy)]
+pub struct TestSide<'t> {
+    /// Comparison that it is a side of.
+    pub pair: &'t TestComparison,
+    at: usize,
+}
+
+impl<'t> TestSide<'t> {
+    /// Name of the server.
+    #[must_use]
+    pub fn name(self) -> &'t str {
+        &self.pair.setup.names[self.at]
+    }
+
+    /// Number of its runs.
+    #[must_use]
+    pub fn runs(self) -> usize {
+        self.pair.runs[self.at]
+    }
+
+    /// Limits of the runs.
+    #[must_use]
+    pub fn limits(self) -> &'t Limits {
+        &self.pair.limits[self.at]
+    }
+
+    /// Requests of the server, those of blocks that do not count included.
+    #[must_use]
+    pub fn failures(self) -> Failures {
+        self.pair.failures[self.at]
+    }
+
+    /// The share of the time for which others held up client or server.
+    #[must_use]
+    pub fn held(self) -> f64 {
+        self.pair.held[self.at]
+    }
+
+    /// The share of its reads that found their key, in hundredths, where that was compared.
+    #[must_use]
+    pub fn hit_ratio(self) -> Option<f64> {
+        self.pair.hit_ratios[self.at]
+    }
+
+    /// Runs of the server that count.
+    #[must_use]
+    pub fn counted(self) -> &'t [Arc<Run>] {
+        &self.pair.counted[self.at]
+    }
+
+    /// Run of the server that is in the middle by throughput.
+    #[must_use]
+    pub fn middle(self) -> Option<&'t Run> {
+        self.pair.middle[self.at].as_deref()
+    }
+}
+
+impl ComparedTest {
+    /// Makes the test of two servers of which nobody asks which to choose.
+    #[must_use]
+    pub fn of_pair(pair: TestComparison) -> Self {
+        Self { name: pair.name.clone(), pairs: vec![pair], question: None }
+    }
+
+    /// The servers in order.
+    pub fn sides(&self) -> impl Iterator<Item = TestSide<'_>> {
+        let first = self.pairs.first().map(|pair| TestSide { pair, at: 0 });
+        first.into_iter().chain(self.pairs.iter().map(|pair| TestSide { pair, at: 1 }))
+    }
+
+    /// Figures of the whole test.
+    #[must_use]
+    pub fn figures(&self) -> Vec<FigureRow<'_>> {
+        self.figures_of(|pair| &pair.rows)
+    }
+
+    /// Names and figures of its operations.
+    #[must_use]
+    pub fn operations(&self) -> Vec<(&str, Vec<FigureRow<'_>>)> {
+        fn of<'p>(pair: &'p TestComparison, name: &str) -> Option<&'p OperationComparison> {
+            pair.operations.iter().find(|of| of.name == name)
+        }
+        let mut names: Vec<&str> = Vec::new();
+        for operation in self.pairs.iter().flat_map(|pair| &pair.operations) {
+            if !names.contains(&operation.name.as_str()) {
+                names.push(&operation.name);
+            }
+        }
+        let figures = |name: &&'_ str| {
+            self.figures_of(|pair| of(pair, name).map_or(&[][..], |operation| &operation.rows))
+        };
+        names.iter().map(|name| (*name, figures(name))).collect()
+    }
+
+    fn figures_of<'t>(
+        &'t self,
+        rows: impl Fn(&'t TestComparison) -> &'t [Row],
+    ) -> Vec<FigureRow<'t>> {
+        let figure = |metric: Metric| {
+            let row = |pair| rows(pair).iter().find(|row| row.metric == metric);
+            let others: Vec<_> =
+                self.pairs.iter().map(|pair| row(pair).map(|row| (pair, row))).collect();
+            let (_, known) = others.iter().find_map(|other| *other)?;
+            Some(FigureRow { metric, first: (known.means[0], &known.values[0]), others })
+        };
+        super::COMPARED.into_iter().filter_map(figure).collect()
+    }
+
+    /// Returns the finding in a sentence without a full stop: which servers keep the target, or how the others differ
+    /// from the first.
+    #[must_use]
+    pub fn headline(&self, target: Option<&str>) -> String {
+        match &self.question {
+            Some(question) => question.answer(target),
+            None => {
+                let all: Vec<String> = self.pairs.iter().map(TestComparison::headline).collect();
+                all.join("; ")
+            }
+        }
+    }
+
+    /// Number of the table that the test belongs to, if there are several.
+    #[must_use]
+    pub fn table(&self) -> Option<usize> {
+        self.pairs.first()?.table
+    }
+}
+
+/// Describes the warnings of the runs of these tests, each with its share of the runs of every server. Figures in the
+/// text are those of the first run.
+#[must_use]
+pub fn spoiled(tests: &[ComparedTest]) -> Vec<String> {
+    let sides = || tests.iter().flat_map(ComparedTest::sides);
+    let mut found: Vec<(&Warning, Vec<(&str, usize)>)> = Vec::new();
+    for (side, run) in sides().flat_map(|side| side.counted().iter().map(move |run| (side, run))) {
+        for warning in &run.warnings {
+            let at = found.iter().position(|(known, _)| known.topic() == warning.topic());
+            let at = at.unwrap_or_else(|| {
+                found.push((warning, Vec::new()));
+                found.len() - 1
+            });
+            let counts = &mut found[at].1;
+            match counts.iter_mut().find(|(name, _)| *name == side.name()) {
+                Some((_, count)) => *count += 1,
+                None => counts.push((side.name(), 1)),
+            }
+        }
+    }
+    let describe = |(warning, counts): &(&Warning, Vec<(&str, usize)>)| {
+        let of = |(name, count): &(&str, usize)| {
+            let runs = sides().filter(|side| side.name() == *name).map(TestSide::runs);
+            format!("{count} of {} runs of {name}", runs.sum::<usize>())
+        };
+        let counts: Vec<String> = counts.iter().map(of).collect();
+        format!("{} ({})", warning.text, counts.join(", "))
+    };
+    found.iter().map(describe).collect()
+}
