@@ -157,10 +157,8 @@ fn complete(mut line: Line, vocabulary: &Command, alone: bool) -> Line {
         .iter()
         .any(|name| value(&line, name).is_some_and(|value| value.starts_with("memcache")));
     let burst = value(&line, "--burst");
-    line.options.push(TypedOption { name: "--connect".to_owned(), value: None });
-    if !line.has("--name") {
-        line.options.push(TypedOption::new("--name", "new connections"));
-    }
+    line.options.push(TypedOption::flag("--connect"));
+    line.set_default("--name", "new connections");
     if let Some(burst) =
         burst.filter(|_| alone && !experiment::names_length(&line) && !line.has("--rps"))
     {

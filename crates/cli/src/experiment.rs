@@ -13,7 +13,7 @@ use clap::{Arg, Args, Command, Parser};
 use job::{ExperimentOutput, MetricsAt, VariedLoad};
 use lab::words::{TypedOption, words_of};
 use lab::{Arity, Line};
-use workload::secret;
+use workload::{Plan, secret};
 
 use super::connect;
 use super::deliver::{self, DeliverFront};
@@ -25,7 +25,7 @@ use super::{Action, FrontEnd, Intent, Job, PageOptions, UsageError};
 
 /// Destinations of the results of an experiment.
 #[derive(Debug, Clone, Args)]
-pub(super) struct ExperimentOptions {
+pub struct ExperimentOptions {
     /// Output format: table, csv or json
     #[arg(long, value_name = "NAME", help_heading = "Results", default_value = "table",
           value_parser = ["table", "csv", "json"])]
@@ -50,12 +50,12 @@ pub(super) struct ExperimentOptions {
 
 /// Address at which an experiment is watched.
 #[derive(Debug, Clone, Args)]
-pub(super) struct LiveOption {
+pub struct LiveOption {
     /// Serve the page of the results while they come, for a browser. On any free port of loopback, or on PORT,
     /// ADDR:PORT
     #[arg(long, value_name = "[ADDR:]PORT", num_args = 0..=1, require_equals = true, help_heading = "Results",
           default_missing_value = "0", value_parser = MetricsAt::parse)]
-    pub(super) live: Option<MetricsAt>,
+    pub live: Option<MetricsAt>,
 }
 
 impl ExperimentOptions {
@@ -63,7 +63,7 @@ impl ExperimentOptions {
     ///
     /// # Errors
     /// Two results would go to one file.
-    pub(super) fn settled(mut self) -> Result<ExperimentOutput, UsageError> {
+    pub fn settled(mut self) -> Result<ExperimentOutput, UsageError> {
         let document = self.json.as_deref() == Some("-".as_ref());
         if document && (self.csv || self.format == "csv") {
             let text = "--json -: standard output can have only one format";
@@ -85,7 +85,7 @@ impl ExperimentOptions {
 }
 
 /// Options of a run that no experiment can have, and why.
-pub(super) const REFUSED: [(&str, &str); 10] = [
+pub const REFUSED: [(&str, &str); 10] = [
     ("--probe", "works with single runs only"),
     ("--clock", "works with single runs only"),
     ("-I", "opens connections and measures nothing"),
@@ -99,7 +99,7 @@ pub(super) const REFUSED: [(&str, &str); 10] = [
 ];
 
 /// Options of a run that say what load it is, for experiments that decide that themselves.
-pub(super) const OF_A_LOAD: [&str; 28] = [
+pub const OF_A_LOAD: [&str; 28] = [
     "-c",
     "-n",
     "-P",
@@ -132,7 +132,10 @@ pub(super) const OF_A_LOAD: [&str; 28] = [
 
 /// Takes the words of a command line apart: those of `O`'s options, the line of a run, and the whole
 /// as it may be shown. `meaning` says what they mean; text to say instead where that was asked for.
-pub(super) fn with_split<O: Parser>(
+///
+/// # Errors
+/// Words that make no sense, or what `meaning` refuses.
+pub fn with_split<O: Parser>(
     args: Vec<OsString>,
     meaning: impl FnOnce(O, Line, String) -> Result<Intent, UsageError>,
 ) -> Result<Intent, UsageError> {
@@ -151,7 +154,10 @@ pub(super) fn with_refused<O: Parser>(
 /// Reads a command line where words of the experiment's own, such as files, stand anywhere among the options, and no
 /// command for a server does. They are the rest of the line. `refused` are the options of a run that it cannot have,
 /// and why.
-pub(super) fn with_words<O: Parser>(
+///
+/// # Errors
+/// Words that make no sense, or what `meaning` refuses.
+pub fn with_words<O: Parser>(
     args: Vec<OsString>,
     refused: &[(&str, &str)],
     meaning: impl FnOnce(O, Line, String) -> Result<Intent, UsageError>,
@@ -286,7 +292,7 @@ const SERVERS: [&str; 6] =
 
 /// Gives all runs of an experiment that fills its server the same values to write: then one fill is
 /// enough for all.
-pub(super) fn one_seed(line: &mut Line) {
+pub fn one_seed(line: &mut Line) {
     if line.has("--fill") && !line.has("--seed") {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         line.options.push(TypedOption::new("--seed", now.as_micros().to_string()));
@@ -309,7 +315,7 @@ fn takes(option: &Arg) -> Arity {
 
 /// The options of an experiment, and behind them those of a run that it takes too: all but those that
 /// it has itself, those that no experiment can have, and `refused`.
-pub(super) fn with_those_of_a_run(own: Command, refused: &[&str]) -> Command {
+pub fn with_those_of_a_run(own: Command, refused: &[&str]) -> Command {
     let of_experiments = REFUSED.map(|(name, _)| name);
     with_those_of_one_run(own, &[refused, &of_experiments].concat())
 }
@@ -351,7 +357,11 @@ pub(super) fn job_with(
     ending(typed(experiment, args)?.job(change)?)
 }
 
-pub(super) fn varied(experiment: &str, args: Vec<OsString>) -> Result<VariedLoad, UsageError> {
+/// A load of a run's command line, of which an experiment makes jobs with changes.
+///
+/// # Errors
+/// A fault of the line.
+pub fn varied(experiment: &str, args: Vec<OsString>) -> Result<VariedLoad, UsageError> {
     let typed = typed(experiment, args)?;
     Ok(VariedLoad::new(move |change| ending(typed.job(|options| change(options.load()))?)))
 }
@@ -361,6 +371,15 @@ fn typed(experiment: &str, args: Vec<OsString>) -> Result<ParsedArgs, UsageError
     let explained = |command: Command| command.override_usage(usage);
     ParsedArgs::read_load(experiment, explained, args, |_| None)?
         .map_err(|_| UsageError(format!("see {experiment} --help")))
+}
+
+/// The plans as JSON, which is all that `--print-plan` asks for.
+///
+/// # Errors
+/// A plan holds what JSON cannot.
+pub fn printed<'p>(plans: impl IntoIterator<Item = &'p Plan>) -> Result<Intent, UsageError> {
+    let text = job::printed_plans(plans);
+    text.map(Intent::Say).map_err(|error| UsageError(error.to_string()))
 }
 
 fn ending(job: Job) -> Result<Job, UsageError> {
@@ -405,12 +424,12 @@ pub(super) fn masked_uri(text: &str) -> Option<String> {
 }
 
 /// Returns whether a command line names what to send.
-pub(super) fn names_test(line: &Line) -> bool {
+pub fn names_test(line: &Line) -> bool {
     line.has("-t") || line.has("--workload") || line.has("--replay") || !line.rest.is_empty()
 }
 
 /// Returns whether a line says how long a run is: a schedule with an end (`10k..100k/30s`) does.
-pub(super) fn names_length(line: &Line) -> bool {
+pub fn names_length(line: &Line) -> bool {
     let schedule = |given: &TypedOption| {
         let value = given.value.as_ref().map(|value| value.to_string_lossy());
         given.name == "--rps" && value.is_some_and(|rate| lab::values::is_schedule(&rate))

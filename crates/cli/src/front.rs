@@ -8,13 +8,13 @@ use job::{FrontEnd, Intent, UsageError};
 use super::near::explained;
 
 /// A command by its name.
-pub(crate) struct Front {
+pub struct Front {
     /// Names of the command.
-    pub(crate) names: &'static [&'static str],
+    pub names: &'static [&'static str],
     /// Function that returns its options, for help, man page and completions.
-    pub(crate) command: fn() -> Command,
+    pub command: fn() -> Command,
     /// Function that returns what words behind its name mean.
-    pub(crate) parse: fn(Vec<OsString>) -> Result<Intent, UsageError>,
+    pub parse: fn(Vec<OsString>) -> Result<Intent, UsageError>,
 }
 
 impl FrontEnd for Front {
@@ -32,7 +32,8 @@ impl FrontEnd for Front {
 }
 
 /// Derived options in the frame of every command: `--help` among the others, and the last word on an option counts.
-pub(crate) fn command<O: Parser>() -> Command {
+#[must_use]
+pub fn command<O: Parser>() -> Command {
     framed(O::command())
 }
 
@@ -52,7 +53,10 @@ fn help() -> Arg {
 }
 
 /// Returns what a command's words mean, once they are read; text to say instead where that was asked for.
-pub(crate) fn with_options<O: Parser>(
+///
+/// # Errors
+/// Words that are no options, or what `meaning` refuses.
+pub fn with_options<O: Parser>(
     args: Vec<OsString>,
     meaning: impl FnOnce(O) -> Result<Intent, UsageError>,
 ) -> Result<Intent, UsageError> {
@@ -60,7 +64,10 @@ pub(crate) fn with_options<O: Parser>(
 }
 
 /// Returns what a command's words mean, where it also matters which options were typed.
-pub(crate) fn with_matches<O: Parser>(
+///
+/// # Errors
+/// Words that are no options, or what `meaning` refuses.
+pub fn with_matches<O: Parser>(
     args: Vec<OsString>,
     meaning: impl FnOnce(O, &ArgMatches) -> Result<Intent, UsageError>,
 ) -> Result<Intent, UsageError> {

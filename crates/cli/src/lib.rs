@@ -8,7 +8,6 @@
 #![deny(clippy::print_stderr, clippy::print_stdout)]
 
 pub mod advice;
-mod bisect;
 mod compare;
 mod completions;
 mod connect;
@@ -17,11 +16,9 @@ mod describe;
 mod doctor;
 pub mod equal;
 pub mod experiment;
-mod footprint;
-mod front;
-mod help;
+pub mod front;
+pub mod help;
 mod history;
-mod impact;
 mod man;
 mod merge;
 pub mod near;
@@ -31,50 +28,54 @@ mod presets;
 mod record;
 mod replay;
 pub mod run;
-mod search;
 mod show;
 mod side;
 mod sink;
-mod suite;
-mod survey;
-mod sweep;
-mod topics;
-mod tree;
+pub mod topics;
+pub mod tree;
 pub mod workload_file;
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
+use std::sync::OnceLock;
 
+pub use compare::metric_of;
 use job::{Action, FrontEnd, Intent, Job, Output, PageOptions, Spread, UsageError, VerdictTo};
 
 /// Command lines that are understood.
 pub type FrontEnds = &'static [&'static dyn FrontEnd];
 
-/// keystorm's own commands; the first, a run, has no name of its own.
+/// Commands of keystorm's own that are read here; the first, a run, has no name of its own.
 pub const OWN: FrontEnds = &[
     &run::RunFront,
     &self::sink::FRONT,
     &show::FRONT,
     &merge::FRONT,
     &self::history::FRONT,
-    &self::bisect::FRONT,
     &self::doctor::FRONT,
     &compare::CompareFront,
-    &sweep::FRONT,
-    &search::FRONT,
-    &survey::FRONT,
-    &footprint::FRONT,
-    &suite::FRONT,
     &deliver::DeliverFront,
     &connect::ConnectFront,
     &self::replay::FRONT,
     &record::FRONT,
     &describe::FRONT,
-    &impact::FRONT,
     &presets::FRONT,
     &man::FRONT,
     &completions::FRONT,
 ];
+
+/// Experiments, each with its options, which the program registers.
+static EXPERIMENTS: OnceLock<FrontEnds> = OnceLock::new();
+
+/// Registers experiments, so that help, man pages and completions know them.
+pub fn add_experiments(experiments: FrontEnds) {
+    let _ = EXPERIMENTS.set(experiments);
+}
+
+/// Every command of keystorm's own but a run.
+pub fn commands() -> impl Iterator<Item = &'static dyn FrontEnd> {
+    OWN[1..].iter().chain(EXPERIMENTS.get().copied().unwrap_or_default()).copied()
+}
 
 /// Argument with which a coordinator starts its clients.
 const HOLD: &str = "--hold";
@@ -129,13 +130,13 @@ pub fn parse(
 
 /// The names of all but the first, by which nobody calls it on a command line.
 fn subcommands(peers: FrontEnds) -> impl Iterator<Item = &'static str> {
-    let named = OWN[1..].iter().chain(peers);
+    let named = commands().chain(peers.iter().copied());
     named.flat_map(|front| front.names()).copied().chain(["help"])
 }
 
 fn front_named(peers: FrontEnds, name: &str) -> Option<(&'static dyn FrontEnd, &'static str)> {
-    OWN.iter().chain(peers).find_map(|front| {
+    OWN[..1].iter().copied().chain(commands()).chain(peers.iter().copied()).find_map(|front| {
         let known = front.names().iter().find(|known| **known == name)?;
-        Some((*front, *known))
+        Some((front, *known))
     })
 }

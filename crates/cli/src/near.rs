@@ -301,7 +301,8 @@ pub(super) fn no_help<'n>(
 
 /// Returns the error for an unknown name: with the name that is `meant` if that is known, and otherwise with all that
 /// there are.
-pub(super) fn one_of(what: &str, name: &str, meant: Option<&str>, known: &[&str]) -> String {
+#[must_use]
+pub fn one_of(what: &str, name: &str, meant: Option<&str>, known: &[&str]) -> String {
     match meant {
         Some(meant) => format!("unknown {what} {name:?}; did you mean {meant}?"),
         None if known.is_empty() => format!("unknown {what} {name:?}; there is none"),

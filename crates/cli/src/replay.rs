@@ -14,9 +14,14 @@ use super::front::{Front, command};
 use super::{Intent, UsageError};
 use spec::values::{count_in, percent, seconds};
 
-/// Options for what of a record is sent, of every command that sends one.
+/// Options for what of a record is sent, and how fast, of every command that sends one.
 #[derive(Debug, Clone, Args)]
 pub(super) struct RecordOptions {
+    /// Speed of recorded time: 2 for twice as fast; a ramp, 1..4/60s; steps, 1,2,4/10s; for keystorm
+    /// replay also max, as fast as replies allow
+    #[arg(long, value_name = "SPEED", help_heading = "Record", default_value = "1",
+          value_parser = Speed::parse)]
+    pub(super) speed: Speed,
     /// Wait for the reply to a client's command before its next one is sent, as an application without
     /// pipelining does; by default each command is sent when it is due
     #[arg(long, help_heading = "Record")]
@@ -73,11 +78,6 @@ pub(super) struct RecordOptions {
     after_help = EXAMPLE,
 )]
 struct Options {
-    /// Speed of recorded time: 2 for twice as fast; a ramp, 1..4/60s; steps, 1,2,4/10s; max for as fast as
-    /// replies allow
-    #[arg(long, value_name = "SPEED", help_heading = "Record", default_value = "1",
-          value_parser = Speed::parse)]
-    speed: Speed,
     #[command(flatten)]
     record: RecordOptions,
 }
@@ -135,8 +135,9 @@ pub(crate) const FRONT: Front = Front {
 };
 
 fn intent(options: Options, line: Line) -> Result<Intent, UsageError> {
-    let Options { speed, record, .. } = options;
-    let (recorded, line) = recorded("keystorm replay", record, line, speed.is_max())?;
+    let Options { record, .. } = options;
+    let speed = record.speed.clone();
+    let (recorded, line) = recorded("keystorm replay", record, line)?;
     let job = job("keystorm replay", line.words())?;
     let [_] = &job.plans[..] else {
         return Err(UsageError("a replay is one test".to_owned()));
@@ -156,7 +157,6 @@ pub(super) fn recorded(
     name: &str,
     options: RecordOptions,
     mut line: Line,
-    is_max: bool,
 ) -> Result<(RecordedJob, Line), UsageError> {
     let files: Vec<PathBuf> =
         std::mem::take(&mut line.rest).into_iter().map(PathBuf::from).collect();
@@ -172,19 +172,13 @@ pub(super) fn recorded(
     }
     let connections = line.has("-c");
     if !line.has("-P") {
-        let depth = if is_max || options.wait_replies { "1" } else { DEPTH };
+        let depth = if options.speed.is_max() || options.wait_replies { "1" } else { DEPTH };
         line.options.push(TypedOption::new("-P", depth));
     } else if options.wait_replies {
         return Err(UsageError("-P: with --wait-replies, a client sends one at a time".to_owned()));
     }
-    for (option, value) in [("--on-error", "count"), ("--window", "rolling")] {
-        if !line.has(option) {
-            line.options.push(TypedOption::new(option, value));
-        }
-    }
-    if !line.has("--reconnect") {
-        line.options.push(TypedOption::new("--reconnect", "yes"));
-    }
+    let usual = [("--on-error", "count"), ("--window", "rolling"), ("--reconnect", "yes")];
+    usual.into_iter().for_each(|(option, value)| line.set_default(option, value));
     // Its plan is the frame that what is recorded gets.
     line.rest = ["--", "get", "k"].map(OsString::from).to_vec();
     let upper = |names: Vec<String>| names.iter().map(|name| name.to_ascii_uppercase()).collect();

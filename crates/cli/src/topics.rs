@@ -46,7 +46,7 @@ const TOPICS: &[(&str, &[u8])] = &[
 ];
 
 /// Their names.
-pub(super) fn names() -> impl Iterator<Item = &'static str> {
+pub fn names() -> impl Iterator<Item = &'static str> {
     TOPICS.iter().map(|(name, _)| *name)
 }
 
@@ -57,7 +57,7 @@ pub(super) fn meant(name: &str) -> Option<&'static str> {
 }
 
 /// The page of that name, in Markdown.
-pub(super) fn page(name: &str) -> Option<String> {
+pub fn page(name: &str) -> Option<String> {
     let (_, packed) = TOPICS.iter().find(|(known, _)| *known == name)?;
     let mut page = String::new();
     let read = DeflateDecoder::new(*packed).read_to_string(&mut page);

@@ -3,15 +3,16 @@
 use clap::{Arg, Command};
 
 use super::help::details::detailed;
-use super::{OWN, run, topics};
+use super::{commands, run, topics};
 
 /// The options of a run, and below them each subcommand with its own.
-pub(super) fn tree() -> Command {
+#[must_use]
+pub fn tree() -> Command {
     let run = run::vocabulary();
     let root = detailed(run.clone(), &run);
     let root =
         root.name("keystorm").version(env!("CARGO_PKG_VERSION")).disable_help_subcommand(true);
-    let subcommands = OWN[1..].iter().filter_map(|front| {
+    let subcommands = commands().filter_map(|front| {
         let name = *front.names().first()?;
         let command = detailed(front.command()?, &run);
         Some(brief(command.name(name).bin_name(format!("keystorm {name}"))))
@@ -30,7 +31,7 @@ fn brief(command: Command) -> Command {
 
 /// `help` is no front end of its own: it asks one of them, or has a page.
 fn help() -> Command {
-    let subcommands = OWN[1..].iter().flat_map(|front| front.names()).copied();
+    let subcommands = commands().flat_map(|front| front.names()).copied();
     Command::new("help")
         .about("Prints this help, that of a subcommand, or a page of the documentation.")
         .disable_help_flag(true)
@@ -46,58 +47,4 @@ fn help() -> Command {
                         .collect::<Vec<_>>(),
                 ),
         )
-}
-
-#[cfg(test)]
-mod tests {
-    use std::collections::BTreeSet;
-
-    use super::*;
-
-    #[test]
-    fn every_subcommand_is_in_it_with_its_options() {
-        let mut tree = tree();
-        // Names that are there twice, and references to what is not there, end it here.
-        tree.build();
-        for front in &OWN[1..] {
-            let Some(command) = front.command() else { continue };
-            let found = tree.find_subcommand(front.names()[0]).expect("a subcommand");
-            assert!(found.get_arguments().count() >= command.get_arguments().count());
-            let about = found.get_about().map(ToString::to_string).unwrap_or_default();
-            assert!((10..=130).contains(&about.len()), "{:?}: {about}", front.names());
-        }
-        let search = tree.find_subcommand("search").expect("a subcommand");
-        let has = |long: &str| search.get_arguments().find(|arg| arg.get_long() == Some(long));
-        assert!(has("slo").is_some() && has("rps").is_some(), "its own, and those of a run");
-        assert!(has("hdr").is_some_and(Arg::is_hide_set), "but none that it refuses");
-    }
-
-    /// The visible options of a command and its subcommands that no text has, as `--name` or, like a setting
-    /// of a workload file, as `` `name` ``.
-    fn unnamed(command: &Command, text: &str) -> BTreeSet<String> {
-        let has = |name: &str| {
-            let typed = format!("--{name}");
-            let whole = |at: usize| {
-                let next = text[at + typed.len()..].chars().next();
-                !next.is_some_and(|next| next == '-' || next.is_ascii_alphanumeric())
-            };
-            text.contains(&format!("`{name}`"))
-                || text.match_indices(&typed).any(|(at, _)| whole(at))
-        };
-        let visible = command.get_arguments().filter(|arg| !arg.is_hide_set());
-        let own = visible.filter_map(Arg::get_long).filter(|name| !has(name)).map(str::to_owned);
-        own.chain(command.get_subcommands().flat_map(|command| unnamed(command, text))).collect()
-    }
-
-    #[test]
-    fn every_visible_option_is_in_some_document() {
-        let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../");
-        let mut text = std::fs::read_to_string(format!("{root}README.md")).unwrap();
-        for name in topics::names() {
-            text += &std::fs::read_to_string(format!("{root}docs/{name}.md")).unwrap();
-        }
-        assert_eq!(unnamed(&tree(), &text), BTreeSet::new());
-        let two = Command::new("a").arg(Arg::new("b").long("duration-of-b"));
-        assert_eq!(unnamed(&two, &text), BTreeSet::from(["duration-of-b".to_owned()]));
-    }
 }

@@ -3,12 +3,12 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use anyhow::Result;
 use clap::Command;
 
 use crate::{
-    BaselineJob, BisectJob, Checkup, ClientCheck, CompareJob, DescribeJob, FootprintJob,
-    HistoryJob, ImpactJob, Job, MergeJob, RecordJob, ReplayJob, SearchJob, ShowJob, SinkJob,
-    SuiteJob, SurveyJob, SweepJob, ToolMessage, UsageError,
+    BaselineJob, Checkup, ClientCheck, CompareJob, DescribeJob, End, HistoryJob, Job, MergeJob,
+    RecordJob, ReplayJob, ShowJob, SinkJob, ToolMessage, UsageError,
 };
 
 /// A tool whose command line we understand.
@@ -54,8 +54,6 @@ pub enum Intent {
     Record(Box<RecordJob>),
     /// The client's own ceiling.
     MeasureClient(Box<ClientCheck>),
-    /// The commit that changed a figure of a server.
-    Bisect(Box<BisectJob>),
     /// A folder of saved runs.
     History(HistoryJob),
     /// The newest of them beside those before.
@@ -64,20 +62,10 @@ pub enum Intent {
     Compare(Box<CompareJob>),
     /// Find what spoils results here.
     Doctor(Box<Checkup>),
-    /// A grid of runs.
-    Sweep(Box<SweepJob>),
-    /// The highest rate that keeps a target.
-    Search(Box<SearchJob>),
     /// Recorded traffic, sent again.
     Replay(Box<ReplayJob>),
-    /// Answer how fast Redis is, here.
-    Survey(Box<SurveyJob>),
-    /// Many specs.
-    Suite(Box<SuiteJob>),
-    /// Measure what a key costs in memory.
-    Footprint(Box<FootprintJob>),
-    /// The price of operations.
-    Impact(Box<ImpactJob>),
+    /// A command that is ready to be carried out.
+    Carry(Box<dyn FnOnce() -> Result<End>>),
     /// A client of a coordinator.
     Hold,
     /// Words, and an exit code of another tool's.
@@ -85,6 +73,11 @@ pub enum Intent {
 }
 
 impl Intent {
+    /// A command that is carried out by this.
+    pub fn carry(command: impl FnOnce() -> Result<End> + 'static) -> Self {
+        Self::Carry(Box::new(command))
+    }
+
     /// Returns whether its output is keystorm's to lay out: sentences that are ours, and no text that somebody else has
     /// written or another tool would print.
     pub fn is_ours(&self) -> bool {

@@ -5,7 +5,6 @@
 //! and prints in its own way. Reading words is left to `cli` and the crates of `peers/`, carrying out to
 //! `keystorm`.
 
-mod bisect;
 mod commands;
 mod compare;
 mod experiments;
@@ -23,15 +22,11 @@ mod usage;
 mod varied;
 
 pub use self::replay::{RecordedJob, ReplayJob, ReplayedSides};
-pub use bisect::BisectJob;
 pub use commands::{Checkup, ClientCheck, SinkJob};
 pub use compare::{
     CompareJob, ComparedLoad, InconclusivePolicy, LiveSides, Sides, TermsSides, UntilSure,
 };
-pub use experiments::{
-    ActsJob, ExperimentOutput, FootprintJob, ImpactJob, ImpactOf, MemoryJob, MixJob, SearchJob,
-    StagedAct, SuiteJob, SurveyJob, SweepJob,
-};
+pub use experiments::ExperimentOutput;
 pub use history::{BaselineJob, HistoryJob, HistoryOptions};
 pub use intent::{FrontEnd, Intent};
 pub use metrics_at::MetricsAt;

@@ -27,6 +27,7 @@ mod server;
 mod server_clock;
 mod setting;
 mod signals;
+mod speaker;
 mod stations;
 mod test_bed;
 mod tls;
@@ -64,6 +65,7 @@ fn main() -> ExitCode {
     }
     diagnostics::conceal(TypedLogins::new(args.iter().filter_map(|word| word.to_str())));
     let (mut reports, mut is_peer) = (None, false);
+    cli::add_experiments(commands::EXPERIMENTS);
     let own = cli::is_own(PEERS, &called_as, &args);
     let intent = cli::parse(PEERS, &called_as, args);
     if intent.as_ref().map_or(own, Intent::is_ours) {
@@ -81,7 +83,6 @@ fn main() -> ExitCode {
         Ok(Intent::Sink(job)) => commands::sink::sink(&job),
         Ok(Intent::Show(job)) => commands::show::show(&job),
         Ok(Intent::Merge(job)) => commands::merge::merge(&job),
-        Ok(Intent::Bisect(job)) => commands::bisect::bisect(&job),
         Ok(Intent::History(job)) => commands::history::history(&job),
         Ok(Intent::Baseline(job)) => commands::history::baseline(&job),
         Ok(Intent::Record(job)) => commands::record::record(&job),
@@ -89,13 +90,8 @@ fn main() -> ExitCode {
         Ok(Intent::Doctor(job)) => commands::doctor::doctor(&job),
         Ok(Intent::MeasureClient(job)) => commands::doctor::client::measure(&job),
         Ok(Intent::Compare(job)) => commands::compare::compare(&job),
-        Ok(Intent::Sweep(job)) => commands::sweep::sweep(&job),
-        Ok(Intent::Search(job)) => commands::search::search(&job),
         Ok(Intent::Replay(job)) => commands::replay::replay(*job),
-        Ok(Intent::Survey(job)) => commands::survey::survey(&job),
-        Ok(Intent::Suite(job)) => commands::suite::suite(&job),
-        Ok(Intent::Footprint(job)) => commands::footprint::footprint(&job),
-        Ok(Intent::Impact(job)) => commands::impact::impact(&job),
+        Ok(Intent::Carry(command)) => command(),
         Ok(Intent::Hold) => commands::client::client(),
         Ok(Intent::Tell(message)) => return tell(&message),
         Err(UsageError(text)) => return print_failure("error: ", text.trim_end(), USAGE),

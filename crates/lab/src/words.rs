@@ -43,6 +43,12 @@ impl TypedOption {
         Self { name: name.into(), value: Some(value.into()) }
     }
 
+    /// An option without a value.
+    #[must_use]
+    pub fn flag(name: &str) -> Self {
+        Self { name: name.to_owned(), value: None }
+    }
+
     /// The words that stand for it.
     fn words(&self) -> Vec<OsString> {
         match &self.value {
@@ -93,6 +99,13 @@ impl Line {
     #[must_use]
     pub fn has(&self, name: &str) -> bool {
         self.options.iter().any(|given| given.name == name)
+    }
+
+    /// Adds an option that the line does not have.
+    pub fn set_default(&mut self, name: &str, value: impl Into<OsString>) {
+        if !self.has(name) {
+            self.options.push(TypedOption::new(name, value));
+        }
     }
 
     /// Takes out the options that `ours` picks.

@@ -210,7 +210,7 @@ fn budget() -> Arg {
 }
 
 /// A figure of these by its name.
-pub(crate) fn metric_of(all: &'static [Metric]) -> impl Fn(&str) -> Result<Metric, String> + Clone {
+pub fn metric_of(all: &'static [Metric]) -> impl Fn(&str) -> Result<Metric, String> + Clone {
     move |text| {
         let named = all.iter().copied().find(|metric| metric.option() == Some(text.trim()));
         named.ok_or_else(|| {

@@ -13,7 +13,7 @@ mod sure;
 mod terms;
 mod words;
 
-pub(crate) use arguments::metric_of;
+pub use arguments::metric_of;
 
 use std::ffi::OsString;
 use std::path::PathBuf;

@@ -6,7 +6,6 @@ use clap::{Arg, CommandFactory, Parser};
 use job::ReplayedSides;
 use lab::Line;
 use lab::words::{TypedOption, words_of};
-use replay::Speed;
 
 use super::super::UsageError;
 use super::super::front::command;
@@ -22,10 +21,6 @@ const REPLAY: &str = "--replay";
 /// Options of recorded traffic.
 #[derive(Debug, Parser)]
 struct Options {
-    /// Speed of recorded time: 2 for twice as fast; a ramp, 1..4/60s; steps, 1,2,4/10s
-    #[arg(long, value_name = "SPEED", help_heading = "Record", default_value = "1",
-          value_parser = Speed::parse)]
-    speed: Speed,
     #[command(flatten)]
     record: RecordOptions,
     /// Do not compare answers to --replay
@@ -79,14 +74,14 @@ pub(super) fn taken(
     let words = words_of(&line.take(|given| named(&own, &given.name).is_some()));
     let words = std::iter::once(OsString::from(NAME)).chain(words);
     let options = Options::try_parse_from(words).map_err(|error| near::explained(error, &own))?;
-    if options.speed.is_max() {
+    if options.record.speed.is_max() {
         return usage(
             "--speed max: no users send as fast as replies allow; --slo finds how many times the traffic each \
              server takes",
         );
     }
     line.rest = files.into_iter().filter_map(|given| given.value).collect();
-    let (recorded, line) = recorded(NAME, options.record, line, false)?;
-    let (speed, answers) = (options.speed, !options.no_answers);
+    let (speed, answers) = (options.record.speed.clone(), !options.no_answers);
+    let (recorded, line) = recorded(NAME, options.record, line)?;
     Ok((line.words(), Some(ReplayedSides { recorded, speed, answers, slo: None })))
 }

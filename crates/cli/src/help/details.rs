@@ -134,15 +134,4 @@ mod tests {
             assert!(long.is_some_and(|long| long.to_string().ends_with(details)), "{id}");
         }
     }
-
-    #[test]
-    fn an_option_of_an_experiment_has_them_if_it_is_the_same() {
-        let tree = tree();
-        let long = |command: &str, id: &str| {
-            let command = tree.find_subcommand(command).expect("a command");
-            let arg = command.get_arguments().find(|arg| arg.get_id() == id).expect("an option");
-            arg.get_long_help().is_some()
-        };
-        assert!(long("search", "timeout") && !long("search", "slo"));
-    }
 }

@@ -155,10 +155,7 @@ More: keystorm deliver KIND --help    the options of a kind, such as how many re
 
 #[cfg(test)]
 mod tests {
-    use clap::{Arg, Command};
-
     use super::*;
-    use crate::{OWN, topics};
 
     #[test]
     fn it_fits_on_a_page() {
@@ -169,38 +166,5 @@ mod tests {
                 assert!(line.chars().count() <= 100, "{line}");
             }
         }
-    }
-
-    #[test]
-    fn its_options_and_subcommands_exist() {
-        let mut tree = crate::tree::tree();
-        tree.build();
-        let names = |command: &Command| -> Vec<String> {
-            let of = |arg: &Arg| {
-                let short = arg.get_short().map(|short| format!("-{short}"));
-                short.into_iter().chain(arg.get_long().map(|long| format!("--{long}")))
-            };
-            command.get_arguments().flat_map(of).collect()
-        };
-        let known: Vec<String> =
-            std::iter::once(&tree).chain(tree.get_subcommands()).flat_map(names).collect();
-        let pages = RUN.to_owned() + COMPARE + DELIVER;
-        let words = pages
-            .split([' ', ',', '[', ']', '=', '(', ')', ':', ';', '\n', '\''])
-            .filter(|word| word.starts_with('-'));
-        for word in words.filter(|word| *word != "--") {
-            assert!(known.iter().any(|name| name == word), "{word}");
-        }
-        let (_, list) = RUN.split_once("Subcommands").expect("a list");
-        let (list, _) = list.split_once("\n\n").expect("its end");
-        let listed = list.lines().filter_map(|line| line.strip_prefix("  ")?.get(..27));
-        for name in listed.flat_map(|names| names.split(", ")).map(str::trim) {
-            let found = OWN.iter().any(|front| front.names().contains(&name));
-            assert!(found || ["", "TOOL"].contains(&name), "{name}");
-        }
-        let tools = list.lines().find_map(|line| line.split_once("another tool: "));
-        let (_, tools) = tools.expect("a line of other tools");
-        // An imitated tool is no command of keystorm's, and has a page.
-        assert!(tools.split(", ").all(|name| topics::page(name).is_some()), "{tools}");
     }
 }

@@ -13,6 +13,9 @@ use clap::Command;
 
 use super::{FrontEnds, Intent, OWN, UsageError, front_named, near, subcommands, topics};
 
+/// First pages of `--help`: of a run, of `compare` and of `deliver`.
+pub const FIRST_PAGES: [&str; 3] = [first_page::RUN, first_page::COMPARE, first_page::DELIVER];
+
 /// The word behind `--help` that asks for every option.
 const ALL: &str = "all";
 /// The word behind `help` that asks for what `--set` sets.

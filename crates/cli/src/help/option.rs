@@ -185,16 +185,4 @@ mod tests {
         });
         assert_eq!(format!("{:#?}", refused.collect::<Vec<_>>()), "[]");
     }
-
-    #[test]
-    fn an_option_is_explained_with_its_subcommands_and_examples() {
-        let page = explained("--rps").unwrap();
-        for part in
-            ["# `--rps <RATE>`", "Requests per second", "keystorm search", "```sh\nkeystorm "]
-        {
-            assert!(page.contains(part), "{part} in {page}");
-        }
-        assert!(explained("-c").unwrap().contains("Parallel connections"));
-        assert!(explained("--rsp").is_err());
-    }
 }

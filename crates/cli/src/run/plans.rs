@@ -78,7 +78,7 @@ fn check_own(options: &Options) -> Result<(), String> {
     if !dialect.minds_slips || data.mix || options.command_is_marked {
         return Ok(());
     }
-    let own = crate::OWN.iter().skip(1).flat_map(|front| front.names());
+    let own = crate::commands().flat_map(|front| front.names());
     let Some(name) =
         own.into_iter().find(|name| command.first().is_some_and(|first| first == *name))
     else {

@@ -3,6 +3,7 @@
 //! Each measurement is a block of four runs, good, candidate, candidate, good, each with a start of its server: what
 //! the machine does meanwhile is taken off. Which commit is measured next is the business of `statistics`.
 
+mod options;
 mod results;
 mod tree;
 
@@ -11,12 +12,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context, Result, anyhow, bail};
 use console::diagnostics;
-use job::{BisectJob, End};
+use job::End;
 use measure::Ending;
 use report::{Figures, Summary, compare};
 use statistics::{Bisection, Conclusion, Mean, Suspects};
 use workload::{Endpoint, Plan, PlanParts};
 
+use self::options::BisectJob;
 use crate::commands::run::say;
 use crate::experiment::noise;
 use crate::experiment::progress::{Progress, planned_s};
@@ -24,6 +26,8 @@ use crate::signals;
 use crate::test_bed::TestBed;
 use results::ResultFile;
 use tree::{Commit, Tree};
+
+pub(crate) use options::FRONT;
 
 /// Blocks of the bad commit, by which it is known what is looked for and how much it varies; and how many more there
 /// are where these do not say that it differs.
@@ -36,7 +40,7 @@ const BLOCKS_MAX: usize = 400;
 ///
 /// # Errors
 /// What kept it from being done, in words for a person; what was measured before is in the folder of the search.
-pub(crate) fn bisect(job: &BisectJob) -> Result<End> {
+fn bisect(job: &BisectJob) -> Result<End> {
     let Some(plan) = job.load.plans.first() else { bail!("there is no test") };
     job.load.notes.iter().try_for_each(diagnostics::say)?;
     let tree = Tree::open(&job.repository, &job.state, &job.build, job.server.as_deref())?;

@@ -1,6 +1,7 @@
 //! Carrying out `keystorm footprint`: every item on every server, over several starts.
 
 mod limits;
+mod options;
 mod reader;
 mod steps;
 
@@ -8,14 +9,17 @@ use std::collections::VecDeque;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Result, bail};
-use job::{End, FootprintJob};
+use job::End;
 use lab::footprint::{FILLS, Item, KeyBytes, Row, Server, fills};
 use lab::{Findings, Footprint};
 use workload::Target;
 
+use self::options::FootprintJob;
 use self::reader::MemoryReader;
 use crate::experiment::frame::{Experiment, Frame, Step, reach};
 use crate::test_bed::TestBed;
+
+pub(crate) use options::FRONT;
 
 /// Connections that it needs.
 const CONNECTIONS: u32 = 4;
@@ -26,10 +30,7 @@ const STEP_S: f64 = 1.0;
 ///
 /// # Errors
 /// What kept it from being carried out, in words for a person; what was measured before is kept.
-pub(crate) fn footprint(job: &FootprintJob) -> Result<End> {
-    if let Some(memory) = &job.memory {
-        return limits::carry_out(job, memory);
-    }
+fn footprint(job: &FootprintJob) -> Result<End> {
     let notes = job.servers.iter().flat_map(|job| &job.notes);
     let frame = Frame::open(notes, &job.output, &job.command_line)?;
     let mut beds = Vec::new();

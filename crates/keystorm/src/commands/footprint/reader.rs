@@ -6,13 +6,13 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, anyhow, bail};
-use host::memcache::MemcacheClient;
 use host::{Client, Transport, info_field};
 use lab::footprint::{Item, Reading, Type, Words};
 use wire::resp::Value;
 use workload::Target;
 
 use crate::info;
+use crate::speaker::Speaker;
 use crate::test_bed::TestBed;
 
 /// Bytes that are sent before replies are waited for.
@@ -23,43 +23,32 @@ const LOOK_EVERY: Duration = Duration::from_millis(40);
 /// Longest wait for a server to be still: one that others use never is.
 const STILL_WITHIN: Duration = Duration::from_secs(3);
 
-/// The connection to a server that is measured.
-enum MemoryClient {
-    Resp(Box<Client<Transport>>),
-    Memcache(MemcacheClient),
-}
-
 /// A server on which keys are measured.
 pub(super) struct MemoryReader<'b> {
     bed: &'b TestBed<'b>,
     target: &'b Target,
-    asked: MemoryClient,
+    asked: Speaker,
 }
 
 impl<'b> MemoryReader<'b> {
     pub(super) fn open(bed: &'b TestBed<'b>, target: &'b Target) -> Result<Self> {
-        let asked = if bed.server.protocol().is_memcache() {
-            MemoryClient::Memcache(bed.server.memcache_client(target)?)
-        } else {
-            MemoryClient::Resp(Box::new(bed.server.client(target)?))
-        };
-        Ok(Self { bed, target, asked })
+        Ok(Self { bed, target, asked: Speaker::open(&bed.server, target)? })
     }
 
     /// Returns whether the server has the type of this item.
     pub(super) fn stores(&self, item: &Item) -> bool {
-        item.of == Type::String || matches!(self.asked, MemoryClient::Resp(_))
+        item.of == Type::String || matches!(self.asked, Speaker::Resp(_))
     }
 
     /// Returns how many keys the server holds.
     pub(super) fn keys(&mut self) -> Result<u64> {
         match &mut self.asked {
-            MemoryClient::Resp(client) => match client.ask(&[b"DBSIZE"])? {
+            Speaker::Resp(client) => match client.ask(&[b"DBSIZE"])? {
                 Value::Integer(keys) => Ok(keys.unsigned_abs()),
                 Value::Error(text) => bail!("DBSIZE: {}", String::from_utf8_lossy(&text)),
                 _ => Ok(0),
             },
-            MemoryClient::Memcache(client) => {
+            Speaker::Memcache(client) => {
                 let stats = client.stats(None).map_err(|why| anyhow!(why))?;
                 Ok(number(&stats, "curr_items").unwrap_or_default())
             }
@@ -69,11 +58,11 @@ impl<'b> MemoryReader<'b> {
     /// Returns the server's allocator of memory, if it reports one.
     pub(super) fn allocator(&mut self) -> Result<Option<String>> {
         match &mut self.asked {
-            MemoryClient::Resp(client) => {
+            Speaker::Resp(client) => {
                 let info = info::text(client, Some("memory"))?;
                 Ok(info_field(&info, "mem_allocator").map(str::to_owned))
             }
-            MemoryClient::Memcache(_) => Ok(Some("slabs".to_owned())),
+            Speaker::Memcache(_) => Ok(Some("slabs".to_owned())),
         }
     }
 
@@ -88,8 +77,8 @@ impl<'b> MemoryReader<'b> {
         let (mut batch, mut bytes): (Vec<Words>, usize) = (Vec::new(), 0);
         for number in numbers {
             let commands = match filler.asked {
-                MemoryClient::Resp(_) => item.commands(number),
-                MemoryClient::Memcache(_) => vec![memcached(item, number)],
+                Speaker::Resp(_) => item.commands(number),
+                Speaker::Memcache(_) => vec![memcached(item, number)],
             };
             for words in commands {
                 bytes += words.iter().map(Vec::len).sum::<usize>();
@@ -108,7 +97,7 @@ impl<'b> MemoryReader<'b> {
 
     fn send(&mut self, batch: &[Words]) -> Result<()> {
         match &mut self.asked {
-            MemoryClient::Resp(client) => {
+            Speaker::Resp(client) => {
                 for (reply, words) in client.ask_all(batch)?.into_iter().zip(batch) {
                     if let Value::Error(text) = reply {
                         let name = String::from_utf8_lossy(&words[0]);
@@ -117,7 +106,7 @@ impl<'b> MemoryReader<'b> {
                 }
                 Ok(())
             }
-            MemoryClient::Memcache(client) => client.send_all(batch).map_err(|why| anyhow!(why)),
+            Speaker::Memcache(client) => client.send_all(batch).map_err(|why| anyhow!(why)),
         }
     }
 
@@ -142,7 +131,7 @@ impl<'b> MemoryReader<'b> {
     fn reading(&mut self, keys: u64) -> Result<Reading> {
         let own = self.bed.server.resident_bytes();
         match &mut self.asked {
-            MemoryClient::Resp(client) => {
+            Speaker::Resp(client) => {
                 let info = info::text(client, Some("memory"))?;
                 let bytes = |name| info_field(&info, name).and_then(|text| text.parse().ok());
                 let Some(used) = bytes("used_memory") else {
@@ -152,7 +141,7 @@ impl<'b> MemoryReader<'b> {
                 let active = bytes("allocator_active");
                 Ok(Reading { keys, used, dataset: bytes("used_memory_dataset"), resident, active })
             }
-            MemoryClient::Memcache(client) => {
+            Speaker::Memcache(client) => {
                 let stats = client.stats(None).map_err(|why| anyhow!(why))?;
                 let slabs = client.stats(Some("slabs")).map_err(|why| anyhow!(why))?;
                 let used = chunks(&slabs);
@@ -171,10 +160,8 @@ impl<'b> MemoryReader<'b> {
     pub(super) fn describe(&mut self) -> Result<(Option<String>, Option<u64>)> {
         let key = Item::key(0);
         match &mut self.asked {
-            MemoryClient::Resp(client) => {
-                Ok((encoding(client, &key)?, memory_usage(client, &key)?))
-            }
-            MemoryClient::Memcache(client) => {
+            Speaker::Resp(client) => Ok((encoding(client, &key)?, memory_usage(client, &key)?)),
+            Speaker::Memcache(client) => {
                 let slabs = client.stats(Some("slabs")).map_err(|why| anyhow!(why))?;
                 let class = slabs.iter().find(|(name, value)| {
                     name.ends_with(":used_chunks") && value.parse().is_ok_and(|used: u64| used > 1)
@@ -188,17 +175,15 @@ impl<'b> MemoryReader<'b> {
 
     /// Removes the keys of all numbers below this one.
     pub(super) fn remove(&mut self, below: u64) -> Result<()> {
-        let verb = if matches!(self.asked, MemoryClient::Resp(_)) { "DEL" } else { "delete" };
+        let verb = if matches!(self.asked, Speaker::Resp(_)) { "DEL" } else { "delete" };
         let numbers: Vec<u64> = (0..below).collect();
         for numbers in numbers.chunks(BATCH_BYTES / 64) {
             let delete = |number: &u64| vec![verb.as_bytes().to_vec(), Item::key(*number)];
             let batch: Vec<Words> = numbers.iter().map(delete).collect();
             match &mut self.asked {
                 // Some may never have been stored.
-                MemoryClient::Resp(client) => drop(client.ask_all(&batch)?),
-                MemoryClient::Memcache(client) => {
-                    client.send_all(&batch).map_err(|why| anyhow!(why))?
-                }
+                Speaker::Resp(client) => drop(client.ask_all(&batch)?),
+                Speaker::Memcache(client) => client.send_all(&batch).map_err(|why| anyhow!(why))?,
             }
         }
         Ok(())

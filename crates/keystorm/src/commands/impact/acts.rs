@@ -7,7 +7,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use anyhow::{Context, Result, anyhow};
 use console::metrics::ObserverPair;
 use host::JournalKind;
-use job::{ActsJob, End, ImpactJob, UsageError};
+use job::{End, UsageError};
 use lab::impact::{ActRecord, OWN_QUESTION, Outcome, Price};
 use lab::{Findings, Impact};
 use measure::Ending;
@@ -15,6 +15,7 @@ use report::{Run, WarningKind};
 use runner::Start;
 use workload::{Plan, PlanParts, Stop};
 
+use super::options::{ActsJob, ImpactJob};
 use super::player::{Player, Scene};
 use super::stage::Stage;
 use crate::experiment::frame::{Experiment, Frame, Step};

@@ -4,12 +4,13 @@ use std::collections::VecDeque;
 
 use anyhow::Result;
 use console::diagnostics;
-use job::{End, ImpactJob, MixJob};
+use job::End;
 use lab::impact::{MixRecord, REPLIES_MIN, Segment, SegmentResult, design};
 use lab::{Findings, Impact};
 use measure::Ending;
 use workload::Plan;
 
+use super::options::{ImpactJob, MixJob};
 use crate::experiment::frame::{Experiment, Frame, Step};
 use crate::test_bed::TestBed;
 

@@ -5,6 +5,7 @@
 mod acts;
 mod migration;
 mod mix;
+mod options;
 mod player;
 mod stage;
 
@@ -13,17 +14,20 @@ use std::io::Read;
 use std::path::Path;
 
 use anyhow::{Context, Result, anyhow, bail};
-use job::{End, ImpactJob, ImpactOf};
+use job::End;
 use lab::Impact;
 use lab::impact::SCHEMA;
 
+use self::options::{ImpactJob, ImpactOf};
 use crate::experiment::terminal::Terminal;
+
+pub(crate) use options::FRONT;
 
 /// Measures what operations cost, and prints the price list.
 ///
 /// # Errors
 /// What kept it from being carried out, in words for a person; what was measured before is printed.
-pub(crate) fn impact(job: &ImpactJob) -> Result<End> {
+fn impact(job: &ImpactJob) -> Result<End> {
     match &job.of {
         ImpactOf::Acts(acts) => acts::carry_out(job, acts),
         ImpactOf::Mix(mix) => mix::carry_out(job, mix),

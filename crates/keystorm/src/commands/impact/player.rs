@@ -5,11 +5,11 @@ use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::Result;
-use job::{ActsJob, StagedAct};
 use lab::impact::{ActRecord, Condition};
 use runner::{NoObserver, Start};
 
 use super::acts::seconds_since;
+use super::options::{ActsJob, StagedAct};
 use super::stage::Stage;
 use crate::test_bed::TestBed;
 

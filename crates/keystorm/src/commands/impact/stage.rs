@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail};
 use console::diagnostics;
-use host::memcache::MemcacheClient;
 use host::{Address, Client, Patience, ServerProcess, Transport, info_field};
 use lab::impact::Condition;
 use wire::resp::Value;
@@ -14,6 +13,7 @@ use workload::{Plan, Target};
 
 use super::migration;
 use crate::server::login;
+use crate::speaker::Speaker;
 use crate::test_bed::TestBed;
 use crate::{info, setting};
 
@@ -24,12 +24,6 @@ const PATIENCE: Duration = Duration::from_secs(120);
 /// Settings by which a server remembers what was slow, and what a server of keystorm's own is given.
 const MONITORS: [(&str, &str); 2] =
     [("latency-monitor-threshold", "1"), ("slowlog-log-slower-than", "1000")];
-
-/// A connection to either kind of server.
-enum Speaker {
-    Resp(Box<Client<Transport>>),
-    Memcache(Box<MemcacheClient>),
-}
 
 /// The server, and what is to be put back there.
 pub(super) struct Stage<'b> {
@@ -271,7 +265,7 @@ impl<'b> Stage<'b> {
 fn connect(bed: &TestBed<'_>, target: &Target) -> Result<Speaker> {
     let server = &bed.server;
     if server.protocol().is_memcache() {
-        return Ok(Speaker::Memcache(Box::new(server.memcache_client(target)?)));
+        return Speaker::open(server, target);
     }
     Ok(Speaker::Resp(Box::new(connect_to(&server.address_now(), bed, target)?)))
 }

@@ -3,6 +3,7 @@
 mod cluster;
 mod contents;
 mod load;
+mod options;
 mod roles;
 mod saved;
 mod session;
@@ -15,18 +16,21 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use console::report_file;
-use job::{End, SuiteJob};
+use job::End;
 use lab::suite::{Spec, SuiteComparison};
 use lab::{Findings, Suite};
 use measure::Ending;
 use report::{Run, Summary};
 
+use self::options::SuiteJob;
 use self::roles::{PlanRefusal, Role, Roles};
 use self::session::{Preparation, Session};
 use self::sources::Sources;
 use crate::experiment::frame::{Experiment, Frame, Step};
 use crate::experiment::progress::planned_s;
 use crate::experiment::terminal::Terminal;
+
+pub(crate) use options::FRONT;
 
 pub(crate) use saved::{compare, saved};
 
@@ -40,7 +44,7 @@ const CONNECTIONS: u32 = 256;
 ///
 /// # Errors
 /// What kept it from being carried out, in words for a person; what was measured before is kept.
-pub(crate) fn suite(job: &SuiteJob) -> Result<End> {
+fn suite(job: &SuiteJob) -> Result<End> {
     let sources = sources::read(job)?;
     if job.list {
         return list(&sources);

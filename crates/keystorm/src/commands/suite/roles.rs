@@ -4,7 +4,8 @@
 use std::ffi::OsString;
 use std::sync::Arc;
 
-use job::{Intent, Job, SuiteJob, ToolOutput};
+use super::options::SuiteJob;
+use job::{Intent, Job, ToolOutput};
 use lab::suite::{MEMTIER, Spec, ToolLine};
 use workload::{Plan, PlanParts, ProtocolKind, Stop, Target};
 

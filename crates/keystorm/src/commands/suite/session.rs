@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use anyhow::{Result, anyhow};
 use host::{Client, Transport};
-use job::SuiteJob;
 use lab::suite::{InitCommand, Preload, Spec};
 use measure::Ending;
 use wire::resp::Value;
 use workload::{Endpoint, Plan, Target};
 
 use super::cluster::{self, STANDALONE};
+use super::options::SuiteJob;
 use super::roles::{self, PlanRefusal};
 use super::settings::{ChangedSettings, RefusedSetting};
 use crate::experiment::progress::Progress;

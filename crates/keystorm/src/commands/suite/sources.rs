@@ -4,8 +4,8 @@ use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use super::options::SuiteJob;
 use anyhow::{Context, Result, anyhow, bail};
-use job::SuiteJob;
 use lab::suite::{BYTES_MAX, Spec, built_in, documents};
 use serde_json::Value;
 

@@ -1,6 +1,7 @@
 //! Carrying out a survey.
 
 mod families;
+mod options;
 mod written;
 
 use std::{fs, slice, thread};
@@ -8,13 +9,14 @@ use std::{fs, slice, thread};
 use anyhow::{Context, Error, Result, anyhow};
 use cli::experiment::job;
 use console::diagnostics;
-use job::{ClientFleet, End, Job, SurveyJob, UsageError};
+use job::{ClientFleet, End, Job, UsageError};
 use lab::survey::{Chapter, DELIVERIES, Machine, PLACEMENT, Station, SurveyPlan, SurveySpec};
 use lab::{Findings, Survey};
 use measure::Ending;
 use report::{Run, WarningKind};
 use workload::{ProtocolKind, Target};
 
+use self::options::SurveyJob;
 use self::written::{Holders, PlanWrites};
 use super::usage_error;
 use crate::commands::doctor::cpus::siblings;
@@ -25,11 +27,13 @@ use crate::machine::machine;
 use crate::setting;
 use crate::test_bed::TestBed;
 
+pub(crate) use options::FRONT;
+
 /// Measures every chapter, prints its table, and writes the page.
 ///
 /// # Errors
 /// What kept it from being carried out, in words for a person; what was measured before is kept.
-pub(crate) fn survey(job: &SurveyJob) -> Result<End> {
+fn survey(job: &SurveyJob) -> Result<End> {
     let directory = &job.directory;
     fs::create_dir_all(directory).with_context(|| format!("-o {}", directory.display()))?;
     let frame = Frame::open(&job.first.notes, &job.output, &job.command_line)?;

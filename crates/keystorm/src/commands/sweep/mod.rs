@@ -1,20 +1,25 @@
 //! Carrying out a grid.
 
+mod options;
+
 use std::thread;
 use std::time::Duration;
 
 use anyhow::Result;
 use console::diagnostics;
-use job::{End, SweepJob};
+use job::End;
 use lab::{Findings, Sweep};
 use measure::Ending;
 use report::slo::Slo;
 use workload::{Plan, Target};
 
+use self::options::SweepJob;
 use crate::commands::run::OF_ONE_START;
 use crate::experiment::frame::{Experiment, Frame, Step};
 use crate::experiment::progress::planned_s;
 use crate::test_bed::TestBed;
+
+pub(crate) use options::FRONT;
 
 /// A grid is given up when so many runs in a row fail: the server is gone.
 const FAILURES_MAX: u32 = 3;
@@ -26,7 +31,7 @@ const RECOVERY: Duration = Duration::from_secs(1);
 ///
 /// # Errors
 /// What kept it from being carried out, in words for a person; what was measured before is printed.
-pub(crate) fn sweep(job: &SweepJob) -> Result<End> {
+fn sweep(job: &SweepJob) -> Result<End> {
     let jobs = || job.points.iter().map(|(_, job)| job);
     let plans = || jobs().flat_map(|job| &job.plans);
     let Some((first, widest)) =

@@ -4,17 +4,15 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Parser;
-use job::SuiteJob;
+use cli::experiment::{
+    ExperimentOptions, OF_A_LOAD, REFUSED, job, with_those_of_a_run, with_words,
+};
+use cli::front::{Front, command};
+use cli::metric_of;
+use job::{ExperimentOutput, Intent, Job, UsageError};
 use lab::Line;
 use lab::suite::{Choice, Pattern, priorities};
 use report::Metric;
-
-use super::compare::metric_of;
-use super::experiment::{
-    ExperimentOptions, OF_A_LOAD, REFUSED, job, with_those_of_a_run, with_words,
-};
-use super::front::{Front, command};
-use super::{Intent, UsageError};
 use spec::values::{count_in, seconds, seconds_in};
 
 /// Measures a server by many short specs: its commands by group, encodings, sizes of values, expiry,
@@ -99,6 +97,38 @@ Examples:
 const NAME: &str = "keystorm suite";
 const SECONDS_MAX: f64 = 86_400.0;
 
+/// Job of `keystorm suite`.
+pub(super) struct SuiteJob {
+    /// Directories and files of specs; none for keystorm's own.
+    pub(super) paths: Vec<PathBuf>,
+    /// Choice of the specs that are run.
+    pub(super) choice: Choice,
+    /// Set if only a cross-section is run; `None` for what suits the directory.
+    pub(super) core: Option<bool>,
+    /// Set if the specs are listed and none is run.
+    pub(super) list: bool,
+    /// Seconds of each spec, if the command line says.
+    pub(super) time_s: Option<f64>,
+    /// Number of times that all specs are run.
+    pub(super) rounds: u32,
+    /// An earlier suite.
+    pub(super) against: Option<PathBuf>,
+    /// The share by which a spec may be worse.
+    pub(super) threshold: Option<f64>,
+    /// The figure by which the two are compared.
+    pub(super) metric: Metric,
+    /// Directory for memtier's JSON of each spec.
+    pub(super) memtier_json: Option<PathBuf>,
+    /// A job that names the server.
+    pub(super) first: Job,
+    /// The words that name it.
+    pub(super) server: Line,
+    /// Places and formats for results.
+    pub(super) output: ExperimentOutput,
+    /// The command line, without secrets.
+    pub(super) command_line: String,
+}
+
 /// Front end of the command.
 pub(crate) const FRONT: Front = Front {
     names: &["suite"],
@@ -138,7 +168,7 @@ fn intent(options: Options, line: Line, command_line: String) -> Result<Intent, 
         (_, true) => Some(false),
         _ => None,
     };
-    Ok(Intent::Suite(Box::new(SuiteJob {
+    let job = SuiteJob {
         paths,
         choice,
         core,
@@ -153,7 +183,8 @@ fn intent(options: Options, line: Line, command_line: String) -> Result<Intent, 
         server,
         output,
         command_line,
-    })))
+    };
+    Ok(Intent::carry(move || super::suite(&job)))
 }
 
 fn choice(options: &Options) -> Result<Choice, UsageError> {

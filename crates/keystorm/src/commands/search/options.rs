@@ -3,17 +3,17 @@
 use std::time::Duration;
 
 use clap::Parser;
-use job::SearchJob;
+use cli::experiment::{
+    ExperimentOptions, names_test, one_seed, printed, varied, with_split, with_those_of_a_run,
+};
+use cli::front::{Front, command};
+use job::{ExperimentOutput, Intent, Job, UsageError, VariedLoad};
 use lab::search::Settings;
 use lab::words::{Line, TypedOption};
 use report::slo::Slo;
-
-use super::experiment::{
-    ExperimentOptions, names_test, one_seed, varied, with_split, with_those_of_a_run,
-};
-use super::front::{Front, command};
-use super::{Intent, UsageError};
+use spec::values::Seconds;
 use spec::values::{count, count_in, percent, seconds, seconds_in};
+use spec::{LoadSpec, Rate};
 
 const NAME: &str = "keystorm search";
 /// Finds the highest rate that keeps a latency target such as p99<1ms. Sends requests on a schedule
@@ -83,6 +83,66 @@ Examples:
 const TEST: &str = "get";
 const SECONDS_MAX: f64 = 86_400.0;
 
+/// Job of `keystorm search`.
+pub(super) struct SearchJob {
+    /// Target: p50, p95, p99, p99.9 (or any other), mean or max below a time in us, ms or s; errors
+    /// below a share. Separate several with commas: 'p99<1ms,p99.9<5ms,errors<0.1%'
+    pub(super) slo: Slo,
+    /// Settings of the search: where to begin and how close to come.
+    pub(super) settings: Settings,
+    /// Set if a closed loop is to say where to begin.
+    pub(super) closed_first: bool,
+    /// Seconds of a trial.
+    pub(super) seconds: f64,
+    /// Set if there is to be a curve.
+    pub(super) curve: bool,
+    /// Places and formats for results.
+    pub(super) output: ExperimentOutput,
+    /// The command line, without secrets.
+    pub(super) command_line: String,
+    /// The load, at any rate.
+    pub(super) load: VariedLoad,
+}
+
+impl SearchJob {
+    /// The most by which a trial may be longer than others, so that its percentiles mean something.
+    pub(super) const LONGER_MAX: f64 = 10.0;
+
+    /// The closed loop that a search begins with, of a trial's length.
+    ///
+    /// # Errors
+    /// A fault of the load.
+    pub(super) fn closed_loop(&self) -> Result<Job, UsageError> {
+        // Nothing arrives at a closed loop: it sends when it has an answer.
+        self.load.job(&|spec| {
+            (spec.load.rate, spec.load.arrivals) = (None, None);
+            lasting(spec, self.seconds);
+        })
+    }
+
+    /// A trial at a rate, per second. It lasts long enough for the percentiles of the target.
+    ///
+    /// # Errors
+    /// A fault of the load.
+    pub(super) fn trial(&self, rate_per_s: f64) -> Result<Job, UsageError> {
+        let needed_s = self.slo.requests_min() as f64 / rate_per_s;
+        self.load.job(&|spec| {
+            spec.load.rate = Some(Rate::constant(thousandths(rate_per_s)));
+            lasting(spec, needed_s.clamp(self.seconds, self.seconds * Self::LONGER_MAX));
+        })
+    }
+}
+
+fn lasting(spec: &mut LoadSpec, seconds: f64) {
+    spec.load.requests = None;
+    spec.load.duration = Some(Seconds(Duration::from_secs_f64(thousandths(seconds))));
+}
+
+/// A number with three decimals.
+fn thousandths(number: f64) -> f64 {
+    (number * 1000.0).round() / 1000.0
+}
+
 /// Front end of the command.
 pub(crate) const FRONT: Front = Front {
     names: &["search"],
@@ -117,8 +177,8 @@ fn intent(options: Options, mut line: Line, command_line: String) -> Result<Inte
     }
     one_seed(&mut line);
     // A target for errors is one for a run that goes on in spite of them.
-    if slo.bounds_errors() && !line.has("--on-error") {
-        line.options.push(TypedOption::new("--on-error", "count"));
+    if slo.bounds_errors() {
+        line.set_default("--on-error", "count");
     }
     let default = Settings::default();
     // Below that the longest trial has too few requests to tell.
@@ -155,8 +215,7 @@ fn intent(options: Options, mut line: Line, command_line: String) -> Result<Inte
     }
     job.slo.check_plans(&first.plans).map_err(UsageError)?;
     if job.output.print_plan {
-        let text = job::printed_plans(&first.plans);
-        return text.map(Intent::Say).map_err(|e| UsageError(e.to_string()));
+        return printed(&first.plans);
     }
-    Ok(Intent::Search(Box::new(job)))
+    Ok(Intent::carry(move || super::search(&job)))
 }

@@ -1,18 +1,18 @@
 //! The command line of `keystorm footprint`: what is stored, in which servers.
 
 use clap::Parser;
-use job::{ExperimentOutput, FootprintJob, Job, MemoryJob};
+use cli::experiment::{
+    ExperimentOptions, OF_A_LOAD, REFUSED, job, names_test, with_those_of_a_run, with_words,
+};
+use cli::front::{Front, command};
+use job::{ExperimentOutput, Intent, Job, UsageError};
 use lab::Line;
 use lab::footprint::{ITEMS, Item, Type};
 use lab::words::TypedOption;
+use spec::values::{count, count_in};
 use workload::Endpoint;
 
-use super::experiment::{
-    ExperimentOptions, OF_A_LOAD, REFUSED, job, names_test, with_those_of_a_run, with_words,
-};
-use super::front::{Front, command};
-use super::{Intent, UsageError};
-use spec::values::{count, count_in};
+use super::limits;
 
 /// Finds out what a key costs in memory, by type, size and encoding, and where the encoding changes. Each
 /// server starts empty and is filled to three sizes, each twice the one before. The slope of its memory is
@@ -80,6 +80,32 @@ Examples:
 const NAME: &str = "keystorm footprint";
 const KEYS_MAX: u64 = 100_000_000;
 
+/// Job of `keystorm footprint`.
+pub(super) struct FootprintJob {
+    /// Items that are stored.
+    pub(super) items: Vec<Item>,
+    /// A job for each server: the one that was named, then those beside it.
+    pub(super) servers: Vec<Job>,
+    /// Number of times that each item is measured, each on a fresh start of the server.
+    pub(super) starts: u32,
+    /// Keys of the smallest fill; `None` for what suits each item.
+    pub(super) keys: Option<u64>,
+    /// Set if the sizes are looked for at which encodings change.
+    pub(super) steps: bool,
+    /// Places and formats for results.
+    pub(super) output: ExperimentOutput,
+    /// The command line, without secrets.
+    pub(super) command_line: String,
+}
+
+/// Job of `keystorm footprint --maxmemory`.
+pub(super) struct MemoryJob {
+    /// Limits of memory, each with the workload on a server that has it.
+    pub(super) limits: Vec<(String, Job)>,
+    /// Policy by which the server chooses what it evicts.
+    pub(super) policy: String,
+}
+
 /// Front end of the command.
 pub(crate) const FRONT: Front = Front {
     names: &["footprint"],
@@ -134,9 +160,9 @@ fn intent(options: Options, line: Line, command_line: String) -> Result<Intent, 
             "--print-plan: footprint has no plan; it stores what KEY says".to_owned(),
         ));
     }
-    let (steps, memory) = (!no_steps, None);
-    let job = FootprintJob { items, servers, starts, keys, steps, memory, output, command_line };
-    Ok(Intent::Footprint(Box::new(job)))
+    let steps = !no_steps;
+    let job = FootprintJob { items, servers, starts, keys, steps, output, command_line };
+    Ok(Intent::carry(move || super::footprint(&job)))
 }
 
 /// A workload on a server with each limit of memory.
@@ -179,16 +205,7 @@ fn memory(
     let limits = limits.iter().map(of_limit).collect::<Result<_, _>>()?;
     let policy = if is_memcached { "memcached's own LRU".to_owned() } else { policy };
     let memory = MemoryJob { limits, policy };
-    Ok(Intent::Footprint(Box::new(FootprintJob {
-        items: Vec::new(),
-        servers: Vec::new(),
-        starts: 1,
-        keys: None,
-        steps: false,
-        memory: Some(memory),
-        output,
-        command_line,
-    })))
+    Ok(Intent::carry(move || limits::carry_out(&memory, &output, &command_line)))
 }
 
 /// A limit of memory in megabytes, as memcached's -m takes it.

@@ -6,18 +6,16 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Parser;
-use job::{ActsJob, ImpactJob, Job, MixJob};
-use lab::impact::Family;
+use cli::experiment::{
+    ExperimentOptions, job, names_test, one_seed, printed, with_split, with_those_of_a_run,
+};
+use cli::front::{Front, command};
+use job::{ExperimentOutput, Intent, Job, UsageError};
+use lab::impact::{Act, Family};
 use lab::words::{Line, TypedOption};
 use report::slo::Slo;
 use spec::values::{count_in, percent, seconds, seconds_in};
-use workload::Pick;
-
-use super::experiment::{
-    ExperimentOptions, job, names_test, one_seed, with_split, with_those_of_a_run,
-};
-use super::front::{Front, command};
-use super::{Intent, UsageError};
+use workload::{Pick, Plan};
 
 /// Measures what operations cost those who wait for them. Sends a steady load on a schedule that slow replies do not
 /// delay, and beside it one act after another, with rests between: BGSAVE, BGREWRITEAOF, a full sync, DEL and UNLINK of
@@ -106,6 +104,62 @@ const LOAD_MAX: f64 = 99.0;
 /// More kinds would take hours.
 const KINDS_MAX: usize = 12;
 
+/// Job of `keystorm impact`.
+pub(in crate::commands::impact) struct ImpactJob {
+    /// The load, one plan: it is steady beside acts; of a mix, pace and length are each segment's.
+    pub(in crate::commands::impact) job: Job,
+    /// Operations that are priced.
+    pub(in crate::commands::impact) of: ImpactOf,
+    /// Places and formats for results.
+    pub(in crate::commands::impact) output: ExperimentOutput,
+    /// The command line, without secrets.
+    pub(in crate::commands::impact) command_line: String,
+}
+
+/// Operations that are priced.
+pub(in crate::commands::impact) enum ImpactOf {
+    /// Acts beside the load.
+    Acts(ActsJob),
+    /// The kinds of the load itself.
+    Mix(MixJob),
+}
+
+/// Acts, and how they are played.
+pub(in crate::commands::impact) struct ActsJob {
+    /// The acts, in their order.
+    pub(in crate::commands::impact) acts: Vec<StagedAct>,
+    /// Set if the command line names the acts, so that acts that destroy data are meant.
+    pub(in crate::commands::impact) named: bool,
+    /// Seconds of rest before each act, and after the last.
+    pub(in crate::commands::impact) rest_s: f64,
+    /// Seconds after which an act is given up on.
+    pub(in crate::commands::impact) timeout_s: f64,
+    /// Objective beyond which waiting is counted.
+    pub(in crate::commands::impact) slo: Option<Slo>,
+    /// Set if a server that keystorm did not start may be disturbed.
+    pub(in crate::commands::impact) yes: bool,
+}
+
+/// An act, and the load that starts it, if one does.
+pub(in crate::commands::impact) struct StagedAct {
+    /// Act as its file describes it.
+    pub(in crate::commands::impact) act: Act,
+    /// The plan of its load.
+    pub(in crate::commands::impact) load: Option<Plan>,
+}
+
+/// The segments of a mix.
+pub(in crate::commands::impact) struct MixJob {
+    /// The loads, as shares of the capacity: 0.5 for half of it.
+    pub(in crate::commands::impact) loads: Vec<f64>,
+    /// Number of times that each segment is run.
+    pub(in crate::commands::impact) blocks: u32,
+    /// Seconds of a segment.
+    pub(in crate::commands::impact) seconds: f64,
+    /// Set if segments that the machine or the client spoiled count.
+    pub(in crate::commands::impact) count_disturbed: bool,
+}
+
 /// Front end of the command.
 pub(crate) const FRONT: Front = Front {
     names: &["impact"],
@@ -148,16 +202,16 @@ fn intent(mut options: Options, line: Line, command_line: String) -> Result<Inte
     }
     let (job, of) = if is_mix { of_mix(&mut options, line)? } else { of_acts(&mut options, line)? };
     if output.print_plan {
-        let text = job::printed_plans(&job.plans);
-        return text.map(Intent::Say).map_err(|error| UsageError(error.to_string()));
+        return printed(&job.plans);
     }
-    Ok(Intent::Impact(Box::new(ImpactJob { job, of, output, command_line })))
+    let job = ImpactJob { job, of, output, command_line };
+    Ok(Intent::carry(move || super::impact(&job)))
 }
 
 /// The job of a line, which is to be one plan.
 fn one_plan(mut line: Line, yes: bool) -> Result<Job, UsageError> {
     if yes {
-        line.options.push(TypedOption { name: "--yes".to_owned(), value: None });
+        line.options.push(TypedOption::flag("--yes"));
     }
     one_seed(&mut line);
     let job = job(NAME, line.words())?;
@@ -168,7 +222,7 @@ fn one_plan(mut line: Line, yes: bool) -> Result<Job, UsageError> {
 }
 
 /// A steady load with acts beside it.
-fn of_acts(options: &mut Options, mut line: Line) -> Result<(Job, job::ImpactOf), UsageError> {
+fn of_acts(options: &mut Options, mut line: Line) -> Result<(Job, ImpactOf), UsageError> {
     let within = |option, time: Option<Duration>, default, most| {
         let time = time.unwrap_or(Duration::from_secs(default));
         seconds_in(option, time, 0.5..=most).map_err(UsageError)
@@ -176,15 +230,13 @@ fn of_acts(options: &mut Options, mut line: Line) -> Result<(Job, job::ImpactOf)
     let rest_s = within("--rest", options.rest, 5, 3600.0)?;
     let timeout_s = within("--act-timeout", options.act_timeout, 60, 86_400.0)?;
     // Reads of the keys of a cache, all of which are there.
-    let cache = [("-t", "get"), ("-r", "100k"), ("-d", "100"), ("--fill", "")];
-    let cache = if names_test(&line) { &[][..] } else { &cache };
-    for (name, value) in
-        [("--rps", RATE), ("--on-error", "count"), ("--reconnect", "yes")].iter().chain(cache)
-    {
-        if !line.has(name) {
-            let value = (!value.is_empty()).then(|| (*value).into());
-            line.options.push(TypedOption { name: (*name).to_owned(), value });
-        }
+    let names_a_test = names_test(&line);
+    let cache = [("-t", "get"), ("-r", "100k"), ("-d", "100")];
+    let cache = if names_a_test { &[][..] } else { &cache };
+    let usual = [("--rps", RATE), ("--on-error", "count"), ("--reconnect", "yes")];
+    usual.iter().chain(cache).for_each(|(name, value)| line.set_default(name, *value));
+    if !names_a_test && !line.has("--fill") {
+        line.options.push(TypedOption::flag("--fill"));
     }
     line.options.push(TypedOption::new("--duration", "1h"));
     let job = one_plan(line, options.yes)?;
@@ -197,11 +249,11 @@ fn of_acts(options: &mut Options, mut line: Line) -> Result<(Job, job::ImpactOf)
     let acts = acts.into_iter().map(|act| acts::staged(act, &job.plans[0]));
     let acts = acts.collect::<Result<Vec<_>, _>>()?;
     let (named, yes) = (!named.is_empty(), options.yes);
-    Ok((job, job::ImpactOf::Acts(ActsJob { acts, named, rest_s, timeout_s, slo, yes })))
+    Ok((job, ImpactOf::Acts(ActsJob { acts, named, rest_s, timeout_s, slo, yes })))
 }
 
 /// A mix, each kind of which is left out in turn.
-fn of_mix(options: &mut Options, mut line: Line) -> Result<(Job, job::ImpactOf), UsageError> {
+fn of_mix(options: &mut Options, mut line: Line) -> Result<(Job, ImpactOf), UsageError> {
     if line.has("--rps") {
         let text = "--rps: rates follow from the capacity that is measured; see --at";
         return Err(UsageError(text.to_owned()));
@@ -241,7 +293,7 @@ fn of_mix(options: &mut Options, mut line: Line) -> Result<(Job, job::ImpactOf),
     }
     let loads = options.at.iter().map(|percent| percent / 100.0).collect();
     let (blocks, count_disturbed) = (options.blocks.unwrap_or(5), options.count_disturbed);
-    Ok((job, job::ImpactOf::Mix(MixJob { loads, blocks, seconds, count_disturbed })))
+    Ok((job, ImpactOf::Mix(MixJob { loads, blocks, seconds, count_disturbed })))
 }
 
 #[cfg(test)]
@@ -277,9 +329,13 @@ mod tests {
     #[test]
     fn loads_are_shares_of_the_capacity() {
         let line = "--of mix --mix --arrivals poisson --at 50,85 -- 3 get a ';' 1 hgetall b";
-        let Ok(Intent::Impact(job)) = parsed(line) else { panic!() };
-        let job::ImpactOf::Mix(mix) = &job.of else { panic!() };
-        assert_eq!((mix.loads.clone(), mix.blocks, mix.seconds), (vec![0.5, 0.85], 5, 1.0));
-        assert_eq!(job.job.plans[0].mix.as_ref().unwrap().operations.len(), 2);
+        let words = shell_words::split(line).unwrap().into_iter().map(OsString::from).collect();
+        let read = |mut options: Options, line: Line, _: String| {
+            let (job, ImpactOf::Mix(mix)) = of_mix(&mut options, line)? else { panic!() };
+            assert_eq!((mix.loads, mix.blocks, mix.seconds), (vec![0.5, 0.85], 5, 1.0));
+            assert_eq!(job.plans[0].mix.as_ref().unwrap().operations.len(), 2);
+            Ok(Intent::Say(String::new()))
+        };
+        assert!(with_split(words, read).is_ok());
     }
 }

@@ -1,16 +1,21 @@
 //! Carrying out a search.
 
+mod options;
+
 use std::time::{Duration, Instant};
 
 use anyhow::{Error, Result};
-use job::{End, Job, SearchJob};
+use job::{End, Job};
 use lab::{Answer, Findings, Phase, RateSearch, Search, SearchOutcome};
 use measure::Ending;
 
+use self::options::SearchJob;
 use super::usage_error;
 use crate::experiment::frame::{Experiment, Frame, Step};
 use crate::experiment::progress::planned_s;
 use crate::test_bed::TestBed;
+
+pub(crate) use options::FRONT;
 
 /// Trials that a search takes, as a guess for the time left.
 const TRIALS_EXPECTED: u32 = 22;
@@ -21,7 +26,7 @@ const CURVE_TRIES_MAX: u32 = 3;
 ///
 /// # Errors
 /// What kept it from being carried out, in words for a person; what was measured before is printed.
-pub(crate) fn search(job: &SearchJob) -> Result<End> {
+fn search(job: &SearchJob) -> Result<End> {
     let probe = job.trial(job.settings.start_per_s).map_err(usage_error)?;
     let Some(plan) = probe.plans.first() else { return Ok(End::Complete) };
     let frame = Frame::open(&probe.notes, &job.output, &job.command_line)?;

@@ -4,14 +4,14 @@ use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::Path;
 
-use job::StagedAct;
+use cli::experiment::job;
+use cli::near;
+use job::UsageError;
 use lab::impact::act::ActsFile;
 use lab::impact::{Act, Family};
 use workload::PlanParts;
 
-use super::NAME;
-use crate::experiment::job;
-use crate::{UsageError, near};
+use super::{NAME, StagedAct};
 
 /// Acts that come with keystorm.
 pub(super) const ACTS: &str = include_str!("acts.toml");

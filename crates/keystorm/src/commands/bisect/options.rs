@@ -4,16 +4,14 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::Parser;
-use job::BisectJob;
+use cli::experiment::{job, names_length, with_split, with_those_of_a_run};
+use cli::front::{Front, command};
+use cli::metric_of;
+use job::{Intent, Job, UsageError};
 use lab::Line;
 use lab::words::TypedOption;
 use report::Metric;
 use workload::Endpoint;
-
-use super::compare::metric_of;
-use super::experiment::{job, names_length, with_split, with_those_of_a_run};
-use super::front::{Front, command};
-use super::{Intent, UsageError};
 
 /// Finds the commit that made a server slower or faster. Builds commits between a good and a bad one, runs each beside
 /// the good one in turn, as often as the noise asks, and names the commit with its probability. Builds that fail are
@@ -100,6 +98,28 @@ fn sure(text: &str) -> Result<f64, String> {
         .ok_or_else(|| "expected a percentage from 50 to 99.9".to_owned())
 }
 
+/// Job of `keystorm bisect`.
+pub(super) struct BisectJob {
+    /// A commit before the change, as git reads it.
+    pub(super) good: String,
+    /// A commit after the change.
+    pub(super) bad: String,
+    /// The repository.
+    pub(super) repository: PathBuf,
+    /// The server within a built tree; `None` for the first of those that Redis and Valkey build.
+    pub(super) server: Option<PathBuf>,
+    /// The folder of builds and results, by which a search resumes.
+    pub(super) state: PathBuf,
+    /// The program that builds a tree, and its arguments, in the top folder of the tree.
+    pub(super) build: Vec<String>,
+    /// The figure that changed.
+    pub(super) metric: Metric,
+    /// Probability that the answer is to have.
+    pub(super) sure: f64,
+    /// The load: one test, on a server that is started.
+    pub(super) load: Job,
+}
+
 /// Front end of the command.
 pub(crate) const FRONT: Front = Front {
     names: &["bisect"],
@@ -114,18 +134,11 @@ fn parse(args: Vec<OsString>) -> Result<Intent, UsageError> {
     let build: Option<Vec<String>> =
         build.iter().skip(1).map(|word| word.to_str().map(str::to_owned)).collect();
     let build = build.ok_or_else(|| UsageError("the build command is no text".to_owned()))?;
-    with_split(line.to_vec(), |options, line, command_line| {
-        intent(options, line, build, command_line)
-    })
+    with_split(line.to_vec(), |options, line, _| intent(options, line, build))
 }
 
 /// Returns what the options mean.
-fn intent(
-    options: Options,
-    mut line: Line,
-    build: Vec<String>,
-    command_line: String,
-) -> Result<Intent, UsageError> {
+fn intent(options: Options, mut line: Line, build: Vec<String>) -> Result<Intent, UsageError> {
     let usage = |text: &str| Err(UsageError(text.to_owned()));
     if build.is_empty() {
         return usage("name the command that builds a commit behind --, such as: -- make -j4");
@@ -150,11 +163,9 @@ fn intent(
     if !names_length(&line) {
         line.options.push(TypedOption::new("--duration", SECONDS));
     }
-    if !line.has("--seed") {
-        line.options.push(TypedOption::new("--seed", "1"));
-    }
+    line.set_default("--seed", "1");
     if !line.has("--spawn") {
-        line.options.push(TypedOption { name: "--spawn".to_owned(), value: None });
+        line.options.push(TypedOption::flag("--spawn"));
     }
     let load = job("keystorm bisect", line.words())?;
     if load.plans.len() != 1 {
@@ -166,8 +177,6 @@ fn intent(
         return usage("bisect starts the servers that it builds; name none");
     }
     let Options { good, bad, repository, server, state, metric, sure } = options;
-    let command_line = format!("{command_line} -- {}", shell_words::join(&build));
-    let job =
-        BisectJob { good, bad, repository, server, state, build, metric, sure, load, command_line };
-    Ok(Intent::Bisect(Box::new(job)))
+    let job = BisectJob { good, bad, repository, server, state, build, metric, sure, load };
+    Ok(Intent::carry(move || super::bisect(&job)))
 }

@@ -5,13 +5,11 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Parser;
-use job::{ExperimentOutput, SurveyJob};
+use cli::experiment::{LiveOption, OF_A_LOAD, job, with_split, with_those_of_a_run};
+use cli::front::{Front, command};
+use job::{ExperimentOutput, Intent, Job, PageOptions, UsageError};
 use lab::Line;
 use lab::survey::{DELIVERIES, SurveySpec};
-
-use super::experiment::{LiveOption, OF_A_LOAD, job, with_split, with_those_of_a_run};
-use super::front::{Front, command};
-use super::{Intent, PageOptions, UsageError};
 use spec::values::{count, seconds, seconds_in};
 
 /// Measures how fast Redis is on this machine, as Redis's own benchmark page does. It covers the
@@ -83,6 +81,22 @@ fn refused() -> Vec<&'static str> {
 
 const NAME: &str = "keystorm survey";
 const SECONDS_MAX: f64 = 3600.0;
+
+/// Job of `keystorm survey`.
+pub(super) struct SurveyJob {
+    /// The survey as asked for; what depends on the server is filled in later.
+    pub(super) spec: SurveySpec,
+    /// A job that names the server.
+    pub(super) first: Job,
+    /// Directory for the page and the results.
+    pub(super) directory: PathBuf,
+    /// Places for results, in that directory unless the command line says otherwise.
+    pub(super) output: ExperimentOutput,
+    /// Do not remove the keys that the survey wrote to an existing server
+    pub(super) keep: bool,
+    /// The command line, without secrets.
+    pub(super) command_line: String,
+}
 
 /// Front end of the command.
 pub(crate) const FRONT: Front = Front {
@@ -163,5 +177,5 @@ fn intent(options: Options, line: Line, command_line: String) -> Result<Intent, 
         print_plan: false,
     };
     let job = SurveyJob { spec, first, directory, output, keep, command_line };
-    Ok(Intent::Survey(Box::new(job)))
+    Ok(Intent::carry(move || super::survey(&job)))
 }

@@ -1,15 +1,14 @@
 //! The command line of `keystorm sweep`: a run's, with lists.
 
 use clap::Parser;
-use job::SweepJob;
-use lab::Grid;
-use lab::words::{Line, TypedOption};
-
-use super::experiment::{
-    ExperimentOptions, job, names_length, names_test, one_seed, with_split, with_those_of_a_run,
+use cli::experiment::{
+    ExperimentOptions, job, names_length, names_test, one_seed, printed, with_split,
+    with_those_of_a_run,
 };
-use super::front::{Front, command};
-use super::{Intent, Job, UsageError};
+use cli::front::{Front, command};
+use job::{ExperimentOutput, Intent, Job, UsageError};
+use lab::words::{Line, TypedOption};
+use lab::{Axis, Grid};
 use spec::values::count_in;
 
 /// Runs the same tests at every combination of listed option values. Prints a table, a chart, and
@@ -58,6 +57,21 @@ fn jobs(grid: &Grid) -> Result<Vec<(Vec<String>, Job)>, UsageError> {
     grid.points().into_iter().map(point).collect()
 }
 
+/// Job of `keystorm sweep`.
+pub(super) struct SweepJob {
+    /// Axes that vary.
+    pub(super) axes: Vec<Axis>,
+    /// The value of each axis, and the tests to run there.
+    pub(super) points: Vec<(Vec<String>, Job)>,
+    /// Run the whole grid this many times; a row then shows the median run and the range of the
+    /// others
+    pub(super) repeat: u32,
+    /// Places and formats for results.
+    pub(super) output: ExperimentOutput,
+    /// The command line, without secrets.
+    pub(super) command_line: String,
+}
+
 /// Front end of the command.
 pub(crate) const FRONT: Front = Front {
     names: &["sweep"],
@@ -80,7 +94,7 @@ fn intent(options: Options, mut line: Line, command_line: String) -> Result<Inte
     let mut points = jobs(&grid)?;
     // Whoever varies the size of values wants to read values of that size.
     if grid.axes.iter().any(|axis| axis.option == "-d") && !line.has("--fill") {
-        line.options.push(TypedOption { name: "--fill".to_owned(), value: None });
+        line.options.push(TypedOption::flag("--fill"));
         one_seed(&mut line);
         // Tests that read nothing that can be written so are as they were.
         if let Ok(filled) = jobs(&Grid::from_line(line).map_err(UsageError)?) {
@@ -88,9 +102,8 @@ fn intent(options: Options, mut line: Line, command_line: String) -> Result<Inte
         }
     }
     if output.print_plan {
-        let plans: Vec<_> = points.into_iter().flat_map(|(_, job)| job.plans).collect();
-        let text = job::printed_plans(&plans);
-        return text.map(Intent::Say).map_err(|e| UsageError(e.to_string()));
+        return printed(points.iter().flat_map(|(_, job)| &job.plans));
     }
-    Ok(Intent::Sweep(Box::new(SweepJob { axes: grid.axes, points, repeat, output, command_line })))
+    let job = SweepJob { axes: grid.axes, points, repeat, output, command_line };
+    Ok(Intent::carry(move || super::sweep(&job)))
 }
