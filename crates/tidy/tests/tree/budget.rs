@@ -44,6 +44,7 @@ const AREAS: &[Area] = &[
             "crates/lab/",
             "crates/cli/src/connect.rs",
             "crates/cli/src/experiment.rs",
+            "crates/cli/src/experiment/",
             "crates/keystorm/src/experiment/",
             "crates/keystorm/src/commands/search/",
             "crates/keystorm/src/commands/suite/",
