@@ -7,6 +7,7 @@ pub mod affinity;
 mod client;
 mod client_error;
 pub mod cluster;
+mod command_info;
 mod facts;
 pub mod guard;
 mod limits;
@@ -26,6 +27,7 @@ pub use engine::Address;
 
 pub use client::{Client, Patience};
 pub use client_error::ClientError;
+pub use command_info::CommandInfo;
 pub use facts::{NodeFacts, ServerConfig, ServerFacts, info_field};
 pub use limits::{
     OpenFilesError, PortShortage, SourceError, allow_open_files, check_sources, local_ports,

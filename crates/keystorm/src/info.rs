@@ -13,7 +13,11 @@ pub(crate) fn text(client: &mut Client<Transport>, section: Option<&str>) -> Res
     words.extend(section);
     let asked: Vec<&[u8]> = words.iter().map(|word| word.as_bytes()).collect();
     match client.ask(&asked)? {
-        Value::Error(text) => bail!("{}: {}", words.join(" "), String::from_utf8_lossy(&text)),
+        Value::Error(text) => bail!(
+            "the server refused {}, and without it this cannot be measured: {}",
+            words.join(" "),
+            String::from_utf8_lossy(&text).trim_end()
+        ),
         reply => Ok(reply.text().unwrap_or_default()),
     }
 }

@@ -10,6 +10,7 @@ mod defect;
 mod event_setting;
 mod experiment;
 mod fill;
+mod harmful;
 mod info;
 mod item_limit;
 mod keep;

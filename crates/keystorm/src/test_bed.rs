@@ -211,6 +211,7 @@ impl<'r> TestBed<'r> {
     /// # Errors
     /// It does not, or what is read could not be written.
     pub(crate) fn prepare(&self, plan: &Plan) -> Result<()> {
+        self.server.described.check(&self.server, plan)?;
         item_limit::check(&self.server, plan)?;
         fill(self, plan)?;
         if plan.protocol.is_memcache() { prepare(self, plan) } else { self.server.prepare(plan) }

@@ -189,6 +189,13 @@ impl Measurement {
             && self.outages.iter().any(|outage| outage.to_the_end && outage.of_all)
     }
 
+    /// Returns whether every reply was an error.
+    #[must_use]
+    pub fn is_refused(&self) -> bool {
+        let refused = self.total.errors.total();
+        refused > 0 && refused == self.total.requests()
+    }
+
     /// Returns whether requests were sent and none was answered.
     #[must_use]
     pub fn is_unheard(&self) -> bool {

@@ -34,6 +34,12 @@ impl Failures {
         }
     }
 
+    /// Returns whether requests were sent, and all of them failed.
+    #[must_use]
+    pub fn are_all(&self) -> bool {
+        self.asked > 0 && self.failed >= self.asked
+    }
+
     /// The share that failed, in hundredths; 0 where nothing was asked.
     #[must_use]
     pub fn percent(&self) -> f64 {

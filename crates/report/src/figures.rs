@@ -25,6 +25,8 @@ pub struct LatencyFigures {
     pub p95_ns: u64,
     /// 99th percentile.
     pub p99_ns: u64,
+    /// 99.9th percentile.
+    pub p999_ns: u64,
     /// The exact greatest.
     pub max_ns: u64,
     /// Bound at or below which a latency is known only to be so; 0 if all are known.
@@ -61,6 +63,7 @@ impl LatencyFigures {
             p50_ns: quantile(0.5),
             p95_ns: quantile(0.95),
             p99_ns: quantile(0.99),
+            p999_ns: quantile(0.999),
             max_ns: latency.max_ns().unwrap_or_default(),
             below_ns: 0,
         }

@@ -60,6 +60,22 @@ pub(crate) fn marked_columns_or(none: &str, figures: &LatencyFigures) -> [String
     [avg, min, marked(p50, median), marked(p95, high), marked(p99, tail), max]
 }
 
+/// The columns of an open loop: of one request in a thousand, somebody's page is made.
+pub(crate) const OPEN_COLUMNS: [&str; 7] = ["avg", "min", "p50", "p95", "p99", "p99.9", "max"];
+
+/// The quantiles among [`OPEN_COLUMNS`].
+pub(crate) const OPEN_QUANTILES: [f64; 4] = [0.5, 0.95, 0.99, 0.999];
+
+/// As [`marked_columns_or`], by [`OPEN_COLUMNS`].
+pub(crate) fn marked_open_columns_or(none: &str, figures: &LatencyFigures) -> [String; 7] {
+    let [avg, min, p50, p95, p99, max] = marked_columns_or(none, figures);
+    let tail = match figures.count {
+        0 => none.to_owned(),
+        count => resting::marked(figures.msec_at_most(figures.p999_ns), 0.999, count),
+    };
+    [avg, min, p50, p95, p99, tail, max]
+}
+
 /// A latency in milliseconds, by [`COLUMNS`].
 pub(crate) fn msec_columns(figures: &LatencyFigures) -> [String; 6] {
     let exact = |ns: f64| {

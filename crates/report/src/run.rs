@@ -4,7 +4,7 @@
 //! is [`Summary`](crate::Summary)'s business.
 
 use host::{HostFacts, ServerFacts, WatchRecord};
-use measure::Measurement;
+use measure::{Ending, Failure, Measurement};
 use serde::{Deserialize, Serialize};
 use workload::Plan;
 
@@ -101,6 +101,19 @@ impl Run {
         self.slo = slo;
         if let Some(result) = crate::Summary::from_run(&self).target {
             self.verdict.hold_against(&result);
+        }
+        self
+    }
+
+    /// Returns the run of an experiment, which has failed if every reply was an error: nothing was measured.
+    #[must_use]
+    pub fn failed_if_refused(mut self) -> Self {
+        let measurement = &mut self.measurement;
+        if measurement.ending == Ending::Complete && measurement.is_refused() {
+            let example = measurement.total.errors.examples().first();
+            let example = example.map_or(String::new(), |text| format!(": {text}"));
+            let text = format!("every reply was an error{example}");
+            measurement.ending = Ending::Failed(Failure::from_server(text));
         }
         self
     }

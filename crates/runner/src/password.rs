@@ -2,6 +2,9 @@
 
 use workload::Secret;
 
+/// Time between looks for a password that was asked for.
+pub(crate) const LOOK_EVERY_NS: u64 = 5_000_000;
+
 /// Knows the password of now.
 pub trait PasswordSource: Sync {
     /// The password, if it was asked for a moment ago. Otherwise has it asked for elsewhere: this never waits.

@@ -100,13 +100,13 @@ pub(crate) fn parts(base: PlanParts, options: &LoadSpec) -> Result<PlanParts, St
     let given = TypedLoad { name, mixed, stepped, translated: false, loaded_by: None, operations };
     let parts = self::given(base, options, given)?;
     let is_private = matches!(parts.target.endpoint, Endpoint::Spawned { .. });
-    if options.dialect.minds_slips && !options.yes && !is_private {
+    let minds_harm = options.dialect.minds_slips && !options.yes && !is_private;
+    if minds_harm {
         harmful::check(&parts.sequence)?;
     }
-    Ok(match title::of_mix(&parts, login.as_ref()).filter(|_| options.dialect.has_steps) {
-        Some(name) => PlanParts { name, ..parts },
-        None => parts,
-    })
+    let mix = title::of_mix(&parts, login.as_ref()).filter(|_| options.dialect.has_steps);
+    let name = mix.unwrap_or_else(|| parts.name.clone());
+    Ok(PlanParts { name, minds_harm, ..parts })
 }
 
 /// The plan of what is given.

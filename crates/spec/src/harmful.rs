@@ -1,5 +1,8 @@
 //! Commands that stop, empty, change or hold up a server, which is easily done by a guess: `keystorm shutdown` would
 //! send it 100,000 times. They take `--yes`, except to a server that is started for the run.
+//!
+//! The lists refuse before a server is reached, and are all there is where a server does not describe its commands.
+//! Of commands that they do not have, such as those of modules, the server's own flags decide.
 
 use workload::CommandSpec;
 
@@ -39,7 +42,7 @@ const WHOLE: [(&str, &str); 31] = [
 ];
 
 /// Commands that are harmful with one of these words behind them.
-const PARTS: [(&str, &[&str], &str); 8] = [
+const PARTS: [(&str, &[&str], &str); 7] = [
     ("ACL", &["DELUSER", "LOAD", "SAVE", "SETUSER"], CHANGES),
     ("CLIENT", &["KILL", "PAUSE", "UNPAUSE"], "holds up or disconnects everybody"),
     (
@@ -61,10 +64,39 @@ const PARTS: [(&str, &[&str], &str); 8] = [
     ("FUNCTION", &["DELETE", "FLUSH", "KILL", "RESTORE"], DELETES),
     ("MODULE", &["LOAD", "LOADEX", "UNLOAD"], CHANGES),
     ("SCRIPT", &["FLUSH", "KILL"], DELETES),
-    ("XREADGROUP", &["BLOCK"], BLOCKS),
 ];
 
+/// Commands that block with this word only.
+const MAY_BLOCK: [&str; 2] = ["XREAD", "XREADGROUP"];
+const BLOCK: &str = "BLOCK";
+/// Commands that have their place among others: WATCH before a transaction, the others behind a write.
+const AMONG_OTHERS: [&str; 3] = ["WAIT", "WAITAOF", WATCH];
 const WATCH: &str = "WATCH";
+
+/// Commands that are flagged as dangerous, because they are slow or tell much, and do no harm.
+const HARMLESS: [&str; 5] = ["INFO", "LASTSAVE", "RESTORE", "ROLE", "SORT"];
+/// Subcommands, of modules too, that only look at what they are about.
+const LOOKING: [&str; 19] = [
+    "CAT",
+    "COUNT-FAILURE-REPORTS",
+    "DOCTOR",
+    "DRYRUN",
+    "GET",
+    "GETUSER",
+    "GRAPH",
+    "HELP",
+    "HISTOGRAM",
+    "HISTORY",
+    "INFO",
+    "LATEST",
+    "LEN",
+    "LIST",
+    "LOG",
+    "REPLICAS",
+    "SLAVES",
+    "USERS",
+    "WHOAMI",
+];
 
 const BLOCKS: &str = "waits on the server, and a reply may never come";
 const CHANGES: &str = "changes the server's settings";
@@ -81,10 +113,40 @@ const LOOKS: [&str; 2] = ["monitor", "watch"];
 /// Refuses commands that harm a server.
 pub(crate) fn check(commands: &[CommandSpec]) -> Result<(), String> {
     let Some((name, harm)) = commands.iter().find_map(harm) else { return Ok(()) };
-    // Before a transaction it has its place.
-    if name == WATCH && commands.len() > 1 {
+    if commands.len() > 1 && AMONG_OTHERS.contains(&name.as_str()) {
         return Ok(());
     }
+    Err(refusal(&name, harm))
+}
+
+/// Refuses a command of several, or the only one, that is harmful by the flags and categories which its server `has`
+/// for it.
+///
+/// # Errors
+/// It is harmful.
+pub fn check_described(
+    command: &CommandSpec,
+    is_alone: bool,
+    has: impl Fn(&str) -> bool,
+) -> Result<(), String> {
+    let name = command.name();
+    let words = fixed_words(command);
+    let blocks = has("blocking")
+        && (is_alone || !AMONG_OTHERS.contains(&name.as_str()))
+        && (!MAY_BLOCK.contains(&name.as_str()) || words.iter().any(|word| word == BLOCK));
+    let looks = HARMLESS.contains(&name.as_str())
+        || words.first().is_some_and(|word| LOOKING.contains(&word.as_str()));
+    let flag = ["admin", "dangerous"].into_iter().find(|flag| has(flag));
+    match flag {
+        _ if blocks => Err(refusal(&name, BLOCKS)),
+        Some(flag) if !looks && !has("readonly") => {
+            Err(refusal(&name, &format!("the server flags it as {flag}")))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn refusal(name: &str, harm: &str) -> String {
     let lower = name.to_lowercase();
     let instead = if ACTS.contains(&&*lower) {
         format!("; keystorm impact --of {lower} measures what one costs others")
@@ -94,10 +156,16 @@ pub(crate) fn check(commands: &[CommandSpec]) -> Result<(), String> {
     } else {
         String::new()
     };
-    Err(format!(
+    format!(
         "{lower} is a command of the server, not of keystorm, and {harm}: add --yes to send it again and \
          again{instead}"
-    ))
+    )
+}
+
+/// The words behind a command's name that are the same in each request, in upper case.
+fn fixed_words(command: &CommandSpec) -> Vec<String> {
+    let words = command.args.iter().skip(1).filter_map(workload::Arg::fixed_bytes);
+    words.map(|word| String::from_utf8_lossy(&word).to_uppercase()).collect()
 }
 
 /// A command's name and what it does to a server, if that is harm.
@@ -106,10 +174,8 @@ fn harm(command: &CommandSpec) -> Option<(String, &'static str)> {
     if let Some((_, harm)) = WHOLE.iter().find(|(known, _)| *known == name) {
         return Some((name, harm));
     }
-    let words = command.args.get(1..)?.iter().filter_map(workload::Arg::fixed_bytes);
-    let words = words.map(|word| String::from_utf8_lossy(&word).to_uppercase());
-    let words: Vec<String> = words.collect();
-    if name == "XREAD" && words.iter().any(|word| word == "BLOCK") {
+    let words = fixed_words(command);
+    if MAY_BLOCK.contains(&name.as_str()) && words.iter().any(|word| word == BLOCK) {
         return Some((name, BLOCKS));
     }
     let (_, parts, harm) = PARTS.iter().find(|(known, ..)| *known == name)?;
@@ -143,10 +209,45 @@ mod tests {
         let transaction = ["watch k", "multi", "incr k", "exec"];
         let transaction = transaction.map(|line| CommandSpec::parse(line.split(' ')));
         assert_eq!(check(&transaction), Ok(()));
+        let why = checked("xreadgroup group g c block 0 streams s >").unwrap_err();
+        assert!(why.starts_with("xreadgroup is a command"), "{why}");
         let why = checked("failover").unwrap_err();
         assert!(
             why.ends_with("keystorm impact --of failover measures what one costs others"),
             "{why}"
         );
+    }
+
+    #[test]
+    fn flags_of_a_server_decide_on_what_no_list_has() {
+        let described = |line: &str, is_alone, flags: &str| {
+            let command = CommandSpec::parse(line.split(' '));
+            check_described(&command, is_alone, |flag| flags.split(' ').any(|word| word == flag))
+        };
+        let why = described("ft.dropindex i", true, "write slow dangerous").unwrap_err();
+        assert!(why.starts_with("ft.dropindex is a command of the server, "), "{why}");
+        assert!(why.contains(" and the server flags it as dangerous: add --yes "), "{why}");
+        for (line, flags) in [
+            ("slowlog reset", "admin loading"),
+            ("pfselftest", "admin slow dangerous"),
+            ("tair.pop q 0", "write blocking"),
+            ("wait 1 0", "blocking connection"),
+            ("xread block 0 streams s 0", "readonly blocking"),
+        ] {
+            assert!(described(line, true, flags).is_err(), "{line}");
+        }
+        for (line, flags) in [
+            ("get k", "readonly fast"),
+            ("sort l", "write slow dangerous"),
+            ("sort_ro l", "readonly slow dangerous"),
+            ("info", "loading slow dangerous"),
+            ("config get save", "admin slow dangerous"),
+            ("ft.config get TIMEOUT", "admin"),
+            ("xread streams s 0", "readonly blocking"),
+        ] {
+            assert_eq!(described(line, true, flags), Ok(()), "{line}");
+        }
+        assert_eq!(described("wait 1 100", false, "blocking connection"), Ok(()));
+        assert!(described("blpop q 1", false, "blocking").is_err());
     }
 }

@@ -12,7 +12,7 @@ mod data;
 mod dataset;
 pub mod dialect;
 mod first_word;
-mod harmful;
+pub mod harmful;
 mod ineffective;
 mod keys;
 mod load;

@@ -5,7 +5,7 @@ use wire::resp::Value;
 use workload::{Arg, CommandSpec, Piece, Plan, argument, derived::Source, values::Lcg};
 
 use super::{ClusterError, refused};
-use crate::{Address, Login, log_in};
+use crate::{Address, CommandInfo, Login, log_in};
 
 /// Finds out what decides where each command of a plan's sequence goes; no place is [`KeyPlace::Movable`] any more.
 ///
@@ -71,28 +71,14 @@ impl KeyQueries<'_, Client> {
             return Err(refused(self.address, "COMMAND INFO", text));
         }
         let Value::Array(found) = &reply else { return Ok(keyless) };
-        let Some(Value::Array(info)) = found.first() else { return Ok(keyless) };
-        let full = sub.map(|sub| format!("{name}|{sub}").to_lowercase());
-        let subcommand = match info.get(9) {
-            Some(Value::Array(subs)) => subs.iter().find_map(|sub| match sub {
-                Value::Array(info) if info.first().and_then(Value::text) == full => Some(info),
-                _ => None,
-            }),
-            _ => None,
-        };
-        let info = subcommand.unwrap_or(info);
-        let flags = match info.get(2) {
-            Some(Value::Array(flags) | Value::Set(flags)) => flags.as_slice(),
-            _ => &[],
-        };
-        let has = |flag: &str| flags.iter().any(|f| f.text().as_deref() == Some(flag));
-        let first = info.get(3).and_then(Value::text).and_then(|text| text.parse().ok());
-        let key = match first {
+        let info = found.first().and_then(|entry| CommandInfo::of(entry, name, sub.as_deref()));
+        let Some(info) = info else { return Ok(keyless) };
+        let key = match info.first_key() {
             Some(first @ 1..) => KeyPlace::Arg(first),
-            _ if has("movablekeys") => KeyPlace::Movable,
+            _ if info.has("movablekeys") => KeyPlace::Movable,
             _ => KeyPlace::Keyless,
         };
-        Ok(Routing { key, read_only: has("readonly") })
+        Ok(Routing { key, read_only: info.has("readonly") })
     }
 
     /// The first key of a command whose arguments say where it is.

@@ -16,9 +16,9 @@ use host::{Questions, WatchSoFar};
 use job::{Action, End, Job, Output, RunMonitor, UsageError};
 use measure::Ending;
 use report::slo::Outcome;
-use report::{Persona, Repeat, RepeatCollector, Run, Summary};
+use report::{Persona, Repeat, RepeatCollector, Run, Summary, WarningKind};
 use workload::quantity::counted;
-use workload::{ClusterOptions, Plan, ReadFrom, ReplicaFallback};
+use workload::{Arg, ClusterOptions, CommandSpec, Plan, ReadFrom, ReplicaFallback};
 
 use crate::keep::ResultFiles;
 use crate::latency_settings::ServerLatency;
@@ -267,6 +267,19 @@ fn run_all(
     Ok(end)
 }
 
+/// Returns whether a test takes out, one by one, what a test before it has put there: that it takes more than there was
+/// is plain, as with SADD and SPOP of the suite, and surprises nobody.
+fn empties(plans: &[Plan], plan: &Plan) -> bool {
+    let key = |command: &CommandSpec| command.args.get(1).and_then(Arg::fixed_bytes);
+    let [taking] = plan.sequence.as_slice() else { return false };
+    let before = plans.iter().take_while(|other| other.name != plan.name);
+    POPS.contains(&taking.name().as_str())
+        && before.flat_map(|other| &other.sequence).any(|putting| key(putting) == key(taking))
+}
+
+/// Tests of the suite that take elements, each a request.
+const POPS: [&str; 4] = ["LPOP", "RPOP", "SPOP", "ZPOPMIN"];
+
 /// Every plan as often as it is to be repeated: one after another, or in rounds of all of them where
 /// each round has a server of its own, so that a test finds what those before it wrote.
 fn order(plans: &[Plan], times: u32, rounds: bool) -> Vec<(&Plan, u32)> {
@@ -277,11 +290,17 @@ fn order(plans: &[Plan], times: u32, rounds: bool) -> Vec<(&Plan, u32)> {
     plans.iter().flat_map(|plan| numbers.clone().map(move |number| (plan, number))).collect()
 }
 
-/// Returns whether a run that went on to its end failed all the same: by a wrong reply, or without a server at the end.
-/// The tools that are imitated look at no more than replies.
+/// Returns whether a run that went on to its end failed all the same: by a wrong reply, without a server at the end, or
+/// with no reply but errors where these are counted without being asked for. The tools that are imitated look at no
+/// more than replies.
 fn has_failed(job: &Job, run: &Run) -> bool {
+    let (plan, measurement) = (&run.plan, &run.measurement);
     let is_ours = !job.output.options.persona.is_peer();
-    run.measurement.is_wrong() || is_ours && run.measurement.is_deserted()
+    let counts_errors = plan.load.concurrency.per_request.is_some()
+        || plan.is_recorded()
+        || plan.delivery.is_some();
+    let is_refused = counts_errors && measurement.is_refused();
+    measurement.is_wrong() || is_ours && (measurement.is_deserted() || is_refused)
 }
 
 fn run_rounds(
@@ -323,6 +342,9 @@ fn run_rounds(
             let mut shown = ObserverPair(&mut both, live.as_mut());
             let run = bed.run(plan, job.start_at, &mut shown)?;
             let mut run = run.held_against(job.slo.clone());
+            if empties(&job.plans, plan) {
+                run.warnings.retain(|warning| warning.kind != WarningKind::Misses);
+            }
             run.repeat = (times > 1).then_some(Repeat { number, of: times });
             if let Some(live) = live {
                 live.ended(&mut run);

@@ -17,6 +17,7 @@ use wire::cluster::{Role, Topology};
 use workload::typed_login::shown_address;
 use workload::{Credentials, Endpoint, Plan, ProtocolKind, Target};
 
+use crate::harmful::Described;
 use crate::password;
 use crate::replicas;
 use crate::sentinel::Sentinels;
@@ -39,6 +40,8 @@ pub(crate) struct Server {
     silence: Option<String>,
     spawned: Option<SpawnedServer>,
     sentinels: Option<Sentinels>,
+    /// Descriptions that it gave of commands.
+    pub(crate) described: Described,
 }
 
 impl Server {
@@ -156,6 +159,7 @@ impl Server {
             silence,
             spawned: None,
             sentinels: None,
+            described: Described::default(),
         }
     }
 
@@ -177,6 +181,11 @@ impl Server {
     /// Returns whether the server was started for the run.
     pub(crate) fn is_own(&self) -> bool {
         self.spawned.is_some()
+    }
+
+    /// Returns whether it left the questions about itself without an answer.
+    pub(crate) fn is_silent(&self) -> bool {
+        self.silence.is_some()
     }
 
     /// Bytes of memory that its process holds now, if it was started for the run.

@@ -9,6 +9,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::program::{Keystorm, RunOutput};
+use crate::record::valid_by;
 use crate::server::KEYSTORM;
 
 /// Answers what keystorm asks.
@@ -80,6 +81,7 @@ fn the_commit_that_made_it_slow_is_named_and_found_again_without_a_run() {
     let results = dir.path().join(".git/bisect/results.json");
     let read = || serde_json::from_slice::<Value>(&fs::read(&results).unwrap()).unwrap();
     let before = read();
+    valid_by("keystorm.bisect.1.json", &before);
     assert_eq!(before["found"], serde_json::json!([commits[5]]));
     // It resumes: nothing is built or measured a second time.
     let built =

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use crate::program::Keystorm;
+use crate::record::valid_by;
 use crate::server::{Server, valkey_program};
 
 fn measured(line: &str) -> Value {
@@ -23,6 +24,7 @@ fn a_string_costs_what_its_allocations_add_up_to() {
         (&document["schema"], &document["complete"]),
         (&"keystorm.footprint/1".into(), &true.into())
     );
+    valid_by("keystorm.footprint.1.json", &document);
     let [plain, expiring] = [0, 1].map(|at| &document["rows"][at]);
     assert_eq!(plain["encoding"], "raw");
     // MEMORY USAGE counts an entry of 24 bytes, whatever class of the allocator it is in, and no bucket of 8 in the
@@ -44,6 +46,16 @@ fn a_string_costs_what_its_allocations_add_up_to() {
     // The entry and the bucket of the second table.
     let more = used(expiring) - used(plain);
     assert!((24.0..=48.0).contains(&more), "{more} bytes for a lifetime");
+}
+
+#[test]
+fn a_curve_of_limits_follows_its_schema() {
+    let line = "--spawn=redis-server --maxmemory 3mb,20mb -r 5000 -d 400 -n 2000 -t get --fill";
+    let document = measured(line);
+    assert_eq!(document["schema"], "keystorm.memory/1");
+    valid_by("keystorm.memory.1.json", &document);
+    let found = |at: usize| document["points"][at]["hit_ratio"].as_f64().unwrap();
+    assert!(found(0) < 0.9 && found(1) > 0.99, "{} {}", found(0), found(1));
 }
 
 #[test]

@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use crate::cluster::Cluster;
 use crate::program::Keystorm;
+use crate::record::valid_by;
 use crate::server::Server;
 
 fn impact(server: &Server, line: &str) -> Keystorm {
@@ -57,6 +58,7 @@ fn acts_cost_what_the_server_says_and_leave_nothing_behind() {
         let ran = impact(&server, &line).run().ok();
         let list: Value = serde_json::from_str(&ran.out).unwrap();
         assert_eq!(list["schema"], "keystorm.impact/1", "{name}");
+        valid_by("keystorm.impact.1.json", &list);
         assert_eq!(list["complete"], true, "{name}");
         for played in
             ["bgsave", "full-sync", "unlink", "script", "function-load", "connections", "flushall"]

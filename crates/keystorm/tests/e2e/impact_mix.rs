@@ -10,6 +10,7 @@ use serde_json::Value;
 use crate::broker::{listening, words};
 use crate::program::{Keystorm, elapse};
 use crate::real_clock::holds_when_quiet;
+use crate::record::valid_by;
 use crate::server::Server;
 
 /// What one request of the slow kind takes.
@@ -63,6 +64,7 @@ fn the_kind_that_is_slow_is_found_and_what_it_costs() {
     let ran = impact(serial_server(), line).run().ok();
     let list = document(&ran.out);
     assert_eq!((&list["schema"], &list["complete"]), (&"keystorm.impact/1".into(), &true.into()));
+    valid_by("keystorm.impact.1.json", &list);
     let effects = &list["mix"]["effects"];
     // Closed: the whole mix and three without a kind; open: the whole twice, three thinned and three left out.
     let segments = list["mix"]["segments"].as_array().unwrap();

@@ -99,6 +99,17 @@ fn who_finds_nothing_learns_what_fills_it_and_that_does() {
     assert!(!server.run(pops).ok().out.contains("misses"));
 }
 
+/// What a test takes was put there by the one before it, one by one: the classic suite has no warning of itself.
+#[test]
+fn the_default_suite_does_not_warn_of_what_it_empties_itself() {
+    let server = Server::valkey();
+    let ran = server.run("-n 300 -c 5").ok();
+    assert!(!ran.out.contains(" were misses"), "{}", ran.out);
+    assert_eq!((server.calls("spop"), server.calls("zpopmin")), (300, 300));
+    server.ask(&["FLUSHALL"]);
+    server.run("-n 300 -c 5 -t spop").ok().prints("fill it first: -t sadd -r 300 --sequential");
+}
+
 #[test]
 fn who_does_not_look_for_anything_or_is_meant_to_miss_is_not_reported() {
     let server = Server::valkey();

@@ -149,10 +149,10 @@ fn the_text_layout_of_a_paced_run() {
       redis #, save "", appendonly no
 
       throughput: # requests/s of # requested
-                               avg       min       p50       p95       p99       max
-      response time (ms) # # # # # #
-      service time (ms) # # # # # #
-      rate (requests/s) # # # # # #
+                             avg     min     p50     p95      p99    p99.#      max
+      response time (ms) # # # # # #* #
+      service time (ms) # # # # # #* #
+      rate (requests/s) # # # # # - #
       schedule: ...
       response p99 # ms: # due to sent, # until it was back in this kernel, # until keystorm read it
       CPU: ...

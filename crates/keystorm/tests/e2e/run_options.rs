@@ -1,10 +1,13 @@
 //! `--deadline`, what takes `--yes`, `--password-command`, and rates under the name of what they count.
 
 use std::fs;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use serde_json::Value;
 
+use crate::listener::Listener;
 use crate::program::{Keystorm, PATIENCE, within};
 use crate::record;
 use crate::server::Server;
@@ -98,6 +101,106 @@ fn commands_that_harm_a_server_take_a_word_more() {
     assert_eq!(server.calls("flushall"), 5);
 }
 
+/// Flags of the server decide on commands that no list of ours has; by a peer's name nothing is asked.
+#[test]
+fn a_server_tells_which_of_its_commands_are_harmful() {
+    for (name, server) in Server::both() {
+        let line = |words: &str| format!("-n 3 -c 1 -r 10 --on-error count {words}");
+        for words in [
+            "pfselftest",
+            "--fill get k:__key__ ';' slowlog reset",
+            "--rps 10 cluster saveconfig",
+            "client unblock 7",
+        ] {
+            let ran = server.run(&line(words)).exits(2);
+            ran.says(" is a command of the server, not of keystorm, and the server flags it as ");
+        }
+        let port = server.port();
+        let each = "--duration 1 -r 10";
+        for experiment in [
+            format!("sweep -p {port} {each} -c 1,2 pfselftest"),
+            format!("search -p {port} {each} --slo p99<5ms pfselftest"),
+            format!("compare 127.0.0.1:{port} 127.0.0.1:{port} {each} pfselftest"),
+        ] {
+            let ran = Keystorm::new(&experiment).run().exits(2);
+            ran.says("pfselftest is a command of the server, not of keystorm").says("add --yes");
+        }
+        let executed = server.counts();
+        assert!(executed.keys().all(|name| name == "command|info"), "{name}: {executed:?}");
+        let harmless = ["sort l", "sort_ro l", "info", "role", "config get save", "slowlog get"];
+        for words in harmless.iter().chain(&["xread streams s 0", "set k v ';' wait 0 1"]) {
+            server.run(&line(words)).ok();
+        }
+        assert_eq!((server.calls("sort"), server.calls("sort_ro")), (3, 3), "{name}");
+        server.run(&line("--yes pfselftest")).ok();
+        Keystorm::new(&format!("redis-benchmark -p {port} -n 3 -c 1 pfselftest")).run().ok();
+        assert_eq!(server.calls("pfselftest"), 6, "{name}");
+    }
+}
+
+/// A module's command, and one that blocks.
+#[test]
+fn flags_of_modules_count_like_those_of_the_server() {
+    let sent = Arc::new(AtomicU64::new(0));
+    let counted = Arc::clone(&sent);
+    let server = Listener::that_answers(move |words| {
+        let words: Vec<String> = words.iter().map(|word| word.to_uppercase()).collect();
+        match words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+            ["CONFIG", ..] => "*0\r\n",
+            ["INFO", ..] => "$15\r\nredis_version:7\r\n",
+            ["COMMAND", "INFO", "IDX.DROP"] => {
+                "*1\r\n*7\r\n$8\r\nidx.drop\r\n:2\r\n*1\r\n+write\r\n:0\r\n:0\r\n:0\r\n*2\r\n+@slow\r\n\
+                 +@dangerous\r\n"
+            }
+            ["COMMAND", "INFO", "IDX.POP"] => {
+                "*1\r\n*6\r\n$7\r\nidx.pop\r\n:2\r\n*2\r\n+write\r\n+blocking\r\n:1\r\n:1\r\n:1\r\n"
+            }
+            ["COMMAND", ..] => "-NOPERM no permissions to run this command\r\n",
+            [name, ..] => {
+                counted.fetch_add(u64::from(name.starts_with("IDX.")), Ordering::Relaxed);
+                "+OK\r\n"
+            }
+            [] => "-ERR no command\r\n",
+        }
+    });
+    server.run("-n 3 -c 1 idx.drop i").exits(2).says("and the server flags it as dangerous: add");
+    server.run("-n 3 -c 1 idx.pop q").exits(2).says("and waits on the server, and a reply may ");
+    assert_eq!(sent.load(Ordering::Relaxed), 0);
+    server.run("-n 3 -c 1 idx.add i").ok();
+    server.run("-n 3 -c 1 --yes idx.drop i").ok();
+    assert_eq!(sent.load(Ordering::Relaxed), 6);
+}
+
+/// Nothing was measured then: no experiment calls that a success.
+#[test]
+fn experiments_whose_replies_were_all_errors_fail() {
+    let server = Server::redis();
+    server.ask(&["SET", "text", "v"]);
+    let port = server.port();
+    let pair = format!("127.0.0.1:{port} 127.0.0.1:{port} --disturbed=count");
+    let (dir, file) = record::place();
+    let recorded = dir.path().join("recorded.txt");
+    fs::write(&recorded, "1700000000.1 [0 10.0.0.7:5001] \"LPUSH\" \"text\" \"v\"\n").unwrap();
+    for line in [
+        format!("sweep -p {port} -n 200 -c 1,2 --json {} lpush text v", file.display()),
+        format!("compare {pair} -n 200 -c 2 lpush text v"),
+        format!("compare {pair} -n 200 -c 2 --rps 500 --slo p99<5s lpush text v"),
+        format!("connect -p {port} -n 20 -c 2 -- lpush text v"),
+        format!("impact -p {port} --yes --rps 100 -c 2 --of script --rest 0.5s lpush text v"),
+        format!("replay {} -p {port} --yes", recorded.display()),
+    ] {
+        let ran = Keystorm::new(&line).run().exits(1);
+        assert!(!ran.err.contains("panicked"), "{line}: {}", ran.err);
+    }
+    let gate = format!("compare {pair} -n 200 -c 2 --fail-on-regression 5 lpush text v");
+    assert_eq!(Keystorm::new(&gate).run().code, Some(3));
+    assert_eq!(record::json(&file)["complete"], false);
+    assert!(server.calls("lpush") > 1000);
+    // Where some succeed, what fails is counted as before.
+    let some = format!("sweep -p {port} -n 200 -c 1,2 --on-error count lpush text v ';' get text");
+    Keystorm::new(&some).run().ok();
+}
+
 #[test]
 fn rates_are_of_what_they_are_called_after() {
     let server = Server::redis();
@@ -158,6 +261,50 @@ fn passwords_that_rotate_are_asked_for_before_each_login_and_shown_nowhere() {
     assert!(count(&test["connections"]["reconnects"]) >= 8, "{}", ran.out);
     for written in [&file, &page] {
         assert!(!fs::read_to_string(written).unwrap().contains("hunter2"), "{}", written.display());
+    }
+}
+
+/// As senders do: receivers are cut off with each rotation, and come back with the next password.
+#[test]
+fn receivers_log_in_with_the_password_of_now() {
+    for (kind, sends) in [("list --receivers 3", "lpush"), ("pubsub --subscribers 3", "publish")] {
+        let server = Server::redis();
+        let (dir, file) = record::place();
+        let secret = dir.path().join("secret");
+        let rotate = |password: &str| {
+            let password_rule = format!(">{password}");
+            let rules = ["on", "resetpass", password_rule.as_str(), "~*", "&*", "+@all"];
+            server.ask(&[&["ACL", "SETUSER", "app"][..], &rules].concat());
+            fs::write(&secret, format!("{password}\n")).unwrap();
+        };
+        rotate("hunter2-first");
+        let line = format!(
+            "deliver {kind} -p {} --user app --password-command 'sleep 0.2; cat {}' --rps 100 --duration 12 -c 2 \
+             --reconnect yes --timeout 5s --json {} -q",
+            server.port(),
+            secret.display(),
+            file.display()
+        );
+        let running = Keystorm::new(&line).start();
+        for next in ["hunter2-second", "hunter2-third"] {
+            let before = server.calls(sends);
+            assert!(within(PATIENCE, || server.calls(sends) > before + 100), "{}", running.err());
+            rotate(next);
+            server.ask(&["CLIENT", "KILL", "USER", "app", "SKIPME", "yes"]);
+            let receivers = |server: &Server| {
+                let listed = server.text(&["CLIENT", "LIST"]);
+                let receives = |line: &&str| {
+                    let command = line.contains("cmd=brpop") || line.contains("cmd=subscribe");
+                    line.contains("user=app") && command
+                };
+                listed.lines().filter(receives).count()
+            };
+            running.until("receivers are back", |_| receivers(&server) == 3);
+        }
+        let ran = running.wait().keeps_secret("hunter2");
+        assert!(!ran.err.contains("WRONGPASS") && !ran.err.contains("error:"), "{}", ran.err);
+        let test = record::json(&file)["tests"][0].clone();
+        assert_eq!(test["ending"], "complete", "{kind}: {}", ran.err);
     }
 }
 

@@ -270,7 +270,7 @@ impl Server {
         let mut counts = self.all_counts();
         let looks = |name: &str| {
             let lists = ["config", "slowlog", "latency", "commandlog"];
-            let named = ["info", "client|list", "time"].contains(&name);
+            let named = ["command|info", "info", "client|list", "time"].contains(&name);
             named || lists.contains(&name.split('|').next().unwrap_or_default())
         };
         counts.retain(|name, _| !looks(name));

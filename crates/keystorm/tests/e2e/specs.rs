@@ -399,3 +399,21 @@ fn specs_are_chosen_by_what_they_test() {
     assert!(core.contains("2 of 3 specs") && !core.contains("spec-b"), "{core}");
     assert!(list(&format!("--all {}", dir.path().display())).contains("spec-b"));
 }
+
+#[test]
+fn rounds_are_runs_of_history_by_the_name_of_their_spec() {
+    let dir = tempfile::tempdir().unwrap();
+    for number in 1..=2 {
+        let line = format!(
+            "suite --spawn=redis-server --match ^string-(strlen|mget-10)$ --time 0.3 --repeat 2 -q --json {}",
+            dir.path().join(format!("{number}.json")).display()
+        );
+        Keystorm::new(&line).run().ok();
+    }
+    let ran = Keystorm::new(&format!("history {}", dir.path().display())).run().ok();
+    for name in ["string-strlen", "string-mget-10"] {
+        let row = ran.out.lines().find(|line| line.starts_with(name));
+        let runs = row.and_then(|row| row.split_whitespace().nth(1));
+        assert_eq!(runs, Some("4"), "{name}: {}", ran.out);
+    }
+}

@@ -386,6 +386,12 @@ impl Comparison {
         candidates.any(|of| matches!(of.kept, Some(TargetState::Undecided | TargetState::Void)))
     }
 
+    /// Returns whether all requests of a test to a server failed.
+    #[must_use]
+    pub fn has_served_nothing(&self) -> bool {
+        self.pairs().flat_map(|pair| &pair.failures).any(|failures| failures.are_all())
+    }
+
     /// Returns whether more requests of a test failed than may.
     #[must_use]
     pub fn has_failures(&self) -> bool {

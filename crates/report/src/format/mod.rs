@@ -17,6 +17,7 @@ mod redis_csv;
 mod redis_quiet;
 mod redis_text;
 mod repeats;
+mod rows;
 mod server_latency;
 mod text;
 mod timeline_csv;

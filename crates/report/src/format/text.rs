@@ -13,8 +13,12 @@ use workload::{Arrivals, Plan, Stop};
 use super::closing::ClosingRows;
 use super::deliveries;
 use super::redis_text;
+use super::rows::{write_further_note, write_note, write_row};
 use crate::distribution::{self, Step};
-use crate::quantity::{COLUMNS, QUANTILES, marked_columns_or, msec_at_most};
+use crate::quantity::{
+    COLUMNS, OPEN_COLUMNS, OPEN_QUANTILES, QUANTILES, marked_columns_or, marked_open_columns_or,
+    msec_at_most,
+};
 use crate::{
     CommandFigures, CpuFigures, Format, FormatOptions, LatencyFigures, Lookups, Repeats, Summary,
     connections, escape, grouped, resting,
@@ -223,12 +227,6 @@ fn write_server(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
     alike.iter().try_for_each(|(settings, count)| writeln!(out, "    {count} with {settings}"))
 }
 
-/// Six columns of nine characters, and what they are of: a line of at most 80.
-fn write_row(label: &str, cells: [&str; 6], out: &mut dyn Write) -> io::Result<()> {
-    let cells = cells.map(|cell| format!("{cell:>9}")).join(" ");
-    writeln!(out, "  {:<18} {cells}", super::fitted(label, 18))
-}
-
 /// Returns whether all requests of a plan are due at once.
 fn is_one_burst(plan: &Plan) -> bool {
     let arrivals = plan.load.pace.schedule().map(|schedule| schedule.arrivals);
@@ -261,10 +259,14 @@ fn write_throughput(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()
 
 fn write_figures(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
     write_throughput(summary, out)?;
-    write_row("", COLUMNS, out)?;
+    let is_open = summary.target_rps().is_some();
+    write_row("", if is_open { &OPEN_COLUMNS[..] } else { &COLUMNS }, out)?;
     let mut latency = |label: &str, figures: &LatencyFigures| {
-        let cells = marked_columns_or("-", figures);
-        write_row(label, cells.each_ref().map(String::as_str), out)
+        if is_open {
+            write_row(label, &marked_open_columns_or("-", figures), out)
+        } else {
+            write_row(label, &marked_columns_or("-", figures), out)
+        }
     };
     if let Some(probe) = &summary.run.probe {
         latency("probe (ms)", &LatencyFigures::from_latency(&probe.response))?;
@@ -290,22 +292,21 @@ fn write_figures(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
     if let Some(handshake) = super::handshake(summary) {
         latency("TLS handshake (ms)", handshake)?;
     }
-    write_note(&[summary.response.count], out)?;
+    let quantiles = if is_open { &OPEN_QUANTILES[..] } else { &QUANTILES };
+    write_note(quantiles, &[summary.response.count], out)?;
     if let Some(rates) = summary.rates {
-        let rates = [
+        let [mean, min, p50, p95, p99, max] = [
             rates.mean_rps,
             rates.min_rps,
             rates.p50_rps,
             rates.p95_rps,
             rates.p99_rps,
             rates.max_rps,
-        ];
-        let cells = rates.map(|rate| format!("{rate:.0}"));
-        write_row(
-            &format!("rate ({}/s)", summary.counted_noun()),
-            cells.each_ref().map(String::as_str),
-            out,
-        )?;
+        ]
+        .map(|rate| format!("{rate:.0}"));
+        // Of so few intervals there is no p99.9.
+        let cells = [mean, min, p50, p95, p99, "-".to_owned(), max];
+        write_row(&format!("rate ({}/s)", summary.counted_noun()), &cells, out)?;
     }
     if let Some(probe) = &summary.run.probe {
         writeln!(out, "  probe: {}", probe.describe())?;
@@ -325,15 +326,6 @@ fn write_figures(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
     }
 }
 
-/// Writes the meaning of the marks at percentiles, if the least of these numbers of replies leads to one.
-fn write_note(counts: &[u64], out: &mut dyn Write) -> io::Result<()> {
-    let least = counts.iter().copied().filter(|count| *count > 0).min().unwrap_or_default();
-    match resting::note(&QUANTILES, least) {
-        Some(note) => writeln!(out, "  {note}"),
-        None => Ok(()),
-    }
-}
-
 /// A line for each operation of a mix, or each different command of a sequence, where there is more to
 /// tell than the figures above do.
 fn write_operations(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
@@ -345,22 +337,10 @@ fn write_operations(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()
     if commands.len() < 2 {
         return Ok(());
     }
-    write_row("command (ms)", ["hits", "misses", "avg", "p50", "p99", "max"], out)?;
+    write_row("command (ms)", &["hits", "misses", "avg", "p50", "p99", "max"], out)?;
     commands.iter().try_for_each(|command| write_command(&command.name, command, out))?;
     let counts: Vec<u64> = commands.iter().map(|command| command.response.count).collect();
     write_further_note(summary, &counts, out)
-}
-
-/// Writes that note for parts, if the whole has no such line.
-fn write_further_note(
-    summary: &Summary<'_>,
-    counts: &[u64],
-    out: &mut dyn Write,
-) -> io::Result<()> {
-    match resting::note(&QUANTILES, summary.response.count) {
-        Some(_) => Ok(()),
-        None => write_note(counts, out),
-    }
 }
 
 fn write_command(label: &str, command: &CommandFigures, out: &mut dyn Write) -> io::Result<()> {
@@ -370,20 +350,21 @@ fn write_command(label: &str, command: &CommandFigures, out: &mut dyn Write) -> 
         None => "-".to_owned(),
     };
     let [hits, misses] = [cell(|of| of.hits), cell(|of| of.misses)];
-    write_row(label, [&hits, &misses, &avg, &p50, &p99, &max], out)
+    write_row(label, &[&hits, &misses, &avg, &p50, &p99, &max], out)
 }
 
 /// Each operation, and the commands of those that have several.
 fn write_mix(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
     let share =
         |count: u64| format!("{:.1} %", 100.0 * count as f64 / summary.counted().max(1) as f64);
-    write_row("operation (ms)", ["share", "per s", "misses", "p50", "p99", "max"], out)?;
+    write_row("operation (ms)", &["share", "per s", "misses", "p50", "p99", "max"], out)?;
     for operation in &summary.operations {
         let [_, _, p50, _, p99, max] = marked_columns_or("-", &operation.response);
         let cells = [share(operation.count), format!("{:.0}", operation.rate_per_s)];
         let [share, rate] = cells.each_ref().map(String::as_str);
         let misses = operation.misses.to_string();
-        write_row(&operation.name, [share, rate, &misses, &p50, &p99, &max], out)?;
+        let cells: [&str; 6] = [share, rate, &misses, &p50, &p99, &max];
+        write_row(&operation.name, &cells, out)?;
         if operation.errors > 0 {
             writeln!(out, "    {} of {} with an error", operation.errors, operation.count)?;
         }
@@ -393,7 +374,7 @@ fn write_mix(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
     if !several {
         return write_further_note(summary, &counts, out);
     }
-    write_row("command (ms)", ["hits", "misses", "avg", "p50", "p99", "max"], out)?;
+    write_row("command (ms)", &["hits", "misses", "avg", "p50", "p99", "max"], out)?;
     for operation in &summary.operations {
         for command in &operation.commands {
             let label = format!("{}: {}", operation.name, command.name);

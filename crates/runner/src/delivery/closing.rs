@@ -183,6 +183,9 @@ impl<E: Engine> Receivers<'_, E> {
         // A run that was broken off may have its connection open still.
         self.engine.close(conn);
         let number = roles.delivery.receivers;
+        if !self.knows_login(end_ns) {
+            return None;
+        }
         self.engine.open(conn, address, &self.context.origins.options(number));
         self.exchange(conn, address, closing, end_ns)
     }

@@ -20,7 +20,7 @@ const CHANNEL: &[u8] = b"__redis__:invalidate";
 
 /// The second connection of a cache.
 pub(super) struct Listener {
-    state: State,
+    pub(super) state: State,
     decoder: RespDecoder,
     strings: ReplyStrings,
     /// Number by which the server knows the connection.
@@ -59,7 +59,7 @@ impl<E: Engine> Receivers<'_, E> {
     }
 
     /// The receiver whose listener this connection is.
-    fn listening_for(&self, conn: ConnId) -> Option<ConnId> {
+    pub(super) fn listening_for(&self, conn: ConnId) -> Option<ConnId> {
         conn.0.checked_sub(self.receivers.len() as u32 + 1).map(ConnId)
     }
 
@@ -101,7 +101,6 @@ impl<E: Engine> Receivers<'_, E> {
             return self.subscribe_listener(receiver);
         }
         listener.state = State::Handshake { answered: 0 };
-        self.engine.send(own, &self.handshake.bytes);
     }
 
     fn subscribe_listener(&mut self, receiver: ConnId) {
@@ -118,9 +117,9 @@ impl<E: Engine> Receivers<'_, E> {
         let Some(receiver) = self.listening_for(own) else { return Ok(()) };
         let Some(listener) = self.listeners.get_mut(receiver.0 as usize) else { return Ok(()) };
         if let State::Handshake { answered } = listener.state {
-            let inbox = self.engine.inbox();
-            let heard = self.handshake.hear(&mut listener.decoder, inbox, answered, false)?;
-            let Answer::Heard { steps, consumed } = heard else { return Ok(()) };
+            let (inbox, reconnects) = (self.engine.inbox(), self.context.reconnects());
+            let heard = self.handshake.hear(&mut listener.decoder, inbox, answered, reconnects)?;
+            let Answer::Heard { steps, consumed } = heard else { return self.turned_away(own) };
             self.engine.consume(consumed);
             listener.state = State::Handshake { answered: steps };
             if steps == self.handshake.steps.len() {

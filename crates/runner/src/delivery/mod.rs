@@ -15,6 +15,7 @@ mod homes;
 mod invalidate;
 mod kind;
 mod listeners;
+mod logins;
 mod lost;
 mod moving;
 mod order;
@@ -60,6 +61,7 @@ use crate::destination::Destination;
 use crate::gate::Gate;
 use crate::launch::RunJob;
 use crate::opening::Origins;
+use crate::password::PasswordSource;
 use crate::recorder::Recorder;
 use crate::route::cluster::TopologyWatch;
 use homes::Homes;
@@ -92,6 +94,8 @@ pub(crate) struct Roles<'r> {
     /// The last message of each place, once the senders are done, where receivers read over and over.
     finals: OnceLock<Vec<Option<workload::Message>>>,
     gate: &'r Gate<'r>,
+    /// Source of the current password, if that is asked for.
+    password: Option<&'r dyn PasswordSource>,
     engine: &'static str,
     /// Deliveries that there must be; [`NO_END`] while the senders are at work.
     expected: AtomicU64,
@@ -198,6 +202,7 @@ impl<'r> Roles<'r> {
             senders,
             finals: OnceLock::new(),
             gate,
+            password: job.password,
             engine,
             expected: AtomicU64::new(NO_END),
             // Those that do not read have a thread beside.

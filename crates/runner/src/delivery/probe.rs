@@ -176,6 +176,11 @@ impl Prober {
         self.state = if steps == 0 { State::Ready } else { State::Handshake { answered: 0 } };
     }
 
+    /// Returns whether its connection is open, and nothing was answered on it.
+    pub(super) fn is_greeting(&self) -> bool {
+        self.state == State::Handshake { answered: 0 }
+    }
+
     /// The connection was lost: the places that have no reply are asked about at another server, if one knows them, or
     /// at the same one after a pause.
     pub(super) fn lost(&mut self) {

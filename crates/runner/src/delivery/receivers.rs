@@ -102,6 +102,11 @@ impl ReceiverContext<'_> {
         self.receivers.len() as u32 * each + 1
     }
 
+    /// Returns whether a receiver that is lost now comes back.
+    pub(super) fn reconnects(&self) -> bool {
+        self.plan.recovery.reconnect && self.roles.gate.start_ns().is_some()
+    }
+
     /// The end of a thread that never began.
     pub(crate) fn idle(&self, recorder: Recorder, why: String) -> (Vec<Report>, ReceiverTotals) {
         self.roles.gate.fail(Fatal::new(why));
@@ -320,13 +325,14 @@ impl<'r, E: Engine> Receivers<'r, E> {
     /// Waits for events until this time, and deals with them.
     pub(super) fn turn(&mut self, until_ns: u64) -> Result<(), Fatal> {
         let look_ns = self.pauses.front().map_or(u64::MAX, |(due_ns, _)| *due_ns);
-        self.wait(until_ns.min(look_ns))?;
+        self.wait(until_ns.min(look_ns).min(self.login_wake_ns()))?;
+        self.log_in_waiting()?;
         self.resume();
         // Receivers that ask again at once never come to an end.
         for _ in 0..EVENTS_AT_ONCE {
             let Some(event) = self.engine.next() else { break };
             match event {
-                Event::Opened(conn) => self.greet(conn),
+                Event::Opened(conn) => self.greet(conn)?,
                 Event::Received(conn) if self.is_prober(conn) => self.hear_prober()?,
                 Event::Received(conn) if self.is_listener(conn) => self.hear_listener(conn)?,
                 Event::Received(conn) => self.hear(conn)?,
@@ -345,12 +351,9 @@ impl<'r, E: Engine> Receivers<'r, E> {
     fn hear(&mut self, conn: ConnId) -> Result<(), Fatal> {
         let receiver = &mut self.receivers[conn.0 as usize];
         if let State::Handshake { answered } = receiver.state {
-            let inbox = self.engine.inbox();
-            let Answer::Heard { steps, consumed } =
-                self.handshake.hear(&mut receiver.decoder, inbox, answered, false)?
-            else {
-                return Ok(());
-            };
+            let (inbox, reconnects) = (self.engine.inbox(), self.context.reconnects());
+            let heard = self.handshake.hear(&mut receiver.decoder, inbox, answered, reconnects)?;
+            let Answer::Heard { steps, consumed } = heard else { return self.turned_away(conn) };
             self.engine.consume(consumed);
             receiver.state = State::Handshake { answered: steps };
             if steps == self.handshake.steps.len() {

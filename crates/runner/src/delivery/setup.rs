@@ -4,6 +4,7 @@ use std::sync::atomic::Ordering;
 
 use engine::{Address, ConnId, Engine};
 use wire::resp::RespDecoder;
+use workload::DeliveryKind;
 
 use super::Roles;
 use super::kind::Dispatch;
@@ -140,18 +141,18 @@ impl<E: Engine> Receivers<'_, E> {
     }
 
     /// A connection is open: it says who it is, and then asks for messages.
-    pub(super) fn greet(&mut self, conn: ConnId) {
+    pub(super) fn greet(&mut self, conn: ConnId) -> Result<(), Fatal> {
+        let has_login = !self.handshake.steps.is_empty();
         if self.is_listener(conn) {
-            return self.greet_listener(conn);
-        }
-        if self.is_prober(conn) {
+            self.greet_listener(conn);
+        } else if self.is_prober(conn) {
             self.prober.iter_mut().for_each(|prober| prober.opened(self.handshake.steps.len()));
-        } else if self.handshake.steps.is_empty() {
-            return self.ask(conn);
-        } else {
+        } else if has_login {
             self.receivers[conn.0 as usize].state = State::Handshake { answered: 0 };
+        } else {
+            self.ask(conn);
         }
-        self.engine.send(conn, &self.handshake.bytes);
+        if has_login { self.log_in(conn) } else { Ok(()) }
     }
 
     pub(super) fn ask(&mut self, conn: ConnId) {
@@ -206,11 +207,19 @@ impl<E: Engine> Receivers<'_, E> {
     fn what_is_missing(&self) -> String {
         let (address, of) = (self.context.roles.homes.name(), self.receivers.len());
         match self.unready() {
-            0 => format!(
-                "{address}: {} of {} messages that should show whether receivers get any did not arrive within 10 s",
-                self.context.roles.probes_left(),
-                self.context.roles.probes
-            ),
+            0 => {
+                let roles = self.context.roles;
+                let hint = match roles.delivery.kind {
+                    DeliveryKind::Notify { .. } => "; see notify-keyspace-events of the server",
+                    _ => "",
+                };
+                format!(
+                    "{address}: {} of {} messages that should show whether receivers get any did not arrive within \
+                     10 s{hint}",
+                    roles.probes_left(),
+                    roles.probes
+                )
+            }
             unready => format!(
                 "{address} does not answer: {unready} of {of} receivers have no confirmation after 10 s"
             ),

@@ -7,11 +7,8 @@ use wire::Protocol;
 use super::Worker;
 use crate::Fatal;
 use crate::connection::State;
-use crate::password::LoginPassword;
+use crate::password::{LOOK_EVERY_NS, LoginPassword};
 use crate::route::Route;
-
-/// Time between looks for a password that was asked for.
-const LOOK_EVERY_NS: u64 = 5_000_000;
 
 impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
     /// A connection is open: it says who it is, or is ready if there is nothing to say.

@@ -151,6 +151,9 @@ pub struct PlanParts {
     /// server say so.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub read_only: Vec<u32>,
+    /// Set if commands that the server calls harmful are refused. No part of the load, so no saved plan has it.
+    #[serde(skip)]
+    pub minds_harm: bool,
     /// Load: how much, how fast, over what, until when.
     pub load: Load,
     /// Keys and values, what is filled, what is compared.

@@ -233,6 +233,7 @@ impl Default for PlanParts {
             sequence: Vec::new(),
             mix: None,
             read_only: Vec::new(),
+            minds_harm: false,
             load: Load::default(),
             data: Data::default(),
             recording: Recording::default(),

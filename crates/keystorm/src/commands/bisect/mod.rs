@@ -210,7 +210,7 @@ impl Search<'_> {
         let run = bed.run(&plan, None, &mut progress);
         progress.end();
         progress.clear();
-        let run = run?;
+        let run = run?.failed_if_refused();
         if let Ending::Failed(failure) = &run.measurement.ending {
             bail!("{failure}");
         }

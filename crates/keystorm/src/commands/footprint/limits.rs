@@ -92,7 +92,7 @@ impl Limits<'_> {
             }
             self.left_s = (self.left_s - planned_s(plan)).max(0.0);
             let title = format!("maxmemory {limit}: {}", plan.name);
-            let mut run = frame.run(bed, plan, title, self.left_s)?;
+            let mut run = frame.run(bed, plan, title, self.left_s)?.failed_if_refused();
             if let Ending::Failed(failure) = &run.measurement.ending {
                 diagnostics::say(report::escape(format!("{limit}: {}", failure.text)))?;
                 self.has_failed = true;

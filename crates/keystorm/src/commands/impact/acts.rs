@@ -5,6 +5,7 @@ use std::thread;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result, anyhow};
+use console::diagnostics;
 use console::metrics::ObserverPair;
 use host::JournalKind;
 use job::{End, UsageError};
@@ -84,8 +85,11 @@ impl Experiment for Acts<'_, '_> {
         let (run, scenes) = played?;
         let all = scenes.iter().all(|scene| !matches!(scene, Scene::Waiting));
         self.price(&run, scenes)?;
-        Ok(Step::Last(match run.measurement.ending {
-            Ending::Failed(_) => End::Failed,
+        Ok(Step::Last(match &run.measurement.ending {
+            Ending::Failed(failure) => {
+                diagnostics::say(report::escape(failure.at(&run.plan.name).to_string()))?;
+                End::Failed
+            }
             _ if frame.is_interrupted() => End::Interrupted,
             // It ended by itself.
             _ if !all => End::Failed,
@@ -132,8 +136,8 @@ impl Acts<'_, '_> {
         }
         let mut parts: PlanParts = (**plan).clone();
         parts.load.stop = Stop::AfterNs(measurement.elapsed_ns.max(1));
-        let mut run =
-            bed.run_of(parts.build()?, measurement, watched).held_against(job.slo.clone());
+        let run = bed.run_of(parts.build()?, measurement, watched).failed_if_refused();
+        let mut run = run.held_against(job.slo.clone());
         run.warnings = bed.warned_of(&run);
         // What acts do is no surprise.
         run.warnings.retain(|warning| !OF_ACTS.contains(&warning.kind));

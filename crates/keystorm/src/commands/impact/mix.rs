@@ -128,7 +128,7 @@ impl Segments<'_, '_> {
             Some(load) => format!("block {}, {:.0} %", segment.block + 1, load * 100.0),
             None => format!("capacity, block {}", segment.block + 1),
         };
-        let run = frame.run(self.bed, &plan, title, self.planned_s())?;
+        let run = frame.run(self.bed, &plan, title, self.planned_s())?.failed_if_refused();
         self.list.add_run(&run)?;
         if let Some(mix) = &mut self.list.mix {
             let mut measured = SegmentResult::from_run(segment, rate_per_s, mix.kinds.len(), &run);

@@ -31,7 +31,7 @@ pub(super) fn measure(
     progress: &mut Progress,
 ) -> Result<Vec<Run>> {
     if let [role] = roles {
-        let mut run = bed.run(&role.plan, None, progress)?;
+        let mut run = bed.run(&role.plan, None, progress)?.failed_if_refused();
         // How large the values are that a spec reads is for the spec to say.
         run.warnings.retain(|warning| warning.kind != WarningKind::ValueSize);
         return Ok(vec![run]);
@@ -83,7 +83,7 @@ pub(super) fn measure(
     Ok(runs
         .map(|(at, (role, measured))| {
             let run = bed.run_of(role.plan.clone(), measured, of_client(&watched, roles, at));
-            Run { warnings: bed.filled.evicted().into_iter().collect(), ..run }
+            Run { warnings: bed.filled.evicted().into_iter().collect(), ..run }.failed_if_refused()
         })
         .collect())
 }

@@ -40,8 +40,27 @@ const QUEUES: [&str; 4] = ["sidekiq", "bullmq", "celery", "resque"];
 const LISTENER: &str = "bcast-listener";
 const SUBSCRIBER: &str = "pubsub-sub-bench";
 
-/// The plans of a spec on a server, for so many seconds.
+/// The plans of a spec on a server, for so many seconds. Their tests have the name of the spec, by which saved runs
+/// are told apart.
 pub(super) fn of_spec(
+    spec: &Spec,
+    job: &SuiteJob,
+    target: &Target,
+    seconds: f64,
+) -> Result<Roles, PlanRefusal> {
+    let mut found = clients(spec, job, target, seconds)?;
+    let is_alone = found.roles.len() == 1;
+    for role in &mut found.roles {
+        let mut parts: PlanParts = (*role.plan).clone();
+        parts.name =
+            if is_alone { spec.name.clone() } else { format!("{}: {}", spec.name, role.name) };
+        parts.named = true;
+        role.plan = parts.build().map_err(|why| PlanRefusal::Broken(why.to_string()))?;
+    }
+    Ok(found)
+}
+
+fn clients(
     spec: &Spec,
     job: &SuiteJob,
     target: &Target,

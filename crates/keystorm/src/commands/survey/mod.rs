@@ -229,7 +229,7 @@ impl SurveyRun<'_> {
             let fill = job("keystorm survey", line.clone()).map_err(usage_error)?;
             frame.progress.begin(format!("filling {} keys", self.spec.keys), 1.0, self.left_s);
             for plan in &fill.plans {
-                let run = self.main.1.run(plan, None, &mut frame.progress)?;
+                let run = self.main.1.run(plan, None, &mut frame.progress)?.failed_if_refused();
                 judged(&run)?;
             }
             frame.progress.end();
@@ -272,7 +272,7 @@ impl SurveyRun<'_> {
                 let what = format!("{}: {} {label}", chapter.title, report::escape(&plan.name));
                 let bed = own.first().unwrap_or(self.main.1);
                 let ran = frame.run(bed, plan, what, self.left_s);
-                self.put(station, ran.map(|run| vec![run]), frame)?;
+                self.put(station, ran.map(|run| vec![run.failed_if_refused()]), frame)?;
             }
             return Ok(());
         }
@@ -283,7 +283,10 @@ impl SurveyRun<'_> {
             let started: Vec<_> = plans
                 .zip(&own)
                 .map(|(plan, bed)| {
-                    let run = move || bed.run(plan, None, &mut runner::NoObserver);
+                    let run = move || {
+                        let run = bed.run(plan, None, &mut runner::NoObserver);
+                        run.map(Run::failed_if_refused)
+                    };
                     thread::Builder::new().spawn_scoped(scope, run)
                 })
                 .collect();

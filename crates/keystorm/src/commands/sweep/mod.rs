@@ -112,7 +112,7 @@ impl Experiment for GridRun<'_> {
         let PointRun { settings, slo, plan, .. } = self.runs[at];
         self.left_s = (self.left_s - planned_s(plan)).max(0.0);
         let run = frame.run(&self.bed, plan, self.title(round, &self.runs[at]), self.left_s)?;
-        let run = run.held_against(slo.clone());
+        let run = run.failed_if_refused().held_against(slo.clone());
         self.sweep.add(settings, &run)?;
         match run.measurement.ending {
             Ending::Complete => self.failures.in_a_row = 0,

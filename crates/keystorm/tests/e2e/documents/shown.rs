@@ -56,6 +56,8 @@ fn plain(text: &str) -> Vec<String> {
         // One number, however it is written: 1,000, 20k, 5M, -3.
         let line = line.replace("#,#,#", "#").replace("#,#", "#").replace("-#", "#");
         let line = line.replace("#k", "#").replace("#M", "#");
+        // Whether a percentile is marked depends on the length of the run, which is shorter here.
+        let line = line.replace("#*", "#");
         outages = line.starts_with("Outages (") || outages && !line.is_empty();
         let depends = [": warning: ", ": limited by: ", ": not saturated: ", "warning: "];
         let depends =

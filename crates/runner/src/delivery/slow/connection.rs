@@ -1,8 +1,9 @@
 //! A connection that is read only when its owner asks for it: it has an engine of its own, which nobody else turns.
 
 use engine::{Address, ConnId, ConnectOptions, Engine, Event};
-use wire::resp::RespDecoder;
+use wire::resp::{Resp, RespDecoder};
 use wire::{Decode, Reply, ReplyVisitor};
+use workload::{Plan, Secret};
 
 use crate::Fatal;
 use crate::handshake::{Answer, Handshake};
@@ -33,6 +34,11 @@ pub(super) struct Connection {
 impl Connection {
     pub(super) fn new(engine: Box<dyn Engine>, handshake: Handshake) -> Self {
         Self { engine, handshake, decoder: RespDecoder::default(), state: State::Closed }
+    }
+
+    /// Has the connection log in with another password from now on.
+    pub(super) fn renew(&mut self, plan: &Plan, password: &Secret) {
+        self.handshake.renew::<Resp>(plan, password);
     }
 
     pub(super) fn open(&mut self, address: &Address, options: &ConnectOptions) {

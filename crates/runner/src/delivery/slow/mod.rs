@@ -15,13 +15,14 @@ use std::time::Duration;
 use engine::Engine;
 use measure::SlowSubscribers;
 use wire::resp::Resp;
-use workload::{Delivery, Plan, Subscription};
+use workload::{Delivery, Plan, Secret, Subscription};
 
 use super::Roles;
 use super::pubsub::Pubsub;
 use crate::Fatal;
 use crate::handshake::Handshake;
 use crate::opening::Origins;
+use crate::password::LoginPassword;
 use connection::Connection;
 use subscriber::SlowSubscriber;
 use watch::Watch;
@@ -150,12 +151,18 @@ impl<'s> SlowObserver<'s> {
     fn open_watch(&mut self) {
         let number = self.own_number(self.context.count);
         let context = self.context;
+        if let Some(password) = self.password_of_now() {
+            self.watch.connection.renew(context.plan, &password);
+        }
         self.watch.open(&context.roles.homes.name(), &context.origins.options(number));
     }
 
     /// Connects a subscriber and waits for its confirmations. Whether they came.
     fn open(&mut self, n: usize, patience_ns: u64) -> Result<bool, Fatal> {
         let number = self.own_number(n as u32);
+        if let Some(password) = self.password_of_now() {
+            self.subscribers[n].connection.renew(self.context.plan, &password);
+        }
         let (context, slow) = (self.context, &mut self.subscribers[n]);
         slow.open(&context.roles.homes.name(), &context.origins.options(number));
         slow.read(0)?;
@@ -167,6 +174,19 @@ impl<'s> SlowObserver<'s> {
             }
         }
         Ok(slow.is_subscribed())
+    }
+
+    /// The password of now, where one is asked for. This thread puts on no load, so it waits for it. What cannot be had
+    /// is what the server says is missing.
+    fn password_of_now(&self) -> Option<Secret> {
+        let source = self.context.roles.password?;
+        loop {
+            match source.password() {
+                LoginPassword::Known(password) => return Some(password),
+                LoginPassword::Failed(_) => return None,
+                LoginPassword::Pending => std::thread::sleep(PAUSE),
+            }
+        }
     }
 
     /// The number of a connection of theirs in the run.

@@ -27,7 +27,7 @@ enum Stage {
 
 /// A subscriber of all channels.
 pub(super) struct SlowSubscriber<'r> {
-    connection: Connection,
+    pub(super) connection: Connection,
     kind: &'r Pubsub<'r>,
     number: u32,
     run: u32,

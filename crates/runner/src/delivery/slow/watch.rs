@@ -9,7 +9,7 @@ use crate::Fatal;
 
 /// A connection that asks for CLIENT LIST.
 pub(super) struct Watch {
-    connection: Connection,
+    pub(super) connection: Connection,
     text: Text,
     /// Set if an answer is to come.
     is_asked: bool,

@@ -1,0 +1,50 @@
+//! A description that a server gives of a command or a subcommand: an entry of its reply to `COMMAND INFO`.
+
+use wire::resp::Value;
+
+/// Places of what is told in an entry.
+const FLAGS: usize = 2;
+const FIRST_KEY: usize = 3;
+const CATEGORIES: usize = 6;
+const SUBCOMMANDS: usize = 9;
+
+/// Description that a server gives of a command.
+#[derive(Debug, Clone, Copy)]
+pub struct CommandInfo<'v>(&'v [Value]);
+
+impl<'v> CommandInfo<'v> {
+    /// Reads the entry of a command, or what it has of the subcommand `sub`. A command that the server does not know
+    /// has none.
+    #[must_use]
+    pub fn of(entry: &'v Value, name: &str, sub: Option<&str>) -> Option<Self> {
+        let Value::Array(info) = entry else { return None };
+        let full = sub.map(|sub| format!("{name}|{sub}").to_lowercase());
+        let named = |entry: &&Vec<Value>| entry.first().and_then(Value::text) == full;
+        let subcommands = match info.get(SUBCOMMANDS) {
+            Some(Value::Array(subcommands)) => subcommands.as_slice(),
+            _ => &[],
+        };
+        let mut subcommands = subcommands.iter().filter_map(|entry| match entry {
+            Value::Array(info) => Some(info),
+            _ => None,
+        });
+        Some(Self(subcommands.find(named).unwrap_or(info)))
+    }
+
+    /// Returns whether it has a flag, or is of an ACL category of that name.
+    #[must_use]
+    pub fn has(self, flag: &str) -> bool {
+        let words = [FLAGS, CATEGORIES].into_iter().filter_map(|place| match self.0.get(place) {
+            Some(Value::Array(words) | Value::Set(words)) => Some(words),
+            _ => None,
+        });
+        let mut words = words.flatten().filter_map(Value::text);
+        words.any(|word| word.trim_start_matches('@') == flag)
+    }
+
+    /// Place of its first key; 0 for none.
+    #[must_use]
+    pub fn first_key(self) -> Option<usize> {
+        self.0.get(FIRST_KEY)?.text()?.parse().ok()
+    }
+}
