@@ -15,10 +15,13 @@ pub struct MachinePoint {
     pub lasted_s: f64,
     /// Share of all CPU time that the hypervisor gave to others, 0 to 1.
     pub stolen: Option<f64>,
-    /// Seconds in which threads of keystorm had no CPU, for each second: 0.1 is 10 % of one thread's time.
+    /// Seconds in which threads of keystorm that carry load had no CPU, for each second: 0.1 is 10 % of one thread's
+    /// time.
     pub waited: Option<f64>,
     /// Seconds in which servers on this machine had no CPU, for each second.
     pub server_waited: Option<f64>,
+    /// TCP segments per second that this machine sent again.
+    pub resent_per_s: Option<f64>,
     /// Interrupts per second on the CPUs that keystorm may use.
     pub interrupts_per_s: Option<f64>,
     /// The mean frequency of these CPUs, in MHz.
@@ -53,13 +56,15 @@ pub fn machine_between(run: &Run, from_ns: u64, to_ns: u64) -> Option<MachinePoi
         stolen: mean(|point| point.stolen),
         waited: mean(|point| point.waited),
         server_waited: mean(|point| point.server_waited),
+        resent_per_s: mean(|point| point.resent_per_s),
         interrupts_per_s: mean(|point| point.interrupts_per_s),
         mhz: mean(|point| point.mhz),
     })
 }
 
 fn point(run: &Run, span: &MachineSpan) -> MachinePoint {
-    let MachineSpan { from_s, lasted_s, stolen, wait_s, server_wait_s, interrupts, mhz } = *span;
+    let MachineSpan { from_s, lasted_s, stolen, wait_s, server_wait_s, resent, interrupts, mhz } =
+        *span;
     let start = run.measurement.started_at.duration_since(UNIX_EPOCH).unwrap_or_default();
     // Where times of the run are the server's, those of spans still are this machine's.
     let ahead_s = run.clock.as_ref().map_or(0.0, |clock| clock.ahead_us / 1e6);
@@ -70,6 +75,7 @@ fn point(run: &Run, span: &MachineSpan) -> MachinePoint {
         stolen,
         waited: wait_s.and_then(per_s),
         server_waited: server_wait_s.and_then(per_s),
+        resent_per_s: resent.and_then(|count| per_s(count as f64)),
         interrupts_per_s: interrupts.and_then(|count| per_s(count as f64)),
         mhz,
     }

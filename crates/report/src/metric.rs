@@ -183,17 +183,24 @@ impl Figures {
     }
 
     /// The figures of one command of recorded traffic: of few replies only what these can say. Ten of the two runs of a
-    /// block are then beyond each percentile.
+    /// block are then beyond each percentile. One of fewer has a median and no mean, by which [`Self::is_rare`] knows
+    /// it.
     pub(crate) fn of_command(times: &Latency, server_cpu_us: Option<f64>) -> Self {
         const REPLIES_MIN: u64 = 20;
         const REPLIES_P99: u64 = 500;
         let figures = Metric::EVERY.map(|metric| match metric {
-            Metric::P50 if times.count() >= REPLIES_MIN => of_latencies(metric, times),
+            Metric::P50 => of_latencies(metric, times),
+            Metric::Mean if times.count() >= REPLIES_MIN => of_latencies(metric, times),
             Metric::P99 if times.count() >= REPLIES_P99 => of_latencies(metric, times),
             Metric::ServerCpu => server_cpu_us.filter(|_| times.count() >= REPLIES_MIN),
             _ => None,
         });
         Self(figures)
+    }
+
+    /// Returns whether these are of a command with few replies.
+    pub(crate) fn is_rare(&self) -> bool {
+        self.get(Metric::P50).is_some() && self.get(Metric::Mean).is_none()
     }
 
     /// Returns the value of a figure; `None` if the run does not know it.

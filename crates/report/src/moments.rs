@@ -11,7 +11,7 @@ use workload::quantity::counted;
 
 use crate::journal_entries::{at_unix_s, describe_entry, duration, rank};
 use crate::quantity::msec_at_most;
-use crate::verdict::{Noise, SlowCommands, SpanResponses, Stall, by_command, stalls};
+use crate::verdict::{Noise, SlowCommands, SpanResponses, Stall, by_command, places, stalls};
 use crate::{Run, escape, machine_between, wall_clock};
 
 /// Most moments that are reported.
@@ -116,10 +116,11 @@ impl WorstMoments {
         let responses: Vec<SpanResponses> =
             spans.iter().map(|span| span.responses(timeline.interval_ns)).collect();
         let noise = Noise::of_run(run, run.measurement.total.requests());
+        let places = places(&stalls, &responses);
         let moments = spans.iter().enumerate().map(|(at, span)| {
-            let of = stalls.iter().filter(|stall| stall.place(&responses) == Some(at));
-            let waited_ns = noise.likely_waited_ns(&responses[at]);
-            moment(run, span, usual_ns, &of.collect::<Vec<_>>(), waited_ns, &mut dated)
+            let of = stalls.iter().zip(&places).filter(|(_, place)| **place == Some(at));
+            let of: Vec<&Stall<'_>> = of.map(|(stall, _)| stall).collect();
+            moment(run, span, usual_ns, &of, &noise, &mut dated)
         });
         let moments: Vec<Moment> = moments.collect();
         let commands = by_command(&stalls);
@@ -192,11 +193,12 @@ fn moment(
     span: &Span,
     usual_ns: u64,
     stalls: &[&Stall<'_>],
-    waited_ns: f64,
+    noise: &Noise<'_>,
     dated: &mut Vec<JournalEntry>,
 ) -> Moment {
     let measurement = &run.measurement;
-    let SpanResponses { from_ns, to_ns, .. } = span.responses(measurement.timeline.interval_ns);
+    let responses = span.responses(measurement.timeline.interval_ns);
+    let SpanResponses { from_ns, to_ns, .. } = responses;
     let window = Window { due_ns: from_ns.saturating_sub(span.max_ns), to_ns };
     let (mut causes, silent_ns) = outages(run, window);
     let found = recorded_in(run, window, stalls);
@@ -220,15 +222,25 @@ fn moment(
         let noun = if run.plan.delivery.is_some() { "messages" } else { "requests" };
         causes.push(format!("keystorm itself sent {noun} up to {late} ms late"));
     }
-    causes.extend(of_this_machine(run, window.due_ns, to_ns));
+    let [ours_ns, others_ns] = noise.likely_waited_ns(&responses);
+    causes.extend(of_this_machine(run, window, ours_ns));
     // A server that runs a slow command answers nothing: that is one time, and not two.
-    let seen_ns = recorded_ns.max(silent_ns) + waited_ns.max(span.own_late_ns as f64);
+    let stood_ns = recorded_ns.max(silent_ns);
+    // Nor does what waits for a CPU meanwhile take longer.
+    let elsewhere = 1.0 - stood_ns / (to_ns - window.due_ns).max(1) as f64;
+    let waited_ns = (ours_ns + others_ns).max(span.own_late_ns as f64) * elsewhere.max(0.0);
+    let seen_ns = stood_ns + waited_ns;
     let longer_ns = span.max_ns.saturating_sub(usual_ns) as f64;
     let unexplained_ns = longer_ns - seen_ns;
     if unexplained_ns >= UNEXPLAINED_NS.max(UNEXPLAINED_SHARE * longer_ns) {
-        let nothing = "; no cause was seen in the server or in keystorm";
-        let nothing = if causes.is_empty() { nothing } else { "" };
-        causes.push(format!("unexplained: {}{nothing}", duration(unexplained_ns / 1e3)));
+        let rest = duration(unexplained_ns / 1e3);
+        causes.push(if noise.resent(&responses) >= 1.0 {
+            format!("the network: {rest}; this machine sent TCP segments again")
+        } else if causes.is_empty() {
+            format!("unexplained: {rest}; no cause was seen in the server or in keystorm")
+        } else {
+            format!("unexplained: {rest}")
+        });
     }
     Moment {
         at: wall_clock(measurement.started_at, from_ns),
@@ -285,20 +297,20 @@ fn stops(entry: &JournalEntry) -> bool {
         || entry.kind == JournalKind::Latency && !OF_ENTRIES.contains(&&*entry.what)
 }
 
-/// Describes the machine in the time of a moment, if it is worth telling.
-fn of_this_machine(run: &Run, from_ns: u64, to_ns: u64) -> Vec<String> {
-    let Some(point) = machine_between(run, from_ns, to_ns) else { return Vec::new() };
-    let waited = |who: &str, share: Option<f64>| {
-        let waited_s = share? * point.lasted_s;
-        let matters = share? >= WAITED_SHARE && waited_s >= WAITED_S;
+/// Describes the machine in the time of a moment in which threads of the client cost so much, as far as it is worth
+/// telling.
+fn of_this_machine(run: &Run, window: Window, ours_ns: f64) -> Vec<String> {
+    let Some(point) = machine_between(run, window.due_ns, window.to_ns) else { return Vec::new() };
+    let waited = |who: &str, waited_s: f64| {
+        let matters = waited_s >= WAITED_S.max(WAITED_SHARE * point.lasted_s);
         matters.then(|| format!("{who} waited {} for a CPU", duration(waited_s * 1e6)))
     };
     let stolen = point.stolen.filter(|share| *share >= STOLEN_SHARE).map(|share| {
         format!("the hypervisor gave {:.0} % of this machine's CPU time to others", share * 100.0)
     });
     let found = [
-        waited("keystorm's threads", point.waited),
-        waited("the server's threads", point.server_waited),
+        waited("keystorm's threads", ours_ns / 1e9),
+        waited("the server's threads", point.server_waited.unwrap_or(0.0) * point.lasted_s),
         stolen,
     ];
     found.into_iter().flatten().collect()

@@ -201,3 +201,12 @@ fn a_slow_command_belongs_to_one_moment_and_comes_back_in_totals() {
     assert!(found.moments[1].causes[0].starts_with("unexplained: 65.9 ms; no cause"), "{found:?}");
     assert_eq!(found.totals, ["EVAL 3 times, 449 ms, about every 3.00 s"]);
 }
+
+#[test]
+fn two_commands_of_one_second_are_in_a_moment_each() {
+    let slow = |usec| entry(JournalKind::SlowCommand, 1_000.9, 1_002.0, usec, "EVAL x");
+    let journal = Journal { entries: vec![slow(150_000), slow(150_200)], ..Journal::default() };
+    let found = WorstMoments::from_run(&run(&[(4, 151), (6, 152)], Some(journal))).unwrap();
+    let named = |moment: &Moment| moment.causes[0].contains("EVAL");
+    assert!(found.moments.len() == 2 && found.moments.iter().all(named), "{found:?}");
+}

@@ -38,12 +38,15 @@ pub struct MachineSpan {
     /// Share of this machine's CPU time that its hypervisor gave to others, 0 to 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stolen: Option<f64>,
-    /// Seconds in which threads of this program could have run and had no CPU, all together.
+    /// Seconds in which threads that carry load could have run and had no CPU, all together.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wait_s: Option<f64>,
     /// Seconds in which threads of servers on this machine could have run and had no CPU, all together.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub server_wait_s: Option<f64>,
+    /// TCP segments that this machine sent again, of all programs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resent: Option<u64>,
     /// Interrupts on the CPUs that this program may use, those of timers included.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interrupts: Option<u64>,
@@ -66,6 +69,7 @@ impl MachineSpan {
             stolen: mean(self.stolen, later.stolen),
             wait_s: sum(self.wait_s, later.wait_s),
             server_wait_s: sum(self.server_wait_s, later.server_wait_s),
+            resent: self.resent.zip(later.resent).map(|(a, b)| a + b),
             interrupts: self.interrupts.zip(later.interrupts).map(|(a, b)| a + b),
             mhz: mean(self.mhz, later.mhz),
         }
@@ -132,6 +136,7 @@ struct KernelCounts {
     cpu_times: Option<CpuTimes>,
     waits: Option<Waits>,
     server_waits: Option<Waits>,
+    resent: Option<u64>,
     interrupts: Option<u64>,
 }
 
@@ -139,7 +144,7 @@ impl KernelCounts {
     fn new(servers: &[u32], cpus: &[usize]) -> Self {
         let mut server_waits: Option<Waits> = None;
         for pid in servers {
-            if let Some(waits) = waits(&pid.to_string()) {
+            if let Some(waits) = waits(&pid.to_string(), |_| true) {
                 server_waits.get_or_insert_default().extend(waits);
             }
         }
@@ -148,8 +153,9 @@ impl KernelCounts {
             at: Instant::now(),
             unix_s: now_s(),
             cpu_times: machine::cpu_times(),
-            waits: waits("self"),
+            waits: waits("self", carries_load),
             server_waits,
+            resent: fs::read_to_string("/proc/net/snmp").ok().and_then(|text| resent(&text)),
             interrupts: interrupts.and_then(|text| interrupts_on(&text, cpus)),
         }
     }
@@ -165,30 +171,42 @@ impl KernelCounts {
             });
             Some(grown.sum::<u64>() as f64 / 1e9)
         };
+        let grown = |then: Option<u64>, now: Option<u64>| Some(now?.saturating_sub(then?));
         MachineSpan {
             from_s: self.unix_s,
             lasted_s: next.at.saturating_duration_since(self.at).as_secs_f64(),
             stolen: spent.and_then(CpuTimes::steal_share),
             wait_s: waited(&self.waits, &next.waits),
             server_wait_s: waited(&self.server_waits, &next.server_waits),
-            interrupts: self
-                .interrupts
-                .zip(next.interrupts)
-                .map(|(then, now)| now.saturating_sub(then)),
+            resent: grown(self.resent, next.resent),
+            interrupts: grown(self.interrupts, next.interrupts),
             mhz: frequency_mhz(Path::new("/sys/devices/system/cpu"), cpus),
         }
     }
 }
 
-/// Reads how long each thread of a process (a number, or `self`) has waited so far.
-fn waits(process: &str) -> Option<Waits> {
+/// Returns whether the thread of this program with this name carries load: the waits of others delay no request.
+fn carries_load(name: &str) -> bool {
+    ["worker-", "receiver-", "record-reader"].iter().any(|of| name.starts_with(of))
+}
+
+/// Reads how long each of these threads of a process (a number, or `self`) has waited so far.
+fn waits(process: &str, counts: fn(&str) -> bool) -> Option<Waits> {
     let tasks = fs::read_dir(format!("/proc/{process}/task")).ok()?;
     let waited = |task: fs::DirEntry| {
+        fs::read_to_string(task.path().join("comm")).ok().filter(|name| counts(name))?;
         let text = fs::read_to_string(task.path().join("schedstat")).ok()?;
         let waited_ns = text.split_whitespace().nth(1)?.parse().ok()?;
         Some((task.file_name().to_str()?.parse().ok()?, waited_ns))
     };
-    Some(tasks.flatten().take(THREADS_MAX).filter_map(waited).collect())
+    Some(tasks.flatten().filter_map(waited).take(THREADS_MAX).collect())
+}
+
+/// Returns the TCP segments that were sent again so far, of `/proc/net/snmp`: a line of names, and one of their values.
+fn resent(text: &str) -> Option<u64> {
+    let mut tcp = text.lines().filter_map(|line| line.strip_prefix("Tcp: "));
+    let mut columns = tcp.next()?.split(' ').zip(tcp.next()?.split(' '));
+    columns.find(|(name, _)| *name == "RetransSegs")?.1.parse().ok()
 }
 
 /// The interrupts on these CPUs so far, of `/proc/interrupts`: a column for each CPU that is on line.
@@ -270,6 +288,7 @@ mod tests {
             stolen: Some(0.1),
             wait_s: Some(0.01),
             server_wait_s: None,
+            resent: Some(1),
             interrupts: Some(3),
             mhz: Some(2000.0),
         }
@@ -283,6 +302,7 @@ mod tests {
         let all = spans.all();
         assert!(all.len() < SPANS_MAX && all.len() >= SPANS_MAX / 2, "{}", all.len());
         assert_eq!(all.iter().filter_map(|s| s.interrupts).sum::<u64>(), 3 * ALL as u64);
+        assert_eq!(all.iter().filter_map(|s| s.resent).sum::<u64>(), ALL as u64);
         let lasted: f64 = all.iter().map(|s| s.lasted_s).sum();
         assert!((lasted - ALL as f64 / 4.0).abs() < 1e-6, "{lasted}");
         let waited: f64 = all.iter().filter_map(|s| s.wait_s).sum();
@@ -328,6 +348,25 @@ mod tests {
         assert_eq!(frequency_mhz(root.path(), &[0, 1, 2]), Some(2500.0));
     }
 
+    #[test]
+    fn segments_that_were_sent_again_are_read_by_their_name() {
+        let text = "Ip: Forwarding\nIp: 1\nTcp: InSegs RetransSegs InErrs\nTcp: 90 17 3\nUdp: 1\n";
+        assert_eq!(resent(text), Some(17));
+        assert_eq!(resent("Tcp: InSegs\nTcp: 90\n"), None);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn only_threads_that_carry_load_count() {
+        let (stop, stopped) = channel::<()>();
+        let wait = move || stopped.recv().is_err();
+        let worker = thread::Builder::new().name("worker-7".into()).spawn(wait).unwrap();
+        let (all, ours) = (waits("self", |_| true).unwrap(), waits("self", carries_load).unwrap());
+        assert!(!ours.is_empty() && ours.len() < all.len(), "{ours:?} {all:?}");
+        drop(stop);
+        assert!(worker.join().unwrap());
+    }
+
     #[cfg(target_os = "linux")]
     #[test]
     fn this_machine_is_seen_while_it_is_looked_at() {
@@ -336,6 +375,6 @@ mod tests {
         let [span] = &spans[..] else { panic!("{spans:?}") };
         assert!(span.lasted_s >= 0.0 && span.from_s > 1e9);
         assert!(span.wait_s.is_some() && span.server_wait_s.is_some());
-        assert!(span.interrupts.is_some());
+        assert!(span.interrupts.is_some() && span.resent.is_some());
     }
 }

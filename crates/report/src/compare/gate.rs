@@ -164,7 +164,7 @@ pub(super) fn watched(test: &TestComparison, metric: Metric) -> Option<&Row> {
     }
 }
 
-/// A figure of each command of recorded traffic, where there are enough of it.
+/// A figure of each command of recorded traffic, where there are enough of it, or where few are slow.
 fn of_commands(test: &TestComparison, metric: Metric) -> impl Iterator<Item = (String, &Row)> {
     let row = move |of: &'_ super::OperationComparison| {
         of.rows.iter().position(|row| row.metric == metric)

@@ -150,14 +150,20 @@ fn a_document_has_every_server_beside_the_first() {
 
 /// Five blocks of recorded traffic: each figure of each command wavers, and `HGETALL` takes longer on the second.
 fn replayed(seed: u64, us: f64, longer_us: f64) -> Comparison {
+    replayed_of(500, seed, us, longer_us)
+}
+
+/// The same with so many `HGETALL`.
+fn replayed_of(replies: u64, seed: u64, us: f64, longer_us: f64) -> Comparison {
     let base = glances(1, 1e5, 0.0, 1).remove(0);
     let mut noise = Noise::new(seed);
     let mut side = |longer_us: f64| -> Vec<RunDigest> {
         let run = |_| {
             let operations = ["GET", "SET", "HGETALL", "LPUSH", "ZADD"].map(|name| {
                 let more = if name == "HGETALL" { longer_us } else { 0.0 };
+                let of_name = if name == "HGETALL" { replies } else { 500 };
                 let mut times = Latency::new(3);
-                times.record_n(((us + more) * 1e3 * (0.05 * noise.normal()).exp()) as u64, 500);
+                times.record_n(((us + more) * 1e3 * (0.05 * noise.normal()).exp()) as u64, of_name);
                 let cpu_us = 2.0 * (0.03 * noise.normal()).exp();
                 (name.to_owned(), Figures::of_command(&times, Some(cpu_us)))
             });
@@ -201,6 +207,16 @@ fn a_recorded_command_that_takes_longer_is_found_as_just_that() {
     let rows = &slight.tests[0].pairs[0].operations[2];
     assert_eq!((rows.name.as_str(), rows.rows[0].metric), ("HGETALL", Metric::P50));
     assert_eq!(verdict(&rows.rows[0]), "alike, too little to matter");
+}
+
+#[test]
+fn a_rare_command_is_compared_where_it_is_slow() {
+    let quick = replayed_of(2, 1, 500.0, 0.0);
+    assert!(quick.tests[0].operations().iter().all(|(name, _)| *name != "HGETALL"));
+    let slow = replayed_of(2, 1, 500.0, 3_000_000.0);
+    let found = slow.gate().unwrap().found;
+    let [found] = &found[..] else { panic!("{found:?}") };
+    assert_eq!((found.test.as_str(), found.metric), ("HGETALL", Metric::P50));
 }
 
 #[test]

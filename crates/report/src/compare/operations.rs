@@ -12,6 +12,10 @@ use crate::{Figures, Metric, Run, Summary, escape};
 const COMPARED: [Metric; 5] =
     [Metric::Throughput, Metric::P50, Metric::P99, Metric::P99_9, Metric::ServerCpu];
 
+/// A recorded command of which there are few is compared where it takes this long on either side: all others wait for
+/// it.
+const SLOW_MS: f64 = 10.0;
+
 /// Comparison of one operation on both sides.
 #[derive(Debug, Clone)]
 pub struct OperationComparison {
@@ -73,6 +77,8 @@ pub(super) fn compared(
         let sides = [of(name, a)?, of(name, b)?];
         let rows = COMPARED.into_iter();
         let rows = rows.filter_map(|metric| row(metric, setup, sides.each_ref(), excuse));
+        let is_rare = setup.recorded && sides.iter().flatten().any(Figures::is_rare);
+        let rows = rows.filter(|row| !is_rare || row.means.iter().any(|ms| *ms >= SLOW_MS));
         Some(OperationComparison { name: name.clone(), rows: rows.collect() })
             .filter(|of| !of.rows.is_empty())
     };

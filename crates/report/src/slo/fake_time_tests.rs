@@ -259,3 +259,28 @@ fn noise_makes_no_target_missed_and_none_kept() {
         }
     }
 }
+
+#[test]
+fn what_servers_recorded_beyond_their_waits_misses_a_target_on_any_machine() {
+    let mut noise = Noise::new(53);
+    let mut noisy = 0;
+    for number in 0..60 {
+        let mut course = Course::random(&mut noise);
+        course.stalls.retain(|(from, _)| *from < 4.0 * SECOND);
+        course.stalls.iter_mut().for_each(|(_, to)| *to += 0.2 * SECOND);
+        let measured = course.played(true);
+        let length_ns = |pauses: &[Pause], less_ns: f64| -> f64 {
+            pauses.iter().map(|(from, to)| (to - from - less_ns).max(0.0)).sum()
+        };
+        // All waits may have been within stalls.
+        let waited_ns = length_ns(&measured.server, 0.0);
+        if length_ns(&measured.recorded, 10.0 * MS) - waited_ns < 0.02 * course.seconds * SECOND {
+            continue;
+        }
+        let slo = Slo::parse("p99<10ms").unwrap();
+        let judgement = slo.judge(&[&Observation::new(&slo, &run(&course, &measured))]);
+        assert_eq!(judgement.outcome, Outcome::Missed, "{number}: {judgement:?}");
+        noisy += usize::from(waited_ns > 0.02 * course.seconds * SECOND);
+    }
+    assert!(noisy > 10, "{noisy}");
+}

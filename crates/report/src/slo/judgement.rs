@@ -22,6 +22,9 @@ const UNANSWERED_SHARE: f64 = 0.01;
 /// are those of requests that succeed.
 const FAILED_PERCENT: f64 = 1.0;
 
+/// No machine answers over a socket in less.
+const QUICKEST_NS: u64 = 1_000;
+
 /// Number of trials of which, if only one counts, that one does not miss the target for all.
 const ALONE_OF: usize = 3;
 
@@ -126,7 +129,7 @@ impl Observation {
         // Where a queue that noise left may never have been empty, it made the quickest reply longer, too.
         let has_queue = misses.iter().any(|miss| miss.over.is_some());
         let is_known = summary.service.count > 0 && !has_queue;
-        let quickest_ns = if is_known { summary.service.min_ns } else { 0 };
+        let quickest_ns = if is_known { summary.service.min_ns } else { QUICKEST_NS };
         let left = slo.clauses.iter().zip(&seen);
         let left = left.map(|(clause, seen)| seen.without(&noise, clause, &spans, quickest_ns));
         let recorded = |clause| ClauseEvidence::recorded(&noise, clause, &spans);

@@ -19,14 +19,14 @@ pub(super) fn advice(finding: Finding, evidence: &Evidence) -> String {
         Finding::Short if evidence.recorded => "to find out, send it several times (--loop)",
         Finding::Short => "to find out, run longer (-n or --duration)",
         Finding::SlowCommands => SLOW_COMMANDS,
-        Finding::ScheduleKept if by_commands(evidence) => SLOW_COMMANDS,
+        Finding::ScheduleKept if is_largest(evidence, WaitCause::ServerCommands) => SLOW_COMMANDS,
         // Nobody tries the limit of a server that others need, and that has slow requests already.
         Finding::ScheduleKept if evidence.is_shared || evidence.causes.is_some() => "",
         Finding::ScheduleKept if evidence.recorded => "raise --speed to find its limit",
         Finding::ScheduleKept => "raise --rps to find its limit",
+        Finding::ScheduleMissed if is_largest(evidence, WaitCause::Network) => LOSSES,
         Finding::ScheduleMissed => {
-            "check whether something stops this client or the server at \
-            times"
+            "check whether something stops this client or the server at times"
         }
         Finding::ScheduleBehind => {
             "find what delays the replies: requests arrived faster than they were answered"
@@ -78,13 +78,13 @@ pub(super) fn advice(finding: Finding, evidence: &Evidence) -> String {
 
 const SERVER_POLLS: &str =
     "Valkey 9.1 and newer report work apart from polling; use one of these to find out";
+const LOSSES: &str = "find where the network between client and server loses packets";
 const SLOW_COMMANDS: &str =
     "make these commands quicker, smaller or rarer: while one runs, the server answers nobody";
 
-/// Returns whether slow commands of the server made more requests wait than anything else.
-fn by_commands(evidence: &Evidence) -> bool {
-    let largest = evidence.causes.as_ref().and_then(Causes::largest);
-    largest == Some(WaitCause::ServerCommands)
+/// Returns whether this made more requests wait than anything else.
+fn is_largest(evidence: &Evidence, cause: WaitCause) -> bool {
+    evidence.causes.as_ref().and_then(Causes::largest) == Some(cause)
 }
 
 /// Returns advice for getting more out of the client.

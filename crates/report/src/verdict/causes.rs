@@ -1,9 +1,10 @@
 //! What made requests of a run wait, shared out over causes by the time of each.
 //!
 //! Slow is a response that came [`MISSED_NS`] later than the usual one or more. A slow one is charged once: to what
-//! the servers recorded of themselves, as many as fell due in that; then to noise, as many as that can have delayed;
-//! what is left is unexplained. In a closed loop nothing falls due while a connection waits, so a response counts by
-//! its time. All figures that say why requests waited are taken from here.
+//! the servers recorded of themselves, as many as fell due in that; then to noise, as many as that can have delayed,
+//! each by the part of its time in which threads waited; then to the network, one connection's for each TCP segment
+//! that was sent again; what is left is unexplained. In a closed loop nothing falls due while a connection waits, so a
+//! response counts by its time. All figures that say why requests waited are taken from here.
 
 use serde::{Deserialize, Serialize};
 
@@ -36,6 +37,8 @@ pub enum WaitCause {
     CpuStolen,
     /// The client, which was stopped, by its quota or as a whole, or was late.
     Client,
+    /// The network, where this machine sent TCP segments again.
+    Network,
     /// Nothing that was looked at.
     Unexplained,
 }
@@ -82,7 +85,8 @@ impl Causes {
     pub(super) fn of_run(run: &Run) -> Option<Self> {
         let is_open = run.plan.load.pace.schedule().is_some();
         let summary = Summary::from_run(run);
-        let slow_ns = (summary.response_times.quantile_ns(0.5)?).saturating_add(MISSED_NS) as f64;
+        let usual_ns = summary.response_times.quantile_ns(0.5)?;
+        let slow_ns = usual_ns.saturating_add(MISSED_NS) as f64;
         let spans = response_spans(&summary);
         let weight = |ns: u64| if is_open { 1.0 } else { ns as f64 };
         let weigh = |span: &SpanResponses, least_ns: f64| {
@@ -112,8 +116,12 @@ impl Causes {
             let (recorded, certain) = (recorded[at], certain[at].0);
             let each = weigh(span, slow_ns) / slow.max(1) as f64;
             charge(WaitCause::ServerCommands, recorded as f64 * each);
-            charge(WaitCause::Unexplained, certain.saturating_sub(recorded) as f64 * each);
             let by_noise = slow.saturating_sub(certain.max(recorded)) as f64 * each;
+            let by_noise = by_noise * noise.covered(span, slow_ns, usual_ns as f64);
+            let rest = (slow - recorded) as f64 * each - by_noise;
+            let by_network = rest.min(noise.resent(span) * each);
+            charge(WaitCause::Network, by_network);
+            charge(WaitCause::Unexplained, rest - by_network);
             for (cause, part) in noise.parts() {
                 charge(WaitCause::from_noise(cause), by_noise * part);
             }
@@ -143,14 +151,15 @@ impl Causes {
 
     /// `KEYS 5 times, 0.95 s, and EVAL 3 times, 0.45 s, made 2.3 % of requests wait; other programs' CPU use 1.7 %`.
     #[must_use]
-    pub fn sentence(&self) -> String {
+    pub(super) fn sentence(&self, of_messages: bool) -> String {
+        let noun = if of_messages { "messages" } else { "requests" };
         let parts = self.shares.iter().filter(|part| part.share >= SLOW_MIN / 10.0);
         let parts = parts.enumerate().map(|(at, CauseShare { cause, share })| {
             let (what, share) = (cause.describe(), tenths(*share));
             let did = if self.of_time {
-                format!("took {share} of the time of all requests")
+                format!("took {share} of the time of all {noun}")
             } else {
-                format!("made {share} of requests wait")
+                format!("made {share} of {noun} wait")
             };
             match (at, cause) {
                 (0, WaitCause::ServerCommands) => format!("{}, {did}", self.named()),
@@ -193,6 +202,7 @@ impl WaitCause {
             Self::CpuShared => "client and server on the same CPU",
             Self::CpuStolen => "the hypervisor",
             Self::Client => "this client",
+            Self::Network => "the network (TCP segments were sent again)",
             Self::Unexplained => "what was not seen in server or client",
         }
     }
@@ -236,7 +246,7 @@ pub(super) fn waited(finding: Finding, evidence: &Evidence) -> String {
         Finding::ScheduleKept | Finding::ScheduleMissed | Finding::ScheduleBehind => true,
         _ => slow_commands,
     };
-    if matters { format!("; {}", causes.sentence()) } else { String::new() }
+    if matters { format!("; {}", causes.sentence(evidence.of_messages)) } else { String::new() }
 }
 
 /// Stalls by command.

@@ -69,7 +69,7 @@ fn slow_commands_are_charged_with_what_waited_for_them_and_nothing_else_is() {
         let causes = Causes::of_run(&silent).unwrap();
         assert!((causes.of(WaitCause::Unexplained) - all).abs() < 1e-9, "{all}: {causes:?}");
         assert!(
-            causes.sentence().starts_with("what was not seen in server or client made "),
+            causes.sentence(false).starts_with("what was not seen in server or client made "),
             "{causes:?}"
         );
     }
@@ -109,7 +109,7 @@ fn in_a_closed_loop_the_time_of_slow_responses_is_charged_once() {
         let Some(causes) = Causes::of_run(&run) else { continue };
         let [all, commands] = [slow_time(&run, &causes), causes.of(WaitCause::ServerCommands)];
         assert!(commands > 0.6 * all && commands <= 1.01 * all, "{all}: {causes:?}");
-        assert!(causes.sentence().contains(" of the time of all requests"), "{causes:?}");
+        assert!(causes.sentence(false).contains(" of the time of all requests"), "{causes:?}");
         run.watched.servers[0].journal = None;
         assert_eq!(Causes::of_run(&run).unwrap().largest(), Some(WaitCause::Unexplained));
         quiet += 1;
@@ -185,6 +185,57 @@ fn the_headline_names_scripts_and_keys_in_the_order_of_their_time() {
     let text = Verdict::of_run(&run).text;
     let names = "KEYS 4 times, 760 ms, and EVAL 4 times, 600 ms, made ";
     assert!(text.contains(names) && text.contains("; other programs' CPU use "), "{text}");
+}
+
+#[test]
+fn short_waits_explain_no_long_pause() {
+    let mut course = Course::random(&mut Chance::new(46));
+    without_noise(&mut course);
+    let pause = |n: f64| (0.3e9 + n * 1.5e9, 0.7e9 + n * 1.5e9);
+    course.stalls = [0.0, 1.0, 2.0].map(pause).to_vec();
+    // A tenth of the time on either side, by some milliseconds.
+    let waits = |from_ns: f64| (0..100).map(move |n| from_ns + f64::from(n) * 50e6);
+    course.server_waits = waits(0.0).map(|ns| (ns, ns + 5e6)).collect();
+    course.client_waits = waits(20e6).map(|ns| (ns, ns + 5e6)).collect();
+    let mut run = run(&course, &course.played(true));
+    let causes = Causes::of_run(&run).unwrap();
+    let all = slow(&run, &causes);
+    assert!(causes.of(WaitCause::ServerCommands) > 0.9 * all, "{all}: {causes:?}");
+    run.watched.servers[0].journal = None;
+    let causes = Causes::of_run(&run).unwrap();
+    let unexplained = causes.of(WaitCause::Unexplained);
+    assert!(unexplained > 0.7 * all, "{all}: {causes:?}");
+    // A client that waits while no reply is there makes nothing longer.
+    let read = |per_mille: u64| {
+        let mut stamps = serde_json::to_value(measure::Spans::new(3)).unwrap();
+        stamps["sums_ns"] = serde_json::json!([[300, 1, 1000, 0, per_mille]]);
+        let mut run = run.clone();
+        run.measurement.total.spans = serde_json::from_value(stamps).unwrap();
+        Causes::of_run(&run).unwrap().of(WaitCause::Unexplained)
+    };
+    assert!(read(1) > unexplained, "{unexplained}");
+    assert!((read(1000) - unexplained).abs() < 1e-9, "{unexplained}");
+}
+
+#[test]
+fn the_network_is_charged_with_what_nothing_else_covers_where_it_lost_segments() {
+    let mut course = Course::random(&mut Chance::new(1));
+    without_noise(&mut course);
+    course.stalls = vec![(1.0e9, 1.4e9)];
+    let mut run = run(&course, &course.played(true));
+    run.watched.servers[0].journal = None;
+    let again = |run: &mut Run, resent| {
+        run.watched.machine.iter_mut().for_each(|span| span.resent = Some(resent));
+        Causes::of_run(run).unwrap()
+    };
+    assert_eq!(again(&mut run, 1_000).largest(), Some(WaitCause::Unexplained), "of this machine");
+    run.watched.servers[0].cpu_wait_s = None;
+    let lost = again(&mut run, 1_000);
+    assert_eq!((lost.largest(), lost.shares.len()), (Some(WaitCause::Network), 1), "{lost:?}");
+    let few = again(&mut run, 2);
+    assert!(few.of(WaitCause::Unexplained) > few.of(WaitCause::Network), "{few:?}");
+    assert!(few.of(WaitCause::Network) > 0.0, "{few:?}");
+    assert_eq!(again(&mut run, 0).largest(), Some(WaitCause::Unexplained));
 }
 
 #[test]

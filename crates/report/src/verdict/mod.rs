@@ -13,6 +13,7 @@ mod disturbance;
 mod drift;
 mod evidence;
 mod held;
+mod likely;
 mod memcache;
 mod misses;
 mod new_connections;
@@ -28,7 +29,7 @@ mod wording;
 
 pub(crate) use causes::by_command;
 pub(crate) use noise::{Noise, SpanResponses};
-pub(crate) use stalls::{Stall, stalls};
+pub(crate) use stalls::{Stall, places, stalls};
 pub(crate) use wording::time;
 
 use host::WatchRecord;

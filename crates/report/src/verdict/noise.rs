@@ -21,7 +21,7 @@ use measure::Latency;
 use super::disturbance::{Cause, Disturbance, figure};
 use super::evidence::Evidence;
 use super::noise_sources::{Kind, Sources, Wait, drain, needed};
-use super::stalls::{self, Counted};
+use super::stalls;
 use super::threads::{SATURATED, ThreadUse};
 use super::wording::{percent, time};
 use crate::Run;
@@ -57,8 +57,8 @@ impl SpanResponses {
 
 /// Noise of a run, and the most that it can have done.
 pub(crate) struct Noise<'r> {
-    run: &'r Run,
-    evidence: Evidence,
+    pub(super) run: &'r Run,
+    pub(super) evidence: Evidence,
     standing: Standing,
     waits: Vec<Wait>,
     kinds: Vec<Kind>,
@@ -146,30 +146,34 @@ impl<'r> Noise<'r> {
 
     /// Returns the number of responses of each span that were as long or longer by what the servers recorded.
     pub(crate) fn recorded(&self, spans: &[SpanResponses], below_ns: f64) -> Vec<u64> {
-        self.by_record(spans, below_ns, Counted::Certain)
+        self.by_record(spans, below_ns, &self.waits, 1.0)
     }
 
     /// Returns the number of responses of each span that were likely as long or longer by what the servers recorded,
-    /// with the queues that it left.
+    /// with the queues that it left: of time that has two causes, that is the first.
     pub(super) fn likely_recorded(&self, spans: &[SpanResponses], below_ns: f64) -> Vec<u64> {
-        self.by_record(spans, below_ns, Counted::Likely)
+        let server = self.evidence.server.map(|side| side.time);
+        self.by_record(spans, below_ns, &[], drain(&self.evidence, server))
     }
 
-    fn by_record(&self, spans: &[SpanResponses], below_ns: f64, counted: Counted) -> Vec<u64> {
+    fn by_record(
+        &self,
+        spans: &[SpanResponses],
+        below_ns: f64,
+        waits: &[Wait],
+        drain: f64,
+    ) -> Vec<u64> {
         let servers = self.run.watched.servers.len().max(1) as f64;
-        let drain = match counted {
-            Counted::Certain => 1.0,
-            Counted::Likely => drain(&self.evidence, self.evidence.server.map(|side| side.time)),
-        };
-        let due = |ns: f64| match self.rate_per_s {
+        let due = |ns: f64, most_ns: f64| match self.rate_per_s {
             rate if rate > 0.0 => rate * ns / 1e9 * drain / servers,
-            _ => self.evidence.slots as f64 / servers,
+            // All wait, in so many stalls at least.
+            _ => self.evidence.slots as f64 / servers * ns / most_ns,
         };
-        stalls::beyond_by_record(self.run, spans, below_ns, counted, due)
+        stalls::beyond_by_record(self.run, spans, below_ns, waits, drain, due)
     }
 
     /// Returns the waits that can have made responses of a span longer.
-    fn around(&self, span: &SpanResponses) -> impl Iterator<Item = (usize, &Wait)> {
+    pub(super) fn around(&self, span: &SpanResponses) -> impl Iterator<Item = (usize, &Wait)> {
         // The slowest of them was due before it.
         let from_ns = span.from_ns.saturating_sub(span.max_ns()) as f64;
         let to_ns = span.to_ns as f64;
@@ -242,18 +246,6 @@ impl<'r> Noise<'r> {
                 beyond.next();
             }
         }
-    }
-
-    /// Returns the time for which responses of a span likely waited for a CPU, in nanoseconds: of each wait, the part
-    /// that is in their time.
-    pub(crate) fn likely_waited_ns(&self, span: &SpanResponses) -> f64 {
-        let from_ns = span.from_ns.saturating_sub(span.max_ns()) as f64;
-        let within = self.around(span).map(|(_, wait)| {
-            let to_ns = (wait.from_ns + wait.length_ns).min(span.to_ns as f64);
-            let overlap_ns = (to_ns - from_ns.max(wait.from_ns)).max(0.0);
-            wait.wait_ns * overlap_ns / wait.length_ns.max(1.0)
-        });
-        within.sum()
     }
 
     /// The longest response that there was without noise, at least.

@@ -14,6 +14,10 @@ pub(super) struct Wait {
     pub(super) to_ns: f64,
     pub(super) length_ns: f64,
     pub(super) wait_ns: f64,
+    /// The part of it in which threads of the client had none, however many.
+    pub(super) ours_ns: f64,
+    /// The part of it in which servers on this machine had no CPU.
+    pub(super) servers_ns: f64,
     /// The requests that fell due in it, or until that queue was gone.
     pub(super) requests: f64,
 }
@@ -87,6 +91,8 @@ impl<'e> Sources<'e> {
             to_ns: (from_s + length_s + wait_s * self.slowest()) * 1e9,
             length_ns: length_s * 1e9,
             wait_ns: wait_s * 1e9,
+            ours_ns: ours_s * 1e9,
+            servers_ns: self.server.map_or(0.0, |_| (servers_s + others_s) * 1e9),
             requests: self.rate_per_s * delayed_s,
         }
     }

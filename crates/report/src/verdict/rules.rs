@@ -196,7 +196,8 @@ pub(super) fn find_with_causes(evidence: &Evidence) -> Finding {
         found,
         Finding::EachOther | Finding::ServerStarved | Finding::ClientStarved | Finding::Stolen
     );
-    if by_noise && !causes.of_time && causes.largest() == Some(WaitCause::Unexplained) {
+    let elsewhere = [Some(WaitCause::Unexplained), Some(WaitCause::Network)];
+    if by_noise && !causes.of_time && elsewhere.contains(&causes.largest()) {
         let kept = evidence.schedule.as_ref().is_some_and(|schedule| schedule.figures.kept());
         return if kept { Finding::ScheduleBehind } else { Finding::ScheduleMissed };
     }

@@ -7,8 +7,9 @@
 use host::{JournalEntry, JournalKind};
 
 use super::noise::SpanResponses;
+use super::noise_sources::Wait;
+use crate::Run;
 use crate::journal_entries::at_unix_s;
-use crate::{Run, machine_course};
 
 /// Something for which a server stood still.
 #[derive(Debug, Clone, Copy)]
@@ -92,65 +93,90 @@ impl Stall<'_> {
         };
         spans.iter().enumerate().filter(move |(_, span)| sees(span)).map(|(at, _)| at)
     }
+}
 
-    /// The one among them whose longest response is nearest to it.
-    pub(crate) fn place(&self, spans: &[SpanResponses]) -> Option<usize> {
-        let apart = |at: &usize| spans[*at].max_ns().abs_diff(self.length_ns as u64);
-        self.seen_in(spans).min_by_key(apart)
+/// Returns the span in which each stall was seen: the one whose longest response is nearest to it and to those that
+/// were placed there already. The longest are placed first.
+pub(crate) fn places(stalls: &[Stall<'_>], spans: &[SpanResponses]) -> Vec<Option<usize>> {
+    let mut covered_ns = vec![0.0; spans.len()];
+    let mut places = vec![None; stalls.len()];
+    let mut longest: Vec<usize> = (0..stalls.len()).collect();
+    longest.sort_by(|a, b| stalls[*b].length_ns.total_cmp(&stalls[*a].length_ns));
+    for which in longest {
+        let stall = &stalls[which];
+        let apart =
+            |at: &usize| (spans[*at].max_ns() as f64 - covered_ns[*at] - stall.length_ns).abs();
+        places[which] = stall.seen_in(spans).min_by(|a, b| apart(a).total_cmp(&apart(b)));
+        if let Some(at) = places[which] {
+            covered_ns[at] += stall.length_ns;
+        }
     }
+    places
 }
 
-/// Part that counts of what a server recorded.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Counted {
-    /// Certain part: with the most that it can have waited for a CPU taken off, and without the queue behind it.
-    Certain,
-    /// Likely part.
-    Likely,
-}
-
-/// Returns the number of responses of each span that waited `below_ns` or longer for what the servers recorded, with
-/// their own waits for a CPU taken off: no more than there were. `due` returns the requests that fall due in a number
-/// of nanoseconds.
+/// Returns the number of responses of each span that waited `below_ns` or longer for what the servers recorded: no more
+/// than there were. The most that `waits` for a CPU can have made of it is taken off. `due` returns the requests that
+/// wait in a number of nanoseconds of a stall of which there were so many at most, and `drain` is the time until those
+/// are answered, in lengths of the stall.
 pub(super) fn beyond_by_record(
     run: &Run,
     spans: &[SpanResponses],
     below_ns: f64,
-    counted: Counted,
-    due: impl Fn(f64) -> f64,
+    waits: &[Wait],
+    drain: f64,
+    due: impl Fn(f64, f64) -> f64,
 ) -> Vec<u64> {
-    let mut counts = vec![0.0; spans.len()];
-    let machine = machine_course(run);
-    let waited_ns = |from_ns: f64, to_ns: f64| {
-        let within = machine.iter().filter(|point| {
-            point.t_s * 1e9 < to_ns && (point.t_s + point.lasted_s) * 1e9 > from_ns
-        });
-        let waited = within.map(|p| p.server_waited.unwrap_or(0.0) * p.lasted_s * 1e9);
-        waited.sum::<f64>()
-    };
-    for stall in stalls(run) {
-        let Some(at) = stall.place(spans) else { continue };
-        let all_ns = |at: usize| {
-            let (from_ns, to_ns) = (spans[at].from_ns as f64, spans[at].to_ns as f64);
-            (waited_ns(from_ns - stall.length_ns, to_ns), stall.length_ns + to_ns - from_ns)
-        };
-        let waited_ns = match counted {
-            // Wherever in its second it was.
-            Counted::Certain => stall.seen_in(spans).map(|at| all_ns(at).0).fold(0.0, f64::max),
-            Counted::Likely => all_ns(at).0 * stall.length_ns / all_ns(at).1,
-        };
-        let over_ns = stall.length_ns - waited_ns - below_ns;
-        if over_ns > 0.0 {
-            counts[at] += due(over_ns);
+    let stalls = stalls(run);
+    let over_ns: Vec<f64> =
+        stalls.iter().map(|stall| (stall.length_ns - below_ns).max(0.0)).collect();
+    let left_ns = without_waits(&stalls, spans, waits, over_ns.clone());
+    let longest_ns = over_ns.iter().copied().fold(0.0, f64::max);
+    let mut room: Vec<f64> = spans.iter().map(|span| span.beyond(below_ns) as f64).collect();
+    let places = places(&stalls, spans);
+    for (which, place) in places.into_iter().enumerate() {
+        let Some(at) = place.filter(|_| left_ns[which] > 0.0) else { continue };
+        let most_ns = if waits.is_empty() { over_ns[which] } else { longest_ns };
+        let mut count = due(left_ns[which], most_ns);
+        // What has no room in its span came in the next.
+        let to_ns = spans[at].to_ns as f64 + stalls[which].length_ns * drain;
+        let near = spans[at..].iter().zip(&mut room[at..]);
+        for (_, room) in near.take_while(|(span, _)| span.from_ns as f64 <= to_ns) {
+            let taken = count.min(*room);
+            *room -= taken;
+            count -= taken;
         }
     }
-    // What has no room in its span came in the next.
-    let mut over = 0.0;
-    let bounded = |(count, span): (f64, &SpanResponses)| {
-        let count = count + over;
-        let within = count.min(span.beyond(below_ns) as f64);
-        over = count - within;
-        within as u64
+    let counted = |(span, room): (&SpanResponses, f64)| span.beyond(below_ns) - room.ceil() as u64;
+    spans.iter().zip(room).map(counted).collect()
+}
+
+/// Returns what is left of stalls of this length with waits taken off that may have been within them: each wait once,
+/// from the stall that ended first, which takes off the most.
+fn without_waits(
+    stalls: &[Stall<'_>],
+    spans: &[SpanResponses],
+    waits: &[Wait],
+    mut left_ns: Vec<f64>,
+) -> Vec<f64> {
+    // Wherever in its second it was.
+    let window = |stall: &Stall<'_>| {
+        let seen = || stall.seen_in(spans).map(|at| &spans[at]);
+        let from_ns = seen().map(|span| span.from_ns).min()? as f64 - stall.length_ns;
+        Some((from_ns, seen().map(|span| span.to_ns).max()? as f64))
     };
-    counts.into_iter().zip(spans).map(bounded).collect()
+    let windows = stalls.iter().enumerate();
+    let windows = windows.filter_map(|(which, stall)| Some((which, window(stall)?)));
+    let mut windows: Vec<(usize, (f64, f64))> = windows.collect();
+    windows.sort_by(|(_, (_, a)), (_, (_, b))| a.total_cmp(b));
+    for wait in waits {
+        let mut servers_ns = wait.servers_ns;
+        let to_ns = wait.from_ns + wait.length_ns;
+        let meets = |(_, (from, to)): &&(usize, (f64, f64))| *from < to_ns && *to > wait.from_ns;
+        for (which, _) in windows.iter().filter(meets) {
+            let taken_ns = left_ns[*which].min(servers_ns);
+            left_ns[*which] -= taken_ns;
+            servers_ns -= taken_ns;
+        }
+    }
+    left_ns
 }

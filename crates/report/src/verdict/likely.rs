@@ -1,0 +1,66 @@
+//! How much of the time of slow responses noise likely took, by what was measured; [`Noise`] itself is the most that it
+//! can have taken.
+//!
+//! Threads of the client can wait for a CPU while a reply is not there yet, which makes nothing longer. Where the
+//! kernel stamped replies, they cost a response no more than the part of its service time in which it lay unread.
+
+use super::noise::{Noise, SpanResponses};
+use super::noise_sources::Wait;
+use crate::machine_between;
+
+impl Noise<'_> {
+    /// Returns the part of the slow responses of a span that waits for a CPU in their time cover, each by its length.
+    pub(super) fn covered(&self, span: &SpanResponses, slow_ns: f64, usual_ns: f64) -> f64 {
+        let around: Vec<&Wait> = self.around(span).map(|(_, wait)| wait).collect();
+        let late_ns = span.own_late_max_ns as f64;
+        let of = |ns: u64| {
+            let from_ns = span.from_ns as f64 - ns as f64;
+            let within = around.iter().filter(|wait| wait.to_ns > from_ns);
+            let waited_ns =
+                self.cost_ns(ns, within.map(|wait| (**wait, 1.0))).iter().sum::<f64>() + late_ns;
+            (waited_ns / (ns as f64 - usual_ns)).min(1.0)
+        };
+        let slow = span.times.iter().filter(|(ns, _)| *ns as f64 >= slow_ns);
+        let covered = slow.map(|(ns, count)| of(*ns) * *count as f64).sum::<f64>();
+        covered / span.beyond(slow_ns).max(1) as f64
+    }
+
+    /// Returns the time for which responses of a span likely waited for a CPU, in nanoseconds: the client's and the
+    /// rest; of each wait, the part that is in their time.
+    pub(crate) fn likely_waited_ns(&self, span: &SpanResponses) -> [f64; 2] {
+        let from_ns = span.from_ns.saturating_sub(span.max_ns()) as f64;
+        let within = self.around(span).map(|(_, wait)| {
+            let to_ns = (wait.from_ns + wait.length_ns).min(span.to_ns as f64);
+            let overlap_ns = (to_ns - from_ns.max(wait.from_ns)).max(0.0);
+            (*wait, overlap_ns / wait.length_ns.max(1.0))
+        });
+        self.cost_ns(span.max_ns(), within)
+    }
+
+    /// Returns the most that these parts of waits cost a response of this length: the client's, and the rest.
+    fn cost_ns(&self, response_ns: u64, waits: impl Iterator<Item = (Wait, f64)>) -> [f64; 2] {
+        let (mut ours_ns, mut others_ns) = (0.0, 0.0);
+        for (wait, part) in waits {
+            ours_ns += wait.ours_ns * part;
+            others_ns += (wait.wait_ns - wait.ours_ns) * part;
+        }
+        let stamps = self.run.measurement.total.spans.as_ref();
+        let unread_ns = stamps.and_then(|stamps| stamps.near(response_ns)).map(|sums| {
+            let service_ns = sums.response_ns.saturating_sub(sums.due_to_sent_ns).max(1);
+            response_ns as f64 * sums.read_ns as f64 / service_ns as f64
+        });
+        [unread_ns.map_or(ours_ns, |unread_ns| ours_ns.min(unread_ns)), others_ns]
+    }
+
+    /// Returns the number of responses of a span that segments which this machine sent again can have delayed: on a
+    /// connection each, to a server on another machine.
+    pub(crate) fn resent(&self, span: &SpanResponses) -> f64 {
+        let from_ns = span.from_ns.saturating_sub(span.max_ns());
+        let resent = (!self.evidence.server_here)
+            .then(|| machine_between(self.run, from_ns, span.to_ns))
+            .flatten()
+            .and_then(|point| Some(point.resent_per_s? * point.lasted_s));
+        let each = self.evidence.slots as f64 / self.evidence.connections.max(1) as f64;
+        resent.unwrap_or(0.0) * each
+    }
+}
