@@ -5,6 +5,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod budget;
+mod circles;
 mod idiom;
 
 use std::fs;
