@@ -24,7 +24,7 @@ pub(crate) struct Server {
     asked: ServerClient,
     spawned: SpawnedServer,
     version: String,
-    /// Where it listens for TLS, if it does, and its certificate.
+    /// Its address for TLS and its certificate, if it has one.
     tls: Option<TlsListener>,
 }
 

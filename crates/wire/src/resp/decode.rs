@@ -7,7 +7,7 @@
 
 use memchr::memchr;
 
-use super::NAME;
+use super::line::{COUNT_MAX, fault, length, line, number};
 use super::stranger::stranger;
 use crate::protocol::NoVisitor;
 use crate::{Decode, Frame, ProtocolError, Reply, ReplyVisitor};
@@ -16,9 +16,6 @@ use crate::{Decode, Frame, ProtocolError, Reply, ReplyVisitor};
 const LINE_MAX: usize = 64 * 1024;
 /// Most bytes of an error's text that are handed out.
 const ERROR_KEPT: usize = 1024;
-/// Most elements of one reply still to come, and longest bulk string: far above what a server
-/// allows, low enough that no sum overflows.
-const COUNT_MAX: u64 = 1 << 48;
 
 /// The end of a line and of a string.
 const LINE_END: &[u8] = b"\r\n";
@@ -391,72 +388,6 @@ fn show_header(line: &[u8], look: &mut impl ReplyVisitor) -> Result<(), Protocol
         _ => {}
     }
     Ok(())
-}
-
-/// An integer, as far as it counts something: 0 if it is negative.
-#[inline]
-fn number(text: &[u8], line: &[u8]) -> Result<u32, ProtocolError> {
-    let (counts, digits) = match text.split_first() {
-        Some((b'-', digits)) => (false, digits),
-        Some((b'+', digits)) => (true, digits),
-        _ => (true, text),
-    };
-    let mut number = 0u32;
-    for digit in digits {
-        let digit = digit.wrapping_sub(b'0');
-        if digit > 9 {
-            return Err(fault("an integer that is not a number", line));
-        }
-        number = number.saturating_mul(10).saturating_add(u32::from(digit));
-    }
-    if digits.is_empty() {
-        Err(fault("an integer that is not a number", line))
-    } else {
-        Ok(if counts { number } else { 0 })
-    }
-}
-
-/// The line at the start of `input` without its end, and where the next begins.
-#[inline]
-fn line(input: &[u8]) -> Result<Option<(&[u8], usize)>, ProtocolError> {
-    let Some(end) = memchr(b'\n', input) else {
-        return if input.first().is_none_or(|b| b"+-:$*_,#!=(~%>|".contains(b)) {
-            Ok(None)
-        } else {
-            Err(stranger(input))
-        };
-    };
-    match input[..end].strip_suffix(b"\r") {
-        Some(line) => Ok(Some((line, end + 1))),
-        None => Err(fault("a line that does not end in CR LF", input)),
-    }
-}
-
-/// A length or count; `None` for -1, the null of RESP2.
-#[inline]
-pub(super) fn length(digits: &[u8], line: &[u8]) -> Result<Option<u64>, ProtocolError> {
-    if digits == b"-1" {
-        return Ok(None);
-    }
-    if digits.is_empty() || digits.len() > 15 {
-        return Err(fault("a length that is not a number", line));
-    }
-    let mut value = 0u64;
-    for &digit in digits {
-        if !digit.is_ascii_digit() {
-            return Err(fault("a length that is not a number", line));
-        }
-        value = value * 10 + u64::from(digit - b'0');
-    }
-    if value > COUNT_MAX {
-        return Err(fault("a length beyond any server's limit", line));
-    }
-    Ok(Some(value))
-}
-
-#[cold]
-fn fault(why: &'static str, bytes: &[u8]) -> ProtocolError {
-    ProtocolError::new(NAME, why, bytes)
 }
 
 #[cfg(test)]

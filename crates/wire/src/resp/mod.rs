@@ -3,6 +3,7 @@
 
 mod decode;
 mod encode;
+mod line;
 mod request;
 mod stranger;
 mod value;

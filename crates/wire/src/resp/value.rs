@@ -4,7 +4,7 @@
 use memchr::memchr;
 
 use super::NAME;
-use super::decode::length;
+use super::line::length;
 use crate::ProtocolError;
 
 /// A whole reply.
