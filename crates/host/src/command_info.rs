@@ -2,7 +2,7 @@
 
 use wire::resp::Value;
 
-/// Places of what is told in an entry.
+/// Positions of the fields of an entry.
 const FLAGS: usize = 2;
 const FIRST_KEY: usize = 3;
 const CATEGORIES: usize = 6;

@@ -61,7 +61,7 @@ pub(crate) fn client() -> Result<End> {
         // Whatever holds it up, the load has been stopped; what is left is of no use to anybody.
         process::exit(1);
     })?;
-    carry_out_all(&to_do, &out, &interrupted, &signal);
+    carry_out_all(&to_do, &out, interrupted, &signal);
     Ok(End::Complete)
 }
 

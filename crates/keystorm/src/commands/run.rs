@@ -95,7 +95,7 @@ fn carry_out(job: &Job, prepare: impl FnOnce(&mut TestBed<'_>) -> Result<()>) ->
     let interrupted = signals::interrupted()?;
     // Phases of a workload may differ in this.
     let widest = job.plans.iter().max_by_key(|plan| plan.all_connections()).unwrap_or(first);
-    let mut bed = reach(job, first, widest.all_connections(), &interrupted)?;
+    let mut bed = reach(job, first, widest.all_connections(), interrupted)?;
     let Output { sample, server_latency, set_server, .. } = job.output;
     let is_peer = job.output.options.persona.is_peer();
     bed.settings = RunSettings {

@@ -35,9 +35,9 @@ pub(crate) fn sink(job: &SinkJob) -> Result<End> {
     ))?;
     let served = if job.memcache {
         let replies = MemcacheReplies::new(job.bulk);
-        engine.serve(&listeners, job.connections, &replies, &stop)
+        engine.serve(&listeners, job.connections, &replies, stop)
     } else {
-        engine.serve(&listeners, job.connections, &Replies::new(job.bulk), &stop)
+        engine.serve(&listeners, job.connections, &Replies::new(job.bulk), stop)
     };
     let served = served.context("serving")?;
     let (requests, connections) = (served.requests, served.connections);

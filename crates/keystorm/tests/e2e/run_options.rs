@@ -101,7 +101,7 @@ fn commands_that_harm_a_server_take_a_word_more() {
     assert_eq!(server.calls("flushall"), 5);
 }
 
-/// Flags of the server decide on commands that no list of ours has; by a peer's name nothing is asked.
+/// Flags of the server decide on commands that keystorm's list lacks; by a peer's name nothing is asked.
 #[test]
 fn a_server_tells_which_of_its_commands_are_harmful() {
     for (name, server) in Server::both() {

@@ -1,5 +1,6 @@
 //! Experiments as tables, charts and pages.
 
+mod axis;
 mod footprint;
 mod impact;
 mod knee;

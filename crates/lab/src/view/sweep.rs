@@ -6,6 +6,7 @@ use page::{
 
 use report::slo::{Judgement, Outcome};
 
+use super::axis::described;
 use super::{FIGURES, figure_cells, figure_names, incomplete, limited, warnings};
 use crate::csv::Csv;
 use crate::figures::{Figures, disturbed, limited_by};
@@ -15,27 +16,6 @@ use crate::{Document, Findings};
 
 /// More tests are counted in a title.
 const TESTS_NAMED: usize = 3;
-
-/// Returns what an option counts, for people, and its unit.
-fn described(option: &str) -> (&str, Unit) {
-    match option {
-        "-c" => ("connections", Unit::Count),
-        "-P" => ("requests per pipeline", Unit::Count),
-        "-d" => ("value size", Unit::Bytes),
-        "-r" => ("keys", Unit::Count),
-        "-n" => ("requests", Unit::Count),
-        "--threads" => ("threads", Unit::Count),
-        "--rps" => ("requested rate", Unit::PerSecond),
-        "--duration" => ("duration", Unit::Seconds),
-        "--publishers" => ("publishers", Unit::Count),
-        "--subscribers" => ("subscribers", Unit::Count),
-        "--channels" => ("channels", Unit::Count),
-        "--writers" => ("writers", Unit::Count),
-        "--senders" => ("senders", Unit::Count),
-        "--receivers" => ("receivers", Unit::Count),
-        other => (other, Unit::Plain),
-    }
-}
 
 /// The values of an axis as numbers, if they all are.
 pub(super) fn numbers(axis: &Axis) -> Option<Vec<f64>> {

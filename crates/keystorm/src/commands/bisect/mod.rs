@@ -54,7 +54,7 @@ fn bisect(job: &BisectJob) -> Result<End> {
     )?;
     let interrupted = signals::interrupted()?;
     noise::warn()?;
-    let mut search = Search { job, plan, tree, commits, file, interrupted: &interrupted };
+    let mut search = Search { job, plan, tree, commits, file, interrupted };
     search.carry_out()
 }
 

@@ -83,8 +83,8 @@ pub(crate) fn compare(job: &CompareJob) -> Result<End> {
             }
             (comparison, End::Complete)
         }
-        Sides::Live(live) => run_live(live, job, &interrupted, &mut writer)?,
-        Sides::Terms(sides) => terms::run(sides, job, &interrupted, &mut writer)?,
+        Sides::Live(live) => run_live(live, job, interrupted, &mut writer)?,
+        Sides::Terms(sides) => terms::run(sides, job, interrupted, &mut writer)?,
     };
     writer.foot(&comparison)?;
     Ok(judge(&comparison, job, end))

@@ -74,9 +74,8 @@ pub(crate) fn measure(job: &ClientCheck) -> Result<End> {
         for &engine in &engines {
             for depth in PIPELINES {
                 let listener = transport.listen(directory.path())?;
-                let cell =
-                    CellContext { plan: &job.plan, place, engine, interrupted: &interrupted }
-                        .cell(listener, transport, depth)?;
+                let cell = CellContext { plan: &job.plan, place, engine, interrupted }
+                    .cell(listener, transport, depth)?;
                 let Some(cell) = cell else {
                     show("Interrupted.\n".to_owned())?;
                     return finish(job, &table, End::Interrupted);

@@ -90,7 +90,7 @@ fn check_empty(target: &Target, bed: &TestBed<'_>) -> Result<()> {
     Ok(())
 }
 
-/// What is found out next.
+/// Measurement that comes next.
 enum MeasuredPart<'j> {
     /// Cost of an item on a server.
     Item(&'j Item, usize),

@@ -91,8 +91,7 @@ pub(super) fn carry_out(
     page: &dyn Fn(&[Entry], &NewSide) -> Page,
 ) -> Result<End> {
     let interrupted = signals::interrupted()?;
-    let mut repeats =
-        Repeats { job, interrupted: &interrupted, refused: BTreeSet::new(), took: BTreeMap::new() };
+    let mut repeats = Repeats { job, interrupted, refused: BTreeSet::new(), took: BTreeMap::new() };
     let mut progress = files.progress();
     files.show(|| page(entries, new));
     let began = Instant::now();

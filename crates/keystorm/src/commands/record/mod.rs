@@ -47,7 +47,7 @@ pub(crate) fn record(job: &RecordJob) -> Result<End> {
         ErrorKind::AlreadyExists => anyhow!("-o {path}: the file exists; choose another name"),
         _ => anyhow!("-o {path}: {error}"),
     })?;
-    let mut recorder = Recorder::new(job, &server, file, &nodes, &interrupted)?;
+    let mut recorder = Recorder::new(job, &server, file, &nodes, interrupted)?;
     let ended = recorder.run(&mut nodes);
     let figures = recorder.finish();
     let (losses, progress) = figures.with_context(|| format!("-o {path}"))?;

@@ -1,7 +1,7 @@
 //! The command line of `keystorm survey`: which server, how long, and where the page goes.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Parser;
@@ -105,9 +105,8 @@ pub(crate) const FRONT: Front = Front {
     parse: |args| with_split(args, intent),
 };
 
-/// Returns what the options mean.
-fn intent(options: Options, line: Line, command_line: String) -> Result<Intent, UsageError> {
-    let Options { quick, all, with, keys, seconds, keep, output, pages, live, .. } = options;
+/// Checks where the survey is written, and what stands beside its own options.
+fn check(output: &Path, line: &Line) -> Result<(), UsageError> {
     if output.extension().is_some_and(|end| end.eq_ignore_ascii_case("html")) && !output.is_dir() {
         return Err(UsageError(format!(
             "-o {}: not a directory; survey writes survey.html into it",
@@ -115,10 +114,7 @@ fn intent(options: Options, line: Line, command_line: String) -> Result<Intent, 
         )));
     }
     if let Some(option) = refused().into_iter().find(|option| line.has(option)) {
-        let text = format!(
-            "{option}: survey sets this itself; to vary it, use keystorm \
-            sweep"
-        );
+        let text = format!("{option}: survey sets this itself; to vary it, use keystorm sweep");
         return Err(UsageError(text));
     }
     if let Some(word) = line.rest.first() {
@@ -128,6 +124,13 @@ fn intent(options: Options, line: Line, command_line: String) -> Result<Intent, 
             shell_words::quote(&word)
         )));
     }
+    Ok(())
+}
+
+/// Returns what the options mean.
+fn intent(options: Options, line: Line, command_line: String) -> Result<Intent, UsageError> {
+    let Options { quick, all, with, keys, seconds, keep, output, pages, live, .. } = options;
+    check(&output, &line)?;
     let within = |time| seconds_in("--seconds", time, 0.01..=SECONDS_MAX);
     let seconds = seconds.map(within).transpose().map_err(UsageError)?;
     if !(1..=1_000_000_000).contains(&keys) {
