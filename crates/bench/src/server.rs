@@ -24,7 +24,7 @@ pub(crate) struct Server {
     asked: ServerClient,
     spawned: SpawnedServer,
     version: String,
-    /// Its address for TLS and its certificate, if it has one.
+    /// Port for TLS, if the case uses it.
     tls: Option<TlsListener>,
 }
 

@@ -122,11 +122,11 @@ pub fn table(counts: &[AreaCount]) -> String {
     let mut text = String::from("| area | product lines | budget |\n|---|---|---|\n");
     let rounded = |lines: usize| grouped(lines.div_ceil(100) * 100);
     for AreaCount { name, lines, budget } in counts {
-        let _ = writeln!(text, "| {name} | {} | {} |", rounded(*lines), grouped(*budget));
+        let _ = writeln!(text, "| {name} | {} | {} |", rounded(*lines), rounded(*budget));
     }
     let lines: usize = counts.iter().map(|count| count.lines).sum();
     let budget: usize = counts.iter().map(|count| count.budget).sum();
-    let _ = writeln!(text, "| **all** | **{}** | **{}** |", rounded(lines), grouped(budget));
+    let _ = writeln!(text, "| **all** | **{}** | **{}** |", rounded(lines), rounded(budget));
     text
 }
 
@@ -183,7 +183,7 @@ mod tests {
         ]);
         let counts = count(&files, &areas, &["crates/x/src/support/"]).unwrap();
         assert_eq!(counts.iter().map(|area| area.lines).collect::<Vec<_>>(), [1, 2]);
-        assert!(table(&counts).contains("| **all** | **100** | **10** |"), "{}", table(&counts));
+        assert!(table(&counts).contains("| **all** | **100** | **100** |"), "{}", table(&counts));
         let strange = count(&sources(&[("other/a.rs", "a\n")]), &areas, &[]);
         assert_eq!(strange.unwrap_err(), ["other/a.rs"]);
         assert_eq!((grouped(999), grouped(1_234_567)), ("999".to_owned(), "1,234,567".to_owned()));

@@ -4,7 +4,6 @@
 //! rustfmt and Clippy check is left to them.
 
 mod budget;
-mod circles;
 mod comments;
 mod graph;
 mod idiom;
@@ -13,7 +12,6 @@ mod sleeps;
 mod source;
 
 pub use budget::{Area, AreaCount, code_lines, count, table, test_modules};
-pub use circles::circles;
 pub use comments::{DIALECT, EMPTY_REFERENCES, long_lines, phrases};
 pub use graph::{Manifest, undocumented, upward};
 pub use idiom::Idiom;

@@ -111,7 +111,7 @@ pub struct Tool {
     pub format: Option<&'static str>,
     /// Destination of verdicts, if its command line names one.
     pub verdict: Option<OsString>,
-    /// What to use instead of an option of keystorm that its own words leave no room for.
+    /// Advice on options of keystorm for which the tool's own words leave no room.
     pub instead: &'static str,
 }
 

@@ -1,8 +1,8 @@
 //! Receives around a long value whose bytes are dropped.
 //!
 //! The receive that stays armed copies all that arrives. It is ended when a caller first wants bytes to be dropped.
-//! From then on each receive is asked for by itself, into one buffer or with its bytes dropped, until nothing was dropped
-//! after some of them.
+//! From then on each receive is asked for by itself, into one buffer or with its bytes dropped, until nothing was
+//! dropped after some of them.
 
 use std::io;
 

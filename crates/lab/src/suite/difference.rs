@@ -100,7 +100,7 @@ impl SuiteComparison {
                     ratios.push(ratio);
                 }
                 None => {
-                    lacks |= entry.main().is_some();
+                    lacks |= !entry.figures.is_empty();
                     left_out.push(format!("{}: not measured in both", entry.name));
                 }
             }
@@ -164,7 +164,7 @@ fn two_sided(ratio: &RatioEstimate) -> f64 {
 impl ComparedFigure {
     fn of(both: [&Entry; 2]) -> Self {
         let kept = |entry: &Entry| {
-            let mut rounds = rounds(entry).iter();
+            let mut rounds = entry.figures.iter();
             rounds.all(|figures| figures.finding == Some(Finding::ScheduleKept))
         };
         if both.into_iter().all(kept) { Self::Median } else { Self::Throughput }
@@ -173,14 +173,8 @@ impl ComparedFigure {
     fn values(self, entry: &Entry) -> Vec<f64> {
         match self {
             Self::Throughput => entry.rates(),
-            Self::Median => rounds(entry).iter().map(|figures| figures.p50_ns as f64).collect(),
-            Self::ServerCpu => entry
-                .main()
-                .iter()
-                .flat_map(|role| &role.server_cpu_us)
-                .flatten()
-                .copied()
-                .collect(),
+            Self::Median => entry.figures.iter().map(|figures| figures.p50_ns as f64).collect(),
+            Self::ServerCpu => entry.server_cpu_us.iter().flatten().copied().collect(),
         }
     }
 
@@ -190,7 +184,7 @@ impl ComparedFigure {
 
     /// By which factors the ratio may be lower and higher than it was measured, as others held up one side more.
     fn excuse(self, both: [&Entry; 2]) -> [f64; 2] {
-        let held = both.map(|entry| Held::mean(rounds(entry).iter().map(|figures| figures.held)));
+        let held = both.map(|entry| Held::mean(entry.figures.iter().map(|figures| figures.held)));
         let [before, after] = [held[0].beyond(held[1]), held[1].beyond(held[0])];
         match self {
             Self::Throughput => [before.factor(), after.factor()],
@@ -223,12 +217,8 @@ impl Difference {
 
 /// The share of a spec's requests that were answered with errors.
 fn failed_share(entry: &Entry) -> f64 {
-    let sum = |of: fn(&Figures) -> u64| rounds(entry).iter().map(of).sum::<u64>() as f64;
+    let sum = |of: fn(&Figures) -> u64| entry.figures.iter().map(of).sum::<u64>() as f64;
     sum(|figures| figures.errors) / sum(|figures| figures.requests).max(1.0)
-}
-
-fn rounds(entry: &Entry) -> &[Figures] {
-    entry.main().map(|role| role.figures.as_slice()).unwrap_or_default()
 }
 
 fn row(
@@ -243,7 +233,7 @@ fn row(
         (values.iter().map(|value| value.ln()).sum::<f64>() / count(&values)).exp()
     };
     let p99 = |entry: &Entry| {
-        mean(&rounds(entry).iter().map(|figures| figures.p99_ns as f64).collect::<Vec<_>>())
+        mean(&entry.figures.iter().map(|figures| figures.p99_ns as f64).collect::<Vec<_>>())
     };
     let tails = both.map(p99);
     Difference {
@@ -264,7 +254,7 @@ fn row(
 mod tests {
     use super::*;
     use crate::figures::tests::figures;
-    use crate::suite::{RoleResult, Spec};
+    use crate::suite::Spec;
     use statistics::Noise;
 
     fn suite(of: &[(&str, Vec<f64>)]) -> Suite {
@@ -273,7 +263,7 @@ mod tests {
         let mut suite = Suite::new("redis 7".into(), 3, &specs);
         for (entry, (_, rates)) in suite.specs.iter_mut().zip(of) {
             let figures = rates.iter().map(|rate| figures(*rate, 1_000_000)).collect();
-            entry.roles = vec![RoleResult { figures, ..RoleResult::default() }];
+            entry.figures = figures;
         }
         suite
     }
@@ -319,7 +309,7 @@ mod tests {
     fn loads_of_a_rate_that_was_kept_are_compared_by_their_latency() {
         let kept = |medians: [u64; 3]| {
             let mut suite = suite(&[("x", vec![1000.0; 3])]);
-            for (figures, median) in suite.specs[0].roles[0].figures.iter_mut().zip(medians) {
+            for (figures, median) in suite.specs[0].figures.iter_mut().zip(medians) {
                 figures.finding = Some(Finding::ScheduleKept);
                 figures.p50_ns = median;
             }
@@ -344,7 +334,7 @@ mod tests {
     fn a_suite_of_a_quiet_minute_is_not_slower_in_a_noisy_one() {
         let held = |share: f64, rates: &[f64]| {
             let mut suite = suite(&[("x", rates.to_vec())]);
-            for figures in &mut suite.specs[0].roles[0].figures {
+            for figures in &mut suite.specs[0].figures {
                 figures.held = Held { share, delayed: share };
             }
             suite
@@ -367,7 +357,7 @@ mod tests {
     fn what_a_request_costs_the_server_is_judged_where_a_gate_names_it() {
         let of = |rates: [f64; 3], cpu_us: [Option<f64>; 3]| {
             let mut suite = suite(&[("x", rates.to_vec())]);
-            suite.specs[0].roles[0].server_cpu_us = cpu_us.to_vec();
+            suite.specs[0].server_cpu_us = cpu_us.to_vec();
             suite
         };
         let judge = |a: &Suite, b: &Suite| judged(a, b, Metric::ServerCpu, 5.0);
@@ -387,7 +377,7 @@ mod tests {
     fn errors_are_no_noise() {
         let fails = |errors: u64| {
             let mut suite = suite(&[("x", vec![100_000.0; 3])]);
-            suite.specs[0].roles[0].figures.iter_mut().for_each(|figures| figures.errors = errors);
+            suite.specs[0].figures.iter_mut().for_each(|figures| figures.errors = errors);
             suite
         };
         let compared = SuiteComparison::new(

@@ -50,8 +50,12 @@ pub struct Entry {
     pub description: String,
     /// Groups of commands that it tests.
     pub groups: Vec<String>,
-    /// Measurements of each of its clients; the first is the one that stands for the spec.
-    pub roles: Vec<RoleResult>,
+    /// Figures of each round.
+    pub figures: Vec<Figures>,
+    /// CPU time of the server for each request, in microseconds, in each round; `None` where it does not tell.
+    pub server_cpu_us: Vec<Option<f64>>,
+    /// Numbers of its runs among the tests of `run`.
+    pub tests: Vec<usize>,
     /// Bytes of `used_memory` for each key of its data, in each round; empty of a spec without data.
     pub bytes_per_key: Vec<f64>,
     /// Reason why it was not measured: the server lacks what it needs, or keystorm does.
@@ -60,20 +64,6 @@ pub struct Entry {
     pub failure: Option<String>,
     /// Remarks on what differs from the spec, or is worth knowing.
     pub remarks: Vec<String>,
-}
-
-/// Measurements of a client of a spec.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct RoleResult {
-    /// Description of what the client sends.
-    pub role: String,
-    /// Figures of each round.
-    pub figures: Vec<Figures>,
-    /// CPU time of the server for each request, in microseconds, in each round; of several clients at once
-    /// `None`, as what the server did for which is not known.
-    pub server_cpu_us: Vec<Option<f64>>,
-    /// Numbers of the client's runs among the tests of `run`.
-    pub tests: Vec<usize>,
 }
 
 impl Entry {
@@ -88,17 +78,10 @@ impl Entry {
         }
     }
 
-    /// Returns the client that stands for the spec.
-    #[must_use]
-    pub fn main(&self) -> Option<&RoleResult> {
-        self.roles.first().filter(|role| !role.figures.is_empty())
-    }
-
-    /// Requests per second of what stands for it, in each round.
+    /// Requests per second, in each round.
     #[must_use]
     pub fn rates(&self) -> Vec<f64> {
-        let figures = self.main().map(|role| role.figures.as_slice()).unwrap_or_default();
-        figures.iter().map(|figures| figures.throughput_rps).collect()
+        self.figures.iter().map(|figures| figures.throughput_rps).collect()
     }
 
     /// The group that it stands in: the first.
@@ -106,9 +89,7 @@ impl Entry {
     pub fn group(&self) -> &str {
         self.groups.first().map_or("other", String::as_str)
     }
-}
 
-impl RoleResult {
     /// The round in the middle by throughput.
     #[must_use]
     pub fn median(&self) -> Option<(usize, &Figures)> {
@@ -135,24 +116,15 @@ impl Suite {
         }
     }
 
-    /// Adds a round of a spec: a run of each of its clients, by what it sends.
+    /// Adds a round of a spec.
     ///
     /// # Errors
     /// A count is too large to be written.
-    pub fn add(&mut self, at: usize, runs: &[(String, Run)]) -> Result<(), RecordError> {
+    pub fn add(&mut self, at: usize, run: &Run) -> Result<(), RecordError> {
         let Some(entry) = self.specs.get_mut(at) else { return Ok(()) };
-        let alone = runs.len() == 1;
-        for (number, (role, run)) in runs.iter().enumerate() {
-            let test = self.run.put(run)?;
-            if entry.roles.len() <= number {
-                entry.roles.push(RoleResult { role: role.clone(), ..RoleResult::default() });
-            }
-            let result = &mut entry.roles[number];
-            let cpu = CpuFigures::from_summary(&Summary::from_run(run)).server_us;
-            result.figures.push(Figures::from_run(run));
-            result.server_cpu_us.push(cpu.filter(|_| alone));
-            result.tests.push(test);
-        }
+        entry.tests.push(self.run.put(run)?);
+        entry.figures.push(Figures::from_run(run));
+        entry.server_cpu_us.push(CpuFigures::from_summary(&Summary::from_run(run)).server_us);
         Ok(())
     }
 
@@ -195,9 +167,7 @@ impl Document for Suite {
     /// Returns what a reader must know before believing the figures, each once, with the spec that it is about first;
     /// unescaped.
     fn warnings(&self) -> Vec<String> {
-        let is_of = |entry: &Entry, number: usize| {
-            entry.roles.iter().any(|role| role.tests.contains(&number))
-        };
+        let is_of = |entry: &Entry, number: usize| entry.tests.contains(&number);
         let describe = |(number, text): (usize, String)| match self
             .specs
             .iter()

@@ -5,7 +5,7 @@ use report::CountUnit;
 
 use super::{figure_cells, figure_names, incomplete, limited, warnings};
 use crate::csv::Csv;
-use crate::suite::{ComparedFigure, Difference, Entry, RoleResult, Suite, SuiteComparison};
+use crate::suite::{ComparedFigure, Difference, Entry, Suite, SuiteComparison};
 use crate::{Document, Findings};
 
 impl Suite {
@@ -31,19 +31,12 @@ impl Suite {
         let mut table = Table::new(columns);
         let entries = self.specs.iter().filter(|e| group.is_none_or(|group| e.group() == group));
         for entry in entries {
-            for (number, role) in entry.roles.iter().enumerate() {
-                let Some((round, figures)) = role.median() else { continue };
-                let name = match (number, entry.roles.len()) {
-                    (_, 1) => entry.name.clone(),
-                    (0, _) => format!("{}: {}", entry.name, role.role),
-                    _ => format!("  beside it: {}", role.role),
-                };
-                let [rps, p50, p99, client, limit] = figure_cells(figures.throughput_rps, figures);
-                let server = role.server_cpu_us.get(round).copied().flatten();
-                let server = server.map_or("–".to_owned(), |us| format!("{us:.3}"));
-                let bytes = if number == 0 { bytes_per_key(entry) } else { "–".to_owned() };
-                table.row([name, rps, p50, p99, server, client, bytes, limit]);
-            }
+            let Some((round, figures)) = entry.median() else { continue };
+            let [rps, p50, p99, client, limit] = figure_cells(figures.throughput_rps, figures);
+            let server = entry.server_cpu_us.get(round).copied().flatten();
+            let server = server.map_or("–".to_owned(), |us| format!("{us:.3}"));
+            let name = entry.name.clone();
+            table.row([name, rps, p50, p99, server, client, bytes_per_key(entry), limit]);
         }
         table
     }
@@ -73,7 +66,7 @@ impl Suite {
     /// Says how many specs were measured, skipped and failed, in a sentence.
     #[must_use]
     pub fn count(&self) -> String {
-        let measured = self.specs.iter().filter(|entry| entry.main().is_some()).count();
+        let measured = self.specs.iter().filter(|entry| !entry.figures.is_empty()).count();
         let skipped = self.specs.iter().filter(|entry| entry.skipped.is_some()).count();
         let failed = self.specs.iter().filter(|entry| entry.failure.is_some()).count();
         let specs = workload::quantity::counted(measured as u64, "spec");
@@ -86,13 +79,12 @@ impl Suite {
     /// Requests per second of a group's specs.
     fn chart(&self, group: &str) -> Option<Chart> {
         let measured = self.specs.iter().filter(|entry| entry.group() == group);
-        let measured: Vec<(&Entry, &RoleResult)> =
-            measured.filter_map(|entry| Some((entry, entry.main()?))).collect();
-        let labels: Vec<&str> = measured.iter().map(|(entry, _)| entry.name.as_str()).collect();
+        let measured: Vec<&Entry> = measured.filter(|entry| !entry.figures.is_empty()).collect();
+        let labels: Vec<&str> = measured.iter().map(|entry| entry.name.as_str()).collect();
         let rate = Axis::linear("throughput", Unit::PerSecond);
         let mut chart = Chart::bars(format!("Requests per second: {group}"), labels, rate);
-        let point = |(at, (_, role)): (usize, &(&Entry, &RoleResult))| {
-            let (_, figures) = role.median()?;
+        let point = |(at, entry): (usize, &&Entry)| {
+            let (_, figures) = entry.median()?;
             Some(DataPoint::at(at as f64, figures.throughput_rps).noted(limited(figures)))
         };
         let points: Vec<DataPoint> = measured.iter().enumerate().filter_map(point).collect();
@@ -104,7 +96,7 @@ impl Suite {
 impl Findings for Suite {
     fn is_empty(&self) -> bool {
         let is_open = |entry: &Entry| {
-            entry.roles.is_empty() && entry.skipped.is_none() && entry.failure.is_none()
+            entry.figures.is_empty() && entry.skipped.is_none() && entry.failure.is_none()
         };
         self.specs.iter().all(is_open)
     }
@@ -114,30 +106,21 @@ impl Findings for Suite {
         self.complete = self.specs.iter().all(|entry| entry.failure.is_none());
     }
 
-    /// A row for each client, round by round.
+    /// A row for each spec, round by round.
     fn to_csv(&self) -> String {
-        let mut table = Csv::new([
-            "spec",
-            "group",
-            "role",
-            "round",
-            "server_cpu_us_per_request",
-            "bytes_per_key",
-        ]);
+        let mut table =
+            Csv::new(["spec", "group", "round", "server_cpu_us_per_request", "bytes_per_key"]);
         for entry in &self.specs {
-            for role in &entry.roles {
-                for (round, figures) in role.figures.iter().enumerate() {
-                    let server = role.server_cpu_us.get(round).copied().flatten();
-                    let cells = [
-                        entry.name.clone(),
-                        entry.group().to_owned(),
-                        role.role.clone(),
-                        (round + 1).to_string(),
-                        server.map_or(String::new(), |us| format!("{us:.3}")),
-                        entry.bytes_per_key.get(round).map_or(String::new(), |b| format!("{b:.1}")),
-                    ];
-                    table.row(cells, figures);
-                }
+            for (round, figures) in entry.figures.iter().enumerate() {
+                let server = entry.server_cpu_us.get(round).copied().flatten();
+                let cells = [
+                    entry.name.clone(),
+                    entry.group().to_owned(),
+                    (round + 1).to_string(),
+                    server.map_or(String::new(), |us| format!("{us:.3}")),
+                    entry.bytes_per_key.get(round).map_or(String::new(), |b| format!("{b:.1}")),
+                ];
+                table.row(cells, figures);
             }
         }
         table.text()
@@ -193,7 +176,7 @@ impl Findings for Suite {
         }
         let mut limits = Table::new(["spec", "limited by"]);
         for entry in &self.specs {
-            let Some((_, figures)) = entry.main().and_then(RoleResult::median) else { continue };
+            let Some((_, figures)) = entry.median() else { continue };
             limits.row([entry.name.as_str(), &figures.verdict]);
         }
         sections.push(Section::new("What limited each spec", [Block::Table(limits)]).folded());

@@ -7,7 +7,7 @@ use anyhow::Result;
 use host::info_field;
 use wire::resp::Value;
 
-use super::roles::PlanRefusal;
+use super::client::PlanRefusal;
 use super::session::{Session, broken};
 
 /// Time that the number of keys may take to become what a spec says.

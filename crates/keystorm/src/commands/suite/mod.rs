@@ -1,10 +1,9 @@
 //! Carrying out `keystorm suite`: every spec on its data, round by round; and two suites compared.
 
+mod client;
 mod cluster;
 mod contents;
-mod load;
 mod options;
-mod roles;
 mod saved;
 mod session;
 mod settings;
@@ -20,10 +19,10 @@ use job::End;
 use lab::suite::{Spec, SuiteComparison};
 use lab::{Findings, Suite};
 use measure::Ending;
-use report::{Run, Summary};
+use report::{Run, Summary, WarningKind};
 
+use self::client::{Client, PlanRefusal};
 use self::options::SuiteJob;
-use self::roles::{PlanRefusal, Role, Roles};
 use self::session::{Preparation, Session};
 use self::sources::Sources;
 use crate::experiment::frame::{Experiment, Frame, Step};
@@ -146,8 +145,8 @@ impl SuiteRun<'_> {
         self.session.learn(&names)?;
         let (session, job) = (&self.session, self.job);
         for (entry, spec) in self.suite.specs.iter_mut().zip(self.specs) {
-            let roles = || roles::of_spec(spec, job, session.target(), self.seconds).map(drop);
-            match session.check(spec).and_then(|()| roles()) {
+            let client = || client::of_spec(spec, job, session.target(), self.seconds).map(drop);
+            match session.check(spec).and_then(|()| client()) {
                 Ok(()) => {}
                 Err(PlanRefusal::Unsupported(why)) => entry.skipped = Some(why),
                 Err(PlanRefusal::Broken(why)) => entry.failure = Some(why),
@@ -180,7 +179,7 @@ impl SuiteRun<'_> {
             return Ok(Step::Last(End::Interrupted));
         }
         match ran {
-            Ok((prepared, roles, runs)) => self.put(at, &prepared, &roles, runs)?,
+            Ok((prepared, client, run)) => self.put(at, &prepared, &client, &run)?,
             Err(PlanRefusal::Unsupported(why)) => self.suite.specs[at].skipped = Some(why),
             Err(PlanRefusal::Broken(why)) => self.suite.specs[at].failure = Some(why),
         }
@@ -200,63 +199,45 @@ impl SuiteRun<'_> {
         &mut self,
         spec: &Spec,
         frame: &mut Frame<'_>,
-    ) -> Result<(Preparation, Roles, Vec<Run>), PlanRefusal> {
+    ) -> Result<(Preparation, Client, Run), PlanRefusal> {
         let left_s = self.planned_s();
         let session = &mut self.session;
         let prepared = session.prepare(spec, &mut frame.progress)?;
         // The server may have another address now.
-        let roles = roles::of_spec(spec, self.job, session.target(), self.seconds)?;
-        let this_s = roles.roles.iter().map(|role| planned_s(&role.plan)).fold(0.0, f64::max);
-        frame.progress.begin(spec.name.clone(), this_s, left_s);
-        let runs =
-            load::measure(session.bed(), session.target(), &roles.roles, &mut frame.progress);
+        let client = client::of_spec(spec, self.job, session.target(), self.seconds)?;
+        frame.progress.begin(spec.name.clone(), planned_s(&client.plan), left_s);
+        let run = session.bed().run(&client.plan, None, &mut frame.progress);
         frame.progress.end();
-        let runs = runs.map_err(|error| PlanRefusal::Broken(format!("{error:#}")))?;
-        Ok((prepared, roles, runs))
+        let mut run = run.map_err(session::broken)?.failed_if_refused();
+        // The size of the values that a spec reads is for the spec to say.
+        run.warnings.retain(|warning| warning.kind != WarningKind::ValueSize);
+        Ok((prepared, client, run))
     }
 
     /// Adds what a spec yielded.
-    fn put(
-        &mut self,
-        at: usize,
-        prepared: &Preparation,
-        roles: &Roles,
-        runs: Vec<Run>,
-    ) -> Result<()> {
+    fn put(&mut self, at: usize, prepared: &Preparation, client: &Client, run: &Run) -> Result<()> {
         let entry = &mut self.suite.specs[at];
-        for remark in prepared.remarks.iter().chain(&roles.remarks) {
+        for remark in prepared.remarks.iter().chain(&client.remarks) {
             if !entry.remarks.contains(remark) {
                 entry.remarks.push(remark.clone());
             }
         }
-        for run in &runs {
-            if let Ending::Failed(failure) = &run.measurement.ending {
-                entry.failure = Some(failure.text.clone());
-                return Ok(());
-            }
+        if let Ending::Failed(failure) = &run.measurement.ending {
+            entry.failure = Some(failure.text.clone());
+            return Ok(());
         }
         entry.bytes_per_key.extend(prepared.bytes_per_key);
         if let Some(directory) = &self.job.memtier_json {
-            write_documents(directory, &entry.name, &roles.roles, &runs)?;
+            write_document(directory, &entry.name, client, run)?;
         }
-        let named: Vec<(String, Run)> =
-            roles.roles.iter().map(|role| role.name.clone()).zip(runs).collect();
-        Ok(self.suite.add(at, &named)?)
+        Ok(self.suite.add(at, run)?)
     }
 }
 
-/// Writes what memtier would write of each client, the one that stands for the spec under its name alone.
-fn write_documents(directory: &Path, name: &str, roles: &[Role], runs: &[Run]) -> Result<()> {
-    let name = name.replace(['/', '\\'], "_");
-    for (number, (role, run)) in roles.iter().zip(runs).enumerate() {
-        let text = role.tool.as_ref().and_then(|tool| tool.document(&Summary::from_run(run)));
-        let Some(text) = text else { continue };
-        let file = match number {
-            0 => format!("{name}.json"),
-            _ => format!("{name}.{number}.json"),
-        };
-        let path = directory.join(file);
-        report_file::write(&path, text).with_context(|| path.display().to_string())?;
-    }
-    Ok(())
+/// Writes what memtier would write of a spec.
+fn write_document(directory: &Path, name: &str, client: &Client, run: &Run) -> Result<()> {
+    let text = client.tool.as_ref().and_then(|tool| tool.document(&Summary::from_run(run)));
+    let Some(text) = text else { return Ok(()) };
+    let path = directory.join(format!("{}.json", name.replace(['/', '\\'], "_")));
+    report_file::write(&path, text).with_context(|| path.display().to_string())
 }

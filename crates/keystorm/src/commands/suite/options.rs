@@ -121,8 +121,6 @@ pub(super) struct SuiteJob {
     pub(super) memtier_json: Option<PathBuf>,
     /// A job that names the server.
     pub(super) first: Job,
-    /// The words that name it.
-    pub(super) server: Line,
     /// Places and formats for results.
     pub(super) output: ExperimentOutput,
     /// The command line, without secrets.
@@ -180,7 +178,6 @@ fn intent(options: Options, line: Line, command_line: String) -> Result<Intent, 
         metric,
         memtier_json,
         first,
-        server,
         output,
         command_line,
     };

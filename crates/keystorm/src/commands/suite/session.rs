@@ -11,9 +11,9 @@ use measure::Ending;
 use wire::resp::Value;
 use workload::{Endpoint, Plan, Target};
 
+use super::client::{self, PlanRefusal};
 use super::cluster::{self, STANDALONE};
 use super::options::SuiteJob;
-use super::roles::{self, PlanRefusal};
 use super::settings::{ChangedSettings, RefusedSetting};
 use crate::experiment::progress::Progress;
 use crate::machine::machine;
@@ -218,9 +218,9 @@ impl<'s> Session<'s> {
         self.configure(&data.preload, data.primaries, &mut remarks).map_err(broken)?;
         let before = self.used_bytes().map_err(broken)?;
         if let Some(line) = &data.preload.tool {
-            let role = roles::load(line, self.job, &self.target)?;
+            let client = client::load(line, self.job, &self.target)?;
             progress.begin(format!("loading for {}", spec.name), 1.0, 0.0);
-            let run = self.bed().run(&role.plan, None, progress).map_err(broken)?;
+            let run = self.bed().run(&client.plan, None, progress).map_err(broken)?;
             progress.end();
             match run.measurement.ending {
                 Ending::Complete => {}

@@ -1,11 +1,34 @@
 //! Files that import each other in circles, by crate. They may only become fewer.
 
+mod imports;
+
 use std::collections::BTreeMap;
 
 use crate::sources;
 
 /// Files of each crate that are in a circle.
-const TIED: &[(&str, usize)] = &[];
+const TIED: &[(&str, usize)] = &[
+    ("crates/cli", 21),
+    ("crates/console", 2),
+    ("crates/engine", 7),
+    ("crates/fleet", 7),
+    ("crates/history", 2),
+    ("crates/host", 13),
+    ("crates/job", 3),
+    ("crates/keystorm", 32),
+    ("crates/lab", 7),
+    ("crates/measure", 7),
+    ("crates/page", 9),
+    ("crates/report", 48),
+    ("crates/runner", 47),
+    ("crates/spec", 6),
+    ("crates/statistics", 2),
+    ("crates/wire", 8),
+    ("crates/workload", 9),
+    ("peers/memtier", 12),
+    ("peers/rpc-perf", 2),
+    ("peers/ycsb", 7),
+];
 
 #[test]
 fn a_file_imports_downwards() {
@@ -19,7 +42,7 @@ fn a_file_imports_downwards() {
     let mut faults = Vec::new();
     println!("| crate | circles of files | files in them |");
     for (name, files) in &crates {
-        let circles = tidy::circles(files);
+        let circles = imports::circles(files);
         let tied: usize = circles.iter().map(Vec::len).sum();
         if tied > 0 {
             println!("| {name} | {} | {tied} |", circles.len());

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::source::without_tests;
+use tidy::without_tests;
 
 /// Longest chain of names that stand for others.
 const REEXPORTS_MAX: usize = 8;
@@ -20,8 +20,7 @@ struct Path {
 
 /// Returns the circles of a crate's files, each as the paths of its files, from the path from `src/` and the text of
 /// each file. A module that only passes on the names of those below it does not depend on them.
-#[must_use]
-pub fn circles(files: &[(&str, &str)]) -> Vec<Vec<String>> {
+pub(crate) fn circles(files: &[(&str, &str)]) -> Vec<Vec<String>> {
     let modules: BTreeMap<Module, &str> =
         files.iter().map(|(path, _)| (module(path), *path)).collect();
     let paths: BTreeMap<Module, Vec<Path>> =
