@@ -3,8 +3,9 @@
 use crate::real_clock::holds_when_quiet;
 use crate::server::Server;
 
-/// Connections that ask about the server: what it is, and how it is before and after the load.
-const LOOKS: u64 = 3;
+/// Connections that ask about the server: what it is, whether the command is harmful there, and how it is before and
+/// after the load.
+const LOOKS: u64 = 4;
 
 #[test]
 fn without_keep_alive_every_pipeline_has_a_connection_of_its_own() {

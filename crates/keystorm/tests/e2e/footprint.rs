@@ -125,7 +125,7 @@ fn a_server_that_is_used_is_left_alone_and_an_empty_one_is_empty_again() {
     let server = Server::redis();
     server.ask(&["SET", "precious", "1"]);
     let line = format!("footprint -p {} --no-steps --keys 256 string:10", server.port());
-    Keystorm::new(&line).run().exits(1).says("holds 1 key already");
+    Keystorm::new(&line).run().exits(1).says("already holds 1 key");
     server.ask(&["DEL", "precious"]);
     let ran = Keystorm::new(&line).run().ok();
     ran.prints("was not restarted");

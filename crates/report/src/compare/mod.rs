@@ -386,10 +386,11 @@ impl Comparison {
         candidates.any(|of| matches!(of.kept, Some(TargetState::Undecided | TargetState::Void)))
     }
 
-    /// Returns whether all requests of a test to a server failed.
+    /// Returns whether all requests to all servers failed.
     #[must_use]
     pub fn has_served_nothing(&self) -> bool {
-        self.pairs().flat_map(|pair| &pair.failures).any(|failures| failures.are_all())
+        let mut failures = self.pairs().flat_map(|pair| &pair.failures).peekable();
+        failures.peek().is_some() && failures.all(|failures| failures.are_all())
     }
 
     /// Returns whether more requests of a test failed than may.

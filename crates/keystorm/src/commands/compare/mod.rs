@@ -100,7 +100,7 @@ fn judge(comparison: &Comparison, job: &CompareJob, end: End) -> End {
         Some(GateState::Failed) => End::Regressed,
         // A server on which too many requests failed must not pass a gate.
         None if comparison.has_failures() && job.is_gate => End::Regressed,
-        // Without a gate it is a run whose replies were all errors.
+        // Without a gate nobody judges, but no server has answered.
         None if comparison.has_served_nothing() => End::Failed,
         Some(GateState::Undecided) => undecided(job, end),
         Some(GateState::Passed) | None if comparison.is_target_open() => undecided(job, end),
