@@ -22,8 +22,9 @@ impl Described {
     /// # Errors
     /// There is such a command.
     pub(crate) fn check(&self, server: &Server, plan: &Plan) -> Result<()> {
-        if !plan.minds_harm || server.is_own() || server.is_silent() || plan.protocol.is_memcache()
-        {
+        // What an application sent is sent again as it is.
+        let is_typed = plan.minds_harm && plan.recorded.is_none();
+        if !is_typed || server.is_own() || server.is_silent() || plan.protocol.is_memcache() {
             return Ok(());
         }
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);

@@ -109,7 +109,7 @@ fn databases_transactions_and_scripts_are_those_of_the_record() {
     let json = dir.path().join("run.json");
     let line = format!("replay {file} -p {} --json {}", server.port(), json.display());
     let ran = Keystorm::new(&line).run().ok();
-    let ran = ran.says("1 command left out, which scripts did").says("about the connection");
+    let ran = ran.says("1 command left out, which scripts ran").says("about the connection");
     let ran = ran.says("no reply of their own").says("1 command may wait for other clients");
     ran.prints("NOSCRIPT").prints("unknown command");
     let counts = server.counts();
@@ -325,7 +325,7 @@ fn records_of_all_kinds_of_servers_clients_and_accidents_are_sent() {
     std::fs::write(&file, text).unwrap();
     let line = format!("replay {} -p {}", file.display(), server.port());
     let ran = Keystorm::new(&line).run().ok();
-    let ran = ran.says("clock was set back").says("could not be read").says("which scripts did");
+    let ran = ran.says("clock was set back").says("could not be read").says("which scripts ran");
     let ran = ran.prints("unknown command");
     let of = ["set", "get", "eval", "incr", "auth"].map(|name| server.calls(name));
     assert_eq!(of, [1, 5, 1, 1, 0], "{} {}", ran.out, ran.err);
