@@ -15,6 +15,8 @@ const CLIP: f64 = 3.5;
 const CLIP_OF_FEW: f64 = 5.0;
 /// Least number of values that show which of them is off.
 const CLIPPED_MIN: usize = 6;
+/// Difference of logarithms that says nothing: equal values differ from their mean by what it is rounded by.
+const ROUNDING: f64 = 1e-12;
 
 /// Values of one level, and what follows from them for the next.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -49,8 +51,8 @@ impl Forecast {
         Some(Self {
             level: mean.exp(),
             interval: Interval {
-                low: (mean - found * error).exp(),
-                high: (mean + found * error).exp(),
+                low: (mean - found * error - ROUNDING).exp(),
+                high: (mean + found * error + ROUNDING).exp(),
             },
             smallest_visible: ((found + often) * error).exp() - 1.0,
             mean,
@@ -72,8 +74,8 @@ impl Forecast {
     }
 
     fn p_beyond(&self, beyond: f64) -> Option<f64> {
-        if self.error == 0.0 {
-            return Some(if beyond > 0.0 { 0.0 } else { 1.0 });
+        if self.error < ROUNDING {
+            return Some(if beyond > ROUNDING { 0.0 } else { 1.0 });
         }
         student::above(beyond / self.error, self.freedom)
     }
@@ -166,6 +168,8 @@ mod tests {
         assert!(forecast.p_above(110.0, 1.0).unwrap() < 0.001);
         assert_eq!(Forecast::from_values(&[1.0, 2.0], 1), None);
         assert_eq!(Forecast::from_values(&[1.0, 2.0, 0.0], 1), None);
+        let certain = Forecast::from_values(&[8.085_503; 10], 1).unwrap();
+        assert!(certain.interval.holds(8.085_503) && !certain.interval.holds(8.085_504));
         let certain = Forecast::from_values(&[2.0; 4], 1).unwrap();
         assert_eq!((certain.p_below(1.9, 1.0), certain.p_below(2.0, 1.0)), (Some(0.0), Some(1.0)));
     }

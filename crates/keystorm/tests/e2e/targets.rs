@@ -219,8 +219,8 @@ fn judgements(port: u16, target: &str, dir: &std::path::Path) -> Vec<(&'static s
         ("sweep", outcome(&sweep["points"][0]["target"]["outcome"])),
         ("search", outcome(&at_40["judgement"]["outcome"])),
     ];
-    let servers = compare["answers"][0]["servers"].as_array().unwrap();
-    all.extend(servers.iter().map(|server| ("compare", outcome(&server["kept"]))));
+    let servers = compare["tests"][0]["servers"].as_array().unwrap();
+    all.extend(servers.iter().map(|server| ("compare", outcome(&server["cost"]["kept"]))));
     all
 }
 
