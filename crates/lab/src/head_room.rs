@@ -116,7 +116,7 @@ mod tests {
             (range(Some(MOST), None), "up to 10000 times this traffic at least"),
             (range(Some(24.0), None), "up to 24 times this traffic at least"),
             (range(None, Some(0.1)), "at no speed that was tried, down to 0.10 times"),
-            (range(None, None), "at a speed that cannot be told on this machine"),
+            (range(None, None), "at a speed that this machine cannot find"),
         ] {
             assert_eq!(range.describe(), text);
         }

@@ -359,8 +359,11 @@ mod tests {
     #[test]
     fn only_threads_that_carry_load_count() {
         let (stop, stopped) = channel::<()>();
-        let wait = move || stopped.recv().is_err();
+        let (named, runs) = channel();
+        // A thread gives itself its name before anything else.
+        let wait = move || named.send(()).is_ok() && stopped.recv().is_err();
         let worker = thread::Builder::new().name("worker-7".into()).spawn(wait).unwrap();
+        runs.recv().unwrap();
         let (all, ours) = (waits("self", |_| true).unwrap(), waits("self", carries_load).unwrap());
         assert!(!ours.is_empty() && ours.len() < all.len(), "{ours:?} {all:?}");
         drop(stop);
