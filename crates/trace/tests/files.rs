@@ -213,7 +213,7 @@ fn what_others_write_before_a_record_is_passed_over_and_what_is_none_is_named() 
     assert_eq!((events.len(), losses.misdated), (50, 1));
     assert_eq!(events[0].at_ns, events[1].at_ns);
     for (begin, what) in [
-        (&b"\xd4\xc3\xb2\xa1\x02\0\x04\0"[..], "capture of packets"),
+        (&b"\xd4\xc3\xb2\xa1\x02\0\x04\0"[..], "packet capture"),
         (b"\xff\xfe1\x007\x00", "UTF-16"),
         (b"\xf0\xde\xbc\x9a\x78\x56\x34\x12", "LCS"),
     ] {

@@ -145,7 +145,7 @@ const AREAS: &[Area] = &[
             "crates/tidy/",
             "crates/keystorm/",
         ],
-        budget: 7_960,
+        budget: 7_970,
     },
 ];
 
