@@ -181,7 +181,7 @@ fn bare_args(case: &Case, server: &Server, requests: u64) -> Vec<String> {
     let mut args = vec![server.address().to_string()];
     args.extend(numbers.map(|number| number.to_string()));
     args.extend(words.iter().map(|&word| word.to_owned()));
-    args.extend((value_bytes > 0).then(|| "x".repeat(value_bytes)));
+    args.extend((value_bytes > 0).then(|| format!("--bytes={value_bytes}")));
     args
 }
 

@@ -16,6 +16,9 @@ const LINES: &str = "--lines";
 /// The word before words that are sent under TLS.
 const TLS: &str = "--tls";
 
+/// The beginning of a word that stands for so many bytes.
+const BYTES: &str = "--bytes=";
+
 /// The way of the bytes.
 pub(crate) enum Transport {
     Uring,
@@ -76,6 +79,14 @@ impl Load {
             "auto" | "epoll" => Transport::Epoll,
             other => return Err(format!("no such engine: {other}").into()),
         };
+        let words: Result<Vec<String>, _> = words
+            .iter()
+            .map(|word| match word.strip_prefix(BYTES) {
+                Some(count) => count.parse().map(|count| "x".repeat(count)),
+                None => Ok(word.clone()),
+            })
+            .collect();
+        let words = &words?[..];
         let request = match words {
             [first, lines @ ..] if first == LINES => {
                 lines.iter().flat_map(|line| format!("{line}\r\n").into_bytes()).collect()

@@ -14,7 +14,11 @@ const READ_MAX: usize = 16 * 1024;
 const EVENTS_MAX: usize = 1024;
 
 pub(crate) fn run(load: &mut Load, sockets: Vec<Socket>) -> io::Result<()> {
-    let mut streams = sockets.into_iter().map(secure).collect::<io::Result<Vec<_>>>()?;
+    let mut connector = SslConnector::builder(SslMethod::tls())?;
+    connector.set_verify(SslVerifyMode::NONE);
+    let connector = connector.build();
+    let secured = sockets.into_iter().map(|socket| secure(&connector, socket));
+    let mut streams = secured.collect::<io::Result<Vec<_>>>()?;
     let poll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
     let mut turns = load.turns();
     let mut buffer = vec![0; READ_MAX];
@@ -48,10 +52,8 @@ pub(crate) fn run(load: &mut Load, sockets: Vec<Socket>) -> io::Result<()> {
 }
 
 /// Agrees on keys, and checks no certificate.
-fn secure(socket: Socket) -> io::Result<SslStream<Socket>> {
-    let mut connector = SslConnector::builder(SslMethod::tls())?;
-    connector.set_verify(SslVerifyMode::NONE);
-    let configuration = connector.build().configure()?.verify_hostname(false);
+fn secure(connector: &SslConnector, socket: Socket) -> io::Result<SslStream<Socket>> {
+    let configuration = connector.configure()?.verify_hostname(false);
     socket.set_nonblocking(false)?;
     let stream = configuration.connect("localhost", socket).map_err(io::Error::other)?;
     stream.get_ref().set_nonblocking(true)?;
