@@ -26,9 +26,8 @@ usage: bare ENGINE ADDRESS REQUESTS CONNECTIONS PIPELINE REPLY_BYTES RANGE [--tl
 
 ENGINE: uring, epoll, or auto as keystorm chooses. ADDRESS: IP:PORT, or the path of a unix socket.
 REPLY_BYTES: the length of each reply. RANGE: `__rand_int__` in a WORD becomes twelve digits below
-it; 0 leaves it as it is. A WORD --bytes=N is
-N bytes. With --tls, whatever the engine, OpenSSL over epoll. Behind the WORD --lines
-the others are lines, as memcached reads them.
+it; 0 leaves it as it is. A WORD --bytes=N is N bytes. With --tls, whatever the engine, OpenSSL
+over epoll. Behind the WORD --lines the others are lines, as memcached reads them.
 Prints requests per second, connecting not in it.";
 
 fn main() -> ExitCode {
