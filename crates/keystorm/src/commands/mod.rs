@@ -24,8 +24,8 @@ pub(crate) mod sweep;
 
 use job::FrontEnd;
 
-/// The experiments, a row each: name, options and how it is made and run. Dispatch, help, man pages, completions and
-/// the list of the Python package come from it.
+/// The experiments, a row each: name, options and how it is made and run. Dispatch, help, man pages and completions
+/// come from it; a test holds the list of the Python package against it.
 pub(crate) const EXPERIMENTS: &[&dyn FrontEnd] = &[
     &bisect::FRONT,
     &sweep::FRONT,
