@@ -84,7 +84,9 @@ impl Caution {
             Self::FewInFlight => "too few requests were in flight to saturate either server: the \
                 throughput only mirrors the latency; raise -c or -P"
                 .to_owned(),
-            Self::RateSet => "--rps set the throughput of every server: compare the latencies".to_owned(),
+            Self::RateSet => {
+                "--rps set the throughput of every server: compare the latencies".to_owned()
+            }
         }
     }
 }
