@@ -1,4 +1,4 @@
-//! Where results of experiments go.
+//! Destinations of the results of experiments.
 
 use std::path::PathBuf;
 

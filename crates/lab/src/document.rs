@@ -1,4 +1,4 @@
-//! What the results of every experiment can do: be written as a document, be shown, and say what to doubt in them.
+//! Capabilities of the results of every experiment: they are written as a document, are shown, and say what to doubt.
 
 use page::{Block, Page};
 use report::{RecordError, Run};

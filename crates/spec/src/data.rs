@@ -133,7 +133,7 @@ pub struct DataOptions {
 }
 
 impl DataOptions {
-    /// Those of the options that go with commands of another tool.
+    /// Returns the options that go with commands of another tool.
     pub(crate) fn beside_commands(&self) -> Self {
         Self {
             fill: self.fill,

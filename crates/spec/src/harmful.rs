@@ -2,7 +2,7 @@
 //! send it 100,000 times. They take `--yes`, except to a server that is started for the run.
 //!
 //! The lists refuse before a server is reached, and are all there is where a server does not describe its commands.
-//! Of commands that they do not have, such as those of modules, the server's own flags decide.
+//! The server's own flags decide on commands that they lack, such as those of modules.
 
 use workload::CommandSpec;
 
@@ -123,7 +123,7 @@ pub(crate) fn check(commands: &[CommandSpec]) -> Result<(), String> {
 /// for it.
 ///
 /// # Errors
-/// It is harmful.
+/// The command is harmful.
 pub fn check_described(
     command: &CommandSpec,
     is_alone: bool,

@@ -43,15 +43,14 @@ impl Uring {
         conn: ConnId,
         result: io::Result<usize>,
     ) -> Option<Event> {
-        let next = match result {
-            Ok(0) => return Some(self.lose(conn, Reason::ByPeer)),
+        match result {
+            Ok(0) => Some(self.lose(conn, Reason::ByPeer)),
             Ok(arrived) => {
                 self.discarded(conn, arrived);
-                self.arm(conn)
+                self.receive_on(conn)
             }
-            Err(error) => Err(error),
-        };
-        next.err().map(|error| self.lose(conn, Reason::Failed(error)))
+            Err(error) => Some(self.lose(conn, Reason::Failed(error))),
+        }
     }
 
     /// Asks for what follows an event after which nothing is armed.

@@ -132,7 +132,7 @@ impl Uring {
                 // Out of buffers, which are back by now; or ended by us, to receive in another way.
                 return match rustix::io::Errno::from_io_error(&error) {
                     Some(rustix::io::Errno::NOBUFS | rustix::io::Errno::CANCELED) => {
-                        self.arm(conn).err().map(|e| self.lose(conn, Reason::Failed(e)))
+                        self.receive_on(conn)
                     }
                     _ => Some(self.lose(conn, Reason::Failed(error))),
                 };
@@ -145,11 +145,7 @@ impl Uring {
         bytes.start += self.discarded(conn, bytes.len());
         if bytes.is_empty() {
             self.give_back(Some(buffer));
-            return if more {
-                None
-            } else {
-                self.arm(conn).err().map(|e| self.lose(conn, Reason::Failed(e)))
-            };
+            return if more { None } else { self.receive_on(conn) };
         }
         let slot = &mut self.slots[conn.0 as usize];
         let (place, start, end) = if slot.kept.is_empty() {

@@ -185,6 +185,11 @@ impl Uring {
         }
     }
 
+    /// Receives on after a receive that ended. Yields the end of the connection if that cannot be.
+    fn receive_on(&mut self, conn: ConnId) -> Option<Event> {
+        self.arm(conn).err().map(|error| self.lose(conn, Reason::Failed(error)))
+    }
+
     fn lose(&mut self, conn: ConnId, reason: Reason) -> Event {
         self.close(conn);
         Event::Closed(conn, reason)

@@ -153,7 +153,7 @@ fn replayed(seed: u64, us: f64, longer_us: f64) -> Comparison {
     replayed_of(500, seed, us, longer_us)
 }
 
-/// The same with so many `HGETALL`.
+/// Runs with so many `HGETALL`.
 fn replayed_of(replies: u64, seed: u64, us: f64, longer_us: f64) -> Comparison {
     let base = glances(1, 1e5, 0.0, 1).remove(0);
     let mut noise = Noise::new(seed);

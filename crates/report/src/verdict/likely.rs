@@ -1,5 +1,5 @@
-//! How much of the time of slow responses noise likely took, by what was measured; [`Noise`] itself is the most that it
-//! can have taken.
+//! The part of the time of slow responses that noise likely took, by what was measured; [`Noise`] itself is the most
+//! that it can have taken.
 //!
 //! Threads of the client can wait for a CPU while a reply is not there yet, which makes nothing longer. Where the
 //! kernel stamped replies, they cost a response no more than the part of its service time in which it lay unread.
