@@ -1,10 +1,11 @@
 //! A history and a judgement as JSON.
 
-use report::Metric;
+use report::compare::GateState;
+use report::{KEPT, Metric};
 use serde_json::{Map, Value, json};
 use statistics::Step;
 
-use crate::{Entry, Extent, FigureJudgement, Finding, Gate, Judgement, METRICS, Series};
+use crate::{Entry, Extent, FigureJudgement, Finding, Judgement, Series};
 
 /// The name of the layout of a history.
 pub const SCHEMA: &str = "keystorm.history/1";
@@ -15,7 +16,7 @@ const BASELINE_SCHEMA: &str = "keystorm.baseline/1";
 #[must_use]
 pub fn document(all: &[Series], disturbed: bool) -> Value {
     let series = all.iter().map(|series| {
-        let steps = METRICS.into_iter().filter_map(|metric| {
+        let steps = KEPT.into_iter().filter_map(|metric| {
             let steps = series.steps(metric, disturbed);
             let steps: Vec<Value> = steps.iter().map(|step| of_step(step, series)).collect();
             (!steps.is_empty()).then(|| (metric.name().to_owned(), Value::Array(steps)))
@@ -54,6 +55,7 @@ fn of_entry(entry: &Entry) -> Value {
         "complete": entry.complete,
         "disturbed": entry.disturbed,
         "noise": entry.noise,
+        "failed": entry.failed,
         "limited_by": entry.limited_by,
         "figures": figures.collect::<Map<_, _>>(),
     })
@@ -76,18 +78,19 @@ fn of_step(step: &Step, series: &Series) -> Value {
 
 /// The findings about the newest runs as a document.
 #[must_use]
-pub fn judged(all: &[Judgement], gate: Gate, sentences: &[String]) -> Value {
+pub fn judged(all: &[Judgement], gate: GateState, sentences: &[String]) -> Value {
     let tests = all.iter().map(|judgement| {
         json!({
             "name": judgement.name,
             "file": judgement.series.newest().file,
             "runs": judgement.counted,
+            "failed": judgement.series.newest().failed,
             "figures": judgement.figures.iter().map(|f| of_figure(f, &judgement.series)).collect::<Vec<_>>(),
         })
     });
     json!({
         "schema": BASELINE_SCHEMA,
-        "gate": match gate { Gate::Passed => "passed", Gate::Undecided => "undecided", Gate::Failed => "failed" },
+        "gate": gate,
         "sentences": sentences,
         "tests": tests.collect::<Vec<_>>(),
     })

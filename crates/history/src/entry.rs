@@ -4,21 +4,12 @@ use std::time::{Duration, SystemTime};
 
 use measure::Ending;
 use report::{
-    Direction, Disturbance, Figures, Metric, RecordError, Run, ScheduleFigures, Summary, compare,
+    Direction, Disturbance, Failures, Figures, Held, KEPT, Metric, RecordError, Run,
+    ScheduleFigures, Summary, compare,
 };
 use serde::{Deserialize, Serialize};
 use statistics::Mean;
 use workload::Endpoint;
-
-/// The figures that a history has, in the order of its columns.
-pub const METRICS: [Metric; 6] = [
-    Metric::Throughput,
-    Metric::P50,
-    Metric::P99,
-    Metric::P99_9,
-    Metric::ClientCpu,
-    Metric::ServerCpu,
-];
 
 /// A figure over the repeats of a test.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -67,6 +58,8 @@ pub struct Entry {
     pub disturbed: Option<String>,
     /// The share of the time, 0 to 1, in which other programs or the hypervisor had the CPU of client or server.
     pub noise: f64,
+    /// The share of the requests of all runs, 0 to 1, that failed.
+    pub failed: f64,
     /// Limit of the last run.
     pub limited_by: String,
     /// Figures that are known.
@@ -78,6 +71,11 @@ impl Entry {
     #[must_use]
     pub fn figure(&self, metric: Metric) -> Option<&Figure> {
         self.figures.iter().find(|figure| figure.metric == metric.name())
+    }
+
+    /// Returns whether all runs ended as planned and, unless `disturbed` says so, the client did its work.
+    pub(crate) fn counts(&self, disturbed: bool) -> bool {
+        self.complete && (disturbed || self.disturbed.is_none())
     }
 
     /// Returns the start of the first run.
@@ -130,6 +128,8 @@ fn entry(file: &str, load: String, runs: &[&Run]) -> Option<Entry> {
     let text = |text: Option<&String>| text.cloned().unwrap_or_default();
     let started = first.measurement.started_at.duration_since(SystemTime::UNIX_EPOCH);
     let started_ms = started.map_or(0, |since| since.as_millis() as u64);
+    let mut failures = Failures::default();
+    runs.iter().for_each(|run| failures += Failures::from_measurement(&run.measurement));
     Some(Entry {
         file: file.to_owned(),
         test: first.plan.name.clone(),
@@ -145,23 +145,30 @@ fn entry(file: &str, load: String, runs: &[&Run]) -> Option<Entry> {
         runs: seen.len(),
         complete: ended.len() == runs.len(),
         disturbed: missed.into_iter().next().filter(|_| spoiled),
-        noise: seen.iter().map(|of| of.noise).sum::<f64>() / seen.len().max(1) as f64,
+        noise: Held::mean(seen.iter().map(|of| of.held)).share,
+        failed: failures.percent() / 100.0,
         limited_by: report::class(last.verdict.limited_by, last.verdict.finding).to_owned(),
-        figures: METRICS.into_iter().filter_map(|metric| figure(metric, &seen)).collect(),
+        figures: (0..KEPT.len()).filter_map(|number| figure(number, &seen)).collect(),
     })
 }
 
-/// The mean of a figure, where every run knows it.
-fn figure(metric: Metric, runs: &[NoisyFigures]) -> Option<Figure> {
-    let values: Option<Vec<f64>> = runs.iter().map(|of| of.figures.get(metric)).collect();
-    let mean = Mean::from_values(&values?)?;
-    let without: Option<Vec<f64>> = runs.iter().map(|of| of.without_noise(metric)).collect();
-    let without_noise = Mean::from_values(&without?)?.mean;
+/// The mean of the figure of this number in [`KEPT`], where every run knows it.
+fn figure(number: usize, runs: &[NoisyFigures]) -> Option<Figure> {
+    let values: Option<Vec<[f64; 2]>> = runs.iter().map(|of| of.figures[number]).collect();
+    let values = values?;
+    let mean = Mean::from_values(&values.iter().map(|[value, _]| *value).collect::<Vec<_>>())?;
+    let without = values.iter().map(|[_, without]| *without).collect::<Vec<_>>();
+    let without_noise = Mean::from_values(&without)?.mean;
     let known = mean.interval.map(|interval| (interval.low.max(0.0), interval.high));
     let noisy = (without_noise != mean.mean).then_some((mean.mean, mean.mean));
     let interval =
         known.or(noisy).map(|(low, high)| (low.min(without_noise), high.max(without_noise)));
-    Some(Figure { metric: metric.name().to_owned(), mean: mean.mean, interval, without_noise })
+    Some(Figure {
+        metric: KEPT[number].name().to_owned(),
+        mean: mean.mean,
+        interval,
+        without_noise,
+    })
 }
 
 /// Returns why a run does not count in a history; `None` if it does. Noise is no reason: what it can have done is in
@@ -185,62 +192,32 @@ fn missed_work(run: &Run) -> Option<String> {
 
 /// The figures of a run, and what noise can have done to them.
 struct NoisyFigures {
-    figures: Figures,
-    /// The share of the time that others had.
-    noise: f64,
-    /// The percentiles of the run as if that share of the requests, the slowest, had not been.
-    percentiles: [(Metric, Option<f64>); 3],
+    /// Time that others had.
+    held: Held,
+    /// Each of [`KEPT`], and with everything taken off that noise can have made worse.
+    figures: [Option<[f64; 2]>; KEPT.len()],
 }
 
 impl NoisyFigures {
     fn from_run(run: &Run) -> Self {
         let summary = Summary::from_run(run);
-        let noise = noise(run);
-        let below = |quantile: f64| {
-            let quantile = quantile - noise * quantile;
-            summary.response_times.quantile_ns(quantile).map(|ns| ns as f64 / 1e6)
+        let (figures, held) = (Figures::from_summary(&summary), Held::of_run(run));
+        let both = |metric: Metric| {
+            let value = figures.get(metric)?;
+            let below = |quantile: f64| {
+                // As if the slowest had not been.
+                let ns = summary.response_times.quantile_ns(quantile * (1.0 - held.delayed))?;
+                Some(value.min(ns as f64 / 1e6))
+            };
+            let without = match metric.better() {
+                Direction::Higher => value * held.factor(),
+                // CPU time is counted while a thread runs, not while it waits.
+                Direction::Lower => metric.quantile().and_then(below).unwrap_or(value),
+            };
+            Some([value, without])
         };
-        let percentiles = [(Metric::P50, 0.5), (Metric::P99, 0.99), (Metric::P99_9, 0.999)];
-        Self {
-            figures: Figures::from_summary(&summary),
-            noise,
-            percentiles: percentiles.map(|(metric, quantile)| (metric, below(quantile))),
-        }
+        Self { held, figures: KEPT.map(both) }
     }
-
-    /// A figure with everything taken off that noise can have made worse.
-    fn without_noise(&self, metric: Metric) -> Option<f64> {
-        let value = self.figures.get(metric)?;
-        if self.noise == 0.0 {
-            return Some(value);
-        }
-        if metric.better() == Direction::Higher {
-            return Some(value / (1.0 - self.noise));
-        }
-        let below = self.percentiles.iter().find(|(known, _)| *known == metric);
-        // CPU time is counted while a thread runs, not while it waits.
-        Some(below.and_then(|(_, below)| *below).map_or(value, |below| below.min(value)))
-    }
-}
-
-/// Largest share of the time that is taken for noise: something was measured.
-const NOISE_MAX: f64 = 0.95;
-
-/// The share of the time in which the busiest thread of client or server waited for a CPU that other programs had, or
-/// the hypervisor had it.
-fn noise(run: &Run) -> f64 {
-    let watched = &run.watched;
-    let workers = &run.measurement.workers;
-    let load_s = workers.iter().map(|worker| worker.wall_ns).max().unwrap_or(0) as f64 / 1e9;
-    if load_s <= 0.0 {
-        return 0.0;
-    }
-    let client = workers.iter().map(measure::WorkerUse::waiting);
-    let server = watched.servers.iter().filter_map(|server| server.cpu_wait_s);
-    let waited = client.chain(server.map(|wait_s| wait_s / load_s)).fold(0.0, f64::max);
-    // Client and server wait for each other, too, where they share CPUs.
-    let by_others = watched.others_s.map_or(waited, |others_s| waited.min(others_s / load_s));
-    (by_others + watched.stolen.unwrap_or(0.0)).clamp(0.0, NOISE_MAX)
 }
 
 /// A server by what stays the same while its version changes: a program by its name, without its directory.

@@ -3,20 +3,24 @@
 //!
 //! What is expected comes from the level before alone. One run says that it was worse, and not that the next will be;
 //! a step has at least [`statistics::SIDE_MIN`] runs on either side. A gate fails by what is surely worse, with all
-//! taken off that the newest runs had more noise than those before can have done.
+//! taken off that the newest runs had more noise than those before can have done, and by requests that failed, which
+//! noise does not make.
 
+use report::compare::GateState;
 use report::{Direction, Metric};
 use statistics::{Forecast, Interval, Ratio, holm, steps};
 
 use crate::runs::Runs;
 use crate::{Entry, Series};
 
-/// The figures that are judged: those that a gate of a comparison watches.
-const JUDGED: [Metric; 2] = report::compare::WATCHED;
+/// By so much of all requests more may fail than in half of the runs before.
+const FAILURES_MAX: f64 = 0.001;
 
 /// The terms under which runs are judged.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Terms {
+pub struct Terms<'m> {
+    /// The figures that are judged.
+    pub metrics: &'m [Metric],
     /// Number of runs of a series that count, the newest included.
     pub last: usize,
     /// The per cent by which a figure may have become worse.
@@ -98,10 +102,12 @@ impl FigureJudgement {
 }
 
 pub(crate) fn is_worse(metric: Metric, ratio: f64) -> bool {
-    match metric.better() {
-        Direction::Higher => ratio < 1.0,
-        Direction::Lower => ratio > 1.0,
-    }
+    (ratio - 1.0) * sign(metric) > 0.0
+}
+
+/// Returns 1 for a figure of which more is worse, and -1 where less is.
+pub(crate) fn sign(metric: Metric) -> f64 {
+    if metric.better() == Direction::Lower { 1.0 } else { -1.0 }
 }
 
 /// A series, judged by its last runs.
@@ -115,30 +121,34 @@ pub struct Judgement {
     pub counted: usize,
     /// The figures.
     pub figures: Vec<FigureJudgement>,
+    /// Shares of the requests that failed in the runs before, in the middle, and in the newest, if those are more than
+    /// may be.
+    pub failed: Option<[f64; 2]>,
 }
 
-/// The outcome of a gate.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Gate {
-    /// Nothing became worse by more than allowed.
-    Passed,
-    /// The runs do not say.
-    Undecided,
-    /// A level became worse by more than allowed.
-    Failed,
+impl Judgement {
+    /// Returns the figures that were to be judged and that no run knows.
+    pub(crate) fn missing(&self, terms: Terms<'_>) -> impl Iterator<Item = Metric> {
+        let is_known = |metric: &Metric| self.figures.iter().any(|of| of.metric == *metric);
+        terms.metrics.iter().copied().filter(move |metric| !is_known(metric))
+    }
 }
 
 /// Judges series by their last runs, each up to the last entry for which `is_newest` holds; a series without one
 /// is left out.
 #[must_use]
-pub fn judge(all: &[Series], is_newest: &dyn Fn(&Entry) -> bool, terms: Terms) -> Vec<Judgement> {
+pub fn judge(
+    all: &[Series],
+    is_newest: &dyn Fn(&Entry) -> bool,
+    terms: Terms<'_>,
+) -> Vec<Judgement> {
     let mut judged: Vec<Judgement> =
         all.iter().filter_map(|series| recent(series, is_newest, terms)).collect();
-    let figures = judged.len() * JUDGED.len();
+    let figures = judged.len() * terms.metrics.len();
     let mut open = Vec::new();
     for judgement in &mut judged {
-        let found =
-            JUDGED.into_iter().filter_map(|metric| figure(judgement, metric, figures, terms));
+        let metrics = terms.metrics.iter();
+        let found = metrics.filter_map(|metric| figure(judgement, *metric, figures, terms));
         let (figures, p): (Vec<_>, Vec<_>) = found.unzip();
         (judgement.figures, open) = (figures, [open, p].concat());
     }
@@ -147,13 +157,28 @@ pub fn judge(all: &[Series], is_newest: &dyn Fn(&Entry) -> bool, terms: Terms) -
 }
 
 /// The last runs of a series up to the newest that is to be judged.
-fn recent(series: &Series, is_newest: &dyn Fn(&Entry) -> bool, terms: Terms) -> Option<Judgement> {
+fn recent(
+    series: &Series,
+    is_newest: &dyn Fn(&Entry) -> bool,
+    terms: Terms<'_>,
+) -> Option<Judgement> {
     let newest = series.entries.iter().rposition(is_newest)?;
     let from = (newest + 1).saturating_sub(terms.last);
     let entries = series.entries[from..=newest].to_vec();
     let series = Series { entries, ..series.clone() };
-    let counted = series.values(JUDGED[0], terms.disturbed).0.len();
-    Some(Judgement { name: series.name.clone(), series, counted, figures: Vec::new() })
+    let counted = series.values(Metric::Throughput, terms.disturbed).0.len();
+    let failed = more_failed(&series.entries);
+    Some(Judgement { name: series.name.clone(), series, counted, figures: Vec::new(), failed })
+}
+
+/// Returns the shares of requests that failed in the entry in the middle of those before the last, and in the last, if
+/// that is more than may be.
+fn more_failed(entries: &[Entry]) -> Option<[f64; 2]> {
+    let (newest, before) = entries.split_last()?;
+    let mut before: Vec<f64> = before.iter().map(|entry| entry.failed).collect();
+    before.sort_by(f64::total_cmp);
+    let middle = *before.get(before.len() / 2)?;
+    (newest.failed > middle + FAILURES_MAX).then_some([middle, newest.failed])
 }
 
 /// Judges a figure, and computes the probability that a step which is not worse by more than allowed shows as much;
@@ -162,7 +187,7 @@ fn figure(
     judgement: &Judgement,
     metric: Metric,
     figures: usize,
-    terms: Terms,
+    terms: Terms<'_>,
 ) -> Option<(FigureJudgement, Option<f64>)> {
     let (places, values) = judgement.series.values(metric, terms.disturbed);
     let newest = *values.last()?;
@@ -215,28 +240,33 @@ fn decide(judged: &mut [Judgement], p_beyond: &[Option<f64>]) {
 
 /// Decides the gate by the judgements.
 #[must_use]
-pub fn gate(judged: &[Judgement], terms: Terms) -> Gate {
+pub fn gate(judged: &[Judgement], terms: Terms<'_>) -> GateState {
     let allowed = terms.percent.map(|percent| percent / 100.0);
     let of = |figure: &FigureJudgement| match figure.finding {
         Finding::Step { extent, .. } | Finding::Off { extent, .. }
             if figure.is_worse() == Some(true) && extent != Extent::Within =>
         {
             match extent {
-                Extent::Beyond => Gate::Failed,
-                Extent::Unsure | Extent::Within => Gate::Undecided,
+                Extent::Beyond => GateState::Failed,
+                Extent::Unsure | Extent::Within => GateState::Undecided,
             }
         }
-        Finding::TooFew => Gate::Undecided,
+        Finding::TooFew => GateState::Undecided,
         // What could not be found must not look like what is not there.
         _ if allowed.zip(figure.smallest_visible).is_some_and(|(of, seen)| seen > of) => {
-            Gate::Undecided
+            GateState::Undecided
         }
-        Finding::Step { .. } | Finding::Off { .. } | Finding::Level => Gate::Passed,
+        Finding::Step { .. } | Finding::Off { .. } | Finding::Level => GateState::Passed,
     };
     let figures = judged.iter().flat_map(|judgement| &judgement.figures);
-    // A series of which no run counts shows nothing.
-    let is_empty = judged.is_empty() || judged.iter().any(|judgement| judgement.figures.is_empty());
-    figures.map(of).chain(is_empty.then_some(Gate::Undecided)).max().unwrap_or(Gate::Undecided)
+    // A run that does not count shows nothing, and those before it are not what was asked about.
+    let lacks = |of: &Judgement| {
+        !of.series.newest().counts(terms.disturbed) || of.missing(terms).next().is_some()
+    };
+    let lacks = judged.is_empty() || judged.iter().any(lacks);
+    let fails = judged.iter().any(|judgement| judgement.failed.is_some());
+    let others = [lacks.then_some(GateState::Undecided), fails.then_some(GateState::Failed)];
+    figures.map(of).chain(others.into_iter().flatten()).max().unwrap_or(GateState::Undecided)
 }
 
 #[cfg(test)]

@@ -18,9 +18,9 @@ mod view;
 
 pub use canary::beside_canary;
 pub use document::{SCHEMA, document, judged};
-pub use entry::{Entry, Figure, METRICS, entries, uncounted};
+pub use entry::{Entry, Figure, entries, uncounted};
 pub use folder::{Fault, Folder, sort_by_time};
-pub use judgement::{Extent, FigureJudgement, Finding, Gate, Judgement, Terms, gate, judge};
+pub use judgement::{Extent, FigureJudgement, Finding, Judgement, Terms, gate, judge};
 pub use series::{Grouping, Series, series};
 pub use sure::{Change, RunShortage, changes};
 pub use view::{judgement_page, judgement_table, page, sentences, table};

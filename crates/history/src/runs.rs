@@ -2,10 +2,10 @@
 //!
 //! What a series comes to, over all of its figures and beside others, is [`judgement`](crate::judge)'s.
 
-use report::{Direction, Metric};
-use statistics::{ERROR_RATE, Forecast, Step, p_higher, p_lower};
+use report::Metric;
+use statistics::{ERROR_RATE, Forecast, Step, p_higher};
 
-use crate::judgement::is_worse;
+use crate::judgement::{is_worse, sign};
 use crate::{Extent, Finding, Series, Terms};
 
 /// The runs of a series that count, for one figure.
@@ -15,7 +15,7 @@ pub(crate) struct Runs<'s> {
     /// Their numbers in the series.
     pub(crate) places: Vec<usize>,
     pub(crate) values: Vec<f64>,
-    pub(crate) terms: Terms,
+    pub(crate) terms: Terms<'s>,
 }
 
 impl Runs<'_> {
@@ -39,36 +39,26 @@ impl Runs<'_> {
 
     /// Returns the factor by which the level before may become worse.
     fn allowed(&self) -> f64 {
-        let allowed = self.terms.percent.unwrap_or(0.0) / 100.0;
-        match self.metric.better() {
-            Direction::Higher => (1.0 - allowed).max(0.0),
-            Direction::Lower => 1.0 + allowed,
-        }
+        1.0 + sign(self.metric) * self.terms.percent.unwrap_or(0.0) / 100.0
     }
 
     /// Probability that the runs from `at` on are as bad beside those between `from` and `at` if they are not worse by
     /// more than allowed.
     pub(crate) fn p_beyond(&self, from: usize, at: usize) -> f64 {
-        let before = self.times_allowed(&self.values[from..at]);
-        match self.metric.better() {
-            Direction::Higher => p_lower(&before, &self.excused(from, at)),
-            Direction::Lower => p_higher(&before, &self.excused(from, at)),
-        }
+        self.p(&self.values[from..at], &self.excused(from, at), sign(self.metric))
     }
 
-    fn times_allowed(&self, values: &[f64]) -> Vec<f64> {
-        values.iter().map(|value| value * self.allowed()).collect()
+    /// Probability that some are by chance as far beyond others that are worse by as much as is allowed.
+    fn p(&self, before: &[f64], after: &[f64], sign: f64) -> f64 {
+        let times = |values: &[f64], by: f64| values.iter().map(|v| v * by).collect::<Vec<f64>>();
+        p_higher(&times(before, self.allowed() * sign), &times(after, sign))
     }
 
     /// Judges a step, whose level before begins at `from`.
     pub(crate) fn step(&self, step: Step, from: usize) -> Finding {
         let places = &self.places;
-        let before = self.times_allowed(&self.values[from..step.at]);
-        let after = &self.values[step.at..];
-        let p_within = match self.metric.better() {
-            Direction::Higher => p_higher(&before, after),
-            Direction::Lower => p_lower(&before, after),
-        };
+        let p_within =
+            self.p(&self.values[from..step.at], &self.values[step.at..], -sign(self.metric));
         let is_within = !is_worse(self.metric, step.ratio.ratio) || 2.0 * p_within <= ERROR_RATE;
         Finding::Step {
             at: places[step.at],
@@ -110,27 +100,19 @@ impl Runs<'_> {
     /// spread of the level, and beyond its worst run by more than half of the distance between its worst and its best:
     /// bad days come in all sizes.
     fn extent(&self, forecast: &Forecast, level: usize, at: usize, figures: usize) -> Extent {
-        let logarithms = |values: &[f64]| {
-            let logarithms = values.iter().map(|value| value.ln()).collect::<Vec<f64>>();
-            let least = logarithms.iter().copied().fold(f64::INFINITY, f64::min);
-            (least, logarithms.into_iter().fold(f64::NEG_INFINITY, f64::max))
+        let sign = sign(self.metric);
+        let least_and_most = |values: &[f64]| {
+            let badness = values.iter().map(|value| sign * value.ln());
+            badness.fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), of| (a.min(of), b.max(of)))
         };
-        let (least, most) = logarithms(&self.values[level..at]);
-        let (least_new, most_new) = logarithms(&self.excused(level, at));
-        let (p, beyond, value) = match self.metric.better() {
-            Direction::Higher => {
-                let value = most_new.exp();
-                (forecast.p_below(value, self.allowed()), least - most_new, value)
-            }
-            Direction::Lower => {
-                let value = least_new.exp();
-                (forecast.p_above(value, self.allowed()), least_new - most, value)
-            }
-        };
+        let (least, most) = least_and_most(&self.values[level..at]);
+        let (mildest, _) = least_and_most(&self.excused(level, at));
+        let value = (sign * mildest).exp();
+        let p = forecast.p_beyond(value, self.allowed(), sign);
         let is_seldom = p.is_some_and(|p| 2.0 * p * figures as f64 <= ERROR_RATE);
         let is_allowed = !is_worse(self.metric, value / forecast.level / self.allowed());
         match () {
-            () if is_seldom && beyond > (most - least) / 2.0 => Extent::Beyond,
+            () if is_seldom && mildest - most > (most - least) / 2.0 => Extent::Beyond,
             () if is_allowed && self.terms.percent.is_some() => Extent::Within,
             () => Extent::Unsure,
         }

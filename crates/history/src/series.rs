@@ -1,9 +1,9 @@
 //! Entries that belong together: one load on one server from one machine, over time.
 
-use report::Metric;
+use report::{KEPT, Metric};
 use statistics::{Step, steps};
 
-use crate::{Entry, METRICS};
+use crate::Entry;
 
 /// The property that entries of a series share, beside load and server.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -117,8 +117,7 @@ impl Series {
     /// `disturbed` says so, none whose client did not do its work.
     #[must_use]
     pub fn values(&self, metric: Metric, disturbed: bool) -> (Vec<usize>, Vec<f64>) {
-        let counts = |entry: &Entry| entry.complete && (disturbed || entry.disturbed.is_none());
-        let all = self.entries.iter().enumerate().filter(|(_, entry)| counts(entry));
+        let all = self.entries.iter().enumerate().filter(|(_, entry)| entry.counts(disturbed));
         all.filter_map(|(at, entry)| Some((at, entry.figure(metric)?.mean))).unzip()
     }
 
@@ -129,7 +128,7 @@ impl Series {
         let place = |at: usize| places.get(at).copied().unwrap_or(at);
         // Those that a gate watches are looked at as a gate does.
         let watched = report::compare::WATCHED;
-        let figures = if watched.contains(&metric) { watched.len() } else { METRICS.len() };
+        let figures = if watched.contains(&metric) { watched.len() } else { KEPT.len() };
         let found = steps(&values, figures).into_iter();
         found
             .map(|step| Step {
@@ -183,6 +182,7 @@ pub(crate) mod tests {
             complete: true,
             disturbed: None,
             noise: 0.0,
+            failed: 0.0,
             limited_by: "server".into(),
             figures: vec![Figure {
                 metric: Metric::Throughput.name().into(),

@@ -43,7 +43,7 @@ pub enum RunShortage {
 pub fn changes(
     all: &[Series],
     is_newest: &dyn Fn(&Entry) -> bool,
-    terms: Terms,
+    terms: Terms<'_>,
     share: f64,
 ) -> Vec<Change> {
     all.iter().filter_map(|series| change(series, is_newest, terms, share)).collect()
@@ -52,7 +52,7 @@ pub fn changes(
 fn change(
     series: &Series,
     is_newest: &dyn Fn(&Entry) -> bool,
-    terms: Terms,
+    terms: Terms<'_>,
     share: f64,
 ) -> Option<Change> {
     let first = series.entries.iter().position(is_newest)?;
@@ -152,7 +152,7 @@ mod tests {
     use crate::series::tests::entry;
     use crate::{Grouping, series};
 
-    const TERMS: Terms = Terms { last: 60, percent: None, disturbed: false };
+    const TERMS: Terms<'_> = Terms { metrics: &[], last: 60, percent: None, disturbed: false };
 
     /// Computes the change of so many runs that vary by 2 %, the last of which are the newest, and 5 % slower.
     fn of(before: usize, new: usize, share: f64) -> Change {

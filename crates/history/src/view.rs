@@ -3,12 +3,11 @@
 use page::{
     Axis, Block, Chart, DataPoint, Guide, Page, Section, Series as Line, Table, Tone, Unit, Verdict,
 };
-use report::{Direction, Metric, compare};
+use report::compare::{self, GateState};
+use report::{Direction, KEPT, Metric};
 use statistics::Step;
 
-use crate::{
-    Entry, Extent, Fault, FigureJudgement, Finding, Gate, Judgement, METRICS, Series, Terms, gate,
-};
+use crate::{Entry, Extent, Fault, FigureJudgement, Finding, Judgement, Series, Terms, gate};
 
 /// Most runs of a series that are listed on a page; the others are only drawn.
 const ROWS_MAX: usize = 100;
@@ -85,7 +84,7 @@ fn section(series: &Series, disturbed: bool) -> Section {
     let mut blocks: Vec<Block> =
         charts.into_iter().filter_map(|m| chart(series, m, disturbed)).map(Block::Chart).collect();
     let mut steps = Table::new(["figure", "since", "change", "95 % interval", "what else changed"]);
-    for metric in METRICS {
+    for metric in KEPT {
         for step in series.steps(metric, disturbed) {
             let interval = step.ratio.interval;
             steps.row([
@@ -259,38 +258,55 @@ fn counted_runs(runs: usize) -> &'static str {
 
 /// Describes the outcome of the gate and its reasons, a sentence each.
 #[must_use]
-pub fn sentences(all: &[Judgement], terms: Terms) -> Vec<String> {
+pub fn sentences(all: &[Judgement], terms: Terms<'_>) -> Vec<String> {
     let gate = gate(all, terms);
     let mut lines: Vec<String> = all.iter().flat_map(|of| reasons(of, terms)).collect();
     match gate {
-        Gate::Passed => {
+        GateState::Passed => {
             let allowed =
                 terms.percent.map_or(String::new(), |percent| format!(" by more than {percent} %"));
             lines.push(format!("Gate passed: no test became worse{allowed}."));
         }
-        Gate::Undecided if all.is_empty() => {
+        GateState::Undecided if all.is_empty() => {
             lines.push("Gate undecided: the folder has no run to judge.".to_owned());
         }
-        Gate::Undecided | Gate::Failed => {}
+        GateState::Undecided | GateState::Failed => {}
     }
     lines
 }
 
-fn reasons(judgement: &Judgement, terms: Terms) -> Vec<String> {
+fn reasons(judgement: &Judgement, terms: Terms<'_>) -> Vec<String> {
     let (name, series) = (&judgement.name, &judgement.series);
-    if judgement.figures.is_empty() {
-        return vec![format!(
-            "Gate undecided: none of the last {} runs of {name} counts; each ended early, or its client did not do what \
-             was asked{} (--disturbed count counts the latter).",
-            series.entries.len(),
-            series.newest().disturbed.as_ref().map_or(String::new(), |why| format!(": {why}")),
-        )];
-    }
+    let newest = series.newest();
+    let uncounted = (!newest.counts(terms.disturbed)).then(|| {
+        let why = match &newest.disturbed {
+            Some(why) if newest.complete => format!("{why} (--disturbed count counts it)"),
+            _ => "it did not end as planned".to_owned(),
+        };
+        format!("Gate undecided: the newest run of {name} does not count ({}): {why}.", newest.file)
+    });
+    let failed = judgement.failed.map(|[before, now]| {
+        format!(
+            "Gate failed: {:.2} % of the requests of the newest run of {name} failed, {:.2} % before ({}).",
+            now * 100.0,
+            before * 100.0,
+            newest.file
+        )
+    });
+    let missing = judgement.missing(terms).filter(|_| judgement.counted > 0).map(|metric| {
+        format!("Gate undecided: {} of {name} was not measured.", compare::called(metric))
+    });
     let figures = judgement.figures.iter();
-    figures.filter_map(|figure| reason(figure, name, series, terms)).collect()
+    let figures = figures.filter_map(|figure| reason(figure, name, series, terms));
+    failed.into_iter().chain(uncounted).chain(figures).chain(missing).collect()
 }
 
-fn reason(figure: &FigureJudgement, name: &str, series: &Series, terms: Terms) -> Option<String> {
+fn reason(
+    figure: &FigureJudgement,
+    name: &str,
+    series: &Series,
+    terms: Terms<'_>,
+) -> Option<String> {
     let called = compare::called(figure.metric);
     let worse = figure.is_worse() == Some(true);
     Some(match figure.finding {
@@ -381,11 +397,11 @@ fn off(figure: &FigureJudgement, name: &str, series: &Series) -> String {
 
 /// The page of a judgement.
 #[must_use]
-pub fn judgement_page(all: &[Judgement], terms: Terms) -> Page {
+pub fn judgement_page(all: &[Judgement], terms: Terms<'_>) -> Page {
     let (tone, headline) = match gate(all, terms) {
-        Gate::Passed => (Tone::Good, "As before"),
-        Gate::Undecided => (Tone::Warning, "Undecided"),
-        Gate::Failed => (Tone::Bad, "Worse than before"),
+        GateState::Passed => (Tone::Good, "As before"),
+        GateState::Undecided => (Tone::Warning, "Undecided"),
+        GateState::Failed => (Tone::Bad, "Worse than before"),
     };
     let mut found = Verdict { tone, ..Verdict::new(headline, "") };
     found.events = sentences(all, terms);

@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use report::Metric;
+
 use crate::{InconclusivePolicy, MetricsAt, PageOptions, UntilSure};
 
 /// Options for reading and printing a history.
@@ -39,6 +41,8 @@ pub struct BaselineJob {
     pub canary: Option<PathBuf>,
     /// Number of runs of a test that count.
     pub last: usize,
+    /// The figures that are judged.
+    pub metrics: Vec<Metric>,
     /// The per cent by which a figure may have become worse.
     pub fail_on_regression: Option<f64>,
     /// Policy for a gate of which the runs do not say whether it is passed.

@@ -273,18 +273,11 @@ impl RateSearch {
     /// Counts the trials of the search, and those that noise or the client decided, with the most frequent cause.
     #[must_use]
     pub fn void(&self) -> (usize, usize, Option<Cause>) {
-        let mut by_cause: Vec<(Cause, usize)> = Vec::new();
-        let disturbances =
-            self.of(Phase::Search).filter_map(|trial| trial.judgement.disturbance.as_ref());
-        for disturbance in disturbances {
-            match by_cause.iter_mut().find(|(cause, _)| *cause == disturbance.cause) {
-                Some((_, count)) => *count += 1,
-                None => by_cause.push((disturbance.cause, 1)),
-            }
-        }
-        let void = by_cause.iter().map(|(_, count)| count).sum();
-        let most = by_cause.iter().max_by_key(|(_, count)| *count).map(|(cause, _)| *cause);
-        (self.of(Phase::Search).count(), void, most)
+        let trials = || self.of(Phase::Search);
+        let disturbances = trials().filter_map(|trial| trial.judgement.disturbance.as_ref());
+        let causes: Vec<Cause> = disturbances.map(|found| found.cause).collect();
+        let most = Cause::counts(&causes).first().map(|(cause, _)| *cause);
+        (trials().count(), causes.len(), most)
     }
 
     /// Names who, and not the server's CPU, set the limit of a trial; `None` where the CPU did.

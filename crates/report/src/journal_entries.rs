@@ -5,6 +5,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use host::{Journal, JournalEntry, JournalKind};
 use workload::quantity::counted;
 
+use crate::verdict::time;
 use crate::{Run, escape, wall_clock_s};
 
 /// A moment of the run by the server's clock, in seconds since 1970.
@@ -18,18 +19,17 @@ pub(crate) fn at_unix_s(run: &Run, journal: &Journal, after_ns: u64) -> f64 {
 /// Ranks a kind of entry: what stops a server comes before what goes on beside it.
 pub(crate) fn rank(kind: JournalKind) -> u8 {
     match kind {
-        JournalKind::SlowCommand | JournalKind::Fork => 0,
-        JournalKind::Latency => 1,
-        JournalKind::LargeRequest | JournalKind::LargeReply => 2,
-        JournalKind::Save | JournalKind::Rewrite | JournalKind::FullSync => 3,
-        JournalKind::Eviction | JournalKind::Expiry | JournalKind::Connections => 4,
+        JournalKind::SlowCommand | JournalKind::Fork | JournalKind::Latency => 0,
+        JournalKind::LargeRequest | JournalKind::LargeReply => 1,
+        JournalKind::Save | JournalKind::Rewrite | JournalKind::FullSync => 2,
+        JournalKind::Eviction | JournalKind::Expiry | JournalKind::Connections => 3,
     }
 }
 
 /// An entry in words.
 pub(crate) fn describe_entry(run: &Run, journal: &Journal, entry: &JournalEntry) -> String {
     let JournalEntry { kind, usec, count, what, client, .. } = entry;
-    let took = usec.map_or(String::new(), |usec| duration(usec as f64));
+    let took = usec.map_or(String::new(), |usec| time(usec as f64 / 1e6));
     let number = count.unwrap_or(0);
     let by = if client.is_empty() { String::new() } else { format!(" by {}", escape(client)) };
     let what = escape(what);
@@ -108,14 +108,5 @@ fn in_a_word(entry: &JournalEntry) -> String {
         JournalKind::Save => "snapshot".to_owned(),
         JournalKind::Rewrite => "rewrite".to_owned(),
         _ => escape(entry.what.split(' ').next().unwrap_or_default()),
-    }
-}
-
-/// Microseconds in the unit that leaves them readable.
-pub(crate) fn duration(usec: f64) -> String {
-    match usec {
-        us if us >= 1e6 => format!("{:.2} s", us / 1e6),
-        us if us >= 1e3 => format!("{:.1} ms", us / 1e3),
-        us => format!("{us:.0} µs"),
     }
 }

@@ -75,7 +75,7 @@ pub use live::{LiveProgress, LiveUnit, cleared, progress_line, progress_row};
 pub use lookups::Lookups;
 pub use machine_course::{MachinePoint, machine_between, machine_course};
 pub use merge::{measured_together, merge};
-pub use metric::{Direction, Figures, Metric};
+pub use metric::{Direction, Figures, KEPT, Metric};
 pub use moments::{Moment, WorstMoments};
 pub use openmetrics::{Counters, OPENMETRICS_TYPE, TestState, openmetrics};
 pub use operations::{CommandFigures, OperationFigures};
@@ -84,7 +84,7 @@ pub use persona::{
     KEYSTORM, NodeNames, Persona, ProgressFigures, REDIS_BENCHMARK, VALKEY_BENCHMARK,
 };
 pub use probe::Probe;
-pub use quantity::{grouped, msec, msec_at_most};
+pub use quantity::{grouped, listed, msec, msec_at_most};
 pub use record::{LoadedRecord, Record, RecordError};
 pub use repeats::{Repeat, RepeatCollector, Repeats};
 pub use run::{Mark, Run};

@@ -36,6 +36,16 @@ pub enum Metric {
     Keys,
 }
 
+/// Figures that a history has, in the order of its columns.
+pub const KEPT: [Metric; 6] = [
+    Metric::Throughput,
+    Metric::P50,
+    Metric::P99,
+    Metric::P99_9,
+    Metric::ClientCpu,
+    Metric::ServerCpu,
+];
+
 /// Direction in which a figure is better.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Direction {

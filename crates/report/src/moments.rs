@@ -4,14 +4,19 @@
 //! Owns which intervals are worst, and which entry of a server's journal belongs to which. An entry
 //! belongs to a moment if it may have happened from when the slowest of its requests was due to its end.
 
+use std::collections::BTreeSet;
+
 use host::{Journal, JournalEntry, JournalKind, ServerUse};
 use measure::Point;
 use serde::Serialize;
 use workload::quantity::counted;
 
-use crate::journal_entries::{at_unix_s, describe_entry, duration, rank};
+use crate::journal_entries::{at_unix_s, describe_entry, rank};
 use crate::quantity::msec_at_most;
-use crate::verdict::{Noise, SlowCommands, SpanResponses, Stall, by_command, places, stalls};
+use crate::verdict::{
+    HOUSEKEEPING, Noise, SlowCommands, SpanResponses, Stall, by_command, pauses, places, stalls,
+    time,
+};
 use crate::{Run, escape, machine_between, wall_clock};
 
 /// Most moments that are reported.
@@ -20,11 +25,9 @@ const MOMENTS_MAX: usize = 10;
 const CAUSES_MAX: usize = 4;
 /// Remarks beside the moments.
 const BESIDES_MAX: usize = 10;
-/// Entries of a server's journal among them, each of so many microseconds at least.
+/// Entries of a server's journal among them, each of so many microseconds at least, as are calls of others.
 const ENTRIES_MAX: usize = 8;
 const ENTRY_MIN_US: u64 = 1_000;
-/// Latency events of what has an entry of its own.
-const OF_ENTRIES: [&str; 3] = ["command", "fast-command", "fork"];
 /// A test of fewer intervals has no course.
 const INTERVALS_MIN: usize = 8;
 /// A moment is worse than usual by this factor, and by this much.
@@ -44,11 +47,6 @@ const UNEXPLAINED_SHARE: f64 = 0.2;
 const UNEXPLAINED_NS: f64 = 5e6;
 /// Slow commands whose totals are listed.
 const TOTALS_MAX: usize = 5;
-/// A call of another client's command is listed from this length on.
-const CALL_MIN_US: u64 = 1_000;
-/// Commands that ask a server about itself.
-const LOOKS: [&str; 9] =
-    ["auth", "client", "commandlog", "config", "hello", "info", "latency", "slowlog", "time"];
 
 /// An interval, or neighbours of it, in which responses took long.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -130,15 +128,14 @@ impl WorstMoments {
             usual_p99_ms: usual_ns as f64 / 1e6,
             moments,
             totals: totals.map(SlowCommands::describe_with_period).collect(),
-            besides: servers
-                .iter()
-                .flat_map(|server| besides(run, server, &stalls, &dated))
+            besides: pauses(run)
+                .into_iter()
+                .chain(servers.iter().flat_map(|server| besides(run, server, &stalls, &dated)))
                 .take(BESIDES_MAX)
                 .collect(),
             unseen: unseen(servers),
         };
-        let something = !found.moments.is_empty() || !found.besides.is_empty();
-        something.then_some(found)
+        (!found.moments.is_empty() || !found.besides.is_empty()).then_some(found)
     }
 }
 
@@ -202,7 +199,7 @@ fn moment(
     let window = Window { due_ns: from_ns.saturating_sub(span.max_ns), to_ns };
     let (mut causes, silent_ns) = outages(run, window);
     let found = recorded_in(run, window, stalls);
-    let recorded = found.iter().filter(|(_, _, entry)| stops(entry));
+    let recorded = found.iter().filter(|(_, _, entry)| rank(entry.kind) == 0);
     let recorded_ns: f64 = recorded.map(|(_, _, e)| e.usec.unwrap_or(0) as f64 * 1e3).sum();
     let mut lines = Vec::new();
     for (server, journal, entry) in first_of_each_kind(found, |(_, _, entry)| *entry) {
@@ -233,10 +230,10 @@ fn moment(
     let longer_ns = span.max_ns.saturating_sub(usual_ns) as f64;
     let unexplained_ns = longer_ns - seen_ns;
     if unexplained_ns >= UNEXPLAINED_NS.max(UNEXPLAINED_SHARE * longer_ns) {
-        let rest = duration(unexplained_ns / 1e3);
+        let rest = time(unexplained_ns / 1e9);
         causes.push(if noise.resent(&responses) >= 1.0 {
             format!("the network: {rest}; this machine sent TCP segments again")
-        } else if causes.is_empty() {
+        } else if causes.is_empty() && pauses(run).is_none() {
             format!("unexplained: {rest}; no cause was seen in the server or in keystorm")
         } else {
             format!("unexplained: {rest}")
@@ -291,19 +288,13 @@ fn recorded_in<'r>(
     found
 }
 
-/// Returns whether an entry stops the server while it lasts, and has no entry of another kind.
-fn stops(entry: &JournalEntry) -> bool {
-    rank(entry.kind) == 0
-        || entry.kind == JournalKind::Latency && !OF_ENTRIES.contains(&&*entry.what)
-}
-
 /// Describes the machine in the time of a moment in which threads of the client cost so much, as far as it is worth
 /// telling.
 fn of_this_machine(run: &Run, window: Window, ours_ns: f64) -> Vec<String> {
     let Some(point) = machine_between(run, window.due_ns, window.to_ns) else { return Vec::new() };
     let waited = |who: &str, waited_s: f64| {
         let matters = waited_s >= WAITED_S.max(WAITED_SHARE * point.lasted_s);
-        matters.then(|| format!("{who} waited {} for a CPU", duration(waited_s * 1e6)))
+        matters.then(|| format!("{who} waited {} for a CPU", time(waited_s)))
     };
     let stolen = point.stolen.filter(|share| *share >= STOLEN_SHARE).map(|share| {
         format!("the hypervisor gave {:.0} % of this machine's CPU time to others", share * 100.0)
@@ -343,17 +334,11 @@ fn besides(
     is_shown: &[JournalEntry],
 ) -> Vec<String> {
     let mut besides = Vec::new();
-    let during = |journal: &Journal, entry: &JournalEntry| match rank(entry.kind) {
-        0 => stalls.iter().any(|stall| std::ptr::eq(stall.entry, entry)),
-        _ => {
-            let at = |ns| at_unix_s(run, journal, ns);
-            entry.to_s > at(0) && entry.from_s < at(run.measurement.elapsed_ns)
-        }
-    };
     let entries = server.journal.iter().flat_map(|journal| {
         let is_long = |e: &&JournalEntry| e.usec.is_some_and(|usec| usec >= ENTRY_MIN_US);
-        let all = journal.entries.iter().filter(|entry| stops(entry)).filter(is_long);
-        all.filter(|e| during(journal, e) && !is_shown.contains(e)).map(move |e| (journal, e))
+        let is_own = |e: &&JournalEntry| stalls.iter().any(|stall| std::ptr::eq(stall.entry, *e));
+        let all = journal.entries.iter().filter(is_long).filter(is_own);
+        all.filter(|entry| !is_shown.contains(entry)).map(move |entry| (journal, entry))
     });
     let mut entries: Vec<(&Journal, &JournalEntry)> = entries.collect();
     entries.sort_by_key(|(_, entry)| std::cmp::Reverse(entry.usec));
@@ -376,13 +361,13 @@ fn besides(
     for command in &server.by_command {
         let name = command.name.split('|').next().unwrap_or_default();
         let each = command.usec / command.calls.max(1);
-        let known = ours.iter().any(|own| own == name) || LOOKS.contains(&name) || scripted;
-        if known || each < CALL_MIN_US || listed(name) {
+        let known = ours.iter().any(|own| own == name) || HOUSEKEEPING.contains(&name) || scripted;
+        if known || each < ENTRY_MIN_US || listed(name) {
             continue;
         }
         let name = escape(command.name.to_uppercase().replace('|', " "));
         let calls = counted(command.calls, "call");
-        let took = duration(each as f64);
+        let took = time(each as f64 / 1e6);
         besides.push(match command.calls {
             1 => format!("another client's {name} ran for {took}, once, at an unknown time"),
             _ => format!("other clients' {name} ran for {took} on average, {calls}"),
@@ -393,14 +378,9 @@ fn besides(
 
 /// Returns the sources that no server was able to show, each once.
 fn unseen(servers: &[ServerUse]) -> Vec<String> {
-    let mut unseen: Vec<String> = Vec::new();
-    for text in servers.iter().filter_map(|s| s.journal.as_ref()).flat_map(|j| &j.unseen) {
-        let text = escape(text);
-        if !unseen.contains(&text) {
-            unseen.push(text);
-        }
-    }
-    unseen
+    let journals = servers.iter().filter_map(|server| server.journal.as_ref());
+    let all: BTreeSet<String> = journals.flat_map(|of| of.unseen.iter().map(escape)).collect();
+    all.into_iter().collect()
 }
 
 #[cfg(test)]

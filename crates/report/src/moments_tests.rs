@@ -43,7 +43,7 @@ fn each_moment_is_reported_with_what_the_server_did_then() {
     assert_eq!((first.at.as_str(), first.lasted_s), ("00:16:43.000", 0.5));
     assert_eq!(first.causes, ["KEYS * ran for 78.0 ms (00:16:43, SLOWLOG)"]);
     assert_eq!(second.causes.len(), 1, "{found:?}");
-    assert!(second.causes[0].starts_with("a fork for BGSAVE paused the server for 8.7 ms"));
+    assert!(second.causes[0].starts_with("a fork for BGSAVE paused the server for 8.71 ms"));
     assert_eq!(found.unseen, ["the latency monitor is off"]);
     assert!((found.usual_p99_ms - 0.1).abs() < 0.001);
 }
@@ -82,7 +82,7 @@ fn what_belongs_to_no_moment_is_reported_besides() {
     let found = WorstMoments::from_run(&run(&[(12, 80)], Some(journal))).unwrap();
     let unexplained = "unexplained: 79.9 ms; no cause was seen in the server or in keystorm";
     assert_eq!(found.moments[0].causes, [unexplained]);
-    let text = "a fork paused the server for 2.1 ms (between 00:16:41 and 00:16:42)";
+    let text = "a fork paused the server for 2.06 ms (between 00:16:41 and 00:16:42)";
     assert_eq!(found.besides, [text]);
 }
 

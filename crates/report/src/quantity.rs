@@ -4,6 +4,9 @@
 //! greatest value says that latencies are *at most* that long, so it is rounded up to the
 //! microsecond and stays true; a mean or a least value is rounded to the nearest.
 
+use std::borrow::Borrow;
+use std::fmt::Display;
+
 use crate::{LatencyFigures, resting};
 
 /// `ns` rounded up to the microsecond. Whole numbers throughout, so exact also for days.
@@ -36,6 +39,15 @@ pub fn grouped(value: f64) -> String {
 /// Bytes in megabytes, with the unit.
 pub(crate) fn megabytes(bytes: f64) -> String {
     format!("{:.1} MB", bytes / 1e6)
+}
+
+/// Names in a sentence, the last behind `and`, such as ` and `.
+#[must_use]
+pub fn listed<S: Borrow<str> + Display>(names: &[S], and: &str) -> String {
+    match names {
+        [others @ .., last] if !others.is_empty() => format!("{}{and}{last}", others.join(", ")),
+        names => names.concat(),
+    }
 }
 
 /// The six columns that the classic reports show of a latency.

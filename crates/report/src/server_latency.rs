@@ -156,7 +156,7 @@ mod tests {
         let text = command.describe();
         assert!(text.contains(" ran for 3.00 µs on average, 99 % within 7 µs: "), "{text}");
         let [event] = &found.events[..] else { panic!("{found:?}") };
-        assert!(event.text.contains("latency event \"aof-fsync\": 9.0 ms"), "{event:?}");
+        assert!(event.text.contains("latency event \"aof-fsync\": 9.00 ms"), "{event:?}");
         assert_eq!(event.kind, "aof-fsync");
         assert!((event.t_s - 0.001).abs() < 1e-6);
     }

@@ -61,19 +61,11 @@ impl Forecast {
         })
     }
 
-    /// The probability of a value at least so low if the true level were the one before times `bound`.
+    /// The probability of a value at least so high, or so low where `sign` is -1, if the true level were the one before
+    /// times `bound`.
     #[must_use]
-    pub fn p_below(&self, value: f64, bound: f64) -> Option<f64> {
-        self.p_beyond(self.mean + bound.ln() - value.ln())
-    }
-
-    /// The probability of a value at least so high if the true level were the one before times `bound`.
-    #[must_use]
-    pub fn p_above(&self, value: f64, bound: f64) -> Option<f64> {
-        self.p_beyond(value.ln() - self.mean - bound.ln())
-    }
-
-    fn p_beyond(&self, beyond: f64) -> Option<f64> {
+    pub fn p_beyond(&self, value: f64, bound: f64, sign: f64) -> Option<f64> {
+        let beyond = sign * (value.ln() - self.mean - bound.ln());
         if self.error < ROUNDING {
             return Some(if beyond > ROUNDING { 0.0 } else { 1.0 });
         }
@@ -163,14 +155,15 @@ mod tests {
     #[test]
     fn one_sided_probabilities_are_of_the_side_asked_for() {
         let forecast = Forecast::from_values(&[100.0, 101.0, 99.0, 100.5, 99.5], 1).unwrap();
-        assert!(forecast.p_below(90.0, 1.0).unwrap() < 0.001);
-        assert!(forecast.p_below(90.0, 0.85).unwrap() > 0.99);
-        assert!(forecast.p_above(110.0, 1.0).unwrap() < 0.001);
+        assert!(forecast.p_beyond(90.0, 1.0, -1.0).unwrap() < 0.001);
+        assert!(forecast.p_beyond(90.0, 0.85, -1.0).unwrap() > 0.99);
+        assert!(forecast.p_beyond(110.0, 1.0, 1.0).unwrap() < 0.001);
         assert_eq!(Forecast::from_values(&[1.0, 2.0], 1), None);
         assert_eq!(Forecast::from_values(&[1.0, 2.0, 0.0], 1), None);
         let certain = Forecast::from_values(&[8.085_503; 10], 1).unwrap();
         assert!(certain.interval.holds(8.085_503) && !certain.interval.holds(8.085_504));
         let certain = Forecast::from_values(&[2.0; 4], 1).unwrap();
-        assert_eq!((certain.p_below(1.9, 1.0), certain.p_below(2.0, 1.0)), (Some(0.0), Some(1.0)));
+        let p_below = |value| certain.p_beyond(value, 1.0, -1.0);
+        assert_eq!((p_below(1.9), p_below(2.0)), (Some(0.0), Some(1.0)));
     }
 }

@@ -31,7 +31,7 @@ pub use forecast::Forecast;
 pub use mean::{Interval, Mean, SPREAD_MAX};
 pub use needed::{SampleShortage, needed};
 pub use noise::Noise;
-pub use ranks::{p_higher, p_lower};
+pub use ranks::p_higher;
 pub use ratio::{COUNT_MAX, Conclusion, Ratio, RatioEstimate, holm};
 pub use regression::{Estimate, Observation, Regression};
 pub use share::Share;

@@ -6,12 +6,13 @@ use std::time::Duration;
 
 use clap::Parser;
 use job::{BaselineJob, InconclusivePolicy, UntilSure};
+use report::{KEPT, Metric};
 
 use super::super::experiment::LiveOption;
 use super::super::front::with_options;
 use super::super::history::ReadingOptions;
 use super::super::{Intent, UsageError};
-use super::arguments::percent;
+use super::arguments::{metric_of, percent};
 use super::sure::{WITHIN_DEFAULT, percent as within};
 use spec::values::{count_in, seconds};
 
@@ -39,8 +40,13 @@ struct Options {
     #[arg(long, value_name = "N", help_heading = "Input", value_parser = count_in(4..=1000), default_value_t = 60,
           hide_default_value = true)]
     last: u32,
-    /// The percentage by which throughput may be lower, or p99 higher, than before [default: any step for the
-    /// worse fails]
+    /// Figures that are judged, comma-separated: throughput, p50, p99, p99.9, server-cpu (server CPU per request) and
+    /// client-cpu [default: throughput,p99]
+    #[arg(long = "metric", value_name = "LIST", value_parser = metric_of(&KEPT), value_delimiter = ',',
+          help_heading = "Results", default_values = ["throughput", "p99"], hide_default_value = true)]
+    metrics: Vec<Metric>,
+    /// The percentage by which throughput may be lower, or another figure higher, than before [default: any step for
+    /// the worse fails]
     #[arg(long, value_name = "PCT", value_parser = percent, help_heading = "Results")]
     fail_on_regression: Option<f64>,
     /// Result of an undecided gate: pass (exit code 0) or fail (3) [default: exit code 4]
@@ -73,7 +79,7 @@ pub(super) fn is_asked(args: &[OsString]) -> bool {
 /// Returns what the command line means.
 pub(super) fn intent(args: Vec<OsString>) -> Result<Intent, UsageError> {
     with_options(args, |options: Options| {
-        let Options { files, baseline, canary, last, .. } = options;
+        let Options { files, baseline, canary, last, metrics, .. } = options;
         let Options { fail_on_regression, inconclusive, until_sure, sure_within, .. } = options;
         let Options { reading, live: LiveOption { live }, .. } = options;
         if live.is_some() && until_sure.is_none() {
@@ -94,6 +100,7 @@ pub(super) fn intent(args: Vec<OsString>) -> Result<Intent, UsageError> {
             files,
             canary,
             last,
+            metrics,
             fail_on_regression,
             inconclusive,
             until_sure,

@@ -154,7 +154,7 @@ pub(super) fn read(
             None => journal.unseen.push("LATENCY was refused".to_owned()),
         },
     }
-    if after.is_valkey() && after.text("valkey_version").is_some_and(|v| at_least(v, (8, 1))) {
+    if before.text("valkey_version").is_some_and(|version| at_least(version, (8, 1))) {
         for (which, kind) in [
             (&b"large-request"[..], JournalKind::LargeRequest),
             (b"large-reply", JournalKind::LargeReply),

@@ -46,15 +46,9 @@ impl WatchSoFar {
 
     fn set_journal(&self, address: &str, journal: Journal) {
         let mut record = self.lock();
-        let known = record.servers.iter_mut().find(|server| server.address == address);
-        match known {
-            Some(server) => server.journal = Some(journal),
-            None => record.servers.push(ServerUse {
-                address: address.to_owned(),
-                journal: Some(journal),
-                ..ServerUse::default()
-            }),
-        }
+        record.servers.retain(|known| known.address != address);
+        let (address, journal) = (address.to_owned(), Some(journal));
+        record.servers.push(ServerUse { address, journal, ..ServerUse::default() });
     }
 }
 
@@ -78,7 +72,8 @@ impl JournalReader {
             let (mark, info) = since;
             while stopped.recv_timeout(EVERY) == Err(RecvTimeoutError::Timeout) {
                 // A server that stopped answering ends the looks; the load says why.
-                let Some(journal) = subject.journal(&mark, &info, &info) else { break };
+                let Ok(now) = subject.info_without_memory() else { break };
+                let Some(journal) = subject.journal(&mark, &info, &now) else { break };
                 so_far.set_journal(&address, journal);
             }
         };

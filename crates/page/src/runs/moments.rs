@@ -24,16 +24,11 @@ pub(crate) fn blocks(summary: &Summary<'_>, of: Option<&str>) -> Vec<Block> {
     if !table.rows.is_empty() {
         blocks.push(Block::Table(table));
     }
-    if !totals.is_empty() {
-        let text = format!("In all{of}: {}.", totals.join("; "));
-        blocks.push(Block::Note(Tone::Plain, text));
-    }
-    if !besides.is_empty() {
-        let text = format!("Besides{of}: {}.", besides.join("; "));
-        blocks.push(Block::Note(Tone::Plain, text));
-    }
-    if !unseen.is_empty() {
-        blocks.push(Block::Note(Tone::Plain, format!("Not looked at{of}: {}.", unseen.join("; "))));
+    for (what, of_it) in [("In all", totals), ("Besides", besides), ("Not looked at", unseen)] {
+        if !of_it.is_empty() {
+            let text = format!("{what}{of}: {}.", of_it.join("; "));
+            blocks.push(Block::Note(Tone::Plain, text));
+        }
     }
     blocks
 }

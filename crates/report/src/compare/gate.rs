@@ -5,7 +5,7 @@ use statistics::holm;
 
 use super::headline::{HELP, called};
 use super::{Comparison, RefusalKind, Row, TestComparison};
-use crate::Metric;
+use crate::{Metric, listed};
 
 /// Figures that a gate watches by default: those that a service promises.
 pub const WATCHED: [Metric; 2] = [Metric::Throughput, Metric::P99];
@@ -237,10 +237,7 @@ fn refusals(comparison: &Comparison, failures: bool) -> Vec<String> {
 /// Figures in a sentence.
 fn figures(watched: &[Metric]) -> String {
     let names: Vec<&str> = watched.iter().map(|metric| called(*metric)).collect();
-    match &names[..] {
-        [others @ .., last] if !others.is_empty() => format!("{} or {last}", others.join(", ")),
-        _ => names.join(""),
-    }
+    listed(&names, " or ")
 }
 
 fn figure_of(regression: &Regression) -> String {

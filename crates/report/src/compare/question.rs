@@ -7,7 +7,7 @@ use serde::Serialize;
 use statistics::{Interval, Mean};
 
 use super::{ERRORS_DEFAULT, RunDigest, response_times};
-use crate::quantity::{grouped, megabytes};
+use crate::quantity::{grouped, listed, megabytes};
 use crate::{CountUnit, Failures, Finding, LimitedBy, Lookups, Metric, Summary};
 
 /// State of a target on one server.
@@ -223,18 +223,18 @@ impl Question {
             0 => format!("no server was shown to keep {target}"),
             n if n == all => format!("all {all} servers keep {target}"),
             1 => format!("{} keeps {target}", yes[0]),
-            _ => format!("{} keep {target}", listed(&yes)),
+            _ => format!("{} keep {target}", listed(&yes, " and ")),
         };
         let mut parts = vec![format!("{at}, {keeps}")];
         if !no.is_empty() {
             let does = if no.len() == 1 { "does not" } else { "do not" };
-            parts.push(format!("{} {does}", listed(&no)));
+            parts.push(format!("{} {does}", listed(&no, " and ")));
         }
         if !undecided.is_empty() {
-            parts.push(format!("the runs do not say for {}", listed(&undecided)));
+            parts.push(format!("the runs do not say for {}", listed(&undecided, " and ")));
         }
         if !void.is_empty() {
-            parts.push(format!("{} cannot be judged here", listed(&void)));
+            parts.push(format!("{} cannot be judged here", listed(&void, " and ")));
         }
         format!("{}: {}", self.name, parts.join("; "))
     }
@@ -358,13 +358,4 @@ fn memory_worth(eligible: &[&Candidate]) -> Option<String> {
 fn percent_of(share: f64) -> String {
     let hundredths = (share * 1e4).floor() / 100.0;
     format!("{hundredths:.2} %")
-}
-
-/// Names in a sentence.
-fn listed(names: &[&str]) -> String {
-    match names {
-        [] => String::new(),
-        [one] => (*one).to_owned(),
-        [others @ .., last] => format!("{} and {last}", others.join(", ")),
-    }
 }

@@ -80,7 +80,7 @@ const SERVER_POLLS: &str =
     "Valkey 9.1 and newer report work apart from polling; use one of these to find out";
 const LOSSES: &str = "find where the network between client and server loses packets";
 const SLOW_COMMANDS: &str =
-    "make these commands quicker, smaller or rarer: while one runs, the server answers nobody";
+    "make these quicker, smaller or rarer: while one runs, the server answers nobody";
 
 /// Returns whether this made more requests wait than anything else.
 fn is_largest(evidence: &Evidence, cause: WaitCause) -> bool {

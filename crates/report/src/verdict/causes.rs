@@ -6,6 +6,8 @@
 //! that was sent again; what is left is unexplained. In a closed loop nothing falls due while a connection waits, so a
 //! response counts by its time. All figures that say why requests waited are taken from here.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use super::evidence::Evidence;
@@ -14,7 +16,7 @@ use super::stalls::{Stall, stalls};
 use super::wording::{percent, time};
 use crate::schedule::MISSED_NS;
 use crate::slo::response_spans;
-use crate::{Cause, Finding, Run, Summary, escape};
+use crate::{Cause, Finding, Run, Summary, escape, listed};
 
 /// Fewer slow responses than this share are not worth a word.
 const SLOW_MIN: f64 = 0.001;
@@ -24,10 +26,10 @@ const NAMED_MAX: usize = 3;
 const REGULAR: f64 = 0.35;
 
 /// Cause that made requests wait.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum WaitCause {
-    /// Slow commands of the server, and forks.
+    /// Slow commands of the server, forks, and events of its latency monitor.
     ServerCommands,
     /// Other programs that held the CPU of client or server.
     CpuHeld,
@@ -55,7 +57,7 @@ pub struct CauseShare {
 /// Slow commands of one kind.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SlowCommands {
-    /// The command, or `fork`.
+    /// The command, `fork`, or the event with its source, such as `expire-cycle (LATENCY)`.
     pub name: String,
     /// Number of these commands.
     pub count: usize,
@@ -78,6 +80,9 @@ pub struct Causes {
     /// Set if shares are of the time of all responses, as in a closed loop, and not of their number.
     #[serde(default)]
     pub of_time: bool,
+    /// Calls that paused the server's clients, in words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pauses: Option<String>,
 }
 
 impl Causes {
@@ -103,13 +108,9 @@ impl Causes {
         }
         let recorded = noise.likely_recorded(&spans, slow_ns);
         let certain = noise.beyond_without(&spans, slow_ns);
-        let mut by_cause: Vec<(WaitCause, f64)> = Vec::new();
-        let mut charge = |cause: WaitCause, weight: f64| match by_cause
-            .iter_mut()
-            .find(|(known, _)| *known == cause)
-        {
-            Some((_, sum)) => *sum += weight,
-            None => by_cause.push((cause, weight)),
+        let mut by_cause = BTreeMap::new();
+        let mut charge = |cause: WaitCause, weight: f64| {
+            *by_cause.entry(cause).or_insert(0.0) += weight;
         };
         for (at, span) in spans.iter().enumerate() {
             let slow = span.beyond(slow_ns);
@@ -126,12 +127,14 @@ impl Causes {
                 charge(WaitCause::from_noise(cause), by_noise * part);
             }
         }
+        let mut by_cause: Vec<(WaitCause, f64)> = by_cause.into_iter().collect();
         by_cause.sort_by(|a, b| b.1.total_cmp(&a.1));
         let shares = by_cause.into_iter().filter(|(_, weight)| *weight > 0.0);
         let shares = shares.map(|(cause, weight)| CauseShare { cause, share: weight / all });
         let commands = by_command(&stalls(run));
         let slow_ms = slow_ns / 1e6;
-        Some(Self { slow_ms, shares: shares.collect(), commands, of_time: !is_open })
+        let (shares, pauses) = (shares.collect(), pauses(run));
+        Some(Self { slow_ms, shares, commands, of_time: !is_open, pauses })
     }
 
     /// The cause with the largest share.
@@ -168,18 +171,14 @@ impl Causes {
                 _ => format!("{what} {share}"),
             }
         });
-        parts.collect::<Vec<_>>().join("; ")
+        let pauses = self.pauses.clone().filter(|_| self.of(WaitCause::Unexplained) > 0.0);
+        parts.chain(pauses).collect::<Vec<_>>().join("; ")
     }
 
     /// The commands that took longest together.
     fn named(&self) -> String {
-        let named: Vec<String> =
-            self.commands.iter().take(NAMED_MAX).map(SlowCommands::describe).collect();
-        match named.split_last() {
-            Some((last, [])) => last.clone(),
-            Some((last, others)) => format!("{}, and {last}", others.join(", ")),
-            None => "slow commands of the server".to_owned(),
-        }
+        let named = self.commands.iter().take(NAMED_MAX).map(SlowCommands::describe);
+        listed(&named.collect::<Vec<_>>(), ", and ")
     }
 }
 
@@ -212,12 +211,7 @@ impl SlowCommands {
     /// `KEYS 5 times, 0.95 s`.
     fn describe(&self) -> String {
         let Self { name, count, time_s, .. } = self;
-        let times = match count {
-            1 => "once".to_owned(),
-            2 => "twice".to_owned(),
-            count => format!("{count} times"),
-        };
-        format!("{} {times}, {}", escape(name), time(*time_s))
+        format!("{} {}, {}", escape(name), times(*count as u64), time(*time_s))
     }
 
     /// Describes the commands with their period, such as `KEYS 5 times, 0.95 s, about every 13 s`.
@@ -226,6 +220,21 @@ impl SlowCommands {
         let every = self.every_s.map_or(String::new(), |s| format!(", about every {}", time(s)));
         format!("{}{every}", self.describe())
     }
+}
+
+fn times(count: u64) -> String {
+    match count {
+        1 => "once".to_owned(),
+        2 => "twice".to_owned(),
+        count => format!("{count} times"),
+    }
+}
+
+/// Describes the calls that paused the servers' clients, by the servers' counts: no log holds a pause.
+pub(crate) fn pauses(run: &Run) -> Option<String> {
+    let all = run.watched.servers.iter().flat_map(|server| &server.by_command);
+    let calls = all.filter(|of| of.name == "client|pause").map(|of| of.calls).sum();
+    (calls > 0).then(|| format!("CLIENT PAUSE was called {} meanwhile", times(calls)))
 }
 
 /// A share with a decimal place: these are small.
@@ -251,21 +260,19 @@ pub(super) fn waited(finding: Finding, evidence: &Evidence) -> String {
 
 /// Stalls by command.
 pub(crate) fn by_command(stalls: &[Stall<'_>]) -> Vec<SlowCommands> {
-    let mut names: Vec<String> = stalls.iter().map(Stall::name).collect();
-    names.sort();
-    names.dedup();
-    let of = |name: String| {
-        let same = || stalls.iter().filter(|stall| stall.name() == name);
-        let mut ends_s: Vec<f64> = same().map(|stall| stall.to_ns / 1e9).collect();
+    let mut by_name: BTreeMap<String, Vec<&Stall<'_>>> = BTreeMap::new();
+    stalls.iter().for_each(|stall| by_name.entry(stall.name()).or_default().push(stall));
+    let of = |(name, same): (String, Vec<&Stall<'_>>)| {
+        let mut ends_s: Vec<f64> = same.iter().map(|stall| stall.to_ns / 1e9).collect();
         ends_s.sort_by(f64::total_cmp);
         SlowCommands {
             count: ends_s.len(),
-            time_s: same().map(|stall| stall.length_ns).sum::<f64>() / 1e9,
+            time_s: same.iter().map(|stall| stall.length_ns).sum::<f64>() / 1e9,
             every_s: period_s(&ends_s),
             name,
         }
     };
-    let mut all: Vec<SlowCommands> = names.into_iter().map(of).collect();
+    let mut all: Vec<SlowCommands> = by_name.into_iter().map(of).collect();
     all.sort_by(|a, b| b.time_s.total_cmp(&a.time_s));
     all
 }

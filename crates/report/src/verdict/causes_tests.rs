@@ -1,8 +1,9 @@
+use host::{CommandUse, JournalEntry, JournalKind};
 use statistics::Noise as Chance;
 
 use super::*;
 use crate::slo::fake_time_tests::{Course, run};
-use crate::{Finding, LimitedBy, Verdict};
+use crate::{Finding, LimitedBy, Verdict, WorstMoments};
 
 /// Courses of which `change` keeps some things out, with their runs.
 fn courses(change: impl Fn(&mut Course)) -> Vec<Run> {
@@ -263,4 +264,51 @@ fn what_comes_back_regularly_has_a_period() {
     let commands =
         SlowCommands { name: "KEYS".into(), count: 5, time_s: 0.95, every_s: Some(13.0) };
     assert_eq!(commands.describe_with_period(), "KEYS 5 times, 950 ms, about every 13.0 s");
+}
+
+#[test]
+fn events_of_the_latency_monitor_have_a_share_where_no_other_log_has_them() {
+    let mut course = Course::random(&mut Chance::new(1));
+    without_noise(&mut course);
+    course.stalls = [0.95e9, 2.95e9].map(|from| (from, from + 0.2e9)).to_vec();
+    let of_commands = run(&course, &course.played(true));
+    let known = Causes::of_run(&of_commands).unwrap();
+    let mut run = of_commands.clone();
+    let entries = &mut run.watched.servers[0].journal.as_mut().unwrap().entries;
+    for entry in entries.iter_mut() {
+        (entry.kind, entry.what) = (JournalKind::Latency, "expire-cycle".to_owned());
+    }
+    // A part of it.
+    let part =
+        JournalEntry { usec: Some(150_000), what: "expire-del".into(), ..entries[0].clone() };
+    entries.push(part);
+    let causes = Causes::of_run(&run).unwrap();
+    assert_eq!(causes.shares, known.shares, "{causes:?}");
+    assert_eq!(causes.named(), "expire-cycle (LATENCY) twice, 400 ms", "{causes:?}");
+    // Of commands that SLOWLOG has, the event is another record.
+    let mut run = of_commands;
+    let entries = &mut run.watched.servers[0].journal.as_mut().unwrap().entries;
+    let (kind, what) = (JournalKind::Latency, "command".to_owned());
+    entries.push(JournalEntry { kind, what, ..entries[0].clone() });
+    assert_eq!(Causes::of_run(&run).unwrap().named(), "KEYS twice, 400 ms");
+}
+
+#[test]
+fn pauses_are_told_by_the_servers_own_count_where_something_is_unexplained() {
+    let mut course = Course::random(&mut Chance::new(1));
+    without_noise(&mut course);
+    course.stalls = [0.5e9, 2.0e9, 3.5e9].map(|from| (from, from + 0.4e9)).to_vec();
+    let mut run = run(&course, &course.played(true));
+    let pause = CommandUse { name: "client|pause".to_owned(), calls: 3, usec: 9 };
+    run.watched.servers[0].by_command.push(pause);
+    let told = "CLIENT PAUSE was called 3 times meanwhile";
+    run.watched.servers[0].journal = None;
+    let verdict = Verdict::of_run(&run);
+    assert!(verdict.statement.ends_with(&format!(" of requests wait; {told}")), "{verdict:?}");
+    let moments = WorstMoments::from_run(&run).unwrap();
+    assert_eq!(moments.besides, [told]);
+    let causes = moments.moments.iter().flat_map(|moment| &moment.causes);
+    let pauses = ["unexplained: 399 ms", "unexplained: 400 ms"];
+    let unexplained = causes.filter(|text| pauses.contains(&text.as_str()));
+    assert_eq!(unexplained.count(), 3, "{moments:?}");
 }

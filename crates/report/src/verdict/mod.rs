@@ -27,9 +27,10 @@ mod threads;
 mod warnings;
 mod wording;
 
-pub(crate) use causes::by_command;
+pub(crate) use causes::{by_command, pauses};
 pub(crate) use noise::{Noise, SpanResponses};
 pub(crate) use stalls::{Stall, places, stalls};
+pub(crate) use warnings::HOUSEKEEPING;
 pub(crate) use wording::time;
 
 use host::WatchRecord;

@@ -1,15 +1,18 @@
-//! What servers recorded of standing still during a run: slow commands and forks, each with the place in the run
-//! where the client saw it.
+//! What servers recorded of standing still during a run: slow commands, forks and events of their latency monitor, each
+//! with the place in the run where the client saw it.
 //!
-//! `SLOWLOG` tells the second in which a command ended. Where in that second it was is known from the responses that
-//! had to wait for it. Its times are of the clock on the wall, and hold the server's own waits for a CPU.
+//! `SLOWLOG` and `LATENCY` tell the second in which something ended. Where in that second it was is known from the
+//! responses that had to wait for it. Their times are of the clock on the wall, and hold the server's own waits for a
+//! CPU.
+
+use std::cmp::Reverse;
 
 use host::{JournalEntry, JournalKind};
 
 use super::noise::SpanResponses;
 use super::noise_sources::Wait;
 use crate::Run;
-use crate::journal_entries::at_unix_s;
+use crate::journal_entries::{at_unix_s, rank};
 
 /// Something for which a server stood still.
 #[derive(Debug, Clone, Copy)]
@@ -28,20 +31,19 @@ pub(crate) struct Stall<'r> {
 const SEEN: f64 = 0.9;
 /// The client of a command within a script.
 const SCRIPT: &str = "?:0";
+/// Latency events of commands and forks, which mostly have an entry of their own.
+const OF_ENTRIES: [&str; 3] = ["command", "fast-command", "fork"];
 /// Clocks of two programs agree to some milliseconds.
 const CLOCKS_NS: f64 = 1e7;
 
 /// Returns the entries that the servers recorded of a run, each once: a command within a script or transaction of the
-/// same client is a part of that.
+/// same client is a part of that, and so is a latency event of what has an entry of its own.
 pub(crate) fn stalls(run: &Run) -> Vec<Stall<'_>> {
     let elapsed_ns = run.measurement.elapsed_ns as f64;
     let mut all = Vec::new();
     for journal in run.watched.servers.iter().filter_map(|server| server.journal.as_ref()) {
         let start_s = at_unix_s(run, journal, 0);
-        let stops = |entry: &&JournalEntry| {
-            matches!(entry.kind, JournalKind::SlowCommand | JournalKind::Fork)
-        };
-        let of_journal = journal.entries.iter().filter(stops).filter_map(|entry| {
+        let of_journal = journal.entries.iter().filter(|e| rank(e.kind) == 0).filter_map(|entry| {
             Some(Stall {
                 entry,
                 from_ns: (entry.from_s - start_s) * 1e9,
@@ -49,20 +51,14 @@ pub(crate) fn stalls(run: &Run) -> Vec<Stall<'_>> {
                 length_ns: entry.usec? as f64 * 1e3,
             })
         });
-        let of_journal: Vec<Stall<'_>> =
+        let mut of_journal: Vec<Stall<'_>> =
             of_journal.filter(|stall| stall.to_ns > 0.0 && stall.from_ns < elapsed_ns).collect();
-        let is_within = |inner: &Stall<'_>| {
-            of_journal.iter().any(|outer| {
-                holds_others(outer.entry)
-                    && !holds_others(inner.entry)
-                    && [outer.entry.client.as_str(), SCRIPT].contains(&&*inner.entry.client)
-                    && inner.length_ns <= outer.length_ns
-                    // It may have ended in the second before.
-                    && inner.to_ns <= outer.to_ns
-                    && inner.to_ns > outer.from_ns
-            })
-        };
-        all.extend(of_journal.iter().filter(|stall| !is_within(stall)));
+        // What may hold others comes before them.
+        of_journal.sort_by_key(|Stall { entry, .. }| {
+            (Reverse(entry.usec), entry.kind == JournalKind::Latency, !holds_others(entry))
+        });
+        let is_own = |at: &usize| !of_journal[..*at].iter().any(|of| of.holds(&of_journal[*at]));
+        all.extend((0..of_journal.len()).filter(is_own).map(|at| of_journal[at]));
     }
     all
 }
@@ -74,11 +70,36 @@ fn holds_others(entry: &JournalEntry) -> bool {
 }
 
 impl Stall<'_> {
-    /// The command, or `fork`.
+    /// The command, `fork`, or the event.
     pub(crate) fn name(&self) -> String {
+        let name = self.entry.what.split(' ').next().unwrap_or_default();
         match self.entry.kind {
             JournalKind::Fork => "fork".to_owned(),
-            _ => self.entry.what.split(' ').next().unwrap_or_default().to_owned(),
+            JournalKind::Latency => format!("{name} (LATENCY)"),
+            _ => name.to_owned(),
+        }
+    }
+
+    /// Returns whether another, which is no longer, is a part of this, or another record of it.
+    fn holds(&self, other: &Self) -> bool {
+        let (outer, inner) = (self.entry, other.entry);
+        let is_of_entry = |event: &JournalEntry| OF_ENTRIES.contains(&&*event.what);
+        let meets = self.from_ns < other.to_ns && self.to_ns > other.from_ns;
+        match inner.kind {
+            // Others of a second are parts of its longest, such as expire-del of expire-cycle.
+            JournalKind::Latency => {
+                let is_event = outer.kind == JournalKind::Latency;
+                meets && is_event != is_of_entry(inner) && !is_of_entry(outer)
+            }
+            JournalKind::Fork => meets && outer.what.starts_with("BG"),
+            _ => {
+                holds_others(outer)
+                    && !holds_others(inner)
+                    && [outer.client.as_str(), SCRIPT].contains(&&*inner.client)
+                    // It may have ended in the second before.
+                    && other.to_ns <= self.to_ns
+                    && other.to_ns > self.from_ns
+            }
         }
     }
 

@@ -139,7 +139,7 @@ const RESIDENT_MIN_BYTES: u64 = 64 << 20;
 const VALUE_DEFAULT_BYTES: u64 = 3;
 
 /// Commands that our own connections, monitoring and replication send beside any load.
-const HOUSEKEEPING: [&str; 17] = [
+pub(crate) const HOUSEKEEPING: [&str; 17] = [
     "asking",
     "auth",
     "client",

@@ -5,7 +5,7 @@ use host::BusyPart;
 use workload::quantity::noun;
 
 use super::advice::advice;
-use super::causes::waited;
+use super::causes::{Causes, waited};
 use super::evidence::{Evidence, Outages, Schedule, ServerSide};
 use super::rules::{ERRORS_SHARE, Finding, UNREAD};
 use super::threads::{HELD, ThreadUse};
@@ -50,9 +50,8 @@ fn what(finding: Finding, evidence: &Evidence) -> String {
             format!("client and server took each other's CPU{so}; {server}, {client}")
         }
         Finding::SlowCommands => {
-            let causes =
-                evidence.causes.as_ref().map(|causes| causes.sentence(evidence.of_messages));
-            let causes = causes.unwrap_or_default();
+            let sentence = |causes: &Causes| causes.sentence(evidence.of_messages);
+            let causes = evidence.causes.as_ref().map_or(String::new(), sentence);
             format!("its own slow commands: {causes}{so}; {server}, {client}")
         }
         Finding::ServerStarved => format!("{server} that {others} used{so}; {client}"),

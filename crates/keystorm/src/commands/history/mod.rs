@@ -9,9 +9,10 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use console::diagnostics;
-use history::{Entry, Folder, Gate, Grouping, Judgement, RunShortage, Terms, series};
+use history::{Entry, Folder, Grouping, Judgement, RunShortage, Terms, series};
 use job::{BaselineJob, End, HistoryJob, HistoryOptions, InconclusivePolicy, MetricsAt};
 use page::Page;
+use report::compare::GateState;
 use report::json::pretty;
 use serde_json::Value;
 
@@ -104,22 +105,28 @@ pub(crate) fn baseline(job: &BaselineJob) -> Result<End> {
         return Ok(end);
     }
     Ok(match (gate, job.inconclusive) {
-        (Gate::Passed | Gate::Undecided, Some(InconclusivePolicy::Pass) | None) if !is_sure => {
+        (GateState::Passed | GateState::Undecided, Some(InconclusivePolicy::Pass) | None)
+            if !is_sure =>
+        {
             End::Inconclusive
         }
-        (Gate::Passed, _) | (Gate::Undecided, Some(InconclusivePolicy::Pass)) => End::Complete,
-        (Gate::Failed, _) | (Gate::Undecided, Some(InconclusivePolicy::Fail)) => End::Regressed,
-        (Gate::Undecided, _) => End::Inconclusive,
+        (GateState::Passed, _) | (GateState::Undecided, Some(InconclusivePolicy::Pass)) => {
+            End::Complete
+        }
+        (GateState::Failed, _) | (GateState::Undecided, Some(InconclusivePolicy::Fail)) => {
+            End::Regressed
+        }
+        (GateState::Undecided, _) => End::Inconclusive,
     })
 }
 
 /// The newest of the entries judged by those before, and on which terms.
-fn judgements(
-    job: &BaselineJob,
+fn judgements<'j>(
+    job: &'j BaselineJob,
     entries: &[Entry],
     newest: &dyn Fn(&Entry) -> bool,
     further: &NewSide,
-) -> (Vec<Judgement>, Terms) {
+) -> (Vec<Judgement>, Terms<'j>) {
     let terms = terms(job);
     // Those that were added push none of the others out.
     let terms = Terms { last: terms.last + further.added, ..terms };
@@ -156,8 +163,9 @@ fn add_files(entries: &mut Vec<Entry>, job: &BaselineJob) -> Result<EntryFilter>
 }
 
 /// The terms that a job asks for.
-fn terms(job: &BaselineJob) -> Terms {
-    Terms { last: job.last, percent: job.fail_on_regression, disturbed: job.options.disturbed }
+fn terms(job: &BaselineJob) -> Terms<'_> {
+    let BaselineJob { metrics, last, fail_on_regression: percent, options, .. } = job;
+    Terms { metrics, last: *last, percent: *percent, disturbed: options.disturbed }
 }
 
 fn grouping(options: &HistoryOptions) -> Grouping {

@@ -1,6 +1,7 @@
 //! What a price list comes to, in sentences.
 
 use page::{Tone, Verdict, sentence};
+use report::listed;
 
 use super::{came_back, ms, percent, saved, seconds, within};
 use crate::impact::{Impact, Judgement, MixRecord, OWN_QUESTION, Price};
@@ -89,12 +90,7 @@ impl Impact {
             }
         }
         let names: Vec<&str> = worst.iter().map(|price| price.operation.as_str()).collect();
-        let them = match &names[..] {
-            [others @ .., last] if !others.is_empty() => {
-                format!("{} and {last}", others.join(", "))
-            }
-            names => names.concat(),
-        };
+        let them = listed(&names, " and ");
         let verb = if names.len() == 1 { "makes" } else { "make" };
         let each: Vec<String> = worst.iter().map(|price| charge(price, mix)).collect();
         let text = format!(
