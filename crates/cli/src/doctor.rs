@@ -155,11 +155,11 @@ fn intent(mut options: Options, matches: &ArgMatches) -> Result<Intent, UsageErr
         value_bytes: options.data_size,
         keep_alive: options.keep_alive != 0,
     };
-    let mut target = target(&options.server, Dialect::default()).map_err(UsageError)?;
+    let mut target = target(&options.server, Dialect::default())?;
     let mut notes = Vec::new();
     let secure = tls(&options.tls, &target, Dialect::default(), &mut notes);
-    target.tls = secure.map_err(UsageError)?;
-    let protocol = protocol(&options.server).map_err(UsageError)?;
+    target.tls = secure?;
+    let protocol = protocol(&options.server)?;
     let json = options.json;
     Ok(Intent::Doctor(Box::new(Checkup {
         target,
@@ -196,7 +196,7 @@ fn of_client(options: &Options, matches: &ArgMatches) -> Result<Intent, String> 
 /// `SET` of 3 bytes in the words of a run, so that what is measured is what a user of it runs.
 fn load_of_client(options: &Options, seconds: f64) -> Result<Plan, UsageError> {
     let refuse = |why: &str| Err(UsageError(why.to_owned()));
-    let protocol = match protocol(&options.server).map_err(UsageError)? {
+    let protocol = match protocol(&options.server)? {
         ProtocolKind::Resp2 | ProtocolKind::Resp3 => "resp",
         ProtocolKind::MemcacheText => "memcache",
         ProtocolKind::MemcacheMeta => "memcache-meta",

@@ -7,7 +7,6 @@
 
 #![deny(clippy::print_stderr, clippy::print_stdout)]
 
-pub mod advice;
 mod compare;
 mod completions;
 mod connect;
@@ -107,10 +106,12 @@ pub fn parse(
     report::add_formats(peers.iter().flat_map(|front| front.formats()).copied().collect());
     let program = Path::new(called_as).file_stem().and_then(OsStr::to_str).unwrap_or_default();
     if let Some((front, name)) = front_named(peers, program) {
+        speak_as(peers, front);
         return front.parse(Some(name), args);
     }
     let first = args.first().and_then(|a| a.to_str()).unwrap_or_default().to_owned();
     if let Some((front, name)) = front_named(peers, &first) {
+        speak_as(peers, front);
         return front.parse(Some(name), args.split_off(1));
     }
     if first == HOLD {
@@ -126,6 +127,15 @@ pub fn parse(
         return Err(UsageError(text));
     }
     OWN[0].parse(None, args)
+}
+
+/// Has messages name options as the peer does that was called, if it is one.
+fn speak_as(peers: FrontEnds, called: &'static dyn FrontEnd) {
+    if peers.iter().any(|peer| peer.names() == called.names()) {
+        naming::speak(Box::new(|option| {
+            called.word(option).unwrap_or_else(|| own::behind_prefix(&option.word()).into())
+        }));
+    }
 }
 
 /// The names of all but the first, by which nobody calls it on a command line.

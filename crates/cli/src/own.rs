@@ -22,6 +22,15 @@ pub(super) fn check_output(output: &Output) -> Result<(), String> {
     }
 }
 
+/// A word of keystorm's, or words, with its options behind the prefix.
+pub(super) fn behind_prefix(words: &str) -> String {
+    let prefixed = |word: &str| match word.strip_prefix("--") {
+        Some(name) => format!("{PREFIX}{name}"),
+        None => word.to_owned(),
+    };
+    words.replace("--set ", "--").split(' ').map(prefixed).collect::<Vec<_>>().join(" ")
+}
+
 /// Returns whether an option of keystorm's takes a value; `None` if there is no option of that name.
 pub fn takes_value(name: &str) -> Option<bool> {
     let command = vocabulary();

@@ -15,6 +15,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use anyhow::{Context, Result};
 use host::{ServerFacts, WatchSoFar};
 use job::MetricsAt;
+use naming::LIVE;
 use page::runs::{self, Source};
 use page::{Page, Verdict, live};
 use percent_encoding::percent_decode_str;
@@ -136,8 +137,8 @@ impl LivePage {
         takes_marks: bool,
         remarks: &Diagnostics,
     ) -> Result<Self> {
-        let listener = listen(at, "--live")?;
-        let address = listener.local_addr().context("--live")?;
+        let listener = listen(at, LIVE)?;
+        let address = listener.local_addr().context(LIVE)?;
         let is_private = address.ip().is_loopback();
         if !is_private {
             remarks.say(format_args!(
@@ -157,7 +158,7 @@ impl LivePage {
             drawing: Mutex::default(),
         });
         let server = HttpServer::start_service(listener, "live", Arc::clone(&shared))
-            .context("--live: starting to serve")?;
+            .with_context(|| format!("{LIVE}: starting to serve"))?;
         diagnostics::say(format_args!(
             "The page of the run is on http://{address}/ while it lasts"
         ))?;

@@ -5,6 +5,7 @@
 //! lock.
 
 use std::collections::VecDeque;
+use std::fmt::Display;
 use std::io;
 use std::net::TcpListener;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,6 +13,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use anyhow::{Context, Result, anyhow};
 use job::MetricsAt;
 use measure::Ending;
+use naming::METRICS;
 use report::{Counters, OPENMETRICS_TYPE, Run, TestState, openmetrics};
 use runner::{FailedRequests, Observer, Snapshot};
 use workload::{Plan, Stop};
@@ -62,8 +64,8 @@ impl Metrics {
     /// # Errors
     /// The address cannot be listened on: the port is taken, or it is not of this machine.
     pub fn serve(at: &MetricsAt, remarks: &Diagnostics) -> Result<Self> {
-        let listener = listen(at, "--metrics")?;
-        let address = listener.local_addr().context("--metrics")?;
+        let listener = listen(at, METRICS)?;
+        let address = listener.local_addr().context(METRICS)?;
         if !address.ip().is_loopback() {
             remarks.say(format_args!(
                 "warning: anyone who can reach this machine can read the metrics on {address}"
@@ -72,7 +74,7 @@ impl Metrics {
         let tests = Arc::new(Tests::default());
         let shown = Arc::clone(&tests);
         let server = HttpServer::start(listener, "metrics", move |asked| shown.answer(asked))
-            .context("--metrics: starting to serve")?;
+            .with_context(|| format!("{METRICS}: starting to serve"))?;
         let text = format!("Metrics on http://{address}/metrics");
         // Nobody else can know which port it is.
         if at.port == 0 {
@@ -98,7 +100,7 @@ impl Metrics {
 ///
 /// # Errors
 /// The port is taken, or the address is not of this machine.
-pub fn listen(at: &MetricsAt, option: &str) -> Result<TcpListener> {
+pub fn listen(at: &MetricsAt, option: impl Display) -> Result<TcpListener> {
     let MetricsAt { host, port } = at;
     TcpListener::bind((host.as_str(), *port)).map_err(|error| match error.kind() {
         io::ErrorKind::AddrInUse => {

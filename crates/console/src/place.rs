@@ -1,6 +1,7 @@
 //! Files that results are kept in: written whole, under another name that then takes the file's place, so that
 //! whoever reads it finds one state or the other. What is in them, and when they are written, is the caller's.
 
+use std::fmt::Display;
 use std::fs;
 use std::io::{self, Write};
 use std::os::unix::fs::PermissionsExt;
@@ -11,7 +12,7 @@ use tempfile::{Builder, NamedTempFile};
 
 /// A file that is written whole.
 pub struct Place {
-    option: &'static str,
+    option: String,
     path: PathBuf,
 }
 
@@ -20,10 +21,10 @@ impl Place {
     ///
     /// # Errors
     /// It cannot be written; names the option, the file and the reason.
-    pub fn new(option: &'static str, path: &Path) -> Result<Self> {
+    pub fn new(option: impl Display, path: &Path) -> Result<Self> {
         // Whoever linked to another file wants that one written, and the link kept.
         let real = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-        let place = Self { option, path: real };
+        let place = Self { option: option.to_string(), path: real };
         place.tried().map_err(|error| place.fault(&error))?;
         Ok(place)
     }

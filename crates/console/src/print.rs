@@ -3,10 +3,9 @@
 //! One way for runs that have just ended and for those that were saved, so that both read the same.
 
 use std::io::{self, Write};
-use std::sync::Arc;
 
 use anyhow::{Context, Result, anyhow};
-use job::{Output, ToolOutput, in_its_words};
+use job::Output;
 use measure::{Ending, Failure};
 use report::{Format, NodeNames, Persona, RepeatCollector, Repeats, Summary};
 use workload::quantity::{counted, noun};
@@ -23,7 +22,6 @@ pub struct Printer<'a> {
     csv: bool,
     quiet: bool,
     persona: Persona,
-    reports: Option<Arc<dyn ToolOutput>>,
     asides: &'a Asides,
     /// Verdicts on the tests, to be printed after all of them.
     verdicts: report::VerdictLines,
@@ -47,9 +45,8 @@ impl<'a> Printer<'a> {
                 })?),
             };
         let (gathering, verdicts) = (RepeatCollector::default(), report::VerdictLines::default());
-        let reports = output.reports.clone();
         let mut printer =
-            Self { format, reports, suite, csv, quiet, persona, asides, verdicts, gathering, out };
+            Self { format, suite, csv, quiet, persona, asides, verdicts, gathering, out };
         written(printer.format.begin(&mut printer.out))?;
         Ok(printer)
     }
@@ -91,7 +88,6 @@ impl<'a> Printer<'a> {
                 if self.persona.is_peer()
                     && (failure.is_some() || run.measurement.is_unheard()) =>
             {
-                let why = in_its_words(self.reports.as_ref(), why);
                 let is_of_server = failure.is_some_and(Failure::is_of_server);
                 let error = diagnostics::as_error(&why, is_of_server);
                 diagnostics::say(diagnostics::concealed(&error))?;

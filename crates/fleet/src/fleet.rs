@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
+use naming::ON;
 use report::{Warning, WarningKind, client_called};
 use runner::Observer;
 use workload::Plan;
@@ -104,7 +105,7 @@ impl Fleet {
     }
 
     fn greet(&mut self, interrupted: &AtomicBool) -> Result<(), LaunchError> {
-        let fault = |fleet: &Self, why: String| LaunchError(format!("--on {}: {why}", fleet.on));
+        let fault = |fleet: &Self, why: String| LaunchError(format!("{ON} {}: {why}", fleet.on));
         let deadline = Instant::now() + HELLO;
         while self.clients.iter().any(|c| c.hello.is_none() && c.lost.is_none()) {
             if interrupted.load(Ordering::Relaxed) {

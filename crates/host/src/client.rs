@@ -10,6 +10,8 @@ use std::net::IpAddr;
 use std::time::{Duration, Instant};
 
 use engine::{TlsContext, TlsStream};
+use naming::advice::ADD_TLS;
+use naming::{PORT, TLS, Text, text};
 use wire::ProtocolError;
 use wire::resp::{Value, encode_command};
 
@@ -159,9 +161,10 @@ fn no_handshake(error: &io::Error, address: &Address, patience: Patience) -> Str
     let brief = Patience { connect: patience.connect, reply: Duration::from_secs(1) };
     let asked = Client::connect(address, brief).and_then(|mut plain| plain.ask(&[b"PING"]));
     match asked {
-        Ok(_) => "the server does not speak TLS on this port (it answered in plain text): remove \
-            --tls, or name its TLS port with -p"
-            .to_owned(),
+        Ok(_) => format!(
+            "the server does not speak TLS on this port (it answered in plain text): remove \
+            {TLS}, or name its TLS port with {PORT}"
+        ),
         Err(_) => format!("no answer to the handshake within {waited_s} s"),
     }
 }
@@ -329,7 +332,8 @@ impl<T: Read + Write> Client<T> {
 
     fn closed(&self, command: String) -> ClientError {
         // A TLS server that is spoken to in plain text hangs up without a word.
-        let hint = if self.heard { "" } else { "; if it requires TLS, add --tls" };
+        let hint =
+            if self.heard { Text::default() } else { text!("; if it requires TLS, {ADD_TLS}") };
         ClientError::Closed { address: self.address.clone(), command, hint }
     }
 

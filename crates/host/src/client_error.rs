@@ -3,6 +3,8 @@
 use std::io;
 use std::time::Duration;
 
+use naming::advice::ADDRESS;
+use naming::{Text, text};
 use thiserror::Error;
 
 use crate::Address;
@@ -49,7 +51,7 @@ pub enum ClientError {
         /// The name of the command.
         command: String,
         /// Likely cause, with what joins it to the rest; or nothing.
-        hint: &'static str,
+        hint: Text,
     },
     /// The answer is in another protocol.
     #[error(
@@ -64,13 +66,13 @@ pub enum ClientError {
         /// The beginning of the answer, escaped for a terminal.
         excerpt: String,
         /// Likely cause.
-        hint: &'static str,
+        hint: Text,
     },
     /// The answer is not memcached's.
     #[error(
         "{address} does not speak {protocol}: it answered {command} with \"{excerpt}\"; {why}, and \
-         check -h and -p"
-    )]
+         check {ADDRESS}", ADDRESS = ADDRESS
+)]
     NotMemcache {
         /// Address of the server.
         address: Address,
@@ -81,7 +83,7 @@ pub enum ClientError {
         /// The beginning of the answer, escaped for a terminal.
         excerpt: String,
         /// Likely cause.
-        why: &'static str,
+        why: Box<str>,
     },
     /// The reply is longer than any that keystorm's questions bring.
     #[error("{address} answered {command} with more than {REPLY_BYTES_MAX} bytes")]
@@ -112,15 +114,17 @@ impl ClientError {
     /// The error without a hint at its cause, for a server that is known to answer others.
     pub(crate) fn without_hint(self) -> Self {
         match self {
-            Self::Closed { address, command, .. } => Self::Closed { address, command, hint: "" },
+            Self::Closed { address, command, .. } => {
+                Self::Closed { address, command, hint: Text::default() }
+            }
             other => other,
         }
     }
 }
 
 /// Returns the likely cause of bytes that are not RESP.
-pub(crate) fn hint(bytes: &[u8]) -> &'static str {
-    wire::resp::speaker(bytes).unwrap_or("check -h and -p")
+pub(crate) fn hint(bytes: &[u8]) -> Text {
+    wire::resp::speaker(bytes).unwrap_or_else(|| text!("check {ADDRESS}"))
 }
 
 pub(crate) fn late(error: &io::Error) -> bool {

@@ -8,15 +8,16 @@ use std::io;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::ops::RangeInclusive;
 
+use naming::{CONNECTIONS, SOCKET, SOURCE_IP};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use thiserror::Error;
 
 /// The limit of open files is below what a run needs and cannot be raised from here.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error(
-    "{connections} connections (-c) need {} open files, but the limit is {allowed}: raise it with `ulimit -n \
+    "{connections} connections ({CONNECTIONS}) need {} open files, but the limit is {allowed}: raise it with `ulimit -n \
      {}` (as root if the shell refuses){}",
-    .connections + .others, .connections + .others, fewer(*.allowed, *.others)
+    .connections + .others, .connections + .others, fewer(*.allowed, *.others), CONNECTIONS = CONNECTIONS
 )]
 pub struct OpenFilesError {
     /// Connections that were asked for.
@@ -78,9 +79,9 @@ impl fmt::Display for PortShortage {
         let each = if *sources > 1 { " for each source address" } else { "" };
         write!(
             f,
-            "-c {connections}: each connection to {address} needs a local port, and this machine \
-             has {ports}{each}: use at most -c {}, connect from more local addresses \
-             (--source-ip), use a unix socket (-s), or widen the range as root: sysctl -w \
+            "{CONNECTIONS} {connections}: each connection to {address} needs a local port, and this machine \
+             has {ports}{each}: use at most {CONNECTIONS} {}, connect from more local addresses \
+             ({SOURCE_IP}), use a unix socket ({SOCKET}), or widen the range as root: sysctl -w \
              net.ipv4.ip_local_port_range='1024 65535'",
             ports * sources
         )
@@ -107,11 +108,12 @@ pub fn port_shortage(
 
 /// An address to connect from cannot be used.
 #[derive(Debug, Error)]
-#[error("--source-ip {address}: {}", if .error.kind() == io::ErrorKind::AddrNotAvailable {
+#[error("{SOURCE_IP} {address}: {}", if .error.kind() == io::ErrorKind::AddrNotAvailable {
     "not an address of this machine (`ip address` lists them)".to_owned()
 } else {
     .error.to_string()
-})]
+}, SOURCE_IP = SOURCE_IP
+)]
 pub struct SourceError {
     /// The address.
     pub address: IpAddr,

@@ -8,6 +8,8 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use engine::TlsContext;
+use naming::advice::{LOGIN, NEW_PASSWORD, REMOVE_USER, STRAY_PASSWORD};
+use naming::{DBNUM, SOCKET, SOURCE_IP, SPAWN, Text, text};
 use thiserror::Error;
 use wire::resp::Value;
 
@@ -53,22 +55,21 @@ impl fmt::Debug for Login<'_> {
 #[derive(Debug, Error)]
 pub enum ProbeError {
     /// There is no server at this address.
-    #[error("{0}. Is a server running there? --spawn starts a private one for this run")]
+    #[error("{0}. Is a server running there? {SPAWN} starts a private one for this run", SPAWN = SPAWN)]
     Unreachable(ClientError),
     /// This machine has no port left to connect from.
     #[error(
         "{0}: connections that are open or were closed within the last minute use them all. Wait \
-         a minute, connect from more local addresses (--source-ip), or use a unix socket (-s)"
-    )]
+         a minute, connect from more local addresses ({SOURCE_IP}), or use a unix socket ({SOCKET})", SOURCE_IP = SOURCE_IP, SOCKET = SOCKET
+)]
     NoPort(ClientError),
     /// The server took the connection, but no conversation came of it.
     #[error(transparent)]
     Broken(ClientError),
     /// The password, or the user, is wrong.
     #[error(
-        "{address} did not accept the password of {}: {reply}. Check -a (or REDISCLI_AUTH) and \
-         --user", who(.user)
-    )]
+        "{address} did not accept the password of {}: {reply}. Check {LOGIN}", who(.user), LOGIN = LOGIN
+)]
     WrongPassword {
         /// Address of the server.
         address: Address,
@@ -79,8 +80,8 @@ pub enum ProbeError {
     },
     /// The server has no password, so none can be given.
     #[error(
-        "{address} has no password set: {reply}. Remove -a, and unset REDISCLI_AUTH if it is set"
-    )]
+        "{address} has no password set: {reply}. Remove {STRAY_PASSWORD}", STRAY_PASSWORD = STRAY_PASSWORD
+)]
     PasswordUnwanted {
         /// Address of the server.
         address: Address,
@@ -89,9 +90,8 @@ pub enum ProbeError {
     },
     /// The server wants a password.
     #[error(
-        "{address} requires a password: {reply}. Set it with -a PASSWORD (and --user NAME for an \
-         ACL user) or in the environment variable REDISCLI_AUTH"
-    )]
+        "{address} requires a password: {reply}. Set it with {NEW_PASSWORD}", NEW_PASSWORD = NEW_PASSWORD
+)]
     PasswordMissing {
         /// Address of the server.
         address: Address,
@@ -100,9 +100,9 @@ pub enum ProbeError {
     },
     /// The database does not exist.
     #[error(
-        "{address} has no database {db}: {reply}. --dbnum must be below the server's `databases` \
-         setting (16 by default; cluster mode has only database 0)"
-    )]
+        "{address} has no database {db}: {reply}. {DBNUM} must be below the server's `databases` \
+         setting (16 by default; cluster mode has only database 0)", DBNUM = DBNUM
+)]
     NoSuchDb {
         /// Address of the server.
         address: Address,
@@ -153,7 +153,7 @@ pub enum ProbeError {
         /// Reply of the server.
         reply: String,
         /// Advice, with the space before it; or nothing.
-        hint: &'static str,
+        hint: Text,
     },
 }
 
@@ -348,9 +348,9 @@ impl<'a> Conversation<'a> {
             ProbeError::PasswordUnwanted { address, reply }
         } else {
             let hint = if user.is_some() && reply.contains("wrong number of arguments") {
-                ". Servers before Redis 6 have no users: remove --user"
+                text!(". Servers before Redis 6 have no users: {REMOVE_USER}")
             } else {
-                ""
+                Text::default()
             };
             self.refused("AUTH", reply, hint)
         })
@@ -371,14 +371,14 @@ impl<'a> Conversation<'a> {
             return Err(ProbeError::NoSuchDb { address, db, reply });
         }
         let hint = if reply.starts_with("NOPERM") {
-            ". The user needs the permission +select; otherwise remove --dbnum"
+            text!(". The user needs the permission +select; otherwise remove {DBNUM}")
         } else {
-            ""
+            Text::default()
         };
         Err(self.refused("SELECT", reply, hint))
     }
 
-    fn refused(&self, command: &'static str, reply: String, hint: &'static str) -> ProbeError {
+    fn refused(&self, command: &'static str, reply: String, hint: Text) -> ProbeError {
         ProbeError::Refused { address: self.address.clone(), command, reply, hint }
     }
 

@@ -1,10 +1,12 @@
 //! What a command line asks for, and the trait of whoever reads one.
 
+use std::borrow::Cow;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
 use anyhow::Result;
 use clap::Command;
+use naming::OptionId;
 
 use crate::{
     BaselineJob, Checkup, ClientCheck, CompareJob, DescribeJob, End, HistoryJob, Job, MergeJob,
@@ -19,6 +21,12 @@ pub trait FrontEnd: Sync {
     /// Returns its options, for its man page and for completions; `None` for another tool's command line, which has a
     /// manual of its own.
     fn command(&self) -> Option<Command> {
+        None
+    }
+
+    /// The tool's own word for an option, or for what is advised about one. Without one, messages have keystorm's word
+    /// behind the prefix `--ks-`.
+    fn word(&self, _option: OptionId) -> Option<Cow<'static, str>> {
         None
     }
 

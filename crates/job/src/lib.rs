@@ -30,7 +30,7 @@ pub use experiments::ExperimentOutput;
 pub use history::{BaselineJob, HistoryJob, HistoryOptions};
 pub use intent::{FrontEnd, Intent};
 pub use metrics_at::MetricsAt;
-pub use monitor::{RunMonitor, ToolOutput, in_its_words};
+pub use monitor::{RunMonitor, ToolOutput};
 pub use output::{Output, Spread, VerdictTo};
 pub use pages::PageOptions;
 pub use recorded::{DescribeJob, RecordJob};

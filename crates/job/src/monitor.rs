@@ -11,21 +11,10 @@ use workload::Plan;
 
 use crate::End;
 
-/// The text of an error with the option names of the tool that was called.
-pub fn in_its_words(reports: Option<&Arc<dyn ToolOutput>>, text: String) -> String {
-    match reports {
-        Some(reports) => reports.in_its_words(&text),
-        None => text,
-    }
-}
-
 /// The output of an imitated tool that prints more than a layout on standard output.
 pub trait ToolOutput: Send + Sync {
     /// Lays out the runs of a job.
     fn format(&self) -> Box<dyn Format>;
-
-    /// keystorm's error message in this tool's words: its options have other names.
-    fn in_its_words(&self, text: &str) -> String;
 
     /// Returns whether the exit code is 0 after Ctrl-C: some tools then print what there is and succeed.
     fn interrupted_is_success(&self) -> bool {

@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use naming::HTML;
+
 /// Options for the places of a page and its charts.
 #[derive(Debug, Clone, Default, PartialEq, Eq, clap::Args)]
 pub struct PageOptions {
@@ -25,7 +27,7 @@ impl PageOptions {
     /// The page would go to standard output.
     pub fn checked(self) -> Result<Self, String> {
         if self.html.as_deref() == Some(Path::new("-")) {
-            Err("--html: name a file; standard output is for the report".into())
+            Err(format!("{HTML}: name a file; standard output is for the report"))
         } else {
             Ok(self)
         }

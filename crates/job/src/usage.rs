@@ -2,6 +2,9 @@
 
 use std::fmt;
 
+use naming::Text;
+use spec::SpecError;
+
 /// Message that another tool prints without a run, and its exit code.
 #[derive(Debug)]
 pub struct ToolMessage {
@@ -27,3 +30,15 @@ impl fmt::Display for UsageError {
 }
 
 impl std::error::Error for UsageError {}
+
+impl From<Text> for UsageError {
+    fn from(why: Text) -> Self {
+        Self(why.into())
+    }
+}
+
+impl From<SpecError> for UsageError {
+    fn from(SpecError { why, .. }: SpecError) -> Self {
+        why.into()
+    }
+}

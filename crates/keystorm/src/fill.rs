@@ -4,6 +4,7 @@
 //! however many plans read it.
 
 use std::collections::{HashMap, HashSet};
+use std::fmt::Display;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -11,6 +12,7 @@ use anyhow::Result;
 use console::diagnostics::say;
 use console::live::LiveDisplay;
 use measure::Ending;
+use naming::{CLEAN, FILL};
 use report::{Run, Summary, Warning, WarningKind};
 use runner::{NoObserver, Start};
 use workload::{CommandSpec, Data, Load, Plan, PlanParts, quantity};
@@ -132,7 +134,7 @@ pub(crate) fn fill(bed: &TestBed<'_>, plan: &Plan) -> Result<()> {
             bed.filled.lock().to_remove.insert(content.keys.clone(), parts.removed_by());
         }
         let fill = parts.build()?;
-        let Some(run) = written(bed, &fill, "--fill")? else { return Ok(()) };
+        let Some(run) = written(bed, &fill, FILL)? else { return Ok(()) };
         if !bed.settings.fills_quietly && bed.filled.is_unannounced(&content) {
             let measured = &run.measurement;
             let (mb, s) = (
@@ -145,9 +147,9 @@ pub(crate) fn fill(bed: &TestBed<'_>, plan: &Plan) -> Result<()> {
                 mb => format!("{mb:.1} MB"),
             };
             let stay = match () {
-                () if removes => "; --clean removes them at the end",
-                () if bed.server.is_own() => "",
-                () => "; they stay in the server (--clean removes them)",
+                () if removes => format!("; {CLEAN} removes them at the end"),
+                () if bed.server.is_own() => String::new(),
+                () => format!("; they stay in the server ({CLEAN} removes them)"),
             };
             say(format_args!("filled {keys}: {written} written in {s:.2} s{stay}"))?;
         }
@@ -165,7 +167,7 @@ impl Drop for TestBed<'_> {
                 Ok(removed) => keys += removed,
                 Err(error) => {
                     let _ = say(format_args!(
-                        "warning: --clean: keys that --fill wrote may still be there: {error:#}"
+                        "warning: {CLEAN}: keys that {FILL} wrote may still be there: {error:#}"
                     ));
                 }
             }
@@ -198,7 +200,7 @@ pub(crate) fn prepare(bed: &TestBed<'_>, plan: &Plan) -> Result<()> {
 }
 
 /// Carries out a plan that writes; `None` if somebody interrupted it.
-fn written(bed: &TestBed<'_>, plan: &Plan, what: &str) -> Result<Option<Run>> {
+fn written(bed: &TestBed<'_>, plan: &Plan, what: impl Display) -> Result<Option<Run>> {
     let mut live = LiveDisplay::new(plan, 1, 1, Some(report::KEYSTORM));
     let run = bed.run_without_probe(plan, LoadContext::default(), &mut live)?;
     live.clear();
@@ -206,7 +208,7 @@ fn written(bed: &TestBed<'_>, plan: &Plan, what: &str) -> Result<Option<Run>> {
         Ending::Failed(failure) => Err(failure.at(what).into()),
         Ending::Interrupted => Ok(None),
         Ending::Complete => {
-            bed.filled.note(&run, what);
+            bed.filled.note(&run, &what.to_string());
             Ok(Some(run))
         }
     }

@@ -47,7 +47,7 @@ impl Described {
                 known.get(&name).and_then(|entry| CommandInfo::of(entry, &name, sub.as_deref()));
             let Some(info) = info else { continue };
             spec::harmful::check_described(command, is_alone, |flag| info.has(flag))
-                .map_err(UsageError)?;
+                .map_err(UsageError::from)?;
         }
         Ok(())
     }

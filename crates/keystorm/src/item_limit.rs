@@ -3,6 +3,7 @@
 
 use anyhow::Result;
 use job::UsageError;
+use naming::{ON_ERROR, SIZE};
 use workload::{CommandSpec, KeySpace, OnError, Piece, Plan};
 
 use crate::server::Server;
@@ -33,8 +34,8 @@ pub(crate) fn check(server: &Server, plan: &Plan) -> Result<()> {
     match server.item_limit(&plan.target) {
         Some((address, limit)) if bytes + key + HEADER > limit => Err(UsageError(format!(
             "a value of {bytes} bytes: {address} accepts items of up to {limit} bytes, with key \
-             and header. Use a smaller -d, start memcached with a larger -I, or count the errors \
-             (--on-error count)"
+             and header. Use a smaller {SIZE}, start memcached with a larger -I, or count the errors \
+             ({ON_ERROR} count)"
         ))
         .into()),
         _ => Ok(()),

@@ -13,6 +13,7 @@ use anyhow::{Context, Result};
 use console::diagnostics;
 use console::place::Place;
 use job::Output;
+use naming::{HDR, JSON, KEEP, OptionId};
 use report::{HdrLog, Record, Run, Summary};
 
 use crate::commands::pages::{Pages, page_of};
@@ -32,17 +33,17 @@ pub(crate) struct ResultFiles {
 impl ResultFiles {
     /// Makes sure that the files can be written. Nothing is written yet.
     pub(crate) fn open(output: &Output) -> Result<Self> {
-        let place = |option: &'static str, path: &Option<PathBuf>| {
+        let place = |option: OptionId, path: &Option<PathBuf>| {
             path.as_deref().map(|path| Place::new(option, path)).transpose()
         };
         let kept = output.keep.as_deref().map(new_file).transpose()?;
         let is_history = kept.is_some();
-        let records = place("--json", &output.json)?.into_iter().chain(kept).collect();
+        let records = place(JSON, &output.json)?.into_iter().chain(kept).collect();
         Ok(Self {
             records,
             is_history,
             record: Record::new(output.options.suite),
-            hdr: place("--hdr", &output.hdr)?.map(|place| (place, HdrLog::default())),
+            hdr: place(HDR, &output.hdr)?.map(|place| (place, HdrLog::default())),
             pages: if output.pages.any() {
                 Some((Pages::open(&output.pages)?, Vec::new()))
             } else {
@@ -64,7 +65,7 @@ impl ResultFiles {
             self.records.iter().try_for_each(|place| place.write(text.as_bytes()))?;
         }
         if let Some(why) = history::uncounted(run).filter(|_| self.is_history) {
-            let text = format!("--keep: this run of {} will not count: {why}", run.plan.name);
+            let text = format!("{KEEP}: this run of {} will not count: {why}", run.plan.name);
             diagnostics::say(report::escape(text))?;
         }
         if let Some((place, log)) = &mut self.hdr {
@@ -94,10 +95,10 @@ impl ResultFiles {
 /// # Errors
 /// It cannot be written.
 fn new_file(dir: &Path) -> Result<Place> {
-    let fault = || format!("--keep {}: the folder cannot be made", dir.display());
+    let fault = || format!("{KEEP} {}: the folder cannot be made", dir.display());
     fs::create_dir_all(dir).with_context(fault)?;
     let time = report::wall_clock_rfc3339(SystemTime::now(), 0);
     let time: String = time.chars().take(19).filter(|c| !matches!(c, '-' | ':')).collect();
     let drawn = RandomState::new().build_hasher().finish();
-    Place::new("--keep", &dir.join(format!("{time}-{drawn:016x}.json")))
+    Place::new(KEEP, &dir.join(format!("{time}-{drawn:016x}.json")))
 }

@@ -34,12 +34,11 @@ mod test_bed;
 mod tls;
 
 use std::process::ExitCode;
-use std::sync::Arc;
 
 use console::diagnostics::{self, ClosedPipe};
 use console::{print, wrap};
 use fleet::LaunchError;
-use job::{End, FrontEnd, Intent, ToolMessage, ToolOutput, UsageError};
+use job::{End, FrontEnd, Intent, ToolMessage, UsageError};
 use workload::typed_login::TypedLogins;
 
 /// The other tools whose command lines are understood: a crate in peers/ each, and a row here.
@@ -65,7 +64,7 @@ fn main() -> ExitCode {
         return guard(args);
     }
     diagnostics::conceal(TypedLogins::new(args.iter().filter_map(|word| word.to_str())));
-    let (mut reports, mut is_peer) = (None, false);
+    let mut is_peer = false;
     cli::add_experiments(commands::EXPERIMENTS);
     let own = cli::is_own(PEERS, &called_as, &args);
     let intent = cli::parse(PEERS, &called_as, args);
@@ -77,7 +76,6 @@ fn main() -> ExitCode {
         Ok(Intent::Read(page)) => commands::help::read(&page),
         Ok(Intent::Write(dir, files)) => commands::help::write(&dir, &files),
         Ok(Intent::Run(job)) => {
-            reports.clone_from(&job.output.reports);
             is_peer = job.output.options.persona.is_peer();
             commands::run::run(&job)
         }
@@ -97,15 +95,11 @@ fn main() -> ExitCode {
         Ok(Intent::Tell(message)) => return tell(&message),
         Err(UsageError(text)) => return print_failure("error: ", text.trim_end(), USAGE),
     };
-    exit_code(outcome, reports.as_ref(), is_peer)
+    exit_code(outcome, is_peer)
 }
 
 /// Returns how the program ends, with the reason where there is no result.
-fn exit_code(
-    outcome: anyhow::Result<End>,
-    reports: Option<&Arc<dyn ToolOutput>>,
-    is_peer: bool,
-) -> ExitCode {
+fn exit_code(outcome: anyhow::Result<End>, is_peer: bool) -> ExitCode {
     match outcome {
         Ok(End::Complete) => ExitCode::SUCCESS,
         Ok(End::Interrupted) => ExitCode::from(INTERRUPTED),
@@ -116,7 +110,7 @@ fn exit_code(
         Err(error) if error.is::<ClosedPipe>() => signals::end_of_pipe(),
         Err(error) => {
             let usage = error.is::<LaunchError>() || error.is::<UsageError>();
-            let why = job::in_its_words(reports, in_words(&error));
+            let why = in_words(&error);
             // A peer's error begins with a word of its own, and so does an error reply.
             let has_prefix = !usage && (is_peer || server::is_error_reply(&error));
             let code = match () {

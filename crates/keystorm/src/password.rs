@@ -12,6 +12,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, anyhow};
+use naming::PASSWORD_COMMAND;
 use runner::{LoginPassword, PasswordSource};
 use workload::{Credentials, Plan, PlanParts, Secret, Target, secret};
 
@@ -108,7 +109,7 @@ impl PasswordCommand {
     fn carry_out(&self) {
         let began = Instant::now();
         let answer = printed_by(&self.command).map(kept);
-        let answer = answer.map_err(|why| format!("--password-command: {why}"));
+        let answer = answer.map_err(|why| format!("{PASSWORD_COMMAND}: {why}"));
         let until = Instant::now() + FRESH + 2 * began.elapsed();
         let mut asked = locked(&self.asked);
         *asked = Asked { answer: Some((answer, until)), under_way: false };
@@ -138,7 +139,7 @@ impl PasswordSource for PasswordCommand {
         let begun = thread::Builder::new().name("password".to_owned());
         if let Err(error) = begun.spawn(move || command.carry_out()) {
             locked(&self.asked).under_way = false;
-            return LoginPassword::Failed(format!("--password-command: {error}"));
+            return LoginPassword::Failed(format!("{PASSWORD_COMMAND}: {error}"));
         }
         LoginPassword::Pending
     }

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow};
 use measure::Measurement;
+use naming::PROBE;
 use report::{Probe, Run, SpanFigures, Warning, WarningKind};
 use runner::{Barrier, NoObserver, Observer, Start};
 use workload::{OnError, Pace, Plan, PlanParts, Recording, Shard, Stop, Window, limits};
@@ -41,7 +42,7 @@ fn plan_of(load: &Plan, rate_per_s: f64) -> Result<Plan> {
     parts.recovery.on_error = OnError::Count;
     parts.load.shard = Shard::WHOLE;
     parts.load.seed = parts.load.seed.wrapping_add(1);
-    parts.build().context("--probe")
+    parts.build().context(PROBE)
 }
 
 impl TestBed<'_> {
@@ -92,7 +93,9 @@ fn beside<T>(
         let (own, stop, held) = (&own, &stop, &barrier);
         let probe = move || bed.load(own, Start::Released(held), None, stop, &mut NoObserver);
         let thread = thread::Builder::new().name("probe".to_owned());
-        let probing = thread.spawn_scoped(scope, probe).context("--probe: starting a thread")?;
+        let probing = thread
+            .spawn_scoped(scope, probe)
+            .with_context(|| format!("{PROBE}: starting a thread"))?;
         while is_ready.recv_timeout(Duration::from_millis(20)) == Err(RecvTimeoutError::Timeout)
             && !probing.is_finished()
             && !bed.interrupted().load(Ordering::Relaxed)

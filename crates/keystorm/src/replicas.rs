@@ -9,6 +9,7 @@ use std::net::SocketAddr;
 use anyhow::{Result, anyhow};
 use engine::TlsContext;
 use host::{Address, Questions};
+use naming::REPLICAS;
 use wire::cluster::{Node, Role, SLOTS, Topology};
 use workload::{Endpoint, ProtocolKind, Target};
 
@@ -25,7 +26,7 @@ pub(crate) fn topology(
     let mut nodes = vec![node(primary, address, Role::Master)];
     for named in replicas {
         let endpoint = Endpoint::from(named);
-        let fault = |why: anyhow::Error| anyhow!("--replicas {endpoint}: {why}");
+        let fault = |why: anyhow::Error| anyhow!("{REPLICAS} {endpoint}: {why}");
         let addresses = resolve(&endpoint).map_err(fault)?;
         *tls = tls.take().map(|known| tls::named(known, &endpoint, &addresses));
         let login = login(target, tls.as_ref());

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use anyhow::{Context, Result, bail};
 use fleet::clock::{Offset, Ping};
 use host::{Client, Transport};
+use naming::CLOCK;
 use report::Clock;
 use wire::resp::Value;
 
@@ -37,23 +38,24 @@ impl ServerClock {
         let mut pings = Vec::with_capacity(TIMES);
         for _ in 0..TIMES {
             let sent_ns = epoch.elapsed().as_nanos() as u64;
-            let answer = client.ask(&[b"TIME"]).context("--clock server")?;
+            let answer = client.ask(&[b"TIME"]).with_context(|| format!("{CLOCK} server"))?;
             let received_ns = epoch.elapsed().as_nanos() as u64;
             let server_ns = match (unix_ns(&answer), &answer) {
                 (Some(server_ns), _) => server_ns,
                 (None, Value::Error(text)) => bail!(
-                    "--clock server: the server refused TIME: {}; allow it with ACL SETUSER … +time, \
-                     or leave --clock out",
+                    "{CLOCK} server: the server refused TIME: {}; allow it with ACL SETUSER … +time, \
+                     or leave {CLOCK} out",
                     report::escape(text)
                 ),
-                (None, _) => bail!("--clock server: the server's reply to TIME is not a time"),
+                (None, _) => bail!("{CLOCK} server: the server's reply to TIME is not a time"),
             };
             // A day before, so that differences are small and none is below 0.
             let base_ns = *base_ns.get_or_insert(server_ns.saturating_sub(DAY_NS));
             let theirs_ns = (server_ns + CUT_NS).saturating_sub(base_ns);
             pings.push(Ping { sent_ns, theirs_ns, received_ns });
         }
-        let offset = Offset::from_pings(&pings).context("--clock server: it was not asked")?;
+        let offset = Offset::from_pings(&pings)
+            .with_context(|| format!("{CLOCK} server: it was not asked"))?;
         let agrees = Offset::agrees(&pings);
         Ok(Self { epoch, base_ns: base_ns.unwrap_or_default(), offset, agrees })
     }

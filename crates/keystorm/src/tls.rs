@@ -1,10 +1,12 @@
 //! The options of TLS, for the engine: files that are here, or that came with the plan.
 
+use std::fmt::Display;
 use std::fs;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
 use engine::{PemFile, TlsContext, TlsSettings};
+use naming::{CACERT, CACERTDIR, CERT, KEY};
 use workload::{Endpoint, SecretBytes, TlsFiles, TlsOptions, Verify};
 
 /// Reads what TLS needs.
@@ -31,8 +33,8 @@ pub(crate) fn context(options: &TlsOptions, endpoint: &Endpoint) -> Result<TlsCo
     // Of what the clients of a fleet need, the one thing that does not come with the plan.
     if let Some(directory) = cacertdir.as_ref().filter(|dir| files.is_some() && !dir.is_dir()) {
         bail!(
-            "--cacertdir {}: the directory does not exist on this client's host; create it, or \
-             use --cacert FILE, which is copied to every client",
+            "{CACERTDIR} {}: the directory does not exist on this client's host; create it, or \
+             use {CACERT} FILE, which is copied to every client",
             directory.display()
         );
     }
@@ -79,7 +81,7 @@ pub(crate) fn context(options: &TlsOptions, endpoint: &Endpoint) -> Result<TlsCo
 /// # Errors
 /// One of them can no longer be read.
 pub(crate) fn files(options: &TlsOptions) -> Result<TlsFiles> {
-    let content = |option: &str, file: &Option<PathBuf>| {
+    let content = |option: &dyn Display, file: &Option<PathBuf>| {
         let read = |file: &PathBuf| {
             let bytes = fs::read(file).with_context(|| format!("{option} {}", file.display()))?;
             Ok::<_, anyhow::Error>(SecretBytes::new(bytes))
@@ -87,10 +89,10 @@ pub(crate) fn files(options: &TlsOptions) -> Result<TlsFiles> {
         file.as_ref().map(read).transpose()
     };
     Ok(TlsFiles {
-        cacert: content("--cacert", &options.cacert)?,
-        cert: content("--cert", &options.cert)?,
-        cert_chain: content("certificate chain", &options.cert_chain)?,
-        key: content("--key", &options.key)?,
+        cacert: content(&CACERT, &options.cacert)?,
+        cert: content(&CERT, &options.cert)?,
+        cert_chain: content(&"certificate chain", &options.cert_chain)?,
+        key: content(&KEY, &options.key)?,
     })
 }
 

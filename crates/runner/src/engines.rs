@@ -6,6 +6,7 @@ use std::io;
 #[cfg(target_os = "linux")]
 use std::sync::OnceLock;
 
+use naming::ENGINE;
 use workload::EngineKind;
 
 /// An engine that works here.
@@ -37,7 +38,7 @@ pub(crate) fn choose(asked: EngineKind) -> io::Result<(Choice, Option<String>)> 
     match (asked, try_uring()) {
         (_, Ok(choice)) => Ok((choice, None)),
         (EngineKind::Uring, Err(error)) => {
-            Err(io::Error::other(format!("--engine uring: io_uring does not work here: {error}")))
+            Err(io::Error::other(format!("{ENGINE} uring: io_uring does not work here: {error}")))
         }
         (_, Err(error)) => {
             Ok((Choice::Epoll, Some(format!("io_uring does not work here: {error}"))))

@@ -4,6 +4,11 @@ use std::io;
 
 use engine::{Address, Reason};
 use measure::Failure;
+use naming::advice::USER_AND_PASSWORD;
+use naming::{
+    CLOSE, CLUSTER, CONNECTIONS, KEY_RANGE, PASSWORD, RECONNECT, SIZE, SOURCE_IP, TIMEOUT, Text,
+    USER, text,
+};
 use wire::Reply;
 
 /// Error line that memcached sends to clients beyond its option -c, before it hangs up.
@@ -56,53 +61,52 @@ pub(crate) fn given_up(text: &str) -> Failure {
 }
 
 /// Returns advice about an error whose cause is known.
-pub(crate) fn hint(text: &str) -> Option<&'static str> {
-    if text.starts_with("ERR unknown command") {
-        return Some("this server has no such command");
-    }
-    if text.to_ascii_lowercase().starts_with("err unknown subcommand") {
-        return Some("this server has no such subcommand");
-    }
-    if text.contains("max number of clients") {
-        return Some("lower -c, or raise the server's maxclients");
-    }
-    if text.starts_with(MEMCACHED_IS_FULL) {
-        return Some("lower -c, or start memcached with a higher -c");
-    }
-    if text == "ERROR" {
-        return Some("memcached does not know this command, or not with this number of arguments");
-    }
-    if text.starts_with("CLIENT_ERROR unauthenticated") {
-        return Some("the server requires a login: use --user and -a");
-    }
-    if text.starts_with("SERVER_ERROR object too large") {
-        return Some("values exceed the server's item limit (option -I): use a smaller -d");
-    }
+pub(crate) fn hint(text: &str) -> Option<Text> {
     Some(match kind(text) {
-        "CROSSSLOT" => {
-            "the keys of one command must be in one hash slot: put the same {tag} into all of \
-             them"
+        _ if text.starts_with("ERR unknown command") => "this server has no such command".into(),
+        _ if text.to_ascii_lowercase().starts_with("err unknown subcommand") => {
+            "this server has no such subcommand".into()
         }
-        "MOVED" | "ASK" | "CLUSTERDOWN" => "this server is a cluster node: add --cluster",
+        _ if text.contains("max number of clients") => {
+            text!("lower {CONNECTIONS}, or raise the server's maxclients")
+        }
+        _ if text.starts_with(MEMCACHED_IS_FULL) => {
+            text!("lower {CONNECTIONS}, or start memcached with a higher -c")
+        }
+        "ERROR" if text == "ERROR" => {
+            "memcached does not know this command, or not with this number of arguments".into()
+        }
+        _ if text.starts_with("CLIENT_ERROR unauthenticated") => {
+            text!("the server requires a login: use {USER_AND_PASSWORD}")
+        }
+        _ if text.starts_with("SERVER_ERROR object too large") => {
+            text!("values exceed the server's item limit (option -I): use a smaller {SIZE}")
+        }
+        "CROSSSLOT" => {
+            "the keys of one command must be in one hash slot: put the same {tag} into all of them"
+                .into()
+        }
+        "MOVED" | "ASK" | "CLUSTERDOWN" => {
+            text!("this server is a cluster node: add {CLUSTER}")
+        }
         "DENIED" | "-DENIED" => {
             "the server is in protected mode and accepts no clients from this address: set a \
              password there, or run keystorm on its machine"
+                .into()
         }
-        "NOAUTH" => {
-            "the server requires a password: use -a, with --user for an ACL user, or set \
-             REDISCLI_AUTH"
-        }
-        "NOPERM" => {
-            "the user lacks the permission: grant it, or log in as another user with --user and \
-             -a"
-        }
-        "OOM" => {
-            "the server is at its maxmemory: raise it, choose an eviction policy, or use a \
-                  smaller -r or -d"
-        }
-        "READONLY" => "this server is a replica: send writes to its primary",
-        "LOADING" => "the server is still loading its data set: try again when it is done",
-        "MISCONF" => "the server cannot save to disk and so refuses writes",
+        "NOAUTH" => text!(
+            "the server requires a password: use {PASSWORD}, with {USER} for an ACL user, or set REDISCLI_AUTH"
+        ),
+        "NOPERM" => text!(
+            "the user lacks the permission: grant it, or log in as another user with {USER_AND_PASSWORD}"
+        ),
+        "OOM" => text!(
+            "the server is at its maxmemory: raise it, choose an eviction policy, or use a smaller {KEY_RANGE} or \
+             {SIZE}"
+        ),
+        "READONLY" => "this server is a replica: send writes to its primary".into(),
+        "LOADING" => "the server is still loading its data set: try again when it is done".into(),
+        "MISCONF" => "the server cannot save to disk and so refuses writes".into(),
         _ => return None,
     })
 }
@@ -167,7 +171,7 @@ pub(crate) fn is_ours(reason: &Reason) -> bool {
 /// Describes the failure of a request that took too long.
 pub(crate) fn timed_out(server: impl std::fmt::Display, ms: f64) -> String {
     format!(
-        "{server}: a request was not answered within {ms} ms (--timeout); with --reconnect yes \
+        "{server}: a request was not answered within {ms} ms ({TIMEOUT}); with {RECONNECT} yes \
          it is counted and the run continues"
     )
 }
@@ -182,15 +186,17 @@ pub(crate) fn not_reopened(address: &Address, tries: u32) -> String {
 pub(crate) fn connect_failed(address: &Address, reason: &Reason) -> String {
     let hint = match reason {
         Reason::Failed(error) if error.kind() == io::ErrorKind::AddrNotAvailable => {
-            ": no local port is free; use fewer connections (-c), connect from more addresses \
-             (--source-ip), or where connections are closed and opened all the time, close them by \
-             a reset (--close reset) or allow earlier reuse of ports: sysctl -w \
+            text!(
+                ": no local port is free; use fewer connections ({CONNECTIONS}), connect from more addresses \
+             ({SOURCE_IP}), or where connections are closed and opened all the time, close them by \
+             a reset ({CLOSE} reset) or allow earlier reuse of ports: sysctl -w \
              net.ipv4.tcp_tw_reuse=1"
+            )
         }
         Reason::Failed(error) if error.raw_os_error() == Some(EMFILE) => {
-            ": too few file descriptors; raise the limit with ulimit -n"
+            ": too few file descriptors; raise the limit with ulimit -n".into()
         }
-        _ => "",
+        _ => Text::default(),
     };
     format!("Could not connect to server at {address}: {reason}{hint}")
 }

@@ -4,6 +4,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU64, Ordering};
 use std::time::Instant;
 
+use naming::START_AT;
+
 use crate::{Barrier, Fatal};
 
 const UNKNOWN: u64 = u64::MAX;
@@ -61,7 +63,7 @@ impl<'r> Gate<'r> {
                 let late_ns = i128::from(now_ns) - i128::from(*agreed_ns);
                 if late_ns > 0 {
                     self.fail(Fatal::new(format!(
-                        "--start-at: the connections were open {:.3} s after the agreed start; \
+                        "{START_AT}: the connections were open {:.3} s after the agreed start; \
                          use a later one",
                         late_ns as f64 / 1e9
                     )));

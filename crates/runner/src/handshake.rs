@@ -3,6 +3,7 @@
 //! Its replies are waited for and never scored.
 
 use engine::ConnId;
+use naming::{DBNUM, ENABLE_TRACKING, NO_TOUCH, PASSWORD, RESP3, RFR, URI, USER};
 use wire::{Decode, Protocol, Reply};
 use workload::{ClusterOptions, Plan, ProtocolKind, ReadFrom, Secret, secret};
 
@@ -185,13 +186,15 @@ impl Step {
             return explain::error_reply(error); // The answer to any first command.
         }
         Fatal::new(match self {
-            Self::Auth => format!("the server refused the login (-a, --user, -u): {error}"),
-            Self::Hello => format!("the server does not speak RESP3 (-3): {error}"),
-            Self::Select(db) => format!("the server refused database {db} (--dbnum): {error}"),
-            Self::ReadOnly => format!("the server refused READONLY (--rfr): {error}"),
-            Self::NoTouch => format!("the server refused CLIENT NO-TOUCH (--no-touch): {error}"),
+            Self::Auth => {
+                format!("the server refused the login ({PASSWORD}, {USER}, {URI}): {error}")
+            }
+            Self::Hello => format!("the server does not speak RESP3 ({RESP3}): {error}"),
+            Self::Select(db) => format!("the server refused database {db} ({DBNUM}): {error}"),
+            Self::ReadOnly => format!("the server refused READONLY ({RFR}): {error}"),
+            Self::NoTouch => format!("the server refused CLIENT NO-TOUCH ({NO_TOUCH}): {error}"),
             Self::Tracking => {
-                format!("the server refused client tracking (--enable-tracking): {error}")
+                format!("the server refused client tracking ({ENABLE_TRACKING}): {error}")
             }
         })
     }

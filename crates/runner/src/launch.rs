@@ -135,7 +135,7 @@ pub fn run(job: &RunJob<'_>, observer: &mut dyn Observer) -> io::Result<Measurem
     }
     // Nothing but a front end checks what was loaded.
     let checked = wire::check(job.plan);
-    checked.map_err(invalid)?;
+    checked.map_err(|why| invalid(why.to_string()))?;
     let shared = job.plan.own_messages().map_err(|why| invalid(why.to_string()))?;
     let own = shared.as_ref().map(|plan| RunJob { plan, ..job.clone() });
     let job = own.as_ref().unwrap_or(job);

@@ -5,6 +5,7 @@
 //! connections.
 
 use measure::{ByConnection, OperationLog, Tally};
+use naming::{PIPELINE, PRECISION, SIZE, THREADS, Text, text};
 use workload::{CommandSpec, Plan, Stop};
 
 use crate::measurement::tally_shape;
@@ -21,7 +22,7 @@ const COLLECTED: u64 = 4;
 ///
 /// # Errors
 /// The sentence, for the person at the command line.
-pub fn check_memory(plan: &Plan) -> Result<(), String> {
+pub fn check_memory(plan: &Plan) -> Result<(), Text> {
     let MemoryNeed { tallies, images, log, seconds } = needed(plan);
     let all = [images, log, seconds].into_iter().fold(tallies, u64::saturating_add);
     if all <= BYTES_MAX {
@@ -34,18 +35,21 @@ pub fn check_memory(plan: &Plan) -> Result<(), String> {
     let (what, change) = if seconds > tallies.max(images).max(log) {
         let connections = plan.own_connections();
         let what = format!("the seconds of each of {connections} connections");
-        (what, "fewer connections, a shorter run, or no files of connections")
+        (what, "fewer connections, a shorter run, or no files of connections".into())
     } else if log > tallies.max(images) {
         let operations = plan.own_requests().unwrap_or_default();
-        (format!("the log of {operations} operations"), "fewer operations")
+        (format!("the log of {operations} operations"), "fewer operations".into())
     } else if tallies > images {
         let precision = plan.recording.precision;
         let what = format!("the latencies of {commands} different commands, to {precision} digits");
-        (what + &threads, "fewer different commands, a lower --precision or fewer --threads")
+        (what + &threads, text!("fewer different commands, a lower {PRECISION} or fewer {THREADS}"))
     } else {
-        (format!("the pipelines{threads}"), "a lower -P or -d, or fewer --threads")
+        (
+            format!("the pipelines{threads}"),
+            text!("a lower {PIPELINE} or {SIZE}, or fewer {THREADS}"),
+        )
     };
-    Err(format!(
+    Err(text!(
         "{what} would need {} of memory, over the limit of {}; use {change}",
         gib(all),
         gib(BYTES_MAX)
@@ -122,7 +126,7 @@ mod tests {
         let mut parts = parts(50, 1, Stop::Requests(100_000));
         parts.sequence = sequence;
         change(&mut parts);
-        check_memory(&parts.build().unwrap())
+        check_memory(&parts.build().unwrap()).map_err(String::from)
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use naming::{HOST, PORT, Text, text};
 use workload::Endpoint;
 
 use crate::text::as_text;
@@ -48,10 +49,10 @@ pub fn host_and_port(text: &str) -> (String, Option<u16>) {
 }
 
 /// The port of `-p`, or the one behind the host of `-h`.
-pub(crate) fn one_port(typed: Option<u16>, of_host: Option<u16>) -> Result<Option<u16>, String> {
+pub(crate) fn one_port(typed: Option<u16>, of_host: Option<u16>) -> Result<Option<u16>, Text> {
     match (typed, of_host) {
         (Some(typed), Some(of_host)) if typed != of_host => {
-            Err(format!("-p {typed}: -h names port {of_host}; remove one of the two"))
+            Err(text!("{PORT} {typed}: {HOST} names port {of_host}; remove one of the two"))
         }
         (typed, of_host) => Ok(typed.or(of_host)),
     }

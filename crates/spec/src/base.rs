@@ -3,6 +3,7 @@
 use std::net::IpAddr;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use naming::Text;
 use workload::{
     Arrivals, BudgetScope, Concurrency, Data, Endpoint, EngineKind, Load, OnError, Pace, PlanParts,
     ReconnectLimits, Recording, Recovery, Schedule, Shard, Stop, Target, Window, limits,
@@ -20,7 +21,7 @@ const REQUESTS_DEFAULT: u64 = 100_000;
 const OPENING_MAX: Duration = Duration::from_secs(10);
 
 /// Returns what all tests have in common.
-pub(crate) fn base(options: &LoadSpec, notes: &mut Vec<String>) -> Result<PlanParts, String> {
+pub(crate) fn base(options: &LoadSpec, notes: &mut Vec<String>) -> Result<PlanParts, Text> {
     let (load, data, results) = (&options.load, &options.data, &options.recording);
     let dialect = options.dialect;
     let (value_len, values) = payload::values(data, dialect)?;
@@ -118,7 +119,7 @@ fn concurrency(
     threads: i64,
     (window, pace): (Window, &Pace),
     stop: Stop,
-) -> Result<Concurrency, String> {
+) -> Result<Concurrency, Text> {
     let pipeline = load.pipeline.map_or(1, |Count(depth)| depth.max(1));
     let (requests, length_s) = match stop {
         Stop::Requests(requests) => (Some(requests), f64::INFINITY),

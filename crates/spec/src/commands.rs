@@ -4,6 +4,7 @@ use std::io::Read;
 use std::os::unix::ffi::OsStringExt;
 use std::sync::Arc;
 
+use naming::{DATASET, MIX, ORDER, RFR_ALSO, ROW_VALUE, STDIN_ARG, TTL, Text, text};
 use workload::command_line::{TypedOperation, TypedStep, split_operations};
 use workload::{
     Arg, CacheCommand, CommandSpec, Data, Dataset, Endpoint, KeyDist, KeySpace, Mix, Operation,
@@ -15,8 +16,12 @@ use crate::values::Count;
 use crate::{LoadSpec, dataset, harmful, memcache, title};
 
 /// Message that says why a dataset that nothing uses is refused.
-pub(crate) const FIELDS_WANTED: &str = "--dataset: Dataset mode requires a command with field placeholders, \
-     such as: set doc:__rand_int__ __field:title__";
+pub(crate) fn fields_wanted() -> Text {
+    text!(
+        "{DATASET}: Dataset mode requires a command with field placeholders, such as: set doc:__rand_int__ \
+         __field:title__"
+    )
+}
 
 /// Load that was typed, as operations or as one sequence.
 #[derive(Debug, Clone)]
@@ -61,7 +66,7 @@ impl LoadSpec {
     ///
     /// # Errors
     /// They make no sense.
-    pub fn operations(&self) -> Result<Vec<TypedOperation>, String> {
+    pub fn operations(&self) -> Result<Vec<TypedOperation>, Text> {
         let stepped = may_have_steps(self);
         split_operations(&words(self)?, self.data.mix, stepped, limits::SEQUENCE_MAX)
     }
@@ -72,12 +77,12 @@ fn may_have_steps(options: &LoadSpec) -> bool {
 }
 
 /// The words of the commands.
-fn words(options: &LoadSpec) -> Result<Vec<Vec<u8>>, String> {
+fn words(options: &LoadSpec) -> Result<Vec<Vec<u8>>, Text> {
     let mut words = typed_words(options);
     if options.data.stdin_arg {
         let mut last = Vec::new();
         let read = streams::input().read_to_end(&mut last);
-        read.map_err(|e| format!("-x: reading the last argument from standard input: {e}"))?;
+        read.map_err(|e| text!("{STDIN_ARG}: reading the last argument from standard input: {e}"))?;
         words.push(last);
     }
     Ok(words)
@@ -88,7 +93,7 @@ fn typed_words(options: &LoadSpec) -> Vec<Vec<u8>> {
 }
 
 /// The plan of commands given on the command line.
-pub(crate) fn parts(base: PlanParts, options: &LoadSpec) -> Result<PlanParts, String> {
+pub(crate) fn parts(base: PlanParts, options: &LoadSpec) -> Result<PlanParts, Text> {
     let name = title::of_words(&typed_words(options), base.target.credentials.as_ref());
     if options.dialect.minds_slips {
         check_command(&typed_words(options), options.data.mix)?;
@@ -114,10 +119,10 @@ pub(crate) fn given(
     base: PlanParts,
     options: &LoadSpec,
     given: TypedLoad,
-) -> Result<PlanParts, String> {
+) -> Result<PlanParts, Text> {
     let mixed = given.is_mix();
     if options.data.order.is_some() && !given.mixed {
-        return Err("--set order requires operations: --mix, or [[operation]] in a file".to_owned());
+        return Err(text!("{ORDER} requires operations: {MIX}, or [[operation]] in a file"));
     }
     let TypedLoad { name, mut operations, stepped, translated, loaded_by, .. } = given;
     let dataset = dataset_of(options)?;
@@ -134,8 +139,7 @@ pub(crate) fn given(
         let first = sequence.len();
         for words in typed.steps.iter().flat_map(|step| &step.commands) {
             let place = places.get(sequence.len() - first);
-            let placed =
-                |why| place.map_or_else(|| String::clone(&why), |at| format!("{at}: {why}"));
+            let placed = |why: Text| place.map_or_else(|| why.clone(), |at| text!("{at}: {why}"));
             sequence.push(reading.command(words).map_err(placed)?);
         }
         let size = |command: &CommandSpec| {
@@ -148,10 +152,10 @@ pub(crate) fn given(
     let also = &options.server.replicas.rfr_also;
     if let Some(beyond) = also.iter().find(|number| **number as usize > sequence.len()) {
         let count = sequence.len();
-        return Err(format!("--rfr-also {beyond}: the number of commands is {count}"));
+        return Err(text!("{RFR_ALSO} {beyond}: the number of commands is {count}"));
     }
     if dataset.is_some() && !reading.has_field {
-        return Err(FIELDS_WANTED.into());
+        return Err(fields_wanted());
     }
     if base.protocol.is_memcache() && !reading.has_lifetime {
         check_lifetime(options, &sequence)?;
@@ -236,8 +240,8 @@ impl<'o> CommandReader<'o> {
         }
     }
 
-    pub(crate) fn command(&mut self, words: &[Vec<u8>]) -> Result<CommandSpec, String> {
-        let args: Result<Vec<Arg>, String> = words.iter().map(|word| self.arg(word)).collect();
+    pub(crate) fn command(&mut self, words: &[Vec<u8>]) -> Result<CommandSpec, Text> {
+        let args: Result<Vec<Arg>, Text> = words.iter().map(|word| self.arg(word)).collect();
         let command = CommandSpec { args: args?, inline: false };
         let by_redis = self.translated || in_redis_words(&command);
         let translated = by_redis && self.protocol.is_memcache();
@@ -249,13 +253,13 @@ impl<'o> CommandReader<'o> {
             None => command,
         };
         if translated {
-            CacheCommand::of_cache(&command)?.in_protocol(self.protocol)
+            Ok(CacheCommand::of_cache(&command)?.in_protocol(self.protocol)?)
         } else {
             Ok(command)
         }
     }
 
-    fn arg(&mut self, word: &[u8]) -> Result<Arg, String> {
+    fn arg(&mut self, word: &[u8]) -> Result<Arg, Text> {
         let arg = Arg::literal(word);
         let arg = if self.replies { arg.with_replies().with_derived()? } else { arg };
         let has_tokens = self.replies && self.protocol.is_memcache();
@@ -265,13 +269,13 @@ impl<'o> CommandReader<'o> {
         let arg = match self.options.data.ttl {
             Some(lifetime) => arg.with_lifetimes(lifetime),
             None if arg.names_lifetime() => {
-                return Err("__ttl__ requires --ttl".into());
+                return Err(text!("__ttl__ requires {TTL}"));
             }
             None => arg,
         };
         let Some(dataset) = self.dataset else {
             if arg.names_field() {
-                return Err("a __field:name__ placeholder requires --dataset FILE".into());
+                return Err(text!("a __field:name__ placeholder requires {DATASET} FILE"));
             }
             let arg = if self.varies {
                 arg.with_values()
@@ -281,7 +285,7 @@ impl<'o> CommandReader<'o> {
             return Ok(arg.with_numbers());
         };
         if word.windows(8).any(|w| w == b"__data__") {
-            return Err("__data__ placeholders cannot be used with --dataset option".into());
+            return Err(text!("__data__ placeholders cannot be used with {DATASET} option"));
         }
         self.has_field |= arg.names_field();
         let with_fields = arg.with_fields(dataset.columns()).map_err(|field| {
@@ -296,7 +300,7 @@ impl<'o> CommandReader<'o> {
 }
 
 /// Refuses a lifetime that no command has a place for: memcached would never receive it.
-fn check_lifetime(options: &LoadSpec, sequence: &[CommandSpec]) -> Result<(), String> {
+fn check_lifetime(options: &LoadSpec, sequence: &[CommandSpec]) -> Result<(), Text> {
     let Some(lifetime) = options.data.ttl else { return Ok(()) };
     let of_fill = options.data.fill_with.as_ref();
     let filled = of_fill.is_some_and(|with| Arg::literal(with.as_bytes()).names_lifetime());
@@ -304,8 +308,8 @@ fn check_lifetime(options: &LoadSpec, sequence: &[CommandSpec]) -> Result<(), St
     if filled || !sequence.iter().any(memcache::stores) {
         return Ok(());
     }
-    Err(format!(
-        "--ttl {lifetime}: memcached commands have an argument for it: write __ttl__ there, such \
+    Err(text!(
+        "{TTL} {lifetime}: memcached commands have an argument for it: write __ttl__ there, such \
          as: set k:__key__ 0 __ttl__ __data__"
     ))
 }
@@ -316,7 +320,7 @@ const INSERT_PLACEHOLDER: &str = "__insert";
 const KEY_PLACEHOLDER: &str = "__key";
 
 /// Returns whether an operation inserts its key, which stands as `__key__` in it from then on.
-fn inserts(operation: &mut TypedOperation) -> Result<bool, String> {
+fn inserts(operation: &mut TypedOperation) -> Result<bool, Text> {
     let (key, insert) = (KEY_PLACEHOLDER.as_bytes(), INSERT_PLACEHOLDER.as_bytes());
     let begins = |word: &[u8], text: &[u8]| {
         let rest = word.strip_prefix(text);
@@ -329,9 +333,9 @@ fn inserts(operation: &mut TypedOperation) -> Result<bool, String> {
         return Ok(false);
     }
     if words.iter().any(|word| has(word, key)) {
-        return Err(format!(
+        return Err(text!(
             "{INSERT_PLACEHOLDER}__ and __key__ in one operation: an operation has one key, \
-             either new or existing; make two operations with --mix"
+             either new or existing; make two operations with {MIX}"
         ));
     }
     for word in &mut words {
@@ -405,7 +409,7 @@ pub fn operation_names(typed: &[&TypedOperation]) -> Vec<String> {
     names
 }
 
-fn dataset_of(options: &LoadSpec) -> Result<Option<Dataset>, String> {
+fn dataset_of(options: &LoadSpec) -> Result<Option<Dataset>, Text> {
     let row = options.data.xml_root_element.as_deref();
     let rows_max =
         options.data.maxdocs.and_then(|Count(n)| usize::try_from(n).ok()).filter(|n| *n > 0);
@@ -416,7 +420,7 @@ fn dataset_of(options: &LoadSpec) -> Result<Option<Dataset>, String> {
     let column = dataset.columns().iter().position(|column| column == value);
     let column = column.ok_or_else(|| {
         let columns = dataset.columns().join(", ");
-        format!("--set row-value={value}: no such column in the dataset; available: {columns}")
+        text!("{ROW_VALUE}={value}: no such column in the dataset; available: {columns}")
     })?;
     Ok(Some(dataset.with_values(column)))
 }

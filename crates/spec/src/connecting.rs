@@ -1,6 +1,10 @@
 //! When connections are opened, closed and opened again, where that is not left to keystorm.
 
 use clap::Args;
+use naming::{
+    KEEP_ALIVE, RECONNECT, RECONNECT_TIMEOUT, RECONNECT_TRIES, RECONNECT_WAIT,
+    REQUESTS_PER_CONNECTION, Text, text,
+};
 use serde::{Deserialize, Serialize};
 use workload::{Backoff, Concurrency, JoinSchedule, ReconnectLimits, Spacing};
 
@@ -45,17 +49,17 @@ impl ConnectionOptions {
     ///
     /// # Errors
     /// An option that changes nothing.
-    pub(crate) fn check(&self, keep_alive: bool, reconnect: bool) -> Result<(), String> {
+    pub(crate) fn check(&self, keep_alive: bool, reconnect: bool) -> Result<(), Text> {
         if self.requests_per_connection.is_some() && keep_alive {
-            return Err("--set requests-per-connection requires -k 0".to_owned());
+            return Err(text!("{REQUESTS_PER_CONNECTION} requires {KEEP_ALIVE} 0"));
         }
         let of_reconnect = [
-            ("reconnect-wait", self.reconnect_wait.is_some()),
-            ("reconnect-tries", self.reconnect_tries.is_some()),
-            ("reconnect-timeout", self.reconnect_timeout.is_some()),
+            (RECONNECT_WAIT, self.reconnect_wait.is_some()),
+            (RECONNECT_TRIES, self.reconnect_tries.is_some()),
+            (RECONNECT_TIMEOUT, self.reconnect_timeout.is_some()),
         ];
         match of_reconnect.into_iter().find(|(_, given)| *given && !reconnect) {
-            Some((name, _)) => Err(format!("--set {name} requires --reconnect yes")),
+            Some((option, _)) => Err(text!("{option} requires {RECONNECT} yes")),
             None => Ok(()),
         }
     }
@@ -94,10 +98,10 @@ mod tests {
         let none = ConnectionOptions::default;
         assert_eq!(none().check(true, false), Ok(()));
         let several = ConnectionOptions { requests_per_connection: Some(Positive(2)), ..none() };
-        assert!(several.check(true, false).unwrap_err().contains("-k 0"));
+        assert!(several.check(true, false).unwrap_err().to_string().contains("-k 0"));
         assert_eq!(several.check(false, false), Ok(()));
         let tries = ConnectionOptions { reconnect_tries: Some(Count(2)), ..none() };
-        assert!(tries.check(true, false).unwrap_err().contains("--reconnect yes"));
+        assert!(tries.check(true, false).unwrap_err().to_string().contains("--reconnect yes"));
         assert_eq!(tries.check(true, true), Ok(()));
     }
 }

@@ -8,6 +8,7 @@ use std::io::{self, BufRead, BufReader};
 use std::path::Path;
 
 use csv::{ReaderBuilder, StringRecord};
+use naming::{DATASET, Text, XML_ROOT_ELEMENT, text};
 use workload::Dataset;
 
 use crate::values::delimiter;
@@ -21,28 +22,29 @@ pub(crate) fn read(
     path: &Path,
     xml_row: Option<&str>,
     rows_max: Option<usize>,
-) -> Result<Dataset, String> {
+) -> Result<Dataset, Text> {
     let is = |extension: &str| path.extension().is_some_and(|e| e.eq_ignore_ascii_case(extension));
     match xml_row {
         _ if is("csv") || is("tsv") => with_header(path, rows_max),
         Some(row) => xml::read(path, row, rows_max.unwrap_or(usize::MAX)),
-        None if is("xml") => Err("XML dataset requires --xml-root-element parameter: the name of \
+        None if is("xml") => Err(text!(
+            "XML dataset requires {XML_ROOT_ELEMENT} parameter: the name of \
                                   the element that makes a row, such as doc"
-            .into()),
+        )),
         None => with_header(path, rows_max),
     }
 }
 
 /// Reads a file with a header line.
-fn with_header(path: &Path, rows_max: Option<usize>) -> Result<Dataset, String> {
-    let fault = |error: csv::Error| format!("--dataset {}: {error}", path.display());
+fn with_header(path: &Path, rows_max: Option<usize>) -> Result<Dataset, Text> {
+    let fault = |error: csv::Error| text!("{DATASET} {}: {error}", path.display());
     if dump::is_dump(path).map_err(|error| fault(error.into()))? {
-        return dump::read(path, rows_max).map_err(|why| format!("--dataset {why}"));
+        return dump::read(path, rows_max).map_err(|why| text!("{DATASET} {why}"));
     }
     let open = unclosed_quote(path, delimiter(path)).map_err(|error| fault(error.into()))?;
     if let Some(line) = open.filter(|_| rows_max.is_none()) {
-        return Err(format!(
-            "--dataset {}: line {line}: a quote opens here and is never closed",
+        return Err(text!(
+            "{DATASET} {}: line {line}: a quote opens here and is never closed",
             path.display()
         ));
     }
@@ -56,7 +58,7 @@ fn with_header(path: &Path, rows_max: Option<usize>) -> Result<Dataset, String> 
     let records = reader.records().take(rows_max.unwrap_or(usize::MAX));
     let cells = |record: StringRecord| record.iter().map(|c| c.as_bytes().to_vec()).collect();
     let rows: Result<_, _> = records.map(|record| record.map(cells)).collect();
-    Dataset::new(path.display().to_string(), columns, rows.map_err(fault)?)
+    Ok(Dataset::new(path.display().to_string(), columns, rows.map_err(fault)?)?)
 }
 
 /// The line of a quote that opens a cell and is not closed before the file ends.
@@ -97,7 +99,9 @@ mod tests {
             std::fs::write(&csv, text).unwrap();
             super::read(&csv, None, None).map(|data| data.len())
         };
-        assert!(read("id,v\n1,\"abc\n2,x\n").unwrap_err().contains("line 2: a quote opens"));
+        assert!(
+            read("id,v\n1,\"abc\n2,x\n").unwrap_err().to_string().contains("line 2: a quote opens")
+        );
         for text in
             ["id,v\n1,5\" disk\n", "id,v\n1,\"a\"\"b\"\n", "id,v\n1,\"\"\n", "id,v\n1,\"a\nb\"\n"]
         {
@@ -117,6 +121,11 @@ mod tests {
         let tsv = dir.path().join("a.tsv");
         std::fs::write(&tsv, "id\ttitle\n1\ta,b\n").unwrap();
         assert_eq!(read(&tsv, None, None).unwrap().cell(0, 1), b"a,b");
-        assert!(read(Path::new("/no/such.csv"), None, None).unwrap_err().contains("/no/such.csv"));
+        assert!(
+            read(Path::new("/no/such.csv"), None, None)
+                .unwrap_err()
+                .to_string()
+                .contains("/no/such.csv")
+        );
     }
 }

@@ -3,32 +3,33 @@
 
 use std::path::Path;
 
+use naming::{HOST, MIX, PORT, SPAWN, Text, URI, text};
 use workload::typed_login::{is_address, shown_address};
 
 /// Refuses words that name a program or a server where a command must stand, and in a mix a weight that stands
 /// behind its command.
-pub(crate) fn check_command(words: &[Vec<u8>], mixed: bool) -> Result<(), String> {
+pub(crate) fn check_command(words: &[Vec<u8>], mixed: bool) -> Result<(), Text> {
     let Some(first) = words.first() else { return Ok(()) };
     let first = String::from_utf8_lossy(first);
     if mixed && let Some((name, weight)) = weight_behind(&first) {
         let bounds = if weight == 0 { " and must be above 0" } else { "" };
-        return Err(format!(
-            "--mix {first}: a weight stands before its command{bounds}, as in --mix {} {name} \
+        return Err(text!(
+            "{MIX} {first}: a weight stands before its command{bounds}, as in {MIX} {} {name} \
              k:__key__ ';' 1 ...",
             weight.max(1)
         ));
     }
     if is_address(&first) {
-        return Err(format!(
-            "{} is a server, not a command; name the server with -h and -p, or -u URI; \
+        return Err(text!(
+            "{} is a server, not a command; name the server with {HOST} and {PORT}, or {URI} URI; \
              keystorm compare compares several",
             shown_address(&first)
         ));
     }
     let name = first.rsplit('/').next().unwrap_or_default();
     if PROGRAMS.contains(&name) || first.contains('/') && Path::new(&*first).is_file() {
-        return Err(format!(
-            "{first} is a program, not a command; --spawn={first} starts a server for the run, and \
+        return Err(text!(
+            "{first} is a program, not a command; {SPAWN}={first} starts a server for the run, and \
              keystorm compare compares several"
         ));
     }

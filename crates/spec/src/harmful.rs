@@ -4,6 +4,7 @@
 //! The lists refuse before a server is reached, and are all there is where a server does not describe its commands.
 //! The server's own flags decide on commands that they lack, such as those of modules.
 
+use naming::{Text, YES, text};
 use workload::CommandSpec;
 
 /// Commands that are harmful with any arguments, and what each does.
@@ -111,7 +112,7 @@ const ACTS: [&str; 4] = ["bgsave", "failover", "flushall", "keys"];
 const LOOKS: [&str; 2] = ["monitor", "watch"];
 
 /// Refuses commands that harm a server.
-pub(crate) fn check(commands: &[CommandSpec]) -> Result<(), String> {
+pub(crate) fn check(commands: &[CommandSpec]) -> Result<(), Text> {
     let Some((name, harm)) = commands.iter().find_map(harm) else { return Ok(()) };
     if commands.len() > 1 && AMONG_OTHERS.contains(&name.as_str()) {
         return Ok(());
@@ -128,7 +129,7 @@ pub fn check_described(
     command: &CommandSpec,
     is_alone: bool,
     has: impl Fn(&str) -> bool,
-) -> Result<(), String> {
+) -> Result<(), Text> {
     let name = command.name();
     let words = fixed_words(command);
     let blocks = has("blocking")
@@ -146,7 +147,7 @@ pub fn check_described(
     }
 }
 
-fn refusal(name: &str, harm: &str) -> String {
+fn refusal(name: &str, harm: &str) -> Text {
     let lower = name.to_lowercase();
     let instead = if ACTS.contains(&&*lower) {
         format!("; keystorm impact --of {lower} measures what one costs others")
@@ -156,8 +157,8 @@ fn refusal(name: &str, harm: &str) -> String {
     } else {
         String::new()
     };
-    format!(
-        "{lower} is a command of the server, not of keystorm, and {harm}: add --yes to send it again and \
+    text!(
+        "{lower} is a command of the server, not of keystorm, and {harm}: add {YES} to send it again and \
          again{instead}"
     )
 }
@@ -187,7 +188,7 @@ fn harm(command: &CommandSpec) -> Option<(String, &'static str)> {
 mod tests {
     use super::*;
 
-    fn checked(line: &str) -> Result<(), String> {
+    fn checked(line: &str) -> Result<(), Text> {
         check(&[CommandSpec::parse(line.split(' '))])
     }
 
@@ -197,7 +198,7 @@ mod tests {
             ["shutdown", "FAILOVER", "blpop q 0", "config set save 1", "client pause 1", "keys *"]
         {
             let name = line.split(' ').next().unwrap().to_lowercase();
-            let why = checked(line).unwrap_err();
+            let why = checked(line).unwrap_err().to_string();
             assert!(why.starts_with(&name) && why.contains("add --yes"), "{why}");
         }
         for line in
@@ -209,9 +210,9 @@ mod tests {
         let transaction = ["watch k", "multi", "incr k", "exec"];
         let transaction = transaction.map(|line| CommandSpec::parse(line.split(' ')));
         assert_eq!(check(&transaction), Ok(()));
-        let why = checked("xreadgroup group g c block 0 streams s >").unwrap_err();
+        let why = checked("xreadgroup group g c block 0 streams s >").unwrap_err().to_string();
         assert!(why.starts_with("xreadgroup is a command"), "{why}");
-        let why = checked("failover").unwrap_err();
+        let why = checked("failover").unwrap_err().to_string();
         assert!(
             why.ends_with("keystorm impact --of failover measures what one costs others"),
             "{why}"
@@ -224,7 +225,8 @@ mod tests {
             let command = CommandSpec::parse(line.split(' '));
             check_described(&command, is_alone, |flag| flags.split(' ').any(|word| word == flag))
         };
-        let why = described("ft.dropindex i", true, "write slow dangerous").unwrap_err();
+        let why =
+            described("ft.dropindex i", true, "write slow dangerous").unwrap_err().to_string();
         assert!(why.starts_with("ft.dropindex is a command of the server, "), "{why}");
         assert!(why.contains(" and the server flags it as dangerous: add --yes "), "{why}");
         for (line, flags) in [

@@ -1,6 +1,7 @@
 //! Warnings about options that change nothing, or something other than they seem to. Only keystorm under its own name
 //! prints them.
 
+use naming::{KEY_RANGE, PIPELINE, PRECISION, SEQUENTIAL, SIZE, TTL};
 use workload::{CommandSpec, PlanParts};
 
 use crate::LoadSpec;
@@ -31,23 +32,23 @@ fn precision(options: &LoadSpec) -> Option<String> {
         .map(|Count(digits)| digits)
         .filter(|digits| !(0..=PRECISION_MAX).contains(digits))?;
     let used = if digits < 0 { 3 } else { PRECISION_MAX };
-    Some(format!("--precision {digits}: from 1 to {PRECISION_MAX} digits are kept; {used} are"))
+    Some(format!("{PRECISION} {digits}: from 1 to {PRECISION_MAX} digits are kept; {used} are"))
 }
 
 fn size(options: &LoadSpec) -> Option<String> {
     let Some(Size::Nearest { asked, bytes }) = options.data.size else { return None };
-    Some(format!("-d {asked}: a value has from 1 byte to 1 GiB; {bytes} are sent"))
+    Some(format!("{SIZE} {asked}: a value has from 1 byte to 1 GiB; {bytes} are sent"))
 }
 
 fn pipeline(options: &LoadSpec) -> Option<String> {
     let asked = options.load.pipeline.map(|Count(asked)| asked).filter(|asked| *asked < 1)?;
-    Some(format!("-P {asked}: a pipeline has at least 1 request; 1 is sent at a time"))
+    Some(format!("{PIPELINE} {asked}: a pipeline has at least 1 request; 1 is sent at a time"))
 }
 
 fn sequential(options: &LoadSpec, parts: &[PlanParts]) -> Option<String> {
     let ranged = parts.iter().any(|parts| parts.key_spaces().any(|(_, keys)| keys.range.is_some()));
     let is_vain = options.data.sequential && !ranged;
-    is_vain.then(|| "--sequential has no effect without -r, the number of keys".to_owned())
+    is_vain.then(|| format!("{SEQUENTIAL} has no effect without {KEY_RANGE}, the number of keys"))
 }
 
 fn ttl(options: &LoadSpec, parts: &[PlanParts]) -> Option<String> {
@@ -63,12 +64,12 @@ fn ttl(options: &LoadSpec, parts: &[PlanParts]) -> Option<String> {
         commands().map(CommandSpec::name).find(|n| WITHOUT_LIFETIME.contains(&n.as_str()));
     match lasting {
         Some(name) => Some(format!(
-            "--ttl {lifetime}: {} has no lifetime, so the keys that it writes do not expire",
+            "{TTL} {lifetime}: {} has no lifetime, so the keys that it writes do not expire",
             name.to_lowercase()
         )),
         None if typed || options.data.workload.is_some() || commands().any(takes) => None,
         None => Some(format!(
-            "--ttl {lifetime} has no effect: no command is a SET, or has __ttl__ in it"
+            "{TTL} {lifetime} has no effect: no command is a SET, or has __ttl__ in it"
         )),
     }
 }

@@ -6,6 +6,9 @@ use std::str::FromStr;
 
 use clap::Args;
 use csv::{ReaderBuilder, StringRecord};
+use naming::{
+    DATASET, FIRST_KEY, KEY_DIST, KEY_RANGE, KEYS_BY, ONE_SLOT, OptionId, Text, UNPADDED, text,
+};
 use serde::{Deserialize, Serialize};
 use workload::{DrawnBy, KeyDist, KeyNumbering, KeySpace, OneGroup};
 
@@ -55,14 +58,14 @@ written! {
 }
 
 impl KeyOptions {
-    fn given(&self) -> Option<&'static str> {
+    fn given(&self) -> Option<OptionId> {
         let given = [
-            ("first-key", self.first_key.is_some()),
-            ("unpadded", self.unpadded),
-            ("keys-by", self.keys_by.is_some()),
-            ("one-slot", self.one_slot),
+            (FIRST_KEY, self.first_key.is_some()),
+            (UNPADDED, self.unpadded),
+            (KEYS_BY, self.keys_by.is_some()),
+            (ONE_SLOT, self.one_slot),
         ];
-        given.into_iter().find_map(|(name, given)| given.then_some(name))
+        given.into_iter().find_map(|(option, given)| given.then_some(option))
     }
 }
 
@@ -70,11 +73,11 @@ impl KeyOptions {
 ///
 /// # Errors
 /// What makes no sense, in words for the person who typed it.
-pub fn space(options: &DataOptions) -> Result<KeySpace, String> {
+pub fn space(options: &DataOptions) -> Result<KeySpace, Text> {
     let keys = &options.keys;
     let space = in_range(options)?;
-    if let Some(name) = keys.given().filter(|_| space.range.is_none()) {
-        return Err(format!("--set {name} requires -r, the number of keys"));
+    if let Some(option) = keys.given().filter(|_| space.range.is_none()) {
+        return Err(text!("{option} requires {KEY_RANGE}, the number of keys"));
     }
     let numbered = KeyNumbering {
         first: keys.first_key.map_or(0, |Count(first)| first),
@@ -84,7 +87,7 @@ pub fn space(options: &DataOptions) -> Result<KeySpace, String> {
     Ok(KeySpace { numbered, one_slot: keys.one_slot.then(OneGroup::default), ..space })
 }
 
-fn in_range(options: &DataOptions) -> Result<KeySpace, String> {
+fn in_range(options: &DataOptions) -> Result<KeySpace, Text> {
     let range = options.key_range.map(|KeyRange(range)| range);
     let draw = match &options.key_dist {
         Some(draw) => draw.clone(),
@@ -92,9 +95,9 @@ fn in_range(options: &DataOptions) -> Result<KeySpace, String> {
         None => return Ok(KeySpace::new(range, KeyDist::UNIFORM)),
     };
     if draw.file().is_none() && options.key_dist.is_some() && range.is_none() {
-        return Err(format!("--key-dist {draw}: add -r, the number of keys to draw from"));
+        return Err(text!("{KEY_DIST} {draw}: add {KEY_RANGE}, the number of keys to draw from"));
     }
-    let fault = |why: String| format!("--key-dist {draw}: {why}");
+    let fault = |why: Text| text!("{KEY_DIST} {draw}: {why}");
     drawn(range, &draw).map_err(fault)
 }
 
@@ -102,7 +105,7 @@ fn in_range(options: &DataOptions) -> Result<KeySpace, String> {
 ///
 /// # Errors
 /// What is wrong with the file.
-pub fn drawn(range: Option<u64>, draw: &KeyDist) -> Result<KeySpace, String> {
+pub fn drawn(range: Option<u64>, draw: &KeyDist) -> Result<KeySpace, Text> {
     let Some((path, column)) = draw.file() else {
         return Ok(KeySpace::new(range, draw.clone()));
     };
@@ -112,7 +115,7 @@ pub fn drawn(range: Option<u64>, draw: &KeyDist) -> Result<KeySpace, String> {
 
 /// The key numbers in a column of a CSV or TSV file: the one of that name in the header line, or the first. Without a
 /// name, the first line is taken as a header if it is not a number.
-fn read(path: &Path, column: Option<&str>) -> Result<Vec<u64>, String> {
+fn read(path: &Path, column: Option<&str>) -> Result<Vec<u64>, Text> {
     let reader = ReaderBuilder::new()
         .delimiter(delimiter(path))
         .flexible(true)
@@ -139,12 +142,12 @@ fn read(path: &Path, column: Option<&str>) -> Result<Vec<u64>, String> {
     Ok(keys)
 }
 
-fn key(record: &StringRecord, column: usize) -> Result<u64, String> {
+fn key(record: &StringRecord, column: usize) -> Result<u64, Text> {
     let cell = record.get(column).unwrap_or_default().trim();
     cell.parse().map_err(|_| {
         let line = record.position().map_or(0, csv::Position::line);
-        format!(
-            "line {line}: {cell:?} is not a key number; for textual keys, use --dataset and \
+        text!(
+            "line {line}: {cell:?} is not a key number; for textual keys, use {DATASET} and \
              __field:name__"
         )
     })
@@ -166,9 +169,16 @@ mod tests {
         assert_eq!(read(&csv, Some("id")), Ok(vec![7, 3, 7]));
         assert_eq!(read(&file("b.csv", "5\n6\n"), None), Ok(vec![5, 6]));
         assert_eq!(read(&file("c.tsv", "id\tx\n5\ta\n"), None), Ok(vec![5]));
-        assert!(read(&csv, Some("key")).unwrap_err().contains("\"key\"; available: time, id"));
-        let text = read(&file("d.csv", "id\n1\nuser:2\n"), None).unwrap_err();
+        assert!(
+            read(&csv, Some("key"))
+                .unwrap_err()
+                .to_string()
+                .contains("\"key\"; available: time, id")
+        );
+        let text = read(&file("d.csv", "id\n1\nuser:2\n"), None).unwrap_err().to_string();
         assert!(text.contains("line 3: \"user:2\"") && text.contains("--dataset"), "{text}");
-        assert!(read(Path::new("/no/such"), None).unwrap_err().contains("No such file"));
+        assert!(
+            read(Path::new("/no/such"), None).unwrap_err().to_string().contains("No such file")
+        );
     }
 }

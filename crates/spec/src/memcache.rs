@@ -1,6 +1,10 @@
 //! What the command line means where memcached is spoken: which options are Redis's alone, its suite,
 //! and commands that cannot be sent.
 
+use naming::{
+    CLUSTER, DBNUM, ENABLE_TRACKING, HOST, IDLE, KEY_RANGE, NO_TOUCH, REQUESTS, RESP3, TESTS, TTL,
+    Text, URI, text,
+};
 use workload::cache_words::LIFETIME_MAX_S;
 use workload::memcache_suite::{KEYS_DEFAULT, MEMCACHE_SUITE, MemcacheShape, MemcacheTest};
 use workload::{
@@ -17,27 +21,24 @@ const FILLED_MAX: u64 = 10_000_000;
 ///
 /// # Errors
 /// The first of them, and what to use instead.
-pub(crate) fn refuse(server: &ServerOptions, uri_names_database: bool) -> Result<(), String> {
+pub(crate) fn refuse(server: &ServerOptions, uri_names_database: bool) -> Result<(), Text> {
     const NO_DATABASES: &str = "memcached has no databases; use key prefixes instead";
     let refused = [
-        ("--dbnum", server.dbnum.is_some(), NO_DATABASES),
-        ("-u", uri_names_database, NO_DATABASES),
-        ("-3", server.resp3, "RESP3 works with Redis and Valkey only; remove it"),
-        ("--enable-tracking", server.enable_tracking, "memcached has no client tracking"),
-        (
-            "--cluster",
-            server.cluster,
-            "memcached has no cluster mode; -h a,b,c distributes keys over several servers",
-        ),
-        ("--no-touch", server.no_touch, "memcached has no such setting"),
-        (
-            server.replicas.given().unwrap_or_default(),
-            server.replicas.given().is_some(),
-            "memcached has no replicas",
-        ),
+        (DBNUM, server.dbnum.is_some(), NO_DATABASES),
+        (URI, uri_names_database, NO_DATABASES),
+        (RESP3, server.resp3, "RESP3 works with Redis and Valkey only; remove it"),
+        (ENABLE_TRACKING, server.enable_tracking, "memcached has no client tracking"),
+        (CLUSTER, server.cluster, "memcached has no cluster mode"),
+        (NO_TOUCH, server.no_touch, "memcached has no such setting"),
     ];
-    match refused.into_iter().find(|(_, given, _)| *given) {
-        Some((option, _, why)) => Err(format!("{option}: {why}")),
+    let refused =
+        refused.into_iter().find_map(|(option, given, why)| given.then_some((option, why)));
+    let of_replicas = || Some((server.replicas.given()?, "memcached has no replicas"));
+    match refused.or_else(of_replicas) {
+        Some((CLUSTER, why)) => {
+            Err(text!("{CLUSTER}: {why}; {HOST} a,b,c distributes keys over several servers"))
+        }
+        Some((option, why)) => Err(text!("{option}: {why}")),
         None => Ok(()),
     }
 }
@@ -46,10 +47,10 @@ pub(crate) fn refuse(server: &ServerOptions, uri_names_database: bool) -> Result
 ///
 /// # Errors
 /// It does.
-pub(crate) fn check_lifetime(lifetime: Option<Lifetime>) -> Result<(), String> {
+pub(crate) fn check_lifetime(lifetime: Option<Lifetime>) -> Result<(), Text> {
     match lifetime {
-        Some(lifetime) if lifetime.most_s > LIFETIME_MAX_S => Err(format!(
-            "--ttl {lifetime}: memcached takes more than 30 days ({LIFETIME_MAX_S} s) as an \
+        Some(lifetime) if lifetime.most_s > LIFETIME_MAX_S => Err(text!(
+            "{TTL} {lifetime}: memcached takes more than 30 days ({LIFETIME_MAX_S} s) as an \
              absolute time"
         )),
         _ => Ok(()),
@@ -62,7 +63,7 @@ pub(crate) fn stores(command: &CommandSpec) -> bool {
 }
 
 /// The tests that `-t` names, or all that the protocol has, as plans.
-pub(crate) fn suite(base: &PlanParts, options: &LoadSpec) -> Result<Vec<PlanParts>, String> {
+pub(crate) fn suite(base: &PlanParts, options: &LoadSpec) -> Result<Vec<PlanParts>, Text> {
     let tests = chosen(options.data.tests.as_deref(), base.protocol)?;
     let shape = MemcacheShape {
         value_len: base.data.payload_bytes as u32,
@@ -75,8 +76,8 @@ pub(crate) fn suite(base: &PlanParts, options: &LoadSpec) -> Result<Vec<PlanPart
     };
     let filled = base.data.keys.range.unwrap_or(KEYS_DEFAULT);
     if filled > FILLED_MAX && tests.iter().any(|test| test.fill(&shape).is_some()) {
-        return Err(format!(
-            "-r {filled}: memcached tests store every key before they read it, up to \
+        return Err(text!(
+            "{KEY_RANGE} {filled}: memcached tests store every key before they read it, up to \
              {FILLED_MAX}; use a command instead, such as: get key:__rand_int__"
         ));
     }
@@ -105,10 +106,7 @@ fn in_turn(name: &str, commands: usize) -> Mix {
     Mix { operations: vec![operation], pick: Pick::InOrder }
 }
 
-fn chosen(
-    asked: Option<&str>,
-    protocol: ProtocolKind,
-) -> Result<Vec<&'static MemcacheTest>, String> {
+fn chosen(asked: Option<&str>, protocol: ProtocolKind) -> Result<Vec<&'static MemcacheTest>, Text> {
     let all: Vec<&MemcacheTest> =
         MEMCACHE_SUITE.iter().filter(|test| test.is_spoken(protocol)).collect();
     let Some(asked) = asked else { return Ok(all) };
@@ -118,10 +116,10 @@ fn chosen(
     if let Some(unknown) = asked.iter().find(|name| !all.iter().any(|test| test.name == **name)) {
         let elsewhere = MEMCACHE_SUITE.iter().any(|test| test.name == *unknown);
         let hint = if elsewhere { " in this protocol" } else { "" };
-        return Err(format!("-t: unknown test {unknown:?}{hint}; available: {}", known()));
+        return Err(text!("{TESTS}: unknown test {unknown:?}{hint}; available: {}", known()));
     }
     if asked.is_empty() {
-        return Err(format!("-t: no test named; available: {}", known()));
+        return Err(text!("{TESTS}: no test named; available: {}", known()));
     }
     Ok(all.into_iter().filter(|test| asked.contains(&test.name)).collect())
 }
@@ -131,14 +129,14 @@ fn chosen(
 ///
 /// # Errors
 /// What cannot be sent, in words for the person who typed it.
-pub(crate) fn complete(parts: &mut PlanParts, requests_given: bool) -> Result<(), String> {
+pub(crate) fn complete(parts: &mut PlanParts, requests_given: bool) -> Result<(), Text> {
     wire::check(parts)?;
     if parts.protocol == ProtocolKind::MemcacheBinary {
         return Ok(());
     }
     let quiet = wire::memcache::number_quiet(&mut parts.sequence)?;
     if quiet && parts.target.ring().is_some() {
-        return Err("flag q (quiet) works with one server only; remove it".to_owned());
+        return Err("flag q (quiet) works with one server only; remove it".into());
     }
     let len = parts.requests_per_number() as u64;
     if let (true, Stop::Requests(n)) = (quiet, parts.load.stop)
@@ -146,9 +144,9 @@ pub(crate) fn complete(parts: &mut PlanParts, requests_given: bool) -> Result<()
     {
         let whole = n.div_ceil(len) * len;
         if requests_given {
-            return Err(format!(
-                "-n {n}: a sequence with quiet commands (flag q) is sent as a whole, and this \
-                 one has {len} commands; use -n {whole}"
+            return Err(text!(
+                "{REQUESTS} {n}: a sequence with quiet commands (flag q) is sent as a whole, and this \
+                 one has {len} commands; use {REQUESTS} {whole}"
             ));
         }
         parts.load.stop = Stop::Requests(whole);
@@ -160,12 +158,12 @@ pub(crate) fn complete(parts: &mut PlanParts, requests_given: bool) -> Result<()
 ///
 /// # Errors
 /// What cannot be done there, in words for the person who typed it.
-pub(crate) fn check_ring(plan: &Plan, idle: bool) -> Result<(), String> {
+pub(crate) fn check_ring(plan: &Plan, idle: bool) -> Result<(), Text> {
     if plan.target.ring().is_none() {
         return Ok(());
     }
     if idle {
-        return Err("-I opens connections to one server only; name one with -h".to_owned());
+        return Err(text!("{IDLE} opens connections to one server only; name one with {HOST}"));
     }
     let (keys, kept) = (wire::Keys::of::<wire::memcache::Text>(plan), plan.replies_kept());
     let mut first = 0;
@@ -175,7 +173,7 @@ pub(crate) fn check_ring(plan: &Plan, idle: bool) -> Result<(), String> {
             return Err(
                 "__reply__: with several servers, the step that returns it must be one command \
                  with one key"
-                    .to_owned(),
+                    .into(),
             );
         }
         first += step.commands as usize;

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use naming::{SIZE, SIZE_BY, Text, text};
 use workload::sizes::SIZE_MAX;
 use workload::{Content, SizeBy, Sizes, ValueSpec};
 
@@ -69,14 +70,14 @@ written! {
 pub(crate) fn values(
     options: &DataOptions,
     dialect: Dialect,
-) -> Result<(u32, Option<ValueSpec>), String> {
+) -> Result<(u32, Option<ValueSpec>), Text> {
     let DataOptions { size: data_size, size_by, content, .. } = options;
     let drawn = match data_size {
         Some(Size::Drawn(sizes)) => Some(sizes),
         Some(Size::Fixed(_) | Size::Nearest { .. }) | None => None,
     };
     if size_by.is_some() && drawn.is_none() {
-        return Err("--set size-by requires varying sizes, such as -d uniform:100..4k".to_owned());
+        return Err(text!("{SIZE_BY} requires varying sizes, such as {SIZE} uniform:100..4k"));
     }
     // What is read is compared with rows, and not with values that keystorm makes.
     let verified = options.verify && options.row_value.is_none();

@@ -1,13 +1,15 @@
 //! What was asked for, as plans: one for each test.
 
+use naming::{
+    ARRIVALS, DATASET, DURATION, KEY_RANGE, MIX, NAME, NUM_FUNCTIONS, NUM_KEYS_IN_FCALL, ORDER,
+    OptionId, PHASE, RATE, REQUESTS, RFR_ALSO, TESTS, TIME_LIMIT, Text, XML_ROOT_ELEMENT, text,
+};
 use workload::suite::{FCALL_KEYS_MAX, FUNCTIONS_MAX, Origin, SUITE, SuiteShape, SuiteTest, names};
 use workload::{Data, Lifetime, Plan, PlanParts, Stop};
 
 use crate::values::{Count, TestName};
-use crate::{LoadSpec, base, commands, ineffective, memcache, reads, replay};
+use crate::{LoadSpec, SpecError, base, commands, ineffective, memcache, reads, replay};
 
-/// The option that names a test.
-pub const NAME: &str = "--name";
 /// Default of `--num-functions`.
 const FUNCTIONS_DEFAULT: u32 = 10;
 
@@ -16,7 +18,11 @@ impl LoadSpec {
     ///
     /// # Errors
     /// What makes no sense, in words for the person who typed it.
-    pub fn plans(&self, notes: &mut Vec<String>) -> Result<Vec<Plan>, String> {
+    pub fn plans(&self, notes: &mut Vec<String>) -> Result<Vec<Plan>, SpecError> {
+        self.checked_plans(notes).map_err(SpecError::from)
+    }
+
+    fn checked_plans(&self, notes: &mut Vec<String>) -> Result<Vec<Plan>, Text> {
         check_length(self)?;
         notes.extend(self::notes(self));
         replay::check(self)?;
@@ -36,49 +42,50 @@ impl LoadSpec {
 }
 
 /// Checks options of a run's length, and those that require another option.
-fn check_length(options: &LoadSpec) -> Result<(), String> {
+fn check_length(options: &LoadSpec) -> Result<(), Text> {
     if options.load.requests.is_some() && options.load.duration.is_some() {
-        return Err("Options -n and --duration are mutually exclusive.".into());
+        return Err(text!("Options {REQUESTS} and {DURATION} are mutually exclusive."));
     }
     let counted = options.load.requests.is_some() || options.data.replay.is_some();
     if options.load.time_limit.is_some() && !counted {
-        return Err("--time-limit requires -n; without it, use --duration".into());
+        return Err(text!("{TIME_LIMIT} requires {REQUESTS}; without it, use {DURATION}"));
     }
     if options.load.arrivals.is_some() && options.load.rate.is_none() {
-        return Err("--arrivals requires a rate, --rps".into());
+        return Err(text!("{ARRIVALS} requires a rate, {RATE}"));
     }
     if options.data.xml_root_element.is_some() && options.data.dataset.is_none() {
-        return Err("--xml-root-element requires an XML file (--dataset)".into());
+        return Err(text!("{XML_ROOT_ELEMENT} requires an XML file ({DATASET})"));
     }
     Ok(())
 }
 
 /// Checks options that require commands, operations, or tests of the suite.
-fn check_load(options: &LoadSpec) -> Result<(), String> {
+fn check_load(options: &LoadSpec) -> Result<(), Text> {
     let suite = options.is_suite();
     if suite && options.data.dataset.is_some() {
-        return Err(commands::FIELDS_WANTED.into());
+        return Err(commands::fields_wanted());
     }
     if options.given.is_none()
         && options.data.order.is_some()
         && (suite || options.data.replay.is_some())
     {
-        return Err("--set order requires operations: --mix, or [[operation]] in a file".to_owned());
+        return Err(text!("{ORDER} requires operations: {MIX}, or [[operation]] in a file"));
     }
     if suite && !options.server.replicas.rfr_also.is_empty() {
-        return Err("--rfr-also: requires commands, such as: eval 'return 1' 0".into());
+        return Err(text!("{RFR_ALSO}: requires commands, such as: eval 'return 1' 0"));
     }
     if suite && options.data.mix {
-        return Err("--mix: requires commands, such as: --mix -r 1M -- 9 get k:__key__ ';' 1 set \
+        return Err(text!(
+            "{MIX}: requires commands, such as: {MIX} {KEY_RANGE} 1M -- 9 get k:__key__ ';' 1 set \
              k:__key__ __data__"
-            .into());
+        ));
     }
     for (option, number, most) in [
-        ("--num-functions", functions(options), FUNCTIONS_MAX),
-        ("--num-keys-in-fcall", fcall_keys(options), FCALL_KEYS_MAX),
+        (NUM_FUNCTIONS, functions(options), FUNCTIONS_MAX),
+        (NUM_KEYS_IN_FCALL, fcall_keys(options), FCALL_KEYS_MAX),
     ] {
         if number > most {
-            return Err(format!("{option} {number}: the maximum is {most}"));
+            return Err(text!("{option} {number}: the maximum is {most}"));
         }
     }
     Ok(())
@@ -97,7 +104,7 @@ fn tests(
     options: &LoadSpec,
     base: PlanParts,
     notes: &mut Vec<String>,
-) -> Result<Vec<PlanParts>, String> {
+) -> Result<Vec<PlanParts>, Text> {
     let suite = options.is_suite();
     let value_len = base.data.payload_bytes as u32;
     let is_memcache = base.protocol.is_memcache();
@@ -145,7 +152,7 @@ fn tests(
 }
 
 /// The plans of tests, checked.
-fn built(options: &LoadSpec, mut parts: Vec<PlanParts>) -> Result<Vec<Plan>, String> {
+fn built(options: &LoadSpec, mut parts: Vec<PlanParts>) -> Result<Vec<Plan>, Text> {
     if let Some(retry) = options.load.retrying.plan(parts.first().map_or(1, depth)) {
         parts = parts.into_iter().map(|parts| parts.retrying(retry.clone())).collect();
     }
@@ -163,13 +170,13 @@ fn depth(parts: &PlanParts) -> u32 {
 ///
 /// # Errors
 /// There are.
-pub fn single(option: &str, tests: usize) -> Result<(), String> {
+pub fn single(option: OptionId, tests: usize) -> Result<(), Text> {
     if tests <= 1 {
         return Ok(());
     }
-    Err(format!(
-        "{option} works with a single test only, and these are {tests}; name one with -t, or one \
-         phase of a workload with --phase"
+    Err(text!(
+        "{option} works with a single test only, and these are {tests}; name one with {TESTS}, or one \
+         phase of a workload with {PHASE}"
     ))
 }
 
@@ -185,13 +192,13 @@ fn notes(options: &LoadSpec) -> Vec<String> {
         ));
     }
     if !options.command.is_empty() && options.data.tests.is_some() {
-        notes.push(format!("{warning}: Option -t is ignored."));
+        notes.push(format!("{warning}: Option {TESTS} is ignored."));
     }
     notes
 }
 
 /// The tests that `-t` names, in the order of the suite.
-fn chosen(options: &LoadSpec) -> Result<Vec<&'static SuiteTest>, String> {
+fn chosen(options: &LoadSpec) -> Result<Vec<&'static SuiteTest>, Text> {
     let Some(tests) = options.data.tests.as_deref() else {
         let has = |t: &SuiteTest| !options.dialect.suite_of_redis || t.origin == Origin::Redis;
         let by_default = |t: &&SuiteTest| t.by_default && has(t);
@@ -202,10 +209,10 @@ fn chosen(options: &LoadSpec) -> Result<Vec<&'static SuiteTest>, String> {
     let known = names();
     if let Some(unknown) = asked.iter().find(|name| !known.contains(name)) {
         let known = known.join(", ");
-        return Err(format!("-t: unknown test {unknown:?}; available: {known}"));
+        return Err(text!("{TESTS}: unknown test {unknown:?}; available: {known}"));
     }
     if asked.is_empty() {
-        return Err(format!("-t: no test named; available: {}", known.join(", ")));
+        return Err(text!("{TESTS}: no test named; available: {}", known.join(", ")));
     }
     Ok(SUITE.iter().filter(|t| t.names.iter().any(|n| asked.contains(n))).collect())
 }

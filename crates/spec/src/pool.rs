@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
+use naming::{HOST, POOL, PORT, SOCKET, Text, text};
 use workload::Endpoint;
 
 use crate::address::Address;
@@ -44,13 +45,13 @@ impl FromStr for Server {
 ///
 /// # Errors
 /// Connections cannot take turns there.
-pub(crate) fn with_others(first: Endpoint, others: &[Server]) -> Result<Endpoint, String> {
+pub(crate) fn with_others(first: Endpoint, others: &[Server]) -> Result<Endpoint, Text> {
     if others.is_empty() {
         return Ok(first);
     }
     if !matches!(first, Endpoint::Tcp { .. } | Endpoint::Unix(_)) {
-        return Err(format!(
-            "--pool: {first} is not a single server; name one with -h and -p, or -s"
+        return Err(text!(
+            "{POOL}: {first} is not a single server; name one with {HOST} and {PORT}, or {SOCKET}"
         ));
     }
     let others = others.iter().map(|Server(endpoint)| endpoint.clone());
@@ -66,7 +67,7 @@ mod tests {
         let tcp = |host: &str, port| Endpoint::Tcp { host: host.to_owned(), port };
         assert_eq!("b:7000".parse(), Ok(Server(tcp("b", 7000))));
         assert_eq!("/s.sock".parse(), Ok(Server(Endpoint::Unix("/s.sock".into()))));
-        assert!("s.sock".parse::<Server>().unwrap_err().contains("./redis.sock"));
+        assert!("s.sock".parse::<Server>().unwrap_err().to_string().contains("./redis.sock"));
         let pool = with_others(tcp("a", 1), &["b:2".parse().unwrap()]).unwrap();
         assert_eq!(pool, Endpoint::Pool { servers: vec![tcp("a", 1), tcp("b", 2)] });
         let sentinel = Endpoint::Sentinel { sentinels: vec![("s".into(), 1)], name: "m".into() };

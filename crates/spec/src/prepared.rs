@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use naming::Text;
 use workload::{CommandSpec, Data, Dataset, KeySpace, Mix, PeerOptions, PlanParts, ValueSpec};
 
 /// Commands that another tool's words describe, ready to be sent.
@@ -29,7 +30,7 @@ pub struct PreparedLoad {
 
 impl PreparedLoad {
     /// The plan of this load, on what all tests have in common.
-    pub(crate) fn parts(self, base: PlanParts) -> Result<PlanParts, String> {
+    pub(crate) fn parts(self, base: PlanParts) -> Result<PlanParts, Text> {
         let Self { name, sequence, mix, read_only, keys, dataset, values, payload_bytes, peer } =
             self;
         let parts = PlanParts {

@@ -1,5 +1,6 @@
 //! `--fill`, `--hit-ratio` and `--verify`: what a test reads is there, or a share of it, or is compared.
 
+use naming::{CLEAN, FILL, FILL_WITH, HIT_RATIO, KEY_RANGE, MIX, Text, text};
 use workload::command_line::split_operations;
 use workload::{CommandSpec, Data, KeySpace, PlanParts, ProtocolKind, limits};
 
@@ -16,7 +17,7 @@ pub(crate) fn prepare(
     options: &LoadSpec,
     suite: bool,
     values: (bool, u32),
-) -> Result<(), String> {
+) -> Result<(), Text> {
     let data = &options.data;
     if let Some(share) = &data.hit_ratio {
         let mut any = false;
@@ -24,8 +25,8 @@ pub(crate) fn prepare(
             any |= hit(parts, share, data.mix)?;
         }
         if !any {
-            return Err(format!(
-                "--hit-ratio {share}: no command reads numbered keys, as get \
+            return Err(text!(
+                "{HIT_RATIO} {share}: no command reads numbered keys, as get \
                 key:__rand_int__ does"
             ));
         }
@@ -33,7 +34,7 @@ pub(crate) fn prepare(
     if data.fill {
         fill(parts, options, suite, values)?;
     } else if data.clean && data.workload.is_none() {
-        return Err("--clean removes what --fill wrote; add --fill".to_owned());
+        return Err(text!("{CLEAN} removes what {FILL} wrote; add {FILL}"));
     }
     Ok(())
 }
@@ -47,14 +48,14 @@ fn fill(
     options: &LoadSpec,
     suite: bool,
     values: (bool, u32),
-) -> Result<(), String> {
+) -> Result<(), Text> {
     let protocol = parts.first().map_or(ProtocolKind::Resp2, |parts| parts.protocol);
     let dataset = parts.first().and_then(|parts| parts.data.dataset.clone());
     let mut reading = CommandReader::new(options, protocol, dataset.as_deref(), values);
     let with = match &options.data.fill_with {
         None => Vec::new(),
         Some(line) => {
-            let words = shell_words::split(line).map_err(|e| format!("--fill-with {line}: {e}"))?;
+            let words = shell_words::split(line).map_err(|e| text!("{FILL_WITH} {line}: {e}"))?;
             let words: Vec<Vec<u8>> = words.into_iter().map(String::into_bytes).collect();
             let typed = split_operations(&words, false, false, limits::SEQUENCE_MAX)?;
             let steps = typed.iter().flat_map(|operation| &operation.steps);
@@ -69,10 +70,10 @@ fn fill(
         let fill = parts.filled_by();
         any |= !fill.parts.is_empty();
         // What fills has keys and values as what it is for.
-        fill.parts.iter().try_for_each(wire::check).map_err(|why| format!("--fill-with: {why}"))?;
+        fill.parts.iter().try_for_each(wire::check).map_err(|why| text!("{FILL_WITH}: {why}"))?;
         if let Some(why) = fill.unforeseen.first() {
-            return Err(format!(
-                "--fill: {why}, so nobody knows beforehand which keys are read; write them first, or \
+            return Err(text!(
+                "{FILL}: {why}, so nobody knows beforehand which keys are read; write them first, or \
                  use one number for each key"
             ));
         }
@@ -83,48 +84,38 @@ fn fill(
             } else {
                 "hset user:__key__ name __data__"
             };
-            return Err(format!(
-                "--fill: SET cannot write the keys of {name}; add a command that can, such as \
-                 --fill-with '{such_as}'"
+            return Err(text!(
+                "{FILL}: SET cannot write the keys of {name}; add a command that can, such as \
+                 {FILL_WITH} '{such_as}'"
             ));
         }
     }
-    if any {
-        Ok(())
-    } else {
-        Err("--fill: no command reads a key that --fill could write".to_owned())
-    }
+    if any { Ok(()) } else { Err(text!("{FILL}: no command reads a key that {FILL} could write")) }
 }
 
 /// Has this share of what a plan reads be there. Whether it reads.
 ///
 /// # Errors
 /// The share is none, or what is read is changed too, and would be there, or gone, from then on.
-fn hit(parts: &mut PlanParts, share: &str, drawn: bool) -> Result<bool, String> {
-    let fault = |why: String| format!("--hit-ratio: {why}");
+fn hit(parts: &mut PlanParts, share: &str, drawn: bool) -> Result<bool, Text> {
+    let fault = |why: Text| text!("{HIT_RATIO}: {why}");
     let PlanParts { sequence, mix, data: Data { keys, .. }, protocol, .. } = parts;
-    let hitting = |keys: &KeySpace| -> Result<KeySpace, String> {
-        let draw = keys.draw.clone().with_hits(share).map_err(fault)?;
+    let hitting = |keys: &KeySpace| -> Result<KeySpace, Text> {
+        let draw = keys.draw.clone().with_hits(share).map_err(|why| fault(why.into()))?;
         if keys.range.is_none_or(|range| range > MISSING_MAX) {
-            return Err(fault("add -r, the number of keys, up to 10^17".to_owned()));
+            return Err(fault(text!("add {KEY_RANGE}, the number of keys, up to 10^17")));
         }
         Ok(KeySpace { draw, ..keys.clone() })
     };
-    let reads = |commands: &[CommandSpec]| -> Result<bool, String> {
+    let reads = |commands: &[CommandSpec]| -> Result<bool, Text> {
         let any = commands.iter().any(|command| command.reads(*protocol));
         let writer = commands.iter().find(|command| command.may_write(*protocol));
         if let (true, Some(writer)) = (any, writer) {
-            let (name, apart) = (
-                writer.name().to_lowercase(),
-                if drawn {
-                    "an operation of its own"
-                } else {
-                    "an operation of its own with --mix"
-                },
-            );
-            return Err(fault(format!(
+            let name = writer.name().to_lowercase();
+            let with = if drawn { Text::default() } else { text!(" with {MIX}") };
+            return Err(fault(text!(
                 "{name} changes keys that the same sequence reads, so their share would not last; \
-                 make it {apart}"
+                 make it an operation of its own{with}"
             )));
         }
         Ok(any)

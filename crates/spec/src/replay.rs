@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use naming::{DATASET, FILL, HIT_RATIO, REPLAY, ROWS_BY, TTL, Text, VERIFY, text};
 use workload::quantity::counted;
 use workload::{Data, Load, Mix, Operation, Pick, PlanParts, RowBy, Step, StepCondition, Stop};
 
@@ -13,34 +14,34 @@ use crate::captured::{self, CapturedOperations, Scripts};
 ///
 /// # Errors
 /// There is one.
-pub(crate) fn check(options: &LoadSpec) -> Result<(), String> {
+pub(crate) fn check(options: &LoadSpec) -> Result<(), Text> {
     let data = &options.data;
     let Some(path) = &data.replay else {
         return match data.rows_by {
             Some(by) if data.dataset.is_none() => {
-                Err(format!("--set rows-by={by}: requires --dataset or --replay"))
+                Err(text!("{ROWS_BY}={by}: requires {DATASET} or {REPLAY}"))
             }
             _ => Ok(()),
         };
     };
     if !options.command.is_empty() {
         let path = path.display();
-        return Err(format!("--replay {path}: cannot be combined with a command"));
+        return Err(text!("{REPLAY} {path}: cannot be combined with a command"));
     }
     let of_own_keys = [
-        ("--fill", data.fill),
-        ("--hit-ratio", data.hit_ratio.is_some()),
-        ("--verify", data.verify),
-        ("--ttl", data.ttl.is_some()),
+        (FILL, data.fill),
+        (HIT_RATIO, data.hit_ratio.is_some()),
+        (VERIFY, data.verify),
+        (TTL, data.ttl.is_some()),
     ];
     if let Some((option, _)) = of_own_keys.into_iter().find(|(_, given)| *given) {
-        return Err(format!(
-            "{option}: has no effect with --replay, whose keys and values are captured"
+        return Err(text!(
+            "{option}: has no effect with {REPLAY}, whose keys and values are captured"
         ));
     }
     match data.rows_by {
         Some(by @ (RowBy::Key | RowBy::Turn)) => {
-            Err(format!("--set rows-by={by}: with --replay, request or random"))
+            Err(text!("{ROWS_BY}={by}: with {REPLAY}, request or random"))
         }
         _ => Ok(()),
     }
@@ -55,8 +56,8 @@ pub(crate) fn parts(
     options: &LoadSpec,
     path: &Path,
     notes: &mut Vec<String>,
-) -> Result<PlanParts, String> {
-    let fault = |why: String| format!("--replay {}: {why}", path.display());
+) -> Result<PlanParts, Text> {
+    let fault = |why: String| text!("{REPLAY} {}: {why}", path.display());
     if base.protocol.is_memcache() {
         return Err(fault(
             "MONITOR is a command of Redis and Valkey, and this is memcached".into(),
@@ -73,7 +74,7 @@ pub(crate) fn parts(
     let left_out = left_out.into_iter().filter(|(lines, _)| *lines > 0);
     notes.extend(left_out.map(|(lines, why)| {
         let lines = counted(lines as u64, "line");
-        format!("warning: --replay {}: {lines} left out, which {why}", path.display())
+        format!("warning: {REPLAY} {}: {lines} left out, which {why}", path.display())
     }));
     let behind_the_key = |words: &Vec<Vec<u8>>| words.iter().skip(2).map(Vec::len).sum::<usize>();
     let bytes: usize = capture.commands.iter().map(behind_the_key).sum();

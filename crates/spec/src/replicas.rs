@@ -7,6 +7,10 @@ use std::fmt;
 use std::str::FromStr;
 
 use clap::ValueEnum;
+use naming::{
+    CLUSTER, HOST, OptionId, PER_NODE, PORT, REPLICAS, RFR, RFR_ALSO, RFR_CONNECTIONS,
+    RFR_REPLICAS, RFR_WITHOUT, Text, text,
+};
 use serde::{Deserialize, Serialize};
 use workload::{ClusterOptions, Endpoint, NodeShares, ReadFrom, ReplicaFallback};
 
@@ -81,15 +85,15 @@ impl FromStr for Shares {
 
 impl ReplicaOptions {
     /// The first that is given, by its name.
-    pub(crate) fn given(&self) -> Option<&'static str> {
+    pub(crate) fn given(&self) -> Option<OptionId> {
         let given = [
-            ("--rfr", self.rfr.is_some()),
-            ("--rfr-without", self.rfr_without.is_some()),
-            ("--rfr-replicas", self.rfr_replicas.is_some()),
-            ("--rfr-connections", self.rfr_connections.is_some()),
-            ("--rfr-also", !self.rfr_also.is_empty()),
-            ("--per-node", self.per_node),
-            ("--replicas", !self.replicas.is_empty()),
+            (RFR, self.rfr.is_some()),
+            (RFR_WITHOUT, self.rfr_without.is_some()),
+            (RFR_REPLICAS, self.rfr_replicas.is_some()),
+            (RFR_CONNECTIONS, self.rfr_connections.is_some()),
+            (RFR_ALSO, !self.rfr_also.is_empty()),
+            (PER_NODE, self.per_node),
+            (REPLICAS, !self.replicas.is_empty()),
         ];
         given.into_iter().find(|(_, given)| *given).map(|(name, _)| name)
     }
@@ -98,7 +102,7 @@ impl ReplicaOptions {
     ///
     /// # Errors
     /// What makes no sense, in words for the person who typed it.
-    pub(crate) fn nodes(&self, cluster: bool) -> Result<Option<ClusterOptions>, String> {
+    pub(crate) fn nodes(&self, cluster: bool) -> Result<Option<ClusterOptions>, Text> {
         let named = !self.replicas.is_empty();
         let read_from = match self.rfr {
             Some(rfr) => rfr.into(),
@@ -107,20 +111,20 @@ impl ReplicaOptions {
         };
         match self.given() {
             Some(option) if !cluster && !named => {
-                return Err(format!("{option} requires --cluster or --replicas"));
+                return Err(text!("{option} requires {CLUSTER} or {REPLICAS}"));
             }
             _ if !cluster && !named => return Ok(None),
             _ => {}
         }
         let (reads, by_turn) = (read_from != ReadFrom::Masters, read_from == ReadFrom::Replicas);
         for (option, given, fits, values) in [
-            ("--rfr-without", self.rfr_without.is_some(), by_turn, "yes"),
-            ("--rfr-replicas", self.rfr_replicas.is_some(), reads, "yes, all or nearest"),
-            ("--rfr-connections", self.rfr_connections.is_some(), reads, "yes, all or nearest"),
-            ("--replicas", named, reads, "yes, all or nearest"),
+            (RFR_WITHOUT, self.rfr_without.is_some(), by_turn, "yes"),
+            (RFR_REPLICAS, self.rfr_replicas.is_some(), reads, "yes, all or nearest"),
+            (RFR_CONNECTIONS, self.rfr_connections.is_some(), reads, "yes, all or nearest"),
+            (REPLICAS, named, reads, "yes, all or nearest"),
         ] {
             if given && !fits {
-                return Err(format!("{option} requires --rfr {values}"));
+                return Err(text!("{option} requires {RFR} {values}"));
             }
         }
         Ok(Some(ClusterOptions {
@@ -137,7 +141,7 @@ impl ReplicaOptions {
     ///
     /// # Errors
     /// It is no single server at a host and port.
-    pub(crate) fn with_named(&self, endpoint: Endpoint) -> Result<Endpoint, String> {
+    pub(crate) fn with_named(&self, endpoint: Endpoint) -> Result<Endpoint, Text> {
         let replicas: Vec<_> =
             self.replicas.iter().map(|Address(host, port)| (host.clone(), *port)).collect();
         match endpoint {
@@ -145,7 +149,7 @@ impl ReplicaOptions {
             Endpoint::Tcp { host, port } => {
                 Ok(Endpoint::Replicated { primary: (host, port), replicas })
             }
-            _ => Err("--replicas requires a primary at a host and port (-h, -p)".to_owned()),
+            _ => Err(text!("{REPLICAS} requires a primary at a host and port ({HOST}, {PORT})")),
         }
     }
 }
@@ -196,7 +200,7 @@ mod tests {
                 "--replicas requires --rfr yes, all or nearest",
             ),
         ] {
-            assert_eq!(options.nodes(cluster), Err(says.to_owned()));
+            assert_eq!(options.nodes(cluster).unwrap_err().to_string(), says);
         }
         assert_eq!(none().nodes(false), Ok(None));
         let nodes = ReplicaOptions { replicas: named, ..none() }.nodes(false).unwrap().unwrap();

@@ -9,6 +9,11 @@ use std::fmt;
 use std::str::FromStr;
 
 use clap::ArgMatches;
+use naming::advice::USER_AND_PASSWORD;
+use naming::{
+    CLUSTER, DBNUM, HASH, HOST, MPTCP, OptionId, PASSWORD, PASSWORD_COMMAND, PORT, PROTOCOL,
+    REPLICAS, SERVER_CPUS, SOCKET, SPAWN, SPAWN_ARGS, SPAWN_UNIX, Text, URI, USER, text,
+};
 use workload::secret::{self, PASSWORD_VARIABLE};
 use workload::{Credentials, Endpoint, ProtocolKind, Secret, Target, TlsOptions, typed_login};
 
@@ -71,8 +76,8 @@ impl UriPrecedence {
         option: Option<T>,
         of_uri: Option<T>,
         after: fn(OptionsAfterUri) -> bool,
-        differ: impl FnOnce(&T, &T) -> String,
-    ) -> Result<Option<T>, String> {
+        differ: impl FnOnce(&T, &T) -> Text,
+    ) -> Result<Option<T>, Text> {
         match (self, option, of_uri) {
             (_, option, None) => Ok(option),
             (_, None, of_uri) => Ok(of_uri),
@@ -89,7 +94,7 @@ impl UriPrecedence {
 ///
 /// # Errors
 /// Two of them contradict each other.
-pub fn protocol(server: &ServerOptions) -> Result<ProtocolKind, String> {
+pub fn protocol(server: &ServerOptions) -> Result<ProtocolKind, Text> {
     let of_uri = match server.uri.as_ref().map(|Uri(uri)| uri::parse(uri)).transpose()? {
         Some(parsed) => parsed.memcache,
         None => None,
@@ -105,13 +110,13 @@ pub fn protocol(server: &ServerOptions) -> Result<ProtocolKind, String> {
         Some(ProtocolArg::MemcacheMeta) => ProtocolKind::MemcacheMeta,
         Some(ProtocolArg::MemcacheBinary) => ProtocolKind::MemcacheBinary,
     };
-    let named = [("-u", of_uri), ("--spawn", spawned)];
+    let named = [(URI, of_uri), (SPAWN, spawned)];
     if let Some((option, is_memcache)) =
         named.into_iter().find(|(_, is)| is.is_some_and(|is| is != asked.is_memcache()))
     {
         let named =
             if is_memcache == Some(true) { "memcached" } else { "a server that speaks RESP" };
-        return Err(format!("--protocol: {option} names {named}; remove one of the two"));
+        return Err(text!("{PROTOCOL}: {option} names {named}; remove one of the two"));
     }
     Ok(asked)
 }
@@ -120,7 +125,7 @@ pub fn protocol(server: &ServerOptions) -> Result<ProtocolKind, String> {
 ///
 /// # Errors
 /// What makes no sense, in words for the person who typed it.
-pub fn target(server: &ServerOptions, dialect: Dialect) -> Result<Target, String> {
+pub fn target(server: &ServerOptions, dialect: Dialect) -> Result<Target, Text> {
     let rule = if dialect.uri_must_agree {
         UriPrecedence::Agree
     } else {
@@ -128,24 +133,24 @@ pub fn target(server: &ServerOptions, dialect: Dialect) -> Result<Target, String
     };
     // Checked here, because the parser waives a requirement that conflicts with another option.
     for (option, given) in [
-        ("--spawn-args", server.spawn_args.is_some()),
-        ("--spawn-unix", server.spawn_unix),
-        ("--server-cpus", server.server_cpus.is_some()),
+        (SPAWN_ARGS, server.spawn_args.is_some()),
+        (SPAWN_UNIX, server.spawn_unix),
+        (SERVER_CPUS, server.server_cpus.is_some()),
     ] {
         if given && server.spawn.is_none() {
-            return Err(format!("{option} requires --spawn"));
+            return Err(text!("{option} requires {SPAWN}"));
         }
     }
     // A command line is refused by its parser; another tool's words come here as they are.
     for (option, given) in [
-        ("-h", server.host.is_some()),
-        ("-p", server.port.is_some()),
-        ("-s", server.socket.is_some()),
-        ("--cluster", server.cluster),
-        ("--replicas", !server.replicas.replicas.is_empty()),
+        (HOST, server.host.is_some()),
+        (PORT, server.port.is_some()),
+        (SOCKET, server.socket.is_some()),
+        (CLUSTER, server.cluster),
+        (REPLICAS, !server.replicas.replicas.is_empty()),
     ] {
         if given && server.spawn.is_some() {
-            return Err(format!("{option} cannot be used with --spawn"));
+            return Err(text!("{option} cannot be used with {SPAWN}"));
         }
     }
     let uri = server.uri.as_ref().map(|Uri(uri)| uri::parse(uri)).transpose()?;
@@ -157,7 +162,7 @@ pub fn target(server: &ServerOptions, dialect: Dialect) -> Result<Target, String
     let endpoint = endpoint(server, uri.as_ref(), rule, port_default)?;
     let endpoint = shared_out(endpoint, server, protocol)?;
     if server.mptcp && !matches!(endpoint, Endpoint::Tcp { .. }) {
-        return Err("Options --mptcp is only supported by TCP".into());
+        return Err(text!("Options {MPTCP} is only supported by TCP"));
     }
     let cluster = server.replicas.nodes(server.cluster)?;
     let endpoint = server.replicas.with_named(endpoint)?;
@@ -172,7 +177,7 @@ pub fn target(server: &ServerOptions, dialect: Dialect) -> Result<Target, String
         db,
         |at| at.db,
         |option, of_uri| {
-            format!("--dbnum {option}: -u names database {of_uri}; remove one of the two")
+            text!("{DBNUM} {option}: {URI} names database {of_uri}; remove one of the two")
         },
     )?;
     Ok(Target {
@@ -195,14 +200,16 @@ fn shared_out(
     endpoint: Endpoint,
     server: &ServerOptions,
     protocol: ProtocolKind,
-) -> Result<Endpoint, String> {
+) -> Result<Endpoint, Text> {
     let hash = server.hash.unwrap_or_default();
     let endpoint = match endpoint {
         Endpoint::Tcp { host, port } if protocol.is_memcache() => {
-            let named = uri::servers(&host, port, hash).map_err(|why| format!("-h: {why}"))?;
+            let named = uri::servers(&host, port, hash).map_err(|why| text!("{HOST}: {why}"))?;
             match (&named, server.port) {
                 (Endpoint::Tcp { port: own, .. }, Some(typed)) if *own != port => {
-                    return Err(format!("-p {typed}: -h names port {own}; remove one of the two"));
+                    return Err(text!(
+                        "{PORT} {typed}: {HOST} names port {own}; remove one of the two"
+                    ));
                 }
                 _ => named,
             }
@@ -213,7 +220,7 @@ fn shared_out(
     match endpoint {
         Endpoint::Ring { .. } => Ok(endpoint),
         _ if server.hash.is_some() => {
-            Err("--hash requires several memcached servers: -h a,b:11212,c".to_owned())
+            Err(text!("{HASH} requires several memcached servers: {HOST} a,b:11212,c"))
         }
         one => Ok(one),
     }
@@ -224,7 +231,7 @@ fn endpoint(
     uri: Option<&UriParts>,
     rule: UriPrecedence,
     port_default: u16,
-) -> Result<Endpoint, String> {
+) -> Result<Endpoint, Text> {
     if let Some(Program(program)) = &server.spawn {
         return Ok(Endpoint::Spawned {
             program: program.clone(),
@@ -237,7 +244,7 @@ fn endpoint(
         let socket = Endpoint::Unix(path.clone());
         return match uri {
             Some(uri) if matches!(rule, UriPrecedence::Agree) && uri.endpoint != socket => {
-                Err(contradicts(&format!("-s {}", path.display()), uri, None))
+                Err(contradicts(&text!("{SOCKET} {}", path.display()), uri, None))
             }
             _ => Ok(socket),
         };
@@ -256,10 +263,10 @@ fn endpoint(
     let Endpoint::Tcp { host: of_uri, .. } = &uri.endpoint else {
         return match (rule, &host, port) {
             (UriPrecedence::Agree, Some(host), _) => {
-                Err(contradicts(&format!("-h {host}"), uri, None))
+                Err(contradicts(&text!("{HOST} {host}"), uri, None))
             }
             (UriPrecedence::Agree, None, Some(port)) => {
-                Err(contradicts(&format!("-p {port}"), uri, None))
+                Err(contradicts(&text!("{PORT} {port}"), uri, None))
             }
             _ => Ok(uri.endpoint.clone()),
         };
@@ -269,13 +276,13 @@ fn endpoint(
         host,
         Some(of_uri.clone()),
         |at| at.host,
-        |host, _| contradicts(&format!("-h {host}"), uri, Some(meant(host))),
+        |host, _| contradicts(&text!("{HOST} {host}"), uri, Some(meant(host))),
     )?;
     let port = rule.choose(
         port,
         uri.port,
         |at| at.port,
-        |port, _| contradicts(&format!("-p {port}"), uri, Some(meant(of_uri))),
+        |port, _| contradicts(&text!("{PORT} {port}"), uri, Some(meant(of_uri))),
     )?;
     let host = host.unwrap_or_else(|| HOST_DEFAULT.to_owned());
     Ok(Endpoint::Tcp { host, port: port.unwrap_or(port_default) })
@@ -283,16 +290,16 @@ fn endpoint(
 
 /// The error of an option that contradicts `-u`, with the URI to write if `meant` is the right server. It shows no
 /// login.
-fn contradicts(option: &str, uri: &UriParts, meant: Option<(String, Option<u16>)>) -> String {
-    let instead = meant.map_or(String::new(), |(host, port)| {
+fn contradicts(option: &Text, uri: &UriParts, meant: Option<(String, Option<u16>)>) -> Text {
+    let instead = meant.map_or(Text::default(), |(host, port)| {
         let (scheme, protocol) = match uri.memcache {
             Some(true) => ("memcache", ProtocolKind::MemcacheText),
             _ => ("redis", ProtocolKind::Resp2),
         };
         let meant = Endpoint::Tcp { host, port: port.unwrap_or(port_default(protocol)) };
-        format!(", or write -u {scheme}{}://{meant}", if uri.tls { "s" } else { "" })
+        text!(", or write {URI} {scheme}{}://{meant}", if uri.tls { "s" } else { "" })
     });
-    format!("{option}: -u names {}; remove one of the two{instead}", uri.endpoint)
+    text!("{option}: {URI} names {}; remove one of the two{instead}", uri.endpoint)
 }
 
 fn credentials(
@@ -301,24 +308,24 @@ fn credentials(
     password: Option<String>,
     (rule, dialect): (UriPrecedence, Dialect),
     protocol: ProtocolKind,
-) -> Result<Option<Credentials>, String> {
-    let differ = |option: &'static str, what: &'static str| {
-        move |_: &String, _: &String| format!("{option}: -u has another {what}; remove one")
+) -> Result<Option<Credentials>, Text> {
+    let differ = |option: OptionId, what: &'static str| {
+        move |_: &String, _: &String| text!("{option}: {URI} has another {what}; remove one")
     };
     let (own_user, own_password) =
         (server.user.clone(), server.password.as_ref().map(|it| it.reveal().to_owned()));
-    let user = rule.choose(own_user, user, |at| at.user, differ("--user", "user"))?;
+    let user = rule.choose(own_user, user, |at| at.user, differ(USER, "user"))?;
     let password =
-        rule.choose(own_password, password, |at| at.password, differ("-a", "password"))?;
+        rule.choose(own_password, password, |at| at.password, differ(PASSWORD, "password"))?;
     if server.password_command.is_some() {
         if password.is_some() {
-            let other = if server.password.is_some() { "-a" } else { "-u" };
-            return Err(format!(
-                "--password-command: {other} has a password already; remove one of the two"
+            let other = if server.password.is_some() { PASSWORD } else { URI };
+            return Err(text!(
+                "{PASSWORD_COMMAND}: {other} has a password already; remove one of the two"
             ));
         }
         if protocol.is_memcache() && user.is_none() {
-            return Err("--password-command: a memcached login also needs --user".to_owned());
+            return Err(text!("{PASSWORD_COMMAND}: a memcached login also needs {USER}"));
         }
         // It is asked for when it is needed.
         return Ok(Some(Credentials { user, password: Secret::new("") }));
@@ -337,13 +344,15 @@ fn credentials(
                 Ok(Some(Credentials { user: Some(user), password: Secret::new(password) }))
             }
             (None, None) => Ok(None),
-            _ => Err("a memcached login needs both a user and a password: --user and -a".into()),
+            _ => Err(text!(
+                "a memcached login needs both a user and a password: {USER_AND_PASSWORD}"
+            )),
         };
     }
     match (user, password.or_else(from_environment)) {
         (user, Some(password)) => Ok(Some(Credentials { user, password: Secret::new(password) })),
         (Some(_), None) if !dialect.user_needs_password => Ok(None),
-        (Some(_), None) => Err("--user requires a password: -a or REDISCLI_AUTH".into()),
+        (Some(_), None) => Err(text!("{USER} requires a password: {PASSWORD} or REDISCLI_AUTH")),
         (None, None) => Ok(None),
     }
 }

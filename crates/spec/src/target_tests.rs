@@ -7,7 +7,7 @@ use crate::LoadSpec;
 use crate::dialect::{KEYSTORM, VALKEY_BENCHMARK};
 use crate::write::vocabulary;
 
-fn read(line: &str, peer: bool) -> Result<Target, String> {
+fn read(line: &str, peer: bool) -> Result<Target, naming::Text> {
     let words = std::iter::once("load").chain(line.split(' ').filter(|w| !w.is_empty()));
     let matches = vocabulary().args_override_self(true).get_matches_from(words);
     let mut spec = LoadSpec::from_arg_matches(&matches).unwrap();
@@ -86,7 +86,7 @@ fn several_memcached_servers_share_out_keys() {
         ("-h a,,b", "-h: \"\" is not a host"),
         ("-h a,b -u memcache://a", "-u names a:11211"),
     ] {
-        let error = memcached(line).unwrap_err();
+        let error = memcached(line).unwrap_err().to_string();
         assert!(error.contains(says), "{line}: {error}");
     }
 }
@@ -117,7 +117,7 @@ fn by_our_own_name_what_contradicts_is_refused() {
         ("-u redis://:hunter2@a -a hunter3", "-a: -u has another password"),
         ("-u redis://u:hunter2@a --user v", "--user: -u has another user"),
     ] {
-        let error = read(line, false).unwrap_err();
+        let error = read(line, false).unwrap_err().to_string();
         assert!(error.contains(says) && !error.contains("hunter"), "{line}: {error}");
     }
 }

@@ -1,5 +1,9 @@
 //! `--tls` and what goes with it, as data of the plan.
 
+use naming::{
+    CACERT, CACERTDIR, CERT, CERT_CHAIN, HOST, INSECURE, KEY, OptionId, PORT, SNI, SPAWN, TLS,
+    TLS_CIPHERS, TLS_CIPHERSUITES, TLS_GROUPS, TLS_PROTOCOLS, TLS_RESUME, Text, text,
+};
 use workload::{Endpoint, Secret, Target, TlsOptions, Verify};
 
 use crate::TlsArgs;
@@ -17,29 +21,30 @@ pub fn tls(
     target: &Target,
     dialect: Dialect,
     notes: &mut Vec<String>,
-) -> Result<Option<TlsOptions>, String> {
+) -> Result<Option<TlsOptions>, Text> {
     if !args.tls && target.tls.is_none() {
         // The peers take them and do nothing with them, without a word.
         if let Some(option) = given(args).filter(|_| dialect.minds_slips) {
-            notes.push(format!("{}: {option} has no effect without --tls.", dialect.warning));
+            notes.push(format!("{}: {option} has no effect without {TLS}.", dialect.warning));
         }
         return Ok(None);
     }
     if matches!(target.endpoint, Endpoint::Spawned { .. }) {
-        return Err("--tls: the server of --spawn does not speak TLS; start one with your own \
-            certificates and name it with -h and -p"
-            .into());
+        return Err(text!(
+            "{TLS}: the server of {SPAWN} does not speak TLS; start one with your own \
+            certificates and name it with {HOST} and {PORT}"
+        ));
     }
     match (&args.cert, &args.key) {
-        (Some(_), None) => return Err("--cert requires --key FILE".into()),
+        (Some(_), None) => return Err(text!("{CERT} requires {KEY} FILE")),
         (None, None) if args.cert_chain.is_some() => {
-            return Err("--cert-chain requires --cert FILE".into());
+            return Err(text!("{CERT_CHAIN} requires {CERT} FILE"));
         }
-        (None, Some(_)) => return Err("--key requires --cert FILE".into()),
+        (None, Some(_)) => return Err(text!("{KEY} requires {CERT} FILE")),
         _ => {}
     }
     if args.sni.as_deref().is_some_and(|name| name.is_empty() || name.contains('\0')) {
-        return Err("--sni: the name is empty".into());
+        return Err(text!("{SNI}: the name is empty"));
     }
     let verify = match args.insecure {
         true => Verify::Nothing,
@@ -49,9 +54,10 @@ pub fn tls(
     };
     if verify == Verify::Host && args.sni.is_none() && matches!(target.endpoint, Endpoint::Unix(_))
     {
-        return Err("--tls with a unix socket: name the host of the server's certificate with \
-            --sni, or skip the check with --insecure"
-            .into());
+        return Err(text!(
+            "{TLS} with a unix socket: name the host of the server's certificate with \
+            {SNI}, or skip the check with {INSECURE}"
+        ));
     }
     Ok(Some(TlsOptions {
         sni: args.sni.clone(),
@@ -80,20 +86,20 @@ fn key_password() -> Option<Secret> {
 }
 
 /// The first option that is of TLS.
-fn given(args: &TlsArgs) -> Option<&'static str> {
+fn given(args: &TlsArgs) -> Option<OptionId> {
     let given = [
-        (args.sni.is_some(), "--sni"),
-        (args.cacert.is_some(), "--cacert"),
-        (args.cacertdir.is_some(), "--cacertdir"),
-        (args.insecure, "--insecure"),
-        (args.cert.is_some(), "--cert"),
-        (args.cert_chain.is_some(), "--cert-chain"),
-        (args.key.is_some(), "--key"),
-        (args.tls_ciphers.is_some(), "--tls-ciphers"),
-        (args.tls_ciphersuites.is_some(), "--tls-ciphersuites"),
-        (args.tls_groups.is_some(), "--tls-groups"),
-        (args.tls_protocols.is_some(), "--tls-protocols"),
-        (args.tls_resume, "--tls-resume"),
+        (args.sni.is_some(), SNI),
+        (args.cacert.is_some(), CACERT),
+        (args.cacertdir.is_some(), CACERTDIR),
+        (args.insecure, INSECURE),
+        (args.cert.is_some(), CERT),
+        (args.cert_chain.is_some(), CERT_CHAIN),
+        (args.key.is_some(), KEY),
+        (args.tls_ciphers.is_some(), TLS_CIPHERS),
+        (args.tls_ciphersuites.is_some(), TLS_CIPHERSUITES),
+        (args.tls_groups.is_some(), TLS_GROUPS),
+        (args.tls_protocols.is_some(), TLS_PROTOCOLS),
+        (args.tls_resume, TLS_RESUME),
     ];
     given.into_iter().find_map(|(given, option)| given.then_some(option))
 }

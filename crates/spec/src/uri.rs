@@ -8,6 +8,7 @@ mod sentinel;
 
 pub(crate) use ring::servers;
 
+use naming::{Text, URI, text};
 use percent_encoding::percent_decode_str;
 use url::{Host, Url};
 use workload::Endpoint;
@@ -31,20 +32,20 @@ pub(crate) struct UriParts {
 ///
 /// # Errors
 /// What is wrong with it. Never quotes the URI, which may hold a password.
-pub(crate) fn parse(text: &str) -> Result<UriParts, String> {
+pub(crate) fn parse(text: &str) -> Result<UriParts, Text> {
     if let Some(rest) = sentinel::rest(text) {
         return sentinel::parse(rest);
     }
     if let Some((tls, authority)) = ring::authority(text) {
         return ring::parse(tls, authority);
     }
-    let url = Url::parse(text).map_err(|e| format!("-u: {e}"))?;
+    let url = Url::parse(text).map_err(|e| text!("{URI}: {e}"))?;
     let unix = match url.scheme() {
         "redis" | "valkey" | "rediss" | "valkeys" | "memcache" | "memcaches" => false,
         "unix" | "redis+unix" | "valkey+unix" | "redis-socket" | "valkey-socket" => true,
         other => {
-            return Err(format!(
-                "-u: unknown scheme {other:?}; expected redis, valkey, rediss, valkeys, \
+            return Err(text!(
+                "{URI}: unknown scheme {other:?}; expected redis, valkey, rediss, valkeys, \
                  memcache, memcaches, unix or redis-sentinel"
             ));
         }
@@ -66,12 +67,12 @@ pub(crate) fn parse(text: &str) -> Result<UriParts, String> {
     } else {
         Some(url.path().trim_matches('/').to_owned()).filter(|db| !db.is_empty())
     };
-    let db = db.map(|db| db.parse().map_err(|_| NO_DATABASE.to_owned()));
+    let db = db.map(|db| db.parse().map_err(|_| no_database()));
     let endpoint = if unix {
         if url.host().is_some_and(|h| h.to_string() != "localhost") {
-            return Err(
-                "-u: the path of a unix socket starts with a third slash: unix:///path".into()
-            );
+            return Err(text!(
+                "{URI}: the path of a unix socket starts with a third slash: unix:///path"
+            ));
         }
         Endpoint::Unix(decoded(url.path())?.into())
     } else {
@@ -82,10 +83,13 @@ pub(crate) fn parse(text: &str) -> Result<UriParts, String> {
 }
 
 /// Not quoted: with a slash too few or too many, the login stands there.
-const NO_DATABASE: &str =
-    "-u: a path that is not a database number; expected redis://[[user]:password@]host[:port][/db]";
+fn no_database() -> Text {
+    text!(
+        "{URI}: a path that is not a database number; expected redis://[[user]:password@]host[:port][/db]"
+    )
+}
 
-fn host(url: &Url) -> Result<String, String> {
+fn host(url: &Url) -> Result<String, Text> {
     Ok(match url.host() {
         Some(Host::Ipv6(address)) => address.to_string(),
         Some(Host::Ipv4(address)) => address.to_string(),
@@ -95,7 +99,7 @@ fn host(url: &Url) -> Result<String, String> {
 }
 
 /// The login that stands before the hosts of a list, and the hosts. What stands alone is a password.
-fn login(authority: &str) -> Result<(Option<String>, Option<String>, &str), String> {
+fn login(authority: &str) -> Result<(Option<String>, Option<String>, &str), Text> {
     let (login, hosts) = match authority.rsplit_once('@') {
         Some((login, hosts)) => (Some(login), hosts),
         None => (None, authority),
@@ -109,10 +113,7 @@ fn login(authority: &str) -> Result<(Option<String>, Option<String>, &str), Stri
 }
 
 /// Reads `host`, `host:port`, `[ipv6]` or `[ipv6]:port`; `None` of what is none of these.
-pub(crate) fn host_and_port(
-    text: &str,
-    port_default: u16,
-) -> Option<Result<(String, u16), String>> {
+pub(crate) fn host_and_port(text: &str, port_default: u16) -> Option<Result<(String, u16), Text>> {
     let (host, port) = match text.strip_prefix('[') {
         Some(v6) => v6.split_once(']')?,
         None => text.split_at(text.find(':').unwrap_or(text.len())),
@@ -125,9 +126,9 @@ pub(crate) fn host_and_port(
     (!host.is_empty()).then(|| Ok((decoded(host)?, port)))
 }
 
-fn decoded(text: &str) -> Result<String, String> {
+fn decoded(text: &str) -> Result<String, Text> {
     let bytes = percent_decode_str(text).decode_utf8();
-    bytes.map(|t| t.into_owned()).map_err(|_| "-u: a percent-encoded part is not UTF-8".into())
+    bytes.map(|t| t.into_owned()).map_err(|_| text!("{URI}: a percent-encoded part is not UTF-8"))
 }
 
 #[cfg(test)]
@@ -158,7 +159,7 @@ mod tests {
         for text in
             texts.into_iter().chain(["rediss:/hunter2@h", "redis-sentinel://h/name/hunter2@x"])
         {
-            let why = parse(text).unwrap_err();
+            let why = parse(text).unwrap_err().to_string();
             assert!(
                 !why.contains("hunter2") && why.contains("not a database number"),
                 "{text}: {why}"
@@ -184,7 +185,7 @@ mod tests {
         assert_eq!(parse("redis://secret@h").unwrap().password.as_deref(), Some("secret"));
         let colon = parse("redis://:secret@h/").unwrap();
         assert_eq!((colon.user, colon.password.as_deref()), (None, Some("secret")));
-        assert_eq!(parse("redis://:1").unwrap_err(), "-u: empty host");
+        assert_eq!(parse("redis://:1").unwrap_err().to_string(), "-u: empty host");
     }
 
     #[test]
@@ -218,7 +219,7 @@ mod tests {
         for bad in
             ["rediss://:hunter2@h:x", "http://:hunter2@h", "redis://:hunter2@h:99999", "hunter2"]
         {
-            assert!(!parse(bad).unwrap_err().contains("hunter2"), "{bad}");
+            assert!(!parse(bad).unwrap_err().to_string().contains("hunter2"), "{bad}");
         }
         assert!(parse("redis://h/abc").is_err());
     }

@@ -1,5 +1,6 @@
 //! The rules of a protocol for commands, found by its name, for callers that are not generic over it.
 
+use naming::{FAIL_ON_MISS, text};
 use workload::{CommandSpec, PlanParts, ProtocolKind};
 
 use crate::batch::digits_of;
@@ -11,7 +12,7 @@ use crate::{Protocol, Silence};
 ///
 /// # Errors
 /// The reason why one cannot, in words for the person who typed it.
-pub fn check(plan: &PlanParts) -> Result<(), String> {
+pub fn check(plan: &PlanParts) -> Result<(), naming::Text> {
     let check = match plan.protocol {
         ProtocolKind::Resp2 | ProtocolKind::Resp3 => Resp::check,
         ProtocolKind::MemcacheText | ProtocolKind::MemcacheMeta => Text::check,
@@ -21,14 +22,15 @@ pub fn check(plan: &PlanParts) -> Result<(), String> {
         && plan.protocol.is_memcache()
         && let Some(quiet) = plan.sequence.iter().find(|c| Text::silence(c) == Some(Silence::Miss))
     {
-        return Err(format!(
-            "--fail-on-miss: a quiet {} that finds nothing has no reply; remove its flag q",
+        return Err(text!(
+            "{FAIL_ON_MISS}: a quiet {} that finds nothing has no reply; remove its flag q",
             quiet.name().to_lowercase()
         ));
     }
     plan.key_spaces().try_for_each(|(span, keys)| {
         let digits = digits_of(keys);
-        plan.sequence[span].iter().try_for_each(|command| check(command, digits))
+        plan.sequence[span].iter().try_for_each(|command| check(command, digits))?;
+        Ok(())
     })
 }
 

@@ -258,7 +258,7 @@ pub struct ProtocolError {
     /// The protocol that was expected.
     pub protocol: &'static str,
     /// Description of what is wrong with them.
-    pub why: &'static str,
+    pub why: Box<str>,
     /// The beginning of the offending bytes, escaped for a terminal.
     pub excerpt: String,
 }
@@ -266,10 +266,10 @@ pub struct ProtocolError {
 impl ProtocolError {
     /// An error about the bytes at the start of `input`.
     #[must_use]
-    pub fn new(protocol: &'static str, why: &'static str, input: &[u8]) -> Self {
+    pub fn new(protocol: &'static str, why: impl Into<Box<str>>, input: &[u8]) -> Self {
         const EXCERPT_MAX: usize = 48;
         let excerpt = input[..input.len().min(EXCERPT_MAX)].escape_ascii().to_string();
-        Self { protocol, why, excerpt }
+        Self { protocol, why: why.into(), excerpt }
     }
 }
 

@@ -3,6 +3,8 @@
 //! Owns the separators: `;` as in `valkey-benchmark`, and `;>`, `;?`, `;*` and `;~` before a later step. What the
 //! words of a command mean is [`command`](crate::command)'s business.
 
+use naming::{MIX, Text, text};
+
 use crate::StepCondition;
 
 /// An operation as it was typed.
@@ -64,7 +66,7 @@ pub fn split_operations(
     mixed: bool,
     stepped: bool,
     limit: usize,
-) -> Result<Vec<TypedOperation>, String> {
+) -> Result<Vec<TypedOperation>, Text> {
     let mut operations: Vec<TypedOperation> = Vec::new();
     let mut commands = 0;
     let mut start = 0;
@@ -86,7 +88,7 @@ pub fn split_operations(
         let (count, command) = counted(group, mixed && begins)?;
         if before != b";" && (command.is_empty() || operations.is_empty()) {
             let sign = String::from_utf8_lossy(before);
-            return Err(format!(
+            return Err(text!(
                 "{sign} must stand between two commands; the second is sent after the reply to \
                  the first"
             ));
@@ -96,18 +98,18 @@ pub fn split_operations(
             if let (true, Some(number)) = (stepped, group.first()) {
                 let number = String::from_utf8_lossy(number);
                 let such_as = if mixed && begins { "weight" } else { "count" };
-                return Err(format!("{number} must be followed by a command {such_as}"));
+                return Err(text!("{number} must be followed by a command {such_as}"));
             }
             continue;
         }
         let (weight, repeat) = if mixed && begins { (count, 1) } else { (1, count) };
         commands += repeat;
         if commands > limit {
-            return Err(format!("a sequence has at most {limit} commands, including repeats"));
+            return Err(text!("a sequence has at most {limit} commands, including repeats"));
         }
         if begins {
             let weight = u32::try_from(weight)
-                .map_err(|_| format!("weight {weight}: the maximum is {}", u32::MAX))?;
+                .map_err(|_| text!("weight {weight}: the maximum is {}", u32::MAX))?;
             operations.push(TypedOperation { weight, steps: Vec::new() });
         }
         let Some(operation) = operations.last_mut() else { continue };
@@ -120,29 +122,29 @@ pub fn split_operations(
         }
     }
     if mixed && operations.is_empty() {
-        return Err("--mix: there are no operations".to_owned());
+        return Err(text!("{MIX}: there are no operations"));
     }
     Ok(operations)
 }
 
 /// The number before a command, 1 without one, and the command.
-fn counted(group: &[Vec<u8>], weight: bool) -> Result<(usize, &[Vec<u8>]), String> {
+fn counted(group: &[Vec<u8>], weight: bool) -> Result<(usize, &[Vec<u8>]), Text> {
     let Some(first) = group.first() else { return Ok((1, group)) };
     let text = String::from_utf8_lossy(first);
     let begins = |digits: std::ops::RangeInclusive<char>| text.starts_with(|c| digits.contains(&c));
     if weight && (begins('0'..='9') || text.parse::<f64>().is_ok()) {
         let weight = text.parse().ok().filter(|weight| *weight > 0);
         let fault = || match text.split_once(':') {
-            Some((weight, _)) => format!(
-                "{text:?} is not a weight; a weight and its command are words of their own, behind --, as in --mix -- \
+            Some((weight, _)) => text!(
+                "{text:?} is not a weight; a weight and its command are words of their own, behind --, as in {MIX} -- \
                  {weight} get k:__key__ ';' 20 set k:__key__ __data__"
             ),
-            None => format!("{text:?} is not a weight; expected a whole number from 1"),
+            None => text!("{text:?} is not a weight; expected a whole number from 1"),
         };
         return Ok((weight.ok_or_else(fault)?, &group[1..]));
     }
     if begins('1'..='9') {
-        let fault = |_| format!("{text:?} is neither a command nor a repeat count");
+        let fault = |_| text!("{text:?} is neither a command nor a repeat count");
         return Ok((text.parse().map_err(fault)?, &group[1..]));
     }
     Ok((1, group))

@@ -6,7 +6,6 @@
 //! refused by name; what differs stands in docs/memtier.md.
 
 mod address;
-mod advice;
 mod checks;
 mod commands;
 mod configuration;
@@ -36,14 +35,17 @@ mod translation;
 mod user_commands;
 mod values;
 mod verification;
+mod vocabulary;
 mod waiting;
 mod words;
 
+use std::borrow::Cow;
 use std::ffi::OsString;
 
 use cli::equal::in_own_words;
 use cli::own;
 use job::{FrontEnd, Intent, UsageError};
+use naming::OptionId;
 
 use fault::{Fault, check_error};
 use options::Options;
@@ -57,6 +59,10 @@ pub struct Memtier;
 impl FrontEnd for Memtier {
     fn names(&self) -> &'static [&'static str] {
         &["memtier_benchmark", "memtier"]
+    }
+
+    fn word(&self, option: OptionId) -> Option<Cow<'static, str>> {
+        vocabulary::word(option)
     }
 
     fn formats(&self) -> &'static [report::FormatRow] {

@@ -15,7 +15,6 @@ use job::{RunMonitor, ToolOutput};
 use report::{Format, Summary};
 use workload::Plan;
 
-use super::advice;
 use super::exporter::Exporter;
 use super::progress::{MonitorSettings, ProgressMonitor, RunSeconds};
 use super::statsd::Statsd;
@@ -73,13 +72,9 @@ impl ToolOutput for Reports {
             Ok((wait, text)) => (Some(wait), text),
             Err(text) => (None, text),
         };
-        let why = report::escape(self.in_its_words(&diagnostics::concealed(why)));
+        let why = report::escape(&*diagnostics::concealed(why));
         diagnostics::put(&format!("Connection error: {why}\n{text}")).map_err(|_| ClosedPipe)?;
         Ok(wait)
-    }
-
-    fn in_its_words(&self, text: &str) -> String {
-        advice::WORDS.of(text)
     }
 
     fn monitor<'p>(

@@ -69,7 +69,7 @@ pub(super) fn job(options: &Options, ours: &[String]) -> Result<Job, Fault> {
         (described, &job.plans[..], options.import.verify)
     {
         verification::describe(options, &items, load, &mut spec)?;
-        let plans = spec.plans(&mut Vec::new()).map_err(check_error)?;
+        let plans = spec.plans(&mut Vec::new()).map_err(|error| check_error(error.why))?;
         if options.import.verify_only {
             job.plans = plans;
         } else {

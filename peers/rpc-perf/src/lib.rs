@@ -6,7 +6,6 @@
 //! what differs stands in docs/rpc-perf.md.
 
 mod admin;
-mod advice;
 mod commands;
 mod config;
 mod convert;
@@ -20,13 +19,16 @@ mod table;
 mod translation;
 mod verb;
 mod versions;
+mod vocabulary;
 mod words;
 
+use std::borrow::Cow;
 use std::ffi::OsString;
 
 use cli::equal::in_own_words;
 use cli::workload_file::read_text;
 use job::{FrontEnd, Intent, UsageError};
+use naming::OptionId;
 
 use config::Config;
 use fault::{Fault, rule};
@@ -41,6 +43,10 @@ pub struct RpcPerf;
 impl FrontEnd for RpcPerf {
     fn names(&self) -> &'static [&'static str] {
         &["rpc-perf"]
+    }
+
+    fn word(&self, option: OptionId) -> Option<Cow<'static, str>> {
+        vocabulary::word(option)
     }
 
     fn parse(&self, _called_as: Option<&str>, args: Vec<OsString>) -> Result<Intent, UsageError> {

@@ -18,7 +18,6 @@ use workload::{Plan, Stop};
 
 use super::VERSION;
 use super::admin::{Admin, Throttle};
-use super::advice;
 use super::config::{Config, Metrics, MetricsFormat};
 use crate::layout::{Figures, Role, Roles, Snapshot as Shown, Window, stamped};
 
@@ -54,10 +53,6 @@ impl Reports {
 impl ToolOutput for Reports {
     fn format(&self) -> Box<dyn Format> {
         Box::new(Head { protocol: self.protocol })
-    }
-
-    fn in_its_words(&self, text: &str) -> String {
-        advice::WORDS.of(text)
     }
 
     fn monitor<'p>(

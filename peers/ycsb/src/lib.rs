@@ -4,7 +4,6 @@
 //! mean, [`binding`] the commands of each database; [`plans`] makes a plan of all that. [`results`] chooses the
 //! reports, [`status`] prints lines during a run, and [`raw`] writes each operation.
 
-mod advice;
 mod arguments;
 mod binding;
 mod known;
@@ -17,14 +16,17 @@ mod raw;
 mod redis;
 mod results;
 mod status;
+mod vocabulary;
 mod workload;
 mod workloads;
 
+use std::borrow::Cow;
 use std::ffi::OsString;
 
 use cli::equal::in_own_words;
 use host::Questions;
 use job::{FrontEnd, Intent, UsageError};
+use naming::OptionId;
 use report::{NodeNames, Persona, ProgressFigures};
 
 use arguments::CommandLine;
@@ -46,6 +48,10 @@ pub struct YcsbFront;
 impl FrontEnd for YcsbFront {
     fn names(&self) -> &'static [&'static str] {
         &["ycsb", "ycsb.sh"]
+    }
+
+    fn word(&self, option: OptionId) -> Option<Cow<'static, str>> {
+        vocabulary::word(option)
     }
 
     fn formats(&self) -> &'static [report::FormatRow] {

@@ -9,7 +9,6 @@ use report::Format;
 use runner::INTERVAL_NS;
 use workload::Plan;
 
-use super::advice;
 use super::arguments::Arguments;
 use super::properties::Properties;
 use super::raw::RawOutput;
@@ -58,10 +57,6 @@ impl ToolOutput for Reports {
             Some(series) => Box::new(report.over_time(Arc::clone(&series.seen))),
             None => Box::new(report),
         }
-    }
-
-    fn in_its_words(&self, text: &str) -> String {
-        advice::WORDS.of(text)
     }
 
     fn monitor<'p>(

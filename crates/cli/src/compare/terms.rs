@@ -125,7 +125,7 @@ pub(super) fn equal(
     let (mut tests, mut seed) = (Vec::new(), None);
     let tests_named = named_tests(typed, tests_default)?;
     if typed.typed().any(|id| id == "name") {
-        spec::single(spec::NAME, tests_named.len()).map_err(UsageError)?;
+        spec::single(naming::NAME, tests_named.len())?;
     }
     for (name, words) in tests_named {
         let plan = first(job(of_redis, words.clone(), words != set)?)?;
@@ -138,7 +138,7 @@ pub(super) fn equal(
         let test = Test { name, load, value };
         for side in &sides {
             let translated = test.load.in_protocol(side.protocol, side.target.clone(), &test.value);
-            let checked = translated.and_then(|parts| wire::check(&parts));
+            let checked = translated.and_then(|parts| Ok(wire::check(&parts)?));
             checked.map_err(|why| UsageError(format!("{}: {why}", test.name)))?;
         }
         tests.push(test);

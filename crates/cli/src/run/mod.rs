@@ -144,7 +144,7 @@ impl Tool {
             let text = format!("{PREFIX}{name}: {}", self.instead);
             return Err(UsageError(text).into());
         }
-        let mut job = plans::job(options, self.persona).map_err(UsageError)?;
+        let mut job = plans::job(options, self.persona).map_err(UsageError::from)?;
         let output = &mut job.output;
         if let Some(format) = self.format {
             check_output(output).map_err(UsageError)?;
@@ -279,7 +279,7 @@ impl ParsedArgs {
             return phases::job(self, &workload, &change);
         }
         change(&mut options);
-        let mut job = plans::job(options, self.persona).map_err(UsageError)?;
+        let mut job = plans::job(options, self.persona)?;
         if let Some(finish) = &self.finish {
             job.plans = job.plans.iter().map(|plan| finish(plan)).collect::<Result<_, _>>()?;
         }

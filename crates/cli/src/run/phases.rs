@@ -6,6 +6,7 @@
 use std::ffi::OsString;
 
 use lab::Line;
+use naming::{NAME, START_AT};
 use spec::values::Count;
 use spec::{LoadOperation, LoadSpec, TypedLoad};
 use workload::command_line::{TypedOperation, TypedStep};
@@ -54,9 +55,9 @@ pub(super) fn job(
     }
     let job = job.ok_or_else(|| UsageError("--phase: no phase named".to_owned()))?;
     let named = job.plans.iter().any(|plan| plan.named);
-    for (option, given) in [(plans::START_AT, job.start_at.is_some()), (spec::NAME, named)] {
+    for (option, given) in [(START_AT, job.start_at.is_some()), (NAME, named)] {
         if given {
-            spec::single(option, job.plans.len()).map_err(UsageError)?;
+            spec::single(option, job.plans.len())?;
         }
     }
     Ok(job)
@@ -156,7 +157,7 @@ fn job_of(
         (load.load.duration, load.data.sequential) = (None, true);
     }
     load.given = given;
-    plans::job(options, typed.persona).map_err(placed)
+    plans::job(options, typed.persona).map_err(|why| placed(why.to_string()))
 }
 
 /// Returns how many requests take every key once.

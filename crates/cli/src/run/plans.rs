@@ -1,9 +1,10 @@
 //! What was typed, as a job: the plans of its load, and what is done with them.
 
+use naming::{PROBE, START_AT, text};
 use report::Persona;
 use report::slo::Slo;
 use spec::values::OnErrorArg;
-use spec::{LoadSpec, StartAt, single};
+use spec::{LoadSpec, SpecError, StartAt, single};
 
 use super::options::Options;
 use super::{has_option, has_short, output};
@@ -11,16 +12,14 @@ use crate::{Action, Job};
 
 /// The highest rate of --probe: beyond it, a probe would be a load itself.
 const PROBE_MAX: f64 = 100_000.0;
-/// The option of a single test that starts at a time.
-pub(super) const START_AT: &str = "--start-at";
 
 /// Turns options into a job.
 ///
 /// # Errors
 /// What makes no sense, in words for the person who typed it.
-pub(super) fn job(mut options: Options, persona: Persona) -> Result<Job, String> {
+pub(super) fn job(mut options: Options, persona: Persona) -> Result<Job, SpecError> {
     if let Some(refusal) = options.later.refused() {
-        return Err(refusal);
+        return Err(refusal.into());
     }
     let mut notes = Vec::new();
     if options.exit_on_error {
@@ -49,7 +48,7 @@ pub(super) fn job(mut options: Options, persona: Persona) -> Result<Job, String>
     }
     let probe = clients.probe.map(|rate| rate as f64);
     if probe.is_some_and(|rate| !(1.0..=PROBE_MAX).contains(&rate)) {
-        return Err(format!("--probe: must be between 1 and {PROBE_MAX} requests per second"));
+        return Err(text!("{PROBE}: must be between 1 and {PROBE_MAX} requests per second").into());
     }
     Ok(Job {
         server_clock: clients.server_clock(&plans)?,

@@ -1,5 +1,8 @@
 //! The meaning of a TLS failure, in words for a person: the cause, and what to do about it.
 
+use naming::{
+    CACERT, CERT, INSECURE, KEY, PORT, SNI, TLS, TLS_CIPHERS, TLS_CIPHERSUITES, TLS_PROTOCOLS,
+};
 use openssl::error::ErrorStack;
 use openssl::ssl::{Error, NameType, SslRef};
 
@@ -8,8 +11,12 @@ use super::TlsContext;
 /// A connection that ended without TLS's own end.
 pub(super) const TRUNCATED: &str = "the server, or something on the network path, cut the TLS \
     connection without a close_notify";
-pub(super) const PLAIN_SERVER: &str = "the server does not speak TLS on this port (it answered \
-    in plain text): remove --tls, or name its TLS port with -p";
+pub(super) fn plain_server() -> String {
+    format!(
+        "the server does not speak TLS on this port (it answered in plain text): remove {TLS}, or name its TLS port \
+         with {PORT}"
+    )
+}
 
 /// Alerts stand in OpenSSL's reasons as 1000 and their number (`SSL_AD_REASON_OFFSET`).
 const ALERT: i32 = 1000;
@@ -59,10 +66,16 @@ pub(super) mod verify {
     pub(crate) const CA_KEY_TOO_SMALL: i32 = 67;
 }
 
-const NO_CIPHER: &str = "server and client have no cipher in common: choose with --tls-ciphers \
-    up to TLS 1.2, with --tls-ciphersuites for TLS 1.3";
-const NEEDS_CERTIFICATE: &str =
-    "the server requires a client certificate: add --cert FILE and --key FILE";
+fn no_cipher() -> String {
+    format!(
+        "server and client have no cipher in common: choose with {TLS_CIPHERS} up to TLS 1.2, with {TLS_CIPHERSUITES} \
+         for TLS 1.3"
+    )
+}
+
+fn needs_certificate() -> String {
+    format!("the server requires a client certificate: add {CERT} FILE and {KEY} FILE")
+}
 
 /// Describes why a connection could not even be prepared.
 pub(super) fn setup(error: &ErrorStack) -> String {
@@ -78,7 +91,7 @@ pub(super) fn failed(
     spoke_tls: Option<bool>,
 ) -> String {
     if spoke_tls == Some(false) {
-        return PLAIN_SERVER.to_owned();
+        return plain_server();
     }
     let Some(stack) = error.ssl_error() else {
         return error.io_error().map_or_else(|| closed_early(spoke_tls), ToString::to_string);
@@ -92,7 +105,7 @@ pub(super) fn failed(
             let name = ssl.servername(NameType::HOST_NAME);
             certificate(context, name, result.as_raw(), result.error_string())
         }
-        reason::NO_CIPHERS_AVAILABLE | reason::WRONG_CIPHER_RETURNED => NO_CIPHER.to_owned(),
+        reason::NO_CIPHERS_AVAILABLE | reason::WRONG_CIPHER_RETURNED => no_cipher(),
         reason::UNSUPPORTED_PROTOCOL => no_version(),
         reason::UNEXPECTED_EOF if ssl.is_init_finished() => TRUNCATED.to_owned(),
         reason::UNEXPECTED_EOF => closed_early(spoke_tls),
@@ -112,13 +125,13 @@ fn refused(context: &TlsContext, ssl: &SslRef, alert: i32, stack: &ErrorStack) -
         alert::HANDSHAKE_FAILURE
             if ssl.current_cipher().is_some() && !context.has_certificate() =>
         {
-            NEEDS_CERTIFICATE.to_owned()
+            needs_certificate()
         }
         alert::HANDSHAKE_FAILURE | alert::INSUFFICIENT_SECURITY => {
-            format!("{NO_CIPHER} (the server ended the handshake)")
+            format!("{} (the server ended the handshake)", no_cipher())
         }
         alert::PROTOCOL_VERSION => no_version(),
-        alert::CERTIFICATE_REQUIRED => NEEDS_CERTIFICATE.to_owned(),
+        alert::CERTIFICATE_REQUIRED => needs_certificate(),
         alert::UNKNOWN_CA => ours("it does not know the CA that signed it"),
         alert::CERTIFICATE_EXPIRED => ours("it has expired"),
         alert::CERTIFICATE_REVOKED => ours("it was revoked"),
@@ -127,20 +140,21 @@ fn refused(context: &TlsContext, ssl: &SslRef, alert: i32, stack: &ErrorStack) -
         | alert::CERTIFICATE_UNKNOWN
         | alert::ACCESS_DENIED => ours(&reason_of(stack)),
         alert::UNRECOGNIZED_NAME => {
-            "the server does not know the requested host name (--sni)".to_owned()
+            format!("the server does not know the requested host name ({SNI})")
         }
         _ => format!("the server ended TLS: {}", reason_of(stack)),
     }
 }
 
 fn ours(why: &str) -> String {
-    format!("the server refused our certificate (--cert): {why}")
+    format!("the server refused our certificate ({CERT}): {why}")
 }
 
 fn no_version() -> String {
-    "server and client have no TLS version in common (tls-protocols on the server; \
-     --tls-protocols, or MinProtocol in openssl.cnf, here)"
-        .to_owned()
+    format!(
+        "server and client have no TLS version in common (tls-protocols on the server; \
+     {TLS_PROTOCOLS}, or MinProtocol in openssl.cnf, here)"
+    )
 }
 
 /// Describes why the server's certificate was rejected.
@@ -157,8 +171,8 @@ fn certificate(context: &TlsContext, name: Option<&str>, result: i32, openssl: &
             shown.from()
         ),
         verify::WRONG_HOST | verify::WRONG_IP => format!(
-            "the server's certificate is not for {name}{}. --sni NAME checks it against NAME \
-             instead; --insecure skips the check",
+            "the server's certificate is not for {name}{}. {SNI} NAME checks it against NAME \
+             instead; {INSECURE} skips the check",
             shown.names()
         ),
         verify::NO_ISSUER
@@ -167,12 +181,13 @@ fn certificate(context: &TlsContext, name: Option<&str>, result: i32, openssl: &
         | verify::SELF_SIGNED_IN_CHAIN
         | verify::LEAF_ALONE => format!(
             "the server's certificate is signed by an unknown CA ({openssl}): name the CA's \
-             certificate with --cacert FILE"
+             certificate with {CACERT} FILE"
         ),
         verify::SIGNATURE => {
-            "the server's certificate is signed by an unknown CA: it has the name of a CA in \
-             --cacert, but another key"
-                .to_owned()
+            format!(
+                "the server's certificate is signed by an unknown CA: it has the name of a CA in \
+             {CACERT}, but another key"
+            )
         }
         verify::REVOKED => "the server's certificate was revoked".to_owned(),
         verify::WRONG_PURPOSE => {
@@ -190,13 +205,14 @@ fn certificate(context: &TlsContext, name: Option<&str>, result: i32, openssl: &
 /// Describes a connection that the server closed before the TLS handshake was complete.
 pub(super) fn closed_early(spoke_tls: Option<bool>) -> String {
     match spoke_tls {
-        Some(false) => PLAIN_SERVER.to_owned(),
+        Some(false) => plain_server(),
         Some(true) => "the server closed the connection in the middle of the TLS handshake; its \
                        log may say why"
             .to_owned(),
-        None => "the server closed the connection during the TLS handshake: it may not speak TLS \
-            on this port (remove --tls, or check -p), or be at its maxclients limit"
-            .to_owned(),
+        None => format!(
+            "the server closed the connection during the TLS handshake: it may not speak TLS \
+            on this port (remove {TLS}, or check {PORT}), or be at its maxclients limit"
+        ),
     }
 }
 

@@ -8,6 +8,7 @@ use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Mutex};
 
+use naming::{OptionId, TLS_CIPHERS, TLS_CIPHERSUITES, TLS_GROUPS, TLS_PROTOCOLS};
 use openssl::error::ErrorStack;
 use openssl::ssl::{
     Ssl, SslContext, SslContextBuilder, SslMethod, SslMode, SslOptions, SslVerifyMode, SslVersion,
@@ -63,13 +64,13 @@ impl TlsContext {
         }
         identify(&mut builder, settings)?;
         if let Some(list) = &settings.ciphers {
-            builder.set_cipher_list(list).map_err(|e| unknown("--tls-ciphers", list, &e))?;
+            builder.set_cipher_list(list).map_err(|e| unknown(TLS_CIPHERS, list, &e))?;
         }
         if let Some(list) = &settings.ciphersuites {
-            builder.set_ciphersuites(list).map_err(|e| unknown("--tls-ciphersuites", list, &e))?;
+            builder.set_ciphersuites(list).map_err(|e| unknown(TLS_CIPHERSUITES, list, &e))?;
         }
         if let Some(list) = &settings.groups {
-            builder.set_groups_list(list).map_err(|e| unknown("--tls-groups", list, &e))?;
+            builder.set_groups_list(list).map_err(|e| unknown(TLS_GROUPS, list, &e))?;
         }
         if let Some(list) = &settings.protocols {
             offer(&mut builder, list)?;
@@ -195,7 +196,7 @@ fn offer(builder: &mut SslContextBuilder, list: &str) -> Result<(), TlsError> {
     for word in list.split(',').map(str::trim) {
         let known = VERSIONS.map(|(name, ..)| name).join(", ");
         let place = place(word).ok_or_else(|| {
-            TlsError(format!("--tls-protocols {list}: {word:?} is not one of {known}"))
+            TlsError(format!("{TLS_PROTOCOLS} {list}: {word:?} is not one of {known}"))
         })?;
         wanted[place] = true;
     }
@@ -230,7 +231,7 @@ fn watch(builder: &mut SslContextBuilder, verify: Verify, rejected: Arc<Mutex<Re
     });
 }
 
-fn unknown(option: &str, list: &str, error: &ErrorStack) -> TlsError {
+fn unknown(option: OptionId, list: &str, error: &ErrorStack) -> TlsError {
     let reason = reason_of(error);
     TlsError(format!(
         "{option} {list}: OpenSSL does not know this cipher ({reason}); `openssl ciphers -v` \

@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use naming::{CACERT, CACERTDIR, CERT, KEY};
 use openssl::pkey::{PKey, Private};
 use openssl::ssl::SslContextBuilder;
 use openssl::x509::X509Ref;
@@ -17,19 +18,19 @@ pub(super) fn trust(
     settings: &TlsSettings,
 ) -> Result<(), TlsError> {
     if let Some(file) = &settings.cacert {
-        for certificate in file.certificates("--cacert")? {
+        for certificate in file.certificates(CACERT)? {
             builder.cert_store_mut().add_cert(certificate).map_err(broken)?;
         }
     }
     if let Some(directory) = &settings.cacertdir {
         let entries = fs::read_dir(directory).map_err(|e| {
-            TlsError(format!("--cacertdir {}: {}", directory.display(), error_text(&e)))
+            TlsError(format!("{CACERTDIR} {}: {}", directory.display(), error_text(&e)))
         })?;
         let hashed = entries.flatten().any(|e| is_hash(&e.file_name().to_string_lossy()));
         if !hashed {
             let shown = directory.display();
             return Err(TlsError(format!(
-                "--cacertdir {shown}: no hashed certificate in this directory; run: openssl \
+                "{CACERTDIR} {shown}: no hashed certificate in this directory; run: openssl \
                  rehash {shown}"
             )));
         }
@@ -59,15 +60,15 @@ pub(super) fn identify(
     let (cert, key) = match (&settings.cert, &settings.key) {
         (Some(cert), Some(key)) => (cert, key),
         (None, None) => return Ok(()),
-        (Some(_), None) => return Err(TlsError("--cert requires --key FILE".to_owned())),
+        (Some(_), None) => return Err(TlsError(format!("{CERT} requires {KEY} FILE"))),
         (None, Some(_)) => {
-            return Err(TlsError("--key requires --cert FILE".to_owned()));
+            return Err(TlsError(format!("{KEY} requires {CERT} FILE")));
         }
     };
-    let mut chain = cert.certificates("--cert")?.into_iter();
+    let mut chain = cert.certificates(CERT)?.into_iter();
     let own = chain.next();
     if let Some(own) = &own {
-        builder.set_certificate(own).map_err(|_| cert.holds_no("--cert", "certificate"))?;
+        builder.set_certificate(own).map_err(|_| cert.holds_no(CERT, "certificate"))?;
     }
     let rest = settings.cert_chain.as_ref().map(|file| file.certificates("certificate chain"));
     // A file of the whole chain begins with what we are.
@@ -79,7 +80,7 @@ pub(super) fn identify(
     let private = private_key(key)?;
     // Refuses a key that is not the certificate's.
     builder.set_private_key(&private).and_then(|()| builder.check_private_key()).map_err(|_| {
-        TlsError(format!("--key {}: does not match --cert {}", key.shown(), cert.shown()))
+        TlsError(format!("{KEY} {}: does not match {CERT} {}", key.shown(), cert.shown()))
     })
 }
 
@@ -89,7 +90,7 @@ fn is_same(one: &X509Ref, other: &X509Ref) -> bool {
 
 /// Reads the key in a file. No passphrase is asked for, which OpenSSL would do on the terminal.
 fn private_key(file: &PemFile) -> Result<PKey<Private>, TlsError> {
-    let pem = file.read("--key")?;
+    let pem = file.read(KEY)?;
     let mut locked = false;
     let private = PKey::private_key_from_pem_callback(&pem, |room| {
         locked = true;
@@ -100,12 +101,12 @@ fn private_key(file: &PemFile) -> Result<PKey<Private>, TlsError> {
     });
     let shown = file.shown();
     private.map_err(|_| match (locked, &file.password) {
-        (true, Some(_)) => TlsError(format!("--key {shown}: the password does not open the key")),
+        (true, Some(_)) => TlsError(format!("{KEY} {shown}: the password does not open the key")),
         (true, None) => TlsError(format!(
-            "--key {shown}: the key is encrypted; write an unencrypted copy for the benchmark \
+            "{KEY} {shown}: the key is encrypted; write an unencrypted copy for the benchmark \
              with: openssl pkey -in {shown} -out FILE"
         )),
-        (false, _) => file.holds_no("--key", "private key"),
+        (false, _) => file.holds_no(KEY, "private key"),
     })
 }
 

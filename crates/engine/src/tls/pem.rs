@@ -40,7 +40,7 @@ impl PemFile {
     }
 
     /// Returns the content. An error names the option that names the file.
-    pub(super) fn read(&self, option: &str) -> Result<Cow<'_, [u8]>, TlsError> {
+    pub(super) fn read(&self, option: impl fmt::Display) -> Result<Cow<'_, [u8]>, TlsError> {
         if let Some(content) = &self.content {
             return Ok(content.into());
         }
@@ -50,8 +50,8 @@ impl PemFile {
     }
 
     /// Returns the certificates in the file, at least one.
-    pub(super) fn certificates(&self, option: &str) -> Result<Vec<X509>, TlsError> {
-        let certificates = X509::stack_from_pem(&self.read(option)?).unwrap_or_default();
+    pub(super) fn certificates(&self, option: impl fmt::Display) -> Result<Vec<X509>, TlsError> {
+        let certificates = X509::stack_from_pem(&self.read(&option)?).unwrap_or_default();
         if certificates.is_empty() {
             Err(self.holds_no(option, "certificate"))
         } else {
@@ -60,7 +60,7 @@ impl PemFile {
     }
 
     /// Returns the error for a file that lacks the item that `option` needs.
-    pub(super) fn holds_no(&self, option: &str, what: &str) -> TlsError {
+    pub(super) fn holds_no(&self, option: impl fmt::Display, what: &str) -> TlsError {
         TlsError(format!("{option} {}: the file has no {what} in PEM format", self.shown()))
     }
 }

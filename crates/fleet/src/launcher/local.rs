@@ -6,6 +6,8 @@ use std::sync::mpsc::Sender;
 use std::time::Instant;
 use std::{env, io};
 
+use naming::ON;
+
 use super::children::{self, ChildProcess};
 use super::{ClientOutput, Event, Launcher};
 use crate::{LaunchError, On};
@@ -27,10 +29,10 @@ pub(super) fn check(on: &On) -> Result<u32, String> {
 
 pub(super) fn launch(on: &On, events: &Sender<Event>) -> Result<Box<dyn Launcher>, LaunchError> {
     let count = check(on).map_err(LaunchError)?;
-    let program = env::current_exe().map_err(|e| LaunchError(format!("--on {on}: {e}")))?;
+    let program = env::current_exe().map_err(|e| LaunchError(format!("{ON} {on}: {e}")))?;
     let commands = (0..count).map(|_| (String::new(), held(&program))).collect();
     let children = Children::start(commands, events, |ended| ended.describe());
-    children.map_err(|e| LaunchError(format!("--on {on}: starting a client: {e}")))
+    children.map_err(|e| LaunchError(format!("{ON} {on}: starting a client: {e}")))
 }
 
 /// Builds a command that runs `program` as a client.

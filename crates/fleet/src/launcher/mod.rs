@@ -12,6 +12,8 @@ use std::io;
 use std::sync::mpsc::Sender;
 use std::time::Instant;
 
+use naming::ON;
+
 use crate::{LaunchError, On};
 
 pub(crate) use local::NAME as LOCAL;
@@ -104,7 +106,7 @@ fn allow_files(on: &On, children: u64) -> Result<(), LaunchError> {
     let needed = 3 * children + OTHER_FILES;
     host::allow_open_files(0, needed).map_err(|refused| {
         LaunchError(format!(
-            "--on {on}: {children} clients need {needed} open files here, and this process may \
+            "{ON} {on}: {children} clients need {needed} open files here, and this process may \
              open {}: raise the limit with `ulimit -n {needed}`, or use fewer clients",
             refused.allowed
         ))

@@ -12,6 +12,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 use std::{env, fs, io};
 
+use naming::ON;
 use serde::{Deserialize, Serialize};
 
 use super::children::{self, ChildProcess};
@@ -64,7 +65,7 @@ fn is_program(path: &Path) -> bool {
 }
 
 pub(super) fn launch(on: &On, events: &Sender<Event>) -> Result<Box<dyn Launcher>, LaunchError> {
-    let unfit = |why: String| LaunchError(format!("--on {on}: {why}"));
+    let unfit = |why: String| LaunchError(format!("{ON} {on}: {why}"));
     let program = find(&on.launcher).map_err(unfit)?;
     let mut command = Command::new(&program);
     command.arg(&on.settings);

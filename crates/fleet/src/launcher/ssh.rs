@@ -3,6 +3,8 @@
 use std::process::Command;
 use std::sync::mpsc::Sender;
 
+use naming::ON;
+
 use super::children::ChildExit;
 use super::local::Children;
 use super::{Event, Launcher};
@@ -35,7 +37,7 @@ pub(super) fn launch(on: &On, events: &Sender<Event>) -> Result<Box<dyn Launcher
     let program = on.setting("program").unwrap_or("keystorm");
     let commands = on.items().map(|host| (host.to_owned(), at(host, program))).collect();
     Children::start(commands, events, why).map_err(|e| {
-        LaunchError(format!("--on {on}: ssh cannot be started: {e}; is it installed?"))
+        LaunchError(format!("{ON} {on}: ssh cannot be started: {e}; is it installed?"))
     })
 }
 
@@ -56,7 +58,7 @@ fn why(ended: &ChildExit) -> String {
     match ended.code {
         Some(NOT_FOUND) => format!(
             "keystorm was not found there ({}); install it on the PATH of non-interactive \
-             logins, or name its path: --on ssh:…,program=/path/to/keystorm",
+             logins, or name its path: {ON} ssh:…,program=/path/to/keystorm",
             ended.last_lines
         ),
         // ssh's own.

@@ -8,6 +8,7 @@ mod keys;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::time::Duration;
 
+use naming::{CLUSTER, Text};
 use thiserror::Error;
 use wire::cluster::{Node, Topology};
 use wire::resp::Value;
@@ -29,8 +30,8 @@ pub enum ClusterError {
     /// The server is no node of a cluster.
     #[error(
         "Failed to fetch cluster configuration from {address}, which is not a cluster node: \
-         {reply}. Remove --cluster"
-    )]
+         {reply}. Remove {CLUSTER}", CLUSTER = CLUSTER
+)]
     NoCluster {
         /// Address of the server.
         address: Address,
@@ -38,7 +39,7 @@ pub enum ClusterError {
         reply: String,
     },
     /// The server refused a question.
-    #[error("{address} refused {command}, which --cluster needs: {reply}{hint}")]
+    #[error("{address} refused {command}, which {CLUSTER} needs: {reply}{hint}", CLUSTER = CLUSTER)]
     Refused {
         /// Address of the server.
         address: Address,
@@ -47,7 +48,7 @@ pub enum ClusterError {
         /// Reply of the server.
         reply: String,
         /// Advice, with the space before it; or nothing.
-        hint: &'static str,
+        hint: Text,
     },
     /// The cluster has no slots with an owner.
     #[error(
@@ -152,7 +153,7 @@ fn refused(address: &Address, command: &str, text: &[u8]) -> ClusterError {
     } else {
         ""
     };
-    ClusterError::Refused { address, command: command.to_owned(), reply, hint }
+    ClusterError::Refused { address, command: command.to_owned(), reply, hint: hint.into() }
 }
 
 /// Resolves the address of a node. Of several addresses, returns one of the family that the first node was reached by.

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use naming::advice::{MEMCACHE_TEXT, USER_AND_PASSWORD};
+use naming::{Text, text};
 use workload::ProtocolKind;
 
 use super::{Dialect, MemcacheClient};
@@ -44,7 +46,7 @@ pub fn probe(
                 address: address.clone(),
                 command: if words.len() == 1 { "mn" } else { "mg" },
                 reply,
-                hint: ". Meta commands need memcached 1.6.10 or newer; use --protocol memcache",
+                hint: text!(". Meta commands need memcached 1.6.10 or newer; use {MEMCACHE_TEXT}"),
             })?;
         }
     }
@@ -137,10 +139,11 @@ fn begin(
                         reply: "it answers in the text protocol".to_owned(),
                         hint: match (wants_login, login.password) {
                             (true, None) => {
-                                ". Use --protocol memcache; it also requires a login: --user and \
-                                 -a"
+                                text!(
+                                    ". Use {MEMCACHE_TEXT}; it also requires a login: {USER_AND_PASSWORD}"
+                                )
                             }
-                            _ => ". Use --protocol memcache",
+                            _ => text!(". Use {MEMCACHE_TEXT}"),
                         },
                     })
                 }
@@ -172,9 +175,9 @@ fn converse(
         let answer = client.ask(words).map_err(ProbeError::Broken)?;
         answer.map_err(|reply| {
             let hint = if reply.starts_with("UNKNOWN_COMMAND") {
-                ". It has no authentication: remove --user and -a"
+                text!(". It has no authentication: remove {USER_AND_PASSWORD}")
             } else {
-                ". Check --user and -a"
+                text!(". Check {USER_AND_PASSWORD}")
             };
             refused("the login", reply, hint)
         })
@@ -188,7 +191,7 @@ fn converse(
         // What logs in to a server with a password would store the password in one without.
         (Dialect::Text, Some(_), Ok(_)) => {
             let description = "it does not require a login".to_owned();
-            return Err(refused("the login", description, ". Remove --user and -a"));
+            return Err(refused("the login", description, text!(". Remove {USER_AND_PASSWORD}")));
         }
         (Dialect::Text, Some((user, password)), Err(reply))
             if reply.contains("unauthenticated") =>
@@ -202,10 +205,10 @@ fn converse(
     match version {
         Ok(version) => Ok((client, Some(version))),
         Err(reply) if reply.contains("unauthenticated") || reply.starts_with("AUTH_ERROR") => {
-            Err(refused("version", reply, ". It requires a login: use --user and -a"))
+            Err(refused("version", reply, text!(". It requires a login: use {USER_AND_PASSWORD}")))
         }
         Err(reply) if reply.contains("Too many open connections") => {
-            Err(refused("version", reply, ""))
+            Err(refused("version", reply, Text::default()))
         }
         // It does not say what it is.
         Err(_) => Ok((client, None)),

@@ -4,6 +4,7 @@ use std::io;
 use std::path::PathBuf;
 use std::process::ExitStatus;
 
+use naming::{SPAWN, SPAWN_ARGS};
 use thiserror::Error;
 
 use crate::Address;
@@ -13,33 +14,33 @@ use crate::Address;
 pub enum SpawnError {
     /// There is no server on the PATH.
     #[error(
-        "--spawn: no {programs} on the PATH; install one (`make setup` does), or name one with \
-         --spawn=PATH"
-    )]
+        "{SPAWN}: no {programs} on the PATH; install one (`make setup` does), or name one with \
+         {SPAWN}=PATH", SPAWN = SPAWN
+)]
     NoServer {
         /// Names that were looked for.
         programs: String,
     },
     /// There is no program of that name.
-    #[error("--spawn={name}: not found on the PATH; give its path")]
+    #[error("{SPAWN}={name}: not found on the PATH; give its path", SPAWN = SPAWN)]
     NotOnPath {
         /// The name.
         name: String,
     },
     /// The path leads to nothing, or to something that cannot be executed.
-    #[error("--spawn={}: not an executable file", path.display())]
+    #[error("{SPAWN}={}: not an executable file", path.display(), SPAWN = SPAWN)]
     NotAProgram {
         /// The path.
         path: PathBuf,
     },
     /// The arguments would take away what keystorm decides.
-    #[error("--spawn-args {arg}: keystorm sets this itself for a spawned server")]
+    #[error("{SPAWN_ARGS} {arg}: keystorm sets this itself for a spawned server", SPAWN_ARGS = SPAWN_ARGS)]
     Reserved {
         /// The argument.
         arg: String,
     },
     /// The private directory could not be made.
-    #[error("--spawn: could not make a private directory in {}: {cause}", place.display())]
+    #[error("{SPAWN}: could not make a private directory in {}: {cause}", place.display(), SPAWN = SPAWN)]
     Home {
         /// Directory in which it was to be made.
         place: PathBuf,
@@ -47,13 +48,13 @@ pub enum SpawnError {
         cause: io::Error,
     },
     /// The path of the socket is longer than the kernel takes.
-    #[error("--spawn: the socket path {} is too long; set TMPDIR to a shorter one", path.display())]
+    #[error("{SPAWN}: the socket path {} is too long; set TMPDIR to a shorter one", path.display(), SPAWN = SPAWN)]
     SocketPath {
         /// The path.
         path: PathBuf,
     },
     /// There is no free port, or no process could be started.
-    #[error("--spawn: could not start {}: {cause}", program.display())]
+    #[error("{SPAWN}: could not start {}: {cause}", program.display(), SPAWN = SPAWN)]
     Start {
         /// The server.
         program: PathBuf,
@@ -61,7 +62,7 @@ pub enum SpawnError {
         cause: io::Error,
     },
     /// The server ended before it was ready.
-    #[error("--spawn: {} ended before it was ready ({status})", program.display())]
+    #[error("{SPAWN}: {} ended before it was ready ({status})", program.display(), SPAWN = SPAWN)]
     Ended {
         /// The server.
         program: PathBuf,
@@ -72,8 +73,8 @@ pub enum SpawnError {
     },
     /// The server did not become ready.
     #[error(
-        "--spawn: {} did not answer on {address} within {waited_s} s", program.display()
-    )]
+        "{SPAWN}: {} did not answer on {address} within {waited_s} s", program.display(), SPAWN = SPAWN
+)]
     NotReady {
         /// The server.
         program: PathBuf,

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use anyhow::{Context, Result};
 use console::place::Place;
 use job::PageOptions;
+use naming::{HTML, SVG};
 use page::Page;
 use page::runs::Source;
 use report::Run;
@@ -26,11 +27,11 @@ impl Pages {
     pub(crate) fn open(options: &PageOptions) -> Result<Self> {
         let PageOptions { html, svg } = options;
         if let Some(dir) = svg {
-            let fault = || format!("--svg {}: cannot be made", dir.display());
+            let fault = || format!("{SVG} {}: cannot be made", dir.display());
             fs::create_dir_all(dir).with_context(fault)?;
-            Place::new("--svg", &dir.join("chart"))?;
+            Place::new(SVG, &dir.join("chart"))?;
         }
-        let html = html.as_deref().map(|path| Place::new("--html", path)).transpose()?;
+        let html = html.as_deref().map(|path| Place::new(HTML, path)).transpose()?;
         Ok(Self { html, svg: svg.clone() })
     }
 
@@ -51,7 +52,7 @@ impl Pages {
         let mut written = Vec::new();
         for (name, chart) in page.charts() {
             let path = dir.join(format!("{name}.svg"));
-            Place::new("--svg", &path)?.write(chart.svg()?.as_bytes())?;
+            Place::new(SVG, &path)?.write(chart.svg()?.as_bytes())?;
             written.push(path);
         }
         Ok(written)

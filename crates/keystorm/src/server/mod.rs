@@ -12,6 +12,7 @@ use host::{
     Subject, Watch,
 };
 use measure::Failure;
+use naming::HOST;
 use runner::RingServer;
 use wire::cluster::{Role, Topology};
 use workload::typed_login::shown_address;
@@ -134,7 +135,7 @@ impl Server {
             named.push(RingServer { known_as: known_as(server), address });
         }
         let address = named.first().map(|server: &RingServer| server.address.clone());
-        let address = address.context("-h: no server named")?;
+        let address = address.with_context(|| format!("{HOST}: no server named"))?;
         let facts = facts.unwrap_or_default();
         let silence = silences.pop().filter(|_| silences.len() + 1 == named.len());
         let found = Self::found(address, ProbeResult { facts, silence }, protocol, questions);
@@ -422,7 +423,7 @@ pub(crate) fn resolve(server: &Endpoint) -> Result<Vec<host::Address>> {
     let found = (host.as_str(), port).to_socket_addrs();
     let addresses: Vec<_> = found
         .map_err(|e| {
-            anyhow!("Could not resolve the host {:?}: {e}. Check -h", shown_address(host))
+            anyhow!("Could not resolve the host {:?}: {e}. Check {HOST}", shown_address(host))
         })?
         .map(host::Address::Tcp)
         .collect();

@@ -2,6 +2,7 @@
 
 use anyhow::{Context, Result, anyhow};
 use host::{Listen, Spawn, SpawnKind, SpawnedServer};
+use naming::SERVER_CPUS;
 use workload::ProtocolKind;
 
 /// Returns the kind of servers that speak a protocol.
@@ -21,7 +22,7 @@ pub(super) fn pinned(
     }
     let ours = sched_getaffinity(None)?;
     host::affinity::pin(cpus)
-        .map_err(|e| anyhow!("--server-cpus: the server cannot be pinned to {cpus:?}: {e}"))?;
+        .map_err(|e| anyhow!("{SERVER_CPUS}: the server cannot be pinned to {cpus:?}: {e}"))?;
     let spawned = spawn();
     sched_setaffinity(None, &ours)?;
     spawned
@@ -33,7 +34,7 @@ pub(super) fn pinned(
     spawn: impl FnOnce() -> Result<SpawnedServer>,
 ) -> Result<SpawnedServer> {
     if !cpus.is_empty() {
-        anyhow::bail!("--server-cpus: CPU pinning is available on Linux only");
+        anyhow::bail!("{SERVER_CPUS}: CPU pinning is available on Linux only");
     }
     spawn()
 }

@@ -278,7 +278,10 @@ fn several_endpoints_have_as_many_connections_each_and_share_the_requests() {
     let others =
         format!(" --pool 127.0.0.1:{},127.0.0.1:{} ", servers[1].port(), servers[2].port());
     as_ours.prints(&others);
-    file.line(keyspace, "--ks-fill").run().exits(2).says("--fill: a key would be written to one");
+    file.line(keyspace, "--ks-fill")
+        .run()
+        .exits(2)
+        .says("--ks-fill: a key would be written to one");
 }
 
 #[test]

@@ -94,7 +94,7 @@ pub fn plan(
     seed: u64,
 ) -> Result<Plan, PlanError> {
     let mut parts: PlanParts = (**whole).clone();
-    let Some(mix) = &whole.mix else { return Err(PlanError("--of mix requires a mix".to_owned())) };
+    let Some(mix) = &whole.mix else { return Err(PlanError("--of mix requires a mix".into())) };
     let sent: f64 =
         shares(mix).iter().enumerate().map(|(at, share)| share * treatment.share_of(at)).sum();
     match treatment {

@@ -1,6 +1,7 @@
 //! A target that latencies must keep: `p99<1ms`, `p50<200us & p99.9<5ms`, `errors<0.1%`; under a deadline also
 //! `late<1%` and `goodput>20k`.
 
+use naming::{DEADLINE, SLO};
 use serde::{Deserialize, Serialize};
 use workload::Plan;
 use workload::quantity::{self, DefaultUnit};
@@ -88,7 +89,7 @@ impl Slo {
     pub fn check_plans(&self, plans: &[Plan]) -> Result<(), String> {
         if self.bounds_late() && plans.iter().any(|plan| plan.recovery.deadline_ns.is_none()) {
             Err(format!(
-                "--slo {}: late and goodput require a deadline, such as --deadline 50ms",
+                "{SLO} {}: late and goodput require a deadline, such as {DEADLINE} 50ms",
                 self.text
             ))
         } else {

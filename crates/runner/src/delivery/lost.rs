@@ -1,6 +1,7 @@
 //! Receivers that lose their connection or are sent elsewhere, and come back.
 
 use engine::{ConnId, Engine, Reason};
+use naming::RECONNECT;
 use workload::DeliveryKind;
 
 use super::probe::Prober;
@@ -39,7 +40,7 @@ impl<E: Engine> Receivers<'_, E> {
                 ""
             };
             return Err(Fatal::new(format!(
-                "{}: a receiver lost its connection: {reason};{why} with --reconnect yes it comes back",
+                "{}: a receiver lost its connection: {reason};{why} with {RECONNECT} yes it comes back",
                 receiver.home
             )));
         }

@@ -2,6 +2,7 @@
 
 use engine::{ConnId, Engine};
 use measure::Outcome;
+use naming::SIZE;
 use workload::{Message, Purpose, message};
 
 use super::kind::Meaning;
@@ -38,7 +39,7 @@ impl<E: Engine> Receivers<'_, E> {
                 None if message.purpose == Purpose::Warmup => {}
                 None => roles.gate.fail(Fatal::new(format!(
                     "more than {RING_MAX} messages are on their way, and payloads of less than {} bytes have no room \
-                     for the time when they were sent; use -d {}",
+                     for the time when they were sent; use {SIZE} {}",
                     message::BYTES,
                     message::BYTES
                 ))),

@@ -6,6 +6,7 @@
 //! request: deadlines are looked at now and then, in [`recover`](Worker::recover).
 
 use engine::{ConnId, Engine, Reason};
+use naming::advice::ADD_TLS;
 use wire::{Batch, Protocol};
 use workload::{Plan, Stop};
 
@@ -161,8 +162,8 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
         // A TLS server that is spoken to in plain text hangs up, most of them without a word.
         let is_unheard = self.handshake.steps.is_empty() && self.recorder.is_unheard();
         let hint = match self.context.plan.target.tls {
-            None if is_unheard => "; if it requires TLS, add --tls",
-            _ => "",
+            None if is_unheard => format!("; if it requires TLS, {ADD_TLS}"),
+            _ => String::new(),
         };
         self.abandon(conn, 0);
         let when = match state {

@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use std::fmt::Display;
 use std::path::Path;
 
+use naming::{DATASET, Text, XML_ROOT_ELEMENT, text};
 use quick_xml::Reader;
 use quick_xml::errors::{Error, SyntaxError};
 use quick_xml::escape::resolve_predefined_entity;
@@ -19,8 +20,8 @@ use workload::Dataset;
 ///
 /// # Errors
 /// Why it cannot be read, with its name and place.
-pub(crate) fn read(path: &Path, row: &str, rows_max: usize) -> Result<Dataset, String> {
-    let fault = |what: &dyn Display| format!("--dataset {}: {what}", path.display());
+pub(crate) fn read(path: &Path, row: &str, rows_max: usize) -> Result<Dataset, Text> {
+    let fault = |what: &dyn Display| text!("{DATASET} {}: {what}", path.display());
     let mut reader = Reader::from_file(path).map_err(|error| fault(&error))?;
     let mut table = Table::default();
     let mut buffer = Vec::new();
@@ -37,12 +38,12 @@ pub(crate) fn read(path: &Path, row: &str, rows_max: usize) -> Result<Dataset, S
         buffer.clear();
     }
     if table.rows.is_empty() {
-        return Err(fault(&format!("it has no element <{row}>, which --xml-root-element names")));
+        return Err(fault(&text!("it has no element <{row}>, which {XML_ROOT_ELEMENT} names")));
     }
     if table.columns.is_empty() {
         return Err(fault(&format!("<{row}> has no child elements, so there are no fields")));
     }
-    Dataset::new(path.display().to_string(), table.columns, table.rows)
+    Ok(Dataset::new(path.display().to_string(), table.columns, table.rows)?)
 }
 
 /// Returns whether the file ends within markup.
@@ -139,7 +140,7 @@ fn resolved(entity: &BytesRef<'_>) -> String {
 mod tests {
     use super::*;
 
-    fn rows(text: &str) -> Result<Dataset, String> {
+    fn rows(text: &str) -> Result<Dataset, Text> {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a.xml");
         std::fs::write(&path, text).unwrap();
@@ -183,7 +184,7 @@ mod tests {
             ("<doc>text</doc>", "no fields"),
             ("", "<doc>"),
         ] {
-            let error = rows(text).unwrap_err();
+            let error = rows(text).unwrap_err().to_string();
             assert!(error.contains(says) && error.contains("a.xml"), "{error}");
         }
     }

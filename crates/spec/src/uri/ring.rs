@@ -3,6 +3,7 @@
 
 use std::net::Ipv6Addr;
 
+use naming::{Text, URI, text};
 use workload::typed_login::shown_address;
 use workload::{Endpoint, RingHash};
 
@@ -29,10 +30,10 @@ pub(crate) fn authority(text: &str) -> Option<(bool, &str)> {
 ///
 /// # Errors
 /// What is wrong with it. Never quotes what may be a password.
-pub(crate) fn parse(tls: bool, authority: &str) -> Result<UriParts, String> {
+pub(crate) fn parse(tls: bool, authority: &str) -> Result<UriParts, Text> {
     let (user, password, hosts) = login(authority)?;
     let mut endpoint =
-        servers(hosts, PORT, RingHash::default()).map_err(|why| format!("-u: {why}"))?;
+        servers(hosts, PORT, RingHash::default()).map_err(|why| text!("{URI}: {why}"))?;
     let all = match &mut endpoint {
         Endpoint::Ring { servers, .. } => &mut servers[..],
         one => std::slice::from_mut(one),
@@ -53,18 +54,18 @@ pub(in super::super) fn servers(
     list: &str,
     port_default: u16,
     hash: RingHash,
-) -> Result<Endpoint, String> {
+) -> Result<Endpoint, Text> {
     let server = |text: &str| match text {
         path if path.starts_with('/') => Ok(Endpoint::Unix(path.into())),
         // Without brackets, the last colon may belong to the address, so there is no port.
         host if is_ipv6(host) => Ok(Endpoint::Tcp { host: host.to_owned(), port: port_default }),
         text => {
             let found = host_and_port(text, port_default).transpose()?;
-            let fault = || format!("{:?} is not a host and port of a server", shown_address(text));
+            let fault = || text!("{:?} is not a host and port of a server", shown_address(text));
             found.map(|(host, port)| Endpoint::Tcp { host, port }).ok_or_else(fault)
         }
     };
-    let servers: Result<Vec<Endpoint>, String> = list.split(',').map(server).collect();
+    let servers: Result<Vec<Endpoint>, Text> = list.split(',').map(server).collect();
     let mut servers = servers?;
     match (servers.len(), servers.pop()) {
         (1, Some(one)) => Ok(one),
@@ -109,7 +110,10 @@ mod tests {
         for bad in ["a,,b", "a:x,b", "a,[::1"] {
             assert!(servers(bad, 9, RingHash::Ketama).is_err(), "{bad}");
             assert!(
-                !parse(&format!("memcache://u:hunter2@{bad}")).unwrap_err().contains("hunter2")
+                !parse(&format!("memcache://u:hunter2@{bad}"))
+                    .unwrap_err()
+                    .to_string()
+                    .contains("hunter2")
             );
         }
     }

@@ -1,5 +1,6 @@
 //! `redis-sentinel://[[user:]password@]host[:port][,host[:port]…]/NAME[/db]`.
 
+use naming::{Text, URI, text};
 use workload::Endpoint;
 use workload::typed_login::shown_address;
 
@@ -19,13 +20,13 @@ pub(crate) fn rest(text: &str) -> Option<&str> {
 ///
 /// # Errors
 /// What is wrong with it. Never quotes what may be a password.
-pub(crate) fn parse(rest: &str) -> Result<UriParts, String> {
-    const SHAPE: &str = "-u: expected redis-sentinel://host:26379,host:26379/NAME";
-    let (authority, path) = rest.split_once('/').ok_or(SHAPE)?;
+pub(crate) fn parse(rest: &str) -> Result<UriParts, Text> {
+    let shape = || text!("{URI}: expected redis-sentinel://host:26379,host:26379/NAME");
+    let (authority, path) = rest.split_once('/').ok_or_else(shape)?;
     let (user, password, hosts) = login(authority)?;
     let (name, db) = match path.trim_end_matches('/').split_once('/') {
         Some((name, db)) => {
-            let fault = || "-u: what follows the name is not a database number".to_owned();
+            let fault = || text!("{URI}: what follows the name is not a database number");
             (name, Some(db.parse().map_err(|_| fault())?))
         }
         None => (path.trim_end_matches('/'), None),
@@ -33,13 +34,13 @@ pub(crate) fn parse(rest: &str) -> Result<UriParts, String> {
     let host = |text| {
         let found = host_and_port(text, PORT).transpose()?;
         let fault =
-            || format!("-u: {:?} is not a host and port of a sentinel", shown_address(text));
+            || text!("{URI}: {:?} is not a host and port of a sentinel", shown_address(text));
         found.ok_or_else(fault)
     };
-    let sentinels: Result<Vec<_>, String> = hosts.split(',').map(host).collect();
+    let sentinels: Result<Vec<_>, Text> = hosts.split(',').map(host).collect();
     let (sentinels, name) = (sentinels?, decoded(name)?);
     if name.is_empty() {
-        return Err(SHAPE.to_owned());
+        return Err(shape());
     }
     let endpoint = Endpoint::Sentinel { sentinels, name };
     Ok(UriParts { endpoint, port: None, user, password, db, tls: false, memcache: Some(false) })
@@ -49,7 +50,7 @@ pub(crate) fn parse(rest: &str) -> Result<UriParts, String> {
 mod tests {
     use super::*;
 
-    fn read(text: &str) -> Result<UriParts, String> {
+    fn read(text: &str) -> Result<UriParts, Text> {
         parse(rest(text).unwrap())
     }
 
@@ -69,7 +70,7 @@ mod tests {
     fn what_makes_no_sense_is_stated_without_the_password() {
         for bad in ["h", "/m", "h/", "h:x/m", "h:99999/m", "[::1/m", "[::1]2/m", "h,,i/m", "h/m/x"]
         {
-            let error = parse(&format!("u:hunter2@{bad}")).unwrap_err();
+            let error = parse(&format!("u:hunter2@{bad}")).unwrap_err().to_string();
             assert!(error.starts_with("-u: ") && !error.contains("hunter2"), "{bad}: {error}");
         }
     }

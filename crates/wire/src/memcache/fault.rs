@@ -1,5 +1,7 @@
 //! Bytes that are no reply of memcached's.
 
+use naming::advice::{ADD_TLS, MEMCACHE_BINARY, SPEAK_RESP};
+
 use crate::ProtocolError;
 
 /// Name of the protocols in errors.
@@ -8,7 +10,11 @@ pub(super) const BINARY: &str = "memcached's binary protocol";
 
 /// An error about the bytes at the start of `input`.
 #[cold]
-pub(super) fn fault(protocol: &'static str, why: &'static str, input: &[u8]) -> ProtocolError {
+pub(super) fn fault(
+    protocol: &'static str,
+    why: impl Into<Box<str>>,
+    input: &[u8],
+) -> ProtocolError {
     ProtocolError::new(protocol, why, input)
 }
 
@@ -16,10 +22,10 @@ pub(super) fn fault(protocol: &'static str, why: &'static str, input: &[u8]) -> 
 #[cold]
 pub(super) fn stranger(protocol: &'static str, input: &[u8]) -> ProtocolError {
     let why = match input.first() {
-        Some(b'+' | b'-' | b':' | b'$' | b'*') => "this server speaks RESP; remove --protocol",
-        Some(0x81) => "this server speaks the binary protocol; use --protocol memcache-binary",
-        Some(0x15 | 0x16) => "it requires TLS: add --tls",
-        _ => "a reply cannot begin like this",
+        Some(b'+' | b'-' | b':' | b'$' | b'*') => format!("this server speaks RESP; {SPEAK_RESP}"),
+        Some(0x81) => format!("this server speaks the binary protocol; use {MEMCACHE_BINARY}"),
+        Some(0x15 | 0x16) => format!("it requires TLS: {ADD_TLS}"),
+        _ => "a reply cannot begin like this".to_owned(),
     };
     fault(protocol, why, input)
 }

@@ -1,30 +1,35 @@
 //! Bytes that no reply of RESP begins with: who may be speaking.
 
+use naming::advice::{ADD_TLS, ADDRESS, MEMCACHE_TEXT};
+use naming::{Text, text};
+
 use super::NAME;
 use crate::ProtocolError;
 
 /// An error about bytes that no reply begins with.
 #[cold]
 pub(super) fn stranger(input: &[u8]) -> ProtocolError {
-    ProtocolError::new(NAME, speaker(input).unwrap_or("no reply type begins like this"), input)
+    let why = speaker(input).unwrap_or_else(|| "no reply type begins like this".into());
+    ProtocolError::new(NAME, why.to_string(), input)
 }
 
 /// Returns what sends bytes that are not RESP, and what to do about it, if that is known.
 #[must_use]
-pub fn speaker(bytes: &[u8]) -> Option<&'static str> {
+pub fn speaker(bytes: &[u8]) -> Option<Text> {
     Some(match bytes {
         // A TLS alert record: <https://www.rfc-editor.org/rfc/rfc8446#section-5.1>
-        [0x15, 0x03, ..] => "it requires TLS: add --tls",
+        [0x15, 0x03, ..] => text!("it requires TLS: {ADD_TLS}"),
         [b'E', b'R', b'R', b'O', b'R', ..] | [b'C', b'L', b'I', b'E', b'N', b'T', b'_', ..] => {
-            "this may be memcached: use --protocol memcache"
+            text!("this may be memcached: use {MEMCACHE_TEXT}")
         }
         // The settings that an HTTP/2 server begins with: <https://www.rfc-editor.org/rfc/rfc9113#section-6.5>
         [0, 0, _, 4, 0, ..] => {
-            "it speaks HTTP/2; the head node of a Ray cluster does, also on port 6379 by \
-             default; check -h and -p"
+            text!(
+                "it speaks HTTP/2; the head node of a Ray cluster does, also on port 6379 by default; check {ADDRESS}"
+            )
         }
-        [b'H', b'T', b'T', b'P', ..] => "it is a web server; check -h and -p",
-        [b'S', b'S', b'H', ..] => "it is an SSH server; check -h and -p",
+        [b'H', b'T', b'T', b'P', ..] => text!("it is a web server; check {ADDRESS}"),
+        [b'S', b'S', b'H', ..] => text!("it is an SSH server; check {ADDRESS}"),
         _ => return None,
     })
 }

@@ -1,30 +1,39 @@
-//! What a plan must keep to: every bound, in words that name the option of the classic command line.
+//! What a plan must keep to: every bound, in texts that name options by their identity.
 
 use super::{BudgetScope, Operation, Plan, PlanError, PlanParts, StepCondition, Stop, limits};
 use std::ops::Range;
+
+use naming::{
+    CLUSTER, CONNECTIONS, CONTENT, DATASET, DURATION, FAIL_ON_MISS, FILL, HIT_RATIO, HOST, JOIN,
+    KEY_DIST, KEY_RANGE, KEYS_BY, ONE_SLOT, PER_CONNECTION, PER_NODE, PIPELINE, PRECISION, RATE,
+    REQUESTS, RFR_CONNECTIONS, RPS_PER_NODE, SEQUENTIAL, SHARD, SIZE, SIZE_BY, THREADS, Text,
+    VERIFY, WARMUP, text,
+};
 
 use crate::{
     CommandSpec, DrawnBy, Endpoint, KeyDist, KeyGroups, KeySpace, Pace, Piece, Schedule, Shard,
     SizeBy, Slot, verify,
 };
 
-pub(super) fn refuse(ok: bool, message: impl FnOnce() -> String) -> Result<(), PlanError> {
-    if ok { Ok(()) } else { Err(PlanError(message())) }
+pub(super) fn refuse<T: Into<Text>>(
+    ok: bool,
+    message: impl FnOnce() -> T,
+) -> Result<(), PlanError> {
+    if ok { Ok(()) } else { Err(PlanError(message().into())) }
 }
 
 impl PlanParts {
     /// Checks every bound and makes the plan.
     ///
     /// # Errors
-    /// The first bound that does not hold, in words that name the option of the classic command
-    /// line and the limit.
+    /// The first bound that does not hold, with its option and the limit.
     pub fn build(self) -> Result<Plan, PlanError> {
         self.check_concurrency()?;
         self.check_per_request()?;
         self.check_end()?;
         refuse((1..=5).contains(&self.recording.precision), || {
             let given = self.recording.precision;
-            format!("--precision {given}: must be between 1 and 5")
+            text!("{PRECISION} {given}: must be between 1 and 5")
         })?;
         self.check_retry()?;
         self.check_time_limits()?;
@@ -45,7 +54,7 @@ impl PlanParts {
         self.check_batch_bytes()?;
         self.check_fields()?;
         let valued = self.data.values.is_some() || self.sequence.iter().all(|c| c.values() == 0);
-        refuse(valued, || "a varying value requires -d or --content".to_owned())?;
+        refuse(valued, || text!("a varying value requires {SIZE} or {CONTENT}"))?;
         self.check_verify()?;
         self.check_misses()?;
         self.check_replies()?;
@@ -58,13 +67,21 @@ impl PlanParts {
         let given = &self.load.concurrency;
         refuse((1..=limits::WORKERS_MAX).contains(&given.workers), || {
             let (threads, most) = (given.workers, limits::WORKERS_MAX);
-            format!("--threads {threads}: must be between 1 and {most}")
+            text!("{THREADS} {threads}: must be between 1 and {most}")
         })?;
         refuse((1..=limits::CONNECTIONS_MAX).contains(&given.connections), || {
-            format!("-c {}: must be between 1 and {}", given.connections, limits::CONNECTIONS_MAX)
+            text!(
+                "{CONNECTIONS} {}: must be between 1 and {}",
+                given.connections,
+                limits::CONNECTIONS_MAX
+            )
         })?;
         refuse((1..=limits::PIPELINE_MAX).contains(&given.pipeline_depth), || {
-            format!("-P {}: must be between 1 and {}", given.pipeline_depth, limits::PIPELINE_MAX)
+            text!(
+                "{PIPELINE} {}: must be between 1 and {}",
+                given.pipeline_depth,
+                limits::PIPELINE_MAX
+            )
         })?;
         refuse(given.renewed_per_s <= limits::RENEWALS_MAX, || {
             let (each, most) = (given.renewed_per_s, limits::RENEWALS_MAX);
@@ -77,9 +94,10 @@ impl PlanParts {
             })?;
             // Elsewhere the load of a node is on whichever connection has room.
             refuse(!self.target.is_by_key() || self.target.has_clients(), || {
-                "--set join: among several servers that share out keys, only clients of a cluster join \
-                 the load: add --cluster --per-node"
-                    .to_owned()
+                text!(
+                    "{JOIN}: among several servers that share out keys, only clients of a cluster join \
+                 the load: add {CLUSTER} {PER_NODE}"
+                )
             })?;
         }
         Ok(())
@@ -88,20 +106,20 @@ impl PlanParts {
     fn check_end(&self) -> Result<(), PlanError> {
         match self.load.stop {
             Stop::Requests(n) => refuse((1..=limits::REQUESTS_MAX).contains(&n), || {
-                format!("-n {n}: must be between 1 and {}", limits::REQUESTS_MAX)
+                text!("{REQUESTS} {n}: must be between 1 and {}", limits::REQUESTS_MAX)
             })?,
             Stop::AfterNs(ns) => refuse((1..=limits::DURATION_NS_MAX).contains(&ns), || {
-                format!(
-                    "--duration {}: must be above 0 seconds and at most 366 days",
+                text!(
+                    "{DURATION} {}: must be above 0 seconds and at most 366 days",
                     ns as f64 / 1e9
                 )
             })?,
         }
         let limit =
             self.load.at_most_ns.is_none_or(|ns| (1..=limits::DURATION_NS_MAX).contains(&ns));
-        refuse(limit, || "a time limit must be above 0 seconds and at most 366 days".into())?;
+        refuse(limit, || "a time limit must be above 0 seconds and at most 366 days")?;
         refuse(self.load.warmup_ns <= limits::DURATION_NS_MAX, || {
-            format!("--warmup {}: the maximum is 366 days", self.load.warmup_ns as f64 / 1e9)
+            text!("{WARMUP} {}: the maximum is 366 days", self.load.warmup_ns as f64 / 1e9)
         })
     }
 
@@ -124,43 +142,46 @@ impl PlanParts {
         let rates = schedule.stages.iter().flat_map(|s| [s.from_per_s, s.to_per_s]);
         let possible = rates.into_iter().all(|r| r.is_finite() && (0.0..=most).contains(&r));
         refuse(possible && schedule.peak_per_s() > 0.0, || {
-            format!("--rps: must be above 0 and at most {most} per second")
+            text!("{RATE}: must be above 0 and at most {most} per second")
         })?;
         refuse((1..=limits::STAGES_MAX).contains(&schedule.stages.len()), || {
-            format!("--rps: must have between 1 and {} steps", limits::STAGES_MAX)
+            text!("{RATE}: must have between 1 and {} steps", limits::STAGES_MAX)
         })?;
         let (_, all_but_last) = schedule.stages.split_last().unwrap_or((&LASTING, &[]));
         refuse(all_but_last.iter().all(|s| s.lasts_ns.is_some()), || {
-            "--rps: only the last step can have no end".to_owned()
+            text!("{RATE}: only the last step can have no end")
         })?;
         let lengths = schedule.stages.iter().filter_map(|s| s.lasts_ns);
         let total = lengths.clone().try_fold(0u64, u64::checked_add);
         let within = total.is_some_and(|ns| ns <= limits::DURATION_NS_MAX);
         refuse(within && lengths.into_iter().all(|ns| ns > 0), || {
-            "--rps: a step or ramp must be longer than 0 seconds, and all together at most 366 \
+            text!(
+                "{RATE}: a step or ramp must be longer than 0 seconds, and all together at most 366 \
              days"
-                .to_owned()
+            )
         })?;
         let ends = matches!(self.load.stop, Stop::AfterNs(_)) || schedule.last_per_s() > 0.0;
         refuse(ends, || {
-            "--rps: a ramp that ends at 0 per second may never send the last of -n requests; use \
-             --duration"
-                .to_owned()
+            text!(
+                "{RATE}: a ramp that ends at 0 per second may never send the last of {REQUESTS} requests; use \
+             {DURATION}"
+            )
         })
     }
 
     fn check_nodes(&self) -> Result<(), PlanError> {
         let Some(options) = self.target.cluster else { return Ok(()) };
         refuse(!options.per_node || options.connections.is_none(), || {
-            "--per-node: each client has one connection to every node, which leaves nothing to \
-             --rfr-connections"
-                .to_owned()
+            text!(
+                "{PER_NODE}: each client has one connection to every node, which leaves nothing to \
+             {RFR_CONNECTIONS}"
+            )
         })?;
         refuse(!options.rate_per_node || options.per_node, || {
-            "--rps-per-node: requires --per-node".to_owned()
+            text!("{RPS_PER_NODE}: requires {PER_NODE}")
         })?;
         refuse(!options.rate_per_node || self.load.pace != Pace::Closed, || {
-            "--rps-per-node: requires --rps".to_owned()
+            text!("{RPS_PER_NODE}: requires {RATE}")
         })
     }
 
@@ -168,11 +189,11 @@ impl PlanParts {
         let Some(servers) = self.target.servers() else { return Ok(()) };
         let most = limits::SERVERS_MAX;
         refuse((2..=most).contains(&servers.len()), || {
-            format!("-h: {} servers; must be between 2 and {most}", servers.len())
+            text!("{HOST}: {} servers; must be between 2 and {most}", servers.len())
         })?;
         let places = |server: &Endpoint| matches!(server, Endpoint::Tcp { .. } | Endpoint::Unix(_));
         refuse(servers.iter().all(places), || {
-            "-h: each of several servers must be a host or a unix socket".to_owned()
+            text!("{HOST}: each of several servers must be a host or a unix socket")
         })?;
         match self.target.ring() {
             Some((servers, _)) => self.check_ring(servers),
@@ -183,22 +204,22 @@ impl PlanParts {
     fn check_ring(&self, servers: &[Endpoint]) -> Result<(), PlanError> {
         let twice = servers.iter().enumerate().find(|(at, server)| servers[..*at].contains(server));
         refuse(twice.is_none(), || {
-            format!("-h: {} is named twice", twice.map_or(String::new(), |(_, s)| s.to_string()))
+            text!("{HOST}: {} is named twice", twice.map_or(String::new(), |(_, s)| s.to_string()))
         })?;
         refuse(self.protocol.is_memcache(), || {
-            "-h: several servers work with memcached only; for a cluster, name one node and add \
-             --cluster"
-                .to_owned()
+            text!(
+                "{HOST}: several servers work with memcached only; for a cluster, name one node and add \
+             {CLUSTER}"
+            )
         })
     }
 
     fn check_pool(&self) -> Result<(), PlanError> {
         refuse(self.target.cluster.is_none(), || {
-            "--cluster: name one node; keystorm finds the others".to_owned()
+            text!("{CLUSTER}: name one node; keystorm finds the others")
         })?;
         refuse(self.data.fill.is_none(), || {
-            "--fill: a key would be written to one server and read from any; name one server"
-                .to_owned()
+            text!("{FILL}: a key would be written to one server and read from any; name one server")
         })
     }
 
@@ -209,26 +230,27 @@ impl PlanParts {
         if self.data.dataset.as_ref().is_some_and(|dataset| dataset.values().is_some()) {
             let asks = |command| verify::keys_asked(command, self.protocol).len() == 1;
             return refuse(self.sequence.iter().any(asks), || {
-                "--verify: no command reads the value of a single row".to_owned()
+                text!("{VERIFY}: no command reads the value of a single row")
             });
         }
         let Some(values) = &self.data.values else {
-            return Err(PlanError("--verify: requires -d or --content".to_owned()));
+            return Err(PlanError(text!("{VERIFY}: requires {SIZE} or {CONTENT}")));
         };
         refuse(values.by == SizeBy::Key, || {
-            "--verify: cannot be combined with --set size-by=request, where the size of a key's \
+            text!(
+                "{VERIFY}: cannot be combined with {SIZE_BY}=request, where the size of a key's \
              value is unknown"
-                .to_owned()
+            )
         })?;
         refuse(self.key_spaces().all(|(_, keys)| keys.range.is_some()), || {
-            "--verify: requires -r, such as -r 1M".to_owned()
+            text!("{VERIFY}: requires {KEY_RANGE}, such as {KEY_RANGE} 1M")
         })?;
         let asked = |command| verify::keys_asked(command, self.protocol);
         let known = self.sequence.iter().flat_map(asked).any(|key| key.is_some());
         refuse(known, || {
             let names = verify::names(self.protocol).collect::<Vec<_>>().join(", ");
-            format!(
-                "--verify: no command reads the values of numbered keys; {names} do, such as: \
+            text!(
+                "{VERIFY}: no command reads the values of numbered keys; {names} do, such as: \
                  get key:__rand_int__"
             )
         })
@@ -240,15 +262,15 @@ impl PlanParts {
             return Ok(());
         }
         refuse(self.sequence.iter().any(|command| command.looks_for(self.protocol)), || {
-            "--fail-on-miss: no command reads a key, as get k:__key__ does".to_owned()
+            text!("{FAIL_ON_MISS}: no command reads a key, as get k:__key__ does")
         })?;
         refuse(self.key_spaces().all(|(_, keys)| !keys.draw.may_miss()), || {
-            "--fail-on-miss: cannot be combined with --hit-ratio, which asks for misses".to_owned()
+            text!("{FAIL_ON_MISS}: cannot be combined with {HIT_RATIO}, which asks for misses")
         })?;
         let operations = self.mix.iter().flat_map(|mix| &mix.operations);
         let mut steps = operations.flat_map(|operation| &operation.steps);
         refuse(steps.all(|step| step.when != StepCondition::OnMiss), || {
-            "--fail-on-miss: cannot be combined with ;?, which expects misses".to_owned()
+            text!("{FAIL_ON_MISS}: cannot be combined with ;?, which expects misses")
         })
     }
 
@@ -285,14 +307,14 @@ impl PlanParts {
     fn check_shard(&self) -> Result<(), PlanError> {
         let Shard { index, of } = self.load.shard;
         refuse((1..=limits::SHARDS_MAX).contains(&of) && (1..=of).contains(&index), || {
-            format!(
-                "--shard {index}/{of}: shares are numbered from 1, and the maximum is {}",
+            text!(
+                "{SHARD} {index}/{of}: shares are numbered from 1, and the maximum is {}",
                 limits::SHARDS_MAX
             )
         })?;
         refuse(self.load.concurrency.connections >= of, || {
-            format!(
-                "--shard {index}/{of}: -c {} is the total over all shares, and each share needs \
+            text!(
+                "{SHARD} {index}/{of}: {CONNECTIONS} {} is the total over all shares, and each share needs \
                  a connection",
                 self.load.concurrency.connections
             )
@@ -302,8 +324,8 @@ impl PlanParts {
             Stop::AfterNs(_) => true,
         };
         refuse(enough, || {
-            format!(
-                "--shard {index}/{of}: -n is the total over all shares, and each share needs \
+            text!(
+                "{SHARD} {index}/{of}: {REQUESTS} is the total over all shares, and each share needs \
                 a request"
             )
         })
@@ -312,9 +334,9 @@ impl PlanParts {
     fn check_batch_bytes(&self) -> Result<(), PlanError> {
         let (one, depth) = (self.sequence_bytes(), self.load.concurrency.pipeline_depth);
         refuse(self.batch_bytes() <= limits::BATCH_BYTES_MAX, || {
-            format!(
+            text!(
                 "a pipeline of {depth} requests of {one} bytes is over the limit of {} bytes; \
-                 lower -P or -d",
+                 lower {PIPELINE} or {SIZE}",
                 limits::BATCH_BYTES_MAX
             )
         })
@@ -325,8 +347,7 @@ impl PlanParts {
         for piece in self.pieces() {
             if let Piece::Field(column) = piece {
                 refuse(*column < columns, || {
-                    "a __field:name__ placeholder requires --dataset FILE with that column"
-                        .to_owned()
+                    text!("a __field:name__ placeholder requires {DATASET} FILE with that column")
                 })?;
             }
         }
@@ -341,31 +362,32 @@ impl PlanParts {
             format!("{held} keys from number {} on are more than can be counted", numbered.first)
         })?;
         refuse(numbered.by != DrawnBy::Slice || *draw == KeyDist::SEQUENTIAL, || {
-            format!("--set keys-by=slice: requires --sequential, and not --key-dist {draw}")
+            text!("{KEYS_BY}=slice: requires {SEQUENTIAL}, and not {KEY_DIST} {draw}")
         })?;
         let by = numbered.by;
         let counted = matches!(by, DrawnBy::Connection | DrawnBy::Slice);
         refuse(!counted || self.load.share == BudgetScope::PerConnection, || {
-            format!(
-                "--set keys-by={by}: requires --per-connection, by which connections count for themselves"
+            text!(
+                "{KEYS_BY}={by}: requires {PER_CONNECTION}, by which connections count for themselves"
             )
         })?;
         let mut pieces =
             commands.iter().flat_map(|command| &command.args).flat_map(|arg| &arg.pieces);
         let other = |piece: &Piece| matches!(piece, Piece::Number(Slot::Key | Slot::Shared(_)));
         refuse(one_slot.is_none() || !pieces.any(other), || {
-            "--set one-slot: the keys of a command must be __rand_int__, with the same text around it"
-                .to_owned()
+            text!(
+                "{ONE_SLOT}: the keys of a command must be __rand_int__, with the same text around it"
+            )
         })?;
         refuse(one_slot.is_none() || held <= KeyGroups::KEYS_MAX, || {
-            format!(
-                "-r {held}: keys of one slot are looked for among {} at most",
+            text!(
+                "{KEY_RANGE} {held}: keys of one slot are looked for among {} at most",
                 KeyGroups::KEYS_MAX
             )
         })?;
         refuse(draw.trace_range().is_none_or(|needed| needed <= held), || {
             let largest = draw.trace_range().unwrap_or(0).saturating_sub(1);
-            format!("--key-dist {draw}: the file has key {largest}, beyond -r {held}")
+            text!("{KEY_DIST} {draw}: the file has key {largest}, beyond {KEY_RANGE} {held}")
         })
     }
 }

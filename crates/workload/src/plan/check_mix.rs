@@ -1,5 +1,7 @@
 //! What the operations of a mix, and the order in which they come, must keep to.
 
+use naming::{ORDER, PIPELINE, REPLAY, REQUESTS, text};
+
 use super::check::refuse;
 use super::{
     BudgetScope, Mix, Operation, Pick, PlanError, PlanParts, Span, StepCondition, Stop, limits,
@@ -14,7 +16,7 @@ impl PlanParts {
         {
             let all = n.checked_mul(self.load.concurrency.connections.into());
             refuse(all.is_some_and(|all| all <= limits::REQUESTS_MAX), || {
-                format!("-n {n} per connection is more than a test can count")
+                text!("{REQUESTS} {n} per connection is more than a test can count")
             })?;
         }
         let Some(mix) = &self.mix else { return Ok(()) };
@@ -37,13 +39,13 @@ impl PlanParts {
     /// Checks that every row of the dataset says which of so many operations it is for.
     fn check_rows(&self, operations: usize) -> Result<(), PlanError> {
         let Some(dataset) = &self.data.dataset else {
-            return refuse(false, || "--set order=rows: requires --replay".to_owned());
+            return refuse(false, || text!("{ORDER}=rows: requires {REPLAY}"));
         };
         let of = dataset.operations();
         let each = of.len() == dataset.len() && of.iter().all(|of| (*of as usize) < operations);
         let by_number = matches!(dataset.by(), RowBy::Request | RowBy::Random);
         refuse(dataset.is_description() || each && by_number, || {
-            "--set order=rows: each row of the dataset must name its operation".to_owned()
+            text!("{ORDER}=rows: each row of the dataset must name its operation")
         })
     }
 
@@ -59,8 +61,8 @@ impl PlanParts {
         })?;
         let depth = self.load.concurrency.pipeline_depth;
         refuse(walks().count() == 0 || depth == 1, || {
-            format!(
-                "-P {depth}: ;~ needs the cursor of the previous reply, so it works with -P 1 \
+            text!(
+                "{PIPELINE} {depth}: ;~ needs the cursor of the previous reply, so it works with {PIPELINE} 1 \
                  only"
             )
         })?;
@@ -97,12 +99,12 @@ fn check_spans(spans: &[Span], operations: usize) -> Result<(), PlanError> {
     let possible = |span: &Span| span.times > 0 && (span.operation as usize) < operations;
     let wrong = spans.iter().find(|span| !possible(span));
     refuse(wrong.is_none() && !spans.is_empty(), || match wrong {
-        Some(span) => format!(
-            "--set order: operation {} does not exist; there are {}",
+        Some(span) => text!(
+            "{ORDER}: operation {} does not exist; there are {}",
             u64::from(span.operation) + 1,
             operations
         ),
-        None => "--set order: names no operation".to_owned(),
+        None => text!("{ORDER}: names no operation"),
     })?;
     refuse(spans.len() <= limits::SEQUENCE_MAX, || {
         format!("the order of a mix has at most {} spans", limits::SEQUENCE_MAX)

@@ -1,5 +1,9 @@
 //! The connections of a plan: how many, on how many threads, and how each is used.
 
+use naming::{
+    CLUSTER, CONNECT, CONNECT_SPACING, JOIN, KEEP_ALIVE, MIX, ON_ERROR, PIPELINE, POOL, RATE,
+    RECONNECT, RENEW, RETRY, RING, TIMEOUT, text,
+};
 use serde::{Deserialize, Serialize};
 
 use super::check::refuse;
@@ -82,37 +86,42 @@ impl PlanParts {
         if concurrency.per_request.is_none() {
             return Ok(());
         }
+        let (is_new, is_counted) = ("each connection is new", "an attempt that fails is counted");
         let refused = [
-            (concurrency.pipeline_depth > 1, "-P", "a connection carries one request"),
-            (!concurrency.keep_alive, "-k 0", "connections are opened for each request already"),
-            (concurrency.renewed_per_s > 0, "--set renew", "each connection is new"),
-            (concurrency.joining.is_some(), "--set join", "each connection is new"),
+            (
+                concurrency.pipeline_depth > 1,
+                text!("{PIPELINE}"),
+                "a connection carries one request".into(),
+            ),
+            (
+                !concurrency.keep_alive,
+                text!("{KEEP_ALIVE} 0"),
+                "connections are opened for each request already".into(),
+            ),
+            (concurrency.renewed_per_s > 0, text!("{RENEW}"), is_new.into()),
+            (concurrency.joining.is_some(), text!("{JOIN}"), is_new.into()),
             (
                 concurrency.spacing.is_some(),
-                "--set connect-spacing",
-                "--rps says when each is opened",
+                text!("{CONNECT_SPACING}"),
+                text!("{RATE} says when each is opened"),
             ),
-            (self.mix.is_some(), "--mix", "each connection sends the same"),
-            (self.delivery.is_some(), "deliver", "senders keep their connections"),
+            (self.mix.is_some(), text!("{MIX}"), "each connection sends the same".into()),
+            (self.delivery.is_some(), "deliver".into(), "senders keep their connections".into()),
             (
                 self.target.is_by_key(),
-                "--cluster, --ring",
-                "connections lead to one server, or to a --pool",
+                text!("{CLUSTER}, {RING}"),
+                text!("connections lead to one server, or to a {POOL}"),
             ),
-            (self.recovery.retry.is_some(), "--retry", "an attempt that fails is counted"),
-            (!self.recovery.reconnect, "--reconnect no", "an attempt that fails is counted"),
-            (
-                self.recovery.on_error == OnError::Stop,
-                "--on-error stop",
-                "an attempt that fails is counted",
-            ),
+            (self.recovery.retry.is_some(), text!("{RETRY}"), is_counted.into()),
+            (!self.recovery.reconnect, text!("{RECONNECT} no"), is_counted.into()),
+            (self.recovery.on_error == OnError::Stop, text!("{ON_ERROR} stop"), is_counted.into()),
         ];
         match refused.into_iter().find(|(is_so, ..)| *is_so) {
             Some((_, option, why)) => {
-                Err(PlanError(format!("{option} does not go with --connect: {why}")))
+                Err(PlanError(text!("{option} does not go with {CONNECT}: {why}")))
             }
             None => refuse(self.recovery.timeout_ns.is_some(), || {
-                "--connect requires a --timeout".to_owned()
+                text!("{CONNECT} requires a {TIMEOUT}")
             }),
         }
     }

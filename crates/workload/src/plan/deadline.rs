@@ -1,5 +1,7 @@
 //! How long a request may take, and what a deadline cannot be combined with.
 
+use naming::{DEADLINE, SLO, TIMEOUT, text};
+
 use super::check::refuse;
 use super::{Operation, PlanError, PlanParts, limits};
 use crate::CommandSpec;
@@ -7,12 +9,11 @@ use crate::CommandSpec;
 impl PlanParts {
     pub(super) fn check_time_limits(&self) -> Result<(), PlanError> {
         let limits = limits::TIMEOUT_NS_MIN..=limits::TIMEOUT_NS_MAX;
-        let given =
-            [("--timeout", self.recovery.timeout_ns), ("--deadline", self.recovery.deadline_ns)];
+        let given = [(TIMEOUT, self.recovery.timeout_ns), (DEADLINE, self.recovery.deadline_ns)];
         for (option, ns) in given.into_iter().filter_map(|(option, ns)| Some((option, ns?))) {
             let given_ms = ns as f64 / 1e6;
             refuse(limits.contains(&ns), || {
-                format!("{option} {given_ms}: must be between 1 millisecond and 1 hour")
+                text!("{option} {given_ms}: must be between 1 millisecond and 1 hour")
             })?;
         }
         if self.recovery.deadline_ns.is_some() { self.check_deadline() } else { Ok(()) }
@@ -20,21 +21,21 @@ impl PlanParts {
 
     fn check_deadline(&self) -> Result<(), PlanError> {
         refuse(self.recorded.is_none(), || {
-            "--deadline: recorded traffic is sent whole, so no request of it can be given up"
-                .to_owned()
+            text!("{DEADLINE}: recorded traffic is sent whole, so no request of it can be given up")
         })?;
         refuse(self.delivery.is_none(), || {
-            "--deadline: a message that is never sent would be missed by its receivers; bound the \
-             latency of deliveries with --slo"
-                .to_owned()
+            text!(
+                "{DEADLINE}: a message that is never sent would be missed by its receivers; bound the \
+             latency of deliveries with {SLO}"
+            )
         })?;
         let mut first = 0;
         for operation in self.mix.iter().flat_map(|mix| &mix.operations) {
             let commands = &self.sequence[first..first + operation.commands()];
             first += operation.commands();
             refuse(!leaves_open(operation, commands), || {
-                format!(
-                    "--deadline: {} cannot be given up between its steps, where it has keys watched or a \
+                text!(
+                    "{DEADLINE}: {} cannot be given up between its steps, where it has keys watched or a \
                      transaction open; send those commands together (;)",
                     operation.name
                 )
@@ -86,7 +87,10 @@ mod tests {
             &[&["watch a", "get a"][..], &["multi", "incr a", "exec"]][..],
             &[&["multi"], &["incr a"], &["exec"]],
         ] {
-            assert!(built(open).unwrap_err().contains("buy cannot be given up"), "{open:?}");
+            assert!(
+                built(open).unwrap_err().to_string().contains("buy cannot be given up"),
+                "{open:?}"
+            );
         }
     }
 }

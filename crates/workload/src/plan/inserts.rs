@@ -1,5 +1,7 @@
 //! Operations that insert keys, and those that draw the newest of them.
 
+use naming::{HIT_RATIO, KEY_DIST, KEY_RANGE, MIX, text};
+
 use super::check::refuse;
 use super::{Plan, PlanError, PlanParts};
 use crate::{Inserts, KeySpace, Piece, Slot, Source};
@@ -19,9 +21,9 @@ impl PlanParts {
         refuse(
             self.mix.is_some() && self.growing().any(|keys| keys.source() == Source::Next),
             || {
-                format!(
-                    "--key-dist {draw}: it draws the newest inserted keys, but no operation \
-                     inserts any; to insert, use __insert__ as a key, such as --mix -- 95 get \
+                text!(
+                    "{KEY_DIST} {draw}: it draws the newest inserted keys, but no operation \
+                     inserts any; to insert, use __insert__ as a key, such as {MIX} -- 95 get \
                      k:__key__ ';' 5 set k:__insert__ __data__"
                 )
             },
@@ -29,8 +31,8 @@ impl PlanParts {
         let range = first.range.unwrap_or(0);
         refuse((1..=RANGE_MAX).contains(&range), || {
             let given = first.range.map_or_else(String::new, |range| format!(" {range}"));
-            format!(
-                "-r{given}: with inserts, it is the number of keys that exist before, from 1 to \
+            text!(
+                "{KEY_RANGE}{given}: with inserts, it is the number of keys that exist before, from 1 to \
                  10^11"
             )
         })?;
@@ -40,8 +42,9 @@ impl PlanParts {
                 .to_owned()
         })?;
         refuse(self.growing().all(|keys| !keys.draw.may_miss()), || {
-            "--hit-ratio: cannot be combined with inserts, which write the keys beyond the range"
-                .to_owned()
+            text!(
+                "{HIT_RATIO}: cannot be combined with inserts, which write the keys beyond the range"
+            )
         })?;
         for (span, _) in self.key_spaces().filter(|(_, keys)| keys.source() != Source::Number) {
             let pieces = self.sequence[span].iter().flat_map(|c| &c.args).flat_map(|a| &a.pieces);

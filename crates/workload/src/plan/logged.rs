@@ -25,9 +25,10 @@ impl PlanParts {
             LogSubject::Command(at) => (at as usize) < self.sequence.len(),
             LogSubject::Operation(at) => (at as usize) < operations,
         };
-        refuse(self.peer.logged.iter().all(is_there), || {
-            "a log is kept of commands of the sequence, and of operations that are counted".into()
-        })
+        refuse(
+            self.peer.logged.iter().all(is_there),
+            || "a log is kept of commands of the sequence, and of operations that are counted",
+        )
     }
 }
 

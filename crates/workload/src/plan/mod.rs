@@ -27,6 +27,7 @@ mod transactions;
 
 use std::ops::Not;
 
+use naming::Text;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -187,10 +188,16 @@ impl std::ops::Deref for Plan {
     }
 }
 
-/// Reason why parts do not make a plan. Worded for the person at the command line.
+/// Reason why parts do not make a plan. Worded for the person at the command line, with options by their identity.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{0}")]
-pub struct PlanError(pub String);
+pub struct PlanError(pub Text);
+
+impl From<PlanError> for Text {
+    fn from(PlanError(why): PlanError) -> Self {
+        why
+    }
+}
 
 impl TryFrom<PlanParts> for Plan {
     type Error = PlanError;

@@ -2,6 +2,11 @@
 
 use std::borrow::Cow;
 
+use naming::{
+    BETWEEN_CLIENTS, CLUSTER, DRAIN, GROUPS, PIPELINE, RECEIVER_THREADS, SIZE, SLOW, Text, WAIT,
+    WAITAOF, WRITERS, text,
+};
+
 use super::check::refuse;
 use super::{PlanError, PlanParts, limits};
 use crate::{
@@ -43,9 +48,9 @@ impl PlanParts {
         })?;
         let depth = self.load.concurrency.pipeline_depth;
         refuse(delivery.wait.is_none() || depth == 1, || {
-            format!(
-                "-P {depth}: a connection that waits for replicas (--wait, --waitaof) sends nothing else; use more \
-                 --writers"
+            text!(
+                "{PIPELINE} {depth}: a connection that waits for replicas ({WAIT}, {WAITAOF}) sends nothing else; use more \
+                 {WRITERS}"
             )
         })?;
         self.check_cluster(delivery)?;
@@ -74,8 +79,8 @@ impl PlanParts {
         }
         let subscriptions = u64::from(receivers) * u64::from(places_each);
         refuse(subscriptions.is_multiple_of(places.into()), || {
-            format!(
-                "--cluster: PUBLISH does not say who gets a message on other nodes, so every channel must have \
+            text!(
+                "{CLUSTER}: PUBLISH does not say who gets a message on other nodes, so every channel must have \
                  the same number of subscribers: {receivers} subscribers of {places_each} channels each are no \
                  multiple of {places} \
                  channels"
@@ -88,24 +93,25 @@ impl PlanParts {
         let Delivery { receivers, places, places_each, .. } = *delivery;
         let slow = delivery.kind.slow();
         refuse(slow <= limits::SLOW_MAX, || {
-            format!("--slow {slow}: the maximum is {}", limits::SLOW_MAX)
+            text!("{SLOW} {slow}: the maximum is {}", limits::SLOW_MAX)
         })?;
         refuse(slow == 0 || !self.target.is_cluster(), || {
-            "--slow: subscribers that do not read take one server; name a node, without --cluster"
-                .to_owned()
+            text!(
+                "{SLOW}: subscribers that do not read take one server; name a node, without {CLUSTER}"
+            )
         })?;
         let subscriptions = u64::from(receivers) * u64::from(places_each);
         refuse(slow == 0 || subscriptions.is_multiple_of(places.into()), || {
-            format!(
-                "--slow: PUBLISH counts subscribers that do not read, too, so every channel must have the same \
+            text!(
+                "{SLOW}: PUBLISH counts subscribers that do not read, too, so every channel must have the same \
                  number that do: {receivers} subscribers of {places_each} channels each are no multiple of \
                  {places} channels"
             )
         })?;
         let subscriptions = u64::from(slow) * u64::from(places);
         refuse(subscriptions <= limits::SUBSCRIPTIONS_MAX, || {
-            format!(
-                "--slow: {subscriptions} subscriptions, to all channels each; the maximum is {}",
+            text!(
+                "{SLOW}: {subscriptions} subscriptions, to all channels each; the maximum is {}",
                 limits::SUBSCRIPTIONS_MAX
             )
         })
@@ -116,22 +122,22 @@ impl PlanParts {
         if delivery.exchange.is_none() {
             return Ok(());
         }
-        let fault = |what: &str| PlanError(format!("--between-clients: {what}"));
+        let fault = |what: Text| PlanError(text!("{BETWEEN_CLIENTS}: {what}"));
         let pieces =
             self.sequence.iter().flat_map(|command| &command.args).flat_map(|arg| &arg.pieces);
         let is_short = pieces.into_iter().any(|piece| *piece == Piece::MessageNumber);
         match delivery.kind {
-            DeliveryKind::Pubsub { slow: 1.., .. } => Err(fault("takes no --slow")),
+            DeliveryKind::Pubsub { slow: 1.., .. } => Err(fault(text!("takes no {SLOW}"))),
             DeliveryKind::Pubsub { .. } if self.target.is_cluster() => {
-                Err(fault("takes one server; name a node, without --cluster"))
+                Err(fault(text!("takes one server; name a node, without {CLUSTER}")))
             }
-            _ if is_short => {
-                Err(fault("payloads have at least 32 bytes, which say when they were sent; use -d"))
-            }
+            _ if is_short => Err(fault(text!(
+                "payloads have at least 32 bytes, which say when they were sent; use {SIZE}"
+            ))),
             DeliveryKind::Notify { .. }
             | DeliveryKind::Invalidate { .. }
             | DeliveryKind::Replica => {
-                Err(fault("messages of this kind do not go from one client to another"))
+                Err(fault("messages of this kind do not go from one client to another".into()))
             }
             _ => Ok(()),
         }
@@ -148,7 +154,7 @@ impl PlanParts {
             )
         })?;
         refuse((1..=limits::WORKERS_MAX).contains(&threads), || {
-            format!("--receiver-threads {threads}: must be between 1 and {}", limits::WORKERS_MAX)
+            text!("{RECEIVER_THREADS} {threads}: must be between 1 and {}", limits::WORKERS_MAX)
         })?;
         refuse((1..=limits::PLACES_MAX).contains(&places), || {
             format!("{} {places}: must be between 1 and {}", names.places, limits::PLACES_MAX)
@@ -175,7 +181,7 @@ impl PlanParts {
             )
         })?;
         refuse(drain_ns <= limits::TIMEOUT_NS_MAX, || {
-            format!("--drain {}: the maximum is 1 hour", drain_ns as f64 / 1e9)
+            text!("{DRAIN} {}: the maximum is 1 hour", drain_ns as f64 / 1e9)
         })?;
         refuse(self.data.keys.range == Some(u64::from(places)), || {
             "the keys of a plan with receivers are the places that they get messages from"
@@ -264,7 +270,7 @@ fn check_takers(delivery: &Delivery) -> Result<(), PlanError> {
     let names = delivery.kind.names();
     let groups = delivery.kind.groups();
     refuse(groups <= limits::GROUPS_MAX, || {
-        format!("--groups {groups}: must be between 0 and {}", limits::GROUPS_MAX)
+        text!("{GROUPS} {groups}: must be between 0 and {}", limits::GROUPS_MAX)
     })?;
     let takers = u64::from(receivers / groups);
     if !delivery.stations.is_empty() {

@@ -1,5 +1,6 @@
 //! A plan that sends what was recorded: where its requests come from, and what cannot be asked of it beside that.
 
+use naming::{RETRY, text};
 use serde::{Deserialize, Serialize};
 
 use super::check::refuse;
@@ -51,7 +52,7 @@ impl PlanParts {
             || self.data.fill.is_some();
         refuse(!drawn, || "a record says what is sent, and no other option can".to_owned())?;
         refuse(self.recovery.retry.is_none(), || {
-            "--retry: commands of a record are sent once, at their time".to_owned()
+            text!("{RETRY}: commands of a record are sent once, at their time")
         })?;
         let concurrency = &self.load.concurrency;
         let simple = self.load.shard.of == 1

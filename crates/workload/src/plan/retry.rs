@@ -3,6 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use naming::{RETRY, text};
 use serde::{Deserialize, Serialize};
 
 use super::check::refuse;
@@ -178,7 +179,7 @@ impl PlanParts {
         let steps = self.mix.iter().flat_map(|mix| &mix.operations).flat_map(|o| &o.steps);
         let alone = self.mix.is_some() && steps.into_iter().all(|step| step.commands == 1);
         refuse(alone, || {
-            "--retry: commands that are sent together (;) cannot be retried one by one".to_owned()
+            text!("{RETRY}: commands that are sent together (;) cannot be retried one by one")
         })
     }
 }
@@ -213,9 +214,9 @@ mod tests {
         }
         assert_eq!("5".parse::<Backoff>().unwrap().first_ns, 5_000_000);
         for bad in ["1s,x", "1s,0", "1s,-1", "1s,2,3s,4"] {
-            assert!(bad.parse::<Backoff>().unwrap_err().contains("10ms,2,1s"), "{bad}");
+            assert!(bad.parse::<Backoff>().unwrap_err().to_string().contains("10ms,2,1s"), "{bad}");
         }
-        assert!("x".parse::<Backoff>().unwrap_err().contains("500ms"));
+        assert!("x".parse::<Backoff>().unwrap_err().to_string().contains("500ms"));
     }
 
     #[test]
@@ -245,10 +246,20 @@ mod tests {
             parts.build().map(|_| ()).map_err(|error| error.to_string())
         };
         assert_eq!(with(1, retry()), Ok(()));
-        assert!(with(2, retry()).unwrap_err().contains("sent together"));
-        assert!(with(1, Retry { waiting_max: 0, ..retry() }).unwrap_err().contains("at least one"));
+        assert!(with(2, retry()).unwrap_err().to_string().contains("sent together"));
+        assert!(
+            with(1, Retry { waiting_max: 0, ..retry() })
+                .unwrap_err()
+                .to_string()
+                .contains("at least one")
+        );
         let shrinking = Backoff { factor: 0.0, ..retry().backoff };
-        assert!(with(1, Retry { backoff: shrinking, ..retry() }).unwrap_err().contains("factor"));
+        assert!(
+            with(1, Retry { backoff: shrinking, ..retry() })
+                .unwrap_err()
+                .to_string()
+                .contains("factor")
+        );
         let mut whole = parts();
         whole.recovery.retry = Some(retry());
         assert!(whole.clone().build().unwrap_err().to_string().contains("sent together"));

@@ -14,6 +14,7 @@ use std::time::Duration;
 
 use engine::Engine;
 use measure::SlowSubscribers;
+use naming::SLOW;
 use wire::resp::Resp;
 use workload::{Delivery, Plan, Secret, Subscription};
 
@@ -127,7 +128,7 @@ impl<'s> SlowObserver<'s> {
             if !self.open(n, SET_UP_NS)? {
                 let address = roles.homes.name();
                 return Err(Fatal::new(format!(
-                    "{address}: a subscriber of --slow has no confirmation after 10 s"
+                    "{address}: a subscriber of {SLOW} has no confirmation after 10 s"
                 )));
             }
         }
