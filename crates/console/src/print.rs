@@ -47,7 +47,8 @@ impl<'a> Printer<'a> {
         let (gathering, verdicts) = (RepeatCollector::default(), report::VerdictLines::default());
         let mut printer =
             Self { format, suite, csv, quiet, persona, asides, verdicts, gathering, out };
-        written(printer.format.begin(&mut printer.out))?;
+        let begun = printer.format.begin(&mut printer.out);
+        written(begun.and_then(|()| printer.out.flush()))?;
         Ok(printer)
     }
 

@@ -73,34 +73,27 @@ fn broken(line: &str, columns: usize) -> String {
     out + end
 }
 
-/// Standard output with wrapped sentences. An unfinished line is held back until its end, or a flush.
+/// Standard output with wrapped sentences, in one piece from flush to flush: a reader that has seen enough of a report,
+/// as `head` has, does not end the program in the midst of it.
 #[derive(Default)]
 pub struct WrappedStdout {
-    line: Vec<u8>,
-}
-
-impl WrappedStdout {
-    fn write_line(&mut self) -> io::Result<()> {
-        let line = std::mem::take(&mut self.line);
-        match std::str::from_utf8(&line) {
-            Ok(text) => streams::output().write_all(wrapped(text, of_stdout()).as_bytes()),
-            Err(_) => streams::output().write_all(&line),
-        }
-    }
+    held: Vec<u8>,
 }
 
 impl Write for WrappedStdout {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.line.extend_from_slice(bytes);
-        if bytes.ends_with(b"\n") {
-            self.write_line()?;
-        }
+        self.held.extend_from_slice(bytes);
         Ok(bytes.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.write_line()?;
-        streams::output().flush()
+        let held = std::mem::take(&mut self.held);
+        let mut out = streams::output();
+        match std::str::from_utf8(&held) {
+            Ok(text) => out.write_all(wrapped(text, of_stdout()).as_bytes())?,
+            Err(_) => out.write_all(&held)?,
+        }
+        out.flush()
     }
 }
 

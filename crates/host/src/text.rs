@@ -4,7 +4,7 @@
 /// otherwise steer a terminal.
 #[must_use]
 pub fn printable(text: impl AsRef<[u8]>) -> String {
-    let text = wire::spelled(text.as_ref());
+    let text = wire::spelled(text.as_ref().trim_ascii_end());
     let mut shown = String::with_capacity(text.len());
     for c in text.chars() {
         if c.is_control() {

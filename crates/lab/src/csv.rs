@@ -41,10 +41,10 @@ impl Csv {
     pub(crate) fn row(&mut self, cells: impl IntoIterator<Item = String>, run: &Figures) {
         let figures = [
             Metric::Throughput.written(run.throughput_rps),
-            report::msec_at_most(run.p50_ns),
-            report::msec_at_most(run.p99_ns),
-            report::msec_at_most(run.p999_ns),
-            report::msec_at_most(run.max_ns),
+            run.msec(run.p50_ns).unwrap_or_default(),
+            run.msec(run.p99_ns).unwrap_or_default(),
+            run.msec(run.p999_ns).unwrap_or_default(),
+            run.msec(run.max_ns).unwrap_or_default(),
             run.client_cpu_ns.map_or(String::new(), |ns| Metric::ClientCpu.written(ns / 1e3)),
             format!("{:.0}", run.bytes_per_s),
             run.requests.to_string(),

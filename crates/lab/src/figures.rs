@@ -56,6 +56,11 @@ pub(crate) fn limited_by(run: &Figures, words: &str) -> String {
 }
 
 impl Figures {
+    /// A response time in milliseconds; `None` where no request succeeded.
+    pub(crate) fn msec(&self, ns: u64) -> Option<String> {
+        (self.max_ns > 0).then(|| report::msec_at_most(ns))
+    }
+
     /// The figures of a run.
     #[must_use]
     pub fn from_run(run: &Run) -> Self {

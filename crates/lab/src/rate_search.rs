@@ -108,8 +108,9 @@ pub(crate) fn answer(alone: &Judgement, known: &Judgement) -> Answer {
 }
 
 impl Rate {
-    /// Returns what is known of the rate, where a miss takes so many trials.
+    /// Returns what is known of the rate, where a miss takes so many trials. One moment cannot make requests fail.
     fn answer(&self, misses_min: usize) -> Answer {
+        let misses_min = if self.judgement.misses.contains(&Miss::Failed) { 1 } else { misses_min };
         match answer_of(&self.judgement) {
             Answer::Missed if self.trials.len() - self.void < misses_min => Answer::Undecided,
             answer => answer,

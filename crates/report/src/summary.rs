@@ -241,10 +241,12 @@ impl<'r> Summary<'r> {
         self.run.measurement.client_cpu_ns()
     }
 
-    /// Describes the hits and misses of lookups. `None` without a miss.
+    /// Describes the hits and misses of lookups. `None` without a miss, unless the traffic was recorded: whoever sends
+    /// that again wants to know that all it read was there.
     #[must_use]
     pub fn hits_and_misses(&self) -> Option<String> {
-        (self.lookups.misses > 0).then(|| self.lookups.in_words())
+        let replayed = self.run.plan.is_recorded() && self.lookups.hits > 0;
+        (replayed || self.lookups.misses > 0).then(|| self.lookups.in_words())
     }
 
     /// The share of hits, in hundredths: of keys where replies tell how many were there, of replies

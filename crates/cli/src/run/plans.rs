@@ -71,18 +71,20 @@ pub(super) fn job(mut options: Options, persona: Persona) -> Result<Job, SpecErr
     })
 }
 
-/// Refuses a command of keystorm that stands behind options, where one for the server must stand.
+/// Refuses a command of keystorm that stands behind options, where one for the server must stand, and the value of an
+/// option that may have none.
 fn check_own(options: &Options) -> Result<(), String> {
     let LoadSpec { command, data, dialect, .. } = &options.spec;
     if !dialect.minds_slips || data.mix || options.command_is_marked {
         return Ok(());
     }
-    let own = crate::commands().flat_map(|front| front.names());
-    let Some(name) =
-        own.into_iter().find(|name| command.first().is_some_and(|first| first == *name))
-    else {
-        return Ok(());
-    };
+    let first = command.first().and_then(|word| word.to_str()).unwrap_or_default();
+    if first.parse::<f64>().is_ok_and(f64::is_finite) {
+        let instead = format!("value of an option, write it behind =, as in --until-sure={first}");
+        return Err(format!("{first} is no command of a server; as the {instead}"));
+    }
+    let mut own = crate::commands().flat_map(|front| front.names());
+    let Some(name) = own.find(|name| **name == first) else { return Ok(()) };
     Err(format!(
         "{name} is a command of keystorm and stands before the options: keystorm {name} ... (if {name} is meant for \
          the server, put -- before it)"

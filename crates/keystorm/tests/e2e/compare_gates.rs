@@ -207,7 +207,13 @@ fn a_gate_at_a_rate_or_at_several_fails_for_a_server_that_answers_errors() {
         run("--errors 50").exits(3);
         run("--fail-on-regression 5 -q").exits(3).says("Gate failed: ");
         // Without a gate it is asked which keeps the target, and a run that only fails may not say.
-        assert!(matches!(run("").code, Some(0 | 4)));
+        let (_dir, file) = place();
+        let code = run(&format!("--json {}", file.display())).code;
+        assert!(matches!(code, Some(0 | 4)), "{code:?}");
+        // Errors per second are no limit of a server, and nothing that succeeded has no response time.
+        let cost = json(&file)["tests"][0]["servers"][1]["cost"].clone();
+        let mean = &cost["clauses"][0]["mean"];
+        assert!(cost["limit_rps"].is_null() && mean.is_null(), "{rates}: {cost}");
     }
 }
 

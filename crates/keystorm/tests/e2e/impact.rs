@@ -170,3 +170,12 @@ fn slots_go_to_another_node_and_come_back() {
         assert!(!nodes.contains("->-") && !nodes.contains("-<-"), "{nodes}");
     }
 }
+
+#[test]
+fn a_server_that_tells_nothing_of_itself_is_not_filled_first() {
+    let server = Server::redis();
+    server.ask(&["ACL", "SETUSER", "default", "-info"]);
+    let line = format!("impact -p {} --yes --of script --rps 100", server.port());
+    Keystorm::new(&line).run().exits(1).says("refused INFO");
+    assert_eq!(server.number(&["DBSIZE"]), 0);
+}

@@ -69,6 +69,7 @@ mod keys;
 mod limits;
 mod links;
 mod live;
+mod loading;
 mod login;
 mod machine_course;
 mod manual;

@@ -265,3 +265,17 @@ fn part_of_the_time_is_recorded() {
     assert!(server.calls("monitor") >= 2 && seconds >= 0.2, "{}", ran.out);
     assert!(events(&file).iter().all(|event| !event.is("PING")));
 }
+
+#[test]
+fn a_recording_that_never_begins_leaves_no_file() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("none.ksr");
+    let (renamed, locked) =
+        (Server::redis_with(&["--rename-command", "MONITOR", ""]), Server::redis());
+    locked.ask(&["ACL", "SETUSER", "default", "-monitor"]);
+    for (server, why) in [(&renamed, "unknown command"), (&locked, "no permissions")] {
+        let line = format!("record -p {} -o {}", server.port(), file.display());
+        let ran = Keystorm::new(&line).run().exits(1).says("refused MONITOR").says(why);
+        assert!(!file.exists(), "{}", ran.err);
+    }
+}

@@ -174,7 +174,7 @@ fn flags_of_modules_count_like_those_of_the_server() {
 /// Nothing was measured then: no experiment calls that a success.
 #[test]
 fn experiments_whose_replies_were_all_errors_fail() {
-    let server = Server::redis();
+    let (server, full) = (Server::redis(), Server::redis_with(&["--maxmemory", "100kb"]));
     server.ask(&["SET", "text", "v"]);
     let port = server.port();
     let pair = format!("127.0.0.1:{port} 127.0.0.1:{port} --disturbed=count");
@@ -188,9 +188,14 @@ fn experiments_whose_replies_were_all_errors_fail() {
         format!("connect -p {port} -n 20 -c 2 -- lpush text v"),
         format!("impact -p {port} --yes --rps 100 -c 2 --of script --rest 0.5s lpush text v"),
         format!("replay {} -p {port} --yes", recorded.display()),
+        // Noise fails no request, so that one trial is enough.
+        format!("search -p {port} --slo p99<5s --budget 1s --no-curve lpush text v"),
+        format!("footprint -p {} --no-steps string:10", full.port()),
     ] {
         let ran = Keystorm::new(&line).run().exits(1);
         assert!(!ran.err.contains("panicked"), "{line}: {}", ran.err);
+        // What did not succeed took no time.
+        assert!(!ran.out.contains(" 0.000 "), "{line}: {}", ran.out);
     }
     let gate = format!("compare {pair} -n 200 -c 2 --fail-on-regression 5 lpush text v");
     assert_eq!(Keystorm::new(&gate).run().code, Some(3));

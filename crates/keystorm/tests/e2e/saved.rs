@@ -6,10 +6,10 @@ use serde_json::Value;
 
 use crate::program::Keystorm;
 use crate::record::{json, place, valid_by};
-use crate::server::Server;
+use crate::server::{KEYSTORM, Server};
 
 fn keystorm(args: &[&str]) -> Keystorm {
-    Keystorm::exec(crate::server::KEYSTORM, args)
+    Keystorm::exec(KEYSTORM, args)
 }
 
 #[test]
@@ -35,6 +35,17 @@ fn a_shown_run_is_to_the_byte_what_was_printed() {
     assert_eq!(shown.out, keystorm(&["show", path, "--format", "text"]).run().ok().out);
     let piped = keystorm(&["show", "-"]).stdin(fs::read(&file).unwrap()).run().ok();
     assert_eq!(piped.out, shown.out);
+}
+
+#[test]
+fn a_reader_who_has_seen_enough_ends_nothing_in_the_midst_of_a_report() {
+    let server = Server::redis();
+    let (_dir, file) = place();
+    let path = file.to_str().unwrap();
+    server.run(&format!("--json {path} -n 100 -q get k")).ok();
+    let line = format!("{KEYSTORM} show {path} | head -1; exit ${{PIPESTATUS[0]}}");
+    let ran = Keystorm::exec("bash", ["-c", &line]).run().ok();
+    assert_eq!(ran.out.lines().count(), 1, "{}", ran.out);
 }
 
 #[test]

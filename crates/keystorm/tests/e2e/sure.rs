@@ -44,6 +44,7 @@ fn what_cannot_be_repeated_is_refused() {
         ("compare redis-server redis-server --until-sure --rps 1k,2k", "without --slo or a list"),
         ("compare redis-server memcached --until-sure", "two servers of one protocol"),
         ("compare redis-server redis-server --until-sure=0", "from 0.01 to 50"),
+        ("compare redis-server redis-server --until-sure 20 -t get", "write it behind =, as in"),
         (
             "compare redis-server redis-server --until-sure --fail-on-regression 5 --inconclusive repeat",
             "decides the number of repeats",

@@ -61,13 +61,14 @@ impl Price {
         });
         let lost = outages.map(|outage| outage.failures.lost + outage.failures.timed_out);
         let errors = during.iter().map(|point| point.errors);
+        let ms = |ns: u64| ns as f64 / 1e6;
         Self {
             waits: EVERYBODY.to_owned(),
             from_s: Some(played.from_s),
             lasted_s: played.ended_s.map(|ended_s| (ended_s - played.from_s).max(0.0)),
-            without_ms: Some(before_ns / 1e6),
-            with_ms: Some(during.iter().filter_map(|p| p.p99_ns).max().unwrap_or(0) as f64 / 1e6),
-            max_ms: Some(all.max_ns().unwrap_or(0) as f64 / 1e6),
+            without_ms: calm.quantile_ns(0.99).map(ms),
+            with_ms: during.iter().filter_map(|p| p.p99_ns).max().map(ms),
+            max_ms: all.max_ns().map(ms),
             back_s: back(&during, bound_ns)
                 .map(|index| (f64::from(index) * interval_s - played.from_s).max(0.0)),
             user_seconds: target_ns.map(|target_ns| excess_ns(target_ns) / 1e9),

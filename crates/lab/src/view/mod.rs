@@ -37,8 +37,8 @@ fn figure_cells(rps: f64, run: &Figures) -> [String; FIGURES] {
     };
     [
         report::grouped(rps),
-        report::msec_at_most(run.p50_ns),
-        report::msec_at_most(run.p99_ns),
+        run.msec(run.p50_ns).unwrap_or("–".to_owned()),
+        run.msec(run.p99_ns).unwrap_or("–".to_owned()),
         run.client_cpu_ns.map_or("–".to_owned(), |ns| format!("{:.3}", ns / 1e3)),
         limit,
     ]

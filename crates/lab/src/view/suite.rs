@@ -45,10 +45,9 @@ impl Suite {
     #[must_use]
     pub fn left_out(&self) -> Vec<String> {
         let line = |entry: &Entry| {
-            let why = entry.failure.as_ref().map(|why| format!("failed: {why}"));
-            let why =
-                why.or_else(|| Some(format!("not supported here: {}", entry.skipped.as_ref()?)));
-            Some(format!("{}: {}", entry.name, why?))
+            let failed = entry.failure.as_ref().map(|why| format!("failed: {why}"));
+            let skipped = || Some(format!("not supported here: {}", entry.skipped.as_ref()?));
+            Some(format!("{}: {}", entry.name, failed.or_else(skipped)?))
         };
         self.specs.iter().filter_map(line).collect()
     }

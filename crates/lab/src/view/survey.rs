@@ -42,8 +42,7 @@ impl Answer {
                 Some(run) => {
                     let [rps, others @ ..] = figure_cells(point.throughput_rps(), run);
                     cells.push(rps);
-                    let gbit = point.bytes_per_s() * 8.0 / 1e9;
-                    cells.extend(bytes.then(|| format!("{gbit:.2}")));
+                    cells.extend(bytes.then(|| format!("{:.2}", point.bytes_per_s() * 8.0 / 1e9)));
                     cells.extend(others);
                 }
                 None => {

@@ -29,10 +29,9 @@ impl Sweep {
     /// The table: a row for each point and test.
     #[must_use]
     pub fn table(&self) -> Table {
-        let options = self.axes.iter().map(|axis| axis.option.clone());
         let tests = self.several_tests();
         let repeated = self.points.iter().any(|row| row.figures.len() > 1);
-        let mut columns: Vec<String> = options.collect();
+        let mut columns: Vec<String> = self.axes.iter().map(|axis| axis.option.clone()).collect();
         columns.extend(tests.then(|| "test".to_owned()));
         columns.extend(figure_names(self.runs().unit()));
         if repeated {
@@ -105,10 +104,8 @@ impl Sweep {
                 continue;
             };
             let Ok(x) = row.settings[along].parse::<f64>() else { continue };
-            let mut point = DataPoint::at(x, value).noted(limited(run));
-            point.interval = span;
-            let name = self.name_without(row, along);
-            chart.add(&name, point);
+            let point = DataPoint::at(x, value).noted(limited(run));
+            chart.add(&self.name_without(row, along), DataPoint { interval: span, ..point });
         }
         for series in &mut chart.series {
             series.points.sort_by(|a, b| a.x.total_cmp(&b.x));
@@ -122,9 +119,8 @@ impl Sweep {
         let mut chart = Chart::bars(title, names, y);
         let points = (0..).zip(&self.points).filter_map(|(at, row)| {
             let ((value, span), (run, _)) = (shown(row)?, row.middle()?);
-            let mut point = DataPoint::at(f64::from(at), value).noted(limited(run));
-            point.interval = span;
-            Some(point)
+            let point = DataPoint::at(f64::from(at), value).noted(limited(run));
+            Some(DataPoint { interval: span, ..point })
         });
         chart.series.push(Series::from_points("", points.collect::<Vec<_>>()));
         chart

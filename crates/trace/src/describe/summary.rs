@@ -260,7 +260,7 @@ fn stamps(stamps: Stamps) -> &'static str {
 fn is_one_law(all: &Zipf, patterns: &[Pattern]) -> bool {
     let large = || patterns.iter().filter(|pattern| pattern.share >= PATTERN_SHARE);
     let laws = || large().filter_map(|pattern| pattern.zipf);
-    let are_even = large().nth(1).is_some() && laws().all(|law| law.exponent == 0.0);
+    let are_even = large().next().is_some() && laws().all(|law| law.exponent == 0.0);
     laws().all(|law| law.fits && law.agrees(all)) && !(are_even && all.exponent > 0.0)
 }
 

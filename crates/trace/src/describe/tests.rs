@@ -167,3 +167,24 @@ fn a_law_is_named_only_where_keys_follow_one() {
         assert!(pattern.even_keys.abs_diff(keys) < keys / 10, "{} {keys}", pattern.even_keys);
     }
 }
+
+#[test]
+fn a_few_keys_of_another_pattern_make_no_law_of_even_ones() {
+    let mut even = 0;
+    for seed in 1..=8_u64 {
+        let mut state = seed * 88_172_645_463_325_252;
+        let events = (0..20_000_u64).map(|number| {
+            let key = match number % 200 {
+                0 => format!("h:{number}"),
+                _ => format!("u:{}", (random(&mut state) * 5000.0) as u64),
+            };
+            event(number * 1_000_000, 1, &["GET", &key])
+        });
+        let found = describe(events);
+        let is_even = found.patterns[0].zipf.is_some_and(|zipf| zipf.exponent == 0.0);
+        let is_law = found.zipf.is_some_and(|zipf| zipf.fits && zipf.exponent > 0.0);
+        assert!(!is_even || !is_law, "{seed}: {:?}", found.zipf);
+        even += u32::from(is_even);
+    }
+    assert!(even >= 4, "{even}");
+}

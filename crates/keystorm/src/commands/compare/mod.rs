@@ -17,7 +17,7 @@ mod writer;
 
 use std::sync::atomic::AtomicBool;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Error, Result, bail};
 use console::diagnostics::{self, Diagnostics};
 use job::{CompareJob, ComparedLoad, End, InconclusivePolicy, LiveSides, Sides};
 use lab::survey::Machine;
@@ -146,9 +146,14 @@ fn reach<'r>(
             tell_about(&bed.server, plan, &Diagnostics::Stderr, report::KEYSTORM)?;
             Ok(bed)
         });
-        beds.push(reached.with_context(|| job.word(side))?);
+        beds.push(reached.map_err(|error| naming(error, &job.word(side)))?);
     }
     Ok(beds)
+}
+
+/// An error of a server with that server's word, unless it names it.
+fn naming(error: Error, word: &str) -> Error {
+    if format!("{error:#}").contains(word) { error } else { error.context(word.to_owned()) }
 }
 
 /// The comparison of these servers, which has no results yet.

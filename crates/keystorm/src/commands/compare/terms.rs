@@ -2,7 +2,7 @@
 
 use std::sync::atomic::AtomicBool;
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Result, anyhow};
 use console::diagnostics;
 use job::{CompareJob, End, TermsSides, UsageError};
 use lab::survey::Machine;
@@ -125,7 +125,7 @@ impl<'g> ComparisonRun<'g, '_> {
                 None,
                 self.interrupted,
             );
-            let mut bed = reached.with_context(|| self.job.word(side))?;
+            let mut bed = reached.map_err(|error| super::naming(error, &self.job.word(side)))?;
             bed.settings.sample = self.job.output.sample;
             bed.settings.fills_quietly = true;
             Ok(bed)

@@ -66,11 +66,10 @@ fn servers(beds: &[(Target, TestBed<'_>)]) -> Result<Vec<Server>> {
     let names: Vec<String> = beds.iter().map(|(_, bed)| bed.server.facts.version_name()).collect();
     let server = |(number, (target, bed)): (usize, &(Target, TestBed<'_>))| {
         let alike = names.iter().filter(|other| **other == names[number]).count() > 1;
-        let name = if alike {
-            format!("{} ({})", names[number], number + 1)
-        } else {
-            names[number].clone()
-        };
+        let mut name = names[number].clone();
+        if alike {
+            name += &format!(" ({})", number + 1);
+        }
         Ok(Server { name, allocator: MemoryReader::open(bed, target)?.allocator()? })
     };
     beds.iter().enumerate().map(server).collect()
@@ -122,7 +121,10 @@ impl Experiment for FootprintRun<'_> {
         match self.left.pop_front() {
             Some(MeasuredPart::Item(item, server)) => self.item(item, server, frame)?,
             Some(MeasuredPart::Steps(server)) => self.steps(server, frame)?,
-            None => return Ok(Step::Last(End::Complete)),
+            None => {
+                let has_none = self.footprint.rows.iter().all(|row| row.bytes_per_key.is_empty());
+                return Ok(Step::Last(if has_none { End::Failed } else { End::Complete }));
+            }
         }
         Ok(Step::Next)
     }

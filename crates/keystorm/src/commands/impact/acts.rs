@@ -32,7 +32,6 @@ pub(super) fn carry_out(job: &ImpactJob, acts: &ActsJob) -> Result<End> {
     let mut bed = frame.reach(&job.job, plan, connections)?;
     bed.settings = RunSettings { sample: true, journal: true, ..RunSettings::default() };
     ask_first(acts, &bed)?;
-    bed.prepare(plan)?;
     let server = bed.server.facts.name().unwrap_or_else(|| "the server".to_owned());
     let mut list = Impact::new(server);
     list.slo.clone_from(&acts.slo);
@@ -79,7 +78,7 @@ impl Experiment for Acts<'_, '_> {
 
     fn step(&mut self, frame: &mut Frame<'_>) -> Result<Step> {
         let stage = Stage::new(self.bed, self.plan)?;
-        let played = self.play(&stage, frame);
+        let played = self.bed.prepare(self.plan).and_then(|()| self.play(&stage, frame));
         // Whatever happened: settings are as they were, and keys of the acts are gone.
         stage.put_back();
         let (run, scenes) = played?;

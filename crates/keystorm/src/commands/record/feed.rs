@@ -11,7 +11,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
-use host::{Client, Transport};
+use host::{Client, Transport, printable};
 use wire::resp::Value;
 
 /// Bytes that are read at once, and how many such pieces may wait here: beyond it the server's buffer grows.
@@ -47,8 +47,8 @@ pub(super) fn monitor(mut client: Client<Transport>, stop: &Arc<AtomicBool>) -> 
     let address = client.address().to_string();
     match client.ask(&[b"MONITOR"])? {
         Value::Error(text) => bail!(
-            "{address}: the server refused MONITOR: {}; allow it with ACL SETUSER … +monitor",
-            report::escape(text)
+            "{address}: nothing can be recorded, since the server refused MONITOR: {}",
+            printable(text)
         ),
         _ => {
             let (first, transport) = client.into_stream();

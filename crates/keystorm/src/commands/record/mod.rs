@@ -53,14 +53,14 @@ pub(crate) fn record(job: &RecordJob) -> Result<End> {
     let (losses, progress) = figures.with_context(|| format!("-o {path}"))?;
     let recorded = recorder.recorded;
     let events = progress.events.load(Ordering::Relaxed);
+    if events == 0 && ended.is_err() {
+        // Another attempt may have the name.
+        let _ = std::fs::remove_file(&job.output);
+    }
     let bytes = progress.bytes.load(Ordering::Relaxed);
     say(&summary(job, events, bytes, recorded))?;
-    let cost = match &ended {
-        Ok(EndReason::Done | EndReason::Interrupted) => {
-            Cost::measure(&mut nodes, &server, job).ok()
-        }
-        _ => None,
-    };
+    let has_ended = matches!(ended, Ok(EndReason::Done | EndReason::Interrupted));
+    let cost = has_ended.then(|| Cost::measure(&mut nodes, &server, job).ok()).flatten();
     say(&format!("{}\n", cost.map_or(NOT_MEASURED.to_owned(), |cost| cost.sentence())))?;
     if losses.total() > 0 {
         diagnostics::say(format_args!("warning: {}", lost(&losses, events)))?;

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use anyhow::{Result, anyhow};
+use anyhow::{Result, anyhow, bail};
 use host::{Client, Transport};
 use lab::suite::{InitCommand, Preload, Spec};
 use measure::Ending;
@@ -290,7 +290,8 @@ impl<'s> Session<'s> {
     fn flush(&self) -> Result<()> {
         for mut client in self.clients()? {
             if let Value::Error(text) = client.ask(&[b"FLUSHDB"])? {
-                return Err(anyhow!("FLUSHDB: {}", String::from_utf8_lossy(&text)));
+                let text = host::printable(text);
+                bail!("{} cannot be emptied for the next spec (FLUSHDB): {text}", client.address());
             }
         }
         Ok(())

@@ -114,7 +114,8 @@ fn check(output: &Path, line: &Line) -> Result<(), UsageError> {
         )));
     }
     if let Some(option) = refused().into_iter().find(|option| line.has(option)) {
-        let text = format!("{option}: survey sets this itself; to vary it, use keystorm sweep");
+        let text =
+            format!("{option}: survey decides that itself; keystorm sweep has a load of yours");
         return Err(UsageError(text));
     }
     if let Some(word) = line.rest.first() {

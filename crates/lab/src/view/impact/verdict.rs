@@ -18,15 +18,15 @@ impl Impact {
 
     fn verdict_of_acts(&self) -> Verdict {
         let priced = || self.prices.iter().filter(|price| price.is_measured());
-        let Some(dearest) =
-            priced().max_by(|a, b| a.with_ms.unwrap_or(0.0).total_cmp(&b.with_ms.unwrap_or(0.0)))
-        else {
-            return Verdict::new("No act was played", "Nothing was measured.");
+        let timed = priced().filter_map(|price| Some((price, price.with_ms?)));
+        let Some((dearest, with_ms)) = timed.max_by(|a, b| a.1.total_cmp(&b.1)) else {
+            let text = "No act was played, or no request beside one succeeded.";
+            return Verdict::new("No act has a price", text);
         };
         let mut text = format!(
             "At {} requests/s its highest p99 was {} ms, {} ms before; {}.",
             report::grouped(self.rate_per_s.unwrap_or_default()),
-            ms(dearest.with_ms.unwrap_or_default()),
+            ms(with_ms),
             ms(dearest.without_ms.unwrap_or_default()),
             came_back(dearest)
         );
