@@ -290,8 +290,7 @@ impl<'s> Session<'s> {
     fn flush(&self) -> Result<()> {
         for mut client in self.clients()? {
             if let Value::Error(text) = client.ask(&[b"FLUSHDB"])? {
-                let text = host::printable(text);
-                bail!("{} cannot be emptied for the next spec (FLUSHDB): {text}", client.address());
+                bail!("{} refused FLUSHDB: {}", client.address(), host::printable(text));
             }
         }
         Ok(())
