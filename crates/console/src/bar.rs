@@ -1,20 +1,20 @@
-//! The bar of an experiment: one line of a terminal on standard error.
+//! The progress bar of an experiment, one line of a terminal on standard error.
 //!
-//! Owns that it is out of the way of whatever else is printed, and gone at the end, however that comes.
+//! Ensures that it does not mix with other output, and is removed at the end in any case.
 
 use std::cell::Cell;
 use std::sync::{Mutex, PoisonError};
 
 use indicatif::{ProgressBar, ProgressStyle, WeakProgressBar};
 
-/// The bar that stands on the terminal, if one does.
+/// The bar on the terminal, if there is one.
 static SHOWN: Mutex<Option<WeakProgressBar>> = Mutex::new(None);
 
-/// A bar of so many steps, with words behind it.
+/// A bar of this many steps, with text after it.
 pub struct Bar(ProgressBar);
 
 impl Bar {
-    /// A bar that takes the terminal's line, where standard error is a terminal.
+    /// Creates a bar in a line of the terminal, if standard error is one.
     pub fn new(steps: u64) -> Self {
         let bar = ProgressBar::new(steps);
         if let Ok(style) = ProgressStyle::with_template("{bar:20} {wide_msg}") {
@@ -24,14 +24,14 @@ impl Bar {
         Self(bar)
     }
 
-    /// Draws it.
+    /// Draws the bar.
     pub fn show(&self, step: u64, words: String) {
         self.0.set_position(step);
         self.0.set_message(words);
         self.0.tick();
     }
 
-    /// Leaves a clean line for what is printed next.
+    /// Clears the line for other output.
     pub fn clear(&self) {
         self.0.finish_and_clear();
     }
@@ -54,7 +54,7 @@ pub fn is_shown() -> bool {
     shown().is_some_and(|bar| !bar.is_finished() && !bar.is_hidden())
 }
 
-/// Prints something while the bar, if there is one, is out of the way.
+/// Prints something while the bar, if there is one, is hidden.
 pub fn out_of_the_way<R>(print: impl FnOnce() -> R) -> R {
     match shown() {
         Some(bar) if !bar.is_finished() && !ASIDE.get() => {

@@ -1,19 +1,20 @@
-//! Standard output that was closed by whoever called (`>&-`).
+//! Standard output that the caller closed (`>&-`).
 //!
-//! The runtime opens /dev/null in its place before `main`, for reading and writing, so nothing that is
-//! printed fails. A shell's `>/dev/null` opens it for writing only, which tells the two apart.
+//! The runtime then opens /dev/null before `main`, for reading and writing, so that printing does not fail. A
+//! shell's `>/dev/null` opens it for writing only, which distinguishes the two.
 
 use std::fs;
 use std::path::Path;
 
-/// Returns whether there is no standard output; `false` if that cannot be found out.
+/// Returns whether there is no standard output; `false` if unknown.
 pub fn has_no_output() -> bool {
     let to = fs::read_link("/proc/self/fd/1");
     let info = fs::read_to_string("/proc/self/fdinfo/1").unwrap_or_default();
     to.is_ok_and(|to| to == Path::new("/dev/null")) && is_read_and_written(&info)
 }
 
-/// Parses the kernel's description of an open file: its flags are octal, and the last two bits are the access.
+/// Parses the kernel's description of an open file: its flags are octal, and the last two bits are the
+/// access.
 fn is_read_and_written(info: &str) -> bool {
     let flags = info.lines().find_map(|line| line.strip_prefix("flags:"));
     let flags = flags.and_then(|flags| u32::from_str_radix(flags.trim(), 8).ok());

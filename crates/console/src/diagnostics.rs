@@ -1,8 +1,7 @@
-//! Messages beside results: the one place that writes to standard error.
+//! Messages beside results: the only code that writes to standard error.
 //!
-//! Messages there must not spoil what is measured. A standard error that takes nothing, such as
-//! a file on a full disk, is passed over. One that nobody reads any more is [`ClosedPipe`], which ends
-//! the program as SIGPIPE ends others.
+//! Such messages must not spoil measurements. Failures to write, such as to a file on a full disk, are
+//! ignored. A closed pipe is [`ClosedPipe`], which ends the program as SIGPIPE ends others.
 
 use std::borrow::Cow;
 use std::fmt::{self, Display};
@@ -18,7 +17,7 @@ use workload::typed_login::TypedLogins;
 use crate::bar;
 use crate::wrap;
 
-/// The error that the reader of our output has closed the pipe.
+/// The error for a closed pipe at the other end of the output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ClosedPipe;
 
@@ -33,12 +32,12 @@ impl std::error::Error for ClosedPipe {}
 /// Logins of the command line, which no message may quote.
 static TYPED: OnceLock<TypedLogins> = OnceLock::new();
 
-/// Hides these texts in everything that is written from now on.
+/// Hides these texts in all later output.
 pub fn conceal(typed: TypedLogins) {
     let _ = TYPED.set(typed);
 }
 
-/// An error without them, and without what was typed behind the port of an address.
+/// An error without these logins, and without text after the port of an address.
 pub fn concealed(error: &str) -> Cow<'_, str> {
     match TYPED.get() {
         Some(typed) => Cow::Owned(typed.hide_in_error(error)),
@@ -49,7 +48,7 @@ pub fn concealed(error: &str) -> Cow<'_, str> {
 /// Prints a line on standard error.
 ///
 /// # Errors
-/// Nobody reads it.
+/// Returns an error if the pipe is closed.
 pub fn say(line: impl Display) -> Result<(), ClosedPipe> {
     put(&format!("{line}\n"))
 }
@@ -57,7 +56,7 @@ pub fn say(line: impl Display) -> Result<(), ClosedPipe> {
 /// Prints text to standard error as it is.
 ///
 /// # Errors
-/// Nobody reads it.
+/// Returns an error if the pipe is closed.
 pub fn put(text: &str) -> Result<(), ClosedPipe> {
     let text = TYPED.get().map_or(Cow::Borrowed(text), |typed| Cow::Owned(typed.hide(text)));
     let text = wrap::wrapped(&text, wrap::of_stderr());
@@ -68,8 +67,8 @@ pub fn put(text: &str) -> Result<(), ClosedPipe> {
     }
 }
 
-/// Formats an error in the words that readers of a peer's standard error look for. An error reply of the server is
-/// quoted as an error already.
+/// Formats an error in the words that readers of another tool's standard error look for. An error reply of
+/// the server is already quoted as an error.
 pub fn as_error(why: &str, is_of_server: bool) -> String {
     if is_of_server { why.to_owned() } else { format!("Error: {why}") }
 }
@@ -78,17 +77,17 @@ pub fn as_error(why: &str, is_of_server: bool) -> String {
 pub enum Diagnostics {
     /// Standard error.
     Stderr,
-    /// Nowhere: the imitated tool prints nothing there when a run goes well.
+    /// None: the imitated tool prints nothing there when a run goes well.
     Nowhere,
-    /// The end of a file.
+    /// Appended to a file.
     File(File),
 }
 
 impl Diagnostics {
-    /// Prints a line there.
+    /// Prints a line to the destination.
     ///
     /// # Errors
-    /// Nobody reads it.
+    /// Returns an error if the pipe is closed.
     pub fn say(&self, line: impl Display) -> Result<(), ClosedPipe> {
         match self {
             Self::Stderr => say(line),
@@ -101,7 +100,7 @@ impl Diagnostics {
         }
     }
 
-    /// Opens the destination of such lines.
+    /// Opens the destination.
     fn new(to: &VerdictTo) -> Result<Self> {
         Ok(match to {
             VerdictTo::Nowhere => Self::Nowhere,
@@ -119,15 +118,15 @@ impl Diagnostics {
 pub struct Asides {
     /// Remarks on the server, the machine and the command line.
     pub remarks: Diagnostics,
-    /// Verdicts: what limited each test, and what spoiled it.
+    /// Verdicts and warnings of the tests.
     pub verdicts: Diagnostics,
 }
 
 impl Asides {
-    /// Opens them.
+    /// Opens the destinations.
     ///
     /// # Errors
-    /// The file that verdicts are wanted in cannot be written.
+    /// Returns an error if the file for verdicts cannot be written.
     pub fn open(output: &Output) -> Result<Self> {
         let verdicts = match (&output.verdict, output.format) {
             // The layout has room for it.

@@ -1,7 +1,7 @@
-//! The console: everything that a person and other programs see while keystorm runs, and the places where results go.
-//! These are standard streams, the terminal, the live line, the small HTTP server, and files.
+//! The console: output for people and other programs while keystorm runs, and destinations of results. These
+//! are standard streams, the terminal, the live line, the small HTTP server, and files.
 //!
-//! Owns how something is written; what it says is the caller's, and the layouts are crate `report`'s.
+//! Owns the writing; the caller and crate `report` own the content and the layouts.
 
 #![deny(clippy::print_stderr, clippy::print_stdout)]
 

@@ -1,5 +1,5 @@
-//! Progress of a test while it runs: where somebody watches, a line that moves; rows where a log is kept; and lines
-//! that stay for silences and spikes.
+//! Progress of a test while it runs: a live line on a terminal, rows for a log, and permanent lines for
+//! silences and spikes.
 
 use std::io::{self, IsTerminal, Write};
 use std::time::{Duration, SystemTime};
@@ -17,25 +17,24 @@ use crate::bar;
 use crate::diagnostics;
 use crate::spikes::{IntervalFigures, Spikes};
 
-/// Our line moves once a second, a multiple of the interval: a figure that changes more often
-/// cannot be read.
+/// Interval of keystorm's live line, a multiple of the measuring interval: faster changes could not be read.
 const OURS_EVERY_NS: u64 = 1_000_000_000;
 
-/// Rewrites one line of the terminal.
+/// Display of a line of the terminal that is rewritten.
 pub struct LiveDisplay<'p> {
     plan: &'p Plan,
     title: String,
     test_index: u32,
     test_count: u32,
     wording: Persona,
-    /// Characters of the line that is on the screen; `None` if there is no live line.
+    /// Characters of the visible line; `None` if there is no live line.
     shown: Option<usize>,
     /// Time and response times since the last line.
     since_ns: u64,
     requests: u64,
     recent: Latency,
     warming_up: bool,
-    /// Time between rows on standard error, and what came since the last one.
+    /// Time between rows on standard error, and the figures since the last one.
     rows: Option<Rows>,
     spikes: Spikes,
 }
@@ -55,7 +54,7 @@ impl Rows {
 }
 
 impl<'p> LiveDisplay<'p> {
-    /// A live line for test `test_index` (from 1) of `test_count`, if one is wanted and if standard
+    /// Creates a live line for test `test_index` (from 1) of `test_count`, if it is wanted and standard
     /// output is a terminal.
     pub fn new(plan: &'p Plan, test_index: u32, test_count: u32, wanted: Option<Persona>) -> Self {
         let wording = wanted.unwrap_or(report::KEYSTORM);
@@ -81,7 +80,7 @@ impl<'p> LiveDisplay<'p> {
         }
     }
 
-    /// Adds a row on standard error each time so much has passed.
+    /// Adds a row on standard error at this interval.
     pub fn with_rows(self, every: Option<Duration>) -> Self {
         // Of several shares one says them.
         let rows = every.filter(|_| self.plan.load.shard.index == 1).map(Rows::new);
@@ -93,7 +92,7 @@ impl<'p> LiveDisplay<'p> {
         Self { title, ..self }
     }
 
-    /// Leaves a clean line for what is printed next.
+    /// Clears the line for other output.
     pub fn clear(&mut self) {
         if let Some(len) = self.shown.filter(|len| *len > 0) {
             self.print(&cleared(len), 0);
@@ -107,7 +106,7 @@ impl<'p> LiveDisplay<'p> {
         self.shown = Some(len);
     }
 
-    /// A line that stays: above the one that moves, or where the rows are.
+    /// Prints a permanent line: above the live line, or among the rows.
     fn stay(&mut self, text: &str) {
         let line = format!("{} {text}", wall_clock_s(SystemTime::now(), 0));
         match self.shown {
@@ -120,7 +119,7 @@ impl<'p> LiveDisplay<'p> {
         }
     }
 
-    /// Prints the events of an interval that are worth a line of their own.
+    /// Prints the events of an interval that deserve a permanent line.
     fn events(&mut self, snapshot: &Snapshot<'_>) {
         if self.wording.is_peer() || (self.shown.is_none() && self.rows.is_none()) {
             return;
@@ -212,13 +211,13 @@ impl<'p> LiveDisplay<'p> {
         }
     }
 
-    /// Begins anew to add up what comes.
+    /// Starts new sums.
     fn forget(&mut self) {
         (self.since_ns, self.requests) = (0, 0);
         self.recent.clear();
     }
 
-    /// Returns whether it is time for another line. The first comes as soon as there is something to say.
+    /// Returns whether another line is due. The first comes with the first figures.
     fn is_due(&self, snapshot: &Snapshot<'_>) -> bool {
         self.wording.is_peer()
             || self.shown == Some(0)

@@ -1,11 +1,11 @@
 //! `--live`: the page of the run in a browser, while it runs.
 //!
-//! A run is never disturbed: the thread that collects copies what was measured, at most once a second and only while a
-//! browser listens; the thread that serves draws it, by the code that draws the page of a finished run, and rests
-//! after each drawing, by its [pace](DrawPace). A browser that goes takes nothing with it.
+//! A run is never disturbed. The collecting thread copies the measurement, at most once a second and only
+//! while a browser listens. The serving thread draws it, with the code for finished runs, and rests after
+//! each drawing, according to its [pace](DrawPace). A browser may leave at any time.
 //!
-//! There is one copy, which the next takes the place of, and histograms of intervals are no part of it: it has them in
-//! common with what is measured. So a listener costs the same memory after an hour as after a minute.
+//! There is one copy, which the next replaces, and histograms of intervals are shared with the measurement.
+//! So a listener costs the same memory after an hour as after a minute.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -28,17 +28,17 @@ use crate::http::{Answer, HttpRequest, HttpServer, Service};
 use crate::metrics::listen;
 use crate::so_far::PartialRun;
 
-/// The pace at which the page is redrawn.
+/// Pace at which the page is redrawn.
 #[derive(Debug, Clone, Copy)]
 pub struct DrawPace {
     /// Least time between drawings.
     pub every: Duration,
-    /// Rest after a drawing, as a multiple of the time that it took.
+    /// Rest after a drawing, as a multiple of its duration.
     pub rest: u32,
 }
 
 impl Default for DrawPace {
-    /// Each second, and drawing takes at most 50 ms of it.
+    /// Once a second, using at most 50 ms of it for drawing.
     fn default() -> Self {
         Self { every: Duration::from_secs(1), rest: 19 }
     }
@@ -47,27 +47,27 @@ impl Default for DrawPace {
 /// Marks of a job, and characters of each.
 const MARKS_MAX: usize = 100;
 const MARK_CHARS_MAX: usize = 60;
-/// A browser that has not asked for so long is gone.
+/// Time without a request after which a browser counts as gone.
 const GONE: Duration = Duration::from_secs(5);
-/// Most finished tests on the page while it grows: a suite that repeats would make it grow for ever.
+/// Most finished tests on the live page, as a repeating suite would make it grow for ever.
 const TESTS_MAX: usize = 24;
 
-/// Serves the page until it is dropped.
+/// Server of the live page, until it is dropped.
 pub struct LivePage {
     shared: Arc<PageState>,
     server: Option<HttpServer>,
 }
 
 struct PageState {
-    /// Number that tells this keystorm from others on the port.
+    /// Number that distinguishes this keystorm from others on the port.
     started: u128,
     began: Instant,
-    /// Host that a browser's request must name; `None` accepts any.
+    /// Required host name in a browser's request; `None` accepts any.
     host: Option<String>,
     pace: DrawPace,
-    /// Set if marks can be set: there is a saved run that keeps them.
+    /// Set if marks can be set, because there is a saved run that keeps them.
     takes_marks: bool,
-    /// Rises with all that is to be drawn anew.
+    /// Counter of changes that require a redrawing.
     version: AtomicU64,
     /// Time at which a browser last asked for events, in milliseconds since `began`, plus 1; 0 for never.
     asked_ms: AtomicU64,
@@ -77,21 +77,21 @@ struct PageState {
 
 #[derive(Clone, Default)]
 struct State {
-    /// Tests that have ended, the latest [`TESTS_MAX`], and the one that runs, as far as it has come. A drawing holds
-    /// on to those that it draws.
+    /// Tests that have ended, the latest [`TESTS_MAX`], and the running one so far. A drawing shares those
+    /// that it draws.
     runs: Arc<Vec<Run>>,
     /// Set while the last of `runs` still runs.
     is_running: bool,
     /// Progress in a few words.
     words: String,
-    /// A page that takes the place of the runs': that of an experiment.
+    /// Page of an experiment, shown instead of the runs.
     page: Option<Arc<Page>>,
     marks: Vec<(SystemTime, String)>,
     ended: bool,
 }
 
 impl State {
-    /// Replaces the run that was running; `is_running` says whether the new one still runs.
+    /// Replaces the running test; `is_running` says whether the new one still runs.
     fn put(&mut self, mut run: Run, is_running: bool) {
         run.marks = marks_of(&self.marks, &run);
         let runs = Arc::make_mut(&mut self.runs);
@@ -110,7 +110,7 @@ impl State {
 struct Drawing {
     version: u64,
     event: Arc<str>,
-    /// Time before which no drawing begins.
+    /// Earliest time of the next drawing.
     rest_until: Option<Instant>,
 }
 
@@ -118,7 +118,7 @@ impl LivePage {
     /// Listens at this address, for browsers that watch runs.
     ///
     /// # Errors
-    /// The address cannot be listened on.
+    /// Returns an error if it cannot listen on the address.
     pub fn serve(at: &MetricsAt, pace: DrawPace, remarks: &Diagnostics) -> Result<Self> {
         Self::begin(at, pace, true, remarks)
     }
@@ -126,7 +126,7 @@ impl LivePage {
     /// Listens at this address, for browsers that watch an experiment.
     ///
     /// # Errors
-    /// As [`serve`](Self::serve).
+    /// Returns the errors of [`serve`](Self::serve).
     pub fn of_experiment(at: &MetricsAt) -> Result<Self> {
         Self::begin(at, DrawPace::default(), false, &Diagnostics::Stderr)
     }
@@ -165,7 +165,7 @@ impl LivePage {
         Ok(Self { shared, server: Some(server) })
     }
 
-    /// Starts to watch a test that is about to run, beside what is `seen` of servers and machine meanwhile.
+    /// Starts to watch a test that is about to run, with the observations `seen` of servers and machine.
     pub fn watch<'p>(
         &self,
         plan: &'p Plan,
@@ -177,13 +177,13 @@ impl LivePage {
         LiveWatch { plan, so_far, shared: Arc::clone(&self.shared), says, copied: None }
     }
 
-    /// Returns a handle that shows on the page how far the job is.
+    /// Returns a handle that shows the job's progress on the page.
     #[must_use]
     pub fn words(&self) -> LiveWords {
         LiveWords { shared: Arc::clone(&self.shared), said: Cell::new(None) }
     }
 
-    /// Shows the page of an experiment so far; it is made only if a browser looks.
+    /// Shows the page of an experiment so far, which is made only for a browser.
     pub fn show(&self, page: impl FnOnce() -> Page) {
         if !self.shared.is_watched() {
             return;
@@ -193,7 +193,7 @@ impl LivePage {
         self.shared.changed();
     }
 
-    /// Ends the job: sends this page to browsers that still look, with the file that `--html` would write.
+    /// Ends the job: sends this page to connected browsers, with the file that `--html` would write.
     pub fn end(mut self, page: Option<Page>) {
         let mut state = self.shared.lock();
         if let Some(page) = page {
@@ -209,7 +209,7 @@ impl LivePage {
 }
 
 impl PageState {
-    /// A thread that panicked left nothing half done that matters here.
+    /// Locks the state, even after a panic of a thread, which leaves no partial data that matters.
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -224,12 +224,12 @@ impl PageState {
         asked_ms > 0 && now_ms.saturating_sub(asked_ms) < GONE.as_millis() as u64
     }
 
-    /// Returns whether a drawing holds on to what would be replaced: the next interval is soon enough.
+    /// Returns whether a drawing shares the data to be replaced, which can wait for the next interval.
     fn is_drawing(&self) -> bool {
         Arc::strong_count(&self.lock().runs) > 1
     }
 
-    /// Sets a mark; why there is none.
+    /// Sets a mark; returns the reason if it cannot.
     fn mark(&self, text: &str) -> Result<(), &'static str> {
         let text = percent_decode_str(text).decode_utf8_lossy();
         let text: String = text.chars().filter(|c| !c.is_control()).take(MARK_CHARS_MAX).collect();
@@ -246,7 +246,7 @@ impl PageState {
         Ok(())
     }
 
-    /// Returns whether the request is for this page and no other, so that a browser on this machine may send it.
+    /// Returns whether the request names this page, so that a browser on this machine may send it.
     fn is_addressed(&self, asked: &HttpRequest<'_>) -> bool {
         let Some(host) = &self.host else { return true };
         let named = asked.field("Host").unwrap_or_default();
@@ -278,7 +278,7 @@ fn page_of(runs: &[Run]) -> Page {
     runs::page(&[Source { name: String::new(), runs, complete: true }])
 }
 
-/// The marks that were set while a run lasted, or before it in its warm-up.
+/// Marks that were set during a run, or its warm-up.
 fn marks_of(marks: &[(SystemTime, String)], run: &Run) -> Vec<Mark> {
     let started = run.measurement.started_at;
     let marks = marks.iter().map(|(at, text)| {
@@ -342,7 +342,7 @@ impl Service for Arc<PageState> {
     }
 }
 
-/// A line on the page of an experiment that shows how far it is.
+/// A line with the progress of an experiment on its page.
 pub struct LiveWords {
     shared: Arc<PageState>,
     said: Cell<Option<Instant>>,
@@ -366,13 +366,13 @@ pub struct LiveWatch<'p> {
     plan: &'p Plan,
     so_far: PartialRun<'p>,
     shared: Arc<PageState>,
-    /// Set if the watch itself says how far the test is: for an experiment, [`LiveWords`] do.
+    /// Set if the watch itself shows the test's progress; for an experiment, [`LiveWords`] does.
     says: bool,
     copied: Option<Instant>,
 }
 
 impl LiveWatch<'_> {
-    /// The test has ended: the run gets the marks that were set in it.
+    /// Ends the test: the run gets the marks that were set in it.
     pub fn ended(self, run: &mut Run) {
         let mut state = self.shared.lock();
         run.marks = marks_of(&state.marks, run);

@@ -1,8 +1,7 @@
 //! `--metrics`: figures over HTTP while tests run.
 //!
-//! Workers are not disturbed: what is served is copied from what the collector gets anyway, on its
-//! thread, and put into text on the thread that serves, when somebody asks. No worker takes the
-//! lock.
+//! Workers are not disturbed: figures are copied from the collector's data, on its thread, and converted to
+//! text on the serving thread upon request. No worker takes the lock.
 
 use std::collections::VecDeque;
 use std::fmt::Display;
@@ -21,10 +20,10 @@ use workload::{Plan, Stop};
 use crate::diagnostics::{self, Diagnostics};
 use crate::http::{Answer, HttpRequest, HttpServer};
 
-/// The span over which the rate is the mean: one second.
+/// Span of the mean rate: one second.
 const RATE_SPAN_NS: u64 = 1_000_000_000;
 
-/// Serves until it is dropped.
+/// Server of the figures, until it is dropped.
 pub struct Metrics {
     tests: Arc<Tests>,
     _server: HttpServer,
@@ -35,7 +34,7 @@ pub struct Metrics {
 struct Tests(Mutex<Vec<TestState>>);
 
 impl Tests {
-    /// A thread that panicked left nothing half done that matters here.
+    /// Locks the tests, even after a panic of a thread, which leaves no partial data that matters.
     fn lock(&self) -> MutexGuard<'_, Vec<TestState>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -59,10 +58,10 @@ impl Tests {
 }
 
 impl Metrics {
-    /// Listens there.
+    /// Listens at this address.
     ///
     /// # Errors
-    /// The address cannot be listened on: the port is taken, or it is not of this machine.
+    /// Returns an error if it cannot listen: the port is taken, or the address is not this machine's.
     pub fn serve(at: &MetricsAt, remarks: &Diagnostics) -> Result<Self> {
         let listener = listen(at, METRICS)?;
         let address = listener.local_addr().context(METRICS)?;
@@ -96,10 +95,10 @@ impl Metrics {
     }
 }
 
-/// Listens at an address that this option names.
+/// Listens at an address from this option.
 ///
 /// # Errors
-/// The port is taken, or the address is not of this machine.
+/// Returns an error if the port is taken, or the address is not this machine's.
 pub fn listen(at: &MetricsAt, option: impl Display) -> Result<TcpListener> {
     let MetricsAt { host, port } = at;
     TcpListener::bind((host.as_str(), *port)).map_err(|error| match error.kind() {
@@ -117,7 +116,7 @@ struct RateWindow {
 }
 
 impl RateWindow {
-    /// Adds an interval; the rate over the last second.
+    /// Adds an interval. Returns the rate over the last second.
     fn rate_per_s(&mut self, requests: u64, span_ns: u64) -> f64 {
         self.intervals.push_back((requests, span_ns));
         let spans = |recent: &Self| recent.intervals.iter().map(|(_, ns)| ns).sum::<u64>();
@@ -137,7 +136,7 @@ pub struct Watch<'p> {
 }
 
 impl Watch<'_> {
-    /// Ends the test: from now on the figures of the report are served.
+    /// Ends the test: the report's figures are served from now on.
     pub fn ended(self, run: &Run) {
         let measured = &run.measurement;
         let seen = Counters::new(self.plan, &measured.total);
@@ -191,7 +190,7 @@ impl Observer for Watch<'_> {
     }
 }
 
-/// Two observers of one run, of which the second may be missing.
+/// Two observers of one run, of which the second is optional.
 pub struct ObserverPair<'o, A, B>(pub &'o mut A, pub Option<&'o mut B>);
 
 impl<A: Observer, B: Observer> Observer for ObserverPair<'_, A, B> {

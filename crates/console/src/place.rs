@@ -1,5 +1,5 @@
-//! Files that results are kept in: written whole, under another name that then takes the file's place, so that
-//! whoever reads it finds one state or the other. What is in them, and when they are written, is the caller's.
+//! Files of results, written whole under another name and then renamed, so that a reader finds either the old
+//! or the new state. The caller decides on content and time.
 
 use std::fmt::Display;
 use std::fs;
@@ -17,10 +17,10 @@ pub struct Place {
 }
 
 impl Place {
-    /// A place for the file that `option` names, tried out.
+    /// Creates the destination for the file of `option`, and tests that it can be written.
     ///
     /// # Errors
-    /// It cannot be written; names the option, the file and the reason.
+    /// Returns an error with the option, the file and the reason if it cannot.
     pub fn new(option: impl Display, path: &Path) -> Result<Self> {
         // Whoever linked to another file wants that one written, and the link kept.
         let real = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
@@ -47,10 +47,10 @@ impl Place {
         self.beside().map(drop)
     }
 
-    /// Takes the place of what the file held.
+    /// Replaces the content of the file.
     ///
     /// # Errors
-    /// As [`new`](Self::new).
+    /// Returns the errors of [`new`](Self::new).
     pub fn write(&self, bytes: &[u8]) -> Result<()> {
         let written = if self.is_device() {
             fs::OpenOptions::new().write(true).open(&self.path).and_then(|mut f| f.write_all(bytes))
@@ -71,7 +71,7 @@ impl Place {
         Ok(())
     }
 
-    /// A file of another name in the same directory, since only there a rename is one step.
+    /// A file with another name in the same directory, since only there a rename is atomic.
     fn beside(&self) -> io::Result<NamedTempFile> {
         let dir = self.path.parent().filter(|dir| !dir.as_os_str().is_empty());
         // As any new file: what the user's umask leaves of it.
@@ -81,7 +81,7 @@ impl Place {
         builder.tempfile_in(dir.unwrap_or(Path::new(".")))
     }
 
-    /// Returns whether the path is a terminal, a pipe or the like, which a new file cannot replace.
+    /// Returns whether the path is a terminal, a pipe or similar, which a new file cannot replace.
     fn is_device(&self) -> bool {
         fs::metadata(&self.path).is_ok_and(|file| !file.is_file() && !file.is_dir())
     }

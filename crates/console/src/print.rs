@@ -1,6 +1,6 @@
-//! Results on standard output, and beside them what a layout has no room for.
+//! Results on standard output, and additions for which a layout has no room.
 //!
-//! One way for runs that have just ended and for those that were saved, so that both read the same.
+//! Used for runs that have just ended and for saved ones, so that both read alike.
 
 use std::io::{self, Write};
 
@@ -15,7 +15,7 @@ use crate::diagnostics::{self, Asides, ClosedPipe};
 use crate::report_file::{self, ReportFile};
 use crate::wrap::{self, WrappedStdout};
 
-/// Prints one job.
+/// Printer of one job.
 pub struct Printer<'a> {
     format: Box<dyn Format>,
     suite: bool,
@@ -108,7 +108,7 @@ impl<'a> Printer<'a> {
         self.repeats(repeats)
     }
 
-    /// Prints what several runs of one plan are together.
+    /// Prints the joint result of several runs of one plan.
     fn repeats(&mut self, repeats: Option<Repeats>) -> Result<()> {
         let Some(repeats) = repeats else { return Ok(()) };
         let done = self.format.repeats(&repeats, &mut self.out);
@@ -136,7 +136,7 @@ impl<'a> Printer<'a> {
         written(self.format.close(&mut self.out).and_then(|()| self.out.flush()))
     }
 
-    /// Prints the verdicts that the layout has no place for, once for all tests.
+    /// Prints the verdicts for which the layout has no room, once for all tests.
     fn say_verdicts(&mut self) -> Result<()> {
         for line in self.verdicts.lines() {
             self.asides.verdicts.say(line)?;
@@ -145,8 +145,8 @@ impl<'a> Printer<'a> {
     }
 }
 
-/// The nodes of a cluster, in the words of redis-benchmark or valkey-benchmark; empty without a
-/// cluster, and in keystorm's layouts that have a line for each test.
+/// The nodes of a cluster, in the words of redis-benchmark or valkey-benchmark; empty without a cluster, and
+/// in keystorm's layouts with a line for each test.
 pub fn cluster_nodes(
     server: &host::ServerFacts,
     persona: Persona,
@@ -185,12 +185,12 @@ pub fn cluster_nodes(
     text + "\n"
 }
 
-/// Returns whether a person reads the report, by our own name.
+/// Returns whether the report is for people, under keystorm's own name.
 fn for_people(output: &Output) -> bool {
     !output.options.persona.is_peer() && matches!(output.format, "text" | "classic" | "quiet")
 }
 
-/// Returns whether a layout is for people, so that the nodes of a cluster may stand before it.
+/// Returns whether a layout is for people, so that the nodes of a cluster may come before it.
 pub fn is_for_people(format: &str) -> bool {
     ["text", "redis", "quiet", "classic"].contains(&format)
 }
@@ -202,7 +202,7 @@ pub fn text(text: &str) -> Result<()> {
     written(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
 }
 
-/// Prints what is too much for one text.
+/// Prints output in pieces that is too long for one text.
 pub fn through(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
     let mut out = io::BufWriter::new(streams::output());
     written(write(&mut out).and_then(|()| out.flush()))

@@ -1,12 +1,12 @@
-//! Files that a report writes beside standard output, whose errors say which file it was. Whoever
-//! prints the report tells them from those of standard output.
+//! Files that a report writes beside standard output, whose errors name the file and so differ from those of
+//! standard output.
 
 use std::fmt::{self, Display, Formatter};
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// A file that a report goes to.
+/// A file of a report.
 pub struct ReportFile {
     file: File,
     path: PathBuf,
@@ -35,7 +35,7 @@ pub fn write(path: &Path, text: impl AsRef<[u8]>) -> io::Result<()> {
     ReportFile::create(path)?.write_all(text.as_ref())
 }
 
-/// Checks that files whose names begin with this can be made, as far as their folder tells.
+/// Checks that files with names that begin with `prefix` can be made, as far as the folder shows.
 pub fn can_begin_with(prefix: &str) -> io::Result<()> {
     match Path::new(prefix).parent().filter(|folder| !folder.as_os_str().is_empty()) {
         Some(folder) if !folder.is_dir() => {
@@ -46,7 +46,7 @@ pub fn can_begin_with(prefix: &str) -> io::Result<()> {
     }
 }
 
-/// Returns whether an error is about a file: such an error says itself what failed.
+/// Returns whether an error is about a file, and so names it.
 pub fn is_of_file(error: &io::Error) -> bool {
     error.get_ref().is_some_and(|error| error.is::<WriteFault>())
 }

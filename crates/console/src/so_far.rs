@@ -1,4 +1,4 @@
-//! The measurement of a test that is not over, as a run that has ended would have it.
+//! Measurement of a running test, in the form of a finished run.
 
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -10,7 +10,7 @@ use workload::Plan;
 
 /// Most points of its timeline: a display has no room for more, and each holds a histogram.
 const POINTS_MAX: usize = 480;
-/// Points that are put together with an interval, where the timeline has become too long.
+/// Points that are merged in an interval, if the timeline has become too long.
 const SETTLED_AT_ONCE: usize = 60;
 
 /// The run so far, gathered interval by interval.
@@ -21,7 +21,7 @@ pub(crate) struct PartialRun<'p> {
     seen: Option<WatchSoFar>,
     /// Figures of the run over time.
     timeline: Option<Timeline>,
-    /// Set if all points of the timeline are put together.
+    /// Set if all points of the timeline are merged.
     is_settled: bool,
     began: Instant,
 }
@@ -32,7 +32,7 @@ impl<'p> PartialRun<'p> {
         Self { plan, server, seen, timeline: None, is_settled: false, began: Instant::now() }
     }
 
-    /// Adds an interval. It is cheap.
+    /// Adds an interval, at little cost.
     pub(crate) fn add(&mut self, snapshot: &Snapshot<'_>) {
         if !snapshot.warming_up {
             let new = || Timeline::new(snapshot.span_ns).with_points_max(POINTS_MAX);
@@ -42,8 +42,8 @@ impl<'p> PartialRun<'p> {
         }
     }
 
-    /// The run up to this interval, with a copy of all that was measured; `None` in a warm-up, and for a few intervals
-    /// in which points are put together.
+    /// The run up to this interval, with a copy of all measurements; `None` in a warm-up, and for a few
+    /// intervals in which points are merged.
     pub(crate) fn run(&self, snapshot: &Snapshot<'_>) -> Option<Run> {
         if snapshot.warming_up || !self.is_settled {
             return None;

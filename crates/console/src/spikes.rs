@@ -1,17 +1,17 @@
-//! Decides what is worth a permanent line while a test runs: silences, and intervals far worse than usual.
+//! Detection of events for a permanent line while a test runs: silences, and intervals far worse than usual.
 //!
-//! It is given each interval, and reads no clock and writes to no terminal.
+//! It gets each interval, reads no clock and writes to no terminal.
 
 use std::collections::VecDeque;
 
-/// The usual p99 is the median of so many recent intervals.
+/// Number of recent intervals whose median is the usual p99.
 const USUAL: usize = 40;
-/// Least number of intervals that show what is usual.
+/// Least number of intervals for a usual value.
 const USUAL_MIN: usize = 8;
-/// A spike has at least this many times the usual p99, and exceeds it by at least this much.
+/// Least ratio of a spike to the usual p99, and least excess over it.
 const TIMES_USUAL: u64 = 5;
 const ABOVE_USUAL_NS: u64 = 5_000_000;
-/// A silence gets a line once it has lasted this long.
+/// Length from which a silence gets a line.
 const SILENCE_NS: u64 = 1_000_000_000;
 /// Intervals after a spike or a silence that belong to it.
 const AFTERMATH: u32 = 4;
@@ -30,7 +30,7 @@ pub(crate) struct IntervalFigures {
     pub(crate) max_ns: Option<u64>,
 }
 
-/// The usual p99 of recent intervals, and how long nothing has been answered.
+/// The usual p99 of recent intervals, and the length of the present silence.
 #[derive(Debug, Default)]
 pub(crate) struct Spikes {
     usual: VecDeque<u64>,
@@ -41,7 +41,7 @@ pub(crate) struct Spikes {
 }
 
 impl Spikes {
-    /// Adds an interval; returns the message it causes, if any.
+    /// Adds an interval. Returns the message that it causes, if any.
     pub(crate) fn interval(&mut self, seen: &IntervalFigures) -> Option<String> {
         let line = self.line(seen)?;
         self.shown += 1;

@@ -1,7 +1,8 @@
-//! Wraps sentences to the width of the terminal: a longer line breaks between words and continues indented.
+//! Wrapping of sentences to the width of the terminal: a longer line breaks between words and continues
+//! indented.
 //!
-//! Only on a terminal, and only by keystorm's own name: files, pipes and the reports of imitated tools keep each
-//! line whole. Rows of tables, which have runs of spaces, are left alone.
+//! Only on a terminal, and only under keystorm's own name: files, pipes and the reports of imitated tools
+//! keep each line whole. Rows of tables, which have runs of spaces, are left alone.
 
 use std::io::{self, IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -21,12 +22,12 @@ pub fn allow() {
     ALLOWED.store(true, Ordering::Relaxed);
 }
 
-/// The columns of standard output, if lines are to be broken there.
+/// Columns of standard output, if lines are to be broken there.
 pub fn of_stdout() -> Option<usize> {
     columns(&io::stdout())
 }
 
-/// The columns of standard error, if lines are to be broken there.
+/// Columns of standard error, if lines are to be broken there.
 pub fn of_stderr() -> Option<usize> {
     columns(&io::stderr())
 }
@@ -39,7 +40,7 @@ fn columns(stream: &(impl IsTerminal + std::os::fd::AsFd)) -> Option<usize> {
     Some(usize::from(size.ws_col)).filter(|columns| *columns >= COLUMNS_MIN)
 }
 
-/// The text with every sentence within so many columns; `None` leaves it as it is.
+/// The text with every sentence wrapped to this many columns; `None` leaves it as it is.
 pub fn wrapped(text: &str, columns: Option<usize>) -> String {
     let Some(columns) = columns else { return text.to_owned() };
     text.split_inclusive('\n').map(|line| broken(line, columns)).collect()

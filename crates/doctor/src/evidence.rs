@@ -8,24 +8,24 @@ use host::machine::{CpuTimes, Intrinsic};
 use host::{HostFacts, ServerFacts};
 use workload::quantity::counted;
 
-/// The evidence of all checks. Evidence that could not be had is an `Err` or `None`, and its checks say so.
+/// Evidence of all checks. Missing evidence is an `Err` or `None`, which its checks report.
 #[derive(Debug, Clone)]
 pub struct Evidence {
     /// This machine.
     pub host: HostFacts,
-    /// Use of its CPU time while we looked.
+    /// Use of the machine's CPU time during the examination.
     pub meanwhile: Option<CpuTimes>,
-    /// The load that is to be run.
+    /// The planned load.
     pub load: Load,
-    /// Place of the server, seen from here.
+    /// Location of the server relative to this machine.
     pub place: Place,
-    /// Round trips to it; `Err` is why there are none.
+    /// Round trips to the server; `Err` is the reason why there are none.
     pub round_trips: Result<RoundTrips, String>,
-    /// The server; `Err` is why it could not be asked.
+    /// The server; `Err` is the reason why it could not be asked.
     pub server: Result<ServerEvidence, String>,
     /// Report of a memcached; `None` for other servers.
     pub memcache: Option<Result<MemcacheEvidence, String>>,
-    /// Latency that this machine alone adds; `None` if that was not measured.
+    /// Latency that this machine alone adds; `None` if it was not measured.
     pub intrinsic: Option<Intrinsic>,
 }
 
@@ -48,7 +48,7 @@ impl Evidence {
 }
 
 impl Evidence {
-    /// Returns why the server could not be asked, if it could not.
+    /// Returns the reason why the server could not be asked, if it could not.
     #[must_use]
     pub fn unasked(&self) -> Option<&str> {
         let why = match &self.memcache {
@@ -59,14 +59,14 @@ impl Evidence {
     }
 }
 
-/// The load that is to be run, as far as checks depend on it.
+/// The planned load, as far as checks depend on it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Load {
     /// Connections.
     pub connections: u32,
     /// Requests in flight on each.
     pub pipeline: u32,
-    /// Requests per second, if a rate is asked.
+    /// Requests per second, if a rate is requested.
     pub rate_per_s: Option<f64>,
     /// Bytes of a value.
     pub value_bytes: u64,
@@ -81,20 +81,20 @@ impl Default for Load {
     }
 }
 
-/// The place of the server, seen from here.
+/// Location of the server relative to this machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Place {
-    /// There is no server.
+    /// No server.
     Nowhere,
-    /// The server is on this machine, behind a unix socket.
+    /// On this machine, behind a unix socket.
     Unix,
-    /// The server is on this machine, behind TCP; its packets reach no network card.
+    /// On this machine, behind TCP; its packets reach no network card.
     Local,
-    /// The server is elsewhere. This machine's files say nothing about it.
+    /// On another machine, about which this machine's files say nothing.
     Remote {
         /// Address of the server.
         address: IpAddr,
-        /// The interface that packets leave by, where a route is known.
+        /// Interface of outgoing packets, if a route is known.
         interface: Option<String>,
     },
 }
@@ -107,8 +107,8 @@ impl Place {
     }
 }
 
-/// Times of replies to a command that does nothing (`PING`, of memcached `version`), on a connection without anything
-/// else on it.
+/// Reply times of a command that does nothing (`PING`, or `version` of memcached), on an otherwise idle
+/// connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RoundTrips {
     /// Number of replies.
@@ -124,7 +124,7 @@ pub struct RoundTrips {
 }
 
 impl RoundTrips {
-    /// The figures of samples; `None` without any.
+    /// Figures of samples; `None` without any.
     #[must_use]
     pub fn from_samples(mut samples: Vec<Duration>) -> Option<Self> {
         samples.sort();
@@ -142,7 +142,7 @@ impl RoundTrips {
     }
 }
 
-/// A server's report. Each `Err` says why it has no such part.
+/// A server's report. Each `Err` is the reason why a part is missing.
 #[derive(Debug, Clone)]
 pub struct ServerEvidence {
     /// `INFO everything`.
@@ -157,29 +157,30 @@ pub struct ServerEvidence {
     pub slow_commands: Vec<SlowCommand>,
     /// `LATENCY LATEST`: event, and the longest in milliseconds.
     pub latency_events: Result<Vec<(String, u64)>, String>,
-    /// Commands of the suite that it does not have (`COMMAND INFO`).
+    /// Commands of the suite that it lacks (`COMMAND INFO`).
     pub missing_commands: Result<Vec<String>, String>,
-    /// Commands of the suite that our user may not run (`ACL DRYRUN`).
+    /// Commands of the suite that the user may not run (`ACL DRYRUN`).
     pub forbidden_commands: Result<Vec<String>, String>,
-    /// Commands of others while we looked.
+    /// Commands of other clients during the examination.
     pub traffic: Result<Traffic, String>,
-    /// The type of the file system that its data directory is on.
+    /// Type of the file system of its data directory.
     pub data_filesystem: Result<String, String>,
 }
 
-/// A command that a server's log of slow ones holds.
+/// A command in a server's slow log.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SlowCommand {
     /// Name and first argument.
     pub what: String,
-    /// Time that it ran.
+    /// Execution time.
     pub ran: Duration,
     /// Time since then.
     pub ago: Duration,
 }
 
 impl ServerEvidence {
-    /// Returns why the server may be in use by others, in words; `None` if it is empty and has no other clients.
+    /// Returns the reason why other clients may use the server, in words; `None` if it is empty and has no
+    /// other clients.
     pub(crate) fn is_of_others(&self) -> Option<String> {
         let Ok(info) = &self.info else { return Some("it may serve others".to_owned()) };
         let keys = info.keys();
@@ -199,7 +200,7 @@ impl ServerEvidence {
         found.ok_or_else(|| format!("the server has no setting {name}"))
     }
 
-    /// A setting that is a number.
+    /// Numeric value of a setting.
     pub(crate) fn number(&self, name: &str) -> Result<i64, String> {
         let text = self.setting(name)?;
         text.parse().map_err(|_| format!("the setting {name} is not a number: {text}"))
@@ -211,27 +212,28 @@ impl ServerEvidence {
 pub struct MemcacheEvidence {
     /// `stats`.
     pub stats: BTreeMap<String, String>,
-    /// `stats settings`; `Err` is why it did not tell.
+    /// `stats settings`; `Err` is the reason why it was refused.
     pub settings: Result<BTreeMap<String, String>, String>,
-    /// Changes while we looked; `Err` is why they are not known.
+    /// Changes during the examination; `Err` is the reason why they are unknown.
     pub grown: Result<MemcachedCounts, String>,
-    /// Sockets that it listens at, if it reports them: `curr_connections` counts all of these except one.
+    /// Number of its listening sockets, if it reports them: `curr_connections` counts all of these except
+    /// one.
     pub listening: Option<u64>,
 }
 
 /// The counts of memcached while we looked.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct MemcachedCounts {
-    /// Keys asked for, stored, changed and deleted.
+    /// Keys requested, stored, changed and deleted.
     pub commands: u64,
     /// Items evicted.
     pub evictions: u64,
-    /// Seconds in which that was.
+    /// Length of the examination in seconds.
     pub seconds: f64,
 }
 
 impl MemcacheEvidence {
-    /// Connections of others: all but this program's own.
+    /// Connections other than this program's own.
     pub(crate) fn others(&self) -> Result<u64, String> {
         let known = self.number("curr_connections")?;
         Ok(known.saturating_sub(self.listening.unwrap_or(1)))
@@ -254,17 +256,17 @@ impl MemcacheEvidence {
         found.ok_or_else(|| format!("the server has no setting {name}"))
     }
 
-    /// A setting that is a number.
+    /// Numeric value of a setting.
     pub(crate) fn setting(&self, name: &str) -> Result<u64, String> {
         let text = self.setting_text(name)?;
         text.parse().map_err(|_| format!("the setting {name} is not a number: {text}"))
     }
 }
 
-/// The server's work for others while we looked.
+/// The server's work for other clients during the examination.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Traffic {
-    /// Commands that were not ours.
+    /// Commands of other clients.
     pub commands: u64,
     /// Seconds in which they came.
     pub seconds: f64,
@@ -292,7 +294,7 @@ impl Info {
     /// The value of a field.
     ///
     /// # Errors
-    /// Words for a server that does not tell it.
+    /// Returns an error in words if the server does not report it.
     pub fn get(&self, name: &str) -> Result<&str, String> {
         let found = self.fields.get(name).map(String::as_str);
         found.ok_or_else(|| format!("the server's INFO has no {name}"))
@@ -307,10 +309,10 @@ impl Info {
         self.fields.iter().filter_map(of).sum()
     }
 
-    /// The value of a field that is a number.
+    /// Numeric value of a field.
     ///
     /// # Errors
-    /// Words for a server that does not tell it.
+    /// Returns an error in words if the server does not report it.
     pub fn number(&self, name: &str) -> Result<f64, String> {
         let text = self.get(name)?;
         text.parse().map_err(|_| format!("{name} in the server's INFO is not a number: {text}"))
@@ -322,7 +324,7 @@ impl Info {
 pub struct Clients {
     /// All other clients.
     pub others: usize,
-    /// Clients that watch every command (`MONITOR`).
+    /// Clients that run `MONITOR`.
     pub monitors: usize,
     /// Replicas.
     pub replicas: usize,
@@ -331,9 +333,9 @@ pub struct Clients {
 }
 
 impl Clients {
-    /// Counts the lines of `CLIENT LIST`. `own` is our own `id`. `None` where no line is of a client: that
-    /// text is not the list, in which the one who asks always stands.
-    /// <https://redis.io/docs/latest/commands/client-list/> has the flags.
+    /// Counts the lines of `CLIENT LIST`. `own` is this client's `id`. `None` if no line is a client's: such
+    /// a text is not the list, which always includes the client that asks.
+    /// <https://redis.io/docs/latest/commands/client-list/> documents the flags.
     #[must_use]
     pub fn parse(text: &str, own: Option<&str>) -> Option<Self> {
         let mut clients = Self::default();

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Level {
-    /// The value is as it should be.
+    /// All is well.
     Ok,
     /// The value could not be seen.
     Unknown,
@@ -22,13 +22,13 @@ pub enum Level {
 pub enum Area {
     /// This machine.
     Host,
-    /// The way from here to the server.
+    /// The network between this machine and the server.
     Network,
     /// The server.
     Server,
 }
 
-/// The result of a check. Texts may hold what a server said, so they are escaped before a terminal gets them.
+/// Result of a check. Texts may quote a server, so they are escaped before a terminal gets them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finding {
     /// Area of the check.
@@ -37,16 +37,16 @@ pub struct Finding {
     pub name: String,
     /// Severity.
     pub level: Level,
-    /// The value seen; for [`Level::Unknown`], why none was.
+    /// The value seen; for [`Level::Unknown`], the reason why there is none.
     pub seen: String,
     /// Reason why it matters; empty if all is well.
     pub why: String,
-    /// The command that mends it, or what to do; empty if nothing need be done.
+    /// Command or advice to fix it; empty if nothing need be done.
     pub mend: String,
 }
 
 impl Finding {
-    /// Formats the finding as a warning about a test that it preceded; unescaped.
+    /// Formats the finding as a warning about a test that followed it; unescaped.
     #[must_use]
     pub fn of_test(&self) -> String {
         format!("{}: {} when the test began; see keystorm doctor", self.name, self.seen)
@@ -97,5 +97,5 @@ impl Outcome {
     }
 }
 
-/// The result of a check; `Err` is why it cannot know.
+/// Result of a check; `Err` is the reason why it is unknown.
 pub(crate) type Verdict = Result<Outcome, String>;

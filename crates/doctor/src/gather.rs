@@ -1,7 +1,7 @@
-//! Gathering evidence about a server: plain blocking questions on a connection of their own.
+//! Gathering of evidence about a server, with plain blocking questions on a separate connection.
 //!
-//! Owns the questions and what a refusal becomes; what an answer means is left to the checks. No
-//! question changes the server or touches a key.
+//! Owns the questions and the handling of refusals; checks interpret the answers. No question changes the
+//! server or touches a key.
 
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
@@ -19,11 +19,11 @@ use crate::{
     ServerEvidence, SlowCommand, Traffic,
 };
 
-/// Most round trips that are measured.
+/// Most round trips measured.
 const TRIPS_MAX: usize = 1000;
 
-/// Gathers all evidence, in about `patience`: that long this machine and the server are watched. Without a server,
-/// `client` is why there is none.
+/// Gathers all evidence, in about `patience`, for which this machine and the server are watched. Without a
+/// server, `client` is the reason.
 pub fn gather<T: Read + Write>(
     client: Result<(&Address, &mut Client<T>), String>,
     load: Load,
@@ -44,7 +44,7 @@ pub fn gather<T: Read + Write>(
     })
 }
 
-/// Gathers what the checks need to know of a memcached.
+/// Gathers the evidence about a memcached.
 pub fn gather_memcache(
     client: Result<(&Address, &mut MemcacheClient), String>,
     load: Load,
@@ -77,7 +77,7 @@ fn gather_with(load: Load, patience: Duration, look: impl FnOnce(&mut Evidence))
     evidence
 }
 
-/// Finds the place of a server, seen from here. An address that a socket here can be bound to is ours.
+/// Locates a server. An address to which a socket can be bound here is this machine's.
 #[must_use]
 pub fn place(address: &Address) -> Place {
     let ip = match address {
@@ -128,7 +128,7 @@ fn round_trips(
     RoundTrips::from_samples(samples).ok_or_else(|| "no reply came in time".to_owned())
 }
 
-/// The command counts of memcached: keys of reads, and changes.
+/// Command counts of memcached: keys of reads, and changes.
 const MEMCACHE_COMMANDS: [&str; 9] = [
     "cmd_get",
     "cmd_set",
@@ -141,7 +141,7 @@ const MEMCACHE_COMMANDS: [&str; 9] = [
     "decr_misses",
 ];
 
-/// Connections that memcached is asked to list, at most: it stops for each.
+/// Most connections that memcached is asked to list, as it stops for each.
 const LISTED_MAX: u64 = 1000;
 
 fn memcache(client: &mut MemcacheClient, patience: Duration) -> Result<MemcacheEvidence, String> {
@@ -231,7 +231,7 @@ fn server<T: Read + Write>(
     }
 }
 
-/// The commands of a log of slow ones, the slowest first.
+/// The commands of a slow log, the slowest first.
 fn slowest(reply: &Value) -> Vec<SlowCommand> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let command = |entry: JournalEntry| SlowCommand {
@@ -244,7 +244,8 @@ fn slowest(reply: &Value) -> Vec<SlowCommand> {
     all
 }
 
-/// Counts what the server executed since its first `INFO`, less `ours` and that `INFO` itself.
+/// Counts the commands that the server executed since its first `INFO`, without `ours` and that `INFO`
+/// itself.
 fn traffic<T: Read + Write>(
     client: &mut Client<T>,
     before: &Result<Info, String>,
@@ -259,7 +260,7 @@ fn traffic<T: Read + Write>(
     Ok(Traffic { commands: commands.saturating_sub(ours + 1), seconds })
 }
 
-/// `CONFIG GET *`, as RESP2 or RESP3 gives it.
+/// Reads `CONFIG GET *`, in RESP2's or RESP3's form.
 fn config<T: Read + Write>(client: &mut Client<T>) -> Result<BTreeMap<String, String>, String> {
     let pairs: Vec<(Value, Value)> = match ask(client, &[b"CONFIG", b"GET", b"*"])? {
         Value::Map(pairs) => pairs,
@@ -273,12 +274,12 @@ fn config<T: Read + Write>(client: &mut Client<T>) -> Result<BTreeMap<String, St
     Ok(texts.filter(|(name, _)| !name.contains("pass") && !name.contains("auth")).collect())
 }
 
-/// The reason why `CLIENT LIST` says nothing of others.
+/// The reason why `CLIENT LIST` does not show other clients.
 fn unreadable_clients() -> String {
     "the reply to CLIENT LIST lists no client, not even this one".to_owned()
 }
 
-/// `[[event, when, latest ms, longest ms], ...]`; `None` where it is something else.
+/// Parses `[[event, when, latest ms, longest ms], ...]`; `None` for anything else.
 fn latency_events(value: &Value) -> Option<Vec<(String, u64)>> {
     let Value::Array(events) = value else { return None };
     let event = |value: &Value| match value {
@@ -290,7 +291,7 @@ fn latency_events(value: &Value) -> Option<Vec<(String, u64)>> {
     events.iter().map(event).collect()
 }
 
-/// The commands of the suite, each once, with arguments that make sense.
+/// The commands of the suite, without repetition, with valid arguments.
 fn suite_commands() -> Vec<Vec<Vec<u8>>> {
     let shape = SuiteShape {
         value_len: 3,
@@ -322,7 +323,7 @@ fn name(command: &[Vec<u8>]) -> String {
     String::from_utf8_lossy(&command[0]).to_uppercase()
 }
 
-/// The commands that the server does not know.
+/// Commands that the server does not know.
 fn missing<T: Read + Write>(
     client: &mut Client<T>,
     commands: &[Vec<Vec<u8>>],
@@ -350,7 +351,7 @@ fn missing<T: Read + Write>(
     Ok(names.into_iter().zip(&known).filter(|(_, v)| gone(v)).map(|(name, _)| name).collect())
 }
 
-/// The commands that our user may not run, and how many questions that took.
+/// Commands that the user may not run, and the number of questions asked.
 fn forbidden<T: Read + Write>(
     client: &mut Client<T>,
     commands: &[Vec<Vec<u8>>],
@@ -391,8 +392,8 @@ fn data_filesystem(dir: Option<&str>) -> Result<String, String> {
     filesystem_of(&mounts, Path::new(dir)).ok_or_else(|| format!("nothing is mounted for {dir}"))
 }
 
-/// The type of the mount that a path is on, by a text of `/proc/mounts`. Of several mounts at one
-/// place the last is what is seen.
+/// Type of the mount of a path, according to a text of `/proc/mounts`. Of several mounts at one place the
+/// last is visible.
 #[must_use]
 pub fn filesystem_of(mounts: &str, path: &Path) -> Option<String> {
     let mounts = mounts.lines().filter_map(|line| {

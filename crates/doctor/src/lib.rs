@@ -1,7 +1,7 @@
-//! Checks for everything on this machine and on a server that spoils results: facts in, findings out.
+//! Checks of this machine and of a server for anything that spoils results: facts in, findings out.
 //!
 //! A check is a pure function of [`Evidence`] in one file of [`checks`] and a row of [`CHECKS`].
-//! Gathering the evidence is in [`mod@gather`], over [`host`]. Layout is left to whoever prints.
+//! [`mod@gather`] collects the evidence, over [`host`]. The caller lays out findings.
 
 pub mod checks;
 mod evidence;
@@ -17,7 +17,7 @@ pub use evidence::{
 };
 pub use finding::{Area, Finding, Level};
 
-/// Every check that this evidence is for, in the order of the table.
+/// Runs all checks for which there is evidence, in the order of the table.
 #[must_use]
 pub fn examine(evidence: &Evidence) -> Vec<Finding> {
     CHECKS
@@ -27,9 +27,9 @@ pub fn examine(evidence: &Evidence) -> Vec<Finding> {
         .collect()
 }
 
-/// Runs the checks that need no more than the facts of this machine, which take no time: a run calls this to put
-/// warnings in its report. [`HostFacts::read`] is all that it costs, and
-/// [`running_beside`](host::machine::running_beside) where that is to be judged.
+/// Runs the checks that need only the facts of this machine and take no time: a run puts their warnings in
+/// its report. They cost [`HostFacts::read`], and [`running_beside`](host::machine::running_beside) if that
+/// is to be judged.
 #[must_use]
 pub fn cheap(host: &HostFacts, load: &Load) -> Vec<Finding> {
     let evidence = Evidence::of_host(host.clone(), load.clone());

@@ -1,5 +1,5 @@
-//! An engine whose type is chosen when the program runs: for workers that are compiled once for all engines, at the
-//! cost of a jump for each call.
+//! An engine whose type is chosen at run time, for workers that are compiled once for all engines, at the
+//! cost of a dynamic call.
 
 use std::io;
 

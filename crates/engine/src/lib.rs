@@ -40,38 +40,36 @@ pub use tls::{PemFile, Tls, TlsContext, TlsError, TlsHandshake, TlsSettings, Tls
 #[cfg(target_os = "linux")]
 pub use uring::Uring;
 
-/// A connection of one engine: the caller's choice, small numbers without gaps, since engines
-/// keep tables by it. May be opened again after it was closed.
+/// A connection of one engine. The caller chooses small numbers without gaps, since they index the engine's
+/// tables. May be reopened after it was closed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ConnId(pub u32);
 
 /// Moves bytes over connections, for the thread that owns it.
 ///
-/// The turn of a worker: [`wait`](Self::wait) once, then [`next`](Self::next) until it yields
-/// nothing. What a connection received is in [`inbox`](Self::inbox) from its event to the call of
-/// `next` after it; what is not [`consume`](Self::consume)d by then comes again, in front of what
-/// arrives later.
+/// In each turn a worker calls [`wait`](Self::wait) once, then [`next`](Self::next) until it yields nothing.
+/// The [`inbox`](Self::inbox) holds a connection's bytes from its event to the next call of `next`; bytes not
+/// [`consume`](Self::consume)d by then come again, before those that arrive later.
 pub trait Engine {
     /// The engine's name, for reports.
     fn name(&self) -> &'static str;
 
-    /// The engine's latest look at its clock, in nanoseconds since the instant that all engines
-    /// of a run share. Costs nothing: it was taken when the current event's bytes were read, when
-    /// the last send was made, or when the last wait ended.
+    /// The engine's latest clock reading, in nanoseconds since the instant that all engines of a run share.
+    /// Costs nothing: it was taken when the current event's bytes were read, when the last send was made, or
+    /// when the last wait ended.
     fn now_ns(&self) -> u64;
 
-    /// Begins to connect. Yields [`Event::Opened`] or [`Event::Closed`] later, never nothing.
+    /// Begins to connect. Later yields either [`Event::Opened`] or [`Event::Closed`].
     fn open(&mut self, conn: ConnId, to: &Address, options: &ConnectOptions);
 
-    /// Takes over a connection that is open already, such as one that a listener accepted. Yields
-    /// [`Event::Opened`] or [`Event::Closed`] later, like [`open`](Self::open).
+    /// Takes over an open connection, such as one that a listener accepted. Later yields either
+    /// [`Event::Opened`] or [`Event::Closed`], like [`open`](Self::open).
     fn adopt(&mut self, conn: ConnId, socket: Socket);
 
-    /// Sends bytes on an open connection, in order after all sent before, and returns the time
-    /// just before they were handed to the kernel, or were put with others to be handed over
-    /// together within the turn. What the kernel does not take at once the engine keeps and sends
-    /// on. A failure arrives as [`Event::Closed`]. On a connection that is not open it does
-    /// nothing.
+    /// Sends bytes on an open connection, after all bytes sent before. Returns the time just before they were
+    /// handed to the kernel, or were queued to be handed over together within the turn. The engine keeps
+    /// bytes that the kernel does not take at once, and sends them later. A failure arrives as
+    /// [`Event::Closed`]. Does nothing on a connection that is not open.
     fn send(&mut self, conn: ConnId, bytes: &[u8]) -> u64;
 
     /// Returns the bytes that the connection of the current [`Event::Received`] has received and not consumed; empty at
@@ -84,30 +82,30 @@ pub trait Engine {
     /// When the inbox is shorter than that.
     fn consume(&mut self, bytes: usize);
 
-    /// Drops bytes of the connection of the current event unseen as they arrive, the first of them after the inbox,
-    /// all of which was consumed. Returns how many it will drop: `bytes`, fewer, or 0 where it cannot. Those after them
-    /// are received as ever, so a caller that waits for more leaves some.
+    /// Drops the next `bytes` of the current event's connection unseen as they arrive, after an inbox that
+    /// was consumed whole. Returns the number that it will drop: `bytes`, fewer, or 0 if it cannot. Later
+    /// bytes are received as usual, so a caller that waits for more leaves some.
     fn discard(&mut self, conn: ConnId, bytes: u64) -> u64 {
         let _ = (conn, bytes);
         0
     }
 
-    /// Closes a connection, unsent bytes and all. No event of it is yielded after.
+    /// Closes a connection and discards its unsent bytes. No event of it is yielded after that.
     fn close(&mut self, conn: ConnId);
 
-    /// Hands everything sent so far to the kernel and waits until something has happened, or
-    /// `until_ns` has come, or (if `None`) for ever. May return early with nothing.
+    /// Hands everything sent so far to the kernel and waits until something has happened or `until_ns` has
+    /// come; without `until_ns`, for ever. May return early with nothing.
     ///
     /// # Errors
-    /// The kernel refuses to wait, which no caller can mend.
+    /// Returns an error if the kernel refuses to wait, which no caller can mend.
     fn wait(&mut self, until_ns: Option<u64>) -> io::Result<()>;
 
-    /// The next thing that happened, or `None` when it is time to wait again.
+    /// The next event, or `None` when it is time to wait again.
     fn next(&mut self) -> Option<Event>;
 
-    /// Returns when the last bytes of the current [`Event::Received`] arrived in this machine's kernel, on the engine's
-    /// clock. `None` where the kernel does not say: the connection was opened without
-    /// [`ConnectOptions::kernel_stamps`], or is no TCP.
+    /// Returns the time on the engine's clock at which the last bytes of the current [`Event::Received`]
+    /// arrived in this machine's kernel. `None` if the kernel does not say: the connection was opened without
+    /// [`ConnectOptions::kernel_stamps`], or is not TCP.
     fn arrived_ns(&self) -> Option<u64> {
         None
     }
@@ -120,25 +118,25 @@ pub trait Engine {
         Box::new(self)
     }
 
-    /// The TLS handshake of a connection that is open; `None` where there is no TLS.
+    /// The TLS handshake of an open connection; `None` without TLS.
     fn handshake(&self, conn: ConnId) -> Option<TlsHandshake> {
         let _ = conn;
         None
     }
 }
 
-/// Something that happened to a connection.
+/// An event of a connection.
 #[derive(Debug)]
 pub enum Event {
     /// The connection is open and can send.
     Opened(ConnId),
     /// Bytes are in the inbox.
     Received(ConnId),
-    /// The connection ended, and not by our doing. All bytes that arrived before have been reported.
+    /// The connection ended without the caller closing it. All bytes that arrived before have been reported.
     Closed(ConnId, Reason),
 }
 
-/// Reasons for which a connection ended without our closing it.
+/// Reason why a connection ended without the caller closing it.
 #[derive(Debug)]
 pub enum Reason {
     /// The other side closed it in an orderly way.
@@ -147,7 +145,7 @@ pub enum Reason {
     Failed(io::Error),
 }
 
-/// An error as a person reads it: without the ` (os error N)` that Rust appends.
+/// Text of an error for a person, without the ` (os error N)` that Rust appends.
 #[must_use]
 pub fn error_text(error: &io::Error) -> String {
     let text = error.to_string();

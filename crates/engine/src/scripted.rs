@@ -1,8 +1,7 @@
-//! The engine of fake time: a script plays the server, and the clock moves only when the worker
-//! waits.
+//! The engine of fake time: a script plays the server, and the clock moves only when the worker waits.
 //!
-//! Stalls, split replies, refusals and resets happen at the nanosecond the script says, so a run
-//! that would take minutes replays in an instant, and the same way each time.
+//! Stalls, split replies, refusals and resets happen at the nanosecond that the script says. A run that would
+//! take minutes replays in an instant, always alike.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
@@ -12,20 +11,21 @@ use crate::{Address, ConnId, ConnectOptions, Engine, Event, Reason, Socket};
 
 /// The server's part.
 pub trait Script {
-    /// Called when a client connects to this address. Returns what to deliver, beginning with the answer to that:
-    /// [`Delivery::Accept`] or [`Delivery::Fail`].
+    /// Called when a client connects to this address. Returns the deliveries, of which the first is the
+    /// answer: [`Delivery::Accept`] or [`Delivery::Fail`].
     fn connected(&mut self, conn: ConnId, to: &Address, now_ns: u64) -> Vec<(u64, Delivery)>;
 
-    /// Called when bytes were sent. Returns what to deliver when; each time is at or after `now_ns`.
+    /// Called when bytes were sent. Returns deliveries with their times, each at or after `now_ns`.
     fn received(&mut self, conn: ConnId, bytes: &[u8], now_ns: u64) -> Vec<(u64, Delivery)>;
 
-    /// Returns when a client that would wake up at `now_ns` goes on: later if the script has stopped it.
+    /// Returns the time at which a client that would wake up at `now_ns` continues: later if the script has
+    /// stopped it.
     fn resumes_ns(&mut self, now_ns: u64) -> u64 {
         now_ns
     }
 }
 
-/// Something that reaches the client.
+/// A delivery to the client.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Delivery {
     /// The connection is open.
@@ -48,16 +48,16 @@ pub struct ScriptedEngine<S> {
     happened: VecDeque<(ConnId, u32, Delivery)>,
     connections: Vec<Connection>,
     current: Option<ConnId>,
-    /// Waits since time moved or something happened.
+    /// Number of waits since time moved or an event came.
     idle_waits: u32,
 }
 
-/// A worker that waits so often for a time that has come would do so for ever.
+/// Number of waits for a past time after which a worker would wait so for ever.
 const IDLE_WAITS_MAX: u32 = 10_000;
 
 #[derive(Default)]
 struct Connection {
-    /// Number of openings of this id: a delivery that was due to an earlier one does not reach a later one.
+    /// Number of openings of this id, so that a delivery to an earlier opening does not reach a later one.
     generation: u32,
     begun: bool,
     open: bool,
@@ -80,7 +80,7 @@ impl<S: Script> ScriptedEngine<S> {
         }
     }
 
-    /// The script, for tests that look at what it received.
+    /// The script, for tests that examine what it received.
     pub fn script(&self) -> &S {
         &self.script
     }

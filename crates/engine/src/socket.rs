@@ -1,4 +1,4 @@
-//! Sockets: addresses, options, and how a connection is begun.
+//! Sockets: addresses, options, and connecting.
 
 use std::ffi::OsStr;
 use std::fmt;
@@ -41,21 +41,20 @@ pub struct ConnectOptions {
     pub mptcp: bool,
     /// The local address to connect from.
     pub source: Option<IpAddr>,
-    /// The local port to try first. The kernel looks for a free port by trying them one after
-    /// another, which for the ten thousandth connection to one address takes longer than all the
-    /// rest of connecting. Such a connection is closed by a reset, so that the port is free at
-    /// once.
+    /// The local port to try first. The kernel looks for a free port by trying one after another, which for
+    /// the ten thousandth connection to one address takes longer than the rest of connecting. A connection
+    /// with a given port is closed by a reset, so that the port is free at once.
     pub port: Option<u16>,
     /// Closes the connection with a reset, so that its local port is free at once.
     pub reset: bool,
-    /// Fails at once if a unix socket finds the backlog full, as TCP never does, instead of waiting for room.
+    /// Fails at once if a unix socket's backlog is full, like TCP, instead of waiting for room.
     pub no_wait: bool,
-    /// Asks the kernel when bytes arrived ([`Engine::arrived_ns`](crate::Engine::arrived_ns)). Linux stamps TCP;
-    /// elsewhere this changes nothing.
+    /// Asks the kernel for the arrival times of bytes ([`Engine::arrived_ns`](crate::Engine::arrived_ns)).
+    /// Linux stamps TCP; elsewhere this has no effect.
     pub kernel_stamps: bool,
 }
 
-/// Asks the kernel to stamp what arrives, if that is wanted; returns whether it does.
+/// Asks the kernel to stamp received bytes, if the options want it; returns whether it does.
 #[cfg(unix)]
 pub(crate) fn stamped(socket: &Socket, to: &Address, options: &ConnectOptions) -> bool {
     options.kernel_stamps && matches!(to, Address::Tcp(_)) && crate::stamps::enable(socket)
@@ -64,7 +63,7 @@ pub(crate) fn stamped(socket: &Socket, to: &Address, options: &ConnectOptions) -
 /// Longest wait for room in the server's backlog when connecting to a unix socket.
 const UNIX_CONNECT_MAX: Duration = Duration::from_secs(5);
 
-/// A non-blocking socket, and whether it is connected already.
+/// Creates a non-blocking socket and begins to connect; returns whether it is connected already.
 pub(crate) fn connect(to: &Address, options: &ConnectOptions) -> io::Result<(Socket, bool)> {
     match to {
         Address::Unix(path) => {
@@ -91,11 +90,11 @@ pub(crate) fn connect(to: &Address, options: &ConnectOptions) -> io::Result<(Soc
     }
 }
 
-/// The address of a unix socket. A name behind `@` is an abstract one, as Linux shows them, unless there is such a
-/// file.
+/// The address of a unix socket. A name after `@` is an abstract one, as Linux shows them, unless there is
+/// such a file.
 ///
 /// # Errors
-/// It is too long.
+/// Returns an error if the path is too long.
 pub fn unix_address(path: &Path) -> io::Result<SockAddr> {
     match path.as_os_str().as_bytes() {
         [b'@', name @ ..] if cfg!(target_os = "linux") && !path.exists() => {
@@ -135,8 +134,8 @@ fn connect_tcp(
     }
 }
 
-/// Creates a socket that is non-blocking from the start, where the kernel can: this saves two calls for each of many
-/// thousands.
+/// Creates a socket that is non-blocking from the start, where the kernel can: this saves two calls for each
+/// of many thousands.
 #[cfg(target_os = "linux")]
 fn non_blocking(domain: Domain, protocol: Protocol) -> io::Result<Socket> {
     Socket::new(domain, Type::STREAM.nonblocking(), Some(protocol))

@@ -1,4 +1,4 @@
-//! The kernel's figures about the calling thread: how long it ran, and how long it waited for a CPU.
+//! The kernel's figures of the calling thread: CPU time, and waiting time for a CPU.
 
 use std::fs;
 use std::time::Duration;
@@ -12,8 +12,8 @@ pub fn thread_cpu() -> Duration {
     Duration::new(time.tv_sec.unsigned_abs(), time.tv_nsec as u32)
 }
 
-/// CPU time of the calling thread in its own code and in the kernel for it, in ticks of the kernel (10 ms
-/// each on Linux), from `/proc/thread-self/stat`; see `proc_pid_stat(5)`.
+/// CPU time of the calling thread in its own code and in the kernel, in ticks of the kernel (10 ms each on
+/// Linux), from `/proc/thread-self/stat`; see `proc_pid_stat(5)`.
 #[must_use]
 pub fn thread_ticks() -> Option<[u64; 2]> {
     let text = fs::read_to_string("/proc/thread-self/stat").ok()?;
@@ -24,7 +24,7 @@ pub fn thread_ticks() -> Option<[u64; 2]> {
     Some([next()?, next()?])
 }
 
-/// Nanoseconds in which the calling thread could have run and had no CPU, from the second figure of
+/// Time in nanoseconds in which the calling thread was runnable and had no CPU, from the second figure of
 /// `/proc/thread-self/schedstat`; see `Documentation/scheduler/sched-stats.rst` of Linux.
 #[must_use]
 pub fn run_delay_ns() -> Option<u64> {

@@ -1,15 +1,15 @@
-//! Waking up on time.
+//! Precise wake-ups.
 //!
-//! `epoll_wait` counts milliseconds, too coarse for a schedule of 10,000 per second. On Linux a
-//! timer descriptor among the watched sockets wakes the wait at the nanosecond asked for (and the
-//! scheduler's delay later). Elsewhere the wait is rounded up to the millisecond.
+//! `epoll_wait` counts milliseconds, too coarse for a schedule of 10,000 per second. On Linux a timer
+//! descriptor among the watched sockets ends the wait at the given nanosecond (plus the scheduler's delay).
+//! Elsewhere the wait is rounded up to the millisecond.
 
 use std::io;
 use std::time::{Duration, Instant};
 
 use mio::{Registry, Token};
 
-/// Longest wait without a deadline: an endless one could not be tested.
+/// Longest wait without a deadline; an endless one could not be tested.
 const WAIT_MAX: Duration = Duration::from_secs(3600);
 
 fn left(until_ns: u64, origin: Instant) -> Duration {
@@ -56,7 +56,7 @@ impl Timer {
         Ok(Some(WAIT_MAX))
     }
 
-    /// Notes that the timer has woken the wait. Edge-triggered, so its count need not be read.
+    /// Notes that the timer has ended the wait. It is edge-triggered, so its count need not be read.
     pub(crate) fn fired(&mut self) {
         self.armed_ns = None;
     }

@@ -1,31 +1,31 @@
-//! The offset of another's clock, from questions and answers with their times.
+//! Offset of another clock, from questions and answers with their times.
 //!
-//! Nobody's wall clock is believed. An answer came between when its question left and when it
-//! arrived, so each one bounds the offset from both sides; together they bound it closer than the
-//! quickest alone.
+//! No wall clock is trusted. The answer was given between the sending of its question and its arrival, so
+//! each answer bounds the offset from both sides; together they bound it more closely than the quickest
+//! alone.
 
 /// A question for the time and its answer, in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ping {
     /// Time on our clock when the question left.
     pub sent_ns: u64,
-    /// Time that the other clock showed.
+    /// Time on the other clock.
     pub theirs_ns: u64,
-    /// Time on our clock when the answer was there.
+    /// Time on the coordinator's clock when the answer arrived.
     pub received_ns: u64,
 }
 
-/// The time by which another clock is ahead of the coordinator's.
+/// Time by which another clock is ahead of the coordinator's.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Offset {
-    /// Nanoseconds that it is ahead.
+    /// Nanoseconds by which it is ahead.
     pub ahead_ns: f64,
-    /// Largest error of that.
+    /// Largest error of the offset.
     pub bound_ns: f64,
 }
 
 impl Offset {
-    /// Computes the offset that all these pings agree on; `None` if there are none. If they contradict each other, a
+    /// Computes the offset that all these pings allow; `None` without pings. If they contradict each other, a
     /// clock was set meanwhile, and the quickest counts.
     #[must_use]
     pub fn from_pings(pings: &[Ping]) -> Option<Self> {
@@ -38,14 +38,15 @@ impl Offset {
         Some(Self { ahead_ns: f64::midpoint(from, to), bound_ns: (to - from) / 2.0 })
     }
 
-    /// Returns whether all these can be of one clock that ran on: otherwise it was set, or several answered.
+    /// Returns whether all these may come from one clock that ran on: otherwise it was set, or several clocks
+    /// answered.
     #[must_use]
     pub fn agrees(pings: &[Ping]) -> bool {
         Self::contradiction_ns(pings) <= 0
     }
 
-    /// Computes by how many nanoseconds the least offset that one of these pings allows exceeds the largest that
-    /// another allows; 0 or below where all can be of one clock that ran on.
+    /// Computes by how many nanoseconds the least offset that one of these pings allows exceeds the largest
+    /// that another allows; at most 0 if all may come from one clock that ran on.
     #[must_use]
     pub fn contradiction_ns(pings: &[Ping]) -> i128 {
         let least = pings.iter().map(|p| i128::from(p.theirs_ns) - i128::from(p.received_ns)).max();
@@ -53,8 +54,8 @@ impl Offset {
         least.zip(most).map_or(0, |(least, most)| least - most)
     }
 
-    /// Computes how many nanoseconds a clock gained at least between two looks at it, below 0 if it lost time; 0 where
-    /// the bounds of both allow that.
+    /// Computes the least number of nanoseconds that a clock gained between two measurements, negative if it
+    /// lost time; 0 if the bounds of both allow that.
     #[must_use]
     pub fn drift_ns(before: Self, after: Self) -> f64 {
         let drift_ns = after.ahead_ns - before.ahead_ns;
@@ -62,21 +63,21 @@ impl Offset {
         drift_ns.signum() * (drift_ns.abs() - unsure_ns).max(0.0)
     }
 
-    /// Our time as the other clock shows it; 0 of what was before it began.
+    /// Converts the coordinator's time to the other clock; 0 for times before it began.
     #[must_use]
     pub fn theirs_ns(&self, ours_ns: u64) -> u64 {
         (ours_ns as f64 + self.ahead_ns).max(0.0) as u64
     }
 
-    /// Their time as our clock shows it; below 0 of what was before ours began.
+    /// Converts the other clock's time to the coordinator's; negative for times before that began.
     #[must_use]
     pub fn ours_ns(&self, theirs_ns: u64) -> f64 {
         theirs_ns as f64 - self.ahead_ns
     }
 }
 
-/// Computes how far apart several times are of which each is known within its bound, and by how much that may be wrong:
-/// by the bounds of the two that are known worst.
+/// Computes the spread of several times, each known within its bound, and its largest error, from the two
+/// greatest bounds.
 #[must_use]
 pub fn spread(times_and_bounds: &[(f64, f64)]) -> (f64, f64) {
     let times = || times_and_bounds.iter().map(|(time, _)| *time);

@@ -14,34 +14,35 @@ use crate::line::{FromClient, Hello, ToClient};
 use crate::round::Round;
 use crate::{FleetError, FleetResult, LaunchError, On, roster};
 
-/// Longest wait for a client to introduce itself: a login may ask for a word first.
+/// Longest wait for a client to introduce itself, as a login may ask for a password first.
 const HELLO: Duration = Duration::from_secs(120);
-/// Clients say that they are alive once a second. One that was silent for so long is suspected…
+/// Silence after which a client, which reports once a second, is suspected to be lost.
 const SUSPECTED: Duration = Duration::from_secs(3);
-/// …and for so long is lost.
+/// Silence after which a client is lost.
 pub(crate) const SILENT: Duration = Duration::from_secs(10);
-/// Time between looks for silent clients. A look that comes late, because we were stopped, counts as one.
+/// Time between checks for silent clients. A check that comes late, because the coordinator was stopped,
+/// counts as one.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// The fate of the other clients when one is lost while load runs.
+/// Rule for the other clients when one is lost while load runs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum OnLoss {
     /// The others stop at once.
     #[default]
     Stop,
-    /// The others go on with their own shares.
+    /// The others continue with their own shares.
     GoOn,
 }
 
-/// Clients that stand ready for plans. They end with this.
+/// Clients that are ready for plans. They end when this is dropped.
 pub struct Fleet {
     pub(crate) launcher: Box<dyn Launcher>,
     events: Receiver<Event>,
     pub(crate) clients: Vec<Client>,
     pub(crate) on_loss: OnLoss,
-    /// Start of our own clock.
+    /// Start of the coordinator's clock.
     pub(crate) epoch: Instant,
-    /// This process, by which clients on this machine are known.
+    /// This process, to recognise clients on this machine.
     pub(crate) ours: Hello,
     pub(crate) on: On,
     /// Time of the last look for silent clients.
@@ -49,7 +50,7 @@ pub struct Fleet {
 }
 
 pub(crate) struct Client {
-    /// Name that its launcher gives it.
+    /// The launcher's name for it.
     pub(crate) name: String,
     /// `client 3 of 4 (NAME)`.
     pub(crate) called: String,
@@ -57,7 +58,7 @@ pub(crate) struct Client {
     /// Reason why it is lost, if it is.
     pub(crate) lost: Option<String>,
     silent: Duration,
-    /// The longest that it was silent and then spoke again.
+    /// Longest silence of the client before it spoke again.
     pub(crate) was_silent: Duration,
 }
 
@@ -80,10 +81,10 @@ pub(crate) enum News {
 }
 
 impl Fleet {
-    /// Places clients and lets them introduce themselves.
+    /// Places clients and waits for their introductions.
     ///
     /// # Errors
-    /// One cannot be placed or is of another version; says which and what to do.
+    /// Returns an error with the remedy if one cannot be placed or has another version.
     pub fn gather(
         on: &On,
         version: &str,
@@ -137,7 +138,7 @@ impl Fleet {
         self.clients.len() as u32
     }
 
-    /// Returns whether a client is on the machine of the coordinator.
+    /// Returns whether a client is on the coordinator's machine.
     pub(crate) fn is_here(&self, client: usize) -> bool {
         let machine = |hello: &Hello| hello.machine.clone();
         let theirs = self.clients[client].hello.as_ref().and_then(machine);
@@ -155,11 +156,11 @@ impl Fleet {
         found
     }
 
-    /// Carries out a plan, of which each client gets its share. `started` is called a little
-    /// before load begins, with the time at which it begins.
+    /// Carries out a plan, of which each client gets its share. `started` is called shortly before load
+    /// begins, with its starting time.
     ///
     /// # Errors
-    /// It came to nothing: a client could not begin, or was lost before the start.
+    /// Returns an error if a client could not begin, or was lost before the start.
     pub fn carry_out(
         &mut self,
         plan: &Plan,
@@ -170,7 +171,7 @@ impl Fleet {
         Round::begin(self, plan, interrupted, observer, started)?.carry_out()
     }
 
-    /// Waits at most so long for the next message or loss of a client. With `watched`, a client that is
+    /// Waits at most this long for the next message or loss of a client. With `watched`, a client that is
     /// silent for too long is lost.
     pub(crate) fn hear(
         &mut self,
@@ -220,7 +221,7 @@ impl Fleet {
         }
     }
 
-    /// Adds what passed since it was looked last to everybody's silence; a client whose silence is too
+    /// Adds the time since the last check to the silence of all clients, and returns one whose silence is too
     /// long.
     fn silent(&mut self, now: Instant) -> Option<usize> {
         let passed = now.saturating_duration_since(self.looked).min(LOOK);
@@ -251,7 +252,7 @@ impl Fleet {
         }
     }
 
-    /// Now, on our own clock.
+    /// Converts an instant to the coordinator's clock.
     pub(crate) fn on_clock(&self, at: Instant) -> u64 {
         at.saturating_duration_since(self.epoch).as_nanos() as u64
     }
@@ -264,7 +265,7 @@ mod tests {
 
     use super::*;
 
-    /// A launcher whose clients say what a test has them say.
+    /// A launcher whose clients say only what a test prescribes.
     struct SilentLauncher;
 
     impl Launcher for SilentLauncher {

@@ -1,4 +1,4 @@
-//! The clients' results as one: the sum of their shares, and a row for each.
+//! Merged results of the clients: the sum of their shares, and a row for each.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -17,11 +17,11 @@ use crate::{FleetError, OnLoss};
 /// The results of several clients, added up.
 #[derive(Debug)]
 pub struct FleetResult {
-    /// The measurement, as a single client that sent everything would have made it.
+    /// The measurement that a single client with the whole load would have made.
     pub measurement: Measurement,
     /// Worker threads of all.
     pub workers: u16,
-    /// Threads of all that receive messages.
+    /// Number of receiving threads of all clients.
     pub receiver_threads: u16,
     /// A row for each.
     pub clients: Clients,
@@ -108,7 +108,7 @@ impl FleetResult {
         })
     }
 
-    /// Merges in what clients elsewhere saw of their machines: of each figure the worst.
+    /// Merges observations of other machines: of each figure the worst.
     #[must_use]
     pub fn watched_with(&self, ours: WatchRecord) -> WatchRecord {
         if self.watched.is_empty() {
@@ -138,7 +138,7 @@ impl FleetResult {
     }
 }
 
-/// Warns that fewer clients put on the load than were named, or that one of them was lost.
+/// Warns if fewer clients than named generated the load, or one of them was lost.
 fn absences(fleet: &Fleet, whole: &Plan, rows: &[ClientRow], lost: bool) -> Vec<Warning> {
     let (took_part, all) = (rows.len(), fleet.clients.len());
     let mut warnings = Vec::new();
@@ -157,7 +157,7 @@ fn absences(fleet: &Fleet, whole: &Plan, rows: &[ClientRow], lost: bool) -> Vec<
     warnings
 }
 
-/// Start of a client's load on our clock, and how far that may be off.
+/// Start of a client's load on the coordinator's clock, and its possible error.
 fn began(part: &Part, start: Option<(u64, std::time::SystemTime)>) -> (f64, f64) {
     let planned_ns = start.map_or(0, |(ns, _)| ns) as f64;
     match (part.offset, part.begun_ns) {
@@ -166,7 +166,7 @@ fn began(part: &Part, start: Option<(u64, std::time::SystemTime)>) -> (f64, f64)
     }
 }
 
-/// Describes the load that was left of the whole when clients were lost and the others went on.
+/// Describes the load that remained when clients were lost and the others continued.
 fn left(whole: &Plan, rows: &[ClientRow]) -> String {
     let kept = rows.iter().filter(|row| row.lost.is_none()).count();
     let of = rows.len();
@@ -180,7 +180,7 @@ fn left(whole: &Plan, rows: &[ClientRow]) -> String {
     }
 }
 
-/// The run of a share: the client's result, or what it had reported before it was lost.
+/// The run of a share: the client's result, or its reports before it was lost.
 fn run_of(part: &mut Part, share: Plan) -> Run {
     let its_run = part.result.take().and_then(|loaded| loaded.runs.into_iter().next());
     if let Some(mut run) = its_run {

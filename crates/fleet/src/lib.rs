@@ -1,12 +1,11 @@
 //! Several clients that carry out one plan together.
 //!
-//! Owns the contract between a coordinator and its clients, lines of JSON on standard input and
-//! output ([`line`]); the common start and the clocks that it rests on ([`clock`]); what becomes of a
-//! run whose client is lost; and the way from the clients' results to one. A launcher only places
-//! clients, carries lines and tells of death ([`launcher`]), so all of this is the same under each.
+//! Owns the protocol between a coordinator and its clients, lines of JSON on standard input and output
+//! ([`line`]); the common start and the clocks that it depends on ([`clock`]); the handling of lost clients;
+//! and the merging of results. A launcher only places clients, carries lines and reports losses
+//! ([`launcher`]), so everything else is the same for each.
 //!
-//! How a client carries out its share is the business of `runner`; what the figures mean, of
-//! `report`.
+//! `runner` carries out a client's share, and `report` interprets the figures.
 
 pub mod clock;
 mod fleet;
@@ -26,12 +25,12 @@ pub use on::On;
 
 use thiserror::Error;
 
-/// Reason why clients cannot be used, in words for a person: nothing has been started.
+/// Reason why clients cannot be used, in words for a person; nothing has been started.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{0}")]
 pub struct LaunchError(pub String);
 
-/// Reason why a run came to nothing, in words for a person.
+/// Reason why a run failed, in words for a person.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{0}")]
 pub struct FleetError(pub String);

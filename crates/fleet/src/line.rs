@@ -1,7 +1,7 @@
-//! The contract between a coordinator and a client: one JSON object a line.
+//! The protocol between a coordinator and a client: one JSON object a line.
 //!
-//! The client, `keystorm --hold`, reads standard input and writes standard output. The end of its
-//! input stops its load at once, under whatever launcher. docs/fleet.md tells the contract for people.
+//! The client, `keystorm --hold`, reads standard input and writes standard output. The end of its input stops
+//! its load at once, under any launcher. docs/fleet.md describes the protocol for people.
 
 use measure::{Deliveries, Point, Tally};
 use report::Record;
@@ -12,32 +12,32 @@ use workload::{Plan, in_full};
 /// The version of this contract.
 pub const CONTRACT: u32 = 1;
 
-/// Longest line that is read: a saved run is below it.
+/// Longest accepted line, more than a saved run needs.
 pub const LINE_BYTES_MAX: usize = 1 << 30;
 
 /// A message to a client.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ToClient {
-    /// Open the connections of this share and say when they stand.
+    /// Open the connections of this share and report when they are ready.
     Plan(Box<Plan>),
-    /// Say what time it is, with this number.
+    /// Report the time, with this number.
     Clock(u64),
-    /// Begin at this time of your own clock.
+    /// Begin at this time of the client's own clock.
     Start {
-        /// Nanoseconds on the clock that [`FromClient::Clock`] tells.
+        /// Nanoseconds on the clock of [`FromClient::Clock`].
         monotonic_ns: u64,
     },
-    /// The senders of all clients are done, where messages go between them.
+    /// The senders of all clients are done, in a run with messages between clients.
     AllSent,
-    /// Everything that they sent has come to the receivers of some client.
+    /// The receivers of all clients have everything that was sent.
     AllReceived,
     /// The receivers of all clients are gone.
     AllClosed {
         /// Set if this client removes the keys of the run.
         removes: bool,
     },
-    /// Stop, say what there is, and wait for another plan.
+    /// Stop, report the result so far, and wait for another plan.
     Stop(String),
 }
 
@@ -47,39 +47,39 @@ pub enum ToClient {
 pub enum FromClient {
     /// The first line: the client's introduction.
     Hello(Box<Hello>),
-    /// A sign of life once a second, whatever else it does: seconds since its start.
+    /// A sign of life once a second: seconds since its start.
     Alive(u64),
-    /// Every connection stands.
+    /// Every connection is ready.
     Ready {
         /// Number of connections.
         connections: u32,
     },
     /// The time.
     Clock {
-        /// The number that was asked with.
+        /// Number of the question.
         number: u64,
         /// Nanoseconds since its start.
         monotonic_ns: u64,
     },
-    /// The start of load: the time that was ordered, or when the order arrived if that was later.
+    /// Start of load: the ordered time, or the arrival of the order if that was later.
     Begun {
         /// Nanoseconds on the same clock.
         monotonic_ns: u64,
     },
-    /// The client's senders are done, and its receivers wait for what others send.
+    /// The client's senders are done, and its receivers wait for messages of others.
     Sent,
-    /// Progress with messages of which any client may get each.
+    /// Progress with messages that any client may get.
     Messages(Messages),
     /// Numbers of those messages that the client received.
     Received(ReceivedNumbers),
-    /// A report once a second while load runs: what was added since the last message.
+    /// A report once a second while load runs: the changes since the last one.
     Tick(Box<Tick>),
-    /// The share has ended: its result, as `--json` keeps it.
+    /// End of the share, with its result in the form of `--json`.
     Run(Box<Record>),
     /// The share could not be carried out, and why.
     Failed(String),
-    /// The client is stopped by this signal, which does not come from the coordinator. What there is of a share
-    /// follows, and then its end.
+    /// The client is being stopped by this signal, which is not the coordinator's. The result so far follows,
+    /// and then its end.
     Stopped(String),
 }
 
@@ -92,40 +92,40 @@ pub struct Hello {
     pub version: String,
     /// Process id.
     pub pid: u32,
-    /// The name of its host.
+    /// Name of its host.
     pub host: Option<String>,
-    /// The host, whatever it is called: the id of the machine and of its boot.
+    /// Identity of the machine and its boot, regardless of the host's name.
     pub machine: Option<String>,
-    /// CPUs that it may run on, as the kernel lists them.
+    /// CPUs that it may run on, in the kernel's notation.
     pub cpus: Option<String>,
-    /// CPUs' worth of time that its control group gets, where it has a quota.
+    /// CPU quota of its control group in CPUs, if it has one.
     pub quota: Option<f64>,
     /// Niceness of the process.
     pub nice: i32,
 }
 
-/// A client's progress with messages that go between clients.
+/// A client's progress with messages between clients.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Messages {
-    /// Deliveries that there must be of its probes, at whichever client.
+    /// Expected deliveries of its probes, at any client.
     pub probes: u64,
-    /// Probes of any client that it got.
+    /// Probes of any client that it received.
     pub probed: u64,
-    /// Deliveries that there must be of what it sent; `None` before all have sent everything.
+    /// Expected deliveries of its messages; `None` before its senders are done.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expected: Option<u64>,
-    /// Messages that its receivers had.
+    /// Messages that its receivers got.
     pub received: u64,
     /// Set if its receivers are gone.
     pub closed: bool,
 }
 
-/// The messages of a range of numbers that a client received.
+/// Messages, in a range of numbers, that a client received.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReceivedNumbers {
-    /// The group of receivers of which one gets each message.
+    /// Group of receivers, of which one gets each message.
     pub group: usize,
-    /// The range; all have as many numbers.
+    /// Number of the range; all ranges have equally many numbers.
     pub page: usize,
     /// A bit for each, from the lowest number and the lowest bit on, in words of 64 bits as 16 hexadecimal digits.
     pub bits: String,
@@ -138,7 +138,7 @@ impl From<ReceivedPage<'_>> for ReceivedNumbers {
 }
 
 impl ReceivedNumbers {
-    /// Returns the bits, a word for each 64 numbers; a part that is no word counts as 0.
+    /// Returns the bits, a word for each 64 numbers; malformed words count as 0.
     #[must_use]
     pub fn words(&self) -> Vec<u64> {
         let words = self.bits.as_bytes().chunks(16).map(str::from_utf8);
@@ -167,12 +167,12 @@ pub struct Tick {
     pub tally: Tally,
     /// Intervals of the timeline that ended in it.
     pub points: Vec<Point>,
-    /// Fate of messages since the start, if it is known.
+    /// Deliveries of messages since the start, if known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deliveries: Option<Box<Deliveries>>,
     /// State of each worker.
     pub workers: Vec<WorkerState>,
-    /// The engine that moves the bytes.
+    /// Name of the engine.
     pub engine: String,
 }
 
@@ -186,7 +186,7 @@ pub struct WorkerState {
     /// Requests due and not sent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub backlog: Option<u64>,
-    /// Connections that are open.
+    /// Open connections.
     pub connections: u32,
 }
 
@@ -203,20 +203,20 @@ impl From<WorkerState> for Gauges {
 }
 
 impl ToClient {
-    /// The line, with its end. A plan is written in full: it is for the client's pipe only.
+    /// The message as a line with its end. A plan is written in full, for the client's pipe only.
     ///
     /// # Errors
-    /// It has no JSON.
+    /// Returns an error if it has no JSON form.
     pub fn to_line(&self) -> serde_json::Result<String> {
         Ok(in_full(|| serde_json::to_string(self))? + "\n")
     }
 }
 
 impl FromClient {
-    /// The line, with its end.
+    /// The message as a line with its end.
     ///
     /// # Errors
-    /// It has no JSON.
+    /// Returns an error if it has no JSON form.
     pub fn to_line(&self) -> serde_json::Result<String> {
         Ok(serde_json::to_string(self)? + "\n")
     }

@@ -1,14 +1,14 @@
-//! `--on`: which launcher, and its argument.
+//! `--on`: the launcher and its settings.
 
 use std::fmt;
 use std::str::FromStr;
 
 use crate::launcher;
 
-/// A launcher by its name, and its settings as they were typed.
+/// A launcher's name, and its settings in the user's text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct On {
-    /// `local`, `ssh`, or another of which `keystorm-on-NAME` is on the PATH.
+    /// `local`, `ssh`, or the NAME of a program `keystorm-on-NAME` on the PATH.
     pub launcher: String,
     /// Text after the colon.
     pub settings: String,
@@ -25,7 +25,7 @@ impl On {
         self.words().find_map(|word| word.strip_prefix(name)?.strip_prefix('='))
     }
 
-    /// The names of all settings that have one.
+    /// Names of all named settings.
     pub(crate) fn setting_names(&self) -> impl Iterator<Item = &str> {
         self.words().filter_map(|word| word.split_once('=')).map(|(name, _)| name)
     }
@@ -34,7 +34,7 @@ impl On {
         self.settings.split(',').filter(|word| !word.is_empty())
     }
 
-    /// Returns the number of clients, if the settings say it.
+    /// Returns the number of clients, if the settings give it.
     #[must_use]
     pub fn count(&self) -> Option<u32> {
         launcher::count(self)

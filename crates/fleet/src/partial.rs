@@ -1,4 +1,4 @@
-//! The report of a client on its share so far: all that is left of a client that is lost.
+//! A client's report on its share so far, which remains if the client is lost.
 
 use std::time::SystemTime;
 
@@ -9,7 +9,7 @@ use workload::{Delivery, Pace, Plan};
 
 use crate::line::{Tick, WorkerState};
 
-/// The figures that one client has reported so far.
+/// Figures that one client has reported so far.
 #[derive(Default)]
 pub(crate) struct Partial {
     total: Option<Tally>,
@@ -24,7 +24,7 @@ pub(crate) struct Partial {
 }
 
 impl Partial {
-    /// Adds what came; gives back the tally of it.
+    /// Adds a report, and returns its tally.
     pub(crate) fn add(&mut self, plan: &Plan, tick: &Tick) -> Result<Tally, RecordError> {
         let (tally, shape) = (tick.tally.clone(), tally_shape(plan));
         if (tally.commands.len(), tally.operations.len()) != (shape.commands, shape.operations) {
@@ -54,7 +54,7 @@ impl Partial {
         Ok(tally)
     }
 
-    /// Completes the figures as a measurement that ended so.
+    /// Completes the figures as a measurement with this end.
     pub(crate) fn measurement(self, plan: &Plan, empty: Tally, ending: Ending) -> Measurement {
         let mut timeline = self.timeline.unwrap_or_else(|| Timeline::new(INTERVAL_NS));
         timeline.settle();
@@ -94,14 +94,14 @@ impl Partial {
     }
 }
 
-/// The tally of senders of this plan that have seen nothing.
+/// An empty tally for senders of this plan.
 fn senders_tally(plan: &Plan) -> Result<Tally, RecordError> {
     let senders = plan.of_senders().map_err(|error| RecordError::wrong(error.to_string()))?;
     Ok(Tally::new(&tally_shape(&senders)))
 }
 
-/// Completes the deliveries of a client that was lost: it is unknown whether messages that it had not reported came,
-/// and it removed nothing.
+/// Completes the deliveries of a lost client: messages that it had not reported may have come, and it removed
+/// no keys.
 fn as_lost(delivery: &Delivery, mut of: Box<Deliveries>) -> Box<Deliveries> {
     of.expected = of.counts.received;
     of.receivers = delivery.receivers;

@@ -1,4 +1,4 @@
-//! The identity of the clients, and the traits of them that spoil a run or forbid it.
+//! Identity of the clients, and properties that spoil a run or forbid it.
 
 use std::fs;
 
@@ -28,13 +28,13 @@ impl Hello {
     }
 }
 
-/// The kernel that runs, whatever its host is called: containers on one machine share it.
+/// Identity of the running kernel, regardless of the host's name, as containers on one machine share it.
 fn machine() -> Option<String> {
     let id = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
     Some(id.trim().to_owned())
 }
 
-/// Refuses clients of another version: their results would not be of one program.
+/// Refuses clients of another version, whose results would come from another program.
 pub(crate) fn check(clients: &[Client], ours: &Hello) -> Result<(), LaunchError> {
     let theirs = |client: &Client| {
         let hello = client.hello.as_ref()?;
@@ -52,7 +52,7 @@ pub(crate) fn check(clients: &[Client], ours: &Hello) -> Result<(), LaunchError>
     )))
 }
 
-/// Collects the warnings about the clients. Clients of `local:` are on one machine by intent.
+/// Collects warnings about the clients. Clients of `local:` share a machine on purpose.
 pub(crate) fn warnings(clients: &[Client], here_by_intent: bool) -> Vec<Warning> {
     let mut lines = Vec::new();
     // Each is about a client as it is, which no run changes.

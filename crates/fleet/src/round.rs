@@ -1,7 +1,7 @@
-//! A plan, carried out by all clients: ready, clocks, start, load, results.
+//! Execution of a plan by all clients: ready, clocks, start, load, results.
 //!
-//! Owns the order and the rule for loss: before the start nothing starts without all; after it the
-//! others stop or go on, and nothing is moved to them.
+//! Owns the order and the rule for losses: before the start, all clients are required; after it the others
+//! stop or continue, without taking over the lost share.
 
 mod exchange;
 
@@ -22,19 +22,19 @@ use crate::partial::Partial;
 use crate::seconds::Seconds;
 use crate::{FleetError, FleetResult, wrong_clock};
 
-/// Questions of the time that each client is asked.
+/// Number of times that each client is asked for the time.
 const PINGS: usize = 16;
-/// Clients that are asked at once: more would keep each other waiting.
+/// Most clients that are asked at once, as more would delay each other.
 const ASKED_AT_ONCE: usize = 8;
 /// Longest wait for an answer.
 const PING_PATIENCE: Duration = Duration::from_secs(2);
-/// Least time from the word to start to the start: it has to arrive, and clocks are looked at again.
+/// Least time from the order to the start, for its arrival and another check of the clocks.
 const LEAD_MIN: Duration = Duration::from_millis(60);
 const LEAD_MAX: Duration = Duration::from_secs(5);
 /// Longest wait for a client's result after it was asked to stop.
 const STOPPING: Duration = Duration::from_secs(20);
-/// Longest time for which a client may report nothing but that it is alive, once load has begun: while load runs it
-/// reports once a second what it saw, and at its end the result.
+/// Longest time for which a client may report only that it is alive once load has begun: it should report
+/// figures once a second, and its result at the end.
 const RESULT: Duration = Duration::from_secs(30);
 /// Time between checks for an interrupt.
 const LOOK: Duration = Duration::from_millis(50);
@@ -43,26 +43,26 @@ const LOOK: Duration = Duration::from_millis(50);
 #[derive(Default)]
 pub(crate) struct Part {
     ready: bool,
-    /// Set if its senders are done, while its receivers wait for what others send.
+    /// Set if its senders are done while its receivers wait for messages of others.
     sent: bool,
-    /// Progress with messages that go between clients.
+    /// Progress with messages between clients.
     messages: Messages,
-    /// Questions that are on their way, by number.
+    /// Sending times of unanswered questions, by number.
     asked: BTreeMap<u64, u64>,
     pings: Vec<Ping>,
-    /// The offset of its clock: shortly before the start, and at the end.
+    /// Offset of its clock: shortly before the start, and at the end.
     pub(crate) offset: Option<Offset>,
     pub(crate) offset_after: Option<Offset>,
-    /// Time at which it began, on its own clock.
+    /// Start of its load, on its own clock.
     pub(crate) begun_ns: Option<u64>,
     pub(crate) partial: Partial,
     pub(crate) result: Option<LoadedRecord>,
     failed: Option<String>,
-    /// Reason why it was lost, and when after the start.
+    /// Reason of its loss, with the time after the start.
     pub(crate) lost: Option<String>,
-    /// Signal that stops it and does not come from the coordinator.
+    /// Signal that stops it and is not the coordinator's.
     stopped: Option<String>,
-    /// Time for which it has reported nothing of its load.
+    /// Time for which it has reported nothing about its load.
     quiet: Duration,
 }
 
@@ -72,13 +72,13 @@ impl Part {
     }
 }
 
-/// A plan on its way through all clients.
+/// Execution of a plan by all clients.
 pub(crate) struct Round<'f> {
     pub(crate) fleet: &'f mut Fleet,
     /// The plan of each client.
     pub(crate) shares: Vec<Plan>,
     pub(crate) parts: Vec<Part>,
-    /// Time at which load was to begin, on our clock, and by the wall.
+    /// Start of load, on the coordinator's clock and by the wall clock.
     pub(crate) start: Option<(u64, SystemTime)>,
     seconds: Seconds,
     observer: &'f mut dyn Observer,
@@ -87,9 +87,9 @@ pub(crate) struct Round<'f> {
     /// Time at which clients were asked to stop; `None` before that.
     stopping: Option<Instant>,
     pinged: u64,
-    /// State of the messages that go between clients.
+    /// State of the messages between clients.
     pub(crate) exchange: exchange::Exchange,
-    /// Time at which events were last waited for.
+    /// Time of the last wait for events.
     listened: Instant,
 }
 
@@ -162,7 +162,7 @@ impl<'f> Round<'f> {
         FleetResult::from_round(self)
     }
 
-    /// Returns why there is nothing to gather, if that is so.
+    /// Returns the reason why there is no result, if so.
     fn broken(&self) -> Option<String> {
         let called = |client: usize| &self.fleet.clients[client].called;
         for (client, part) in self.parts.iter().enumerate() {
@@ -204,7 +204,7 @@ impl<'f> Round<'f> {
         }
     }
 
-    /// Gives up clients that are alive and tell nothing of a load that has begun.
+    /// Gives up clients that are alive but report nothing about a load that has begun.
     fn count_the_quiet(&mut self) {
         let now = Instant::now();
         // As with silence: a time in which we were stopped is not theirs.
@@ -331,7 +331,7 @@ impl<'f> Round<'f> {
         }
     }
 
-    /// Tells all that still work to stop.
+    /// Asks all clients that still work to stop.
     fn stop(&mut self, why: &str) {
         if self.stopping.is_some() {
             return;
@@ -344,7 +344,7 @@ impl<'f> Round<'f> {
         }
     }
 
-    /// Looks at the clocks, tells everybody the start, and looks once more.
+    /// Measures the clocks, sends the start to everybody, and measures once more.
     fn start_all(&mut self) {
         let began = Instant::now();
         self.look_at_clocks(PINGS, began + PING_PATIENCE * self.parts.len() as u32, true);
@@ -376,8 +376,8 @@ impl<'f> Round<'f> {
         }
     }
 
-    /// Asks every working client for the time, so often, until the deadline at most. With `patient`, one answer of each
-    /// is needed: a client may be slow, and one that says nothing at all is lost soon enough.
+    /// Asks every working client for the time, this many times, until the deadline at most. With `patient`,
+    /// one answer of each is required: a client may be slow, and a completely silent one is lost soon enough.
     fn look_at_clocks(&mut self, times: usize, deadline: Instant, patient: bool) {
         self.parts.iter_mut().for_each(|part| part.pings.clear());
         let clients: Vec<usize> = (0..self.parts.len()).collect();
@@ -408,7 +408,7 @@ impl<'f> Round<'f> {
     }
 }
 
-/// The plan with a number of its own for a run whose messages go between clients.
+/// The plan with a run number, for a run with messages between clients.
 fn numbered(plan: &Plan) -> Result<Plan, FleetError> {
     let mut parts: PlanParts = (**plan).clone();
     if let Some(exchange) = parts.delivery.as_mut().and_then(|of| of.exchange.as_mut()) {
@@ -419,7 +419,7 @@ fn numbered(plan: &Plan) -> Result<Plan, FleetError> {
     parts.build().map_err(|error| FleetError(error.to_string()))
 }
 
-/// The plan of one client. Where clients share this machine they share its `--cpus`, too.
+/// The plan of one client. Clients on this machine also share its `--cpus`.
 fn share_of(plan: &Plan, shard: Shard, here: bool) -> Result<Plan, String> {
     let mut parts: PlanParts = (**plan).clone();
     if matches!(parts.target.endpoint, Endpoint::Spawned { .. }) {

@@ -1,4 +1,4 @@
-//! The sum of what all clients saw in a second, for observers of the run as it goes.
+//! Sum of all clients' reports for each second, for observers of the run.
 
 use std::collections::BTreeMap;
 

@@ -1,19 +1,20 @@
-//! Clients whose clock cannot be right: its times contradict each other or the coordinator's, so nothing that
-//! they measured means anything.
+//! Clients with a wrong clock: its times contradict each other or the coordinator's, so that the client's
+//! measurements are meaningless.
 
 use std::time::{Duration, Instant};
 
 use crate::clock::{Offset, Ping};
 use crate::round::Round;
 
-/// Largest contradiction between answers of one clock: clocks that are slewed contradict themselves a little.
+/// Largest tolerated contradiction between answers of one clock, as slewed clocks contradict themselves a
+/// little.
 const CLOCK_NS: i128 = 10_000_000;
-/// Largest drift of a clock, as a share of the time that has passed: even bad ones keep to a fifth of that.
+/// Largest drift of a clock, as a share of the elapsed time; even bad clocks stay below a fifth of that.
 const DRIFT_MAX: f64 = 0.001;
-/// Largest excess of a client's run on its clock over the time on ours.
+/// Largest excess of a client's run on its clock over the time on the coordinator's.
 const LONGER: Duration = Duration::from_secs(10);
 
-/// Describes why times that a client reported cannot be of one clock; `None` if they can.
+/// Describes why the times that a client reported contradict each other; `None` if they do not.
 pub(crate) fn contradicts_itself(pings: &[Ping]) -> Option<String> {
     let apart_ns = Offset::contradiction_ns(pings);
     (apart_ns > CLOCK_NS).then(|| {
@@ -25,7 +26,7 @@ pub(crate) fn contradicts_itself(pings: &[Ping]) -> Option<String> {
 }
 
 impl Round<'_> {
-    /// Describes why a run cannot have taken so long on the client's clock; `None` if it can.
+    /// Describes why a run cannot have lasted so long on the client's clock; `None` if it can.
     pub(crate) fn longer_than_here(&self, at: Instant, elapsed_ns: u64) -> Option<String> {
         let (start_ns, _) = self.start?;
         let here = Duration::from_nanos(self.fleet.on_clock(at).saturating_sub(start_ns));
@@ -39,7 +40,7 @@ impl Round<'_> {
         })
     }
 
-    /// Loses the clients whose clock went faster or slower during the run than a clock does.
+    /// Loses the clients whose clocks ran impossibly fast or slow during the run.
     pub(crate) fn lose_wrong_clocks(&mut self) {
         let Some((start_ns, _)) = self.start else { return };
         let now_ns = self.fleet.on_clock(Instant::now());

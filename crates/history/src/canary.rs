@@ -1,13 +1,15 @@
-//! A canary: an unchanged server that is measured beside each run, so that what the machine does is taken off.
+//! A canary: an unchanged server that is measured beside each run, so that changes of the machine can be
+//! divided out.
 
 use crate::{Entry, Figure};
 
-/// A run of the canary longer ago than this, in milliseconds, says nothing of the machine at the time of a run.
+/// Greatest distance in milliseconds between a run and a canary run that describes the machine at the time of
+/// the run.
 const BESIDE_MS: u64 = 3_600_000;
 
-/// Entries with each figure divided by that of the canary's entry of the same load that was nearest in time. Left
-/// out are those without one within an hour, and those whose canary did not complete; one that something spoiled
-/// spoils its neighbour.
+/// Entries with each figure divided by that of the nearest canary entry with the same load. Entries are left
+/// out if they have no canary entry within an hour, or if that one did not complete. A disturbed canary entry
+/// marks its neighbour as disturbed.
 #[must_use]
 pub fn beside_canary(entries: &[Entry], canary: &[Entry]) -> Vec<Entry> {
     let nearest = |entry: &Entry| {

@@ -1,4 +1,4 @@
-//! A history and a judgement as JSON.
+//! JSON documents of a history and of a judgement.
 
 use report::compare::GateState;
 use report::{KEPT, Metric};

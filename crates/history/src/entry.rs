@@ -18,10 +18,10 @@ pub struct Figure {
     pub metric: String,
     /// The mean over the repeats.
     pub mean: f64,
-    /// The 95 % interval of the mean, as far to the better side as noise can have made it worse; `None` of a single
-    /// run without noise.
+    /// The 95 % interval of the mean, extended to the better side by as much as noise can have worsened it;
+    /// `None` for a single run without noise.
     pub interval: Option<(f64, f64)>,
-    /// The mean with everything taken off that noise can have made worse.
+    /// The mean without everything that noise can have added.
     pub without_noise: f64,
 }
 
@@ -32,7 +32,7 @@ pub struct Entry {
     pub file: String,
     /// The name of the test.
     pub test: String,
-    /// Identity of its load: equal for equal loads, whatever the server.
+    /// Identity of its load: equal for equal loads, independent of the server.
     pub load: String,
     /// The load as options and their values.
     pub options: Vec<(String, String)>,
@@ -42,7 +42,7 @@ pub struct Entry {
     pub server: String,
     /// The version of keystorm.
     pub client: String,
-    /// The machine that put on the load; empty where it has no name.
+    /// The machine that generated the load; empty if it has no name.
     pub machine: String,
     /// Processor of the machine.
     pub cpu: String,
@@ -50,24 +50,25 @@ pub struct Entry {
     pub kernel: String,
     /// Start of the first run, in milliseconds since 1970.
     pub started_ms: u64,
-    /// Number of runs behind the means.
+    /// Number of runs that the means are taken over.
     pub runs: usize,
     /// Set if all runs ended as planned.
     pub complete: bool,
-    /// Reason why the client did not do its work in most runs, if it did not.
+    /// Reason why the client did not do its work in most runs, if so.
     pub disturbed: Option<String>,
-    /// The share of the time, 0 to 1, in which other programs or the hypervisor had the CPU of client or server.
+    /// The share of time, 0 to 1, in which other programs or the hypervisor used a CPU that client or server
+    /// needed.
     pub noise: f64,
     /// The share of the requests of all runs, 0 to 1, that failed.
     pub failed: f64,
     /// Limit of the last run.
     pub limited_by: String,
-    /// Figures that are known.
+    /// Known figures.
     pub figures: Vec<Figure>,
 }
 
 impl Entry {
-    /// A figure; `None` where it is not known.
+    /// A figure; `None` if it is unknown.
     #[must_use]
     pub fn figure(&self, metric: Metric) -> Option<&Figure> {
         self.figures.iter().find(|figure| figure.metric == metric.name())
@@ -95,7 +96,7 @@ impl Entry {
 /// The entries of a file, in the order of its tests.
 ///
 /// # Errors
-/// A plan has no JSON.
+/// Returns an error if a plan cannot be written as JSON.
 pub fn entries(file: &str, runs: &[Run]) -> Result<Vec<Entry>, RecordError> {
     let mut groups: Vec<(String, Vec<&Run>)> = Vec::new();
     for run in runs {
@@ -152,7 +153,7 @@ fn entry(file: &str, load: String, runs: &[&Run]) -> Option<Entry> {
     })
 }
 
-/// The mean of the figure of this number in [`KEPT`], where every run knows it.
+/// The mean of the figure with this index in [`KEPT`], if every run has it.
 fn figure(number: usize, runs: &[NoisyFigures]) -> Option<Figure> {
     let values: Option<Vec<[f64; 2]>> = runs.iter().map(|of| of.figures[number]).collect();
     let values = values?;
@@ -171,8 +172,8 @@ fn figure(number: usize, runs: &[NoisyFigures]) -> Option<Figure> {
     })
 }
 
-/// Returns why a run does not count in a history; `None` if it does. Noise is no reason: what it can have done is in
-/// the interval of the run.
+/// Returns the reason why a run does not count in a history; `None` if it does. Noise is no reason: its
+/// possible effect is part of the run's interval.
 #[must_use]
 pub fn uncounted(run: &Run) -> Option<String> {
     match run.measurement.ending {
@@ -181,8 +182,8 @@ pub fn uncounted(run: &Run) -> Option<String> {
     }
 }
 
-/// Describes how the client failed to do what was asked of it: it missed the schedule by itself, while nothing else
-/// held it up.
+/// Describes how the client itself failed to do its work: it missed the schedule while nothing else delayed
+/// it.
 fn missed_work(run: &Run) -> Option<String> {
     let schedule = ScheduleFigures::new(&run.plan, &run.measurement)?;
     let by_client = !schedule.kept() && schedule.fault.is_some_and(|fault| fault.is_own());
@@ -190,11 +191,11 @@ fn missed_work(run: &Run) -> Option<String> {
     (!found.cause.by_others()).then_some(found.text)
 }
 
-/// The figures of a run, and what noise can have done to them.
+/// The figures of a run, and the possible effect of noise on them.
 struct NoisyFigures {
-    /// Time that others had.
+    /// Share of time that other programs had the CPU.
     held: Held,
-    /// Each of [`KEPT`], and with everything taken off that noise can have made worse.
+    /// Each figure of [`KEPT`], as measured and without everything that noise can have added.
     figures: [Option<[f64; 2]>; KEPT.len()],
 }
 
@@ -220,7 +221,8 @@ impl NoisyFigures {
     }
 }
 
-/// A server by what stays the same while its version changes: a program by its name, without its directory.
+/// The name of a server that stays the same when its version changes: for a program, its file name without
+/// the directory.
 fn target(endpoint: &Endpoint) -> String {
     match endpoint {
         Endpoint::Spawned { program: Some(program), .. } => {
@@ -237,7 +239,7 @@ mod tests {
 
     use super::*;
 
-    /// A run on schedule, in which client and server had these shares of the time: on a CPU, and waiting for one.
+    /// A run on schedule, in which client and server spent these shares of time on a CPU and waiting for one.
     fn run(client: (f64, f64), server: (f64, f64)) -> Run {
         let mut run = fixture::open_loop();
         fixture::use_cpu(&mut run, client, server);

@@ -1,8 +1,8 @@
-//! The files of a folder, and the index that saves the time to parse them.
+//! The files of a folder, and the index that saves parsing them again.
 //!
 //! The index holds the entries of each file with its size and time: a file with another size or time is read
-//! again. It is written whole under another name that then takes its place. Whoever writes last wins, and nothing is
-//! lost with it: what an index lacks is read from the files.
+//! again. The index is written under another name that then replaces the old one. If several programs write
+//! it, the last one wins and nothing is lost: entries that an index lacks are read from the files.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, Metadata};
@@ -20,20 +20,20 @@ use crate::{Entry, entries};
 
 /// The name of the index. It begins with a dot, so that no pattern for results matches it.
 pub const INDEX: &str = ".keystorm-index.json";
-/// The name of its layout.
+/// The schema of the index.
 const SCHEMA: &str = "keystorm.index/1";
 /// Largest file that is read.
 const FILE_BYTES_MAX: u64 = 1 << 30;
 /// Largest index that is read.
 const INDEX_BYTES_MAX: u64 = 1 << 28;
-/// Most files of a history; a folder with more is something else.
+/// Most files in a history; a folder with more is not one.
 pub const FILES_MAX: usize = 100_000;
-/// Folders below each other.
+/// Most levels of nested folders.
 const DEPTH_MAX: usize = 8;
-/// The beginning of the schema of runs, which also appear within the documents of experiments.
+/// The beginning of the schema of runs, which also appears within the documents of experiments.
 const RUNS: &str = "\"keystorm.run/";
 
-/// A file that cannot be used, and why.
+/// A file that cannot be used, with the reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
     /// The file, below the folder.
@@ -45,18 +45,18 @@ pub struct Fault {
 /// A folder of saved runs, read.
 #[derive(Debug)]
 pub struct Folder {
-    /// Entries of its files, in the order of time.
+    /// Entries of the files, in the order of time.
     pub entries: Vec<Entry>,
     /// Saved runs that cannot be read.
     pub faults: Vec<Fault>,
-    /// Number of files that had to be parsed; the index has the others.
+    /// Number of files that had to be parsed; the index had the others.
     pub parsed: usize,
 }
 
 #[derive(Serialize, Deserialize)]
 struct Index {
     schema: String,
-    /// The version that wrote it: another one may read files in another way.
+    /// The version that wrote the index: another one may read files differently.
     version: String,
     files: BTreeMap<String, IndexEntry>,
 }
@@ -65,18 +65,18 @@ struct Index {
 struct IndexEntry {
     bytes: u64,
     modified_ns: u64,
-    /// Reason why it cannot be read, if it is a saved run that cannot.
+    /// Reason why it cannot be read, if it is a saved run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     fault: Option<String>,
-    /// None of a file that is no saved run.
+    /// Entries; empty if the file is no saved run.
     entries: Vec<Entry>,
 }
 
 impl Folder {
-    /// Reads a folder and those below it.
+    /// Reads a folder with its subfolders.
     ///
     /// # Errors
-    /// It is no folder, cannot be read, or holds more than [`FILES_MAX`] files.
+    /// Returns an error if it is no folder, cannot be read, or holds more than [`FILES_MAX`] files.
     pub fn read(dir: &Path) -> io::Result<Self> {
         let mut found = Vec::new();
         collect(dir, "", 0, &mut found)?;
@@ -110,12 +110,12 @@ impl Folder {
     }
 }
 
-/// Sorts entries by when they began, and those of one time by their files.
+/// Sorts entries by their start, and those with the same start by file.
 pub fn sort_by_time(entries: &mut [Entry]) {
     entries.sort_by(|a, b| (a.started_ms, &a.file).cmp(&(b.started_ms, &b.file)));
 }
 
-/// The files that may be saved runs, by their names below the folder.
+/// The files that may be saved runs, by their paths relative to the folder.
 fn collect(
     dir: &Path,
     below: &str,
@@ -155,7 +155,7 @@ fn modified_ns(metadata: &Metadata) -> u64 {
     since.map_or(0, |since| since.as_nanos() as u64)
 }
 
-/// A file that the index lacks: its name, path, size and time.
+/// A file that is missing in the index: its name, path, size and time.
 type ChangedFile = (String, PathBuf, u64, u64);
 
 /// Parses these files, with as many threads as there are CPUs.
@@ -184,7 +184,7 @@ fn parse_all(changed: &[ChangedFile]) -> Vec<(String, IndexEntry)> {
     })
 }
 
-/// The entries of a file; none of one that is no saved run.
+/// The entries of a file; empty if it is no saved run.
 fn parse(name: &str, path: &Path) -> Result<Vec<Entry>, String> {
     let mut text = Vec::new();
     let read =
@@ -201,7 +201,7 @@ fn parse(name: &str, path: &Path) -> Result<Vec<Entry>, String> {
     loaded.and_then(|loaded| entries(name, &loaded.runs)).map_err(|error| error.to_string())
 }
 
-/// Reads the index; empty if there is none that can be used.
+/// Reads the index; empty if there is no usable one.
 fn read_index(dir: &Path) -> BTreeMap<String, IndexEntry> {
     let mut text = Vec::new();
     let file = File::open(dir.join(INDEX));

@@ -1,10 +1,10 @@
-//! Judgement of the newest runs of a series beside those before: a step, one or two runs that are off, or the level as
-//! before.
+//! Judgement of the newest runs of a series against earlier ones: a step, one or two outliers, or an
+//! unchanged level.
 //!
-//! What is expected comes from the level before alone. One run says that it was worse, and not that the next will be;
-//! a step has at least [`statistics::SIDE_MIN`] runs on either side. A gate fails by what is surely worse, with all
-//! taken off that the newest runs had more noise than those before can have done, and by requests that failed, which
-//! noise does not make.
+//! The expectation comes from the level before alone. One run shows that it was worse, not that the next will
+//! be; a step has at least [`statistics::SIDE_MIN`] runs on either side. A gate fails for what is certainly
+//! worse, after subtracting all that additional noise in the newest runs can have caused, and for failed
+//! requests, which noise does not cause.
 
 use report::compare::GateState;
 use report::{Direction, Metric};
@@ -16,16 +16,16 @@ use crate::{Entry, Series};
 /// By so much of all requests more may fail than in half of the runs before.
 const FAILURES_MAX: f64 = 0.001;
 
-/// The terms under which runs are judged.
+/// The conditions for judging runs.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Terms<'m> {
     /// The figures that are judged.
     pub metrics: &'m [Metric],
     /// Number of runs of a series that count, the newest included.
     pub last: usize,
-    /// The per cent by which a figure may have become worse.
+    /// The per cent by which a figure may become worse.
     pub percent: Option<f64>,
-    /// Counts runs whose client did not do its work.
+    /// Counts runs in which the client did not do its work.
     pub disturbed: bool,
 }
 
@@ -36,40 +36,40 @@ pub enum Finding {
     Step {
         /// The number, in the series, of the first run of the new level.
         at: usize,
-        /// The numbers between which it lies 95 times in 100.
+        /// The numbers of the runs between which the step lies 95 times in 100.
         range: (usize, usize),
-        /// The new level over the one before.
+        /// Ratio of the new level to the one before.
         ratio: Ratio,
         /// Numbers of runs on the levels before and after.
         runs: [usize; 2],
-        /// Size of the change beside what the terms allow.
+        /// Size of the change relative to the allowed one.
         extent: Extent,
     },
-    /// The newest run or the newest two are off: whether that stays is not known.
+    /// The newest run or the newest two are off; it is unknown whether that will last.
     Off {
         /// The last value over the level.
         ratio: f64,
         /// Number of runs that are off.
         runs: usize,
-        /// Size of the change beside what the terms allow.
+        /// Size of the change relative to the allowed one.
         extent: Extent,
-        /// The share of the time that others had the CPU in them, if that is more than in any run before.
+        /// The share of time that others had the CPU in these runs, if it is higher than in any earlier run.
         noise: Option<f64>,
     },
-    /// The newest run is like those before.
+    /// The newest run is like the earlier ones.
     Level,
-    /// The runs before it are too few to judge by.
+    /// There are too few earlier runs for a judgement.
     TooFew,
 }
 
-/// The size of a change beside what the terms allow.
+/// The size of a change relative to the allowed one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Extent {
-    /// The figure is surely worse by more than that.
+    /// The figure is certainly worse by more than allowed.
     Beyond,
-    /// The figure may be worse by more than that.
+    /// The figure may be worse by more than allowed.
     Unsure,
-    /// The figure is surely not worse by more than that.
+    /// The figure is certainly not worse by more than allowed.
     Within,
 }
 
@@ -80,9 +80,9 @@ pub struct FigureJudgement {
     pub metric: Metric,
     /// Value in the newest run that counts.
     pub newest: f64,
-    /// Range in which the newest run is expected, by the runs of its level before it.
+    /// Range in which the newest run is expected, from earlier runs of its level.
     pub expected: Option<Interval>,
-    /// The smallest change, as a share, that one more run shows four times in five; `None` of too few.
+    /// The smallest relative change that one more run reveals four times in five; `None` with too few runs.
     pub smallest_visible: Option<f64>,
     /// Finding about the figure.
     pub finding: Finding,
@@ -115,7 +115,7 @@ pub(crate) fn sign(metric: Metric) -> f64 {
 pub struct Judgement {
     /// The name of the series.
     pub name: String,
-    /// The last runs of it, those included that do not count.
+    /// The last runs of the series, including those that do not count.
     pub series: Series,
     /// Number of runs that count.
     pub counted: usize,
@@ -134,7 +134,7 @@ impl Judgement {
     }
 }
 
-/// Judges series by their last runs, each up to the last entry for which `is_newest` holds; a series without one
+/// Judges series by their last runs, each up to the last entry that `is_newest` accepts; a series without one
 /// is left out.
 #[must_use]
 pub fn judge(
@@ -156,7 +156,7 @@ pub fn judge(
     judged
 }
 
-/// The last runs of a series up to the newest that is to be judged.
+/// The last runs of a series up to the newest that is judged.
 fn recent(
     series: &Series,
     is_newest: &dyn Fn(&Entry) -> bool,
@@ -181,8 +181,8 @@ fn more_failed(entries: &[Entry]) -> Option<[f64; 2]> {
     (newest.failed > middle + FAILURES_MAX).then_some([middle, newest.failed])
 }
 
-/// Judges a figure, and computes the probability that a step which is not worse by more than allowed shows as much;
-/// whether that is small enough is left to [`decide`].
+/// Judges a figure, and computes the probability that a step within the allowed change looks like this one.
+/// [`decide`] compares that probability with its limit.
 fn figure(
     judgement: &Judgement,
     metric: Metric,
@@ -222,7 +222,7 @@ fn figure(
     Some((judged, p_beyond))
 }
 
-/// Decides which steps are surely worse by more than allowed, over all figures together.
+/// Decides which steps are certainly worse by more than allowed, over all figures together.
 fn decide(judged: &mut [Judgement], p_beyond: &[Option<f64>]) {
     let figures = judged.iter_mut().flat_map(|judgement| &mut judgement.figures);
     let open = figures.zip(p_beyond).filter_map(|(figure, p)| {
@@ -238,7 +238,7 @@ fn decide(judged: &mut [Judgement], p_beyond: &[Option<f64>]) {
     }
 }
 
-/// Decides the gate by the judgements.
+/// Decides the gate from the judgements.
 #[must_use]
 pub fn gate(judged: &[Judgement], terms: Terms<'_>) -> GateState {
     let allowed = terms.percent.map(|percent| percent / 100.0);

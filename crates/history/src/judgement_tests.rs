@@ -46,7 +46,7 @@ fn a_step_fails_and_one_bad_run_that_is_sure() {
     assert_eq!(judged(&step, TERMS).1, GateState::Failed);
 }
 
-/// Nights of one test with this p99 and share of noise each, and what p99 would be without that.
+/// Nights of one test, each with its p99, its share of noise, and p99 without the noise.
 fn nights(p99: &[(f64, f64, f64)]) -> Vec<Entry> {
     let night = |(at, (value, noise, without_noise)): (usize, &(f64, f64, f64))| {
         let mut entry = entry(at as u64, 500.0);
@@ -72,7 +72,7 @@ fn judged_p99(nights: &[Entry]) -> (FigureJudgement, GateState, String) {
     (p99.clone(), gate(&judged, OF_NIGHTS), text)
 }
 
-/// The nights, and these after them, without any noise.
+/// The nights, followed by these values without any noise.
 fn after(newest: &[f64]) -> (FigureJudgement, GateState, String) {
     let all = NIGHTS.iter().chain(newest).map(|value| (*value, 0.0, *value));
     judged_p99(&nights(&all.collect::<Vec<_>>()))

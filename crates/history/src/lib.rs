@@ -1,10 +1,10 @@
-//! A folder of saved runs as a history: a series for each test over time, the steps in it, and whether the newest
-//! runs are like those before.
+//! A folder of saved runs as a history: a series for each test over time, its steps, and a judgement of the
+//! newest runs.
 //!
-//! The files are those that `--json` and `--keep` write, and nothing else: the [index](mod@folder) beside them saves
-//! the time to parse them and may be thrown away. An [`Entry`] is one test of one file, a [`Series`] the entries of
-//! one load on one server from one machine, a [`Judgement`] what the last of them show. The arithmetic is
-//! `statistics`'s, the pictures are `page`'s, what a run's figures are is `report`'s.
+//! The only files are those that `--json` and `--keep` write. The [index](mod@folder) beside them saves
+//! parsing and may be deleted. An [`Entry`] is one test of one file; a [`Series`] holds the entries of one
+//! load on one server from one machine; a [`Judgement`] describes the newest of them. Arithmetic is in
+//! `statistics`, pictures are in `page`, and figures of a run are in `report`.
 
 mod canary;
 mod document;

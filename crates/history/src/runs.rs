@@ -1,6 +1,6 @@
-//! The runs of a series that count: how the newest of them lie beside those before, for one figure.
+//! The runs of a series that count, and the comparison of the newest with earlier ones, for one figure.
 //!
-//! What a series comes to, over all of its figures and beside others, is [`judgement`](crate::judge)'s.
+//! Conclusions over all figures and series are in [`judgement`](crate::judge).
 
 use report::Metric;
 use statistics::{ERROR_RATE, Forecast, Step, p_higher};
@@ -12,7 +12,7 @@ use crate::{Extent, Finding, Series, Terms};
 pub(crate) struct Runs<'s> {
     pub(crate) series: &'s Series,
     pub(crate) metric: Metric,
-    /// Their numbers in the series.
+    /// Indices of the runs in the series.
     pub(crate) places: Vec<usize>,
     pub(crate) values: Vec<f64>,
     pub(crate) terms: Terms<'s>,
@@ -23,8 +23,8 @@ impl Runs<'_> {
         self.series.entries[self.places[at]].noise
     }
 
-    /// The values from `at` on with everything taken off that can have been made worse by noise that the runs
-    /// between `from` and `at` did not have.
+    /// The values from `at` on, without everything that noise can have added beyond the noise of the runs
+    /// from `from` to `at`.
     fn excused(&self, from: usize, at: usize) -> Vec<f64> {
         let known = (from..at).map(|before| self.noise(before)).fold(0.0, f64::max);
         let of = |at: usize| {
@@ -37,13 +37,13 @@ impl Runs<'_> {
         (at..self.values.len()).map(of).collect()
     }
 
-    /// Returns the factor by which the level before may become worse.
+    /// Returns the factor by which the earlier level may become worse.
     fn allowed(&self) -> f64 {
         1.0 + sign(self.metric) * self.terms.percent.unwrap_or(0.0) / 100.0
     }
 
-    /// Probability that the runs from `at` on are as bad beside those between `from` and `at` if they are not worse by
-    /// more than allowed.
+    /// Probability that the runs from `at` on are this bad, compared with those from `from` to `at`, if they
+    /// are not worse by more than allowed.
     pub(crate) fn p_beyond(&self, from: usize, at: usize) -> f64 {
         self.p(&self.values[from..at], &self.excused(from, at), sign(self.metric))
     }
@@ -54,7 +54,7 @@ impl Runs<'_> {
         p_higher(&times(before, self.allowed() * sign), &times(after, sign))
     }
 
-    /// Judges a step, whose level before begins at `from`.
+    /// Judges a step, whose earlier level begins at `from`.
     pub(crate) fn step(&self, step: Step, from: usize) -> Finding {
         let places = &self.places;
         let p_within =
@@ -69,8 +69,8 @@ impl Runs<'_> {
         }
     }
 
-    /// The newest two runs, or the newest, if they are outside of what the level that begins at `level` lets
-    /// expect, to the same side.
+    /// The newest two runs, or the newest one, if they lie outside the forecast of the level that begins at
+    /// `level`, on the same side.
     pub(crate) fn off(&self, level: usize, figures: usize) -> Option<(Forecast, Finding)> {
         let count = self.values.len();
         for runs in [2, 1] {
@@ -96,9 +96,9 @@ impl Runs<'_> {
         None
     }
 
-    /// Compares the runs from `at` on, which are off, with what is allowed. Surely beyond is what is improbable by the
-    /// spread of the level, and beyond its worst run by more than half of the distance between its worst and its best:
-    /// bad days come in all sizes.
+    /// Compares the outliers from `at` on with the allowed change. They are certainly beyond it if that is
+    /// improbable by the spread of the level, and if they exceed its worst run by more than half of the
+    /// distance between its worst and its best: bad days come in all sizes.
     fn extent(&self, forecast: &Forecast, level: usize, at: usize, figures: usize) -> Extent {
         let sign = sign(self.metric);
         let least_and_most = |values: &[f64]| {

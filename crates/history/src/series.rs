@@ -5,13 +5,14 @@ use statistics::{Step, steps};
 
 use crate::Entry;
 
-/// The property that entries of a series share, beside load and server.
+/// The property that entries of a series share, in addition to load and server.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Grouping {
-    /// The name of the machine that put on the load.
+    /// The name of the machine that generated the load.
     #[default]
     Machine,
-    /// The model of its processor, whatever its name: for runners that have a new name each time.
+    /// The model of its processor, independent of the machine's name: for CI runners with a new name each
+    /// time.
     Processor,
 }
 
@@ -22,11 +23,11 @@ pub struct Series {
     pub name: String,
     /// The machine, or its processor.
     pub machine: String,
-    /// Entries of the series; never none.
+    /// Entries of the series; never empty.
     pub entries: Vec<Entry>,
 }
 
-/// The series of entries that are in order of time, by their first entry.
+/// The series of entries that are sorted by time, in the order of their first entries.
 #[must_use]
 pub fn series(entries: &[Entry], grouping: Grouping) -> Vec<Series> {
     let machine = |entry: &Entry| match grouping {
@@ -53,7 +54,7 @@ pub fn series(entries: &[Entry], grouping: Grouping) -> Vec<Series> {
     all
 }
 
-/// Gives each series of one test a name that says in what it differs from the others.
+/// Gives each series of one test a name that shows how it differs from the others.
 fn name(all: &mut [Series]) {
     let names: Vec<String> = all
         .iter()
@@ -87,7 +88,7 @@ fn name(all: &mut [Series]) {
     }
 }
 
-/// The options that a series has otherwise than one of the others.
+/// The options of a series that differ from those of another one.
 fn apart(series: &Series, others: &[&Series]) -> Vec<String> {
     let value = |of: &Series, option: &str| {
         of.entries[0].options.iter().find(|(known, _)| known == option).map(|(_, v)| v.clone())
@@ -113,15 +114,15 @@ impl Series {
         &self.entries[self.entries.len() - 1]
     }
 
-    /// The numbers of the entries that count, and their values of a figure: complete ones that know it, and unless
-    /// `disturbed` says so, none whose client did not do its work.
+    /// The indices and values of the entries that count for a figure: complete ones that have it and, unless
+    /// `disturbed` is set, in which the client did its work.
     #[must_use]
     pub fn values(&self, metric: Metric, disturbed: bool) -> (Vec<usize>, Vec<f64>) {
         let all = self.entries.iter().enumerate().filter(|(_, entry)| entry.counts(disturbed));
         all.filter_map(|(at, entry)| Some((at, entry.figure(metric)?.mean))).unzip()
     }
 
-    /// The steps of a figure over the whole series, with the numbers of its entries.
+    /// The steps of a figure over the whole series, with indices into its entries.
     #[must_use]
     pub fn steps(&self, metric: Metric, disturbed: bool) -> Vec<Step> {
         let (places, values) = self.values(metric, disturbed);
@@ -139,7 +140,8 @@ impl Series {
             .collect()
     }
 
-    /// Returns what differs between two neighbouring entries beside the figures, such as the server's version.
+    /// Returns the differences between two neighbouring entries other than figures, such as the server's
+    /// version.
     #[must_use]
     pub fn changes(&self, at: usize) -> Vec<String> {
         let Some((before, now)) =

@@ -1,5 +1,5 @@
-//! The change of a series: how well the difference of its newest runs from those before is known, and which runs are
-//! missing.
+//! The change of a series: the precision of the difference between its newest runs and earlier ones, and the
+//! number of missing runs.
 
 use report::Metric;
 use report::compare::called;
@@ -8,37 +8,37 @@ use workload::quantity::counted;
 
 use crate::{Entry, Series, Terms};
 
-/// The newest runs of a series beside those before.
+/// The newest runs of a series, compared with earlier ones.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Change {
     /// The name of the series.
     pub name: String,
-    /// The figure that it is about: throughput, or p99 where a schedule sets the throughput.
+    /// The figure that is compared: throughput, or p99 if a schedule sets the throughput.
     pub metric: Metric,
     /// The newest file of the series.
     pub newest: String,
-    /// Numbers of runs that count on either side: those before, on their last level, and the newest.
+    /// Numbers of runs that count: earlier ones on their last level, and newest ones.
     pub runs: [usize; 2],
-    /// The newest over those before; `None` where there is nothing on a side.
+    /// Ratio of the newest runs to the earlier ones; `None` if a side has no runs.
     pub ratio: Option<Ratio>,
     /// Runs that are missing.
     pub lack: RunShortage,
 }
 
-/// The runs that are missing before a change is known as well as is wanted.
+/// The runs that are missing until a change is known with the desired precision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RunShortage {
     /// None are missing.
     Nothing,
-    /// The newest runs are too few: so many more.
+    /// There are too few new runs: this many are missing.
     Newest(usize),
-    /// The runs before are too few, however many of the newest there are: so many more; `None` if it is not known how
-    /// many, or over a thousand.
+    /// There are too few earlier runs, however many new ones follow: this many are missing; `None` if the
+    /// number is unknown or over a thousand.
     Before(Option<usize>),
 }
 
-/// Computes the change of each series that has a newest run, and what is missing before it is known within `share` to
-/// either side.
+/// Computes the change of each series that has a newest run, and the runs missing until it is known to
+/// ±`share`.
 #[must_use]
 pub fn changes(
     all: &[Series],
@@ -102,7 +102,7 @@ fn lack(before: &[f64], new: &[f64], ratio: Option<Ratio>, share: f64) -> RunSho
 }
 
 impl Change {
-    /// Describes what is known, and what is missing, in a sentence without the runs' time.
+    /// Describes the result and the missing runs in a sentence, without times.
     #[must_use]
     pub fn sentence(&self, share: f64) -> String {
         let Self { name, metric, runs: [before, new], .. } = self;
@@ -154,7 +154,7 @@ mod tests {
 
     const TERMS: Terms<'_> = Terms { metrics: &[], last: 60, percent: None, disturbed: false };
 
-    /// Computes the change of so many runs that vary by 2 %, the last of which are the newest, and 5 % slower.
+    /// Computes the change of runs that vary by 2 %, of which the last `new` are the newest and 5 % slower.
     fn of(before: usize, new: usize, share: f64) -> Change {
         let mut noise = Noise::new(11);
         let rate = |at: usize| if at < before { 50_000.0 } else { 47_500.0 };

@@ -1,4 +1,4 @@
-//! A history and a judgement as tables, sentences and pages.
+//! Tables, sentences and pages of a history and of a judgement.
 
 use page::{
     Axis, Block, Chart, DataPoint, Guide, Page, Section, Series as Line, Table, Tone, Unit, Verdict,
@@ -9,7 +9,7 @@ use statistics::Step;
 
 use crate::{Entry, Extent, Fault, FigureJudgement, Finding, Judgement, Series, Terms, gate};
 
-/// Most runs of a series that are listed on a page; the others are only drawn.
+/// Most runs of a series that a page lists; further ones are only in the charts.
 const ROWS_MAX: usize = 100;
 
 /// Tabulates the newest run of each series, and the last step.
@@ -54,7 +54,7 @@ fn percent(ratio: f64) -> String {
     format!("{:+.1} %", (ratio - 1.0) * 100.0).replace('-', "−")
 }
 
-/// The latest step of the figures that people look at first.
+/// The latest step of the most important figures.
 fn last_step(series: &Series, disturbed: bool) -> Option<(Metric, Step)> {
     let steps = report::compare::WATCHED
         .into_iter()
@@ -106,7 +106,7 @@ fn section(series: &Series, disturbed: bool) -> Section {
     Section::new(series.name.clone(), blocks)
 }
 
-/// The run of a step, and between which it may lie instead.
+/// The run of a step, and the range in which it may lie instead.
 fn since(series: &Series, step: &Step) -> String {
     let entry = &series.entries[step.at];
     let (from, to) = step.range;
@@ -162,7 +162,7 @@ fn listing(series: &Series, disturbed: bool) -> Table {
     table
 }
 
-/// A figure over time, with its intervals and steps; `None` where no run knows it.
+/// The chart of a figure over time, with its intervals and steps; `None` if no run has the figure.
 fn chart(series: &Series, metric: Metric, disturbed: bool) -> Option<Chart> {
     let (unit, scale) = match metric.better() {
         Direction::Higher => (Unit::PerSecond, 1.0),
@@ -211,7 +211,7 @@ fn chart(series: &Series, metric: Metric, disturbed: bool) -> Option<Chart> {
     Some(chart)
 }
 
-/// Tabulates the newest value of each series and figure, what was expected, and what was found.
+/// Tabulates the newest value, the expectation and the finding of each series and figure.
 #[must_use]
 pub fn judgement_table(all: &[Judgement]) -> Table {
     let mut table =
@@ -251,12 +251,12 @@ fn describe_finding(figure: &FigureJudgement, series: &Series) -> String {
     }
 }
 
-/// `one run`.
+/// Formats a number of runs, such as `one run`.
 fn counted_runs(runs: usize) -> &'static str {
     if runs == 1 { "one run" } else { "two runs" }
 }
 
-/// Describes the outcome of the gate and its reasons, a sentence each.
+/// Describes the outcome of the gate and its reasons, one sentence each.
 #[must_use]
 pub fn sentences(all: &[Judgement], terms: Terms<'_>) -> Vec<String> {
     let gate = gate(all, terms);
@@ -361,7 +361,7 @@ fn reason(
     })
 }
 
-/// The sentence on the newest one or two runs that are worse.
+/// The sentence about the newest one or two runs if they are worse.
 fn off(figure: &FigureJudgement, name: &str, series: &Series) -> String {
     let Finding::Off { ratio, runs, extent, noise } = figure.finding else { return String::new() };
     let written = |value: f64| figure.metric.written(value);

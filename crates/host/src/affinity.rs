@@ -1,12 +1,11 @@
-//! The CPUs that this process may use, and going there.
+//! The CPUs that this process may use, and pinning to some.
 
 use std::io;
 
-/// Keeps the calling thread, and what it starts from now on, on these CPUs; anywhere if there are
-/// none.
+/// Pins the calling thread, and everything that it starts later, to these CPUs; no restriction if empty.
 ///
 /// # Errors
-/// None of them is there, or this process may not use them.
+/// Returns an error if none of them exists, or this process may not use them.
 #[cfg(target_os = "linux")]
 pub fn pin(cpus: &[usize]) -> io::Result<()> {
     use rustix::thread::{CpuSet, sched_setaffinity};
@@ -26,7 +25,7 @@ pub fn pin(cpus: &[usize]) -> io::Result<()> {
     }
 }
 
-/// The CPUs that this process may use; none where that is not known.
+/// CPUs that this process may use; empty if unknown.
 #[cfg(target_os = "linux")]
 pub fn allowed() -> Vec<usize> {
     use rustix::thread::{CpuSet, sched_getaffinity};

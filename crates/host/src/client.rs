@@ -1,7 +1,7 @@
 //! A small blocking client: one command out, one whole reply in.
 //!
-//! Owns connecting with a bound on time, and framing. For what is asked once, before and after
-//! load runs; what a reply means is left to the caller, and carrying load to `engine`.
+//! Owns connecting within a time limit, and framing. For questions before and after load runs. The caller
+//! interprets replies, and `engine` carries load.
 
 mod full_sync;
 
@@ -30,23 +30,23 @@ pub struct Patience {
 }
 
 impl Default for Patience {
-    /// Five seconds for each: a server that is slower is of no use for a measurement.
+    /// Five seconds for each, as a slower server is of no use for a measurement.
     fn default() -> Self {
         Self { connect: Duration::from_secs(5), reply: Duration::from_secs(5) }
     }
 }
 
-/// A connection that one command at a time is sent on. `T` is what carries the bytes, with a
-/// read timeout of its own, so that TLS is another `T`.
+/// A connection for one command at a time. `T` carries the bytes, with its own read timeout; TLS is another
+/// `T`.
 #[derive(Debug)]
 pub struct Client<T> {
     transport: T,
     address: Address,
     reply_patience: Duration,
-    /// Set if a read may end before patience does.
+    /// Set if a read may end before the time limit.
     reads_briefly: bool,
     inbox: Vec<u8>,
-    /// Set once the server has said anything.
+    /// Set once the server has sent anything.
     heard: bool,
 }
 
@@ -54,7 +54,7 @@ impl Client<PlainSocket> {
     /// Connects without TLS.
     ///
     /// # Errors
-    /// [`ClientError::Connect`] if nobody listens there or takes the connection in time.
+    /// Returns [`ClientError::Connect`] if no server listens there or accepts the connection in time.
     pub fn connect(address: &Address, patience: Patience) -> Result<Self, ClientError> {
         Self::connect_from(address, None, patience)
     }
@@ -76,11 +76,11 @@ impl Client<PlainSocket> {
 }
 
 impl Client<Transport> {
-    /// Connects, in TLS where there is a context for it, over TCP from the first of `sources` that
-    /// is of the address's kind.
+    /// Connects, with TLS if there is a context, over TCP from the first of `sources` with the address's
+    /// family.
     ///
     /// # Errors
-    /// As [`Client::connect`], and [`ClientError::Tls`] if the handshake comes to nothing.
+    /// Returns the errors of [`Client::connect`], and [`ClientError::Tls`] if the handshake fails.
     pub fn reach(
         address: &Address,
         tls: Option<&TlsContext>,
@@ -92,11 +92,11 @@ impl Client<Transport> {
         Ok(Self::over(transport, address.clone(), patience.reply))
     }
 
-    /// Connects in TLS, and listens a moment for a server that does not take our certificate: with TLS 1.3
-    /// it says so after the handshake.
+    /// Connects with TLS, and waits a moment for a refusal of the client's certificate, which TLS 1.3 reports
+    /// after the handshake.
     ///
     /// # Errors
-    /// As [`Client::reach`], and [`ClientError::Io`] if the server says so.
+    /// Returns the errors of [`Client::reach`], and [`ClientError::Io`] for a refusal.
     pub(crate) fn reach_and_listen(
         address: &Address,
         tls: &TlsContext,
@@ -119,10 +119,10 @@ impl Client<Transport> {
     }
 }
 
-/// Time for which a server that may refuse a certificate is listened to.
+/// Time to wait for a refusal of the certificate.
 const REFUSAL_WITHIN: Duration = Duration::from_millis(100);
 
-/// Connects, over TCP from the first of these sources that fits.
+/// Connects, over TCP from the first of these sources with the right family.
 fn dial(
     address: &Address,
     sources: &[IpAddr],
@@ -135,7 +135,7 @@ fn dial(
     Ok(Client::connect_from(address, source.copied(), patience)?.transport)
 }
 
-/// A connection with TLS around it, where there is a context for that.
+/// Wraps a connection in TLS, if there is a context.
 fn secured(
     plain: PlainSocket,
     tls: Option<&TlsContext>,
@@ -151,8 +151,8 @@ fn secured(
     Ok(Transport::Tls(Box::new(secure)))
 }
 
-/// Describes why a handshake failed. A server that does not speak TLS may wait in silence for the end of what it takes
-/// for a command, so that one is asked in plain text.
+/// Describes why a handshake failed. A server without TLS may wait silently for the end of a supposed
+/// command, so it is asked in plain text.
 fn no_handshake(error: &io::Error, address: &Address, patience: Patience) -> String {
     if !late(error) {
         return error.to_string();
@@ -170,8 +170,8 @@ fn no_handshake(error: &io::Error, address: &Address, patience: Patience) -> Str
 }
 
 impl<T: Read + Write> Client<T> {
-    /// Wraps a connection that is open. Its reads must end by themselves, with [`io::ErrorKind::WouldBlock`] or
-    /// [`io::ErrorKind::TimedOut`], for the patience to hold.
+    /// Wraps an open connection. Its reads must time out, with [`io::ErrorKind::WouldBlock`] or
+    /// [`io::ErrorKind::TimedOut`], for the time limit to work.
     pub fn over(transport: T, address: Address, reply_patience: Duration) -> Self {
         Self {
             transport,
@@ -183,11 +183,11 @@ impl<T: Read + Write> Client<T> {
         }
     }
 
-    /// Sends a command and waits for its reply. An error reply is a reply. Push messages of RESP3
-    /// that come first are dropped.
+    /// Sends a command and waits for its reply, which may be an error reply. Drops RESP3 push messages before
+    /// it.
     ///
     /// # Errors
-    /// No whole reply came: see [`ClientError`]. The connection is of no more use then.
+    /// Returns a [`ClientError`] if no whole reply came; the connection is then useless.
     pub fn ask(&mut self, args: &[&[u8]]) -> Result<Value, ClientError> {
         let name = args.first().copied().unwrap_or_default();
         let command = name.escape_ascii().to_string();
@@ -202,11 +202,11 @@ impl<T: Read + Write> Client<T> {
         }
     }
 
-    /// Sends commands in one piece and waits for as many replies, in order. Push messages are dropped. The pieces
-    /// must be small enough (some ten kilobytes) for the sockets to hold them and their replies.
+    /// Sends commands in one piece and waits for their replies, in order. Push messages are dropped. The
+    /// pieces must be small enough (some ten kilobytes) for the sockets to hold them and their replies.
     ///
     /// # Errors
-    /// As [`ask`](Self::ask).
+    /// Returns the errors of [`ask`](Self::ask).
     pub fn ask_all(&mut self, commands: &[Vec<Vec<u8>>]) -> Result<Vec<Value>, ClientError> {
         let mut request = Vec::new();
         for words in commands {
@@ -231,24 +231,23 @@ impl<T: Read + Write> Client<T> {
         &self.address
     }
 
-    /// Returns the transport, for a server that goes on talking, and the bytes that it has sent since its last reply.
+    /// Returns the transport, for a server that continues to send, and the bytes sent since its last reply.
     pub fn into_stream(self) -> (Vec<u8>, T) {
         (self.inbox, self.transport)
     }
 
-    /// Returns whether the server has said anything.
+    /// Returns whether the server has sent anything.
     pub(crate) fn has_heard(&self) -> bool {
         self.heard
     }
 
-    /// Gives the server so long for each answer from now on.
+    /// Sets the time limit for each later answer.
     pub fn wait_for(&mut self, reply_patience: Duration) {
         self.reads_briefly = reply_patience > self.reply_patience;
         self.reply_patience = reply_patience;
     }
 
-    /// Sends bytes, the command of that name in whichever protocol, and waits for what `parse` makes of
-    /// the answer.
+    /// Sends a command with this name, in any protocol, and waits until `parse` accepts the answer.
     pub(crate) fn exchange<V>(
         &mut self,
         command: &str,
@@ -319,7 +318,7 @@ impl<T: Read + Write> Client<T> {
         }))
     }
 
-    /// The error for a reply in another protocol than was asked in.
+    /// The error for a reply in another protocol than the question.
     fn stranger(&self, command: &str, error: ProtocolError) -> ClientError {
         let (address, command) = (self.address.clone(), command.to_owned());
         let ProtocolError { protocol, why, excerpt } = error;

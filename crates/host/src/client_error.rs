@@ -1,4 +1,4 @@
-//! Reasons why a conversation with a server failed, worded for the person at the command line.
+//! Reasons why a conversation with a server failed, in words for a person.
 
 use std::io;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use thiserror::Error;
 
 use crate::Address;
 
-/// Longest reply read. `INFO` and `CONFIG GET` stay below a thousandth of it.
+/// Longest accepted reply. `INFO` and `CONFIG GET` stay below a thousandth of it.
 pub(crate) const REPLY_BYTES_MAX: usize = 64 << 20;
 
 /// Reason why a conversation with a server failed. Worded for the person at the command line.
@@ -22,7 +22,7 @@ pub enum ClientError {
         address: Address,
         /// Reason, in words.
         reason: String,
-        /// Set if this machine is the reason, and not a missing server.
+        /// Set if this machine, rather than a missing server, is the reason.
         ours: bool,
     },
     /// The server took the connection, and then too long.
@@ -32,10 +32,10 @@ pub enum ClientError {
         address: Address,
         /// The name of the command.
         command: String,
-        /// Time that it was given, in seconds.
+        /// Time limit in seconds.
         waited_s: f64,
     },
-    /// The server took the connection, and no TLS came of it.
+    /// The server accepted the connection, but TLS failed.
     #[error("TLS with {address} failed: {reason}")]
     Tls {
         /// Address of the server.
@@ -50,7 +50,7 @@ pub enum ClientError {
         address: Address,
         /// The name of the command.
         command: String,
-        /// Likely cause, with what joins it to the rest; or nothing.
+        /// Likely cause with its connecting text; empty if unknown.
         hint: Text,
     },
     /// The answer is in another protocol.
@@ -76,7 +76,7 @@ pub enum ClientError {
     NotMemcache {
         /// Address of the server.
         address: Address,
-        /// The protocol that was spoken to it.
+        /// The protocol of the question.
         protocol: &'static str,
         /// The name of the command.
         command: String,
@@ -85,7 +85,7 @@ pub enum ClientError {
         /// Likely cause.
         why: Box<str>,
     },
-    /// The reply is longer than any that keystorm's questions bring.
+    /// The reply is longer than any expected one.
     #[error("{address} answered {command} with more than {REPLY_BYTES_MAX} bytes")]
     TooLong {
         /// Address of the server.
@@ -104,14 +104,14 @@ pub enum ClientError {
 }
 
 impl ClientError {
-    /// Returns whether the server took the connection and then gave no whole answer. It may still answer other
-    /// questions, on other connections.
+    /// Returns whether the server accepted the connection and then gave no whole answer. It may still answer
+    /// other questions, on other connections.
     #[must_use]
     pub fn is_silence(&self) -> bool {
         matches!(self, Self::Silent { .. } | Self::Closed { .. } | Self::Io { .. })
     }
 
-    /// The error without a hint at its cause, for a server that is known to answer others.
+    /// Returns the error without a guess at its cause, for a server that is known to answer others.
     pub(crate) fn without_hint(self) -> Self {
         match self {
             Self::Closed { address, command, .. } => {

@@ -1,6 +1,6 @@
 use super::*;
 
-/// A transport that takes everything and gives these chunks, then what `end` says.
+/// A transport that accepts everything and returns these chunks, then `end`.
 struct Script {
     chunks: Vec<&'static [u8]>,
     end: Option<io::ErrorKind>,

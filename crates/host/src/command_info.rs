@@ -1,4 +1,4 @@
-//! A description that a server gives of a command or a subcommand: an entry of its reply to `COMMAND INFO`.
+//! A server's description of a command or a subcommand: an entry of its reply to `COMMAND INFO`.
 
 use wire::resp::Value;
 
@@ -8,13 +8,13 @@ const FIRST_KEY: usize = 3;
 const CATEGORIES: usize = 6;
 const SUBCOMMANDS: usize = 9;
 
-/// Description that a server gives of a command.
+/// A server's description of a command.
 #[derive(Debug, Clone, Copy)]
 pub struct CommandInfo<'v>(&'v [Value]);
 
 impl<'v> CommandInfo<'v> {
-    /// Reads the entry of a command, or what it has of the subcommand `sub`. A command that the server does not know
-    /// has none.
+    /// Parses the entry of a command, or of its subcommand `sub`. `None` if the server does not know the
+    /// command.
     #[must_use]
     pub fn of(entry: &'v Value, name: &str, sub: Option<&str>) -> Option<Self> {
         let Value::Array(info) = entry else { return None };
@@ -31,7 +31,7 @@ impl<'v> CommandInfo<'v> {
         Some(Self(subcommands.find(named).unwrap_or(info)))
     }
 
-    /// Returns whether it has a flag, or is of an ACL category of that name.
+    /// Returns whether it has a flag or ACL category with that name.
     #[must_use]
     pub fn has(self, flag: &str) -> bool {
         let words = [FLAGS, CATEGORIES].into_iter().filter_map(|place| match self.0.get(place) {
@@ -42,7 +42,7 @@ impl<'v> CommandInfo<'v> {
         words.any(|word| word.trim_start_matches('@') == flag)
     }
 
-    /// Place of its first key; 0 for none.
+    /// Position of its first key; `None` without keys.
     #[must_use]
     pub fn first_key(self) -> Option<usize> {
         self.0.get(FIRST_KEY)?.text()?.parse().ok()

@@ -1,19 +1,19 @@
-//! Facts that a server gives about itself.
+//! Facts that a server reports about itself.
 
 use serde::{Deserialize, Serialize};
 
-/// Facts about the server from before the run. Every field is `None` where the server did not say or did not allow the
-/// question.
+/// Facts about the server from before the run. A field is `None` if the server did not report it or refused
+/// the question.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ServerFacts {
-    /// `redis`, `valkey`, or what else its `INFO` names.
+    /// `redis`, `valkey`, or another name in its `INFO`.
     pub product: Option<String>,
     /// Version, such as `7.0.15`.
     pub version: Option<String>,
     /// Settings that the classic report prints.
     pub config: Option<ServerConfig>,
-    /// The nodes, if it is one of a cluster that gets the load; the masters first.
+    /// The nodes of its cluster, if it is in one that gets the load; the masters first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub nodes: Vec<NodeFacts>,
 }
@@ -31,7 +31,7 @@ pub struct NodeFacts {
     pub config: Option<ServerConfig>,
 }
 
-/// Settings that bear on speed.
+/// Settings that affect speed.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ServerConfig {
     /// `CONFIG GET save`.
@@ -40,12 +40,12 @@ pub struct ServerConfig {
     pub appendonly: String,
 }
 
-/// Products that give their own version in `NAME_version`. All but Redis also claim a
-/// `redis_version`, for clients that know no other, so Redis comes last.
+/// Products that give their own version in `NAME_version`. All but Redis also claim a `redis_version`, for
+/// clients that know no other, so Redis comes last.
 const PRODUCTS: [&str; 5] = ["valkey", "dragonfly", "kvrocks", "garnet", "redis"];
 
 impl ServerFacts {
-    /// Product and version, as far as they are known.
+    /// Product and version, as far as known.
     #[must_use]
     pub fn name(&self) -> Option<String> {
         let product = self.product.as_ref()?;
@@ -53,14 +53,14 @@ impl ServerFacts {
         Some(format!("{product}{version}"))
     }
 
-    /// Product and version, for a table; `server` where it does not tell.
+    /// Product and version, for a table; `server` if unknown.
     #[must_use]
     pub fn version_name(&self) -> String {
         let known = |fact: &Option<String>| fact.clone().unwrap_or_else(|| "server".to_owned());
         format!("{} {}", known(&self.product), known(&self.version))
     }
 
-    /// Adds the product and version that a text of `INFO` tells.
+    /// Adds the product and version from a text of `INFO`.
     #[must_use]
     pub fn with_info(mut self, info: &str) -> Self {
         let named = PRODUCTS.iter().find_map(|product| {

@@ -1,10 +1,9 @@
-//! The guard: what a spawned server is started through, so that it dies with keystorm.
+//! The guard: a spawned server is started through it, so that it dies with keystorm.
 //!
-//! Asking the kernel for a signal at the parent's death is up to the child, between `fork` and
-//! `exec`, where the standard library allows only unsafe code. So keystorm starts itself in the
-//! child's place; that process asks, and then becomes the server by a plain `exec`. The pid stays
-//! the same, and the request outlives the `exec`.
-//! <https://man7.org/linux/man-pages/man2/PR_SET_PDEATHSIG.2const.html>
+//! A child must itself ask the kernel for a signal at its parent's death, between `fork` and `exec`, where
+//! the standard library allows only unsafe code. So keystorm starts itself as the child; that process asks,
+//! and then becomes the server by a plain `exec`. The pid stays the same, and the request outlives the
+//! `exec`. <https://man7.org/linux/man-pages/man2/PR_SET_PDEATHSIG.2const.html>
 
 use std::convert::Infallible;
 use std::ffi::OsString;
@@ -15,8 +14,7 @@ use std::process::Command;
 
 use thiserror::Error;
 
-/// The first argument of a guard. After it come the pid of keystorm, the program and its
-/// arguments.
+/// The first argument of a guard, before keystorm's pid, the program and its arguments.
 pub const GUARD_ARG: &str = "__guard";
 
 /// Reason why the guard did not become the server.
@@ -25,10 +23,10 @@ pub enum GuardError {
     /// The guard was called by hand.
     #[error("{GUARD_ARG} is keystorm's own: it takes a pid, a program and its arguments")]
     Usage,
-    /// The program that started it is gone, and with it the need for a server.
+    /// The parent program is gone, and with it the need for a server.
     #[error("keystorm (pid {parent}) ended before its server started")]
     Orphaned {
-        /// The pid that should have been the parent's.
+        /// Expected pid of the parent.
         parent: i32,
     },
     /// The kernel refused to leave the terminal's group, or to promise the signal.
@@ -44,14 +42,13 @@ pub enum GuardError {
     },
 }
 
-/// Becomes the program that the arguments name, tied to the life of the thread that started this
-/// process. `args` are those after [`GUARD_ARG`]. Call it first thing in `main`, before there is
-/// another thread.
+/// Becomes the program in the arguments, tied to the life of the thread that started this process. `args` are
+/// those after [`GUARD_ARG`]. Call it first in `main`, before there is another thread.
 ///
-/// Elsewhere than on Linux there is no such tie: the server ends when keystorm ends it.
+/// On systems other than Linux there is no such tie: the server ends when keystorm ends it.
 ///
 /// # Errors
-/// Only ever returns an error: the program did not start.
+/// Returns only if the program did not start.
 pub fn exec(args: impl IntoIterator<Item = OsString>) -> Result<Infallible, GuardError> {
     let mut args = args.into_iter();
     let parent = args.next().and_then(|pid| pid.to_str()?.parse::<i32>().ok());

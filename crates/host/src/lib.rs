@@ -1,7 +1,7 @@
 //! Facts of this machine and of a server, and servers started for a run.
 //!
-//! Owns what is asked once, over a plain blocking connection, before and after load runs. The
-//! load itself, and what its figures mean, are left to `runner` and `report`.
+//! Owns questions over a plain blocking connection, before and after load runs. `runner` carries the load,
+//! and `report` interprets its figures.
 
 pub mod affinity;
 mod client;

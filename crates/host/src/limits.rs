@@ -1,7 +1,7 @@
 //! This machine's limits for one process: open files, and ports to connect from.
 //!
-//! Owns asking, raising what may be raised, and the words for what may not. How many connections
-//! there are to be, and what to do about too few ports, is left to the caller.
+//! Owns reading them, raising them if possible, and the words for those that cannot be raised. The caller
+//! decides on the number of connections, and on the remedy for too few ports.
 
 use std::fmt;
 use std::io;
@@ -20,15 +20,15 @@ use thiserror::Error;
     .connections + .others, .connections + .others, fewer(*.allowed, *.others), CONNECTIONS = CONNECTIONS
 )]
 pub struct OpenFilesError {
-    /// Connections that were asked for.
+    /// Requested connections.
     pub connections: u64,
-    /// Files open beside them.
+    /// Further open files.
     pub others: u64,
-    /// The most that this process may open.
+    /// Largest number of files that this process may open.
     pub allowed: u64,
 }
 
-/// Suggests the number of connections that would do, if any would.
+/// Suggests a number of connections that is possible, if there is one.
 fn fewer(allowed: u64, others: u64) -> String {
     match allowed.saturating_sub(others) {
         0 => String::new(),
@@ -36,11 +36,11 @@ fn fewer(allowed: u64, others: u64) -> String {
     }
 }
 
-/// Sees to it that `connections` sockets and `others` other files can be open at a time: raises
-/// the soft limit to the hard limit if it is too low. Processes started later inherit that.
+/// Ensures that `connections` sockets and `others` other files can be open at a time: raises the soft limit
+/// to the hard limit if it is too low. Processes started later inherit that.
 ///
 /// # Errors
-/// The hard limit is too low as well.
+/// Returns an error if the hard limit is too low as well.
 pub fn allow_open_files(connections: u64, others: u64) -> Result<(), OpenFilesError> {
     let needed = connections.saturating_add(others);
     let limit = getrlimit(Resource::Nofile);
@@ -60,12 +60,12 @@ pub fn allow_open_files(connections: u64, others: u64) -> Result<(), OpenFilesEr
     setrlimit(Resource::Nofile, raised).map_err(|_| refused(limit.current.unwrap_or(needed)))
 }
 
-/// The shortage of local ports: there are more connections to one address than ports to connect from.
+/// A shortage of local ports: more connections to one address than ports to connect from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PortShortage {
-    /// Connections that were asked for.
+    /// Requested connections.
     pub connections: u64,
-    /// Ports that the kernel hands out for each source address.
+    /// Local ports for each source address.
     pub ports: u64,
     /// Source addresses.
     pub sources: u64,
@@ -88,11 +88,10 @@ impl fmt::Display for PortShortage {
     }
 }
 
-/// Checks whether the local ports suffice for `connections` from so many `sources` to one address. `None` if they do,
-/// or if this machine does not tell.
+/// Checks whether the local ports suffice for `connections` from this many `sources` to one address. `None`
+/// if they do, or if their number is unknown.
 ///
-/// Ports that other programs use, or that rest after a connection was closed (`TIME_WAIT`), are not taken off, so what
-/// this lets pass may still run out.
+/// Ports in use by other programs, or still in `TIME_WAIT`, are not subtracted, so ports may still run out.
 #[must_use]
 pub fn port_shortage(
     address: SocketAddr,
@@ -121,10 +120,10 @@ pub struct SourceError {
     pub error: io::Error,
 }
 
-/// Sees whether connections can be made from each of `sources`.
+/// Checks that connections can be made from each of `sources`.
 ///
 /// # Errors
-/// The first that is no address of this machine.
+/// Returns the first that is not an address of this machine.
 pub fn check_sources(sources: &[IpAddr]) -> Result<(), SourceError> {
     sources.iter().try_for_each(|address| {
         // Needs no port of those that connections take, and nobody hears of it.
@@ -134,14 +133,14 @@ pub fn check_sources(sources: &[IpAddr]) -> Result<(), SourceError> {
     })
 }
 
-/// The ports that this machine connects from, where it tells; of IPv6, too, in spite of the name.
+/// Local ports that this machine connects from, if known; they apply to IPv6, too, in spite of the name.
 #[must_use]
 pub fn local_ports() -> Option<RangeInclusive<u16>> {
     let range = std::fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range").ok()?;
     ports_in(&range)
 }
 
-/// Reads `32768 60999`, both ends included.
+/// Parses `32768 60999`, an inclusive range.
 pub(crate) fn ports_in(range: &str) -> Option<RangeInclusive<u16>> {
     let mut ends = range.split_whitespace().map(str::parse::<u16>);
     let (first, last) = (ends.next()?.ok()?, ends.next()?.ok()?);

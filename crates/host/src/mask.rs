@@ -1,13 +1,12 @@
-//! A password in what a server says, hidden where it stands: servers that do not know a command quote its
-//! arguments.
+//! Masking of a password in a server's messages: servers that do not know a command quote its arguments.
 
 /// The text in place of a password.
 const HIDDEN: &str = "***";
-/// A shorter word may be one of the server's own sentence.
+/// Length below which a word may be part of the server's own sentence.
 const WORD_MIN: usize = 4;
 
-/// The text without this password: in quotes wherever it is, and elsewhere as a word by itself. A short one
-/// that is not quoted counts at the end of the text, or behind a colon.
+/// The text with this password masked: in quotes anywhere, and elsewhere as a whole word. A short one outside
+/// of quotes counts only at the end of the text, or after a colon.
 pub(crate) fn without(password: &str, text: &str) -> String {
     if password.is_empty() {
         return text.to_owned();
@@ -25,7 +24,7 @@ pub(crate) fn without(password: &str, text: &str) -> String {
     shown + &text[done..]
 }
 
-/// Returns whether a password between these texts is one, and no part of a word of the server's.
+/// Returns whether a password between these texts is a whole word rather than a part of the server's.
 fn stands(before: &str, password: &str, after: &str) -> bool {
     let (last, next) = (before.chars().next_back(), after.chars().next());
     let quoted = last == next && last.is_some_and(|c| matches!(c, '\'' | '"' | '`'));

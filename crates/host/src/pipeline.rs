@@ -8,11 +8,11 @@ use crate::Client;
 use crate::client_error::ClientError;
 
 impl<T: Read + Write> Client<T> {
-    /// Sends commands together and waits for the reply to each. Error replies are replies. The commands are to fit
-    /// into the buffers of a connection.
+    /// Sends commands together and waits for the reply to each, which may be an error reply. The commands
+    /// must fit into the buffers of a connection.
     ///
     /// # Errors
-    /// As [`Client::ask`].
+    /// Returns the errors of [`Client::ask`].
     pub fn ask_together(&mut self, commands: &[&[Vec<u8>]]) -> Result<Vec<Value>, ClientError> {
         let mut request = Vec::new();
         for command in commands {

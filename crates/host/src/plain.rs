@@ -1,4 +1,4 @@
-//! A blocking socket without TLS, connected and read with a bound on time.
+//! A blocking socket without TLS, connected and read within time limits.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -12,8 +12,8 @@ use crate::{Address, Patience};
 /// A socket without TLS, TCP or unix.
 pub type PlainSocket = Socket;
 
-/// Connects, over TCP from the address `source` if there is one, and bounds every later read and write by the patience
-/// for a reply.
+/// Connects, over TCP from the address `source` if there is one, and sets the reply's time limit for every
+/// later read and write.
 pub(crate) fn connect(
     address: &Address,
     source: Option<IpAddr>,
@@ -38,8 +38,8 @@ pub(crate) fn connect(
     Ok(socket)
 }
 
-/// Connects to a unix socket, and unlike the standard library does not wait for ever for a server
-/// that has stopped accepting: its full queue is `EAGAIN` to a socket that does not block.
+/// Connects to a unix socket without waiting for ever, unlike the standard library, for a server that has
+/// stopped accepting: a non-blocking socket gets `EAGAIN` for its full queue.
 fn connect_unix(path: &Path, patience: Duration) -> io::Result<Socket> {
     let deadline = Instant::now() + patience;
     let address = engine::unix_address(path)?;

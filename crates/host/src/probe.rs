@@ -1,7 +1,7 @@
-//! A look at a server before load runs: does it let us in, and what is it?
+//! Probe of a server before load runs: login, and identity.
 //!
-//! Owns the order of the questions and the words for a server that turns us away. What else a
-//! connection of the load needs (`HELLO`, tracking) is left to `runner`.
+//! Owns the order of the questions and the words for a refusal. `runner` handles further needs of a load's
+//! connection (`HELLO`, tracking).
 
 use std::fmt;
 use std::net::IpAddr;
@@ -24,15 +24,15 @@ use crate::{
 /// Credentials, the database to use, and the way to connect.
 #[derive(Clone, Copy, Default)]
 pub struct Login<'a> {
-    /// The ACL user; without one the password is that of the `default` user.
+    /// The ACL user; `None` for the `default` user's password.
     pub user: Option<&'a str>,
-    /// The password, where there is one.
+    /// The password, if there is one.
     pub password: Option<&'a str>,
     /// The database; 0 needs no command.
     pub db: u32,
-    /// TLS, if it is spoken there.
+    /// TLS settings; `None` without TLS.
     pub tls: Option<&'a TlsContext>,
-    /// Local addresses to connect from; none for the kernel's choice.
+    /// Local addresses to connect from; empty for the kernel's choice.
     pub sources: &'a [IpAddr],
 }
 
@@ -50,8 +50,8 @@ impl fmt::Debug for Login<'_> {
     }
 }
 
-/// Reason why a server cannot be measured. Worded for the person at the command line, with what to do about it; no
-/// password is in any text, and what a server said is escaped.
+/// Reason why a server cannot be measured, in words for a person, with the remedy. No text has a password,
+/// and a server's text is escaped.
 #[derive(Debug, Error)]
 pub enum ProbeError {
     /// There is no server at this address.
@@ -63,7 +63,7 @@ pub enum ProbeError {
          a minute, connect from more local addresses ({SOURCE_IP}), or use a unix socket ({SOCKET})", SOURCE_IP = SOURCE_IP, SOCKET = SOCKET
 )]
     NoPort(ClientError),
-    /// The server took the connection, but no conversation came of it.
+    /// The server accepted the connection, but no conversation followed.
     #[error(transparent)]
     Broken(ClientError),
     /// The password, or the user, is wrong.
@@ -73,7 +73,7 @@ pub enum ProbeError {
     WrongPassword {
         /// Address of the server.
         address: Address,
-        /// The user, where one was named.
+        /// The user, if one was named.
         user: Option<String>,
         /// Reply of the server.
         reply: String,
@@ -106,7 +106,7 @@ pub enum ProbeError {
     NoSuchDb {
         /// Address of the server.
         address: Address,
-        /// The database asked for.
+        /// The requested database.
         db: u32,
         /// Reply of the server.
         reply: String,
@@ -133,7 +133,7 @@ pub enum ProbeError {
         /// Reply of the server.
         reply: String,
     },
-    /// The server reads its data from disk.
+    /// The server is loading its data from disk.
     #[error(
         "{address} is still loading its data set from disk: {reply}. Try again when it is done"
     )]
@@ -143,7 +143,7 @@ pub enum ProbeError {
         /// Reply of the server.
         reply: String,
     },
-    /// The server refused something that the run cannot do without.
+    /// The server refused a request that the run requires.
     #[error("{address} refused {command}: {reply}{hint}")]
     Refused {
         /// Address of the server.
@@ -152,7 +152,7 @@ pub enum ProbeError {
         command: &'static str,
         /// Reply of the server.
         reply: String,
-        /// Advice, with the space before it; or nothing.
+        /// Advice with a space before it; empty if there is none.
         hint: Text,
     },
 }
@@ -161,16 +161,17 @@ fn who(user: &Option<String>) -> String {
     user.as_ref().map_or("the default user".to_owned(), |u| format!("user '{u}'"))
 }
 
-/// Logs in, selects the database and asks these questions. Takes at most five seconds to connect
-/// and five for each answer.
+/// Logs in, selects the database and asks these questions. Takes at most five seconds to connect and five for
+/// each answer.
 ///
-/// No `PING` and nothing that touches a key is sent to a server that answers, so the counts of the
-/// commands that a run is about are the run's alone. What it will not tell is unknown, whether it
-/// refuses the question, closes the connection or stays silent. One that has said nothing at all is
-/// asked on new connections for a `PING` and for a key that nobody has.
+/// A server that answers gets no `PING` and no command with a key, so that its counts of the run's commands
+/// are only the run's. Whatever it does not report is unknown, whether it refuses the question, closes the
+/// connection or stays silent. A completely silent server is asked again, on new connections, for a `PING`
+/// and for a key that nobody has.
 ///
 /// # Errors
-/// The server is not there, does not let us in, answers nothing, or is no server of this kind.
+/// Returns an error if the server is missing, refuses the login, answers nothing, or is another kind of
+/// server.
 pub fn probe(
     address: &Address,
     login: Login<'_>,
@@ -194,14 +195,14 @@ pub fn probe(
     }
 }
 
-/// Patience with a simpler question, after a server has left our first one without an answer.
+/// Time limits for a simpler question, after a server has not answered the first one.
 pub(crate) const SECOND_PATIENCE: Patience =
     Patience { connect: Duration::from_secs(5), reply: Duration::from_secs(2) };
 
 /// A key that no data set holds.
 pub(crate) const NO_KEY: &str = "keystorm-probe";
 
-/// Checks whether a server that hides its facts answers the commands that load consists of.
+/// Checks whether a server that hides its facts answers commands like the load's.
 fn answers_anything(address: &Address, login: Login<'_>) -> Result<bool, ProbeError> {
     for question in [&["PING"][..], &["GET", NO_KEY]] {
         let answer = Conversation::begin(address, login, SECOND_PATIENCE)
@@ -216,10 +217,11 @@ fn answers_anything(address: &Address, login: Login<'_>) -> Result<bool, ProbeEr
     Ok(false)
 }
 
-/// Connects, logs in and selects the database, for callers that have more to ask. Takes as long as [`probe`] at most.
+/// Connects, logs in and selects the database, for callers with further questions. Takes at most as long as
+/// [`probe`].
 ///
 /// # Errors
-/// As [`probe`].
+/// Returns the errors of [`probe`].
 pub fn log_in(address: &Address, login: Login<'_>) -> Result<Client<Transport>, ProbeError> {
     log_in_within(address, login, Patience::default())
 }
@@ -236,7 +238,7 @@ pub fn log_in_within(
     Conversation::begin(address, login, patience).map(|asking| asking.client)
 }
 
-/// A connection on which nothing was sent yet.
+/// A new connection.
 pub(crate) fn connected(
     address: &Address,
     login: Login<'_>,
@@ -253,7 +255,7 @@ fn unconnected(error: ClientError) -> ProbeError {
     }
 }
 
-/// Checks that a server takes our connection, and asks it nothing.
+/// Checks that a server accepts a connection, without a question.
 pub(crate) fn is_there(address: &Address, login: Login<'_>) -> Result<(), ProbeError> {
     let (sources, patience) = (login.sources, Patience::default());
     let reached = match login.tls {
@@ -301,8 +303,8 @@ impl<'a> Conversation<'a> {
         Ok(self.ask(args)?.ok())
     }
 
-    /// Makes a reply of the server fit for a terminal and to be followed by a full stop. Servers that do not know a
-    /// command quote its arguments, so the password is taken out.
+    /// Prepares a server's reply for a terminal and for a following full stop. Servers that do not know a
+    /// command quote its arguments, so the password is masked.
     fn shown(&self, text: &[u8]) -> String {
         let text = String::from_utf8_lossy(text);
         let text = text.trim_end_matches(['.', '?', '!', ' ']);
@@ -312,7 +314,7 @@ impl<'a> Conversation<'a> {
         })
     }
 
-    /// Errors that any command can meet because the server takes no client, or not this one.
+    /// Checks a reply for errors of any command with which a server refuses clients, or this one.
     fn let_in(&self, reply: String) -> Result<(), ProbeError> {
         let address = self.address.clone();
         Err(match reply.split_whitespace().next() {
@@ -382,7 +384,7 @@ impl<'a> Conversation<'a> {
         ProbeError::Refused { address: self.address.clone(), command, reply, hint }
     }
 
-    /// Asks the server about itself. After an error `facts` has what it said before.
+    /// Asks for the server's facts. After an error, `facts` has those reported before.
     fn facts(&mut self, questions: Questions, facts: &mut ServerFacts) -> Result<(), ProbeError> {
         if questions == Questions::None {
             return Ok(());
@@ -406,7 +408,7 @@ impl<'a> Conversation<'a> {
         Ok(save.zip(appendonly).map(|(save, appendonly)| ServerConfig { save, appendonly }))
     }
 
-    /// A server that reads its data answers `INFO`, and then refuses the load.
+    /// Checks a text of `INFO` for a server that is still loading, which would refuse the load.
     fn still_loading(&self, info: &str) -> Result<(), ProbeError> {
         if info_field(info, "loading") == Some("1") {
             let address = self.address.clone();
@@ -417,7 +419,7 @@ impl<'a> Conversation<'a> {
     }
 }
 
-/// The one value of a `CONFIG GET`, as RESP2 or RESP3 gives it.
+/// The single value of a `CONFIG GET`, in RESP2's or RESP3's form.
 fn setting(reply: &Value) -> Option<String> {
     match reply {
         Value::Array(items) => items.get(1).and_then(Value::text),

@@ -1,4 +1,4 @@
-//! The questions that a server is asked about itself, and the result of a look at it.
+//! Questions to a server about itself, and the answers.
 
 use crate::ServerFacts;
 
@@ -9,7 +9,7 @@ pub enum Questions {
     None,
     /// `CONFIG GET save` and `CONFIG GET appendonly`, which redis-benchmark prints.
     Settings,
-    /// Facts and settings; before and after load also its counts and its use of resources.
+    /// Facts and settings; before and after load also counts and resource use.
     #[default]
     All,
 }
@@ -19,7 +19,7 @@ pub enum Questions {
 pub struct ProbeResult {
     /// Facts that it gave about itself.
     pub facts: ServerFacts,
-    /// Reason why it gives no more, in words for a person: it closes connections that ask, or never answers. Another
-    /// question would fare no better.
+    /// Reason why it reports no more, in words for a person: it closes connections with questions, or never
+    /// answers.
     pub silence: Option<String>,
 }

@@ -8,7 +8,7 @@ use engine::TlsStream;
 
 use crate::PlainSocket;
 
-/// A connection, whichever way its server is spoken to.
+/// A connection with or without TLS.
 #[derive(Debug)]
 pub enum Transport {
     /// A connection without TLS.
@@ -18,10 +18,10 @@ pub enum Transport {
 }
 
 impl Transport {
-    /// Bounds every later read by this time.
+    /// Sets the time limit for every later read.
     ///
     /// # Errors
-    /// The operating system refuses.
+    /// Returns an error if the operating system refuses.
     pub fn wait_for(&self, patience: Duration) -> io::Result<()> {
         match self {
             Self::Plain(stream) => stream.set_read_timeout(Some(patience)),

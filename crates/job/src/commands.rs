@@ -1,4 +1,4 @@
-//! What the other commands are to do: `keystorm sink` and `doctor`.
+//! Jobs of the commands `keystorm sink` and `keystorm doctor`.
 
 use std::time::Duration;
 
@@ -14,9 +14,9 @@ use workload::{Plan, ProtocolKind, Target};
 pub struct SinkJob {
     /// TCP address that the sink listens on.
     pub tcp: Option<SocketAddr>,
-    /// The unix socket that it listens on, instead of TCP or in addition to it.
+    /// Unix socket that the sink listens on, instead of TCP or in addition to it.
     pub unix: Option<PathBuf>,
-    /// The I/O engine; the fastest that works if not given.
+    /// The I/O engine; by default the fastest that works.
     pub engine: Option<EngineChoice>,
     /// Set if the sink speaks memcached's text protocol instead of RESP.
     pub memcache: bool,
@@ -31,11 +31,11 @@ pub struct SinkJob {
 /// Job of `keystorm doctor --client`.
 #[derive(Debug)]
 pub struct ClientCheck {
-    /// The load of each line of the table, which has an engine, a pipeline and an address of its own.
+    /// The load of each line of the table, with its engine, pipeline and address.
     pub plan: Plan,
-    /// Seconds that each line of the table is measured for.
+    /// Duration in seconds of each line of the table.
     pub seconds: f64,
-    /// The I/O engine; each that works if not given.
+    /// The I/O engine; by default each that works.
     pub engine: Option<EngineChoice>,
     /// Set if the result is JSON.
     pub json: bool,

@@ -1,4 +1,4 @@
-//! What `keystorm compare` is to do.
+//! Job of the command `keystorm compare`.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -18,25 +18,25 @@ pub struct CompareJob {
     pub output: Output,
     /// The per cent by which the second server may be worse.
     pub fail_on_regression: Option<f64>,
-    /// The figures that this is about.
+    /// The figures that `fail_on_regression` applies to.
     pub watched: Vec<Metric>,
-    /// Time that blocks may take in all while the runs do not say; `None` for as many as there are and no more.
+    /// Time that blocks may take in total if the result is unclear; `None` for a fixed number of blocks.
     pub budget: Option<Duration>,
     /// The per cent of a side's requests that may fail.
     pub errors_allowed: f64,
-    /// Set if the exit code is to tell what was found.
+    /// Set if the exit code reports the result.
     pub is_gate: bool,
     /// Policy for a gate or a target of which the runs do not say whether it is passed or kept.
     pub inconclusive: Option<InconclusivePolicy>,
-    /// Precision to which the ratios are to be known.
+    /// Precision that the ratios are to reach.
     pub until_sure: Option<UntilSure>,
-    /// Set if a block in which the client did not do what was asked is taken again.
+    /// Set if a block in which the client did not do its work is repeated.
     pub repeats_void: bool,
     /// The servers as they were typed, without passwords.
     pub words: Vec<String>,
     /// Names that the user gives the sides.
     pub names: Vec<Option<String>>,
-    /// The clients that carry it out, if they are several.
+    /// The clients that run it, if there are several.
     pub several: Option<ClientFleet>,
     /// Warnings about the command line, for standard error.
     pub notes: Vec<String>,
@@ -52,12 +52,12 @@ impl CompareJob {
     }
 }
 
-/// Width that intervals are to reach, and how long that may take.
+/// Target width of intervals, and the time to reach it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct UntilSure {
     /// Half of an interval, as a share of the ratio.
     pub share: f64,
-    /// For all blocks together.
+    /// Time for all blocks together.
     pub within: Duration,
 }
 
@@ -76,7 +76,7 @@ pub enum InconclusivePolicy {
 pub enum Sides {
     /// Servers that get the same load.
     Live(Box<LiveSides>),
-    /// Two that speak different protocols, in tables of equal terms.
+    /// Two servers that speak different protocols, in tables of equal terms.
     Terms(Box<TermsSides>),
     /// Two saved runs.
     Saved(Box<[PathBuf; 2]>),
@@ -88,13 +88,13 @@ pub struct LiveSides {
     pub loads: Vec<ComparedLoad>,
     /// Number of blocks, in each of which every server runs twice.
     pub blocks: u32,
-    /// An answer is asked for: which of several servers keeps a target, or a rate.
+    /// Set if an answer is asked for: which of several servers meets a target or a rate.
     pub decides: bool,
     /// The target of response times.
     pub slo: Option<Slo>,
     /// Servers speak different protocols.
     pub mixed: bool,
-    /// Servers and client are to have CPUs of their own.
+    /// Set if servers and client are to have CPUs of their own.
     pub places: bool,
     /// Recorded traffic in place of what the plans send.
     pub replayed: Option<ReplayedSides>,
@@ -104,23 +104,24 @@ pub struct LiveSides {
 pub struct ComparedLoad {
     /// Name in reports; loads of one name are one load at several rates.
     pub name: String,
-    /// Text that distinguishes loads of one name, such as ` at 5,000/s`; empty for nothing.
+    /// Text that distinguishes loads of one name, such as ` at 5,000/s`; empty if not needed.
     pub at_rate: String,
-    /// As it was asked for.
+    /// Plans at the requested rate.
     pub plans: Vec<Plan>,
-    /// As fast as it goes; none where it was asked for so, or where a load of that name before it has them.
+    /// Plans at full speed; empty if the load itself has full speed, or if an earlier load of that name has
+    /// them.
     pub limits: Vec<Plan>,
 }
 
 impl ComparedLoad {
-    /// Name of the load with its rate, where there are several.
+    /// Name of the load with its rate, if there are several rates.
     #[must_use]
     pub fn whole_name(&self) -> String {
         self.name.clone() + &self.at_rate
     }
 }
 
-/// Two servers that speak different protocols, and what is done to both.
+/// Two servers that speak different protocols, and their common load.
 pub struct TermsSides {
     /// The terms of the comparison.
     pub terms: ComparisonTerms,

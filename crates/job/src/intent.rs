@@ -1,4 +1,4 @@
-//! What a command line asks for, and the trait of whoever reads one.
+//! Intents of command lines, and the trait of front ends that parse them.
 
 use std::borrow::Cow;
 use std::ffi::OsString;
@@ -13,13 +13,13 @@ use crate::{
     RecordJob, ReplayJob, ShowJob, SinkJob, ToolMessage, UsageError,
 };
 
-/// A tool whose command line we understand.
+/// A tool whose command line keystorm understands.
 pub trait FrontEnd: Sync {
-    /// The names by which it is chosen.
+    /// The names that select it.
     fn names(&self) -> &'static [&'static str];
 
-    /// Returns its options, for its man page and for completions; `None` for another tool's command line, which has a
-    /// manual of its own.
+    /// Returns its options for man page and completions; `None` for another tool, which has a manual of its
+    /// own.
     fn command(&self) -> Option<Command> {
         None
     }
@@ -30,13 +30,13 @@ pub trait FrontEnd: Sync {
         None
     }
 
-    /// Layouts that `--format` names, beside keystorm's own.
+    /// Layouts that `--format` accepts in addition to keystorm's own.
     fn formats(&self) -> &'static [report::FormatRow] {
         &[]
     }
 
-    /// Turns arguments (the program's name left out) into what is to be done. `called_as` is the
-    /// name that chose this front end, if one did.
+    /// Parses arguments (without the program's name) into an intent. `called_as` is the name that selected
+    /// this front end, if any.
     fn parse(&self, called_as: Option<&str>, args: Vec<OsString>) -> Result<Intent, UsageError>;
 }
 
@@ -44,11 +44,11 @@ pub trait FrontEnd: Sync {
 pub enum Intent {
     /// Load.
     Run(Box<Job>),
-    /// Text on standard output: help, a version, the plans.
+    /// Prints a text on standard output: help, a version, the plans.
     Say(String),
     /// A page of the documents, in Markdown.
     Read(String),
-    /// Files to be written: their names and texts, and where.
+    /// Writes files with these names and texts into a folder.
     Write(PathBuf, Vec<(String, String)>),
     /// A server to measure clients with.
     Sink(SinkJob),
@@ -60,19 +60,19 @@ pub enum Intent {
     Describe(DescribeJob),
     /// Recording the traffic of a server.
     Record(Box<RecordJob>),
-    /// The client's own ceiling.
+    /// Measures the client's own ceiling.
     MeasureClient(Box<ClientCheck>),
     /// A folder of saved runs.
     History(HistoryJob),
-    /// The newest of them beside those before.
+    /// Compares the newest saved runs with earlier ones.
     Baseline(BaselineJob),
     /// Two servers, or two saved runs.
     Compare(Box<CompareJob>),
-    /// Find what spoils results here.
+    /// Finds what spoils results on this machine.
     Doctor(Box<Checkup>),
     /// Recorded traffic, sent again.
     Replay(Box<ReplayJob>),
-    /// A command that is ready to be carried out.
+    /// A command that is ready to run.
     Carry(Box<dyn FnOnce() -> Result<End>>),
     /// A client of a coordinator.
     Hold,
@@ -81,13 +81,13 @@ pub enum Intent {
 }
 
 impl Intent {
-    /// A command that is carried out by this.
+    /// Wraps a function that runs a command.
     pub fn carry(command: impl FnOnce() -> Result<End> + 'static) -> Self {
         Self::Carry(Box::new(command))
     }
 
-    /// Returns whether its output is keystorm's to lay out: sentences that are ours, and no text that somebody else has
-    /// written or another tool would print.
+    /// Returns whether keystorm decides the layout of the output: these are its own sentences, not another
+    /// tool's text.
     pub fn is_ours(&self) -> bool {
         match self {
             Self::Run(job) => !job.output.options.persona.is_peer(),

@@ -1,9 +1,8 @@
-//! What is to be done, as data: whoever reads a command line makes it, and whoever carries it out cannot
-//! tell which tool's words it came from.
+//! Jobs as data: front ends make them from command lines, and the code that runs them cannot tell which
+//! tool's words they came from.
 //!
-//! Owns a struct for each command, errors of usage, and the traits by which an imitated tool accompanies a run
-//! and prints in its own way. Reading words is left to `cli` and the crates of `peers/`, carrying out to
-//! `keystorm`.
+//! Owns a struct for each command, usage errors, and the traits by which an imitated tool takes part in a run
+//! and prints in its own way. Parsing is in `cli` and the crates of `peers/`, running is in `keystorm`.
 
 mod commands;
 mod compare;

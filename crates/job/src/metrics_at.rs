@@ -1,4 +1,4 @@
-//! `--metrics`: where to listen, as it is typed. Listening is left to crate `console`.
+//! The address of `--metrics`, as typed. Listening is in crate `console`.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr};
@@ -8,13 +8,13 @@ use std::net::{IpAddr, Ipv4Addr};
 pub struct MetricsAt {
     /// A name or an address, without brackets.
     pub host: String,
-    /// 0 for a free one.
+    /// Port; 0 for a free one.
     pub port: u16,
 }
 
 impl MetricsAt {
-    /// Reads `PORT`, `:PORT`, `HOST:PORT` or `[IPv6]:PORT`. Without a host it is the loopback
-    /// address: what is served is nobody's business unless somebody says so.
+    /// Parses `PORT`, `:PORT`, `HOST:PORT` or `[IPv6]:PORT`. The default host is the loopback address, so
+    /// that nobody else can read the figures unless the user says so.
     pub fn parse(text: &str) -> Result<Self, String> {
         let fault =
             || "expected PORT or ADDR:PORT, with IPv6 in brackets, such as [::1]:9121".to_owned();

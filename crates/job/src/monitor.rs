@@ -1,5 +1,5 @@
-//! The traits by which an imitated tool takes part in a run: what it does while one goes on, and what it prints in
-//! a way of its own.
+//! The traits by which an imitated tool takes part in a run: its actions during the run, and its own kind of
+//! output.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -16,7 +16,7 @@ pub trait ToolOutput: Send + Sync {
     /// Lays out the runs of a job.
     fn format(&self) -> Box<dyn Format>;
 
-    /// Returns whether the exit code is 0 after Ctrl-C: some tools then print what there is and succeed.
+    /// Returns whether the exit code is 0 after Ctrl-C: some tools then print their results and succeed.
     fn interrupted_is_success(&self) -> bool {
         false
     }
@@ -26,16 +26,16 @@ pub trait ToolOutput: Send + Sync {
         anyhow::Error::msg(why)
     }
 
-    /// Returns how long to wait before connecting again, if there is no connection for the reason `why` after `tried`
-    /// attempts before this one; `None` to give up.
+    /// Returns the time to wait before connecting again, if there is no connection for the reason `why` after
+    /// `tried` earlier attempts; `None` to give up.
     ///
     /// # Errors
-    /// Standard error is closed.
+    /// Returns an error if standard error is closed.
     fn wait_for_server(&self, _why: &str, _tried: u32) -> anyhow::Result<Option<Duration>> {
         Ok(None)
     }
 
-    /// The document (JSON, for instance) that the tool would write of a run, if it writes any.
+    /// The document (JSON, for instance) that the tool writes about a run, if any.
     fn document(&self, _run: &report::Summary<'_>) -> Option<String> {
         None
     }
@@ -49,26 +49,27 @@ pub trait ToolOutput: Send + Sync {
     ) -> Box<dyn RunMonitor + 'p>;
 }
 
-/// Accompanies one run.
+/// Observer of one run, with its beginning and end.
 pub trait RunMonitor: Observer {
-    /// The run is about to begin.
+    /// Called before the run begins.
     ///
     /// # Errors
-    /// Standard error is closed, or a file or port that it needs cannot be opened.
+    /// Returns an error if standard error is closed, or a file or port of the monitor cannot be opened.
     fn begin(&mut self) -> anyhow::Result<()>;
 
-    /// The run has ended. Returns whether it counts as a success.
+    /// Called after the run has ended. Returns whether the run is a success.
     ///
     /// # Errors
-    /// Standard output is closed, or a resource that the end needs is missing.
+    /// Returns an error if standard output is closed, or a resource that the end needs is missing.
     fn end(&mut self, run: &Run) -> anyhow::Result<bool>;
 
-    /// Returns how the job ends if this monitor, and not Ctrl-C, interrupted the run. No other run follows.
+    /// Returns how the job ends if this monitor, and not Ctrl-C, interrupted the run. No other run follows
+    /// then.
     fn end_of_its_own(&self) -> Option<End> {
         None
     }
 
-    /// The rate of the run, if the monitor may change it while the run goes on.
+    /// The rate of the run, if the monitor may change it during the run.
     fn rate(&self) -> Option<Arc<LiveRate>> {
         None
     }

@@ -1,4 +1,4 @@
-//! How the results of a job are laid out, and where they go.
+//! Layout and destinations of the results of a job.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -8,10 +8,10 @@ use report::{Format, FormatOptions, Persona};
 
 use crate::{MetricsAt, PageOptions, ToolOutput};
 
-/// Destination of the verdict: what limited a test and what spoiled it.
+/// Destination of the verdict: what limited a test, and what disturbed it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum VerdictTo {
-    /// The report; standard error where the layout has no room for it.
+    /// The report, or standard error if the layout has no room for it.
     #[default]
     Report,
     /// Standard error.
@@ -32,25 +32,25 @@ pub struct Output {
     pub to: Option<PathBuf>,
     /// Destination of verdicts.
     pub verdict: VerdictTo,
-    /// The live line that is wanted, if any.
+    /// The kind of live line, if one is wanted.
     pub live: Option<Persona>,
-    /// Time between rows of progress on standard error; `None` without them.
+    /// Time between rows of progress on standard error; `None` for no rows.
     pub progress: Option<Duration>,
     /// Address at which figures are served while tests run.
     pub metrics: Option<MetricsAt>,
     /// Address at which the page is served while tests run.
     pub live_page: Option<MetricsAt>,
-    /// File in which results are kept.
+    /// File in which results are saved.
     pub json: Option<PathBuf>,
-    /// The folder that they are kept in beside that, each in a file of its own.
+    /// The folder in which results are saved in addition, each in a file of its own.
     pub keep: Option<PathBuf>,
     /// Places of a page of the results, and its charts.
     pub pages: PageOptions,
     /// File in which histograms are logged.
     pub hdr: Option<PathBuf>,
-    /// Set if the server is looked at once a second while load runs.
+    /// Set if the server is sampled once a second during the load.
     pub sample: bool,
-    /// Set if the server is asked how long it ran commands, and what it recorded.
+    /// Set if the server is asked for the execution times of its commands and its recorded latencies.
     pub server_latency: bool,
     /// Set if settings of the server that hide some of its latency are changed for the run.
     pub set_server: bool,
@@ -58,7 +58,7 @@ pub struct Output {
     pub reports: Option<Arc<dyn ToolOutput>>,
 }
 
-/// Extent of the distributions in our own report.
+/// Number of steps of the distributions in keystorm's own report.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum Spread {
     /// A few steps by 1, 2, 5.
@@ -69,7 +69,7 @@ pub enum Spread {
 }
 
 impl Output {
-    /// Results that are printed and nothing else.
+    /// Results that are only printed.
     pub fn printed(format: &'static str, options: FormatOptions) -> Self {
         Self {
             format,
@@ -91,7 +91,7 @@ impl Output {
         }
     }
 
-    /// Returns whether there is more to tell than a peer's layout has room for.
+    /// Returns whether there are remarks that a peer's layout has no room for.
     pub(crate) fn tells_of_servers(&self) -> bool {
         let format = self.reports.is_none()
             && !matches!(self.format, "redis" | "quiet" | "csv" | "memtier" | "ycsb");

@@ -1,4 +1,4 @@
-//! What the commands on recorded traffic are to do: `keystorm record` and `keystorm describe`.
+//! Jobs of the commands on recorded traffic: `keystorm record` and `keystorm describe`.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -17,11 +17,11 @@ pub struct RecordJob {
     pub protocol: ProtocolKind,
     /// The file to write, which must not exist.
     pub output: PathBuf,
-    /// Length of the recording in all; until Ctrl-C if not given.
+    /// Total length of the recording; until Ctrl-C if not given.
     pub duration: Option<Duration>,
-    /// Most bytes that may wait in the server's output buffer; with more, recording stops.
+    /// Most bytes that may wait in the server's output buffer; recording stops beyond that.
     pub behind_max_bytes: u64,
-    /// Length of one recording, and the time from its beginning to the next one's; without a break if not given.
+    /// Length of one recording, and time from its start to the next start; continuous if not given.
     pub cycle: Option<(Duration, Duration)>,
     /// The part of the traffic that is recorded; all of it if not given.
     pub sample: Option<Sample>,
@@ -38,11 +38,11 @@ pub struct RecordJob {
 pub struct DescribeJob {
     /// The files; `-` is standard input.
     pub files: Vec<PathBuf>,
-    /// The format of all of them; recognized by their content if not given.
+    /// The format of all files; recognized by their content if not given.
     pub format: Option<String>,
     /// Set if the result is JSON.
     pub json: bool,
-    /// Destination of a workload file that makes traffic like the recorded.
+    /// Destination of a workload file for traffic like the recorded one.
     pub workload: Option<PathBuf>,
     /// Places of its page and charts.
     pub pages: PageOptions,

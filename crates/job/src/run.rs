@@ -1,4 +1,4 @@
-//! A job: the plans to carry out, how often, by how many clients, and how that ends.
+//! A job: the plans to run, their repeats and clients, and ways to end.
 
 use std::time::SystemTime;
 
@@ -13,40 +13,40 @@ use crate::Output;
 pub struct Job {
     /// The tests, in order. They share one target.
     pub plans: Vec<Plan>,
-    /// Objective that response times of each are held against, if any.
+    /// Objective that response times of each plan are checked against, if any.
     pub slo: Option<Slo>,
-    /// Plan that is carried out once, after all of them.
+    /// Plan that runs once, after all others.
     pub last: Option<Plan>,
     /// Action on the plans.
     pub action: Action,
-    /// Number of times that each is carried out, from 1.
+    /// Number of runs of each plan, from 1.
     pub repeats: u32,
     /// Layout and destinations of results.
     pub output: Output,
     /// Warnings about the command line, for standard error.
     pub notes: Vec<String>,
-    /// Remarks about it, for where remarks go.
+    /// Remarks about the job, printed with other remarks.
     pub remarks: Vec<String>,
-    /// Text that stands on standard output before anything is done.
+    /// Text that is printed on standard output before anything is done.
     pub greeting: String,
-    /// Time at which the one test begins, if that was agreed on.
+    /// Start time of the only test, if one was agreed on.
     pub start_at: Option<SystemTime>,
-    /// The clients that carry it out, if they are several.
+    /// The clients that run it, if there are several.
     pub several: Option<ClientFleet>,
-    /// Set if times are those of the server's clock.
+    /// Set if times are read from the server's clock.
     pub server_clock: bool,
-    /// The rate of a probe beside the load, if one is wanted.
+    /// The rate of a probe beside the load, if any.
     pub probe: Option<f64>,
 }
 
 impl Job {
-    /// Every plan of it, once.
+    /// All plans of the job, once each.
     pub fn every_plan(&self) -> impl Iterator<Item = &Plan> {
         self.plans.iter().chain(&self.last)
     }
 
-    /// Returns what the server is asked of itself: by a peer's name what that tool asks, unless something is wanted
-    /// that the tool does not tell.
+    /// Returns the questions that the server is asked about itself. For a peer these are the peer's, unless
+    /// more is wanted than the peer reports.
     pub fn questions(&self) -> Questions {
         match self.output.options.persona {
             _ if self.server_clock || self.probe.is_some() => Questions::All,
@@ -56,7 +56,7 @@ impl Job {
     }
 }
 
-/// Several clients that put on one load.
+/// Several clients that share one load.
 #[derive(Debug, Clone)]
 pub struct ClientFleet {
     /// Place of the clients.
@@ -68,9 +68,9 @@ pub struct ClientFleet {
 /// Action on plans.
 #[derive(Debug, Clone, Copy)]
 pub enum Action {
-    /// Carry them out, once or for ever.
+    /// Runs the tests, once or forever.
     Run {
-        /// Set if all plans begin anew at the end, until Ctrl-C.
+        /// Set if all plans start again at the end, until Ctrl-C.
         repeat: bool,
     },
     /// Only hold the connections of the first plan.
@@ -80,25 +80,24 @@ pub enum Action {
 /// End of a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum End {
-    /// As planned.
+    /// Ended as planned.
     Complete,
-    /// By Ctrl-C or the like; results are printed.
+    /// Ended by Ctrl-C or the like; results are printed.
     Interrupted,
-    /// The server, or what was to be verified, failed.
+    /// Failed: an error of the server, or of a verification.
     Failed,
-    /// Complete, with a gate that failed: a target that was missed, or a server that is worse than
-    /// allowed.
+    /// Complete, but a gate failed: a target was missed, or a server is worse than allowed.
     Regressed,
-    /// Without a first reply. memtier_benchmark exits with 2 then, as for a wrong command line.
+    /// Ended without a first reply. memtier_benchmark then exits with 2, as for a wrong command line.
     Unanswered,
-    /// Complete, and nothing can be concluded from it.
+    /// Complete, but inconclusive.
     Inconclusive,
 }
 
 /// The plans of a job as JSON.
 ///
 /// # Errors
-/// A plan holds what JSON cannot.
+/// Returns an error if a plan cannot be written as JSON.
 pub fn printed_plans<'p>(plans: impl IntoIterator<Item = &'p Plan>) -> serde_json::Result<String> {
     Ok(report::json::pretty(&plans.into_iter().collect::<Vec<_>>())? + "\n")
 }

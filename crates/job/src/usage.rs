@@ -8,15 +8,15 @@ use spec::SpecError;
 /// Message that another tool prints without a run, and its exit code.
 #[derive(Debug)]
 pub struct ToolMessage {
-    /// On standard output.
+    /// Text for standard output.
     pub out: String,
-    /// On standard error.
+    /// Text for standard error.
     pub err: String,
     /// The exit code.
     pub code: u8,
 }
 
-/// A command line that makes no sense, in words for the person who typed it.
+/// A usage error, in words for the person who typed the command line.
 #[derive(Debug)]
 pub struct UsageError(
     /// Text that says what is wrong, and what to do.

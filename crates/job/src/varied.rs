@@ -1,4 +1,4 @@
-//! A load that an experiment carries out several times, each time with changes.
+//! A load that an experiment runs several times, each time with changes.
 
 use std::fmt;
 
@@ -11,11 +11,11 @@ type Change<'c> = &'c dyn Fn(&mut LoadSpec);
 /// Makes the job of a load with a change.
 type JobMaker = dyn Fn(Change<'_>) -> Result<Job, UsageError>;
 
-/// A load that was read once.
+/// A load that is parsed once.
 pub struct VariedLoad(Box<JobMaker>);
 
 impl VariedLoad {
-    /// A load of which `job` makes a job, with changes.
+    /// Returns a load of which `job` makes jobs with changes.
     pub fn new(job: impl Fn(Change<'_>) -> Result<Job, UsageError> + 'static) -> Self {
         Self(Box::new(job))
     }

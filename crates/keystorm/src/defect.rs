@@ -1,5 +1,4 @@
-//! What a user sees of a defect of keystorm, wherever it is: one sentence and the end, with the exit
-//! code of a run that failed.
+//! Report of a defect of keystorm: one sentence and the end, with the exit code of a failed run.
 //!
 //! A panic on one thread would otherwise leave the others running, with figures that lack its share.
 
@@ -7,8 +6,8 @@ use std::panic::PanicHookInfo;
 
 use console::diagnostics;
 
-/// From here on a panic ends the program in words for a person. With `RUST_BACKTRACE` in the
-/// environment it says where it came from, too.
+/// Makes a panic end the program in words for a person. With `RUST_BACKTRACE` in the environment they include
+/// its origin.
 pub(crate) fn tell_of_panics(exit_code: u8) {
     let usual = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info| {

@@ -1,5 +1,5 @@
-//! The setting by which a server publishes keyspace events, for a run whose receivers wait for them: looked at
-//! before load, changed only where the plan says so, and put back when the run is over.
+//! The setting with which a server publishes keyspace events, for a run whose receivers wait for them:
+//! checked before load, changed only if the plan allows it, and restored after the run.
 
 use anyhow::{Result, bail};
 use console::diagnostics;
@@ -11,19 +11,20 @@ use workload::{DeliveryKind, Endpoint, KeyEvent, Named, Plan, Target};
 use crate::server::{Server, resolve};
 use crate::setting;
 
-/// Settings that were changed for a run. Dropping it puts them back.
+/// Settings that were changed for a run. Dropping this restores them.
 pub(crate) struct ChangedSetting<'s> {
     server: &'s Server,
     target: &'s Target,
-    /// Value that each server had before.
+    /// Previous value on each server.
     before: Vec<(Address, String)>,
 }
 
-/// Makes sure that the server publishes the events that a plan's receivers wait for; in a cluster each master, which
-/// publishes those of its own keys, and where that may be changed each node that may have keys later.
+/// Ensures that the server publishes the events that a plan's receivers wait for. In a cluster each master
+/// publishes those of its own keys; if the setting may be changed, it is changed on each node that may have
+/// keys later.
 ///
 /// # Errors
-/// It does not, and the plan does not allow to change that, or the server refuses.
+/// Returns an error if it does not publish them, and the plan forbids a change or the server refuses it.
 pub(crate) fn enable<'s>(server: &'s Server, plan: &'s Plan) -> Result<Option<ChangedSetting<'s>>> {
     let Some(delivery) = &plan.delivery else { return Ok(None) };
     let DeliveryKind::Notify { event, enable, .. } = delivery.kind else { return Ok(None) };
@@ -47,7 +48,7 @@ pub(crate) fn enable<'s>(server: &'s Server, plan: &'s Plan) -> Result<Option<Ch
     Ok((!changed.before.is_empty()).then_some(changed))
 }
 
-/// Enables the events on one server, and returns what it had before, if that was changed.
+/// Enables the events on one server, and returns the previous value if it was changed.
 fn enable_at(
     client: &mut Client<Transport>,
     address: &Address,

@@ -1,6 +1,6 @@
-//! `--fill`: what a plan reads is written before it runs, as fast as it can be, unmeasured.
+//! `--fill`: writes the data that a plan reads before it runs, at full speed, unmeasured.
 //!
-//! Stands behind [`TestBed::run`], so that every experiment has it, and fills a server once with the same,
+//! Part of [`TestBed::run`], so that every experiment has it, and writes the same data to a server once,
 //! however many plans read it.
 
 use std::collections::{HashMap, HashSet};
@@ -19,23 +19,23 @@ use workload::{CommandSpec, Data, Load, Plan, PlanParts, quantity};
 
 use crate::test_bed::{LoadContext, TestBed};
 
-/// Record of what a server was filled with.
+/// Record of the data that a server was filled with.
 #[derive(Debug, Default)]
 pub(crate) struct FillRecord(Mutex<State>);
 
 #[derive(Debug, Default)]
 struct State {
-    /// For each form of keys, what was written there last.
+    /// Content last written, for each form of keys.
     written: HashMap<String, String>,
     /// Fills that were announced.
     announced: HashSet<String>,
-    /// Warning of what the server did not keep of the last fill.
+    /// Warning about evictions by the last fill.
     evicted: Option<Warning>,
-    /// Keys that were written and are to be removed in the end, each form once.
+    /// Keys that were written and are to be removed at the end, once for each form.
     to_remove: HashMap<String, PlanParts>,
 }
 
-/// Keys that a server is to be filled with, and their content.
+/// Keys to fill, and their content.
 struct Content {
     keys: String,
     all: String,
@@ -58,18 +58,18 @@ impl FillRecord {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The server is another.
+    /// Forgets all fills, as the server is another.
     pub(crate) fn forget(&self) {
         let mut state = self.lock();
         (state.evicted, state.written) = (None, HashMap::new());
     }
 
-    /// Returns what is to be known of every run that reads what was written.
+    /// Returns the warning for every run that reads the data.
     pub(crate) fn evicted(&self) -> Option<Warning> {
         self.lock().evicted.clone()
     }
 
-    /// Notes what a server evicted of what was written by `what`.
+    /// Notes evictions during the fill of `what`.
     fn note(&self, run: &Run, what: &str) {
         let counts = run.watched.servers.iter().filter_map(|server| server.evicted_keys);
         let evicted = counts.fold(0, u64::saturating_add);
@@ -83,8 +83,8 @@ impl FillRecord {
         }
     }
 
-    /// After a run that may have used up what it read: fills anew before the next. What was evicted would be
-    /// again, and what is meant to be missing was never written.
+    /// After a run that may have used up its data, forgets the fill, so that the next run fills anew. Evicted
+    /// data would be evicted again, and intentionally missing data was never written.
     pub(crate) fn forget_used(&self, run: &Run) {
         let plan = &run.plan;
         let removes =
@@ -100,22 +100,22 @@ impl FillRecord {
         }
     }
 
-    /// Notes a content, and returns whether the server was not filled with it before.
+    /// Notes a content. Returns whether the server was not filled with it before.
     fn is_new(&self, content: &Content) -> bool {
         let Content { keys, all } = content;
         self.lock().written.insert(keys.clone(), all.clone()).as_ref() != Some(all)
     }
 
-    /// Notes a content as announced, and returns whether it was not before.
+    /// Notes a content as announced. Returns whether it was not before.
     fn is_unannounced(&self, content: &Content) -> bool {
         self.lock().announced.insert(content.all.clone())
     }
 }
 
-/// Writes what a plan reads, unless that was done.
+/// Writes the data that a plan reads, unless that was done.
 ///
 /// # Errors
-/// A key could not be written. Whoever interrupts it interrupts what comes after it too.
+/// Returns an error if a key could not be written. An interruption here also interrupts what follows.
 pub(crate) fn fill(bed: &TestBed<'_>, plan: &Plan) -> Result<()> {
     if plan.is_recorded() {
         return bed
@@ -158,7 +158,7 @@ pub(crate) fn fill(bed: &TestBed<'_>, plan: &Plan) -> Result<()> {
 }
 
 impl Drop for TestBed<'_> {
-    /// Removes what is to be removed in the end, also after a run that somebody interrupted.
+    /// Removes the keys to be removed at the end, also after an interrupted run.
     fn drop(&mut self) {
         let forms = std::mem::take(&mut self.filled.lock().to_remove);
         let mut keys = 0;
@@ -188,10 +188,11 @@ fn removed(bed: &TestBed<'_>, parts: PlanParts) -> Result<u64> {
     }
 }
 
-/// Writes what a test of memcached's suite must find, every time: the test before may have changed it.
+/// Writes the required data of a test of memcached's suite, every time, as the previous test may have changed
+/// it.
 ///
 /// # Errors
-/// As [`fill`].
+/// Returns the errors of [`fill`].
 pub(crate) fn prepare(bed: &TestBed<'_>, plan: &Plan) -> Result<()> {
     for parts in plan.prepared_by() {
         written(bed, &parts.build()?, "storing the keys of the test")?;
@@ -199,7 +200,7 @@ pub(crate) fn prepare(bed: &TestBed<'_>, plan: &Plan) -> Result<()> {
     Ok(())
 }
 
-/// Carries out a plan that writes; `None` if somebody interrupted it.
+/// Carries out a plan that writes; `None` if the user interrupted it.
 fn written(bed: &TestBed<'_>, plan: &Plan, what: impl Display) -> Result<Option<Run>> {
     let mut live = LiveDisplay::new(plan, 1, 1, Some(report::KEYSTORM));
     let run = bed.run_without_probe(plan, LoadContext::default(), &mut live)?;

@@ -1,4 +1,4 @@
-//! Commands that are harmful by the flags which their server gives them: refused before anything is sent as load.
+//! Harmful commands, by the flags that their server gives them: refused before any load is sent.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -11,16 +11,16 @@ use workload::{CommandSpec, Plan};
 
 use crate::server::Server;
 
-/// Commands by name, as their server describes them; `Null` where it does not.
+/// Commands by name, as their server describes them; `Null` without a description.
 #[derive(Default)]
 pub(crate) struct Described(Mutex<BTreeMap<String, Value>>);
 
 impl Described {
-    /// Refuses a plan with a command that its server calls harmful, unless the plan does not mind. A server is asked
-    /// once for each command; one that does not tell is taken as it is.
+    /// Refuses a plan with a command that its server calls harmful, unless the plan allows it. A server is
+    /// asked once for each command; one that gives no answer is trusted.
     ///
     /// # Errors
-    /// There is such a command.
+    /// Returns an error if there is such a command.
     pub(crate) fn check(&self, server: &Server, plan: &Plan) -> Result<()> {
         // What an application sent is sent again as it is.
         let is_typed = plan.minds_harm && plan.recorded.is_none();
@@ -53,7 +53,7 @@ impl Described {
     }
 }
 
-/// The entries of commands, in their order.
+/// The entries of commands, in order.
 fn ask(server: &Server, plan: &Plan, names: &[String]) -> Option<Vec<Value>> {
     let mut client = server.client_at(&plan.target, &server.address_now()).ok()?;
     let question: Vec<&[u8]> =

@@ -1,13 +1,13 @@
-//! What a server reports of itself, asked for by the section.
+//! A server's report on itself, by section.
 
 use anyhow::{Result, bail};
 use host::{Client, Transport};
 use wire::resp::Value;
 
-/// The text of `INFO`, of this section or, without one, of all that the server shows by default.
+/// The text of `INFO`, of this section or the default ones.
 ///
 /// # Errors
-/// There is no answer, or the server refuses.
+/// Returns an error if there is no answer, or the server refuses.
 pub(crate) fn text(client: &mut Client<Transport>, section: Option<&str>) -> Result<String> {
     let mut words = vec!["INFO"];
     words.extend(section);

@@ -1,5 +1,5 @@
-//! Values that memcached is too small for: refused before load, since the server drops what such a key
-//! held before.
+//! Values that are too large for memcached: refused before load, since the server drops the previous value of
+//! such a key.
 
 use anyhow::Result;
 use job::UsageError;
@@ -8,14 +8,14 @@ use workload::{CommandSpec, KeySpace, OnError, Piece, Plan};
 
 use crate::server::Server;
 
-/// Bytes of an item beside its key and its value: its header, its token, the end of its key, and the end of its
-/// line.
+/// Bytes of an item beside its key and its value: its header, its token, the end of its key, and the end of
+/// its line.
 const HEADER: u64 = 48 + 8 + 1 + 2;
 
-/// Makes sure that the server takes the largest value of a plan.
+/// Ensures that the server takes the largest value of a plan.
 ///
 /// # Errors
-/// It does not, and the first error ends the run.
+/// Returns an error if it does not, and the first error ends the run.
 pub(crate) fn check(server: &Server, plan: &Plan) -> Result<()> {
     let bytes = plan.largest_argument();
     if !plan.protocol.is_memcache()
@@ -42,10 +42,10 @@ pub(crate) fn check(server: &Server, plan: &Plan) -> Result<()> {
     }
 }
 
-/// No memcached starts with a lower limit, so of smaller values nothing is asked.
+/// Lowest limit with which memcached starts, so that smaller values need no question.
 const LIMIT_LEAST: u64 = 1024 - HEADER;
 
-/// Returns whether a command has an argument of so many bytes.
+/// Returns whether a command has an argument of this length.
 fn is_largest(command: &CommandSpec, bytes: u64) -> bool {
     command.args.iter().any(|arg| {
         let long =
@@ -54,7 +54,7 @@ fn is_largest(command: &CommandSpec, bytes: u64) -> bool {
     })
 }
 
-/// Bytes of its key, at least.
+/// Least length of its key.
 fn key_bytes(command: &CommandSpec, keys: &KeySpace) -> u64 {
     let bytes = |piece: &Piece| match piece {
         Piece::Bytes(bytes) => bytes.len(),

@@ -1,7 +1,6 @@
-//! Files that results are kept in: `--json`, `--keep`, `--hdr`, and pages.
+//! Files of results: `--json`, `--keep`, `--hdr`, and pages.
 //!
-//! Owns when they are written, which is after each test; how is `console::place`'s, and what is in them
-//! `report`'s business.
+//! Owns the times of writing, after each test; `console::place` writes, and `report` owns the content.
 
 use std::collections::hash_map::RandomState;
 use std::fs;
@@ -18,7 +17,7 @@ use report::{HdrLog, Record, Run, Summary};
 
 use crate::commands::pages::{Pages, page_of};
 
-/// The files that a job keeps its results in.
+/// Files of a job's results.
 pub(crate) struct ResultFiles {
     /// The files of `--json` and `--keep`.
     records: Vec<Place>,
@@ -26,12 +25,12 @@ pub(crate) struct ResultFiles {
     is_history: bool,
     record: Record,
     hdr: Option<(Place, HdrLog)>,
-    /// The page of all tests so far, which is made anew after each.
+    /// The page of all tests so far, which is made again after each.
     pages: Option<(Pages, Vec<Run>)>,
 }
 
 impl ResultFiles {
-    /// Makes sure that the files can be written. Nothing is written yet.
+    /// Ensures that the files can be written, without writing yet.
     pub(crate) fn open(output: &Output) -> Result<Self> {
         let place = |option: OptionId, path: &Option<PathBuf>| {
             path.as_deref().map(|path| Place::new(option, path)).transpose()
@@ -52,8 +51,8 @@ impl ResultFiles {
         })
     }
 
-    /// Saves the result of test number `at`, replacing an earlier one, and says if a history will not count it.
-    /// `last`: no test is left to do.
+    /// Saves the result of test number `at`, replacing an earlier one, and prints a note if a history will not
+    /// count it. `last` says that no test is left to do.
     pub(crate) fn put(&mut self, at: usize, summary: &Summary<'_>, last: bool) -> Result<()> {
         let run = summary.run;
         if !self.records.is_empty() {
@@ -89,11 +88,10 @@ impl ResultFiles {
     }
 }
 
-/// A file in a history that nobody else writes, however many write there: it is named by the time and a number that
-/// is drawn. The folder is made if it is not there.
+/// A unique file in a history, named after the time and a random number. The folder is made if necessary.
 ///
 /// # Errors
-/// It cannot be written.
+/// Returns an error if it cannot be written.
 fn new_file(dir: &Path) -> Result<Place> {
     let fault = || format!("{KEEP} {}: the folder cannot be made", dir.display());
     fs::create_dir_all(dir).with_context(fault)?;

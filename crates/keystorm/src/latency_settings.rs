@@ -1,5 +1,5 @@
-//! The settings by which a server keeps what `--server-latency` asks for: looked at before load, changed only with
-//! `--set-server`, and put back when the run is over.
+//! Server settings required by `--server-latency`: checked before load, changed only with `--set-server`, and
+//! restored after the run.
 
 use std::fmt::Write as _;
 
@@ -12,23 +12,23 @@ use workload::Plan;
 use crate::server::Server;
 use crate::setting;
 
-/// Request of one run to a server's memory of its slow moments.
+/// A run's request for the server's record of its slow moments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ServerLatency {
-    /// Set if settings that hide something are changed for the run.
+    /// Set if settings that hide data are changed for the run.
     pub(crate) set: bool,
 }
 
-/// A setting, what hides something, and what it is set to for a run.
+/// A setting, the values of it that hide data, and its value during a run.
 struct NeededSetting {
     name: &'static str,
     hides: fn(i64) -> bool,
     value: &'static str,
-    /// Figures that are not known while it hides them.
+    /// Figures that are unknown while it hides them.
     hidden: &'static str,
 }
 
-/// Names of Redis, which Valkey knows, too. `latency-tracking` is `yes` or `no`: 1 or 0 here.
+/// Names of Redis, also valid for Valkey. `latency-tracking` is `yes` or `no`: 1 or 0 here.
 const SETTINGS: [NeededSetting; 4] = [
     NeededSetting {
         name: "latency-monitor-threshold",
@@ -56,18 +56,18 @@ const SETTINGS: [NeededSetting; 4] = [
     },
 ];
 
-/// Settings that were changed for a run. Dropping them puts them back.
+/// Settings that were changed for a run. Dropping this restores them.
 pub(crate) struct ChangedSettings<'s> {
     server: &'s Server,
     plan: &'s Plan,
-    /// Names of settings of each server, with the values that they had.
+    /// Changed settings of each server with their previous values.
     before: Vec<(Address, Vec<(&'static str, String)>)>,
 }
 
-/// Makes sure that the servers keep what is asked for, or says what they do not.
+/// Ensures that the servers keep the requested data, or prints which they do not.
 ///
 /// # Errors
-/// A server is not to be reached, or refuses a change.
+/// Returns an error if a server cannot be reached, or refuses a change.
 pub(crate) fn enable<'s>(
     server: &'s Server,
     plan: &'s Plan,

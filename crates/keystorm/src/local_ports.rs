@@ -1,13 +1,14 @@
-//! Ports of this machine that connections leave behind: named before there is none left.
+//! Ports of this machine in `TIME_WAIT`: a warning before none is left.
 
 use host::HostFacts;
 use report::{Warning, WarningKind, grouped};
 use workload::{Endpoint, Plan};
 
-/// From this share of the ports on, those that wait are worth a word.
+/// Share of the ports in `TIME_WAIT` from which there is a warning.
 const SHARE: f64 = 0.5;
 
-/// The warning about ports that wait since keystorm closed their connections, in a run of new connections.
+/// The warning about ports in `TIME_WAIT` after keystorm closed their connections, in a run of new
+/// connections.
 pub(crate) fn warning(plan: &Plan) -> Option<Warning> {
     let per_request = plan.load.concurrency.per_request?;
     if per_request.reset || matches!(plan.target.endpoint, Endpoint::Unix(_)) {

@@ -1,11 +1,11 @@
-//! What this machine is, found once.
+//! Facts of this machine, determined once.
 
 use std::sync::OnceLock;
 
 use host::HostFacts;
 
-/// This machine before anything that this process puts on it: the load of an experiment's first
-/// part is no fault of the machine in its second.
+/// Facts of this machine before this process loads it, as the load of an experiment's first part is no fault
+/// of the machine in its second.
 pub(crate) fn machine() -> &'static HostFacts {
     static FOUND: OnceLock<HostFacts> = OnceLock::new();
     FOUND.get_or_init(|| {

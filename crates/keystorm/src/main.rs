@@ -1,7 +1,7 @@
 //! How fast is your Redis, really?
 //!
-//! The whole story: arguments become a job, the job's plans are carried out one after another,
-//! and each measurement becomes figures that a format lays out.
+//! The whole story: arguments become a job, the job's plans are carried out one after another, and each
+//! measurement becomes figures that a format lays out.
 
 #![deny(clippy::print_stderr, clippy::print_stdout)]
 
@@ -41,18 +41,18 @@ use fleet::LaunchError;
 use job::{End, FrontEnd, Intent, ToolMessage, UsageError};
 use workload::typed_login::TypedLogins;
 
-/// The other tools whose command lines are understood: a crate in peers/ each, and a row here.
+/// Other tools whose command lines are understood: a crate in peers/ for each, and a row here.
 const PEERS: &[&dyn FrontEnd] = &[&memtier::Memtier, &ycsb::YcsbFront, &rpc_perf::RpcPerf];
 
-/// A run that failed.
+/// Exit code of a failed run.
 const FAILED: u8 = 1;
-/// A command line that makes no sense.
+/// Exit code of an invalid command line.
 const USAGE: u8 = 2;
-/// A comparison that found the second to be worse than allowed.
+/// Exit code of a comparison that found the second worse than allowed.
 const REGRESSED: u8 = 3;
-/// Complete, without a conclusion: the machine was too busy, or the figures too unsteady.
+/// Exit code without a conclusion: the machine was too busy, or the figures too unsteady.
 const INCONCLUSIVE: u8 = 4;
-/// Ended by Ctrl-C, as shells report it.
+/// Exit code after Ctrl-C, as shells report it.
 const INTERRUPTED: u8 = 130;
 
 fn main() -> ExitCode {
@@ -98,7 +98,7 @@ fn main() -> ExitCode {
     exit_code(outcome, is_peer)
 }
 
-/// Returns how the program ends, with the reason where there is no result.
+/// Returns the program's exit code, and prints the reason if there is no result.
 fn exit_code(outcome: anyhow::Result<End>, is_peer: bool) -> ExitCode {
     match outcome {
         Ok(End::Complete) => ExitCode::SUCCESS,
@@ -124,7 +124,7 @@ fn exit_code(outcome: anyhow::Result<End>, is_peer: bool) -> ExitCode {
     }
 }
 
-/// Prints why there is no result, behind the word that errors begin with.
+/// Prints the reason why there is no result, after the word that errors begin with.
 fn print_failure(prefix: &str, why: &str, code: u8) -> ExitCode {
     match diagnostics::say(format_args!("{prefix}{}", diagnostics::concealed(why))) {
         Ok(()) => ExitCode::from(code),
@@ -132,7 +132,7 @@ fn print_failure(prefix: &str, why: &str, code: u8) -> ExitCode {
     }
 }
 
-/// Prints what the imitated tool would print, and exits with its code.
+/// Prints the text of the imitated tool, and exits with its code.
 fn tell(message: &ToolMessage) -> ExitCode {
     match (diagnostics::put(&diagnostics::concealed(&message.err)), print::text(&message.out)) {
         (Ok(()), Ok(())) => ExitCode::from(message.code),
@@ -151,7 +151,7 @@ fn in_words(error: &anyhow::Error) -> String {
     text
 }
 
-/// We were called to become a server that dies with the keystorm that called.
+/// Becomes a server that dies with the keystorm that started this process.
 fn guard(args: Vec<std::ffi::OsString>) -> ExitCode {
     match host::guard::exec(args.into_iter().skip(1)) {
         Ok(never) => match never {},

@@ -1,5 +1,5 @@
-//! Markdown as text for a terminal: headings at the margin, everything else below them, tables with
-//! columns. What only a browser has (targets of links between pages, comments) is left out.
+//! Markdown as text for a terminal: headings at the margin, everything else indented, tables with columns.
+//! Parts that only a browser needs (targets of links between pages, comments) are left out.
 
 use page::term;
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
@@ -7,7 +7,7 @@ use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 /// Columns between the text of a section and its heading's margin.
 const INDENT: usize = 2;
 
-/// A page, in lines of at most `width` columns where words allow.
+/// A page, in lines of at most `width` columns as far as possible.
 pub(crate) fn rendered(markdown: &str, width: usize, colour: bool) -> String {
     let mut text = Text { width, colour, ..Text::default() };
     for event in Parser::new_ext(markdown, Options::ENABLE_TABLES) {
@@ -16,17 +16,17 @@ pub(crate) fn rendered(markdown: &str, width: usize, colour: bool) -> String {
     text.out
 }
 
-/// Text that is written so far, and what is open.
+/// The text so far, and the open elements.
 #[derive(Default)]
 struct Text {
     width: usize,
     colour: bool,
     out: String,
-    /// The paragraph, heading, cell or block of code that is being read.
+    /// The paragraph, heading, cell or block of code being read.
     words: String,
-    /// The next number of each list that is open; `None` of one without numbers.
+    /// The next number of each open list; `None` for one without numbers.
     lists: Vec<Option<u64>>,
-    /// Text before the first line of an item.
+    /// Target of the link being read.
     bullet: Option<String>,
     /// Target of the link that is being read.
     link: Option<String>,
@@ -156,7 +156,7 @@ impl Text {
         self.out.push('\n');
     }
 
-    /// Adds one empty line, wherever the text ends so far.
+    /// Adds one empty line after the text so far.
     fn blank(&mut self) {
         if !self.out.is_empty() && !self.out.ends_with("\n\n") {
             self.out.push('\n');

@@ -1,8 +1,8 @@
-//! The command of `--password-command`: asks it for the password, and keeps the answer for a moment.
+//! The command of `--password-command`: runs it for the password, and caches the answer for a moment.
 //!
-//! It may take seconds, and a run that logs in again must not stand still for them: whoever puts on load has it asked
-//! on a thread of its own ([`PasswordSource`]), all others wait. What it printed is shown nowhere, and stands in no
-//! list of processes.
+//! It may take seconds, and a run with new logins must not pause for it. So the load has it run on a separate
+//! thread ([`PasswordSource`]), and all others wait. Its output is shown nowhere, and is in no list of
+//! processes.
 
 use std::borrow::Cow;
 use std::io::Read;
@@ -16,16 +16,16 @@ use naming::PASSWORD_COMMAND;
 use runner::{LoginPassword, PasswordSource};
 use workload::{Credentials, Plan, PlanParts, Secret, Target, secret};
 
-/// Time for which an answer is valid, beside twice the time that it took.
+/// Validity of an answer, beside twice the time that it took.
 const FRESH: Duration = Duration::from_secs(1);
-/// Time that the command may take.
+/// Time limit of the command.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// Interval at which its end is looked for.
+/// Interval of checks for its end.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
-/// Most bytes of a password: tokens of clouds have about two thousand.
+/// Most bytes of a password: cloud tokens have about two thousand.
 const BYTES_MAX: u64 = 64 * 1024;
 
-/// Command for a password. There are as many as command lines name, and they live as long as the process.
+/// A command for a password. There is one for each in command lines, and they live as long as the process.
 pub(crate) struct PasswordCommand {
     command: String,
     asked: Mutex<Asked>,
@@ -34,14 +34,14 @@ pub(crate) struct PasswordCommand {
 
 #[derive(Default)]
 struct Asked {
-    /// The last answer, until when it is that of now, and whether another is on its way.
+    /// The last answer with its end of validity, and whether another is being obtained.
     answer: Option<(Result<&'static str, String>, Instant)>,
     under_way: bool,
 }
 
-/// All that were named.
+/// All commands so far.
 static COMMANDS: Mutex<Vec<&'static PasswordCommand>> = Mutex::new(Vec::new());
-/// Every password that was printed, once.
+/// Every password that was printed, without repetition.
 static PRINTED: Mutex<Vec<&'static str>> = Mutex::new(Vec::new());
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -68,7 +68,7 @@ fn named(command: &str) -> &'static PasswordCommand {
     new
 }
 
-/// The login of now; none without one.
+/// The current login; `None` without one.
 pub(crate) fn credentials(target: &Target) -> Result<Option<Credentials>> {
     let Some(command) = of(target) else { return Ok(target.credentials.clone()) };
     let password = command.ask().map_err(|why| anyhow!(why))?;
@@ -79,7 +79,7 @@ pub(crate) fn credentials(target: &Target) -> Result<Option<Credentials>> {
 /// Source of the password of a plan.
 pub(crate) type Source = Option<&'static dyn PasswordSource>;
 
-/// The plan with the password of now, for whoever logs in with what a plan has, and who knows the next.
+/// The plan with the current password, for code that logs in by the plan, and the source of later passwords.
 pub(crate) fn asked(plan: &Plan) -> Result<(Cow<'_, Plan>, Source)> {
     let Some(command) = of(&plan.target) else { return Ok((Cow::Borrowed(plan), None)) };
     let mut parts: PlanParts = (**plan).clone();
@@ -88,7 +88,7 @@ pub(crate) fn asked(plan: &Plan) -> Result<(Cow<'_, Plan>, Source)> {
 }
 
 impl PasswordCommand {
-    /// The password of now, which may take as long as the command does.
+    /// The current password, which may take as long as the command.
     pub(crate) fn ask(&'static self) -> Result<&'static str, String> {
         let mut asked = locked(&self.asked);
         loop {
@@ -145,7 +145,7 @@ impl PasswordSource for PasswordCommand {
     }
 }
 
-/// Keeps one text for as long as the process lives: whoever logs in borrows it.
+/// Keeps a text for as long as the process lives, so that logins can borrow it.
 fn kept(password: String) -> &'static str {
     let mut printed = locked(&PRINTED);
     if let Some(known) = printed.iter().find(|known| ***known == *password) {
@@ -156,7 +156,7 @@ fn kept(password: String) -> &'static str {
     password
 }
 
-/// The first line that a shell's command prints. What it says is not repeated: that may be a password.
+/// The first line that a shell command prints. Errors do not quote its output, which may be a password.
 fn printed_by(command: &str) -> Result<String, String> {
     let mut shell = Command::new("sh");
     shell.args(["-c", command]).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());

@@ -1,7 +1,7 @@
 //! `--probe`: one more client beside the load, with few connections and a rate of its own.
 //!
-//! Clients that load to the brim measure their own queues. This one measures what a quiet client sees of
-//! the same server meanwhile. Owns its plan, and that it begins with the load and ends with it.
+//! Clients at full load measure their own queues. This one measures a quiet client's latency on the same
+//! server. Owns its plan, and its start and end with the load.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -18,12 +18,12 @@ use workload::{OnError, Pace, Plan, PlanParts, Recording, Shard, Stop, Window, l
 
 use crate::test_bed::{LoadContext, TestBed};
 
-/// Enough for a rate at which each is mostly idle, and too few to be a load.
+/// Connections: enough for a rate at which each is mostly idle, and too few to be a load.
 const CONNECTIONS: u32 = 4;
-/// From when all connections stand to the start: both have to hear of it.
+/// Time from when all connections are ready to the start, for both to learn of it.
 const LEAD: Duration = Duration::from_millis(10);
 
-/// The plan of a probe beside a load: the same commands and keys, in an order of its own.
+/// The plan of a probe beside a load: the same commands and keys, in a different order.
 fn plan_of(load: &Plan, rate_per_s: f64) -> Result<Plan> {
     let mut parts: PlanParts = (**load).clone();
     (parts.load.concurrency.workers, parts.load.concurrency.connections) = (1, CONNECTIONS);
@@ -49,7 +49,7 @@ impl TestBed<'_> {
     /// Carries out a plan with a probe of this rate beside it.
     ///
     /// # Errors
-    /// Those of the plan; one of the probe is a warning.
+    /// Returns the errors of the plan; one of the probe is a warning.
     pub(crate) fn run_beside_probe(
         &self,
         plan: &Plan,
@@ -72,10 +72,10 @@ impl TestBed<'_> {
     }
 }
 
-/// Carries out `load` with a probe beside it, which begins when `load` has its barrier released.
+/// Carries out `load` with a probe beside it, which begins when `load` releases its barrier.
 ///
 /// # Errors
-/// Those of the load. If the probe failed, the second value says why.
+/// Returns the errors of the load. If the probe failed, the second value is the reason.
 fn beside<T>(
     bed: &TestBed<'_>,
     plan: &Plan,
@@ -108,7 +108,7 @@ fn beside<T>(
     })
 }
 
-/// A barrier that opens as soon as it is reached, and another with it.
+/// A barrier that opens as soon as it is reached, together with another.
 pub(crate) fn with(other: &Arc<Barrier>) -> Arc<Barrier> {
     let other = Arc::clone(other);
     Arc::new_cyclic(|own: &Weak<Barrier>| {

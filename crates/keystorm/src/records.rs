@@ -1,5 +1,5 @@
-//! The records that plans of recorded traffic send: found by what a plan says of them, and sent to no server that may
-//! be the one they are of.
+//! Records for plans that send recorded traffic: found by the plan's description, and never sent to a server
+//! that may be the recorded one.
 
 use std::net::ToSocketAddrs;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use workload::{Plan, RecordedTraffic, Target};
 
 use crate::server::Server;
 
-/// Records by what plans say of them, and the plan that writes first what they read.
+/// Records by their description in plans, and the plan that first writes the data that they read.
 #[derive(Default)]
 pub(crate) struct Records {
     all: Vec<(RecordedTraffic, Arc<dyn Record + Send + Sync>)>,
@@ -29,37 +29,37 @@ impl Records {
         }
     }
 
-    /// Sets the plan that writes what others read, and its record.
+    /// Sets the plan that writes the data for others, and its record.
     pub(crate) fn add_prefill(&mut self, plan: Plan, record: Arc<dyn Record + Send + Sync>) {
         self.add(&plan, record);
         self.prefill = Some(plan);
     }
 
-    /// Returns what a plan sends, if that was recorded.
+    /// Returns the record that a plan sends, if it has one.
     pub(crate) fn of(&self, plan: &Plan) -> Option<&dyn Record> {
         let recorded = plan.recorded.as_ref()?;
         let found = self.all.iter().find(|(known, _)| known == recorded);
         found.map(|(_, record)| &**record as &dyn Record)
     }
 
-    /// Returns the plan that writes first what is read.
+    /// Returns the plan that first writes the data.
     pub(crate) fn prefill(&self) -> Option<&Plan> {
         self.prefill.as_ref()
     }
 }
 
-/// Precaution: what a server must be asked before a record is sent to it.
+/// Precaution: a check of a server before a record is sent to it.
 #[derive(Clone)]
 pub(crate) struct Precaution {
-    /// The record's files, as they are named.
+    /// The record's files, in the user's text.
     pub(crate) source: String,
-    /// The servers that were recorded, as `host:port`.
+    /// The recorded servers, as `host:port`.
     pub(crate) servers: Vec<String>,
     /// Set if the record writes anything.
     pub(crate) writes: bool,
     /// Set if the user has allowed writing.
     pub(crate) confirmed: bool,
-    /// The highest database that is used.
+    /// The highest database used.
     pub(crate) db_max: u32,
 }
 
@@ -67,7 +67,7 @@ impl Precaution {
     /// Refuses a server that may be the recorded one, or has too few databases.
     ///
     /// # Errors
-    /// Why, and what to do instead.
+    /// Returns the reason and the remedy.
     pub(crate) fn check(&self, server: &Server, target: &Target) -> Result<()> {
         if self.db_max > 0 && target.cluster.is_some() {
             bail!(UsageError(format!(
@@ -125,7 +125,7 @@ fn is_same(recorded: &str, address: &Address) -> bool {
     }
 }
 
-/// Returns how many keys a server holds, in all of its databases.
+/// Returns the number of keys in all databases of a server.
 fn keys_of(server: &Server, target: &Target) -> Result<u64> {
     if server.protocol().is_memcache() {
         let stats = server.memcache_client(target)?.stats(None).map_err(anyhow::Error::msg)?;

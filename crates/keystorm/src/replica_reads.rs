@@ -1,4 +1,4 @@
-//! Where the receivers of a plan read that waits for replication: the replicas that the primary names, or the
+//! Servers from which receivers of a plan about replication read: the replicas that the primary names, or the
 //! addresses of the plan.
 
 use std::borrow::Cow;
@@ -12,10 +12,10 @@ use workload::{Delivery, DeliveryKind, Endpoint, Plan, PlanParts};
 use crate::server::{Server, resolve};
 use crate::tls;
 
-/// A plan with the replicas that its server names, where it names none itself.
+/// A plan with the replicas that its server names, unless it names some itself.
 ///
 /// # Errors
-/// The server has no replicas, or does not tell.
+/// Returns an error if the server has no replicas, or does not name them.
 pub(crate) fn found<'p>(server: &Server, plan: Cow<'p, Plan>) -> Result<Cow<'p, Plan>> {
     let wants =
         |delivery: &Delivery| delivery.kind == DeliveryKind::Replica && delivery.at.is_empty();
@@ -31,7 +31,7 @@ pub(crate) fn found<'p>(server: &Server, plan: Cow<'p, Plan>) -> Result<Cow<'p, 
     Ok(Cow::Owned(parts.build()?))
 }
 
-/// The hosts and ports of its replicas, as a primary names them.
+/// Hosts and ports of a primary's replicas, as it names them.
 fn replicas(server: &Server, plan: &Plan) -> Result<Vec<(String, u16)>> {
     const NAME_THEM: &str = "name where to read with --at HOST:PORT";
     let address = &server.address;
@@ -68,7 +68,7 @@ fn replicas(server: &Server, plan: &Plan) -> Result<Vec<(String, u16)>> {
 /// The addresses that receivers connect to, and the TLS context that knows their names.
 ///
 /// # Errors
-/// A host cannot be resolved.
+/// Returns an error if a host cannot be resolved.
 pub(crate) fn addresses(
     plan: &Plan,
     tls: Option<&TlsContext>,

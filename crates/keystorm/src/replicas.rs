@@ -1,8 +1,7 @@
-//! A primary and replicas of it that the user names, where no cluster knows them: the topology that the load
-//! is carried by.
+//! A primary and its replicas, named by the user outside of a cluster: the topology of the load.
 //!
-//! All slots are the primary's, so that the route of a cluster serves here too. That a replica copies this
-//! primary is the user's word; that it answers is seen here.
+//! All slots are the primary's, so that the route of a cluster serves here too. The user vouches that a
+//! replica copies this primary; this file checks that it answers.
 
 use std::net::SocketAddr;
 
@@ -16,7 +15,7 @@ use workload::{Endpoint, ProtocolKind, Target};
 use crate::server::{first_that_answers, login, resolve};
 use crate::tls;
 
-/// The nodes: a primary by its name, found at an address, and its replicas.
+/// The nodes: a primary at a resolved address, and its replicas.
 pub(crate) fn topology(
     (primary, address): (&(String, u16), &Address),
     replicas: &[(String, u16)],

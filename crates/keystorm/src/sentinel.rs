@@ -1,8 +1,8 @@
 //! Finding the primary that a group of sentinels watches.
 //!
-//! Owns the two questions: a sentinel is asked for the address
-//! (`SENTINEL GET-MASTER-ADDR-BY-NAME`), and whoever is there for its `ROLE`, since a sentinel may
-//! be behind. <https://redis.io/docs/latest/develop/reference/sentinel-clients/>
+//! Owns the two questions: a sentinel is asked for the address (`SENTINEL GET-MASTER-ADDR-BY-NAME`), and the
+//! server there for its `ROLE`, since a sentinel may be outdated.
+//! <https://redis.io/docs/latest/develop/reference/sentinel-clients/>
 
 use std::net::{IpAddr, ToSocketAddrs};
 use std::time::Duration;
@@ -13,17 +13,17 @@ use workload::{Credentials, Target};
 
 use crate::password;
 
-/// A run must not wait long for one sentinel while others may know.
+/// Time limits for one sentinel, as others may know the answer.
 const PATIENCE: Patience =
     Patience { connect: Duration::from_millis(500), reply: Duration::from_millis(500) };
 
-/// A group of sentinels, and which of their servers is meant.
+/// A group of sentinels, and the name of the wanted primary.
 #[derive(Debug, Clone)]
 pub(crate) struct Sentinels {
     hosts: Vec<(String, u16)>,
     name: String,
     credentials: Option<Credentials>,
-    /// The addresses of this machine to ask from, as load is sent from them.
+    /// Local addresses to ask from, the same as for the load.
     sources: Vec<IpAddr>,
 }
 
@@ -35,10 +35,10 @@ impl Sentinels {
         Self { hosts: hosts.to_vec(), name: name.to_owned(), credentials, sources }
     }
 
-    /// The address of the primary, by the first sentinel whose answer holds.
+    /// The address of the primary, from the first sentinel with a valid answer.
     ///
     /// # Errors
-    /// The answer of each, in words for a person.
+    /// Returns the answer of each, in words for a person.
     pub(crate) fn primary(&self) -> Result<Address, String> {
         let mut reasons = Vec::new();
         for (host, port) in &self.hosts {

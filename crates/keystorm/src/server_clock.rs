@@ -1,7 +1,7 @@
-//! The clock of the server (`TIME`), by which clients without a coordinator agree on when to begin.
+//! The clock of the server (`TIME`), with which clients without a coordinator agree on a start.
 //!
-//! Every client reaches it, and it is one. Owns asking and what its answers say; the arithmetic is in
-//! `fleet::clock`.
+//! Every client reaches it, and there is only one. Owns the questions and the parsing of answers;
+//! `fleet::clock` has the arithmetic.
 
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -12,18 +12,18 @@ use naming::CLOCK;
 use report::Clock;
 use wire::resp::Value;
 
-/// Number of times that the clock is asked. The answers together tell more than one.
+/// Number of questions; the answers together are more precise than one.
 const TIMES: usize = 32;
-/// The server cuts its time to whole microseconds.
+/// Resolution to which the server truncates its time: whole microseconds.
 const CUT_NS: u64 = 500;
 
-/// The server's clock as ours shows it.
+/// The server's clock relative to this process's.
 pub(crate) struct ServerClock {
-    /// Beginning of our monotonic clock, and what the server's showed a little before the first answer.
+    /// Origin of this process's monotonic clock, and the server's time shortly before the first answer.
     epoch: Instant,
     base_ns: u64,
     offset: Offset,
-    /// Set if the answers can be of one clock that ran on.
+    /// Set if the answers may come from one clock that ran on.
     pub(crate) agrees: bool,
 }
 
@@ -31,7 +31,7 @@ impl ServerClock {
     /// Asks for the time.
     ///
     /// # Errors
-    /// The server does not tell it.
+    /// Returns an error if the server does not report it.
     pub(crate) fn ask(client: &mut Client<Transport>) -> Result<Self> {
         let epoch = Instant::now();
         let mut base_ns = None;
@@ -60,31 +60,31 @@ impl ServerClock {
         Ok(Self { epoch, base_ns: base_ns.unwrap_or_default(), offset, agrees })
     }
 
-    /// An instant of the server's clock by the wall clock here, as it is set now.
+    /// Converts an instant of the server's clock to the wall clock here, at its present setting.
     pub(crate) fn here(&self, at: SystemTime) -> SystemTime {
         let ahead_ns = unix(at) as i128 - i128::from(self.shown_ns(Instant::now()));
         moved(SystemTime::now(), ahead_ns)
     }
 
-    /// An instant of the wall clock here by the server's.
+    /// Converts an instant of the wall clock here to the server's.
     pub(crate) fn there(&self, at: SystemTime) -> SystemTime {
         let ahead_ns = unix(at) as i128 - unix(SystemTime::now()) as i128;
         moved(UNIX_EPOCH + Duration::from_nanos(self.shown_ns(Instant::now())), ahead_ns)
     }
 
-    /// Returns what the server's clock shows at an instant, in nanoseconds since 1970.
+    /// Returns the server's time at an instant, in nanoseconds since 1970.
     fn shown_ns(&self, at: Instant) -> u64 {
         let ours_ns = at.saturating_duration_since(self.epoch).as_nanos() as u64;
         self.base_ns.saturating_add(self.offset.theirs_ns(ours_ns))
     }
 
-    /// Returns how far the server's clock is ahead of the wall clock here, in nanoseconds.
+    /// Returns the lead of the server's clock over the wall clock here, in nanoseconds.
     pub(crate) fn ahead_ns(&self) -> i64 {
         let ahead = i128::from(self.shown_ns(Instant::now())) - unix(SystemTime::now()) as i128;
         i64::try_from(ahead).unwrap_or_default()
     }
 
-    /// Returns the clock's part of the results, with a later look at the same clock.
+    /// Returns the clock's entry in the results, with a later measurement of the same clock.
     pub(crate) fn kept(&self, later: Option<&Self>) -> Clock {
         let now = Instant::now();
         let since = |a: u64, b: u64| (i128::from(a) - i128::from(b)) as f64 / 1e3;
@@ -111,7 +111,8 @@ fn moved(from: SystemTime, by_ns: i128) -> SystemTime {
     moved.unwrap_or(from)
 }
 
-/// `TIME` answers seconds and microseconds. <https://redis.io/docs/latest/commands/time/>
+/// Parses the reply to `TIME`, which is seconds and microseconds.
+/// <https://redis.io/docs/latest/commands/time/>
 pub(crate) fn unix_ns(answer: &Value) -> Option<u64> {
     let Value::Array(parts) = answer else { return None };
     let number = |at: usize| parts.get(at)?.text()?.parse::<u64>().ok();

@@ -1,13 +1,13 @@
-//! A setting of a server, asked for by its name.
+//! A setting of a server, by name.
 
 use anyhow::Result;
 use host::{Client, Transport};
 use wire::resp::Value;
 
-/// Reads the value of a setting; `None` where the server has none of that name, or does not show it.
+/// Reads the value of a setting; `None` if the server has none with that name, or hides it.
 ///
 /// # Errors
-/// There is no answer.
+/// Returns an error if there is no answer.
 pub(crate) fn value(client: &mut Client<Transport>, name: &str) -> Result<Option<String>> {
     Ok(match client.ask(&[b"CONFIG", b"GET", name.as_bytes()])? {
         Value::Array(items) => items.get(1).and_then(Value::text),

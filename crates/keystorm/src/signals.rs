@@ -1,4 +1,4 @@
-//! Being asked to stop, and stopping as one who was.
+//! Requests to stop, and the program's end after one.
 
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -13,27 +13,27 @@ use signal_hook::{flag, low_level};
 
 /// Signals that ask the program to end.
 const REQUESTS: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];
-/// Time within which several signals are one request: coreutils' `timeout` sends one to its child and one to the group,
-/// programs that wrap another pass on the Ctrl-C that a terminal has sent to both. Whoever wants the end at once has
-/// seen for so long that the first had no effect.
+/// Time within which several signals are one request: coreutils' `timeout` sends one to its child and one to
+/// the group, and wrapper programs pass on the Ctrl-C that a terminal has sent to both. A user who wants an
+/// immediate end has seen for that long that the first had no effect.
 const ONE_REQUEST: Duration = Duration::from_secs(1);
 
-/// Step that failed where the kernel refuses.
+/// Name of the step for errors if the kernel refuses.
 const HANDLER: &str = "installing the Ctrl-C handler";
 
-/// Set by a signal, and by nothing else.
+/// Set by a signal only.
 static CAME: OnceLock<Arc<AtomicBool>> = OnceLock::new();
 
-/// Returns whether Ctrl-C or another request to end has come since [`interrupted`] was asked for.
+/// Returns whether Ctrl-C or another request to end has come since the first call of [`interrupted`].
 pub(crate) fn have_come() -> bool {
     CAME.get().is_some_and(|came| came.load(Ordering::Relaxed))
 }
 
-/// A flag that Ctrl-C and other polite requests to end set. A second request, [`ONE_REQUEST`] after the first or
-/// later, ends the program at once, should the first have had no effect.
+/// A flag that Ctrl-C and other polite requests to end set. A second request, [`ONE_REQUEST`] or later after
+/// the first, ends the program at once, in case the first had no effect.
 ///
 /// # Errors
-/// The kernel refuses to tell us of signals.
+/// Returns an error if the kernel refuses to deliver signals.
 pub(crate) fn interrupted() -> Result<&'static AtomicBool> {
     watched().context(HANDLER)
 }
@@ -58,11 +58,11 @@ fn watched() -> io::Result<&'static AtomicBool> {
     Ok(Box::leak(Box::new(asked)))
 }
 
-/// The number of the signal that asked last; 0 while none has. To be asked for before [`interrupted`], so that
-/// it is known when that flag is seen.
+/// Number of the last signal; 0 before any. Must be called before [`interrupted`], so that it is known when
+/// that flag is set.
 ///
 /// # Errors
-/// As there.
+/// Returns the errors of [`interrupted`].
 pub(crate) fn number() -> Result<Arc<AtomicUsize>> {
     let number = Arc::new(AtomicUsize::new(0));
     for signal in REQUESTS {
@@ -81,8 +81,8 @@ pub(crate) fn name(number: usize) -> String {
     }
 }
 
-/// Ends the program as a closed pipe ends others: by SIGPIPE, which shells report as 141. Everything
-/// else must be over.
+/// Ends the program as a closed pipe ends others: by SIGPIPE, which shells report as 141. Everything else
+/// must be over.
 pub(crate) fn end_of_pipe() -> ExitCode {
     // Does not return, unless the kernel knows no such signal.
     let _ = low_level::emulate_default_handler(SIGPIPE);

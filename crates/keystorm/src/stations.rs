@@ -1,5 +1,6 @@
-//! Receivers at the nodes of a cluster: of keyspace events and invalidations, which each master publishes for its own
-//! keys alone, one at each master that has places; of writes, one for each place at each replica of its shard.
+//! Receivers at the nodes of a cluster. For keyspace events and invalidations, which each master publishes
+//! for its own keys alone, there is one at each master with places; for replication, one for each place at
+//! each replica of its shard.
 
 use std::borrow::Cow;
 
@@ -13,10 +14,10 @@ use workload::{Delivery, DeliveryKind, Endpoint, Plan, PlanParts, Station};
 use crate::server::resolve;
 use crate::test_bed::TestBed;
 
-/// A plan with its receivers at the nodes of the cluster, where they are at several.
+/// A plan with its receivers assigned to the nodes of the cluster, if they are at several.
 ///
 /// # Errors
-/// Nobody has a slot, or a shard has no replica to read at.
+/// Returns an error if nobody has a slot, or a shard has no replica to read from.
 pub(crate) fn placed<'p>(bed: &TestBed<'_>, plan: Cow<'p, Plan>) -> Result<Cow<'p, Plan>> {
     let wants = |delivery: &&Delivery| {
         delivery.kind.is_at_each_node() && delivery.stations.is_empty() && plan.target.is_cluster()
@@ -55,7 +56,7 @@ fn owners(topology: &Topology, delivery: &Delivery) -> Result<Vec<usize>> {
     (0..delivery.places).map(owner).collect()
 }
 
-/// Each receiver at each master, also where no place is: a slot may move there.
+/// Each receiver at each master, including those without a place, as a slot may move there.
 fn at_masters(
     (topology, owners): (&Topology, &[usize]),
     slotless: &[(String, u16)],
@@ -78,7 +79,7 @@ fn at_masters(
     }
 }
 
-/// The masters that own no slot yet, which nobody names who says who owns which. None where the server does not tell.
+/// Masters without slots, which the list of slot owners leaves out. Empty if the server does not report them.
 fn slotless_masters(bed: &TestBed<'_>, plan: &Plan) -> Result<Vec<(String, u16)>> {
     let server = &bed.server;
     let nodes = server.client(&plan.target)?.ask(&[b"CLUSTER", b"NODES"])?;
@@ -90,8 +91,8 @@ fn slotless_masters(bed: &TestBed<'_>, plan: &Plan) -> Result<Vec<(String, u16)>
     Ok(nodes.lines().filter_map(|line| slotless(line, &host)).collect())
 }
 
-/// The host and port of a node, by what another at this host says of it, if it is a master without slots that can be
-/// reached.
+/// Host and port of a node in a line from the node at host `asked`, if it is a reachable master without
+/// slots.
 fn slotless(line: &str, asked: &str) -> Option<(String, u16)> {
     let mut words = line.split(' ');
     let (_, address, flags) = (words.next()?, words.next()?, words.next()?);
@@ -106,7 +107,7 @@ fn slotless(line: &str, asked: &str) -> Option<(String, u16)> {
     Some((host.to_owned(), port.parse().ok().filter(|port| *port > 0)?))
 }
 
-/// The number of an address among these, of which it is one then.
+/// Number of an address in the list, to which it is added if necessary.
 fn address_of(all: &mut Vec<(String, u16)>, address: (String, u16)) -> Option<u32> {
     let at = all.iter().position(|known| *known == address).unwrap_or_else(|| {
         all.push(address);
@@ -115,8 +116,8 @@ fn address_of(all: &mut Vec<(String, u16)>, address: (String, u16)) -> Option<u3
     u32::try_from(at).ok()
 }
 
-/// Each place at so many replicas of its shard as every shard has: those that the plan names, or else those that the
-/// cluster does.
+/// Each place at the number of replicas of its shard that every shard has: those named by the plan, or else
+/// by the cluster.
 fn at_replicas(
     bed: &TestBed<'_>,
     plan: &Plan,
@@ -177,7 +178,7 @@ fn at_replicas(
     Ok(())
 }
 
-/// The shard of each of these addresses, by the number of its master: the nodes there say which they are.
+/// The shard of each of these addresses, as the number of its master, according to the nodes there.
 fn owners_of(
     bed: &TestBed<'_>,
     plan: &Plan,
@@ -200,7 +201,7 @@ fn owners_of(
     at.iter().map(owner).collect()
 }
 
-/// The id of the master that a node copies, by what it says of the nodes of its cluster; its own, if it is one.
+/// Id of the master that a node copies, according to its own list of nodes; its own id if it is a master.
 fn master_of(nodes: &Value) -> Option<String> {
     let text = nodes.text()?;
     let own = text.lines().find(|line| {

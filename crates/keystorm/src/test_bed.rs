@@ -1,8 +1,7 @@
-//! Where plans are carried out: a server, this machine, and the word to stop.
+//! Test beds for plans: a server, this machine, and the request to stop.
 //!
-//! One way for a test of the command line and for a point of an experiment, so that both are
-//! prepared, watched and judged alike, whether this process puts on the load or several clients do.
-//! What to do with a run is left to the caller.
+//! Tests of the command line and points of an experiment are prepared, watched and judged alike, whether this
+//! process or several clients generate the load. The caller uses the runs.
 
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -30,62 +29,62 @@ use crate::{
 /// Files open beside the connections: standard streams, pollers, timers, libraries.
 const OTHER_FILES: u64 = 32;
 
-/// A server that was reached or started, with all that a run on it needs.
+/// A server that was reached or started, with everything that a run on it needs.
 pub(crate) struct TestBed<'r> {
     pub(crate) server: Server,
-    /// Number of connections that the load will open at most.
+    /// Most connections of the load.
     connections: u32,
     machine: &'static HostFacts,
     interrupted: &'r AtomicBool,
-    /// The clients that put on the load, if this process does not. TestBeds that are used in turn share
-    /// them: what a launcher has to give may be enough for one set.
+    /// Remote clients, if any. Test beds used in turn share one fleet, as the launcher may have room for only
+    /// one.
     fleet: Option<Arc<Mutex<Fleet>>>,
-    /// Record of what the server was filled with.
+    /// Record of the data that the server was filled with.
     pub(crate) filled: FillRecord,
     pub(crate) settings: RunSettings,
 }
 
-/// Settings of the runs on a test bed, which their plans do not have.
+/// Settings of the runs on a test bed that are not in their plans.
 #[derive(Default)]
 pub(crate) struct RunSettings {
-    /// Set if the server is looked at once a second while load runs.
+    /// Set to sample the server once a second while load runs.
     pub(crate) sample: bool,
-    /// Set if the server is asked what it remembers of its slow moments.
+    /// Set to read the server's record of its slow moments.
     pub(crate) journal: bool,
-    /// Request for how long the server ran commands, if there is one.
+    /// Request for execution times of commands, if there is one.
     pub(crate) server_latency: Option<ServerLatency>,
-    /// Receiver of what has been seen of servers and machine while load runs, where somebody shows that.
+    /// Receiver of observations of servers and machine while load runs, if they are displayed.
     pub(crate) so_far: Option<WatchSoFar>,
-    /// Set if it is not announced what the server is filled with.
+    /// Set to fill the server without an announcement.
     pub(crate) fills_quietly: bool,
-    /// Set if times are those of the server's clock.
+    /// Set if times use the server's clock.
     pub(crate) server_clock: bool,
-    /// The rate of a probe beside the load, if one is wanted.
+    /// Rate of a probe beside the load, if one is wanted.
     pub(crate) probe: Option<f64>,
     /// The records that plans send.
     pub(crate) records: Records,
-    /// The rate of the next run's plan, if that may change on the way.
+    /// Rate of the next run's plan, if it may change during the run.
     pub(crate) rate: Option<Arc<LiveRate>>,
 }
 
-/// Context that one load is given beside its plan.
+/// Context of one load beside its plan.
 #[derive(Default)]
 pub(crate) struct LoadContext<'a> {
-    /// Time at which the load begins, if that was agreed on.
+    /// Agreed start of the load, if there is one.
     pub(crate) start_at: Option<SystemTime>,
     /// Barrier that a probe waits for.
     pub(crate) probe: Option<&'a Arc<Barrier>>,
-    /// Rate of the load, if that may change.
+    /// Rate of the load, if it may change.
     pub(crate) rate: Option<&'a LiveRate>,
 }
 
 impl<'r> TestBed<'r> {
-    /// Finds or starts the server, for plans of up to `connections`, and places the clients, if they
-    /// are several.
+    /// Reaches or starts the server, for plans of up to `connections`, and places the clients, if there are
+    /// several.
     ///
     /// # Errors
-    /// It cannot be reached or started, a client cannot be placed, or this process may not open so
-    /// many files.
+    /// Returns an error if it cannot be reached or started, a client cannot be placed, or this process may
+    /// not open enough files.
     pub(crate) fn reach(
         target: &Target,
         protocol: ProtocolKind,
@@ -144,7 +143,7 @@ impl<'r> TestBed<'r> {
     /// Reaches another server, with the clients of this test bed. The two are used in turn.
     ///
     /// # Errors
-    /// The server cannot be reached or started, or too few files can be open.
+    /// Returns an error if the server cannot be reached or started, or too few files can be open.
     pub(crate) fn reach_beside(
         &self,
         target: &Target,
@@ -155,20 +154,19 @@ impl<'r> TestBed<'r> {
         Self::over(fleet, questions, target, protocol, connections, self.interrupted)
     }
 
-    /// Makes sure that this process may open so many.
+    /// Ensures that this process may open this many connections.
     ///
     /// # Errors
-    /// It may not.
+    /// Returns an error if it may not.
     pub(crate) fn allow_connections(&self, connections: u32) -> Result<()> {
         Ok(host::allow_open_files(u64::from(connections), OTHER_FILES)?)
     }
 
-    /// Ends a server that was started for the run, and starts another: what differs from start to
-    /// start, such as where its memory lies, must not be the same in all of several runs. One that
-    /// was given stays as it is.
+    /// Restarts a server that was started for the run, since effects that vary between starts, such as the
+    /// placement of its memory, must not be the same in all of several runs. A given server is left as it is.
     ///
     /// # Errors
-    /// It cannot be started again.
+    /// Returns an error if it cannot be started again.
     pub(crate) fn restart(&mut self, target: &Target) -> Result<()> {
         if self.server.stop() {
             let (protocol, questions) = (self.server.protocol(), self.server.questions());
@@ -178,15 +176,15 @@ impl<'r> TestBed<'r> {
         Ok(())
     }
 
-    /// Returns the flag that is set if somebody asked for the end.
+    /// Returns the flag for a request to stop.
     pub(crate) fn interrupted(&self) -> &'r AtomicBool {
         self.interrupted
     }
 
-    /// Carries out one plan, from `start_at` on if that was agreed on.
+    /// Carries out one plan, from `start_at` on if a start was agreed.
     ///
     /// # Errors
-    /// It could not be started. A run that the server ends is a run, and says how it ended.
+    /// Returns an error if it could not be started. A run that the server ends is a run with that ending.
     pub(crate) fn run(
         &self,
         plan: &Plan,
@@ -206,10 +204,10 @@ impl<'r> TestBed<'r> {
         Ok(run)
     }
 
-    /// Makes sure that the server takes what a plan writes, and holds what it reads.
+    /// Ensures that the server takes the data that a plan writes, and holds the data that it reads.
     ///
     /// # Errors
-    /// It does not, or what is read could not be written.
+    /// Returns an error if it does not, or the data could not be written.
     pub(crate) fn prepare(&self, plan: &Plan) -> Result<()> {
         self.server.described.check(&self.server, plan)?;
         item_limit::check(&self.server, plan)?;
@@ -217,8 +215,7 @@ impl<'r> TestBed<'r> {
         if plan.protocol.is_memcache() { prepare(self, plan) } else { self.server.prepare(plan) }
     }
 
-    /// Returns what a reader must know of a run that this process carried out: what spoiled it, and what is bad about
-    /// this machine.
+    /// Returns the warnings about a run by this process: disturbances, and faults of this machine.
     pub(crate) fn warned_of(&self, run: &Run) -> Vec<Warning> {
         let found = Self::found(run, false).chain(self.unfit(&run.plan));
         found.chain(self.filled.evicted()).collect()
@@ -278,8 +275,8 @@ impl<'r> TestBed<'r> {
         self.whole(plan, gathered, probe.is_some(), watch.end(begun))
     }
 
-    /// Returns what disturbed a run. No count of the run has the requests of the probe, or of a lost client's last
-    /// second, so with `strangers_unknown` the warning about other clients is left out.
+    /// Returns the disturbances of a run. A run's counts exclude requests of the probe, and of a lost
+    /// client's last second, so with `strangers_unknown` the warning about other clients is left out.
     fn found(run: &Run, strangers_unknown: bool) -> impl Iterator<Item = Warning> + use<> {
         let found = report::warnings(&run.plan, &run.measurement, &run.watched).into_iter();
         let known = move |warning: &Warning| {
@@ -292,7 +289,7 @@ impl<'r> TestBed<'r> {
         ServerClock::ask(&mut self.server.clock(&plan.target)?)
     }
 
-    /// Gives a run the times of the server's clock, if that is one.
+    /// Converts the times of a run to the server's clock, if that is used.
     fn stamp(&self, run: &mut Run, clock: &ServerClock) {
         if !clock.agrees {
             run.warnings.push(Warning::new(
@@ -311,7 +308,7 @@ impl<'r> TestBed<'r> {
     /// Carries out a share of a plan, for a coordinator that prepares and watches the server.
     ///
     /// # Errors
-    /// As [`run`](Self::run).
+    /// Returns the errors of [`run`](Self::run).
     pub(crate) fn run_share(
         &self,
         plan: &Plan,
@@ -328,10 +325,10 @@ impl<'r> TestBed<'r> {
         Ok(run)
     }
 
-    /// Puts on the load.
+    /// Generates the load.
     ///
     /// # Errors
-    /// It could not be started.
+    /// Returns an error if it could not be started.
     pub(crate) fn load(
         &self,
         plan: &Plan,
@@ -361,7 +358,7 @@ impl<'r> TestBed<'r> {
         })
     }
 
-    /// The run that a measurement is, with what follows from it.
+    /// Makes the run of a measurement, with its derived parts.
     pub(crate) fn run_of(&self, plan: Plan, measurement: Measurement, watched: WatchRecord) -> Run {
         let facts = self.server.facts.clone();
         let version = env!("CARGO_PKG_VERSION").to_owned();
@@ -426,8 +423,8 @@ impl<'r> TestBed<'r> {
         Ok(run)
     }
 
-    /// Returns what the doctor finds bad about this machine at a glance. Of what is merely not ideal, which is true of
-    /// most machines, only `keystorm doctor` speaks.
+    /// Returns the serious findings of the doctor's quick checks of this machine. Minor ones, which most
+    /// machines have, are left to `keystorm doctor`.
     fn unfit(&self, plan: &Plan) -> Vec<Warning> {
         let load = doctor::Load {
             connections: plan.own_connections(),

@@ -1,4 +1,4 @@
-//! The options of TLS, for the engine: files that are here, or that came with the plan.
+//! TLS options for the engine: files on this machine, or sent with the plan.
 
 use std::fmt::Display;
 use std::fs;
@@ -9,10 +9,10 @@ use engine::{PemFile, TlsContext, TlsSettings};
 use naming::{CACERT, CACERTDIR, CERT, KEY};
 use workload::{Endpoint, SecretBytes, TlsFiles, TlsOptions, Verify};
 
-/// Reads what TLS needs.
+/// Reads the files for TLS.
 ///
 /// # Errors
-/// A file cannot be read or holds something else, or OpenSSL does not know a cipher.
+/// Returns an error if a file cannot be read or has other content, or OpenSSL does not know a cipher.
 pub(crate) fn context(options: &TlsOptions, endpoint: &Endpoint) -> Result<TlsContext> {
     let TlsOptions {
         sni,
@@ -76,10 +76,10 @@ pub(crate) fn context(options: &TlsOptions, endpoint: &Endpoint) -> Result<TlsCo
     })?)
 }
 
-/// Reads the files that TLS needs, for clients that may be where they are not.
+/// Reads the files for TLS, for clients on machines without them.
 ///
 /// # Errors
-/// One of them can no longer be read.
+/// Returns an error if one of them can no longer be read.
 pub(crate) fn files(options: &TlsOptions) -> Result<TlsFiles> {
     let content = |option: &dyn Display, file: &Option<PathBuf>| {
         let read = |file: &PathBuf| {
@@ -96,7 +96,7 @@ pub(crate) fn files(options: &TlsOptions) -> Result<TlsFiles> {
     })
 }
 
-/// The addresses that were found for a host go by its name.
+/// Names the resolved addresses of a host after it.
 pub(crate) fn named(
     tls: TlsContext,
     endpoint: &Endpoint,

@@ -1,14 +1,14 @@
-//! Whether two servers answer a command alike, as far as it says what the answer must be.
+//! Comparison of two servers' answers to a command, as far as the command determines the answer.
 //!
-//! What may differ on equal servers is set aside before answers are compared: the order of what has none, cursors,
-//! random choices, clocks, and the wording of errors. Who is asked what is left to the caller.
+//! Legitimate differences between equal servers are removed first: the order of unordered answers, cursors,
+//! random choices, clocks, and the wording of errors. The caller asks the servers.
 
 use std::collections::BTreeMap;
 
 use report::compare::{AnswerComparison, Difference};
 use wire::resp::Value;
 
-/// Kinds of differences that are kept; more are counted together.
+/// Kinds of differences that are kept; further ones are counted together.
 const KINDS_MAX: usize = 1_000;
 /// Longest part of an answer or command that an example shows, in bytes.
 const SHOWN_MAX: usize = 160;
@@ -59,13 +59,13 @@ const OF_A_KIND: &[&str] = &[
     "EXPIRETIME",
     "PEXPIRETIME",
 ];
-/// Commands whose answer is the server's own business.
+/// Commands whose answer is about the server itself.
 const OF_THE_SERVER: &[&str] = &[
     "INFO", "CLIENT", "COMMAND", "LATENCY", "SLOWLOG", "DEBUG", "ROLE", "LOLWUT", "HELLO",
     "CLUSTER", "ACL", "MODULE", "WAIT", "WAITAOF",
 ];
 
-/// Rule by which answers to a command are compared.
+/// Rule for comparing answers to a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Rule {
     Exact,
@@ -87,7 +87,7 @@ impl Rule {
     }
 }
 
-/// Answers that were compared.
+/// Totals of the compared answers.
 #[derive(Debug, Default)]
 pub struct Answers {
     counts: AnswerComparison,
@@ -129,7 +129,7 @@ impl Answers {
         }
     }
 
-    /// Returns the comparison, its most frequent difference first.
+    /// Returns the comparison, with its most frequent difference first.
     #[must_use]
     pub fn into_comparison(self) -> AnswerComparison {
         let mut differences: Vec<Difference> = self.kinds.into_values().collect();
@@ -152,7 +152,7 @@ fn is_alike(rule: Rule, a: &Value, b: &Value) -> bool {
     }
 }
 
-/// Returns whether a number is below 0, as that of a key without an expiry or that is not there.
+/// Returns whether a number is negative, as for a missing key or one without an expiry.
 fn sign(value: &Value) -> bool {
     matches!(value, Value::Integer(number) if *number < 0)
 }
@@ -162,7 +162,7 @@ fn code(text: &[u8]) -> &[u8] {
     text.split(|byte| *byte == b' ').next().unwrap_or_default()
 }
 
-/// Appends a value so that equal ones have equal bytes.
+/// Appends a value so that equal values have equal bytes.
 fn canonical(value: &Value, rule: Rule, out: &mut Vec<u8>) {
     let mut several = |mut values: Vec<Vec<u8>>, sorted: bool| {
         if sorted {

@@ -1,4 +1,4 @@
-//! What a search has found, as data and in words.
+//! Conclusion of a search, as data and in words.
 
 use std::fmt::{self, Display, Formatter};
 
@@ -17,15 +17,15 @@ pub enum SearchOutcome {
     Found,
     /// A rate is kept, and no higher one was tried.
     AtLeast,
-    /// A rate is kept, and of those above it is not known, or only far above.
+    /// A rate is kept, and higher ones are unknown for the most part.
     Open,
     /// The lowest rate that was tried is missed.
     NotEven,
-    /// No rate that was tried is clear.
+    /// Every rate that was tried is undecided.
     Undecided,
     /// The client or the machine decided most trials, and no rate is kept or missed.
     NotHere,
-    /// Nothing has been tried.
+    /// No trial was made.
     #[default]
     Nothing,
 }
@@ -35,17 +35,17 @@ pub enum SearchOutcome {
 pub struct Conclusion {
     /// The sentences.
     pub answered: SearchOutcome,
-    /// The highest rate that is kept, with as many digits as its interval carries.
+    /// The highest kept rate, with as many digits as its interval justifies.
     pub rate_per_s: Option<f64>,
-    /// The highest rate that a server of this kind keeps is above this, 19 times in 20.
+    /// Lower bound, 19 times in 20, of the highest rate that a server of this kind keeps.
     pub low_per_s: Option<f64>,
-    /// And below this; `None` where nothing higher is missed.
+    /// Upper bound of that; `None` if no higher rate is missed.
     pub high_per_s: Option<f64>,
     /// The result in a few words.
     pub headline: String,
-    /// Text on what happens above the rate, and who was the limit.
+    /// Text on what happens above the rate, and on the limit.
     pub text: String,
-    /// Set if the client or the schedule, and not the server, set the limit.
+    /// Set if the client or the schedule, rather than the server, was the limit.
     pub not_the_server: bool,
 }
 
@@ -74,7 +74,7 @@ impl VoidTrials {
         }
     }
 
-    /// The conclusion of a search in which most trials say nothing.
+    /// The conclusion of a search whose trials are mostly void.
     fn conclusion(&self) -> Conclusion {
         Conclusion {
             answered: SearchOutcome::NotHere,
@@ -95,7 +95,7 @@ impl Display for VoidTrials {
     }
 }
 
-/// Condition that decides whether a rate keeps a target, where that is not known.
+/// Deciding measurement for rates that are neither kept nor missed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Decides {
     Machine,
@@ -113,9 +113,9 @@ impl Display for Decides {
     }
 }
 
-/// A rate that is missed this far above one that is kept stands in the headline, too.
+/// Ratio of a missed rate to a kept one from which the headline names it, too.
 const APART: f64 = 1.1;
-/// And this far above, with rates between them that are not known, there is no answer.
+/// Ratio from which there is no answer if the rates between are unknown.
 const FAR: f64 = 2.0;
 
 fn per_s(rate: f64) -> String {
@@ -123,7 +123,7 @@ fn per_s(rate: f64) -> String {
 }
 
 impl RateSearch {
-    /// Draws the conclusion from what was found.
+    /// Draws the conclusion.
     pub(crate) fn concluded(&self) -> Conclusion {
         let found = self.found();
         let void = VoidTrials::new(self);
@@ -141,7 +141,7 @@ impl RateSearch {
         self.no_rate_kept(&void)
     }
 
-    /// The conclusion where no rate that was tried is kept.
+    /// The conclusion if no rate was kept.
     fn no_rate_kept(&self, void: &VoidTrials) -> Conclusion {
         let (slo, fails) = (&self.slo.text, self.found().fails_per_s);
         let lowest = self.rates.iter().min_by(|a, b| a.rate_per_s.total_cmp(&b.rate_per_s));
@@ -171,7 +171,7 @@ impl RateSearch {
         Conclusion { answered, headline, text, not_the_server, ..Conclusion::default() }
     }
 
-    /// The conclusion where this is the highest rate that is kept.
+    /// The conclusion if `passes` is the highest kept rate.
     fn rate_kept(&self, passes: f64, void: &VoidTrials) -> Conclusion {
         let found = self.found();
         let (rate, high) = match found.fails_per_s {
@@ -213,7 +213,7 @@ impl RateSearch {
         }
     }
 
-    /// The headline for a rate that is kept; `high` is missed, and `open` decides between them.
+    /// The headline for a kept rate; `high` is missed, and `open` decides between them.
     fn headline(&self, rate: f64, high: Option<f64>, open: Option<Decides>) -> String {
         let kept = format!("{} keep {}", per_s(rate), self.slo.text);
         match (high, open) {
@@ -226,8 +226,7 @@ impl RateSearch {
         }
     }
 
-    /// Returns what decides the rates that are neither kept nor missed, above those that are kept and below those that
-    /// are missed; `None` without any.
+    /// Returns what decides about rates between kept and missed ones; `None` without such rates.
     fn decides(&self) -> Option<Decides> {
         let found = self.found();
         let unjudged = found.unjudged_per_s.and_then(|rate| self.rate_of(rate));
@@ -242,7 +241,7 @@ impl RateSearch {
         }
     }
 
-    /// The sentences about noise, where it decides some rates.
+    /// The sentences about noise, if it decides about some rates.
     fn noise(&self, void: &VoidTrials) -> String {
         match self.decides() {
             Some(Decides::Machine | Decides::Client) if void.cause.is_some() => {
@@ -255,7 +254,7 @@ impl RateSearch {
         }
     }
 
-    /// The sentence about a search that had no more time.
+    /// The sentence about a search that ran out of time.
     fn time_up(&self) -> String {
         if !self.out_of_time() {
             return String::new();
@@ -266,7 +265,7 @@ impl RateSearch {
         )
     }
 
-    /// Describes what happened just above, and returns whether somebody else than the server was the limit there.
+    /// Describes the trial just above, and returns whether its limit was not the server.
     fn above(&self) -> (bool, String) {
         let Some((rate, trial)) = self.obstacle() else { return (false, String::new()) };
         let who = Self::other_limit(trial);
@@ -281,7 +280,7 @@ impl RateSearch {
         (who.is_some(), text)
     }
 
-    /// The sentence for when lower rates miss the target too, so that more than the rate decides.
+    /// The sentence for lower rates that miss the target too, so that more than the rate decides.
     fn doubt(&self) -> Option<String> {
         const ROUNDING: f64 = 1.001;
         let found = self.found().passes_per_s?;
@@ -301,8 +300,8 @@ impl RateSearch {
     }
 }
 
-/// The ends of an interval with the digits that its width carries, rounded away from each other: by at most a
-/// fifth of it each, and the lower end to two digits at least.
+/// Ends of an interval, rounded outwards to digits that its width justifies: by at most a fifth of it each,
+/// and the lower end to two digits at least.
 fn carried(low: f64, high: f64) -> (f64, f64) {
     let magnitude = |rate: f64| 10f64.powf(rate.log10().floor());
     let unit = magnitude((high - low) / 5.0).min(magnitude(low) / 10.0);

@@ -1,12 +1,12 @@
-//! Experiments as tables for programs, and the columns that all tables of runs have.
+//! Experiments as tables for programs, and the columns common to all tables of runs.
 //!
-//! Names are those of [`report::Metric`], rows are quoted as every CSV of keystorm is.
+//! Names come from [`report::Metric`]; rows are quoted as in every CSV of keystorm.
 
 use report::{Metric, write_row};
 
 use crate::figures::Figures;
 
-/// Columns that every row of a run ends in.
+/// Last columns of every row of a run.
 const FIGURES: [&str; 11] = [
     "throughput_rps",
     "p50_ms",
@@ -25,19 +25,19 @@ const FIGURES: [&str; 11] = [
 pub(crate) struct Csv(Vec<u8>);
 
 impl Csv {
-    /// A table of runs, whose first columns have these names.
+    /// Creates a table of runs with these first columns.
     pub(crate) fn new<'c>(columns: impl IntoIterator<Item = &'c str>) -> Self {
         Self::of(&columns.into_iter().chain(FIGURES).collect::<Vec<_>>())
     }
 
-    /// A table of anything.
+    /// Creates a table of anything.
     pub(crate) fn of(columns: &[&str]) -> Self {
         let mut table = Self(Vec::new());
         table.write(columns.iter().map(|name| (*name).to_owned()));
         table
     }
 
-    /// A run; `cells` are those of the first columns. What limited a run that was cut short is not the question.
+    /// Adds a run; `cells` are for the first columns. The limit of a run that was cut short is left out.
     pub(crate) fn row(&mut self, cells: impl IntoIterator<Item = String>, run: &Figures) {
         let figures = [
             Metric::Throughput.written(run.throughput_rps),
@@ -55,13 +55,13 @@ impl Csv {
         self.write(cells.into_iter().map(report::escape).chain(figures));
     }
 
-    /// A row as it is.
+    /// Adds a row.
     pub(crate) fn write(&mut self, cells: impl IntoIterator<Item = String>) {
         // Memory does not fail.
         let _ = write_row(&cells.into_iter().collect::<Vec<_>>(), &mut self.0);
     }
 
-    /// All of it.
+    /// Returns the whole table.
     pub(crate) fn text(self) -> String {
         String::from_utf8_lossy(&self.0).into_owned()
     }

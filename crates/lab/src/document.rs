@@ -1,4 +1,4 @@
-//! Capabilities of the results of every experiment: they are written as a document, are shown, and say what to doubt.
+//! Common interface of the results of experiments: writing, showing, and warnings.
 
 use page::{Block, Page};
 use report::{RecordError, Run};
@@ -6,32 +6,32 @@ use serde::Serialize;
 
 use crate::runs::Runs;
 
-/// The results of an experiment whose runs are kept in full.
+/// Results of an experiment whose runs are kept in full.
 pub trait Document {
     /// Returns the runs of the experiment.
     #[doc(hidden)]
     fn runs(&self) -> &Runs;
 
-    /// Every run in full, in the order in which they were carried out.
+    /// Loads every run in full, in the order of execution.
     ///
     /// # Errors
-    /// What in a document contradicts itself.
+    /// Returns the contradiction in a document.
     fn load(&self) -> Result<Vec<Run>, RecordError> {
         self.runs().load()
     }
 
-    /// Returns what a reader must know before believing the figures, each once; unescaped.
+    /// Returns the warnings that a reader needs before believing the figures, without repetition; unescaped.
     fn warnings(&self) -> Vec<String> {
         self.runs().warnings()
     }
 }
 
-/// Findings of an experiment so far: all that its frame keeps and shows.
+/// Findings of an experiment so far, which its frame keeps and shows.
 pub trait Findings: Serialize + Sized {
-    /// Returns whether nothing was measured yet, so that there is nothing to show.
+    /// Returns whether nothing was measured yet.
     fn is_empty(&self) -> bool;
 
-    /// Returns whether there is an answer; there is none where the machine was too busy to tell.
+    /// Returns whether there is an answer; there is none if the machine was too busy.
     fn is_conclusive(&self) -> bool {
         true
     }
@@ -53,7 +53,7 @@ pub trait Findings: Serialize + Sized {
     /// The page.
     fn page(&self, command_line: &str) -> Page;
 
-    /// The parts that a terminal shows; `quiet` leaves out all but tables and answers.
+    /// Blocks for a terminal; `quiet` leaves out all but tables and answers.
     fn shown(&self, quiet: bool) -> Vec<Block>;
 
     /// Lines about single results, for standard error.

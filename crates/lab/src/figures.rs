@@ -1,4 +1,4 @@
-//! What a run says in one row of a table.
+//! Figures of a run in a row of a table.
 
 use report::{Cause, Disturbance, Finding, Held, LimitedBy, Run, Summary};
 use serde::{Deserialize, Serialize};
@@ -28,19 +28,19 @@ pub struct Figures {
     pub limited_by: LimitedBy,
     /// Sentence on the limit, with the evidence.
     pub verdict: String,
-    /// The reason in a word, where one is known.
+    /// The reason in a word, if known.
     #[serde(default)]
     pub finding: Option<Finding>,
     /// The evidence in words, without the limit and without advice.
     #[serde(default)]
     pub statement: String,
-    /// Reason why the run says nothing of the server: the client or the machine decided it.
+    /// Reason why the client or the machine, rather than the server, decided the run.
     #[serde(default)]
     pub disturbance: Option<Disturbance>,
-    /// Share of the machine that others may have taken.
+    /// Share of the machine that others may have used.
     #[serde(default)]
     pub held: Held,
-    /// Reason why the run is not what was planned; safe for a terminal.
+    /// Reason why the run was cut short; safe for a terminal.
     pub shortfall: Option<String>,
 }
 
@@ -86,8 +86,8 @@ impl Figures {
         }
     }
 
-    /// Returns what other programs or the hypervisor did to the run, if they decided it. What the client did is
-    /// reported as its limit.
+    /// Returns the disturbance of the run by other programs or the hypervisor, if it decided the run. The
+    /// client's own faults are reported as its limit.
     #[must_use]
     pub fn disturbed(&self) -> Option<Cause> {
         self.disturbance.as_ref().map(|found| found.cause).filter(|cause| cause.by_others())
@@ -100,7 +100,7 @@ impl Figures {
     }
 }
 
-/// Returns what others did to most of these runs, and to how many any of it; `None` if to none.
+/// Returns the disturbance of most of these runs, and the number of runs with any; `None` if there is none.
 pub(crate) fn disturbed<'f>(runs: impl Iterator<Item = &'f Figures>) -> Option<(Cause, usize)> {
     let causes: Vec<Cause> = runs.filter_map(Figures::disturbed).collect();
     let count = |cause: &Cause| causes.iter().filter(|other| *other == cause).count();
@@ -108,8 +108,8 @@ pub(crate) fn disturbed<'f>(runs: impl Iterator<Item = &'f Figures>) -> Option<(
     Some((most, causes.len()))
 }
 
-/// The run in the middle by throughput, and the least and greatest throughput; the lower of two
-/// middles. Of those that others disturbed only if they disturbed all. `None` of none.
+/// The run with median throughput (the lower of two medians), and the least and greatest throughput.
+/// Disturbed runs are left out unless all are disturbed. `None` without runs.
 pub(crate) fn middle(runs: &[Figures]) -> Option<(&Figures, (f64, f64))> {
     let mut sorted: Vec<&Figures> = runs.iter().filter(|run| run.disturbed().is_none()).collect();
     if sorted.is_empty() {

@@ -1,7 +1,7 @@
-//! List-valued options as a grid: every combination is an ordinary command line.
+//! Grid of list-valued options: every combination is an ordinary command line.
 //!
-//! Owns which options may be lists, and in which order the points come: the first option typed
-//! varies slowest. What the options mean is left to the front end that parses the lines.
+//! Owns which options may be lists, and the order of the points: the first option typed varies slowest. The
+//! front end interprets the options.
 
 use std::collections::HashSet;
 use std::ffi::OsString;
@@ -14,7 +14,7 @@ use crate::words::{Line, TypedOption};
 /// Most points of a grid.
 pub const POINTS_MAX: usize = 10_000;
 
-/// The options that may be lists. Tests (`-t`) are a list of their own: each is a row.
+/// The options that may be lists. Tests (`-t`) are a separate list with a row for each.
 const SWEPT: [(&str, Kind); 26] = [
     ("-c", Kind::Whole),
     ("-P", Kind::Whole),
@@ -50,7 +50,7 @@ const SWEPT: [(&str, Kind); 26] = [
 pub struct Axis {
     /// The option, as `-c`.
     pub option: String,
-    /// Values in the order in which they are measured.
+    /// Values in the order of measurement.
     pub values: Vec<String>,
 }
 
@@ -59,24 +59,24 @@ pub struct Axis {
 pub struct Point {
     /// The value of each axis.
     pub settings: Vec<String>,
-    /// The command line that measures it.
+    /// The command line for it.
     pub args: Vec<OsString>,
 }
 
 /// A grid.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Grid {
-    /// Axes that vary.
+    /// Varying axes.
     pub axes: Vec<Axis>,
     line: Line,
 }
 
 impl Grid {
-    /// The grid of a command line. Of an option that is given twice the last counts, as in a
-    /// run. There may be no axis: then there is one point.
+    /// Creates the grid of a command line. Of repeated options the last counts, as in a run. Without axes
+    /// there is one point.
     ///
     /// # Errors
-    /// A range that cannot be, or too many points, in words for a person.
+    /// Returns an error in words for a person for an impossible range, or too many points.
     pub fn from_line(line: Line) -> Result<Self, String> {
         let kind = |name: &str| SWEPT.iter().find(|(option, _)| *option == name);
         let mut later = HashSet::new();

@@ -1,5 +1,5 @@
-//! How much more of recorded traffic a server takes while it keeps a target: what the trials of a search over the speed
-//! say.
+//! Head room: the multiple of recorded traffic at which a server keeps a target, found by a search over
+//! speeds.
 
 use report::Run;
 use report::compare::{SpeedRange, Unjudged, UnjudgedReason};
@@ -8,7 +8,7 @@ use report::slo::{Observation, Slo};
 use crate::rate_search::answer;
 use crate::search::{Answer, Search, Settings};
 
-/// The speeds that are tried: a tenth of the recorded traffic, and ten thousand times as much.
+/// Range of tried speeds: from a tenth to ten thousand times the recorded traffic.
 const LEAST: f64 = 0.1;
 const MOST: f64 = 10_000.0;
 /// Trials of one server, by speed.
@@ -19,7 +19,7 @@ pub struct SpeedTrials<'s> {
 }
 
 impl<'s> SpeedTrials<'s> {
-    /// No trials yet.
+    /// Creates empty trials.
     #[must_use]
     pub fn new(slo: &'s Slo) -> Self {
         Self { slo, observed: Vec::new() }
@@ -38,7 +38,7 @@ impl<'s> SpeedTrials<'s> {
         }
     }
 
-    /// Adds a run at a speed, and says what is known of that speed then.
+    /// Adds a run at a speed, and returns the answer for that speed.
     pub fn add(&mut self, speed: f64, run: &Run) -> Answer {
         let observation = Observation::new(self.slo, run);
         let alone = self.slo.judge(&[&observation]);
@@ -49,7 +49,7 @@ impl<'s> SpeedTrials<'s> {
     }
 }
 
-/// Speeds that a search has found. `untried` is the speed that would have come next, if its time ended before.
+/// Range of speeds that a search found. `untried` is the next speed, if its time ended before.
 #[must_use]
 pub fn speed_range(search: &Search, untried: Option<f64>) -> SpeedRange {
     let (kept, missed) = (search.bracket.passes_per_s, search.bracket.fails_per_s);
@@ -78,7 +78,7 @@ mod tests {
         SpeedRange { kept, missed, is_open, unjudged: None }
     }
 
-    /// Returns what a search finds whose trials say this; time ends after so many of them.
+    /// Returns the result of a search with these trials, whose time ends after `trials` of them.
     fn found(trial: impl Fn(f64) -> Answer, trials: u32) -> String {
         let mut search = Search::new(SpeedTrials::settings(60.0));
         let mut left = trials;

@@ -1,5 +1,4 @@
-//! The results of a search: every trial, what is known of each rate, and the curve around what was
-//! found.
+//! The results of a search: every trial, the judgement of each rate, and the curve around the result.
 
 use report::{Cause, Disturbance, Finding, LimitedBy, RecordError, Run, Summary};
 use serde::{Deserialize, Serialize};
@@ -14,10 +13,10 @@ use report::slo::{Judgement, Miss, Observation, Outcome, Slo};
 
 /// The name of the document's layout.
 pub const SCHEMA: &str = "keystorm.search/1";
-/// Points of the curve, as shares of the rate that was found.
+/// Points of the curve, as shares of the found rate.
 pub const CURVE: [f64; 9] = [0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0, 1.05, 1.1];
 
-/// A search, as far as it has come. Reads and writes as the document `keystorm.search/1`.
+/// A search so far. Saved as the document `keystorm.search/1`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct RateSearch {
     schema: String,
@@ -25,20 +24,20 @@ pub struct RateSearch {
     pub(crate) complete: bool,
     /// The test's title.
     pub test: String,
-    /// Objective that is to be kept.
+    /// Objective of the search.
     pub slo: Slo,
     /// Settings of the search.
     pub settings: Settings,
-    /// Bracket that was found, by the rates that were tried.
+    /// Bracket of the rates that were tried.
     found: Bracket,
-    /// Set if the search ended because its time was up.
+    /// Set if the search ran out of time.
     #[serde(default)]
     out_of_time: bool,
     /// Conclusion of the search.
     #[serde(default)]
     pub(crate) conclusion: Conclusion,
-    /// Rates with what all their trials say together, those of the curve included, in the order in which they were
-    /// first tried.
+    /// Rates with the joint judgement of their trials, including the curve's, in the order of their first
+    /// trials.
     #[serde(default)]
     pub rates: Vec<Rate>,
     /// Every run in order.
@@ -54,11 +53,11 @@ pub struct RateSearch {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Phase {
-    /// A closed loop, to know where to begin.
+    /// A closed loop, to find a starting rate.
     Closed,
-    /// To find the rate.
+    /// A trial of the search itself.
     Search,
-    /// For the curve.
+    /// A trial for the curve.
     Curve,
 }
 
@@ -67,11 +66,11 @@ pub enum Phase {
 pub struct Trial {
     /// Purpose of the trial.
     pub phase: Phase,
-    /// The rate asked for; what was reached in a closed loop.
+    /// Requested rate; in a closed loop, the achieved one.
     pub rate_per_s: f64,
-    /// Judgement of the target by this trial alone.
+    /// Judgement of this trial alone.
     pub judgement: Judgement,
-    /// The latency that the target bounds, in nanoseconds; the 99th percentile if it bounds none.
+    /// The latency in the target, in nanoseconds; the 99th percentile if the target has none.
     pub bounded_ns: f64,
     /// Figures of the run.
     pub figures: Figures,
@@ -82,15 +81,15 @@ pub struct Trial {
 pub struct Rate {
     /// The rate.
     pub rate_per_s: f64,
-    /// Numbers of its trials among all.
+    /// Numbers of its trials.
     pub trials: Vec<usize>,
-    /// Number of trials that are void.
+    /// Number of void trials.
     pub void: usize,
-    /// Judgement by the other trials together.
+    /// Joint judgement of the other trials.
     pub judgement: Judgement,
 }
 
-/// Returns what a search learns from a judgement.
+/// Returns the search's answer for a judgement.
 fn answer_of(judgement: &Judgement) -> Answer {
     let by_others = |found: &Disturbance| found.cause.by_others();
     match (judgement.outcome, &judgement.disturbance) {
@@ -102,13 +101,13 @@ fn answer_of(judgement: &Judgement) -> Answer {
     }
 }
 
-/// Returns what a search learns from a trial: what the trial says by itself, and what is known with those before it.
+/// Returns the search's answer after a trial, from the trial alone and from the joint judgement.
 pub(crate) fn answer(alone: &Judgement, known: &Judgement) -> Answer {
     answer_of(if alone.outcome == Outcome::Void { alone } else { known })
 }
 
 impl Rate {
-    /// Returns what is known of the rate, where a miss takes so many trials. One moment cannot make requests fail.
+    /// Returns the answer for the rate, if a miss takes `misses_min` trials. A passing moment cannot make requests fail.
     fn answer(&self, misses_min: usize) -> Answer {
         let misses_min = if self.judgement.misses.contains(&Miss::Failed) { 1 } else { misses_min };
         match answer_of(&self.judgement) {
@@ -119,7 +118,7 @@ impl Rate {
 }
 
 impl RateSearch {
-    /// A search that has tried nothing.
+    /// Creates an empty search.
     #[must_use]
     pub fn new(test: String, slo: Slo, settings: Settings) -> Self {
         Self {
@@ -138,10 +137,10 @@ impl RateSearch {
         }
     }
 
-    /// Adds a run, judges it, and says what is known of its rate now.
+    /// Adds a run, judges it, and returns the answer for its rate.
     ///
     /// # Errors
-    /// A count is too large to be written.
+    /// Returns an error if a count is too large to be written.
     pub fn add(&mut self, phase: Phase, run: &Run) -> Result<Answer, RecordError> {
         self.run.put(run)?;
         let summary = Summary::from_run(run);
@@ -166,7 +165,7 @@ impl RateSearch {
         Ok(answer)
     }
 
-    /// Returns what all rates say together.
+    /// Returns the bracket from all rates.
     fn bracket(&self) -> Bracket {
         let mut known = KnownRates::default();
         let misses_min = self.misses_min();
@@ -175,18 +174,18 @@ impl RateSearch {
         Bracket { given_up: self.found.given_up && found.passes_per_s.is_none(), ..found }
     }
 
-    /// Returns how many trials it takes to call a rate missed.
+    /// Returns the number of trials for a confirmed miss.
     fn misses_min(&self) -> usize {
         if self.settings.repeats > 1 { 2 } else { 1 }
     }
 
-    /// Returns whether as many trials of a rate count as it takes to call it missed.
+    /// Returns whether a rate has enough counting trials for a confirmed miss.
     pub(crate) fn is_confirmed(&self, rate_per_s: f64) -> bool {
         let count = self.rate_of(rate_per_s).map_or(0, |rate| rate.trials.len() - rate.void);
         count >= self.misses_min()
     }
 
-    /// Adds the last trial to those of its rate, and says what they say together.
+    /// Adds the last trial to those of its rate, and returns their joint judgement.
     fn known(&mut self, rate_per_s: f64) -> &Judgement {
         let at = self.rates.iter().position(|rate| same(rate.rate_per_s, rate_per_s));
         let at = at.unwrap_or_else(|| {
@@ -210,24 +209,24 @@ impl RateSearch {
         self.conclusion = self.concluded();
     }
 
-    /// Notes that the time of the search is up: what is found is what is known by then.
+    /// Notes that the search is out of time; its result is the present bracket.
     pub fn set_out_of_time(&mut self) {
         self.out_of_time = true;
     }
 
-    /// Returns whether the search ended because its time was up.
+    /// Returns whether the search ran out of time.
     #[must_use]
     pub fn out_of_time(&self) -> bool {
         self.out_of_time
     }
 
-    /// Returns what was found, by the rates that were tried.
+    /// Returns the bracket of the rates that were tried.
     #[must_use]
     pub fn found(&self) -> &Bracket {
         &self.found
     }
 
-    /// Returns what was found, in words.
+    /// Returns the conclusion in words.
     #[must_use]
     pub fn conclusion(&self) -> &Conclusion {
         &self.conclusion
@@ -239,7 +238,7 @@ impl RateSearch {
         self.complete
     }
 
-    /// The rates of the curve: none above the highest that may be tried.
+    /// Rates of the curve, none above the highest allowed one.
     #[must_use]
     pub fn curve_rates(&self) -> Vec<f64> {
         let Some(knee) = self.found.passes_per_s else { return Vec::new() };
@@ -252,14 +251,13 @@ impl RateSearch {
         self.trials.iter().filter(move |trial| trial.phase == phase)
     }
 
-    /// Returns what is known of a rate that was tried.
+    /// Returns the record of a rate that was tried.
     #[must_use]
     pub fn rate_of(&self, rate_per_s: f64) -> Option<&Rate> {
         self.rates.iter().find(|rate| same(rate.rate_per_s, rate_per_s))
     }
 
-    /// The rate that is missed just above what was found, and its last trial that counts: what stood in
-    /// the way.
+    /// The missed rate just above the result, and its last counting trial, which shows the obstacle.
     #[must_use]
     pub fn obstacle(&self) -> Option<(&Rate, &Trial)> {
         let above = self.found.fails_per_s?;
@@ -271,7 +269,8 @@ impl RateSearch {
         Some((rate, missed.unwrap_or(last)))
     }
 
-    /// Counts the trials of the search, and those that noise or the client decided, with the most frequent cause.
+    /// Counts the trials of the search, and those that noise or the client decided, with the most frequent
+    /// cause.
     #[must_use]
     pub fn void(&self) -> (usize, usize, Option<Cause>) {
         let trials = || self.of(Phase::Search);
@@ -281,7 +280,7 @@ impl RateSearch {
         (trials().count(), causes.len(), most)
     }
 
-    /// Names who, and not the server's CPU, set the limit of a trial; `None` where the CPU did.
+    /// Names the limit of a trial if it was not the server's CPU.
     pub(crate) fn other_limit(Trial { judgement, figures, .. }: &Trial) -> Option<&'static str> {
         let scheduled = [Miss::NoRoom, Miss::NeverSent];
         match figures.limited_by {
@@ -301,8 +300,8 @@ impl RateSearch {
         }
     }
 
-    /// Returns what was done of a schedule that was kept, without the advice of its verdict: a higher rate, which is
-    /// what has just failed.
+    /// Describes a schedule that was kept, without the advice of its verdict, since that is a higher rate,
+    /// which has just failed.
     pub(crate) fn done(Trial { judgement, figures, .. }: &Trial) -> Option<&str> {
         (figures.finding == Some(Finding::ScheduleKept) && judgement.misses.is_empty())
             .then_some(&figures.statement)
@@ -315,7 +314,7 @@ impl Document for RateSearch {
     }
 }
 
-/// Returns whether two rates are equal: what a plan keeps is rounded.
+/// Returns whether two rates are equal, given that plans round them.
 pub(crate) fn same(a: f64, b: f64) -> bool {
     (a - b).abs() <= 1e-4 * a.max(b)
 }

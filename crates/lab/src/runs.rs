@@ -4,28 +4,28 @@ use page::Block;
 use report::{CountUnit, Record, RecordError, Run, Summary, TextGroups, Warning, WarningTopic};
 use serde::{Deserialize, Serialize};
 
-/// Every run, as `keystorm.run/1`, so that nothing that was measured is lost.
+/// Every run, as `keystorm.run/1`, so that no measurement is lost.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Runs {
     record: Record,
     #[serde(skip)]
     count: usize,
-    /// The first, for what all have in common; none of an experiment that was read from a file.
+    /// The first run, for common facts; `None` for an experiment that was read from a file.
     #[serde(skip)]
     pub(crate) first: Option<Box<Run>>,
-    /// The outages and worst moments of those that have any, by number.
+    /// Outages and worst moments by number of the run, if it has any.
     #[serde(skip)]
     incidents: Vec<(usize, Vec<Block>)>,
-    /// Warnings that a reader must know before believing the figures.
+    /// Warnings that a reader needs before believing the figures.
     #[serde(skip)]
     warned: TextGroups<WarningTopic>,
-    /// The run that gave the first warning of each group.
+    /// Number of the run that gave the first warning of each group.
     #[serde(skip)]
     warned_first: Vec<usize>,
 }
 
-/// More warnings than this are of runs that each have their own, which the runs themselves keep.
+/// Most warnings; further ones are individual, and the runs themselves keep them.
 const WARNINGS_MAX: usize = 8;
 
 impl Default for Runs {
@@ -47,7 +47,7 @@ impl Runs {
         self.first.as_ref().map(|run| CountUnit::from_plan(&run.plan)).unwrap_or_default()
     }
 
-    /// Adds a run and gives its number.
+    /// Adds a run and returns its number.
     pub(crate) fn put(&mut self, run: &Run) -> Result<usize, RecordError> {
         self.record.put(self.count, &Summary::from_run(run))?;
         self.first.get_or_insert_with(|| Box::new(run.clone()));
@@ -60,19 +60,19 @@ impl Runs {
         Ok(self.count - 1)
     }
 
-    /// Adds a warning of the run that comes next.
+    /// Adds a warning of the next run.
     fn warn(&mut self, warning: &Warning) {
         if self.warned.add_warning(warning) {
             self.warned_first.push(self.count);
         }
     }
 
-    /// Returns what a reader must know before believing the figures, each once.
+    /// Returns the warnings that a reader needs before believing the figures, without repetition.
     pub(crate) fn warnings(&self) -> Vec<String> {
         self.numbered_warnings().map(|(_, text)| text).collect()
     }
 
-    /// Returns the warnings, each with the number of the first run that it is about.
+    /// Returns the warnings, each with the number of its first run.
     pub(crate) fn numbered_warnings(&self) -> impl Iterator<Item = (usize, String)> {
         let describe = |(text, runs): (&str, usize)| match runs - 1 {
             0 => text.to_owned(),
@@ -83,7 +83,7 @@ impl Runs {
         self.warned_first.iter().copied().zip(texts)
     }
 
-    /// The outages and worst moments of a run; none of one without any.
+    /// Outages and worst moments of a run; empty without any.
     pub(crate) fn incidents(&self, number: usize) -> &[Block] {
         let found = self.incidents.iter().find(|(of, _)| *of == number);
         found.map_or(&[], |(_, blocks)| blocks.as_slice())

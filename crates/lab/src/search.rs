@@ -1,9 +1,8 @@
-//! The search for the highest rate that is kept: doubling, bisection, and a second look at both
-//! ends.
+//! Search for the highest kept rate: doubling, bisection, and a second look at both ends.
 //!
-//! Owns which rate is tried next, how often, and when to stop. What a trial is, and what all trials of a
-//! rate say together, is the caller's. A rate that is undecided is neither kept nor missed: what is found
-//! is the highest rate that is kept and the lowest that is missed, with whatever lies between.
+//! Owns the choice of the next rate, the number of trials, and the end. The caller makes and judges trials.
+//! An undecided rate is neither kept nor missed: the result is the highest kept rate, the lowest missed one,
+//! and any rates between.
 
 mod known;
 
@@ -16,23 +15,22 @@ pub(crate) use known::KnownRates;
 pub struct Settings {
     /// The rate to begin with, per second.
     pub start_per_s: f64,
-    /// Distance of the answer to a rate that is not kept, as a share: 0.02 for 2 %.
+    /// Relative distance of the result from a rate that is not kept: 0.02 for 2 %.
     pub within: f64,
-    /// Number of times that a rate is tried at most, trials that say nothing not counted; as soon as it is clear, no
-    /// more.
+    /// Most trials of a rate, not counting void ones; a clear rate gets no more.
     pub repeats: u32,
-    /// No lower rate is tried, unless `most_per_s` is.
+    /// Lowest rate to try, unless `most_per_s` is lower.
     pub least_per_s: f64,
-    /// No higher rate is tried.
+    /// Highest rate to try.
     pub most_per_s: f64,
-    /// Seconds that the trials may take together; then the answer is what is known by then. Whoever
-    /// makes the trials keeps it: the search has no clock.
+    /// Seconds that all trials may take, after which the result is the present bracket. The caller keeps this
+    /// limit, as the search has no clock.
     #[serde(default = "Settings::budget_s")]
     pub budget_s: f64,
 }
 
 impl Settings {
-    /// Long enough for an edge that is sharp, and short enough to wait for.
+    /// Default limit: long enough for a sharp edge, and short enough to wait for.
     fn budget_s() -> f64 {
         60.0
     }
@@ -51,7 +49,7 @@ impl Default for Settings {
     }
 }
 
-/// Answer of all trials of a rate so far, the last included.
+/// Joint answer of all trials of a rate so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Answer {
     /// The rate is kept.
@@ -60,73 +58,73 @@ pub enum Answer {
     Missed,
     /// Both can be.
     Undecided,
-    /// The machine's own delays decide: they can have made all that was missed.
+    /// The machine's delays decide: they may have caused every miss.
     Disturbed,
     /// The trial is void: the client was the limit.
     ClientLimit,
 }
 
-/// Rates that were found, or are known so far.
+/// Rates known so far.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Bracket {
-    /// The highest rate that is kept.
+    /// The highest kept rate.
     pub passes_per_s: Option<f64>,
-    /// The lowest rate above it that is missed; `None` if none is.
+    /// The lowest missed rate above it, if any.
     pub fails_per_s: Option<f64>,
-    /// The lowest rate above it that is undecided, if there is one below that which is missed.
+    /// The lowest undecided rate above it, if there is one below the missed rate.
     #[serde(default)]
     pub undecided_per_s: Option<f64>,
-    /// The lowest rate above it that the machine's own delays or the client decide, if there is one below that which
-    /// is missed.
+    /// The lowest rate above it that the machine's delays or the client decide, if there is one below the
+    /// missed rate.
     #[serde(default)]
     pub unjudged_per_s: Option<f64>,
-    /// Most trials said nothing, and the search was given up.
+    /// Set if most trials were void, and the search was given up.
     #[serde(default)]
     pub given_up: bool,
 }
 
-/// Number of times that an end of the bracket is believed to have been a mistake, and the search goes on.
+/// Number of times that an end of the bracket may prove wrong before the search stops.
 const DOUBTS_MAX: u32 = 4;
-/// So many trials of a rate that say nothing, and it is left unjudged.
+/// Number of void trials of a rate after which it is left unjudged.
 const VOID_MAX: u32 = 4;
-/// With so many of them, and most of all trials, the search is given up: four rates, each half of the one
-/// before, could not be judged.
+/// Number of void trials after which the search is given up if they are the majority: four rates, each half
+/// of the previous one, could not be judged.
 const GIVEN_UP_AT: u32 = 16;
 
-/// So far above what is undecided a rate that is missed is looked for, in steps that double.
+/// Most doubling steps above an undecided rate in which a missed rate is looked for.
 const STEPS_ABOVE_MAX: u32 = 6;
-/// Number of times that a rate is tried while the bracket is wide. A rate that stays undecided then is not worth more:
-/// the rates between decide, and both ends are tried anew.
+/// Most trials of a rate while the bracket is wide. A rate that is still undecided then is not worth more:
+/// the rates between decide, and both ends are tried again.
 const WIDE_REPEATS: u32 = 3;
 /// A step of this factor or more makes a bracket wide.
 const WIDE: f64 = 1.25;
-/// Precision with which the edge of what is undecided is looked for, as a share: it has no sharper one.
+/// Precision of the edge of undecided rates, as a share; it is not sharper than that.
 const UNDECIDED_WITHIN: f64 = 0.05;
-/// And the edge of what the machine decided, which moves with what else runs.
+/// Precision of the edge of rates that the machine decides, which moves with its other load.
 const UNJUDGED_WITHIN: f64 = 0.2;
 
-/// A search as it goes.
+/// State of a search.
 #[derive(Debug, Clone)]
 pub struct Search {
     settings: Settings,
-    /// Bracket that is known so far; holds also when a trial has put an end to the search.
+    /// The bracket so far, valid also after a failed trial has ended the search.
     pub bracket: Bracket,
-    /// Answers of the rates that were tried, each once.
+    /// Answers of the rates that were tried.
     known: KnownRates,
     counted: u32,
     disturbed: u32,
     client_limit: u32,
 }
 
-/// Answers of a rate that is not kept.
+/// Answers of rates that are not kept.
 const UNKEPT: [Answer; 4] =
     [Answer::Missed, Answer::Undecided, Answer::Disturbed, Answer::ClientLimit];
 
-/// A rate that is kept, and one above it that is not.
+/// A kept rate, and one above it that is not.
 type Ends = Option<(f64, f64)>;
 
 impl Search {
-    /// A search that has tried nothing.
+    /// Creates a search without trials.
     #[must_use]
     pub fn new(settings: Settings) -> Self {
         let bracket = Bracket::default();
@@ -134,16 +132,16 @@ impl Search {
         Self { settings, bracket, known, counted: 0, disturbed: 0, client_limit: 0 }
     }
 
-    /// Searches. `trial` puts on a rate, per second, and says what is known of it then.
+    /// Searches. `trial` applies a rate, per second, and returns the answer for it.
     ///
-    /// First the rate is doubled until it is no longer kept (or halved until it is), then the gap is
-    /// halved by ratio until it is as narrow as asked, or as what is undecided allows. Then both ends are tried
-    /// anew: if the upper one is kept now or the lower one is not, a hiccup had decided, and the search goes on
-    /// from there. If the upper end is undecided, or the machine decided its trials, the lowest rate that is missed
-    /// is looked for above it.
+    /// First the rate is doubled until it is no longer kept (or halved until it is), then the gap is halved
+    /// by ratio until it is as narrow as requested, or as undecided rates allow. Then both ends are tried
+    /// again: if the upper one is kept now or the lower one is not, a hiccup had decided, and the search
+    /// continues from there. If the upper end is undecided, or the machine decided its trials, the lowest
+    /// missed rate is looked for above it.
     ///
     /// # Errors
-    /// What a trial fails with.
+    /// Returns the error of a trial.
     pub fn run<E>(
         &mut self,
         mut trial: impl FnMut(f64) -> Result<Answer, E>,
@@ -203,8 +201,8 @@ impl Search {
         Ok(self.bracket)
     }
 
-    /// Goes up from a rate that the machine decided: which rates it lets be judged depends on the moment more
-    /// than on the rate. Gives the highest that is kept and the lowest above it that is not.
+    /// Goes up from a rate that the machine decided, since the moment matters more than the rate. Returns the
+    /// highest kept rate and the lowest above it that is not.
     fn climb<E>(
         &mut self,
         low: f64,
@@ -226,8 +224,7 @@ impl Search {
         Ok(self.known.lowest(kept, &UNKEPT).map(|high| (kept, high)))
     }
 
-    /// Looks for the lowest rate that is missed, from one on that is not kept. Where the client is the
-    /// limit there is none.
+    /// Looks for the lowest missed rate, from one that is not kept. There is none if the client is the limit.
     fn miss_above<E>(
         &mut self,
         from: f64,
@@ -264,7 +261,7 @@ impl Search {
         Ok(())
     }
 
-    /// Goes up from a rate that is kept, by `step` at first and then faster, to one that is not.
+    /// Goes up from a kept rate, by `step` at first and then faster, to one that is not.
     fn rise<E>(
         &mut self,
         from: f64,
@@ -304,14 +301,14 @@ impl Search {
         }
     }
 
-    /// Returns how often a rate is tried at most whose ratio to another is `apart`.
+    /// Returns the most trials for a rate whose ratio to another is `apart`.
     fn repeats(&self, apart: f64) -> u32 {
         let most = if apart >= WIDE { WIDE_REPEATS } else { u32::MAX };
         self.settings.repeats.min(most)
     }
 
-    /// Tries a rate until it is clear, at most `repeats` times, and says what it is. A miss is confirmed by
-    /// a second trial: one bad moment is no rate's fault.
+    /// Tries a rate until it is clear, at most `repeats` times, and returns its answer. A second trial
+    /// confirms a miss, as one bad moment is no rate's fault.
     fn decide<E>(
         &mut self,
         rate: f64,
@@ -349,21 +346,21 @@ impl Search {
         Ok(answer)
     }
 
-    /// Notes what a rate is, and what is known with that.
+    /// Notes the answer for a rate, and updates the bracket.
     fn learn(&mut self, rate: f64, answer: Answer) {
         self.known.learn(rate, answer);
         self.bracket = Bracket { given_up: self.bracket.given_up, ..self.known.bracket() };
     }
 
-    /// Gives up if most trials say nothing and no rate was kept in spite of that. Once one was, the answer is at
-    /// least that rate, and higher ones are tried as long as there is time.
+    /// Gives up if most trials are void and no rate was kept nevertheless. Once one was, the result is at
+    /// least that rate, and higher ones are tried while time remains.
     fn give_up(&mut self) {
         let void = self.disturbed + self.client_limit;
         let nothing = self.known.highest_kept().is_none();
         self.bracket.given_up = nothing && void >= GIVEN_UP_AT && void > self.counted;
     }
 
-    /// The lowest rate above what is kept that was tried and is neither kept nor missed, and what it is.
+    /// The lowest tried rate above the kept one that is neither kept nor missed, and its answer.
     #[must_use]
     pub fn unjudged(&self) -> Option<(f64, Answer)> {
         let from = self.bracket.passes_per_s.unwrap_or(0.0);
@@ -372,8 +369,7 @@ impl Search {
         Some((rate, self.known.of(rate)?))
     }
 
-    /// The rate in the middle of two by ratio, if they are not as close as asked, or as what is undecided
-    /// allows.
+    /// The geometric mean of two rates, unless they are as close as requested, or as undecided rates allow.
     fn between(&self, low: f64, high: f64) -> Option<f64> {
         let middle = self.rate((low * high).sqrt());
         let is = |answer| [low, high].iter().any(|rate| self.known.of(*rate) == Some(answer));
@@ -390,8 +386,7 @@ impl Search {
         self.settings.least_per_s.min(self.settings.most_per_s)
     }
 
-    /// A rate that may be tried, with the digits that the search carries: a tenth of what it comes
-    /// within.
+    /// Rounds a rate to a tenth of the search's precision, within the allowed range.
     fn rate(&self, rate: f64) -> f64 {
         let (least, most) = (self.least(), self.settings.most_per_s);
         let digits = if self.settings.within >= 0.01 { 2 } else { 3 };
@@ -404,7 +399,7 @@ impl Search {
     }
 }
 
-/// The next step of a way up or down: it doubles each time, and is no more than a factor of two.
+/// The next step of a way up or down: doubled each time, up to a factor of two.
 fn faster(step: f64) -> f64 {
     (step * step).min(2.0)
 }

@@ -1,4 +1,4 @@
-//! The results of a grid: a row for each point and test, as a table, CSV and JSON.
+//! The results of a grid, with a row for each point and test, as a table, CSV and JSON.
 
 use report::Run;
 use report::slo::{Judgement, Observation, Slo, SloResult};
@@ -12,7 +12,7 @@ use crate::runs::Runs;
 /// The name of the document's layout.
 pub const SCHEMA: &str = "keystorm.sweep/1";
 
-/// A sweep, as far as it has come. Reads and writes as the document `keystorm.sweep/1`.
+/// A sweep so far. Saved as the document `keystorm.sweep/1`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Sweep {
     schema: String,
@@ -20,12 +20,12 @@ pub struct Sweep {
     pub(crate) complete: bool,
     /// Axes that varied.
     pub axes: Vec<Axis>,
-    /// The target that every point is held against, where there is one.
+    /// The target of every point, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slo: Option<Slo>,
     /// A row for each point and test.
     pub points: Vec<Row>,
-    /// Observations of the target by the runs of each row, in the order of the rows.
+    /// Evidence for the target from the runs of each row.
     #[serde(skip)]
     observed: Vec<Vec<Observation>>,
     /// Every run, as `keystorm.run/1`.
@@ -39,17 +39,17 @@ pub struct Row {
     pub settings: Vec<String>,
     /// The test's title.
     pub test: String,
-    /// The runs of it, by number among the tests of `run`.
+    /// Runs, as numbers among the tests of `run`.
     pub tests: Vec<usize>,
     /// Their figures, in the same order.
     pub figures: Vec<Figures>,
-    /// Judgement of the target by all runs of the row, where there is a target.
+    /// Joint judgement of the row's runs, if there is a target.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<Judgement>,
 }
 
 impl Row {
-    /// The run in the middle, and from where to where throughput went; `None` before there is one.
+    /// The run with median throughput, and the range of throughput; `None` before there is one.
     #[must_use]
     pub fn middle(&self) -> Option<(&Figures, (f64, f64))> {
         middle(&self.figures)
@@ -73,10 +73,10 @@ impl Sweep {
         Self { schema, complete: false, axes, slo: None, points, observed, run }
     }
 
-    /// Adds a run: to the row of its point and test, if there is one.
+    /// Adds a run to the row of its point and test, which is created if necessary.
     ///
     /// # Errors
-    /// A count is too large to be written.
+    /// Returns an error if a count is too large to be written.
     pub fn add(&mut self, settings: &[String], run: &Run) -> Result<(), report::RecordError> {
         let number = self.run.put(run)?;
         let test = run.plan.name.clone();

@@ -7,26 +7,25 @@ use workload::quantity::{self, DefaultUnit};
 pub enum Kind {
     /// Whole numbers.
     Whole,
-    /// Times, in seconds unless they say otherwise.
+    /// Times, in seconds by default.
     Time,
-    /// Names, of which there are lists but no ranges.
+    /// Names, which have lists but no ranges.
     Name,
-    /// Rates: as decimals, but what ends in a time (`10k..100k/30s`) is one schedule.
+    /// Rates: decimals, except that a value with a time (`10k..100k/30s`) is one schedule.
     Rate,
 }
 
 /// Most values of one option.
 pub const VALUES_MAX: usize = 1_000;
 
-/// The values that `text` stands for, in order, each once; one if it is no list.
+/// Parses `text` into its values, in order and without repetition; one if it is not a list.
 ///
-/// A list has commas between its items. A range `a..b` goes from `a` to `b`, both included, by 1, 2,
-/// 5, 10, however far they are apart. `a..b/N` is N values at equal ratios. Numbers may have k, M or
-/// G, times a unit. What is no number stays as it is, for the option's
-/// own parser to judge.
+/// A list has commas between its items. A range `a..b` goes from `a` to `b`, inclusive, by 1, 2, 5, 10, at
+/// any distance. `a..b/N` is N values at equal ratios. Numbers may have k, M or G, times a unit. Other text
+/// stays as it is, for the option's own parser to judge.
 ///
 /// # Errors
-/// A range that cannot be, in words for a person.
+/// Returns an error in words for a person for an impossible range.
 pub fn values(kind: Kind, text: &str) -> Result<Vec<String>, String> {
     if kind == Kind::Rate && is_schedule(text) {
         return Ok(vec![text.to_owned()]);
@@ -61,12 +60,12 @@ pub fn is_schedule(text: &str) -> bool {
     time.is_some_and(|time| time.ends_with(|c: char| c.is_ascii_alphabetic()))
 }
 
-/// Returns whether a value is a distribution of sizes, which has a name and parameters behind a colon.
+/// Returns whether a value is a distribution of sizes, which has a name and parameters after a colon.
 fn is_distribution(text: &str) -> bool {
     text.starts_with(|c: char| c.is_ascii_alphabetic()) && text.contains(':')
 }
 
-/// A number with its factor, or a time in seconds.
+/// Numeric value with its factor, or a time in seconds.
 fn number(kind: Kind, text: &str) -> Option<f64> {
     match kind {
         Kind::Time => Some(quantity::time(text, DefaultUnit::Seconds).ok()?.as_secs_f64()),
@@ -83,7 +82,7 @@ fn plain(kind: Kind, item: &str) -> String {
     }
 }
 
-/// Exact for whole numbers up to 2^53, which is more than any option takes.
+/// Formats a number, exactly for whole numbers up to 2^53, more than any option takes.
 fn shown(number: f64) -> String {
     format!("{number}")
 }
@@ -118,12 +117,12 @@ fn range(kind: Kind, first: &str, rest: &str) -> Result<Vec<String>, String> {
     Ok(numbers.into_iter().map(shown).collect())
 }
 
-/// Rounded to three significant digits, so that a value reads as people write it.
+/// Rounds to three significant digits, as people write values.
 fn three_digits(n: f64) -> f64 {
     format!("{n:.2e}").parse().unwrap_or(n)
 }
 
-/// From `first` to `last` by 1, 2, 5.
+/// Values from `first` to `last` by 1, 2, 5.
 fn series(first: f64, last: f64) -> Vec<f64> {
     let mut numbers = vec![first];
     let decades = first.log10().floor() as i32..=last.log10().ceil() as i32;
@@ -133,7 +132,7 @@ fn series(first: f64, last: f64) -> Vec<f64> {
     numbers
 }
 
-/// `step` times ten to the `decade`, as exactly as its digits.
+/// `step` times ten to the `decade`, without rounding errors.
 fn power(step: i32, decade: i32) -> f64 {
     format!("{step}e{decade}").parse().unwrap_or(0.0)
 }

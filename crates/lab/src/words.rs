@@ -1,29 +1,28 @@
-//! A command line taken apart into options and what follows them, without knowing what they mean.
+//! Division of a command line into options and the rest, without interpreting them.
 //!
-//! Owns the rules of the shape: `-c 5`, `-c5`, `-qc 5`, `--name value`, `--name=value`, `--`, and
-//! that the first word that is no option begins the rest. Which options there are is the
-//! caller's to say, who has a parser that knows.
+//! Owns the rules of form: `-c 5`, `-c5`, `-qc 5`, `--name value`, `--name=value`, `--`, and that the first
+//! word that is not an option begins the rest. The caller, which has a parser, knows the options.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
-/// Number of values that an option takes.
+/// Number of values of an option.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Arity {
     /// No value.
     Nothing,
     /// A value, in the same word or the next.
     Value,
-    /// A value or none, and that only behind `=`.
+    /// An optional value, only after `=`.
     Attached,
 }
 
-/// An option as it was typed, with its value.
+/// An option with its value, as the user typed it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TypedOption {
     /// Name, with the hyphens.
     pub name: String,
-    /// Value, if the option has one.
+    /// Value, if there is one.
     pub value: Option<OsString>,
 }
 
@@ -32,7 +31,7 @@ pub struct TypedOption {
 pub struct Line {
     /// The options, in order.
     pub options: Vec<TypedOption>,
-    /// Words that follow the options, from `--` or the first word that is no option on.
+    /// Words after the options, from `--` or the first word that is not an option.
     pub rest: Vec<OsString>,
 }
 
@@ -49,7 +48,7 @@ impl TypedOption {
         Self { name: name.to_owned(), value: None }
     }
 
-    /// The words that stand for it.
+    /// The words of the option.
     fn words(&self) -> Vec<OsString> {
         match &self.value {
             None => vec![self.name.clone().into()],
@@ -64,8 +63,8 @@ impl TypedOption {
 }
 
 impl Line {
-    /// Takes words apart. `takes` says what the option of a name takes; what it does not know is an
-    /// option without a value, which whoever parses the words later will refuse.
+    /// Divides words. `takes` returns the arity of an option; an unknown one is taken as an option without a
+    /// value, which the later parser will refuse.
     #[must_use]
     pub fn parse(args: Vec<OsString>, takes: impl Fn(&str) -> Option<Arity>) -> Self {
         let mut options = Vec::new();
@@ -95,20 +94,20 @@ impl Line {
         options.chain(self.rest.iter().cloned()).collect()
     }
 
-    /// Returns whether there is an option of this name.
+    /// Returns whether there is an option with this name.
     #[must_use]
     pub fn has(&self, name: &str) -> bool {
         self.options.iter().any(|given| given.name == name)
     }
 
-    /// Adds an option that the line does not have.
+    /// Adds an option unless the line has it.
     pub fn set_default(&mut self, name: &str, value: impl Into<OsString>) {
         if !self.has(name) {
             self.options.push(TypedOption::new(name, value));
         }
     }
 
-    /// Takes out the options that `ours` picks.
+    /// Removes and returns the options that `ours` picks.
     pub fn take(&mut self, ours: impl Fn(&TypedOption) -> bool) -> Vec<TypedOption> {
         let (taken, left) = std::mem::take(&mut self.options).into_iter().partition(ours);
         self.options = left;
@@ -128,7 +127,7 @@ fn is_option(word: &OsStr) -> bool {
     bytes.len() > 1 && bytes[0] == b'-' && bytes != b"--"
 }
 
-/// Short options in one word, of which the last may have a value.
+/// Divides short options in one word, of which the last may have a value.
 fn cluster(
     word: &[u8],
     takes: &impl Fn(&str) -> Option<Arity>,

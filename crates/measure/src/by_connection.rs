@@ -1,26 +1,26 @@
-//! What each connection of a worker saw: counts of every second, and latencies of the whole run.
+//! Figures of each connection of a worker: counts of every second, and latencies of the whole run.
 //!
-//! Kept beside the tally, which adds connections up, by those who ask for it. Seconds are kept up to a bound;
-//! what comes later counts in the last of them.
+//! Kept beside the tally, which adds up connections, if a plan asks for it. Seconds are kept up to a bound;
+//! later events count in the last second.
 
 use crate::{Latency, Outcome, Sample};
 
-/// A second, in which counts are kept apart.
+/// Length of the intervals that are counted separately.
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// Significant digits of a connection's latencies: there may be thousands of connections.
+/// Significant digits of a connection's latencies; few, as there may be thousands of connections.
 const PRECISION: u8 = 2;
 
-/// The connections of one worker, by their numbers there. What a worker opens beyond those of the plan, for
-/// a node that has none, counts with the first ones.
+/// The connections of one worker, by their numbers there. Connections beyond the plan's, opened for nodes
+/// without one, are counted with the first ones.
 #[derive(Debug, Clone)]
 pub struct ByConnection {
     from_ns: u64,
-    /// Seconds of each connection and command that are kept, at least 1.
+    /// Most seconds kept for each connection and command, at least 1.
     seconds_max: u64,
     connections: Vec<Vec<ConnectionTrace>>,
-    /// Bytes of each command that were put together and not handed over yet; none where bytes are not
-    /// counted by command.
+    /// Bytes of each command that are prepared and not handed over yet; empty if bytes are not counted by
+    /// command.
     unsent: Vec<u64>,
 }
 
@@ -29,7 +29,7 @@ pub struct ByConnection {
 pub struct ConnectionTrace {
     /// From sent to done.
     pub service: Latency,
-    /// From the first second of the measured part to the last in which anything was sent or came.
+    /// Counts from the first second of the measured part to the last with any traffic.
     pub seconds: Vec<ConnectionSecond>,
 }
 
@@ -38,11 +38,11 @@ pub struct ConnectionTrace {
 pub struct ConnectionSecond {
     /// Replies with a value.
     pub ok: u64,
-    /// Replies with nothing.
+    /// Replies without a value.
     pub miss: u64,
     /// Error replies.
     pub errors: u64,
-    /// The sum of their times from sent to done.
+    /// Sum of the times from sent to done.
     pub service_ns: u128,
     /// Bytes sent.
     pub bytes_out: u64,
@@ -105,20 +105,20 @@ impl ByConnection {
         Self { from_ns: 0, seconds_max: seconds_max.max(1), connections, unsent }
     }
 
-    /// Bytes that it takes at the start, nearly.
+    /// Approximate number of bytes that it takes at the start.
     #[must_use]
     pub fn bytes(connections: u64, commands: u64) -> u64 {
         connections.saturating_mul(commands).saturating_mul(Latency::bytes(PRECISION))
     }
 
-    /// Bytes of so many seconds of all connections and commands, beside that.
+    /// Number of further bytes for this many seconds of all connections and commands.
     #[must_use]
     pub fn bytes_of_seconds(connections: u64, commands: u64, seconds: u64) -> u64 {
         let second = size_of::<ConnectionSecond>() as u64;
         connections.saturating_mul(commands).saturating_mul(seconds).saturating_mul(second)
     }
 
-    /// Starts anew: the measured part begins now.
+    /// Starts over, as the measured part begins.
     pub fn begin(&mut self, now_ns: u64) {
         self.from_ns = now_ns;
         for trace in self.connections.iter_mut().flatten() {
@@ -127,7 +127,7 @@ impl ByConnection {
         }
     }
 
-    /// Adds replies that share everything.
+    /// Adds replies that were settled together.
     pub fn record(&mut self, connection: usize, sample: &Sample) {
         let Sample { command, outcome, count, bytes, sent_ns, done_ns, .. } = *sample;
         let second = self.replied((connection, command), (count, bytes), (sent_ns, done_ns));
@@ -138,14 +138,14 @@ impl ByConnection {
         }
     }
 
-    /// Adds an error reply, of so many bytes.
+    /// Adds an error reply of this length.
     pub fn error(&mut self, of: (usize, usize), bytes: u64, stamps_ns: (u64, u64)) {
         if let Some(second) = self.replied(of, (1, bytes), stamps_ns) {
             second.errors += 1;
         }
     }
 
-    /// Adds what replies of all kinds have: their times and bytes. The second that they came in.
+    /// Adds the times and bytes of replies of any kind. Returns the second in which they came.
     fn replied(
         &mut self,
         (connection, command): (usize, usize),
@@ -163,7 +163,7 @@ impl ByConnection {
         Some(second)
     }
 
-    /// Adds a request that was sent on to another node, `for_once` or for good.
+    /// Adds a redirected request, `for_once` or for good.
     pub fn redirected(&mut self, of: (usize, usize), for_once: bool, now_ns: u64) {
         let since_ns = now_ns.saturating_sub(self.from_ns);
         let seconds_max = self.seconds_max;
@@ -179,7 +179,7 @@ impl ByConnection {
         }
     }
 
-    /// Counts `bytes` that were handed to a connection at `now_ns`: all that was put together for it.
+    /// Counts `bytes` handed to a connection at `now_ns`: all bytes prepared for it.
     pub fn sent(&mut self, connection: usize, bytes: u64, now_ns: u64) {
         let since_ns = now_ns.saturating_sub(self.from_ns);
         let Self { connections, unsent, seconds_max, .. } = self;
@@ -196,7 +196,7 @@ impl ByConnection {
         }
     }
 
-    /// A read that ended at `now_ns` brought so many bytes.
+    /// Counts a read of this length that ended at `now_ns`.
     pub fn received(&mut self, connection: usize, bytes: u64, now_ns: u64) {
         let since_ns = now_ns.saturating_sub(self.from_ns);
         let seconds_max = self.seconds_max;
@@ -207,7 +207,7 @@ impl ByConnection {
         }
     }
 
-    /// Returns the traces: for each connection, one for each command.
+    /// Returns a trace for each command of each connection.
     #[must_use]
     pub fn connections(&self) -> &[Vec<ConnectionTrace>] {
         &self.connections

@@ -1,4 +1,4 @@
-//! What is counted of one command: outcomes, hits, bytes and latencies.
+//! Figures of one command: outcomes, hits, bytes and latencies.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,18 +12,18 @@ pub struct CommandTally {
     /// From sent to done.
     #[serde(rename = "service_ms")]
     pub service: Latency,
-    /// From due to done, where requests are due at times of their own.
+    /// From due to done, if requests have due times of their own.
     #[serde(rename = "response_ms", skip_serializing_if = "Option::is_none")]
     pub scheduled_response: Option<Latency>,
-    /// From sent to the first byte of the pipeline's replies, where asked for.
+    /// From sent to the first byte of the pipeline's replies, if asked for.
     #[serde(rename = "first_byte_ms", skip_serializing_if = "Option::is_none")]
     pub first_byte: Option<Latency>,
-    /// Latencies of misses and errors, where they are not among the others.
+    /// Latencies of misses and errors, if they are kept separate.
     #[serde(rename = "apart_ms", skip_serializing_if = "Option::is_none")]
     pub apart: Option<SeparateFailures>,
     /// Replies with a value.
     pub ok: u64,
-    /// Replies with nothing.
+    /// Replies without a value.
     pub miss: u64,
     /// Error replies.
     pub errors: u64,
@@ -33,14 +33,13 @@ pub struct CommandTally {
     /// Bytes received, if the plan has several operations; otherwise 0.
     #[serde(default, skip_serializing_if = "Total::is_empty")]
     pub bytes_in: u64,
-    /// Keys, where its replies tell how many were there.
+    /// Keys, if replies say how many exist.
     #[serde(default, skip_serializing_if = "Total::is_empty")]
     pub keys: KeyCounts,
-    /// Receivers of its messages, where its replies tell how many there were.
+    /// Receivers of its messages, if replies say how many there were.
     #[serde(default, skip_serializing_if = "Total::is_empty")]
     pub receivers: u64,
-    /// Hits and misses of each place of its replies, where they are counted one by one; those behind the
-    /// last are of others' replies, and 0.
+    /// Hits and misses for each item of its replies, if counted one by one; 0 beyond the last item.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub places: Vec<[u64; 2]>,
 }
@@ -64,15 +63,15 @@ impl CommandTally {
         }
     }
 
-    /// Adds a reply that has so many places, of which some found what they are for.
+    /// Adds a reply with these items, each found or missed.
     pub fn add_places(&mut self, found: &[bool]) {
         for (place, found) in self.places.iter_mut().zip(found) {
             place[usize::from(!found)] += 1;
         }
     }
 
-    /// Hits and misses of what its requests looked up: of keys, fields or members where its replies tell how
-    /// many were there, of replies otherwise.
+    /// Hits and misses of its lookups: keys, fields or members if replies say how many exist, otherwise
+    /// replies.
     #[must_use]
     pub fn lookups(&self) -> [u64; 2] {
         let keys = self.keys;
@@ -82,7 +81,7 @@ impl CommandTally {
         }
     }
 
-    /// From due to done: what a user of the server would have waited.
+    /// Latency from due to done: the wait of a user of the server.
     #[must_use]
     pub fn response(&self) -> &Latency {
         self.scheduled_response.as_ref().unwrap_or(&self.service)

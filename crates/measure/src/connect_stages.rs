@@ -1,4 +1,4 @@
-//! How long each stage of opening a connection took, where connections are what is measured.
+//! Durations of the stages of opening a connection, in plans that measure connections.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,18 +8,18 @@ use crate::total::total;
 /// Histograms of the stages of opening connections that each carry one request.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct ConnectStages {
-    /// From asking for the connection until it was open: TCP's handshake, or that of a unix socket.
+    /// From the request for the connection until it was open: TCP's handshake, or a unix socket's.
     pub connected: Latency,
-    /// From there to the end of the TLS handshake; empty without TLS.
+    /// From then to the end of the TLS handshake; empty without TLS.
     pub tls: Latency,
-    /// From there until the replies to the login were in; empty where nothing is said first.
+    /// From then until the replies to the login were in; empty without a login.
     pub login: Latency,
     /// From sending the request until its last reply was in.
     pub first_reply: Latency,
 }
 
 impl ConnectStages {
-    /// No connection yet, with so many significant digits, and no memory for any.
+    /// Creates empty histograms with this many significant digits, which take no memory yet.
     #[must_use]
     pub fn new(digits: u8) -> Self {
         let [connected, tls, login, first_reply] = [(); 4].map(|()| Latency::empty(digits));

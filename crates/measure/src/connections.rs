@@ -1,4 +1,4 @@
-//! What happened to connections: how long they took to open, what was lost on them, and TLS.
+//! Events of connections: opening times, losses, and TLS.
 
 use std::borrow::Cow;
 
@@ -11,7 +11,7 @@ use crate::{ConnectStages, Latency};
 /// Counts and times of connections.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct ConnectionTally {
-    /// From asking for a connection until it carried load, logging in included.
+    /// From the request for a connection until it carried load, login included.
     #[serde(rename = "connect_ms")]
     pub connect: Latency,
     /// Times of the stages of opening, if each request has a connection of its own.
@@ -20,19 +20,19 @@ pub struct ConnectionTally {
     /// Agreed protocols and ciphers of TLS, and the time that handshakes took.
     #[serde(default, skip_serializing_if = "Total::is_empty")]
     pub tls: TlsTally,
-    /// Connections that ended without our doing.
+    /// Connections that ended without keystorm closing them.
     pub dropped: u64,
-    /// Connections that were lost and carry load again.
+    /// Connections that were lost and later carried load again.
     pub reconnects: u64,
-    /// Connections that were closed to be opened again, as the plan asks.
+    /// Connections that were closed to be reopened, as the plan asks.
     pub renewed: u64,
-    /// Requests that failed and were sent again, and how often that was, all of them together.
+    /// Number of failed requests that were retried.
     pub retried: u64,
-    /// See [`retried`](Self::retried).
+    /// Number of retries of all requests.
     pub retries: u64,
     /// Requests that were in flight on a connection when it ended.
     pub lost: u64,
-    /// Requests that were given up because their time was over.
+    /// Requests that timed out.
     pub timed_out: u64,
     /// Requests that were still in flight when the run ended.
     pub unanswered: u64,
@@ -42,7 +42,7 @@ pub struct ConnectionTally {
     pub bytes_out: u64,
     /// Bytes of replies.
     pub bytes_in: u64,
-    /// Lost connections that were not open again at the end, by server.
+    /// Lost connections that were not reopened by the end, by server.
     #[serde(default, skip_serializing_if = "Total::is_empty")]
     pub not_reopened: Vec<NotReopened>,
 }
@@ -69,7 +69,7 @@ impl ConnectionTally {
         }
     }
 
-    /// Counts a lost connection that was not open again at the end.
+    /// Counts a lost connection that was not reopened by the end.
     pub fn add_not_reopened(&mut self, server: String, reason: String) {
         self.not_reopened.merge(&vec![NotReopened { server, connections: 1, reason }]);
     }
@@ -99,32 +99,32 @@ pub struct TlsTally {
     /// From the open connection below TLS to the end of the handshake.
     #[serde(rename = "handshake_ms")]
     pub handshake: Latency,
-    /// Handshakes that took up an earlier session.
+    /// Handshakes that resumed an earlier session.
     pub resumed: u64,
-    /// Versions and ciphers that were agreed on, and by how many connections.
+    /// Agreed versions and ciphers, with their numbers of connections.
     pub negotiated: Vec<Negotiated>,
 }
 
-/// A version and cipher, and how many connections agreed on them.
+/// A version and cipher, and the number of connections that agreed on them.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Negotiated {
     /// Such as `TLSv1.3`.
     pub version: Cow<'static, str>,
-    /// As OpenSSL calls it.
+    /// The cipher, by OpenSSL's name.
     pub cipher: Cow<'static, str>,
     /// Number of connections that agreed on this.
     pub connections: u64,
 }
 
 impl Default for TlsTally {
-    /// No handshake, and no memory for any. Two digits, as for connecting.
+    /// Creates an empty tally, which takes no memory yet. Two digits, as for connecting.
     fn default() -> Self {
         Self { handshake: Latency::empty(2), resumed: 0, negotiated: Vec::new() }
     }
 }
 
 impl TlsTally {
-    /// Adds a handshake that took so long and agreed on this.
+    /// Adds a handshake of this duration with this agreement.
     pub fn add(
         &mut self,
         took_ns: u64,

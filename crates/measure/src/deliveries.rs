@@ -1,6 +1,6 @@
-//! What became of messages between their senders and their receivers.
+//! Deliveries of messages from senders to receivers.
 //!
-//! The latencies of deliveries are those of a measurement's tally; here is what is counted beside them.
+//! A measurement's tally holds their latencies; this file has the other counts.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,31 +12,31 @@ use crate::{CommandTally, Invalidations, Latency, Polls, SlowSubscribers, Tally,
 pub struct Deliveries {
     /// Figures of the senders: requests, replies, lateness.
     pub sending: Tally,
-    /// From the start of the measured part until the senders were done.
+    /// Time from the start of the measured part until the senders were done.
     pub sending_ns: u64,
-    /// Deliveries that there must have been of the acknowledged messages, by the replies to their senders.
+    /// Expected deliveries of the acknowledged messages, according to the replies to their senders.
     pub expected: u64,
-    /// Deliveries that there would have been as well, had no receiver been away when a message was sent.
+    /// Further deliveries that receivers missed because they were disconnected when a message was sent.
     #[serde(rename = "missed_while_away")]
     pub away: u64,
     /// Counts of the receivers.
     #[serde(flatten)]
     pub counts: DeliveryCounts,
-    /// From due to the first receiver of each message, where messages have several.
+    /// From due to the first receiver of each message, if messages have several.
     #[serde(rename = "first_receiver_ms", skip_serializing_if = "Option::is_none")]
     pub first: Option<Latency>,
-    /// From due to the last receiver of each message that reached all.
+    /// From due to the last receiver, for each message that reached all of them.
     #[serde(rename = "last_receiver_ms", skip_serializing_if = "Option::is_none")]
     pub last: Option<Latency>,
     /// Figures of receivers that poll.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub polls: Option<Box<Polls>>,
-    /// Deliveries of each receiver: the fewest and the most.
+    /// Fewest and most deliveries of a receiver.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub by_receiver: Option<(u64, u64)>,
     /// Receivers.
     pub receivers: u32,
-    /// Figures of receivers that wait with a command.
+    /// Figures of receivers with a blocking command.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub waits: Option<Waits>,
     /// Subscribers that did not read.
@@ -45,7 +45,7 @@ pub struct Deliveries {
     /// Figures of clients with a cache.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub invalidations: Option<Box<Invalidations>>,
-    /// Keys of the run that stay at the server.
+    /// Keys of the run that remain at the server.
     #[serde(rename = "keys_kept", skip_serializing_if = "Option::is_none")]
     pub kept: Option<KeptKeys>,
 }
@@ -53,14 +53,14 @@ pub struct Deliveries {
 /// Keys that could not be removed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KeptKeys {
-    /// Number of keys, at most: some may never have been written.
+    /// Most keys that may remain; some may never have been written.
     pub keys: u64,
-    /// Reason why the first of them could not be removed.
+    /// Reason why the first key could not be removed.
     pub why: String,
 }
 
 impl KeptKeys {
-    /// Adds others.
+    /// Adds keys of another thread or process.
     pub fn merge(&mut self, other: &Self) {
         self.keys = self.keys.saturating_add(other.keys);
     }
@@ -71,14 +71,14 @@ impl KeptKeys {
 pub struct DeliveryCounts {
     /// Messages received, each once for each receiver.
     pub received: u64,
-    /// Received once more by a receiver that had it.
+    /// Duplicates of messages that the receiver had.
     pub doubled: u64,
-    /// Received after a later one of the same sender; they count as received.
+    /// Messages that came after a later one of the same sender; they count as received.
     pub out_of_order: u64,
     /// Messages of other runs.
     #[serde(rename = "from_other_runs")]
     pub foreign: u64,
-    /// Payloads that are no message.
+    /// Payloads that are not messages.
     pub corrupt: u64,
     /// Connections of receivers that were lost.
     #[serde(rename = "receivers_cut_off")]
@@ -88,8 +88,8 @@ pub struct DeliveryCounts {
 total!(DeliveryCounts { received, doubled, out_of_order, foreign, corrupt, cut_off });
 
 impl Deliveries {
-    /// Returns the state of a run after `elapsed_ns`: the senders' figures, and the deliveries that these require
-    /// (`expected`) and that came (`received`).
+    /// Returns the state of a run after `elapsed_ns`: the senders' figures, and the `expected` and `received`
+    /// deliveries.
     #[must_use]
     pub fn so_far(sending: Tally, elapsed_ns: u64, (expected, received): (u64, u64)) -> Self {
         Self {
@@ -110,20 +110,20 @@ impl Deliveries {
         }
     }
 
-    /// Returns the figures of the command that carries a message; `None` of a run that never began.
+    /// Returns the figures of the command that carries a message; `None` if the run never began.
     #[must_use]
     pub fn messages(&self) -> Option<&CommandTally> {
         self.sending.commands.first()
     }
 
-    /// Returns the figures of the command by which senders wait for replicas; a miss is a wait that too few replicas
-    /// acknowledged in time. `None` if senders do not wait.
+    /// Returns the figures of the command with which senders wait for replicas. A miss is a wait that too few
+    /// replicas acknowledged in time. `None` if senders do not wait.
     #[must_use]
     pub fn replica_waits(&self) -> Option<&CommandTally> {
         self.sending.commands.get(1)
     }
 
-    /// Adds what became of the messages of another client, whose backlogs are of the same time.
+    /// Adds the deliveries of another client, whose backlogs use the same clock.
     pub fn merge(&mut self, other: &Self) {
         let Self {
             sending,
@@ -159,19 +159,19 @@ impl Deliveries {
         merge_optional(&mut self.kept, kept.as_ref(), KeptKeys::merge);
     }
 
-    /// Messages that were acknowledged.
+    /// Number of acknowledged messages.
     #[must_use]
     pub fn acknowledged(&self) -> u64 {
         self.messages().map_or(0, |messages| messages.ok + messages.miss)
     }
 
-    /// Messages that were refused.
+    /// Number of refused messages.
     #[must_use]
     pub fn refused(&self) -> u64 {
         self.sending.errors.total() - self.replica_waits().map_or(0, |waits| waits.errors)
     }
 
-    /// Messages that were sent, and of which nobody knows whether the server got them.
+    /// Number of messages that were sent and may or may not have reached the server.
     #[must_use]
     pub fn unacknowledged(&self) -> u64 {
         let connections = &self.sending.connections;
@@ -183,27 +183,27 @@ impl Deliveries {
         lost.saturating_sub(of_waits)
     }
 
-    /// Messages that were overwritten before a receiver that reads over and over read them.
+    /// Number of messages that were overwritten before a polling receiver read them.
     #[must_use]
     pub fn overtaken(&self) -> u64 {
         self.polls.as_ref().map_or(0, |polls| polls.overtaken)
     }
 
-    /// Expected deliveries that receivers did without: what they bring was overwritten, or had been read.
+    /// Expected deliveries that were not needed: their content was overwritten, or already read.
     #[must_use]
     pub fn needless(&self) -> u64 {
         let caches = self.invalidations.as_ref();
         self.overtaken() + caches.map_or(0, |caches| caches.covered.saturating_add(caches.removed))
     }
 
-    /// Expected deliveries that did not come. With [`unacknowledged`](Self::unacknowledged) messages at least
-    /// so many: of those some may have come.
+    /// Expected deliveries that did not come. With [`unacknowledged`](Self::unacknowledged) messages this is
+    /// a lower bound, as some of those may have come.
     #[must_use]
     pub fn lost(&self) -> u64 {
         self.expected.saturating_sub(self.counts.received.saturating_add(self.needless()))
     }
 
-    /// Returns whether deliveries are missing, came twice or out of order, or are no messages.
+    /// Returns whether deliveries are missing, duplicate, out of order or corrupt.
     #[must_use]
     pub fn is_faulty(&self) -> bool {
         let DeliveryCounts { doubled, out_of_order, corrupt, .. } = self.counts;
@@ -211,7 +211,7 @@ impl Deliveries {
     }
 }
 
-/// Adds what both have, or takes what only `from` has.
+/// Adds two optional totals; if only `from` has one, takes it.
 fn merge_optional<T: Clone>(
     into: &mut Option<T>,
     from: Option<&T>,

@@ -1,9 +1,9 @@
-//! A latency histogram at rest: compact, and the same on every machine.
+//! A latency histogram at rest: compact, and equal on every machine.
 //!
-//! The buckets are in the V2 format of HdrHistogram, compressed, which its libraries in every
-//! language read (<https://github.com/HdrHistogram/HdrHistogram>). That format knows values only to
-//! the width of a bucket, so the exact figures stand beside it. What is decoded may come from
-//! anywhere: nothing in it is believed before it is checked.
+//! Its buckets are in HdrHistogram's V2 format, compressed, which the libraries of every language read
+//! (<https://github.com/HdrHistogram/HdrHistogram>). That format stores values only to the width of a bucket,
+//! so the exact figures are stored beside it. Encoded bytes may come from anywhere and are checked before
+//! use.
 
 use std::io::Read;
 use std::sync::Arc;
@@ -19,12 +19,12 @@ use crate::Latency;
 use crate::histogram::Buckets;
 use crate::sparse::{Sparse, Widths};
 
-/// A [`Latency`] as bytes, with what the bytes do not hold exactly.
+/// A [`Latency`] as bytes, with its exact figures.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EncodedLatency {
-    /// The figures that buckets know only to their width.
+    /// Figures that the buckets hold only to their width.
     pub exact: ExactFigures,
-    /// The buckets: HdrHistogram V2, compressed. Values are nanoseconds. Copies of a timeline have them in common.
+    /// The buckets: HdrHistogram V2, compressed, in nanoseconds. Copies of a timeline share them.
     #[serde(rename = "histogram", serialize_with = "to_base64", deserialize_with = "from_base64")]
     pub buckets: Arc<[u8]>,
 }
@@ -34,11 +34,11 @@ pub struct EncodedLatency {
 pub struct ExactFigures {
     /// Number of replies.
     pub count: u64,
-    /// All their latencies, added up.
+    /// Sum of all latencies.
     pub sum_ns: u128,
-    /// The least; 0 of nothing.
+    /// Least latency; 0 if there is none.
     pub min_ns: u64,
-    /// The greatest; 0 of nothing.
+    /// Greatest latency; 0 if there is none.
     pub max_ns: u64,
 }
 
@@ -57,8 +57,7 @@ fn from_base64<'de, D: Deserializer<'de>>(source: D) -> Result<Arc<[u8]>, D::Err
 #[error("{0}")]
 pub struct CodecError(String);
 
-/// Most bytes that a histogram takes when it is not compressed: more than five significant digits
-/// over the whole range can fill.
+/// Most bytes of an uncompressed histogram: enough for five significant digits over the whole range.
 const PLAIN_BYTES_MAX: u64 = 64 << 20;
 /// The fixed part before the counts.
 const HEADER_BYTES: usize = 40;
@@ -71,7 +70,7 @@ impl EncodedLatency {
     /// Encodes a histogram.
     ///
     /// # Errors
-    /// A bucket counts more than 2^63 - 1, which the format cannot say.
+    /// Returns an error if a bucket counts more than 2^63 - 1, which the format cannot hold.
     pub fn from_latency(latency: &Latency) -> Result<Self, CodecError> {
         let mut buckets = Vec::new();
         V2DeflateSerializer::new()
@@ -88,10 +87,10 @@ impl EncodedLatency {
         })
     }
 
-    /// The histogram, bucket for bucket.
+    /// Decodes the histogram, bucket for bucket.
     ///
     /// # Errors
-    /// The bytes are not of the format, or they and the exact figures contradict each other.
+    /// Returns an error if the bytes are malformed or contradict the exact figures.
     pub fn decode(&self) -> Result<Latency, CodecError> {
         let (digits, held) = filled(&inflate(&self.buckets)?)?;
         self.exact.check(digits, &held)?;
@@ -106,7 +105,7 @@ impl EncodedLatency {
 }
 
 impl ExactFigures {
-    /// Checks that the figures agree with these buckets.
+    /// Checks that the exact figures agree with these buckets.
     fn check(&self, digits: u8, held: &[(u64, u64)]) -> Result<(), CodecError> {
         let Self { count, sum_ns, min_ns, max_ns } = *self;
         let times = |ns: u64| u128::from(ns) * u128::from(count);
@@ -134,15 +133,15 @@ fn fault(what: impl std::fmt::Display) -> CodecError {
     CodecError(format!("a histogram cannot be decoded: {what}"))
 }
 
-/// The number of four bytes there.
+/// The four-byte number at this offset.
 fn number(bytes: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_be_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
 }
 
-/// The digits of a histogram and its buckets that hold something, from the plain bytes.
+/// Significant digits and non-empty buckets, parsed from the plain bytes.
 ///
-/// The library reads the same into all buckets, a quarter of a megabyte of which next to nothing is
-/// filled: a coordinator, which reads some hundred histograms a second, would do little else.
+/// The library would fill all buckets, a quarter of a megabyte that is nearly all zeros. A coordinator, which
+/// reads some hundred histograms a second, would do little else.
 fn filled(plain: &[u8]) -> Result<(u8, Vec<(u64, u64)>), CodecError> {
     // Behind the precision stand the least and the greatest value, and a factor.
     let plainly = number(plain, 8) == Some(0) && plain.get(32..40) == Some(&1f64.to_be_bytes()[..]);
@@ -172,8 +171,8 @@ fn filled(plain: &[u8]) -> Result<(u8, Vec<(u64, u64)>), CodecError> {
     Ok((digits, held))
 }
 
-/// Takes a number off: seven bits a byte, the lowest first, the ninth byte whole, and the sign in the
-/// lowest bit of all.
+/// Takes a number off: seven bits a byte, the lowest first, the ninth byte whole, and the sign in the lowest
+/// bit.
 fn zigzag(bytes: &mut &[u8]) -> Option<i64> {
     let mut value = 0u64;
     for at in 0..COUNT_BYTES_MAX {
@@ -267,7 +266,7 @@ mod tests {
         }
     }
 
-    /// Digits and buckets of these values, as read by us and by the library.
+    /// Digits and buckets of these values, as read by this code and by the library.
     fn both_read(precision: u8, values: &[u64]) -> [(u8, Vec<(u64, u64)>); 2] {
         let encoded = EncodedLatency::from_latency(&of(precision, values)).unwrap();
         let mut buckets = &encoded.buckets[..];
@@ -285,7 +284,7 @@ mod tests {
         }
     }
 
-    /// Decodes a histogram of which the bytes behind the compression were changed.
+    /// Decodes a histogram whose decompressed bytes were changed.
     fn with_plain(change: impl FnOnce(&mut Vec<u8>)) -> Result<Latency, CodecError> {
         use std::io::Write;
         let mut encoded = EncodedLatency::from_latency(&of(3, &[5, 1_000, 80_000_000])).unwrap();

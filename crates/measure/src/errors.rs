@@ -1,4 +1,4 @@
-//! Error replies: how many of each kind, and a few in full. Bounded, whatever a server answers.
+//! Error replies: the number of each kind, and the first texts in full. Bounded, whatever a server answers.
 
 use std::fmt;
 
@@ -16,7 +16,7 @@ pub struct ErrorCounts {
 
 /// Texts kept in full.
 const EXAMPLES_MAX: usize = 5;
-/// Kinds of errors that are counted separately; the rest is counted as one kind.
+/// Kinds of errors that are counted separately; all others count as one kind.
 const KINDS_MAX: usize = 64;
 const OTHER: &str = "other";
 
@@ -51,7 +51,7 @@ impl ErrorCounts {
         self.by_kind.iter().fold(0, |sum: u64, (_, n)| sum.saturating_add(*n))
     }
 
-    /// Kinds and their counts, in the order in which they first came.
+    /// Kinds and their counts, in order of first occurrence.
     #[must_use]
     pub fn by_kind(&self) -> &[(String, u64)] {
         &self.by_kind
@@ -74,7 +74,7 @@ impl ErrorCounts {
     }
 }
 
-/// The counts as documents have them: how many there were of each kind, in the order in which these came.
+/// Error counts in documents: the number of each kind, in order of first occurrence.
 #[derive(Deserialize)]
 struct SavedErrors {
     #[serde(deserialize_with = "in_order")]

@@ -1,11 +1,11 @@
 //! A latency histogram.
 //!
-//! A thin owner of [`hdrhistogram::Histogram`] that fixes what keystorm never varies: the unit is
-//! the nanosecond, the range grows as needed, nothing is clamped, and the exact least, greatest
-//! and mean values are kept beside the buckets, whose width is the chosen precision.
+//! A thin wrapper of [`hdrhistogram::Histogram`] with keystorm's fixed choices: the unit is the nanosecond,
+//! the range grows as needed, nothing is clamped, and the exact least, greatest and mean values are kept
+//! beside the buckets, whose width is the chosen precision.
 //!
-//! A histogram that is recorded into has all its buckets, a quarter of a megabyte. One that was
-//! loaded has those that hold something, which are few: files hold thousands.
+//! A histogram for recording has all its buckets, a quarter of a megabyte. A loaded one has only the few that
+//! are not empty, since files hold thousands of histograms.
 
 use std::borrow::Cow;
 
@@ -27,16 +27,16 @@ pub struct Latency {
     pub(crate) max_ns: u64,
 }
 
-/// Counts of a histogram, in one of two forms.
+/// Buckets of a histogram, in one of two forms.
 #[derive(Debug, Clone)]
 pub(crate) enum Buckets {
-    /// To be recorded into.
+    /// All buckets, for recording.
     Dense(Histogram<u64>),
-    /// To be read.
+    /// Non-empty buckets, for reading.
     Sparse(Sparse),
 }
 
-/// Room made at the start, so that recording allocates only beyond it: one minute.
+/// Initial range, so that recording allocates only beyond it: one minute.
 const PREPARED_NS: u64 = 60_000_000_000;
 
 impl Latency {
@@ -77,7 +77,7 @@ impl Latency {
         self.max_ns = self.max_ns.max(ns);
     }
 
-    /// The buckets, all of them.
+    /// Returns all buckets, for recording.
     #[inline]
     fn dense(&mut self) -> &mut Histogram<u64> {
         if let Buckets::Sparse(sparse) = &self.buckets {
@@ -89,7 +89,7 @@ impl Latency {
         }
     }
 
-    /// Returns the number of replies that were recorded.
+    /// Returns the number of recorded replies.
     #[must_use]
     pub fn count(&self) -> u64 {
         match &self.buckets {
@@ -98,26 +98,26 @@ impl Latency {
         }
     }
 
-    /// The exact mean, or `None` of nothing.
+    /// The exact mean; `None` if empty.
     #[must_use]
     pub fn mean_ns(&self) -> Option<f64> {
         (self.count() > 0).then(|| self.sum_ns as f64 / self.count() as f64)
     }
 
-    /// The exact least value, or `None` of nothing.
+    /// The exact least value; `None` if empty.
     #[must_use]
     pub fn min_ns(&self) -> Option<u64> {
         (self.count() > 0).then_some(self.min_ns)
     }
 
-    /// The exact greatest value, or `None` of nothing.
+    /// The exact greatest value; `None` if empty.
     #[must_use]
     pub fn max_ns(&self) -> Option<u64> {
         (self.count() > 0).then_some(self.max_ns)
     }
 
-    /// The least value that a share `quantile` (0 to 1) of all replies did not exceed, within the
-    /// precision and never beyond the greatest; `None` of nothing.
+    /// The least value that a share `quantile` (0 to 1) of all replies did not exceed, within the precision
+    /// and never above the greatest value; `None` if empty.
     #[must_use]
     pub fn quantile_ns(&self, quantile: f64) -> Option<u64> {
         let value = match &self.buckets {
@@ -127,8 +127,8 @@ impl Latency {
         (self.count() > 0).then(|| value.clamp(self.min_ns, self.max_ns))
     }
 
-    /// Each bucket that holds something: the greatest value it stands for (never beyond the
-    /// greatest recorded) and its count, in rising order.
+    /// Non-empty buckets in rising order: the greatest value of each (never above the greatest recorded) and
+    /// its count.
     pub fn recorded(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         let (dense, sparse) = match &self.buckets {
             Buckets::Dense(buckets) => (Some(buckets), None),
@@ -139,7 +139,7 @@ impl Latency {
         dense.chain(sparse).map(|(ns, count)| (ns.min(self.max_ns), count))
     }
 
-    /// The buckets, for what writes them in formats of others. Values are nanoseconds.
+    /// The buckets in nanoseconds, for writers of other tools' formats.
     #[must_use]
     pub fn histogram(&self) -> Cow<'_, Histogram<u64>> {
         match &self.buckets {
@@ -148,7 +148,7 @@ impl Latency {
         }
     }
 
-    /// Adds all that `other` holds. Lossless for histograms of one precision.
+    /// Adds another histogram. Lossless for equal precisions.
     pub fn merge(&mut self, other: &Self) {
         let Self { buckets, sum_ns, min_ns, max_ns } = other;
         match (&mut self.buckets, buckets) {
@@ -190,8 +190,8 @@ const QUANTILES: [(&str, f64); 6] = [
     ("p99.99", 0.9999),
 ];
 
-/// Figures in milliseconds for those who read, `null` where nothing was recorded, and the histogram that they are of
-/// for those who add up.
+/// Writes figures in milliseconds for readers, `null` if nothing was recorded, and the histogram for programs
+/// that add up.
 impl Serialize for Latency {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let EncodedLatency { exact, buckets } =

@@ -1,36 +1,36 @@
-//! What clients with a cache saw beside the writes that they were to drop from it.
+//! Observations of caching clients beside the writes that they were to drop.
 
 use serde::{Deserialize, Serialize};
 
 use crate::Latency;
 use crate::total::total;
 
-/// Times for which caches answered with overwritten values, and invalidations that were no delivery.
+/// Times for which caches served overwritten values, and invalidations that were no delivery.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Invalidations {
-    /// From when a write was acknowledged until a cache got the invalidation: what it answered in between was stale.
-    /// 0 where the invalidation came first.
+    /// Time from the acknowledgement of a write until a cache got the invalidation, in which it served stale
+    /// data. 0 if the invalidation came first.
     #[serde(rename = "stale_ms")]
     pub stale: Latency,
     /// Invalidations that came before their write was acknowledged.
     pub before_acknowledged: u64,
-    /// Writes that a cache saw in a later read of the key, so that no invalidation of their own was due.
+    /// Writes that a cache saw in a later read of the key, so that no separate invalidation was due.
     #[serde(rename = "covered_by_later_reads")]
     pub covered: u64,
-    /// Invalidations of a key in which the next read found no new write: the server had forgotten who holds it, or
-    /// somebody else touched it.
+    /// Invalidations of a key after which the next read found no new write: the server had evicted its
+    /// tracking data, or another client touched the key.
     #[serde(rename = "without_a_write")]
     pub unprompted: u64,
     /// Invalidations of all keys at once, as FLUSHALL causes.
     #[serde(rename = "of_all_keys")]
     pub flushes: u64,
-    /// Writes that such an invalidation removed before a cache had read them.
+    /// Writes that FLUSHALL or similar removed before a cache had read them.
     #[serde(rename = "removed_unread")]
     pub removed: u64,
 }
 
 impl Invalidations {
-    /// Nothing yet; `precision` is that of latencies.
+    /// Creates empty counts; `precision` is for latencies.
     #[must_use]
     pub fn new(precision: u8) -> Self {
         Self {

@@ -1,4 +1,4 @@
-//! Keys that were asked for, and those that were there: one request may ask for many.
+//! Requested and existing keys; one request may ask for many.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,11 +7,11 @@ use crate::total::total;
 /// Counts of keys.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KeyCounts {
-    /// Requests that asked for keys, where their replies tell how many were there.
+    /// Requests for keys whose replies say how many exist.
     pub requests: u64,
     /// Keys that they asked for.
     pub asked: u64,
-    /// Keys that were there.
+    /// Keys that existed.
     pub found: u64,
 }
 

@@ -1,8 +1,8 @@
-//! How well an open loop kept its schedule.
+//! Adherence of an open loop to its schedule.
 //!
-//! Owns the two ways in which a request leaves late: no connection had room for it, or there was
-//! room and keystorm was not there to use it. The first is the server's doing, or that of too few
-//! connections; the second is ours.
+//! Owns the two ways in which a request leaves late: no connection had room for it, or there was room and
+//! keystorm was not ready to use it. The first is due to the server or to too few connections; the second is
+//! the client's fault.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,16 +14,15 @@ use crate::total::total;
 pub struct Lateness {
     /// From due to sent, in nanoseconds.
     pub total: Latency,
-    /// The part of it for which a connection had room.
+    /// The part of that for which a connection had room.
     pub own: Latency,
-    /// Requests that were given up as lost before they could be sent, because their server was gone.
+    /// Requests given up as lost before they were sent, because their server was gone.
     pub given_up: u64,
-    /// Requests that were due: as many as were sent, those that were given up, and those that were never
-    /// sent.
+    /// Requests that were due: sent, given up, or never sent.
     pub due: u64,
 }
 
-/// Digits of these histograms: nobody asks for the third of a delay.
+/// Significant digits of these histograms; nobody needs three of a delay.
 const PRECISION: u8 = 2;
 
 impl Default for Lateness {
@@ -33,8 +32,8 @@ impl Default for Lateness {
 }
 
 impl Lateness {
-    /// Adds `count` requests that were due at `due_ns` and sent at `sent_ns`, when a connection had
-    /// had room since `room_ns`.
+    /// Adds `count` requests that were due at `due_ns` and sent at `sent_ns`, with room on a connection since
+    /// `room_ns`.
     #[inline]
     pub fn record_n(&mut self, due_ns: u64, room_ns: u64, sent_ns: u64, count: u64) {
         self.total.record_n(sent_ns.saturating_sub(due_ns), count);

@@ -1,10 +1,10 @@
-//! Samples become tallies.
+//! Figures of a run: samples become tallies.
 //!
-//! A worker turns every reply into a [`Sample`] and adds it to a [`Tally`] that it alone owns.
-//! Tallies merge without loss, so those of threads, of intervals and one day of machines add up
-//! to what one observer of every request would hold. Latencies are nanoseconds throughout.
+//! A worker turns every reply into a [`Sample`] and adds it to a [`Tally`] that it alone owns. Tallies merge
+//! without loss: merging those of threads, intervals or machines gives the tally of one observer of every
+//! request. Latencies are nanoseconds throughout.
 //!
-//! Knows no clock, protocol or plan; derived figures and their layout are `report`'s business.
+//! Knows no clock, protocol or plan; `report` derives figures and lays them out.
 
 mod by_connection;
 mod command_tally;

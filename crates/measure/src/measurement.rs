@@ -1,4 +1,4 @@
-//! What a run of one plan yielded.
+//! Result of a run of one plan.
 
 use std::fmt;
 use std::time::SystemTime;
@@ -10,29 +10,27 @@ use crate::{ByConnection, Deliveries, Latency, NodeTally, OperationLog, Outage, 
 /// CPU time that one worker thread used.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct WorkerUse {
-    /// CPU time of the thread while load ran, without that in which it only waited for a request
-    /// to be due.
+    /// CPU time of the thread while load ran, without busy-waiting for due requests.
     pub cpu_ns: u64,
-    /// Part of `cpu_ns` that was the kernel's. `None` if it does not say.
+    /// Kernel part of `cpu_ns`; `None` if the system does not report it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub system_ns: Option<u64>,
     /// Wall time of the same span.
     pub wall_ns: u64,
-    /// Time in the same span in which the thread could have run and had no CPU, because something
-    /// else had it. `None` where the kernel does not say.
+    /// Time in that span in which the thread was runnable and had no CPU; `None` if the kernel does not
+    /// report it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wait_ns: Option<u64>,
 }
 
 impl WorkerUse {
-    /// The share of a core that the thread used, 0 to 1.
+    /// Share of a core that the thread used, 0 to 1.
     #[must_use]
     pub fn busy(&self) -> f64 {
         self.share(self.cpu_ns)
     }
 
-    /// The share of the time in which the thread waited for a core, 0 to 1; 0 where that is not
-    /// known.
+    /// Share of the time in which the thread waited for a core, 0 to 1; 0 if unknown.
     #[must_use]
     pub fn waiting(&self) -> f64 {
         self.share(self.wait_ns.unwrap_or(0))
@@ -43,33 +41,33 @@ impl WorkerUse {
     }
 }
 
-/// A span in which no worker ran, as when the client is stopped or its machine suspended. Nanoseconds from
+/// A span in which no worker ran, because the client was stopped or its machine suspended. Nanoseconds from
 /// the start of the measured part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Absence {
-    /// Moment at which a worker was last seen to run.
+    /// Time at which a worker was last seen to run.
     #[serde(rename = "from_s", with = "crate::units::seconds")]
     pub from_ns: u64,
-    /// Moment at which a worker ran again.
+    /// Time at which a worker ran again.
     #[serde(rename = "to_s", with = "crate::units::seconds")]
     pub to_ns: u64,
 }
 
 impl Absence {
-    /// For how long.
+    /// Length in nanoseconds.
     #[must_use]
     pub fn length_ns(&self) -> u64 {
         self.to_ns.saturating_sub(self.from_ns)
     }
 }
 
-/// End of a run: as planned or not.
+/// End of a run, planned or not.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Ending {
-    /// As planned.
+    /// The planned end.
     Complete,
-    /// Somebody asked it to stop.
+    /// Stopped by the user.
     Interrupted,
     /// The run could not go on.
     Failed(Failure),
@@ -80,7 +78,7 @@ pub enum Ending {
 pub struct Failure {
     /// Source of the reason.
     pub from: FailureSource,
-    /// In words for a person.
+    /// Description in words for a person.
     pub text: String,
 }
 
@@ -88,9 +86,9 @@ pub struct Failure {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FailureSource {
-    /// An error reply of the server, which the text quotes and names as one.
+    /// An error reply of the server; the text quotes it and calls it an error.
     Server,
-    /// An observation of keystorm, such as a connection that was lost.
+    /// An observation of keystorm, such as a lost connection.
     Client,
 }
 
@@ -113,7 +111,7 @@ impl Failure {
         self.from == FailureSource::Server
     }
 
-    /// Returns the failure with `place`, where it was seen, before its text.
+    /// Returns the failure with `place`, where it was observed, before its text.
     #[must_use]
     pub fn at(&self, place: impl fmt::Display) -> Self {
         Self { from: self.from, text: format!("{place}: {}", self.text) }
@@ -138,7 +136,7 @@ impl Measurement {
         }
     }
 
-    /// Operations that ended, failed ones included; where each is a command, what is counted.
+    /// Number of operations that ended, including failed ones; without multi-command operations, of requests.
     #[must_use]
     pub fn operations_ended(&self) -> u64 {
         if self.total.operations.is_empty() {
@@ -154,9 +152,9 @@ impl Measurement {
         self.deliveries.as_ref().map_or(&self.total, |deliveries| &deliveries.sending)
     }
 
-    /// CPU time of all workers for each answered request, in nanoseconds; `None` where it is not known or
-    /// nothing was answered. A worker's is counted over its whole load and requests without the warm-up: as
-    /// if both parts cost alike.
+    /// CPU time of all workers per answered request, in nanoseconds; `None` if unknown or nothing was
+    /// answered. CPU time covers the whole load and requests exclude the warm-up, as if both parts cost the
+    /// same.
     #[must_use]
     pub fn client_cpu_ns(&self) -> Option<f64> {
         let measured = |worker: &WorkerUse| {
@@ -168,20 +166,20 @@ impl Measurement {
         (requests > 0 && cpu_ns > 0.0).then(|| cpu_ns / requests as f64)
     }
 
-    /// Replies that did not bring what was written: another value, or none where one must be.
+    /// Replies with a wrong value, and those without a value where one must be.
     #[must_use]
     pub fn wrong(&self) -> [(&'static str, u64); 2] {
         [CORRUPT, MISSING].map(|kind| (kind, self.total.errors.of_kind(kind)))
     }
 
-    /// Returns whether a reply or a message was wrong or did not come.
+    /// Returns whether a reply or a message was wrong or missing.
     #[must_use]
     pub fn is_wrong(&self) -> bool {
         self.wrong().iter().any(|(_, count)| *count > 0)
             || self.deliveries.as_ref().is_some_and(|deliveries| deliveries.is_faulty())
     }
 
-    /// Returns whether the server was gone when the run ended: connections to it were lost and not opened again, and
+    /// Returns whether the server was gone at the end of the run: lost connections were not reopened, and
     /// nothing succeeded after that.
     #[must_use]
     pub fn is_deserted(&self) -> bool {
@@ -205,13 +203,13 @@ impl Measurement {
     }
 }
 
-/// The kind of error that a value is which is not the one that was written.
+/// Kind of error of a value that differs from the one that was written.
 pub const CORRUPT: &str = "corrupt";
 
-/// The kind of error that a miss is where everything that is read must be there.
+/// Kind of error of a miss, if everything that is read must exist.
 pub const MISSING: &str = "missing";
 
-/// Everything that carrying out one plan yielded.
+/// All results of carrying out one plan.
 #[derive(Debug, Clone)]
 pub struct Measurement {
     /// All workers, all intervals.
@@ -222,27 +220,26 @@ pub struct Measurement {
     pub outages: Vec<Outage>,
     /// Spans in which the client itself did not run, in order.
     pub absences: Vec<Absence>,
-    /// Response times of the requests of a schedule that were due while nothing succeeded;
-    /// `None` without a schedule.
+    /// Response times of scheduled requests that were due during an outage; `None` without a schedule.
     pub delayed: Option<Latency>,
     /// Wall clock at the start of the measured part.
     pub started_at: SystemTime,
-    /// From the start of the measured part to the last reply, or to the planned end if that is
-    /// later; 0 when it never started.
+    /// Time from the start of the measured part to the last reply, or to the planned end if that is later; 0
+    /// if it never started.
     pub elapsed_ns: u64,
     /// CPU time of each worker.
     pub workers: Vec<WorkerUse>,
-    /// The engine that moved the bytes.
+    /// Name of the engine.
     pub engine: String,
-    /// Reason why the engine is not the faster one, if it is not.
+    /// Reason why the engine is not the fastest one, if it is not.
     pub engine_note: Option<String>,
-    /// The nodes of a cluster; none without one.
+    /// The nodes of a cluster; empty without one.
     pub nodes: Vec<NodeTally>,
-    /// The connections of each worker, if the plan keeps them apart; not saved.
+    /// Connections of each worker, if the plan asks for them; not saved.
     pub by_connection: Vec<ByConnection>,
     /// Log of each worker, if the plan asks for logs; not saved.
     pub logs: Vec<OperationLog>,
-    /// Deliveries of messages, if the plan measures them: the other figures are then those of deliveries.
+    /// Deliveries of messages, if the plan measures them; the other figures are then about deliveries.
     pub deliveries: Option<Box<Deliveries>>,
     /// End of the run.
     pub ending: Ending,

@@ -1,4 +1,4 @@
-//! What one owner saw of one node of a cluster.
+//! Figures of one cluster node, from one owner's view.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,28 +7,28 @@ use crate::Latency;
 /// Counts and latencies of one node.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct NodeTally {
-    /// Identity of the node: its `host:port`.
+    /// Name of the node: `host:port`.
     pub name: String,
     /// Set if the node is a master at the end of the run.
     pub master: bool,
-    /// Set if the node was to get any load at the end of the run.
+    /// Set if the node was due any load at the end of the run.
     pub used: bool,
-    /// Slots that it owns at the end of the run; of a replica, those of its master.
+    /// Slots that it owns at the end of the run; for a replica, its master's.
     pub slots: u32,
     /// Requests that it answered, without errors and redirects.
     pub ok: u64,
     /// Error replies, without redirects.
     pub errors: u64,
-    /// From when a request was due to its reply, whichever node it was sent to first.
+    /// Latency from the due time of a request to its reply, whichever node it was first sent to.
     #[serde(rename = "response_ms")]
     pub response: Latency,
-    /// Requests that the node sent to another for good (`MOVED`).
+    /// Requests redirected for good (`MOVED`).
     pub moved: u64,
-    /// Requests that the node sent to another this once (`ASK`).
+    /// Requests redirected once (`ASK`).
     pub asked: u64,
-    /// Replies that asked for another try later (`TRYAGAIN`, `CLUSTERDOWN`).
+    /// Replies that asked for a later retry (`TRYAGAIN`, `CLUSTERDOWN`).
     pub retried: u64,
-    /// Requests whose reply never came.
+    /// Requests without a reply.
     pub unanswered: u64,
 }
 
@@ -51,19 +51,19 @@ impl NodeTally {
         }
     }
 
-    /// Requests that it answered, errors included.
+    /// Number of requests that it answered, including errors.
     #[must_use]
     pub fn requests(&self) -> u64 {
         self.ok + self.errors
     }
 
-    /// Requests that it did not carry out but sent elsewhere, or asked to send again.
+    /// Number of requests that it redirected or asked to retry.
     #[must_use]
     pub fn redirects(&self) -> u64 {
         self.moved + self.asked + self.retried
     }
 
-    /// Adds what another worker saw of the same node.
+    /// Adds another worker's figures of the same node.
     pub fn merge(&mut self, other: &Self) {
         let Self {
             name: _,
@@ -92,7 +92,7 @@ impl NodeTally {
     }
 }
 
-/// Adds the nodes that one worker saw to those that all saw.
+/// Adds one worker's nodes to the common list.
 pub fn merge_nodes(into: &mut Vec<NodeTally>, from: Vec<NodeTally>) {
     for node in from {
         match into.iter_mut().find(|known| known.name == node.name) {

@@ -1,6 +1,6 @@
-//! Lost connections that were not open again when a run ended, and why the last attempt failed.
+//! Lost connections that were not reopened by the end of a run, and the reason of the last failure.
 //!
-//! One entry for each server, so that what is kept is bounded by how many there are, however often each is tried.
+//! One entry for each server, so that memory does not grow with the number of tries.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,12 +13,12 @@ pub struct NotReopened {
     pub server: String,
     /// Number of connections; at least 1.
     pub connections: u64,
-    /// Reason why the last attempt to open one of them failed: one line, without passwords.
+    /// Reason why the last attempt to open one failed: one line, without passwords.
     #[serde(rename = "last_attempt")]
     pub reason: String,
 }
 
-/// Connections are added to those of the same server, if there are any. The reason that was there first stays.
+/// Adds connections to those of the same server, if there are any; the first reason stays.
 impl Total for Vec<NotReopened> {
     fn merge(&mut self, other: &Self) {
         for more in other {

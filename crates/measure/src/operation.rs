@@ -1,6 +1,6 @@
-//! Counts and latencies of one operation that has several commands.
+//! Counts and latencies of an operation with several commands.
 //!
-//! An operation of one command needs none: what is counted of the command says it all.
+//! An operation of one command is described by the figures of the command.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,30 +14,30 @@ use crate::total::total;
 pub enum OperationOutcome {
     /// Every reply was a value, a status or a collection.
     Ok,
-    /// There was nothing at a key that it asked for.
+    /// A key that it asked for did not exist.
     Missed,
     /// A reply was an error; later steps were not sent.
     Failed,
 }
 
-/// The tally of an operation that has several commands.
+/// Figures of an operation with several commands.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct OperationTally {
-    /// From when its first step was sent to its last reply.
+    /// From the sending of its first step to its last reply.
     #[serde(rename = "service_ms")]
     pub service: Latency,
-    /// From when it was due to its last reply, where operations are due at times of their own.
+    /// From due to its last reply, if operations have due times of their own.
     #[serde(rename = "response_ms", skip_serializing_if = "Option::is_none")]
     pub scheduled_response: Option<Latency>,
-    /// Latencies of those with a miss or an error, where they are not among the others.
+    /// Latencies of operations with a miss or an error, if they are kept separate.
     #[serde(rename = "apart_ms", skip_serializing_if = "Option::is_none")]
     pub apart: Option<SeparateFailures>,
-    /// Operations that ended with values alone.
+    /// Operations without a miss or an error.
     pub ok: u64,
-    /// With a miss among the replies.
+    /// Operations with a miss.
     #[serde(rename = "misses")]
     pub missed: u64,
-    /// With an error.
+    /// Operations with an error.
     #[serde(rename = "errors")]
     pub failed: u64,
 }
@@ -55,7 +55,7 @@ impl OperationTally {
         }
     }
 
-    /// From due to its last reply: what a user of the server would have waited.
+    /// Latency from due to its last reply: the wait of a user of the server.
     #[must_use]
     pub fn response(&self) -> &Latency {
         self.scheduled_response.as_ref().unwrap_or(&self.service)
@@ -67,8 +67,8 @@ impl OperationTally {
         self.ok.saturating_add(self.missed).saturating_add(self.failed)
     }
 
-    /// Adds one that was due and first sent at these times and ended at that. One that failed has
-    /// no latency, as a command has none that does, unless such latencies are kept apart.
+    /// Adds an operation with these due, first sending and end times. A failed operation has no latency, like
+    /// a failed command, unless such latencies are kept separate.
     #[inline]
     pub fn record(
         &mut self,

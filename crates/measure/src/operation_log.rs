@@ -1,7 +1,7 @@
-//! A log of operations: when each ended and how long it took.
+//! A log of operations: the end and the duration of each.
 //!
-//! Kept beside the tally, which counts latencies, by those who ask for it. Grows by a part of fixed size at a
-//! time, so that nothing that is there is ever copied while load runs, and stops at a bound.
+//! Kept beside the tally, which counts latencies, if asked for. Grows by parts of fixed size, so that no
+//! entry is copied while load runs, and stops at a bound.
 
 use crate::{OperationOutcome, Outcome, Sample};
 
@@ -10,7 +10,7 @@ const NS_PER_US: u64 = 1_000;
 /// Entries of one part: 64 KiB.
 const PART: usize = 4096;
 
-/// Bytes that an entry takes.
+/// Bytes of an entry.
 const ENTRY_BYTES: u64 = size_of::<LogEntry>() as u64;
 
 /// Entry of an operation, or of a command of an operation.
@@ -29,11 +29,11 @@ pub struct LogEntry {
 pub enum LoggedOutcome {
     /// With a value, a status or a collection.
     Ok,
-    /// There was nothing at a key that it asked for.
+    /// A key that it asked for did not exist.
     Missed,
     /// With an error.
     Failed,
-    /// With a value that is not the one that was written.
+    /// With a value that differs from the one that was written.
     Wrong,
 }
 
@@ -48,19 +48,20 @@ pub struct Stamps {
     pub done_ns: u64,
 }
 
-/// The entries of one operation or command, by how they ended; each in the order of time.
+/// The entries of one operation or command, by outcome; each list is in order of time.
 #[derive(Debug, Clone, Default)]
 pub struct Entries([Vec<Vec<LogEntry>>; 4]);
 
 /// Log of one worker.
 #[derive(Debug, Clone)]
 pub struct OperationLog {
-    /// Start of the measured part; nothing is logged before.
+    /// Start of the measured part; nothing is logged before it.
     from_ns: Option<u64>,
-    /// Entries of each of the different commands, and below of each operation; `None` of those that are not logged.
+    /// Entries of each distinct command, and in the next field of each operation; `None` for those that are
+    /// not logged.
     commands: Vec<Option<Entries>>,
     operations: Vec<Option<Entries>>,
-    /// Entries that there is room for.
+    /// Number of entries that there is room for.
     room: u64,
     left_out: u64,
 }
@@ -86,7 +87,7 @@ impl Entries {
 }
 
 impl OperationLog {
-    /// Makes a log of the commands and operations that are marked, with `room` for that many entries.
+    /// Makes a log of the marked commands and operations, with `room` for that many entries.
     #[must_use]
     pub fn new(commands: &[bool], operations: &[bool], room: u64) -> Self {
         let of = |logged: &[bool]| logged.iter().map(|is| is.then(Entries::default)).collect();
@@ -94,7 +95,7 @@ impl OperationLog {
         Self { from_ns: None, commands, operations, room, left_out: 0 }
     }
 
-    /// Bytes that so many entries take, nearly.
+    /// Approximate size of this many entries in bytes.
     #[must_use]
     pub fn bytes(entries: u64) -> u64 {
         entries.saturating_mul(ENTRY_BYTES)
@@ -105,7 +106,7 @@ impl OperationLog {
         self.from_ns = Some(now_ns);
     }
 
-    /// Adds replies that share everything.
+    /// Adds replies that were settled together.
     pub fn record(&mut self, sample: &Sample) {
         let Sample { command, outcome, count, intended_ns, sent_ns, done_ns, .. } = *sample;
         let ended = match outcome {
@@ -158,19 +159,19 @@ impl OperationLog {
         self.left_out += count - kept;
     }
 
-    /// The entries of one of the different commands, if it is logged.
+    /// Entries of one distinct command, if it is logged.
     #[must_use]
     pub fn of_command(&self, command: usize) -> Option<&Entries> {
         self.commands.get(command)?.as_ref()
     }
 
-    /// The entries of an operation, if it is logged.
+    /// Entries of an operation, if it is logged.
     #[must_use]
     pub fn of_operation(&self, operation: usize) -> Option<&Entries> {
         self.operations.get(operation)?.as_ref()
     }
 
-    /// Returns the number of entries that there was no room for.
+    /// Returns the number of entries that did not fit.
     #[must_use]
     pub fn left_out(&self) -> u64 {
         self.left_out

@@ -1,25 +1,25 @@
-//! One interval of a timeline: figures, and the histogram that they are of.
+//! One interval of a timeline: its figures and its histogram.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{EncodedLatency, Latency, Tally};
 
-/// All workers' figures for one interval.
+/// Figures of all workers for one interval.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Point {
     /// Number of the interval.
     pub index: u32,
-    /// Replies that arrived in it, errors included.
+    /// Replies that arrived in it, including errors.
     pub requests: u64,
     /// Error replies among them.
     pub errors: u64,
-    /// Operations that ended in it, where these have figures of their own.
+    /// Operations that ended in it, if these have figures of their own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub operations: Option<u64>,
     /// Requests answered within the deadline, if there is one; see [`Tally::in_time`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub in_time: Option<u64>,
-    /// Replies that said that there is nothing, if there were any.
+    /// Replies for missing keys, if there were any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub misses: Option<u64>,
     /// Median.
@@ -54,7 +54,7 @@ pub struct Point {
 }
 
 impl Point {
-    /// The point of interval `index`, in which a tally was filled.
+    /// Creates the point of interval `index` from its tally.
     #[must_use]
     pub fn from_tally(index: u32, tally: &Tally) -> Self {
         let late = tally.lateness.as_ref();
@@ -68,7 +68,7 @@ impl Point {
         }
     }
 
-    /// The point of these replies, whose response times are these.
+    /// Creates the point of these replies and response times.
     #[must_use]
     pub fn with(index: u32, requests: u64, errors: u64, response: &Latency) -> Self {
         let something = response.count() > 0;
@@ -90,14 +90,15 @@ impl Point {
         }
     }
 
-    /// The mean response time in nanoseconds; `None` when nothing arrived.
+    /// The mean response time in nanoseconds; `None` if nothing arrived.
     #[must_use]
     pub fn mean_ns(&self) -> Option<f64> {
         let exact = self.response.as_ref()?.exact;
         (exact.count > 0).then(|| exact.sum_ns as f64 / exact.count as f64)
     }
 
-    /// Returns the number that a rate counts: operations if these have figures of their own, otherwise requests.
+    /// Returns the number that rates count: operations if these have figures of their own, otherwise
+    /// requests.
     #[must_use]
     pub fn counted(&self) -> u64 {
         self.operations.unwrap_or(self.requests)
@@ -127,7 +128,7 @@ impl Point {
     }
 }
 
-/// The sum of those that there are, if there are any.
+/// Sum of the counts that are present, if any are.
 pub(crate) fn sum(counts: impl IntoIterator<Item = Option<u64>>) -> Option<u64> {
     counts.into_iter().flatten().reduce(u64::saturating_add)
 }

@@ -1,4 +1,4 @@
-//! What is known of receivers that read over and over, where no server pushes to them.
+//! Figures of polling receivers, to which no server pushes.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,11 +8,11 @@ use crate::total::total;
 /// Reads of receivers, and what they missed.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Polls {
-    /// From one reply to the next, as often as it has microseconds: what a message that comes at any moment finds. It
-    /// may have been there so much earlier than it was read.
+    /// Time from one reply to the next, weighted by its length, as a message at a random time finds it. A
+    /// message may have been there for that long before it was read.
     #[serde(rename = "between_reads_ms")]
     pub gap: Latency,
-    /// Messages that were overwritten before a receiver read them; each counts once for each receiver.
+    /// Messages overwritten before a receiver read them, counted once for each receiver.
     pub overtaken: u64,
     /// Receivers that had not read the last message when the wait for it ended.
     #[serde(rename = "receivers_behind")]

@@ -1,7 +1,7 @@
 //! Latencies of misses and errors, kept separate from those of successes.
 //!
-//! Tools that count a miss or an error as a failed operation report its latency with the failures, so that
-//! a server that refuses quickly does not look fast.
+//! Tools that count a miss or an error as a failed operation report its latency with the failures, so that a
+//! server that refuses quickly does not look fast.
 
 use serde::{Deserialize, Serialize};
 
@@ -17,12 +17,12 @@ pub struct SeparateFailures {
     pub failed: FailureLatency,
 }
 
-/// Latencies from when something was sent and from when it was due.
+/// Latencies from the sending time and from the due time.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct FailureLatency {
     /// From sent to done.
     pub service: Latency,
-    /// From due to done, where requests are due at times of their own.
+    /// From due to done, if requests have due times of their own.
     #[serde(rename = "response", skip_serializing_if = "Option::is_none")]
     pub scheduled_response: Option<Latency>,
 }
@@ -42,7 +42,7 @@ impl FailureLatency {
         Self { service: latency(), scheduled_response: scheduled.then(latency) }
     }
 
-    /// Adds as many of the same times.
+    /// Adds `count` equal latencies.
     #[inline]
     pub fn record_n(&mut self, intended_ns: u64, sent_ns: u64, done_ns: u64, count: u64) {
         self.service.record_n(done_ns.saturating_sub(sent_ns), count);

@@ -1,13 +1,13 @@
-//! What ended in each slice of 10 ms of an interval, as one worker counts it.
+//! Counts of successes and failures in slices of 10 ms of an interval, by one worker.
 //!
-//! Owns the counting. What the slices of a whole run say is left to `outage`.
+//! Owns the counting; `outage` interprets the slices of a whole run.
 
 use serde::{Deserialize, Serialize};
 
 /// Length of a slice.
 pub const SLICE_NS: u64 = 10_000_000;
-/// Slices that one interval of a worker may have: those of a quarter of a second, and a few for a
-/// worker that is late. What is later still counts in the last.
+/// Most slices of a worker's interval: those of a quarter of a second, and a few for a late worker. Later
+/// events count in the last slice.
 const SLICES: usize = 32;
 
 /// Counts of each slice of one interval, on one node.
@@ -19,19 +19,19 @@ pub struct Slices {
     pub(crate) unasked: bool,
 }
 
-/// Requests that came to no good.
+/// Requests that failed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failures {
     /// Error replies.
     pub errors: u64,
     /// Requests whose connection ended first.
     pub lost: u64,
-    /// Requests whose time was over.
+    /// Requests that timed out.
     pub timed_out: u64,
 }
 
 impl Failures {
-    /// All of them.
+    /// Returns the number of failed requests.
     #[must_use]
     pub fn total(&self) -> u64 {
         self.errors + self.lost + self.timed_out
@@ -58,19 +58,18 @@ impl Slices {
         ((since_ns / SLICE_NS) as usize).min(SLICES - 1)
     }
 
-    /// Counts requests that succeeded so long after the interval began.
+    /// Counts requests that succeeded at this time after the interval began.
     #[inline]
     pub fn succeeded(&mut self, since_ns: u64, count: u32) {
         self.ok[Self::index(since_ns)] += count;
     }
 
-    /// Counts requests that did not.
+    /// Counts requests that failed at this time after the interval began.
     pub fn failed(&mut self, since_ns: u64, failures: &Failures) {
         self.failures[Self::index(since_ns)].merge(failures);
     }
 
-    /// Says whether anything is asked of the node now that the interval ends. Unless it is said,
-    /// something is.
+    /// Says whether anything is asked of the node as the interval ends; by default something is.
     pub fn ask(&mut self, asked: bool) {
         self.unasked = !asked;
     }

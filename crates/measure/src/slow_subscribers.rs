@@ -1,4 +1,4 @@
-//! What became of subscribers that do not read.
+//! Figures of subscribers that do not read.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 pub struct SlowSubscribers {
     /// Number of these subscribers.
     pub subscribers: u32,
-    /// Times that the server cut one off.
+    /// Number of times that the server cut one off.
     pub cut_off: u64,
-    /// Nanoseconds after the measured part began at which one was seen to be cut off for the first time.
+    /// Time from the start of the measured part until the first cut was seen, in nanoseconds.
     #[serde(
         rename = "first_cut_s",
         with = "crate::units::seconds",
@@ -17,7 +17,7 @@ pub struct SlowSubscribers {
         skip_serializing_if = "Option::is_none"
     )]
     pub first_cut_ns: Option<u64>,
-    /// Time of the last cut, as `first_cut_ns` is of the first.
+    /// Time of the last cut, measured like `first_cut_ns`.
     #[serde(
         rename = "last_cut_s",
         with = "crate::units::seconds",
@@ -25,17 +25,17 @@ pub struct SlowSubscribers {
         skip_serializing_if = "Option::is_none"
     )]
     pub last_cut_ns: Option<u64>,
-    /// Messages that had reached them, in the buffers of the kernels.
+    /// Messages that had reached them, in kernel buffers.
     pub received: u64,
-    /// Acknowledged messages that never reached them, one for each.
+    /// Acknowledged messages that never reached a subscriber, counted once for each.
     pub missed: u64,
-    /// Most bytes that were seen to wait at the server for one of them.
+    /// Most bytes that the server held for one of them.
     #[serde(rename = "most_waiting_bytes", skip_serializing_if = "Option::is_none")]
     pub waiting_bytes: Option<u64>,
 }
 
 impl SlowSubscribers {
-    /// Adds what was seen of those of another client.
+    /// Adds the figures of another client.
     pub fn merge(&mut self, other: &Self) {
         let Self {
             subscribers,
@@ -55,7 +55,7 @@ impl SlowSubscribers {
         self.waiting_bytes = self.waiting_bytes.max(waiting_bytes);
     }
 
-    /// Notes that one was cut off so long after the measured part began.
+    /// Notes that one was cut off at this time after the measured part began.
     pub fn cut_off(&mut self, at_ns: u64) {
         self.cut_off += 1;
         self.first_cut_ns.get_or_insert(at_ns);

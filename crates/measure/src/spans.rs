@@ -1,43 +1,44 @@
-//! Where response times were spent, as far as the client's kernel tells: from due to sent, from sent until the reply
-//! was back in this kernel, and from there until it was read.
+//! Parts of response times, as far as the client's kernel reports them: from due to sent, from sent until the
+//! reply was back in this kernel, and from then until it was read.
 //!
-//! Owns the histogram of the last of the three, and for response times of about the same length the sums of all.
-//! Percentiles of parts do not add up to that of the whole; means of the parts of responses that took as long do.
+//! Owns the histogram of the third part, and sums of all parts for response times of about equal length.
+//! Percentiles of parts do not add up to that of the whole, but means of the parts of equally long responses
+//! do.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use crate::total::{Total, total};
 use crate::{Latency, Sample};
 
-/// Buckets to a doubling of the response time: each is an eighth of its length wide.
+/// Buckets per doubling of the response time: each is an eighth of its length wide.
 const PER_OCTAVE: u32 = 8;
 const PER_OCTAVE_BITS: u32 = PER_OCTAVE.trailing_zeros();
 /// Buckets for every time that 64 bits hold.
 const BUCKETS: usize = ((64 - PER_OCTAVE_BITS + 1) * PER_OCTAVE) as usize;
 
-/// The three spans of all responses whose reply was stamped by the kernel.
+/// Parts of all responses whose reply was stamped by the kernel.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Spans {
-    /// From the arrival of a reply's last bytes in the client's kernel to the return of the read that brought them.
+    /// Time from the arrival of a reply's last bytes in the client's kernel to the return of the read that
+    /// brought them.
     #[serde(rename = "read_ms")]
     pub read: Latency,
-    /// Replies without a stamp, or with one that cannot be: of before they were asked for, or of later than they
-    /// were read.
+    /// Replies without a stamp, or with an impossible one: from before the request, or from after the read.
     pub unstamped: u64,
     #[serde(rename = "sums_ns", serialize_with = "filled", deserialize_with = "placed")]
     by_response: Box<[SpanSums]>,
 }
 
-/// Sums over responses that took about as long.
+/// Sums over responses of about equal length.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct SpanSums {
     /// Number of response times.
     pub count: u64,
-    /// Their response times, in nanoseconds.
+    /// Sum of their response times, in nanoseconds.
     pub response_ns: u64,
     /// Sum of their times from due to sent.
     pub due_to_sent_ns: u64,
-    /// And from the arrival in the kernel to the read.
+    /// Sum of their times from the arrival in the kernel to the read.
     pub read_ns: u64,
 }
 
@@ -52,20 +53,20 @@ fn bucket(response_ns: u64) -> usize {
 }
 
 impl Spans {
-    /// Nothing yet; `read` with so many significant digits.
+    /// Creates empty sums; `read` has this many significant digits.
     #[must_use]
     pub fn new(digits: u8) -> Self {
         let by_response = vec![SpanSums::default(); BUCKETS].into();
         Self { read: Latency::new(digits), unstamped: 0, by_response }
     }
 
-    /// Bytes that one takes, nearly.
+    /// Approximate size in bytes.
     #[must_use]
     pub fn bytes(digits: u8) -> u64 {
         Latency::bytes(digits) + (BUCKETS * size_of::<SpanSums>()) as u64
     }
 
-    /// Adds replies that share everything.
+    /// Adds replies that were settled together.
     #[inline]
     pub(crate) fn record(&mut self, sample: &Sample) {
         let Sample { count, intended_ns, sent_ns, arrived_ns, done_ns, .. } = *sample;
@@ -85,7 +86,7 @@ impl Spans {
         });
     }
 
-    /// The sums of responses that took about `response_ns`, or of those that are nearest to it. `None` of nothing.
+    /// Sums of responses that took about `response_ns`, or of the nearest ones. `None` if empty.
     #[must_use]
     pub fn near(&self, response_ns: u64) -> Option<SpanSums> {
         let filled = self.sums().map(|(bucket, _)| bucket);
@@ -101,14 +102,14 @@ impl Spans {
         all
     }
 
-    /// The sums that count something, with the number of their bucket.
+    /// Non-empty sums, with the numbers of their buckets.
     pub fn sums(&self) -> impl Iterator<Item = (usize, &SpanSums)> {
         self.by_response.iter().enumerate().filter(|(_, sums)| sums.count > 0)
     }
 }
 
-/// By length of the response: number of the bucket, responses, and in nanoseconds their sum, that of their times from
-/// due to sent, and that of their times from the kernel until they were read.
+/// Writes, by length of the response: number of the bucket, responses, and in nanoseconds the sums of
+/// response times, of times from due to sent, and of times from the kernel to the read.
 fn filled<S: Serializer>(sums: &[SpanSums], serializer: S) -> Result<S::Ok, S::Error> {
     let filled = sums.iter().enumerate().filter(|(_, sums)| sums.count > 0);
     serializer.collect_seq(filled.map(|(bucket, sums)| {

@@ -1,24 +1,23 @@
-//! The buckets of a histogram that hold something.
+//! Non-empty buckets of a histogram.
 //!
-//! Owns the short form of what is read and no longer recorded into; it says what the whole
-//! histogram would.
+//! Owns the short form for histograms that are only read; it gives the same answers as the whole histogram.
 
 use hdrhistogram::Histogram;
 
-/// A histogram reduced to its buckets that are not empty.
+/// A histogram reduced to its non-empty buckets.
 #[derive(Debug, Clone)]
 pub(crate) struct Sparse {
     digits: u8,
     count: u64,
-    /// The greatest value that a bucket stands for, and what it counts, in rising order.
+    /// Greatest value and count of each bucket, in rising order.
     held: Box<[(u64, u64)]>,
 }
 
-/// Widths of the buckets of a histogram with a number of significant digits, as in HdrHistogram. The first are 1 ns
-/// wide; in each further half, which reaches twice as far, twice as wide.
+/// Bucket widths of a histogram with a number of significant digits, as in HdrHistogram. The first buckets
+/// are 1 ns wide. Each further half reaches twice as far, with buckets twice as wide.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Widths {
-    /// Buckets in a half: two to the power of this.
+    /// Base-two logarithm of the buckets in a half.
     half: u32,
 }
 
@@ -27,7 +26,7 @@ impl Widths {
         Self { half: (2 * 10u64.pow(u32::from(digits))).ilog2() }
     }
 
-    /// The greatest value that bucket number `bucket` stands for; `None` where there is no bucket.
+    /// Greatest value of bucket number `bucket`; `None` beyond the last.
     pub(crate) fn highest_of(self, bucket: u64) -> Option<u64> {
         let doubled = (bucket >> self.half).saturating_sub(1);
         if doubled >= u64::from(u64::BITS) {
@@ -37,14 +36,14 @@ impl Widths {
         u64::try_from((u128::from(within + 1) << doubled) - 1).ok()
     }
 
-    /// The greatest value that is in one bucket with this one.
+    /// Greatest value in the bucket of this one.
     pub(crate) fn highest(self, ns: u64) -> u64 {
         let doubled = ns.checked_ilog2().unwrap_or(0).saturating_sub(self.half);
         ns | ((1 << doubled) - 1)
     }
 }
 
-/// The buckets of a whole histogram that hold something, as [`Sparse::held`].
+/// Non-empty buckets of a whole histogram, as in [`Sparse::held`].
 pub(crate) fn held(buckets: &Histogram<u64>) -> impl Iterator<Item = (u64, u64)> + '_ {
     buckets
         .iter_recorded()
@@ -78,7 +77,7 @@ impl Sparse {
         self.held.iter().copied()
     }
 
-    /// As [`Histogram::value_at_quantile`], within a bucket.
+    /// Value at a quantile, like [`Histogram::value_at_quantile`] to a bucket.
     pub(crate) fn value_at_quantile(&self, quantile: f64) -> u64 {
         if quantile == 0.0 {
             // The least of the first bucket; the exact least is not below it.
@@ -93,12 +92,12 @@ impl Sparse {
         found.map_or(0, |(ns, _)| ns)
     }
 
-    /// Returns whether the buckets of both are the same.
+    /// Returns whether both have buckets of the same widths.
     pub(crate) fn alike(&self, other: &Self) -> bool {
         self.digits == other.digits
     }
 
-    /// Adds what a histogram with the same buckets holds.
+    /// Adds a histogram with the same widths of buckets.
     pub(crate) fn merge(&mut self, other: &Self) {
         if other.held.is_empty() {
             return;

@@ -1,4 +1,4 @@
-//! What one owner saw: counts and histograms per command, and of the connections.
+//! Figures of one owner: counts and histograms per command, and of the connections.
 //!
 //! A property test holds that parts sum to the whole.
 
@@ -15,12 +15,12 @@ use crate::{
 pub enum Outcome {
     /// A value, a status or a collection.
     Ok,
-    /// A null: there was nothing at that key.
+    /// A null: the key did not exist.
     Miss,
 }
 
-/// Replies that share everything: one for a single request, more when one read delivered several
-/// replies to one send.
+/// Replies that were settled together: one for a single request, more when one read delivered several replies
+/// to one send.
 #[derive(Debug, Clone, Copy)]
 pub struct Sample {
     /// Index of the command among the different commands of the plan's sequence.
@@ -29,15 +29,16 @@ pub struct Sample {
     pub outcome: Outcome,
     /// Number of replies, at least 1.
     pub count: u64,
-    /// Bytes of the replies, where they are counted by command.
+    /// Bytes of the replies, if they are counted by command.
     pub bytes: u64,
-    /// Time at which the requests were due: by the schedule, or when they were sent in a closed loop.
+    /// Time at which the requests were due: by the schedule, or in a closed loop when they were sent.
     pub intended_ns: u64,
     /// Time at which their bytes were handed to the kernel.
     pub sent_ns: u64,
     /// Time at which the first byte of the replies to that send was read.
     pub first_byte_ns: u64,
-    /// Time at which the last bytes of the read that ended the reply arrived in the client's kernel, if it stamps them.
+    /// Time at which the last bytes of the read that completed the reply arrived in the client's kernel, if
+    /// it stamps them.
     pub arrived_ns: Option<u64>,
     /// Time at which the read that delivered the last byte of the reply returned.
     pub done_ns: u64,
@@ -50,22 +51,21 @@ pub struct TallyShape {
     pub commands: usize,
     /// Significant digits, 1 to 5.
     pub precision: u8,
-    /// Set if requests are due at times of their own (an open loop). In a closed loop response time is service time,
-    /// and is not recorded twice.
+    /// Set if requests have due times of their own (an open loop). In a closed loop response time is service
+    /// time, and is not recorded twice.
     pub scheduled: bool,
     /// Set if the latency to the first byte is recorded.
     pub first_byte: bool,
-    /// Operations with figures of their own, beside those of their commands; 0 where commands say
-    /// it all.
+    /// Number of operations with figures beside those of their commands; 0 if commands suffice.
     pub operations: usize,
-    /// Set if latencies of misses and errors are kept apart. If not, those of misses are among the others, and those of
-    /// errors nowhere. First bytes of misses are among the others either way.
+    /// Set if latencies of misses and errors are kept separate. Otherwise misses are with the other
+    /// latencies, and errors have none. First bytes of misses are with the others either way.
     pub apart: bool,
-    /// Most places of a reply for which hits are counted one by one; 0 where they are not.
+    /// Most items of a reply for which hits are counted one by one; 0 if they are not.
     pub places: usize,
-    /// Set if the kernel is asked when replies arrived.
+    /// Set if the kernel stamps the arrival of replies.
     pub spans: bool,
-    /// Nanoseconds after which nobody waits for an answer any more, if there is a deadline.
+    /// Deadline in nanoseconds, if there is one.
     pub deadline_ns: Option<u64>,
 }
 
@@ -75,7 +75,7 @@ fn all<'l>(mut latencies: impl Iterator<Item = &'l Latency>) -> Latency {
     all
 }
 
-/// Everything one owner saw.
+/// All figures of one owner.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Tally {
     /// Figures of each different command of the sequence.
@@ -87,13 +87,13 @@ pub struct Tally {
     pub errors: ErrorCounts,
     /// Counts and times of connections.
     pub connections: ConnectionTally,
-    /// Lateness of requests, if they are due at times of their own.
+    /// Lateness of requests, if they have due times of their own.
     #[serde(rename = "lateness_ms", skip_serializing_if = "Option::is_none")]
     pub lateness: Option<Lateness>,
-    /// Parts of response times, if the kernel stamps replies. Error replies are not among them.
+    /// Parts of response times without error replies, if the kernel stamps replies.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub spans: Option<Box<Spans>>,
-    /// Counts of requests that came too late or were given up, if there is a deadline.
+    /// Counts of late and given-up requests, if there is a deadline.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deadline: Option<DeadlineTally>,
 }
@@ -113,7 +113,7 @@ impl Tally {
         }
     }
 
-    /// Bytes that the histograms of a tally take, nearly.
+    /// Approximate size in bytes of a tally's histograms.
     #[must_use]
     pub fn bytes(shape: &TallyShape) -> u64 {
         let timed = (1 + u64::from(shape.scheduled)) * (1 + 2 * u64::from(shape.apart));
@@ -153,20 +153,20 @@ impl Tally {
         }
     }
 
-    /// Requests that were answered, errors included.
+    /// Number of answered requests, including errors.
     #[must_use]
     pub fn requests(&self) -> u64 {
         self.succeeded().saturating_add(self.errors.total())
     }
 
-    /// Requests that were answered without an error.
+    /// Number of requests answered without an error.
     #[must_use]
     pub fn succeeded(&self) -> u64 {
         self.commands.iter().flat_map(|c| [c.ok, c.miss]).fold(0, u64::saturating_add)
     }
 
-    /// Operations that ended, failed ones included: what `-n` and a rate count. Where each is a
-    /// command, the answered requests.
+    /// Number of operations that ended, including failed ones, which `-n` and a rate count; without
+    /// multi-command operations, of answered requests.
     #[must_use]
     pub fn operations_ended(&self) -> u64 {
         if self.operations.is_empty() {
@@ -175,8 +175,8 @@ impl Tally {
         self.operations.iter().map(OperationTally::ended).fold(0, u64::saturating_add)
     }
 
-    /// Returns the number answered without an error within the deadline, if there is one: operations if these have
-    /// figures of their own, otherwise requests.
+    /// Returns the number answered without an error within the deadline, if there is one: operations if these
+    /// have figures of their own, otherwise requests.
     #[must_use]
     pub fn in_time(&self) -> Option<u64> {
         let late = self.deadline?.late;
@@ -189,7 +189,7 @@ impl Tally {
         Some(answered.saturating_sub(late))
     }
 
-    /// The keys of all commands whose replies tell how many were there.
+    /// Keys of all commands whose replies say how many exist.
     #[must_use]
     pub fn keys(&self) -> KeyCounts {
         let mut all = KeyCounts::default();
@@ -197,7 +197,7 @@ impl Tally {
         all
     }
 
-    /// The service times of all operations together; where each is a command, of all commands.
+    /// Service times of all operations together; without multi-command operations, of all commands.
     #[must_use]
     pub fn service(&self) -> Latency {
         if self.operations.is_empty() {
@@ -207,7 +207,7 @@ impl Tally {
         }
     }
 
-    /// The response times of all operations together; where each is a command, of all commands.
+    /// Response times of all operations together; without multi-command operations, of all commands.
     #[must_use]
     pub fn response(&self) -> Latency {
         if self.operations.is_empty() {
@@ -217,7 +217,7 @@ impl Tally {
         }
     }
 
-    /// The first-byte latencies of all commands together; empty when they were not asked for.
+    /// First-byte latencies of all commands together; empty if not asked for.
     #[must_use]
     pub fn first_byte(&self) -> Latency {
         all(self.commands.iter().filter_map(|c| c.first_byte.as_ref()))
@@ -237,8 +237,8 @@ impl Tally {
         self.deadline.merge(deadline);
     }
 
-    /// Adds to what receivers saw what the senders of their messages did, except their replies: errors,
-    /// connections, and how late they sent.
+    /// Adds the senders' errors, connections and lateness to the receivers' figures; leaves out their
+    /// replies.
     pub fn add_senders(&mut self, sending: &Self) {
         self.errors.merge(&sending.errors);
         self.connections.merge(&sending.connections);

@@ -1,23 +1,23 @@
-//! Who had to answer, and when.
+//! Spans of responsibility of servers.
 
-/// A span in which a server had to answer requests: those of the slots that it owned then, or reads of
-/// another one's. Times are nanoseconds on the clock of whoever holds it.
+/// A span in which a server had to answer requests: those for its slots, or reads for another owner. Times
+/// are nanoseconds on its holder's clock.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tenure {
     /// The server, by its number.
     pub node: u16,
-    /// From when on.
+    /// Start of the span.
     pub from_ns: u64,
-    /// Until when; `None` while it goes on.
+    /// End of the span; `None` while it lasts.
     pub to_ns: Option<u64>,
-    /// Set if everything that the node had to answer at first was until then another's, which had nothing left.
+    /// Set if all that the node had to answer at first was another node's until then, which had nothing left.
     pub inherits: bool,
-    /// Nodes that afterwards had to answer what the node had at the end; empty if nothing of it was asked for any more.
+    /// Nodes that took over what the node had at the end; empty if nobody asked for it any more.
     pub heirs: Vec<u16>,
 }
 
 impl Tenure {
-    /// Makes a tenure that goes on.
+    /// Makes a tenure without an end.
     #[must_use]
     pub fn new(node: u16, from_ns: u64) -> Self {
         Self { node, from_ns, to_ns: None, inherits: false, heirs: Vec::new() }

@@ -1,4 +1,4 @@
-//! Latencies between two clocks, which are known no better than how far apart the clocks are.
+//! Latencies between two clocks, whose offset is known only within a bound.
 
 use crate::{Latency, Measurement, Point};
 
@@ -13,7 +13,7 @@ impl Latency {
 }
 
 impl Measurement {
-    /// Has latencies below this bound count as the bound, in the whole, over time, and of receivers that were woken.
+    /// Raises latencies below this bound to it: in total, over time, and of woken receivers.
     pub fn raise_latencies(&mut self, least_ns: u64) {
         for command in &mut self.total.commands {
             command.service = command.service.at_least(least_ns);

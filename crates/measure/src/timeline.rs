@@ -1,10 +1,9 @@
-//! How a run went over time.
+//! Figures of a run over time.
 //!
-//! Workers hand over a tally for each interval; once all have, it becomes a [`Point`]: figures, and
-//! the histogram that they are of, so that points can be added up again without loss. Owns the
-//! bound on how many points are kept: when there are too many, neighbours are put together and the
-//! interval is twice as long. That is done for a few neighbours with each new point and not for all at
-//! once, so that a run does not pause for it.
+//! Workers hand over a tally for each interval; once all have, it becomes a [`Point`]: figures and their
+//! histogram, so that points can be added up without loss. Owns the bound on kept points. Beyond it,
+//! neighbours are merged and the interval doubles. A few neighbours are merged with each new point rather
+//! than all at once, so that a run does not pause for it.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
@@ -16,9 +15,10 @@ use crate::{CodecError, Latency, Point, Slices, Tally, point};
 pub struct Interval {
     /// Number of the interval, from the start of the measured part.
     pub index: u32,
-    /// Whose.
+    /// Number of the worker.
     pub worker: u16,
-    /// Figures of the worker, by the time replies arrived; `None` if they are in the tally of an earlier interval.
+    /// Figures of the worker, by the arrival time of replies; `None` if they are in the tally of an earlier
+    /// interval.
     pub tally: Option<Tally>,
     /// Successes and failures in slices, for each node.
     pub slices: Vec<Slices>,
@@ -29,24 +29,24 @@ pub struct Interval {
 pub struct Timeline {
     /// Length of an interval.
     pub interval_ns: u64,
-    /// The points. An interval without one is an interval without a reply.
+    /// The points. An interval without a point had no reply.
     pub points: Vec<Point>,
-    /// Span in which all clients ran, in nanoseconds, if timelines of several were added up.
+    /// Span in which all clients ran, in nanoseconds, if several timelines were merged.
     pub all_ran: Option<Range<u64>>,
-    /// More points are put together.
+    /// Number of points above which neighbours are merged.
     points_max: usize,
     /// Number of times that the interval was doubled.
     doubled: u32,
-    /// Points that are yet to be put among the others, by the number of the first interval's
-    /// length. Putting points together takes time, which is spread over the intervals that follow.
+    /// Points that are still to be merged into the others, numbered by the initial interval. The work is
+    /// spread over the following intervals.
     waiting: VecDeque<Point>,
 }
 
-/// Points put in their place for each that comes: more than one, so that the queue empties, and
-/// few, so that the workers do not feel it.
+/// Points merged for each new one: more than one, so that the queue empties, and few, so that the workers do
+/// not feel it.
 const SETTLED_AT_ONCE: usize = 4;
 
-/// An interval cut shorter than one in so many of its length has next to none.
+/// Fraction of its length below which a cut interval counts as empty.
 const NO_LENGTH: u64 = 5;
 
 impl Timeline {
@@ -59,7 +59,7 @@ impl Timeline {
         Self::from_points(interval_ns, Vec::new())
     }
 
-    /// A timeline of points that are in order already, each of another interval.
+    /// Creates a timeline of ordered points, each of another interval.
     #[must_use]
     pub fn from_points(interval_ns: u64, points: Vec<Point>) -> Self {
         let (points_max, waiting) = (Self::POINTS_MAX, VecDeque::new());
@@ -72,8 +72,8 @@ impl Timeline {
         Self { points_max: points_max.max(1), ..self }
     }
 
-    /// Adds a point whose index counts intervals of the length that the timeline began with. Points
-    /// come in order; two of one interval are put together.
+    /// Adds a point whose index counts intervals of the initial length. Points come in order; two of one
+    /// interval are merged.
     pub fn push(&mut self, point: Point) {
         self.waiting.push_back(point);
         for _ in 0..SETTLED_AT_ONCE {
@@ -81,7 +81,7 @@ impl Timeline {
         }
     }
 
-    /// Puts so many of those that still wait in their places; whether none waits any more.
+    /// Merges up to this many waiting points. Returns whether none waits any more.
     pub fn settle_some(&mut self, count: usize) -> bool {
         for _ in 0..count {
             self.settle_next();
@@ -89,15 +89,15 @@ impl Timeline {
         self.waiting.is_empty()
     }
 
-    /// Puts what still waits in its place. Before it the points are not complete.
+    /// Merges all waiting points. Only then are the points complete.
     pub fn settle(&mut self) {
         while !self.waiting.is_empty() {
             self.settle_next();
         }
     }
 
-    /// The numbers of the intervals that lie wholly within a run of this length, and in which all of
-    /// its clients ran.
+    /// Numbers of the intervals that lie wholly within a run of this length, and in which all of its clients
+    /// ran.
     #[must_use]
     pub fn full_intervals(&self, elapsed_ns: u64) -> Range<u64> {
         if self.interval_ns == 0 {
@@ -125,8 +125,8 @@ impl Timeline {
         self.points.iter().map(|point| point.requests as f64 * share(point)).sum()
     }
 
-    /// A run of this length has ended. Its timeline does not end with an interval of next to no length, which
-    /// would look like a fall of the rate: what came in it belongs to the interval before.
+    /// Ends the timeline of a run of this length. A last interval of next to no length would look like a fall
+    /// of the rate, so it is merged into the one before.
     pub fn end_at(&mut self, elapsed_ns: u64) {
         let is_cut_short = |last: &mut Point| {
             let from_ns = u64::from(last.index).saturating_mul(self.interval_ns);
@@ -141,11 +141,11 @@ impl Timeline {
         }
     }
 
-    /// Several timelines as one. Each begins so many nanoseconds after the merged one does. A point
-    /// goes to the interval in which its middle lies; counts and histograms are kept whole.
+    /// Merges timelines, each with its start in nanoseconds after the merged one's. A point goes to the
+    /// interval of its middle; counts and histograms stay whole.
     ///
     /// # Errors
-    /// A histogram cannot be decoded.
+    /// Returns an error if a histogram cannot be decoded.
     pub fn merged(parts: &[(u64, &Self)]) -> Result<Self, CodecError> {
         let points = || {
             parts.iter().flat_map(|(offset_ns, timeline)| {

@@ -1,14 +1,13 @@
-//! What several owners count, and somebody adds up.
+//! Counts of several owners that can be added up.
 //!
-//! A struct that only counts names its fields once, in [`total!`]: a field that is added and not named there does not
+//! A struct of counts names its fields once, in [`total!`]: a new field that is not named there does not
 //! compile.
 
 use crate::Latency;
 
 /// Counts that add up without loss.
 pub(crate) trait Total {
-    /// Adds all that `other` holds. Counts stop at their maximum: what is added may come from files, which may say
-    /// anything.
+    /// Adds another total. Counts stop at their maximum, since totals may come from files with any content.
     fn merge(&mut self, other: &Self);
 
     /// Forgets everything and keeps the memory.
@@ -46,7 +45,7 @@ impl Total for Latency {
     }
 }
 
-/// Total of a part that is counted only if a plan asks for it: a part that only `other` has is taken.
+/// Total of a part that is counted only on demand: a part that only `other` has is taken.
 impl<T: Total + Clone> Total for Option<T> {
     fn merge(&mut self, other: &Self) {
         match (self, other) {
@@ -79,7 +78,7 @@ impl<T: Total> Total for Box<T> {
     }
 }
 
-/// Hits and misses by place: those behind the last of the shorter are 0.
+/// Hits and misses by item; the shorter list is padded with zeros.
 impl Total for Vec<[u64; 2]> {
     fn merge(&mut self, other: &Self) {
         self.resize(self.len().max(other.len()), [0; 2]);
@@ -117,7 +116,7 @@ macro_rules! total {
         }
 
         impl $counts {
-            /// Adds all that `other` holds.
+            /// Adds another total.
             pub fn merge(&mut self, other: &Self) {
                 crate::total::Total::merge(self, other);
             }

@@ -1,4 +1,4 @@
-//! How times stand in documents: whole nanoseconds as a number of seconds or milliseconds, with fractions.
+//! Times in documents: whole nanoseconds as a number of seconds or milliseconds, with fractions.
 
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};

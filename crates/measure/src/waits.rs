@@ -1,4 +1,4 @@
-//! What receivers of queues and streams see while they wait: who was woken, how late a wait ends, what heaps up.
+//! Figures of waiting receivers of queues and streams: wake-ups, late timeouts, and backlogs.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,40 +7,40 @@ use crate::Latency;
 /// Figures of waits, of the measured part.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Waits {
-    /// From sent to received, of messages that were sent while their receiver waited: only they woke anybody.
+    /// Latency from sent to received, of messages that were sent while their receiver waited and so woke it.
     #[serde(rename = "wake_up_ms")]
     pub wake_up: Latency,
-    /// Lateness of the ends of waits that no message came to.
+    /// Lateness of timeouts without a message.
     #[serde(rename = "timeout_late_ms")]
     pub timeout_late: Latency,
     /// Waits that the server ended for another reason (UNBLOCKED).
     #[serde(rename = "ended_by_server")]
     pub unblocked: u64,
-    /// Messages that were gone when they were to be acknowledged.
+    /// Messages that no longer existed when they were to be acknowledged.
     #[serde(rename = "acknowledged_in_vain")]
     pub unsettled: u64,
-    /// Messages that had been sent and not received, over time.
+    /// Number of messages in flight, over time.
     pub backlog: Vec<Backlog>,
-    /// Messages in the keys at the end, which were then removed; `None` if nobody looked.
+    /// Messages in the keys at the end, which were then removed; `None` if not counted.
     #[serde(rename = "left_in_keys", skip_serializing_if = "Option::is_none")]
     pub left: Option<u64>,
-    /// Messages that were received and never acknowledged; `None` if nobody looked.
+    /// Messages that were received and never acknowledged; `None` if not counted.
     #[serde(rename = "never_acknowledged", skip_serializing_if = "Option::is_none")]
     pub pending: Option<u64>,
 }
 
-/// Messages that had been sent and not received at some time.
+/// Messages in flight at one time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Backlog {
     /// Nanoseconds since the start of the measured part.
     #[serde(rename = "at_s", with = "crate::units::seconds")]
     pub at_ns: u64,
-    /// Deliveries that were still to come.
+    /// Deliveries still to come.
     pub messages: u64,
 }
 
 impl Waits {
-    /// Nothing yet; `precision` is that of latencies.
+    /// Creates empty figures; `precision` is for latencies.
     #[must_use]
     pub fn new(precision: u8) -> Self {
         Self {
@@ -54,7 +54,7 @@ impl Waits {
         }
     }
 
-    /// Adds what another thread of receivers saw.
+    /// Adds the figures of another thread of receivers.
     pub fn merge(&mut self, other: &Self) {
         self.wake_up.merge(&other.wake_up);
         self.timeout_late.merge(&other.timeout_late);
@@ -62,7 +62,7 @@ impl Waits {
         self.unsettled = self.unsettled.saturating_add(other.unsettled);
     }
 
-    /// Adds what the receivers of another client saw, whose backlogs are of the same time.
+    /// Adds the receivers' figures of another client, whose backlogs use the same clock.
     pub fn merge_client(&mut self, other: &Self) {
         self.merge(other);
         self.backlog = sum_of(&self.backlog, &other.backlog);
@@ -71,7 +71,7 @@ impl Waits {
         self.pending = sum(self.pending, other.pending);
     }
 
-    /// The greatest backlog, and the one when the senders were done; `None` of a run without either.
+    /// The greatest backlog, and the one when the senders were done; `None` for a run without either.
     #[must_use]
     pub fn backlogs(&self) -> Option<(Backlog, Backlog)> {
         let last = self.backlog.last()?;
@@ -83,8 +83,8 @@ impl Waits {
 /// Most points of a sum of backlogs.
 const POINTS_MAX: usize = 1_000;
 
-/// Two backlogs together: at each time of either the last that is known of both. Where there are many, the greatest of
-/// those that stand together.
+/// Adds two backlogs: at each time of either, the last known values of both. Long series are reduced to the
+/// maxima of adjacent points.
 fn sum_of(ours: &[Backlog], theirs: &[Backlog]) -> Vec<Backlog> {
     let mut times: Vec<u64> = ours.iter().chain(theirs).map(|backlog| backlog.at_ns).collect();
     times.sort_unstable();

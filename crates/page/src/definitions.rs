@@ -1,10 +1,11 @@
-//! What the figures of a page mean: a sentence for whoever points at one, and the chapter that says it in
-//! full.
+//! Definitions of the figures on a page: a sentence for a tooltip, and a link to the chapter with the
+//! details.
 
-/// The handbook's chapters, of which pages link one for each figure.
+/// Base address of the handbook's chapters that pages link to.
 const DOCS: &str = "https://github.com/keystorm/keystorm/blob/main/docs/";
 
-/// Returns the meaning of the figure of this name, and a link to its chapter. `None` of names that need no definition.
+/// Returns the meaning of the figure with this name, and a link to its chapter. `None` for names that need no
+/// definition.
 pub(crate) fn definition(name: &str) -> Option<(&'static str, String)> {
     let bare = name.strip_suffix(" (ms)").or_else(|| name.strip_suffix(" (UTC)")).unwrap_or(name);
     let (_, meaning, chapter) =

@@ -1,19 +1,19 @@
-//! What a page holds, as data. How it looks is left to `html`.
+//! Content of a page, as data; `html` lays it out.
 
 use crate::Chart;
 
-/// A page: one file that needs no other.
+/// A page: one self-contained file.
 #[derive(Debug, Clone, Default)]
 pub struct Page {
     /// Subject of the page, in a few words.
     pub title: String,
-    /// Small print below the title: when, with which version, on which machine.
+    /// Small print below the title: time, version and machine.
     pub byline: Vec<String>,
-    /// Servers and programs whose versions belong to every figure, for pictures that stand alone.
+    /// Servers and programs whose versions belong to every figure, for pictures outside of their page.
     pub versions: Vec<String>,
     /// Main findings, which come first.
     pub lede: Vec<Verdict>,
-    /// The rest, in order. With more than three there is a table of contents.
+    /// The rest, in order. More than three sections get a table of contents.
     pub sections: Vec<Section>,
 }
 
@@ -23,7 +23,7 @@ pub enum Tone {
     /// Plain information.
     #[default]
     Plain,
-    /// As it should be.
+    /// All is well.
     Good,
     /// To be kept in mind when reading figures.
     Warning,
@@ -40,9 +40,9 @@ pub struct Verdict {
     pub text: String,
     /// Severity.
     pub tone: Tone,
-    /// The few figures that matter most, as name and value with its unit.
+    /// The most important figures, as name and value with its unit.
     pub figures: Vec<(String, String)>,
-    /// Events that a reader must know of, a line each, such as outages.
+    /// Events that a reader must know of, such as outages, one line each.
     pub events: Vec<String>,
 }
 
@@ -54,7 +54,7 @@ impl Verdict {
     }
 }
 
-/// With a capital and a full stop, as a sentence has; nothing stays nothing.
+/// Text with a capital and a full stop; empty text stays empty.
 #[must_use]
 pub fn sentence(text: &str) -> String {
     let mut letters = text.chars();
@@ -63,14 +63,14 @@ pub fn sentence(text: &str) -> String {
     if text.is_empty() || text.ends_with('.') { text } else { text + "." }
 }
 
-/// A part of a page under a heading of its own.
+/// A part of a page with its own heading.
 #[derive(Debug, Clone)]
 pub struct Section {
     /// The heading.
     pub heading: String,
     /// Contents, in order.
     pub blocks: Vec<Block>,
-    /// Set if only the heading is seen until the section is opened.
+    /// Set if only the heading is visible until the section is opened.
     pub folded: bool,
 }
 
@@ -81,7 +81,7 @@ impl Section {
         Self { heading: heading.into(), blocks: blocks.into_iter().collect(), folded: false }
     }
 
-    /// Folds the section: only its heading is seen until it is opened.
+    /// Folds the section: only its heading is visible until it is opened.
     #[must_use]
     pub fn folded(self) -> Self {
         Self { folded: true, ..self }
@@ -93,7 +93,7 @@ impl Section {
 pub enum Block {
     /// A paragraph.
     Text(String),
-    /// A paragraph that is to be noticed.
+    /// A highlighted paragraph.
     Note(Tone, String),
     /// A heading within a section.
     Heading(String),
@@ -101,7 +101,7 @@ pub enum Block {
     Verdict(Verdict),
     /// Rows and columns.
     Table(Table),
-    /// A chart. Neighbours stand side by side where there is room.
+    /// A chart. Adjacent charts are side by side if there is room.
     Chart(Chart),
     /// Names and values, such as the plan's.
     KeyValues(Vec<(String, String)>),
@@ -109,17 +109,16 @@ pub enum Block {
     Code(String),
 }
 
-/// Rows and columns of text, for a page or a terminal. A column of figures is recognised, and set
-/// to the right.
+/// Rows and columns of text, for a page or a terminal. Columns of figures are detected and right-aligned.
 #[derive(Debug, Clone, Default)]
 pub struct Table {
     /// The text above the table, if any.
     pub caption: String,
-    /// The titles of the columns, with their units.
+    /// Titles of the columns, with units.
     pub columns: Vec<String>,
-    /// The rows. Cells that a row lacks are empty; cells beyond the columns are not shown.
+    /// The rows. Missing cells are empty; cells beyond the columns are not shown.
     pub rows: Vec<Vec<String>>,
-    /// Rows, by number, whose figures are not to be relied on: they are greyed.
+    /// Numbers of rows with unreliable figures, which are greyed.
     pub faint: Vec<usize>,
 }
 
@@ -136,12 +135,12 @@ impl Table {
         self
     }
 
-    /// The cell, or nothing.
+    /// Returns the cell; empty if it is missing.
     pub(crate) fn cell(&self, row: usize, column: usize) -> &str {
         self.rows.get(row).and_then(|row| row.get(column)).map_or("", String::as_str)
     }
 
-    /// Returns whether all cells of a column are figures (with units) or a dash for none.
+    /// Returns whether all cells of a column are figures (with units) or a dash.
     pub(crate) fn numeric(&self, column: usize) -> bool {
         let mut figures = 0;
         for row in 0..self.rows.len() {

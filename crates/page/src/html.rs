@@ -1,7 +1,7 @@
-//! A [`Page`] as one HTML file: nothing is fetched, and its own policy forbids it.
+//! A [`Page`] as one HTML file that fetches nothing; its own policy forbids it.
 //!
-//! `maud` escapes whatever is put in. Charts, the style sheet and the script are the only text that
-//! goes in as it is; the charts escape theirs themselves.
+//! `maud` escapes all inserted text. Only charts, the style sheet and the script are inserted as they are;
+//! charts escape their own text.
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use report::escape;
@@ -79,8 +79,7 @@ impl Page {
         }
     }
 
-    /// Every chart on the page, as a picture that says what it is of, with a name for its file, each
-    /// name once.
+    /// All charts on the page as self-contained pictures, each with a unique file name.
     #[must_use]
     pub fn charts(&self) -> Vec<(String, Chart)> {
         let mut named: Vec<(String, Chart)> = Vec::new();
@@ -102,7 +101,7 @@ impl Page {
         named
     }
 
-    /// The test, the server and the versions behind a section, each once.
+    /// The test, the server and the versions of a section, without repetition.
     fn describe_entry(&self, section: &Section) -> String {
         let mut label = self.title.clone();
         for part in std::iter::once(&section.heading).chain(&self.versions) {
@@ -114,7 +113,8 @@ impl Page {
     }
 }
 
-/// Returns the content security policy of a page: a browser loads only what is in it, beside what `more` allows.
+/// Returns the content security policy of a page: a browser loads nothing but the page, and what `more`
+/// allows.
 pub(crate) fn policy(more: &str) -> String {
     let policy =
         "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:";
@@ -138,7 +138,7 @@ pub(crate) fn slug(text: &str) -> String {
     if slug.is_empty() { "chart".to_owned() } else { slug.to_owned() }
 }
 
-/// Returns the ids that links point at; sections of one name get different ids.
+/// Returns the ids that links point at; sections with the same name get different ids.
 fn ids(sections: &[Section]) -> Vec<String> {
     let mut ids: Vec<String> = Vec::new();
     for (n, section) in sections.iter().enumerate() {
@@ -148,8 +148,7 @@ fn ids(sections: &[Section]) -> Vec<String> {
     ids
 }
 
-/// Blocks in order; charts that follow each other stand in one grid, those with one x axis below each
-/// other.
+/// Blocks in order; adjacent charts share a grid, and those with a common x axis are below each other.
 fn blocks(blocks: &[Block]) -> Markup {
     let alike = |a: &Block, b: &Block| match (a, b) {
         (Block::Chart(a), Block::Chart(b)) => a.extent.is_some() == b.extent.is_some(),
@@ -217,7 +216,7 @@ fn verdict(found: &Verdict) -> Markup {
     }
 }
 
-/// The name of a figure, with what it means behind it.
+/// The name of a figure with its definition.
 fn defined(name: &str) -> Markup {
     html! {
         @match definition(name) {
@@ -255,7 +254,7 @@ fn table(table: &Table) -> Markup {
     }
 }
 
-/// A chart in two widths, of which the style sheet shows the one that fits.
+/// A chart in two widths, one of which the style sheet shows.
 fn figure(chart: &Chart) -> Markup {
     // For tests, and for whoever takes a page apart.
     let counts: Vec<String> = chart.points_by_series().iter().map(ToString::to_string).collect();

@@ -1,4 +1,4 @@
-//! Documents become one HTML page, charts become SVG, tables become text for a terminal.
+//! Turns documents into one HTML page, charts into SVG, and tables into text for a terminal.
 //!
 //! Whoever has results to show says *what* is to be seen, as plain data: a [`Page`] of
 //! [`Section`]s of [`Block`]s, a [`Chart`] of [`Series`]. How it looks, on a screen, on paper or

@@ -1,6 +1,6 @@
-//! A page that is seen while it grows: the frame that a browser opens, and what each redrawing sends it.
+//! A page that is viewed while it grows: the frame that a browser opens, and the data of each redrawing.
 //!
-//! What is drawn is the page of a finished run, by the same code. Connections are left to whoever serves it.
+//! It draws the page of a finished run, with the same code. The caller serves the connections.
 
 use maud::{DOCTYPE, PreEscaped, html};
 use report::escape;
@@ -12,7 +12,7 @@ use crate::html::{SCRIPT, STYLE, policy};
 const LIVE_STYLE: &str = include_str!("live.css");
 const LIVE_SCRIPT: &str = include_str!("live.js");
 
-/// The frame: it listens for what is drawn, and has a button that pauses and, where `marks` are taken, a form that sets
+/// The frame: it receives redrawings, and has a pause button and, if `marks` are accepted, a form that sets
 /// one.
 #[must_use]
 pub fn frame(title: &str, marks: bool) -> String {
@@ -50,7 +50,7 @@ pub fn frame(title: &str, marks: bool) -> String {
     page.into_string()
 }
 
-/// Returns the event of a redrawing: the page as it is now, as a line of JSON.
+/// Returns the event of a redrawing: the current page, as a line of JSON.
 #[must_use]
 pub fn event(page: &Page, state: &str, started: u128, ended: bool) -> String {
     let mut event = serde_json::json!({

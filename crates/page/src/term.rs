@@ -1,7 +1,6 @@
 //! Tables and small charts for a terminal.
 //!
-//! Whether there are colours is the caller's to say: [`colour_wanted`] decides it from what he
-//! knows. The text without colours is the same text.
+//! The caller decides on colours with [`colour_wanted`]. Without colours the text is the same.
 
 mod plot;
 mod words;
@@ -12,8 +11,8 @@ use report::escape;
 use crate::{Block, Chart, Kind, Table, Tone, Verdict};
 use words::{broken, wrapped};
 
-/// Decides whether to write colours: to a terminal that understands them, unless `NO_COLOR` is set to anything
-/// (<https://no-color.org>). Pass the values of the environment as they are.
+/// Decides whether to write colours: to a terminal that supports them, unless `NO_COLOR` is set to anything
+/// (<https://no-color.org>). Pass the unchanged values of the environment.
 #[must_use]
 pub fn colour_wanted(
     terminal: bool,
@@ -25,11 +24,10 @@ pub fn colour_wanted(
 
 /// Columns of a line of text, and of a table whose heads can be broken.
 const WIDTH: usize = 80;
-/// Columns that a head has at least before it is broken.
+/// Least columns of a head before it is broken.
 const HEAD: usize = 9;
 
-/// Blocks of a document as text, in lines of 80 columns as far as words and figures allow; a chart is as wide as
-/// `width`.
+/// Blocks of a document as text, in lines of 80 columns as far as possible; a chart has the given `width`.
 #[must_use]
 pub fn text(blocks: &[Block], width: usize, colour: bool) -> String {
     blocks.iter().map(|found| block(found, width, colour)).collect()
@@ -55,7 +53,7 @@ fn block(block: &Block, width: usize, colour: bool) -> String {
     }
 }
 
-/// The heads of a table's columns, broken into lines where the table is too wide.
+/// Heads of a table's columns, broken into lines if the table is too wide.
 fn narrow_heads(table: &Table) -> Vec<String> {
     let columns = 0..table.columns.len();
     let length = |text: &str| escape(text).chars().count();
@@ -105,21 +103,20 @@ fn drawn(table: &Table, heads: &[String], colour: bool) -> String {
     text
 }
 
-/// A head at the bottom of so many lines.
+/// A head at the bottom of this many lines.
 fn lowered(head: &str, lines: usize) -> String {
     "\n".repeat(lines.saturating_sub(head.lines().count().max(1))) + head
 }
 
 const BOLD: &str = "1";
-/// Blue, yellow, green, magenta, cyan, red: as terminals have them.
+/// Terminal colours: blue, yellow, green, magenta, cyan, red.
 const SERIES: [&str; 6] = ["34", "33", "32", "35", "36", "31"];
 
 pub(crate) fn painted(text: &str, code: &str, colour: bool) -> String {
     if colour { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
 }
 
-/// Rows of prose in columns, the first of them a header, wrapped where they are wider than `width`.
-/// Ends with a line end.
+/// Rows of prose in columns, the first of them a header, wrapped to `width`. Ends with a line end.
 #[must_use]
 pub fn prose(rows: &[Vec<String>], width: usize) -> String {
     let mut drawn = comfy_table::Table::new();
@@ -134,14 +131,14 @@ pub fn prose(rows: &[Vec<String>], width: usize) -> String {
     drawn.lines().fold(String::new(), |text, line| text + line.trim_end() + "\n")
 }
 
-/// Text that stands out.
+/// Bold text.
 #[must_use]
 pub fn bold(text: &str, colour: bool) -> String {
     painted(text, BOLD, colour)
 }
 
-/// Horizontal bars, a line each: the name, a bar as long as its value is large, the value as
-/// `shown`. No line is wider than `width` columns, unless names and values alone are.
+/// Horizontal bars, one line each: the name, a bar with the length of its value, and the value as `shown`.
+/// Lines have at most `width` columns, unless names and values alone need more.
 #[must_use]
 pub fn bars<'b>(
     rows: impl IntoIterator<Item = (&'b str, f64, String)>,
@@ -180,8 +177,8 @@ pub(crate) fn bar(share: f64, room: usize) -> String {
     "█".repeat(eighths / 8) + EIGHTHS[eighths % 8]
 }
 
-/// A chart in a few lines, such as of a sweep: for each series a curve of dots in characters of
-/// eight dots (Braille), one below the other on the same axes. `width` is in columns.
+/// A small chart, such as for a sweep: for each series a curve in Braille characters of eight dots each, one
+/// below the other on the same axes. `width` is in columns.
 #[must_use]
 pub fn chart(chart: &Chart, width: usize, colour: bool) -> String {
     match &chart.kind {

@@ -1,18 +1,18 @@
-//! Which connection sends what a client has sent.
+//! Assignment of recorded clients to the connections that send their commands.
 
 use std::collections::{HashMap, HashSet};
 
-/// Connections for as many clients, where nobody says how many.
+/// Most connections without a given number: a connection for each client up to here.
 const OWN_MAX: usize = 1_000;
 
-/// The recorded clients, as a first reading finds them.
+/// The recorded clients that the first reading found.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ClientList {
-    /// Numbers of clients, in the order in which they come.
+    /// Numbers of clients, in order of appearance.
     numbers: HashMap<u64, u32>,
-    /// Clients whose commands depend on what they sent before.
+    /// Clients whose commands depend on their earlier commands.
     sessions: HashSet<u64>,
-    /// Clients that wait for others: what they wait with has a number of its own.
+    /// Clients with commands that may block: these go to a second connection with a number of its own.
     waiting: HashSet<u64>,
 }
 
@@ -25,19 +25,19 @@ impl ClientList {
         }
     }
 
-    /// Takes in that a client waits for others on a second connection.
+    /// Records that a client blocks, so that it needs a second connection.
     pub(crate) fn see_waiting(&mut self, client: u64) {
         self.waiting.insert(client);
     }
 
-    /// Number of clients: a second connection does not count.
+    /// Number of clients, without their second connections.
     pub(crate) fn len(&self) -> u64 {
         let twice = self.waiting.iter().filter(|client| self.numbers.contains_key(client));
         (self.numbers.len() - twice.count()) as u64
     }
 
-    /// Shares clients out among this many connections, or among as many as there are clients. A client in a
-    /// transaction, or with commands that may block, has a connection to itself.
+    /// Assigns clients to `connections`; with `None`, each client has its own. A client in a transaction, or
+    /// with commands that may block, has a connection to itself.
     pub(crate) fn on(self, connections: Option<u32>) -> Clients {
         let shared = connections.map_or(OWN_MAX, |connections| connections as usize);
         if self.numbers.len() <= shared {
@@ -58,7 +58,7 @@ impl ClientList {
     }
 }
 
-/// Connections that clients send on.
+/// Assignment of clients to connections.
 #[derive(Debug, Clone)]
 pub struct Clients {
     of: HashMap<u64, u32>,
@@ -73,13 +73,13 @@ impl Clients {
         self.connections
     }
 
-    /// Clients with a connection of their own.
+    /// Number of clients with a connection to themselves.
     #[must_use]
     pub fn own(&self) -> u32 {
         self.own
     }
 
-    /// The connection of a client; that of the first for one that the first reading did not see.
+    /// The connection of a client. A client that the first reading did not see shares the first client's.
     #[must_use]
     pub fn connection(&self, client: u64) -> u32 {
         self.of.get(&client).copied().unwrap_or(0)

@@ -1,26 +1,27 @@
-//! The commands of a record one by one, in its order, for whoever waits for each answer.
+//! The commands of a record one by one, in order, for a caller that waits for each answer.
 
 use runner::{Record, RecordedCommand, RecordedCommands};
 use wire::resp::Value;
 
 use crate::Traffic;
 
-/// Time limit, in seconds, of a command that waits for others but has nobody to wait for.
+/// Time limit, in seconds, of a command that waits for other clients, of which there are none here.
 const SECONDS: &[u8] = b"0.01";
 const MILLISECONDS: &[u8] = b"10";
 
 /// A command of a conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Question {
-    /// Number of the connection that asks it.
+    /// Number of the connection that sends it.
     pub connection: u32,
-    /// The database that it is for.
+    /// The database that it is sent to.
     pub db: u32,
-    /// Words of the command. A command that would wait for another client waits for a hundredth of a second.
+    /// Words of the command. A command that would wait for another client waits for a hundredth of a second
+    /// instead.
     pub words: Vec<Vec<u8>>,
 }
 
-/// A record for a server of Redis, command by command.
+/// A record for a Redis server, command by command.
 pub struct Conversation<'t> {
     commands: Box<dyn RecordedCommands + Send + 't>,
     bytes: Vec<u8>,
@@ -30,7 +31,7 @@ impl Traffic {
     /// Begins to read the record.
     ///
     /// # Errors
-    /// Why it cannot be read.
+    /// Returns an error if the record cannot be read.
     pub fn conversation(&self) -> Result<Conversation<'_>, String> {
         Ok(Conversation { commands: self.commands()?, bytes: Vec::new() })
     }
@@ -40,7 +41,7 @@ impl Conversation<'_> {
     /// The next command, or `None` at the end.
     ///
     /// # Errors
-    /// Why the record cannot be read any further.
+    /// Returns an error if the record cannot be read any further.
     pub fn next_question(&mut self) -> Result<Option<Question>, String> {
         self.bytes.clear();
         let Some(RecordedCommand { connection, db, blocks, .. }) =
@@ -64,7 +65,7 @@ impl Conversation<'_> {
     }
 }
 
-/// Lets a command that waits for others wait for a moment.
+/// Limits the time that a command waits for other clients.
 fn shorten(words: &mut [Vec<u8>]) {
     let name = words.first().map(|name| name.to_ascii_uppercase()).unwrap_or_default();
     let block = words.iter().position(|word| word.eq_ignore_ascii_case(b"BLOCK"));

@@ -1,4 +1,4 @@
-//! An event as the bytes that are sent: values that were not recorded filled in, deadlines shifted.
+//! Encoding of an event into the bytes that are sent: unrecorded values are filled in, deadlines are shifted.
 
 use trace::commands::deadline;
 use trace::{Event, Protocol};
@@ -9,17 +9,17 @@ use wire::resp::encode_command;
 use crate::expiry::{is_time_of_day, shifted};
 use crate::translation::{WireCommand, translated};
 
-/// The longest value that is made up for one that was not recorded.
+/// The longest value that is made up in place of an unrecorded one.
 const FILLER_MAX: usize = 64 << 20;
 
-/// Writer of the commands of one reading of a record.
+/// Encoder of the commands of one reading of a record.
 #[derive(Debug)]
 pub(crate) struct Encoder {
     recorded: Protocol,
     to_cache: bool,
-    /// Incompressible bytes, of which values are made.
+    /// Incompressible bytes that values are made of.
     noise: Vec<u8>,
-    /// Bytes in place of what was not recorded in the current command.
+    /// Bytes in place of the unrecorded ones in the current command.
     filler: Vec<u8>,
     number: String,
 }
@@ -36,8 +36,8 @@ impl Encoder {
         }
     }
 
-    /// Appends a command that was recorded at `at_ns` and is sent at `sent_ns`, both from 1970 where the record's times
-    /// are. Whether it can be said to the server.
+    /// Appends a command that was recorded at `at_ns` and is sent at `sent_ns`, both since 1970 if the
+    /// record's times are. Returns `false` if this server has no such command.
     pub(crate) fn encode(
         &mut self,
         event: &Event,
@@ -69,7 +69,7 @@ impl Encoder {
         true
     }
 
-    /// Moves a deadline among the arguments, which `number` then holds; returns which argument it is.
+    /// Shifts a deadline among the arguments and writes it to `number`; returns the index of its argument.
     fn moved_deadline(&mut self, event: &Event, at_ns: u64, sent_ns: u64) -> Option<usize> {
         let (at, unit_ns) = match self.recorded {
             Protocol::Resp => deadline(event).map(|deadline| (deadline.at, deadline.unit_ns))?,
@@ -89,7 +89,7 @@ impl Encoder {
         Some(at)
     }
 
-    /// Makes as many bytes as were not recorded, which shrink as those did.
+    /// Makes as many bytes as were not recorded, as compressible as the original ones.
     fn fill(&mut self, event: &Event) {
         self.filler.clear();
         for argument in event.arguments().filter(|argument| argument.bytes.is_none()) {

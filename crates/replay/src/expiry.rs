@@ -1,10 +1,11 @@
-//! Absolute times in commands: recorded, they are past when they are sent again, and would remove what they set.
+//! Shifting of absolute times in commands. Recorded deadlines lie in the past when they are sent again, and
+//! would remove the keys they are set on.
 
-/// Lifetimes above this are times of day to memcached, in seconds.
+/// Lifetimes in seconds above this number are times of day to memcached.
 const RELATIVE_MAX_S: u64 = workload::cache_words::LIFETIME_MAX_S;
 
-/// The number of a deadline, as late after `sent_ns` as it was after the command was recorded at `at_ns`; both are from
-/// 1970. `None` if it is no number.
+/// A deadline, shifted to lie as far after `sent_ns` as it lay after the time of recording, `at_ns`; both
+/// count from 1970. `None` if the text is no number.
 pub(crate) fn shifted(text: &[u8], unit_ns: u64, at_ns: u64, sent_ns: u64) -> Option<i64> {
     let recorded: i64 = std::str::from_utf8(text).ok()?.parse().ok()?;
     let shift = (i128::from(sent_ns) - i128::from(at_ns)) / i128::from(unit_ns);

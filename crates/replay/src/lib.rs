@@ -1,8 +1,9 @@
-//! Recorded traffic as load: which commands of a record are sent, when, by which connection and in which words.
+//! Recorded traffic as load: selects the commands of a record, and decides their times, connections and
+//! words.
 //!
-//! A record is read twice: [`scan`] finds what a plan must know beforehand, and [`Traffic`] gives a run its commands.
-//! Formats of records are `trace`'s, sending is `runner`'s, and which server may be written to is left to whoever
-//! connects to it.
+//! A record is read twice: [`scan`] finds the facts that a plan needs beforehand, and [`Traffic`] gives a run
+//! its commands. Formats of records are in `trace`, sending is in `runner`, and the caller that connects
+//! decides which server may be written to.
 
 mod clients;
 mod conversation;

@@ -1,7 +1,7 @@
-//! What must be on a server before a record is sent: keys that it reads before it writes them.
+//! The data that a server needs before a record is sent: keys that the record reads before it writes them.
 //!
-//! A key's type follows from the commands that name it, its size from the first value that the record writes to it.
-//! Groups of streams that it uses and does not create are there as well.
+//! A key's type follows from the commands that name it, its size from the first value that the record writes
+//! to it. Consumer groups of streams that the record uses and does not create are included.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::hash::{BuildHasher, RandomState};
@@ -16,41 +16,41 @@ use wire::memcache::Text;
 use wire::resp::encode_command;
 use workload::CommandSpec;
 
-/// Keys that are kept; more are not prefilled.
+/// Most keys that are remembered; further ones are not prefilled.
 const KEYS_MAX: usize = 10_000_000;
-/// Members, fields or elements of a key where the record names none.
+/// Number of members, fields or elements of a key if the record names none.
 const MEMBERS: usize = 10;
-/// Most members that are kept of what a record names, for each key.
+/// Most members remembered per key.
 const NAMED_MAX: usize = 64;
-/// The size of a value where the record never writes one.
+/// The size of a value if the record never writes one.
 const SIZE: u32 = 100;
-/// Longest value that is made.
+/// Longest value that is written.
 const SIZE_MAX: u32 = 16 << 20;
-/// Connections that write.
+/// Number of connections that write.
 const CONNECTIONS: u32 = 8;
 
-/// A database and a key of it.
+/// A database and a key in it.
 type Key = (u32, Vec<u8>);
 
-/// A key that is read first.
+/// A key that is read before it is written.
 #[derive(Debug, Clone, Default)]
 struct PrefillKey {
     of: Option<DataType>,
     size: Option<u32>,
     members: Vec<Vec<u8>>,
-    /// Set if it is sorted by numbers, which its elements must then be.
+    /// Set if it is sorted as numbers, so that its elements must be numbers.
     is_sorted: bool,
-    /// The group of a stream that this entry is for, instead of the key.
+    /// The consumer group of a stream that this entry creates, instead of a key.
     group: Option<Vec<u8>>,
 }
 
-/// Finds the keys while a record is read.
+/// Collects keys while a record is read.
 #[derive(Debug, Default)]
 pub struct Prefill {
     wanted: HashMap<Key, PrefillKey>,
-    /// Keys that were written first, by their hash.
+    /// Hashes of keys that were written before they were read.
     written: HashSet<u64>,
-    /// Groups of streams, and whether they are used before they are created.
+    /// Consumer groups of streams; `true` if a group is used before it is created.
     groups: BTreeMap<(Key, Vec<u8>), bool>,
     roles: Vec<Role>,
     places: Vec<usize>,
@@ -59,7 +59,7 @@ pub struct Prefill {
 }
 
 impl Prefill {
-    /// Takes in the next command, whose keys are at these positions.
+    /// Processes the next command, with its keys at these positions.
     pub(crate) fn see(&mut self, protocol: Protocol, event: &Event, keys: &[usize]) {
         let writes = writes(protocol, event);
         let takes = protocol == Protocol::Resp && Command::of(event).takes();
@@ -88,7 +88,7 @@ impl Prefill {
         }
     }
 
-    /// Returns what is to be written, in an order that is the same each time.
+    /// Returns the keys to write, in an order that is the same each time.
     pub(crate) fn plan(self) -> PrefillPlan {
         let mut keys: Vec<_> = self.wanted.into_iter().collect();
         keys.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
@@ -100,7 +100,7 @@ impl Prefill {
         PrefillPlan { keys: keys.into(), count, overflown: self.overflown, to_cache: false }
     }
 
-    /// Takes in which group of a stream a command uses or creates.
+    /// Records the consumer group of a stream that a command uses or creates.
     fn see_group(&mut self, event: &Event, keys: &[usize]) {
         let creates = event.is("XGROUP") && event.bytes(1).eq_ignore_ascii_case(b"CREATE");
         let at = match () {
@@ -125,7 +125,7 @@ impl Prefill {
 }
 
 impl PrefillKey {
-    /// Notes what a command tells of a key: its type, its size, or a member.
+    /// Records what a command reveals of a key: its type, its size, or a member.
     fn learn(&mut self, protocol: Protocol, event: &Event, at: usize, roles: &[Role]) {
         if let Outcome::Hit(size) = event.outcome {
             self.size.get_or_insert(size);
@@ -156,10 +156,10 @@ impl PrefillKey {
     }
 }
 
-/// Commands that are written before a record is sent, as a record of its own.
+/// Commands that are sent before a record, as a record themselves.
 #[derive(Debug, Clone)]
 pub struct PrefillPlan {
-    /// Keys, and behind them groups of streams.
+    /// Keys, followed by consumer groups of streams.
     keys: Arc<[(Key, PrefillKey)]>,
     count: u64,
     overflown: bool,
@@ -173,31 +173,31 @@ impl PrefillPlan {
         self.count
     }
 
-    /// Number of commands that this takes.
+    /// Number of commands to send.
     #[must_use]
     pub fn requests(&self) -> u64 {
         self.keys.len() as u64
     }
 
-    /// Returns whether the record has more keys than are kept.
+    /// Returns whether the record has more keys than are remembered.
     #[must_use]
     pub fn is_partial(&self) -> bool {
         self.overflown
     }
 
-    /// Number of connections that write them.
+    /// Number of connections that send them.
     #[must_use]
     pub fn connections(&self) -> u32 {
         CONNECTIONS.min(self.keys.len().max(1) as u32)
     }
 
-    /// Sets the kind of server that it is written to.
+    /// Sets the kind of server that is prefilled.
     #[must_use]
     pub fn to(self, to_cache: bool) -> Self {
         Self { to_cache, ..self }
     }
 
-    /// A command of the kind that writes.
+    /// An example of the commands that write keys.
     #[must_use]
     pub fn example(&self) -> CommandSpec {
         if self.to_cache {
@@ -248,7 +248,7 @@ impl RecordedCommands for PrefillCommands<'_> {
     }
 }
 
-/// The command that makes a key, or a group of it.
+/// Appends the command that makes a key or a consumer group.
 fn append(key: &[u8], wanted: &PrefillKey, value: &[u8], bytes: &mut Vec<u8>) {
     if let Some(group) = &wanted.group {
         return encode_command(&[b"XGROUP", b"CREATE", key, group, b"$", b"MKSTREAM"], bytes);

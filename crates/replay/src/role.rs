@@ -1,4 +1,4 @@
-//! What becomes of a recorded command: sent, and how, or left out, and why.
+//! Roles of recorded commands: sent (and in which way), or left out (and for which reason).
 
 use trace::commands::Command;
 use trace::{Event, Flags};
@@ -8,9 +8,9 @@ use trace::{Event, Flags};
 pub(crate) enum Role {
     /// Sent.
     Sent,
-    /// Sent; its reply may wait for another client.
+    /// Sent; its reply may have to wait for another client.
     Blocks,
-    /// No request of its own: the database of each command is in the record.
+    /// Not sent by itself: the record gives the database of each command.
     Select,
     /// Not sent.
     LeftOut(Reason),
@@ -19,28 +19,28 @@ pub(crate) enum Role {
 /// Reason why a command is not sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reason {
-    /// A script did it, whose call is sent.
+    /// Run by a script whose call is sent already.
     ScriptEffect,
-    /// About the connection that it was recorded on, such as a login.
+    /// About the recorded connection, such as a login.
     Connection,
-    /// Replies are not one for each command, as those of a subscription.
+    /// Not answered by one reply per command, such as a subscription.
     Subscription,
-    /// Would end or change the server.
+    /// Would shut down or reconfigure the server.
     Administration,
     /// Content was not recorded.
     Unrecorded,
-    /// The other kind of server has no such command.
+    /// Has no equivalent on the other kind of server.
     NoTwin,
     /// Keys of the command, or of its transaction, are on several nodes of a cluster.
     CrossSlot,
-    /// Part of a transaction that does not end, so that nobody knows to which node of a cluster it goes.
+    /// Part of a transaction that does not end, so that its node in a cluster is unknown.
     Unfinished,
     /// Not selected.
     Unselected,
 }
 
 impl Reason {
-    /// The end of "… left out, which".
+    /// The end of the phrase "… left out, which".
     #[must_use]
     pub fn why(self) -> &'static str {
         match self {
@@ -78,7 +78,7 @@ const ADMINISTRATION: &[&str] = &[
     "PFDEBUG",
     "PFSELFTEST",
 ];
-/// Words behind a name that make it one of those: they act on other clients, or on what the server tells of itself.
+/// Subcommands that count as administration: they act on other clients, or on the server itself.
 const ADMINISTRATION_BY_WORD: &[(&str, &[&str])] = &[
     ("CLIENT", &["KILL", "PAUSE", "UNPAUSE", "UNBLOCK"]),
     ("SCRIPT", &["KILL", "DEBUG"]),
@@ -88,11 +88,11 @@ const ADMINISTRATION_BY_WORD: &[(&str, &[&str])] = &[
     ("LATENCY", &["RESET"]),
     ("MEMORY", &["PURGE"]),
 ];
-/// Words behind `CLIENT` that change what its connection is answered.
+/// Subcommands of `CLIENT` that change the replies of their connection.
 const CONNECTION_BY_WORD: &[&str] = &["REPLY", "TRACKING", "CACHING", "NO-EVICT", "NO-TOUCH"];
-/// Commands that wait only if they say so.
+/// Commands that wait only if an option asks for it.
 const STREAMS: &[&str] = &["XREAD", "XREADGROUP"];
-/// Commands that do nothing without their script, which is the argument behind the name.
+/// Commands that need their script, which is the first argument.
 const SCRIPTS: &[&str] = &["EVAL", "EVAL_RO", "EVALSHA", "EVALSHA_RO", "FCALL", "FCALL_RO"];
 const STATEFUL: &[&str] = &["MULTI", "EXEC", "DISCARD", "WATCH", "UNWATCH"];
 
@@ -100,7 +100,7 @@ fn is_one_of(event: &Event, names: &[&str]) -> bool {
     names.iter().any(|name| event.is(name))
 }
 
-/// Returns whether the word behind the name is one of these.
+/// Returns whether the word after the name is among `words`.
 fn is_followed_by(event: &Event, words: &[&str]) -> bool {
     words.iter().any(|word| event.bytes(1).eq_ignore_ascii_case(word.as_bytes()))
 }
@@ -124,8 +124,8 @@ fn lacks_script(event: &Event) -> bool {
     is_one_of(event, SCRIPTS) && lacks(1) || loads && (1..event.len()).any(lacks)
 }
 
-/// Returns whether a load of single commands can send this one: a replay sends it, it waits for nobody, and it is part
-/// of no transaction.
+/// Returns whether a load of single commands can include this command: a replay sends it, it does not block,
+/// and it is part of no transaction.
 #[must_use]
 pub fn stands_alone(event: &Event) -> bool {
     Role::of(event) == Role::Sent && !is_one_of(event, STATEFUL)
@@ -157,8 +157,8 @@ impl Role {
     }
 }
 
-/// Returns whether what a connection was sent before decides what this command does: its client needs a connection of
-/// its own.
+/// Returns whether this command depends on earlier commands of its connection, so that its client needs a
+/// connection of its own.
 pub(crate) fn is_of_session(event: &Event, role: Role) -> bool {
     role == Role::Blocks || is_one_of(event, STATEFUL)
 }

@@ -1,4 +1,4 @@
-//! The first reading of a record: what a plan must know before the first command is sent.
+//! The first reading of a record: facts that a plan needs before the first command is sent.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -12,17 +12,17 @@ use crate::role::{Reason, Role, is_of_session};
 use crate::walk::{Replay, Walk};
 use crate::{Clients, Speed};
 
-/// Kinds of commands that have counts of their own; those that come later are one kind together.
+/// Most kinds of commands with counts of their own; all further kinds are counted as one.
 const KINDS_MAX: usize = 250;
-/// The name of that one.
+/// The name of the kind that holds all further ones.
 const OTHERS: &[u8] = b"OTHERS";
-/// Longest name of a command that is kept.
+/// Longest name of a command that is remembered.
 const NAME_MAX: usize = 64;
-/// Stretches of time whose rates are kept, as many as a schedule may have stages.
+/// Most intervals whose rates are counted: as many as a schedule may have stages.
 const STRETCHES_MAX: usize = 1_000;
-/// The shortest of them.
+/// The shortest interval.
 const STRETCH_NS: u64 = 100_000_000;
-/// Stalls of the recorded server that are marked in a run.
+/// Most stalls of the recorded server that are marked in a run.
 const STALLS_MAX: usize = 100;
 
 /// Findings of a first reading of a record.
@@ -30,38 +30,39 @@ const STALLS_MAX: usize = 100;
 pub struct Scan {
     /// Source of the record.
     pub source: Source,
-    /// Commands that are sent.
+    /// Number of commands that are sent.
     pub commands: u64,
-    /// Sent commands that may wait for another client: their waiting is no latency.
+    /// Number of sent commands that may block; their waiting is not latency.
     pub blocking: u64,
-    /// Sent commands that surely change data.
+    /// Number of sent commands that certainly change data.
     pub writes: u64,
-    /// Each kind of command, by its name, and how many there are.
+    /// Kinds of commands: names and numbers of commands.
     pub kinds: Vec<(Vec<u8>, u64)>,
-    /// An example of each, in the words of the server that it is sent to.
+    /// An example of each kind, in the protocol of the server that it is sent to.
     pub examples: Vec<CommandSpec>,
-    /// Commands that are not sent, by reason.
+    /// Numbers of commands that are not sent, by reason.
     pub left_out: BTreeMap<Reason, u64>,
     /// Parts of the record that could not be read.
     pub losses: Losses,
     /// Number of times that the recorded clock was set back.
     pub steps_back: u64,
-    /// Spans in which the recorded server ended no command, the longest first; none where a record does not show it.
+    /// Spans in which the recorded server finished no command, the longest first; empty if the record cannot
+    /// show any.
     pub stalls: Vec<Gap>,
     /// Time from the first command to the last, in nanoseconds.
     pub span_ns: u64,
-    /// Databases that are used, the highest of them.
+    /// Highest number of a database that is used.
     pub db_max: u32,
-    /// Data that must be there before, if that was asked for.
+    /// Data to write beforehand, if requested.
     pub prefill: Option<PrefillPlan>,
-    /// Set if some clients look alike, as those of a unix socket, and are one client here.
+    /// Set if some clients are indistinguishable (unix socket) and are treated as one.
     pub shares_clients: bool,
     clients: ClientList,
     stretches: Stretches,
     numbers: HashMap<Vec<u8>, u32>,
 }
 
-/// Number of commands that came in each stretch of a record's time.
+/// Number of commands in each interval of recorded time.
 #[derive(Debug)]
 struct Stretches {
     counts: Vec<u64>,
@@ -89,10 +90,10 @@ impl Stretches {
     }
 }
 
-/// Reads a record once, and finds what must be there before it if `prefill` says so.
+/// Reads a record once, and collects the data to prefill if `prefill` is set.
 ///
 /// # Errors
-/// It cannot be read, or nothing of it can be sent.
+/// Returns an error if the record cannot be read, or contains nothing that can be sent.
 pub fn scan(replay: &Replay, prefill: bool) -> Result<Scan, String> {
     let mut walk = Walk::new(replay)?;
     let mut prefill = prefill.then(Prefill::default);
@@ -128,7 +129,7 @@ pub fn scan(replay: &Replay, prefill: bool) -> Result<Scan, String> {
     Ok(scan)
 }
 
-/// A command of this kind, for a plan: by name only where the protocol has no grammar.
+/// A command of this kind, for a plan. It has only a name if the protocol has no grammar.
 fn example(name: &[u8], to_cache: bool) -> CommandSpec {
     let upper = name.to_ascii_uppercase();
     if !to_cache {
@@ -178,7 +179,8 @@ impl Scan {
         }
     }
 
-    /// The number of each name as it is written in the record; names that are not there are of the last kind.
+    /// Index of the kind of each name, as written in the record; names that are missing belong to the last
+    /// kind.
     pub(crate) fn numbers(&self) -> HashMap<Vec<u8>, u32> {
         self.numbers.clone()
     }
@@ -189,19 +191,20 @@ impl Scan {
         self.clients.len()
     }
 
-    /// Time from the first command of one round to that of the next, in nanoseconds of the record: the last command is
-    /// as far from the first of the next as others are from each other.
+    /// Recorded time from the first command of one round to the first of the next, in nanoseconds. The gap
+    /// between the rounds is the mean gap between commands.
     pub(crate) fn round_ns(&self) -> u64 {
         self.span_ns + self.span_ns / self.commands.saturating_sub(1).max(1)
     }
 
-    /// Shares the clients out among this many connections; with `None` each has its own, up to a thousand.
+    /// Assigns the clients to this many connections; with `None` each has its own, up to a thousand.
     #[must_use]
     pub fn shared_out(&self, connections: Option<u32>) -> Clients {
         self.clients.clone().on(connections)
     }
 
-    /// Returns when the recorded server stood still, in a run that sends the record at this speed, `rounds` times.
+    /// Returns the times of the recorded server's stalls in a run that sends the record `rounds` times at
+    /// this speed.
     #[must_use]
     pub fn stalls_at(&self, speed: &Speed, rounds: u64) -> Vec<RecordedStall> {
         if speed.is_max() {
@@ -220,8 +223,8 @@ impl Scan {
             .collect()
     }
 
-    /// The rates at which the commands are due, for what only needs to know these: in a record that is sent so fast, so
-    /// often. `None` where nothing is due at a time of its own.
+    /// The rates at which commands are due, as a schedule, if the record is sent `rounds` times at this
+    /// speed. `None` if commands have no due times.
     #[must_use]
     pub fn schedule(&self, speed: &Speed, rounds: u64) -> Option<Schedule> {
         if speed.is_max() {

@@ -1,19 +1,20 @@
-//! Which commands of a record are sent: by name, key, database and client.
+//! Selection of the commands of a record that are sent: by name, key, database and client.
 
 use trace::Event;
 
 /// A selection of commands. By default all are selected.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Selection {
-    /// Names, of which one must fit; all names if there are none.
+    /// Command names, one of which must match; empty for any name.
     pub commands: Vec<String>,
-    /// Names that do not fit.
+    /// Command names that must not match.
     pub not_commands: Vec<String>,
-    /// Patterns of the first key, of which one must fit; commands without a key fit none of them.
+    /// Patterns of the first key, one of which must match; commands without a key match no pattern.
     pub keys: Vec<Glob>,
-    /// Databases; all if there are none.
+    /// Databases; empty for all.
     pub dbs: Vec<u32>,
-    /// The share of clients that is sent, from 0 to 1: whole clients, so that order and pipelines stay.
+    /// The share of clients that is sent, from 0 to 1. Clients are sent as a whole, so that order and
+    /// pipelines are kept.
     pub clients: Option<f64>,
 }
 
@@ -24,7 +25,7 @@ impl Selection {
         *self == Self::default()
     }
 
-    /// Returns whether a command is selected whose keys are at these positions.
+    /// Returns whether a command with keys at these positions is selected.
     pub(crate) fn takes(&self, event: &Event, keys: &[usize]) -> bool {
         let named = |names: &[String]| names.iter().any(|name| event.is(name));
         (self.commands.is_empty() || named(&self.commands))
@@ -39,23 +40,23 @@ impl Selection {
     }
 }
 
-/// Returns whether a client is among a share of them: the same clients each time.
+/// Returns whether a client belongs to the selected share: the same clients each time.
 fn takes_client(client: u64, share: f64) -> bool {
     workload::random::draw_unit(0x5eed, client) < share
 }
 
-/// A pattern of keys: `*` for any bytes, `?` for one.
+/// A pattern for keys: `*` matches any bytes, `?` matches one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Glob(Vec<u8>);
 
 impl Glob {
-    /// Returns the glob of a pattern as it is typed.
+    /// Returns the glob for a pattern as typed.
     #[must_use]
     pub fn new(pattern: &str) -> Self {
         Self(pattern.as_bytes().to_vec())
     }
 
-    /// Returns whether it fits all of these bytes.
+    /// Returns whether the pattern matches the whole text.
     #[must_use]
     pub fn fits(&self, text: &[u8]) -> bool {
         let pattern = &self.0;

@@ -1,4 +1,4 @@
-//! How fast the time of a record passes.
+//! Speed at which the recorded time passes.
 
 use workload::pace::text;
 use workload::{Arrivals, Curve, Schedule};
@@ -6,21 +6,21 @@ use workload::{Arrivals, Curve, Schedule};
 /// Highest speed-up: a record of a year in half a minute.
 const FACTOR_MAX: f64 = 1e6;
 
-/// Speed at which recorded time passes, and place of the run in it.
+/// Speed at which recorded time passes, and the run's position on its curve.
 #[derive(Debug, Clone)]
 pub struct Speed {
-    /// Seconds of the record that pass in a second; `None` for as fast as replies allow.
+    /// Recorded seconds per second; `None` for as fast as replies allow.
     curve: Option<Curve>,
     written: String,
-    /// Place on the curve of the last question, which speeds up the next.
+    /// Position on the curve of the last query, which speeds up the next.
     hint: usize,
 }
 
 impl Speed {
-    /// Reads a speed: `2`, `max`, or one that changes, as `1..4/60s` or `1,2,4/10s`.
+    /// Parses a speed: `2`, `max`, or one that changes, such as `1..4/60s` or `1,2,4/10s`.
     ///
     /// # Errors
-    /// What is wrong with it, and what could stand there.
+    /// Returns an error that says what is wrong with the text and lists valid forms.
     pub fn parse(written: &str) -> Result<Self, String> {
         if written == "max" {
             return Ok(Self { curve: None, written: written.to_owned(), hint: 0 });
@@ -54,20 +54,20 @@ impl Speed {
         Self { curve: Some(curve), written: factor.to_string(), hint: 0 }
     }
 
-    /// Returns whether requests leave as soon as replies allow, whatever their time was.
+    /// Returns whether requests are sent as soon as replies allow, regardless of recorded times.
     #[must_use]
     pub fn is_max(&self) -> bool {
         self.curve.is_none()
     }
 
-    /// Text of the speed, as it is written.
+    /// Text of the speed, as typed.
     #[must_use]
     pub fn written(&self) -> &str {
         &self.written
     }
 
-    /// Time from the start of the run at which something is due that happened `recorded_ns` after the beginning of the
-    /// record. To be asked in the order of time.
+    /// Time from the start of the run at which an event is due that was recorded `recorded_ns` after the
+    /// beginning of the record. Calls must be in the order of time.
     pub fn due_ns(&mut self, recorded_ns: u64) -> u64 {
         match &self.curve {
             Some(curve) => curve.due_ns(recorded_ns as f64 / 1e9, &mut self.hint),

@@ -1,4 +1,4 @@
-//! A record as a run sends it: each reading gives its commands in order, with their connections and times.
+//! A record as a run sends it: each reading yields the commands in order, with their connections and times.
 
 use std::collections::HashMap;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -10,7 +10,7 @@ use crate::role::Role;
 use crate::walk::{Replay, Walk};
 use crate::{Clients, Scan, Speed};
 
-/// A record, with all that is decided about sending it.
+/// A record, with all decisions on sending it.
 #[derive(Clone)]
 pub struct Traffic {
     replay: Replay,
@@ -18,7 +18,7 @@ pub struct Traffic {
     speed: Speed,
     /// Number of times that the record is sent.
     rounds: u64,
-    /// Time from the first command of one round to that of the next, in nanoseconds of the record.
+    /// Recorded time from the first command of one round to the first of the next, in nanoseconds.
     round_ns: u64,
     /// The kind of each name.
     numbers: HashMap<Vec<u8>, u32>,
@@ -26,7 +26,7 @@ pub struct Traffic {
 }
 
 impl Traffic {
-    /// Returns the traffic that a scan has found, sent `rounds` times by these connections at this speed.
+    /// Returns the traffic of a scanned record, sent `rounds` times by these connections at this speed.
     #[must_use]
     pub fn new(replay: Replay, scan: &Scan, clients: Clients, speed: Speed, rounds: u64) -> Self {
         Self {
@@ -46,7 +46,7 @@ impl Traffic {
         Self { speed, rounds, ..self.clone() }
     }
 
-    /// Returns the traffic sent by other connections.
+    /// Returns the same traffic for other connections.
     #[must_use]
     pub fn over(&self, clients: Clients) -> Self {
         Self { clients, ..self.clone() }
@@ -70,7 +70,7 @@ impl Record for Traffic {
     }
 }
 
-/// Reader of the traffic, for one reading or one round after another.
+/// Reader of the traffic, for one reading or for several rounds.
 struct TrafficReader<'t> {
     traffic: &'t Traffic,
     walk: Walk<'t>,
@@ -78,7 +78,7 @@ struct TrafficReader<'t> {
     speed: Speed,
     round: u64,
     is_dated: bool,
-    /// Time at which the reading began, from 1970.
+    /// Start of the reading, in nanoseconds since 1970.
     began_ns: u64,
 }
 

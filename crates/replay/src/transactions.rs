@@ -1,8 +1,8 @@
-//! Which node of a cluster a command goes to: that of the slot of its keys; and transactions, whose commands go to one
-//! node together.
+//! Destinations of commands in a cluster: the node that owns the slot of the keys. All commands of a
+//! transaction go to one node.
 //!
-//! `MULTI` has no key, and what follows decides where it goes. So a transaction is held until it ends and is sent whole
-//! then, at the time of its end: that is when MONITOR shows its commands anyway.
+//! `MULTI` has no key; the commands after it decide the node. So a transaction is held until it ends and is
+//! then sent as a whole, with the time of its end. MONITOR shows its commands at that time anyway.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -11,22 +11,22 @@ use wire::cluster::slot_of;
 
 use crate::role::Reason;
 
-/// Bytes of transactions that are held at most; beyond it what is held is left out.
+/// Most bytes of transactions that are held; beyond that, held transactions are left out.
 const HELD_BYTES_MAX: usize = 64 << 20;
 
 /// Place of a command's keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Place {
-    /// No keys: any node carries the command out.
+    /// No keys: any node can execute the command.
     Anywhere,
     /// All in this slot.
     Slot(u16),
-    /// Keys in several slots, so that no node carries the command out.
+    /// Keys in several slots: no node can execute the command.
     Several,
 }
 
 impl Place {
-    /// Returns the place of an event whose keys are at these positions.
+    /// Returns the place of an event with keys at these positions.
     pub(crate) fn of(event: &Event, keys: &[usize]) -> Self {
         let slots = keys.iter().map(|at| Self::Slot(slot_of(event.bytes(*at))));
         slots.fold(Self::Anywhere, Self::with)
@@ -41,7 +41,7 @@ impl Place {
         }
     }
 
-    /// The slot, if it is one.
+    /// The slot, if there is exactly one.
     pub(crate) fn slot(self) -> Option<u16> {
         match self {
             Self::Slot(slot) => Some(slot),
@@ -50,7 +50,7 @@ impl Place {
     }
 }
 
-/// A command of a transaction that has ended: where it goes, or why it is left out.
+/// A command of a transaction that has ended: its destination, or the reason why it is left out.
 #[derive(Debug, Default)]
 pub(crate) struct TransactionCommand {
     pub(crate) event: Event,
@@ -58,7 +58,7 @@ pub(crate) struct TransactionCommand {
     pub(crate) left_out: Option<Reason>,
 }
 
-/// Transactions that have begun.
+/// Transactions that have begun and not ended.
 #[derive(Debug, Default)]
 pub(crate) struct Transactions {
     open: HashMap<u64, OpenTransaction>,
@@ -75,7 +75,7 @@ struct OpenTransaction {
 }
 
 impl Transactions {
-    /// Takes a command if it is part of a transaction; where its keys are.
+    /// Takes a command if it is part of a transaction. `place` is where its keys are.
     pub(crate) fn takes(&mut self, event: &Event, place: Place) -> bool {
         if event.is("MULTI") && !self.open.contains_key(&event.client) {
             self.open.insert(
@@ -96,7 +96,7 @@ impl Transactions {
         true
     }
 
-    /// The record has ended: what has begun is left out.
+    /// Leaves out all open transactions, at the end of the record.
     pub(crate) fn end_all(&mut self) {
         let clients: Vec<u64> = self.open.keys().copied().collect();
         clients.into_iter().for_each(|client| self.end(client, Some(Reason::Unfinished)));
@@ -111,7 +111,7 @@ impl Transactions {
         }
     }
 
-    /// The next command of those that have ended.
+    /// The next command of the transactions that have ended.
     pub(crate) fn next_ended(&mut self) -> Option<TransactionCommand> {
         self.ended.pop_front()
     }

@@ -1,18 +1,18 @@
-//! A command in the words of the other kind of server, where it has a twin there.
+//! Translation of commands into those of the other kind of server, if it has an equivalent.
 
 use trace::{Event, Protocol};
 use workload::{CacheCommand, CommandSpec, ProtocolKind};
 
 use crate::expiry::is_time_of_day;
 
-/// Longest key that memcached takes.
+/// Longest key that memcached accepts.
 const KEY_MAX: usize = 250;
 
-/// The bytes of each argument of a command, its name first.
+/// The arguments of a command as bytes, starting with its name.
 pub(crate) type Words<'w> = Vec<&'w [u8]>;
 
-/// A recorded command of memcached in the order in which its protocol has its words, value last. `None` of one whose
-/// keys it would not take.
+/// A recorded memcached command in the word order of its protocol, with the value last. `None` if memcached
+/// would not accept its keys.
 pub(crate) fn cache_words<'w>(words: &[&'w [u8]]) -> Option<Words<'w>> {
     let (name, rest) = words.split_first()?;
     let is = |names: &[&str]| names.iter().any(|known| name.eq_ignore_ascii_case(known.as_bytes()));
@@ -65,7 +65,7 @@ fn in_redis_words<'w>(words: &[&'w [u8]]) -> Option<Words<'w>> {
     })
 }
 
-/// A command of Redis as memcached says it.
+/// A Redis command as the equivalent memcached command.
 fn in_cache_words(words: &[&[u8]]) -> Option<CommandSpec> {
     let name = words.first()?.to_ascii_uppercase();
     let redis = match (name.as_slice(), &words[1..]) {
@@ -95,13 +95,13 @@ fn of_words(key: &[u8], words: &[&[u8]]) -> Option<CommandSpec> {
     (is_cache_key(key) && (!counts || is_number(&words[2]))).then(|| CommandSpec::from_words(words))
 }
 
-/// A command as it is sent: in words for RESP, or as memcached writes it.
+/// A command in the form in which it is sent: words for RESP, or text for memcached.
 pub(crate) enum WireCommand<'w> {
     Resp(Words<'w>),
     Cache(CommandSpec),
 }
 
-/// The recorded words for a server of this kind; `None` if that has no such command.
+/// The recorded words for this kind of server; `None` if it has no equivalent command.
 pub(crate) fn translated<'w>(
     words: Words<'w>,
     recorded: Protocol,

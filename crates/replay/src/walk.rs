@@ -1,5 +1,5 @@
-//! A record from its first command to its last, as far as it is selected: what each one's role is, and how long after
-//! the beginning it was recorded.
+//! Reading of a record from first command to last, as far as commands are selected: gives the role and the
+//! recorded time of each.
 
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -12,20 +12,20 @@ use crate::role::{Reason, Role};
 use crate::transactions::{Place, Transactions};
 use crate::translation::has_twin;
 
-/// Part of a record that is sent, and the kind of server that it is sent to.
+/// Part of a record that is sent, and the kind of server that gets it.
 #[derive(Debug, Clone, Default)]
 pub struct Replay {
     /// Files of the record.
     pub paths: Vec<PathBuf>,
-    /// Format of the files, where their content does not say.
+    /// Format of the files, if their content does not show it.
     pub format: Option<String>,
     /// Selection of the commands that are sent.
     pub selection: Selection,
-    /// Length of the part that is sent, in nanoseconds from the first command; `None` for all of it.
+    /// Length of the part that is sent, in nanoseconds from the first command; `None` for all of the record.
     pub recorded_ns: Option<u64>,
     /// Set if the server is a memcached.
     pub to_cache: bool,
-    /// Set if there are several servers, those of a cluster.
+    /// Set if the target is a cluster of several servers.
     pub to_cluster: bool,
 }
 
@@ -38,17 +38,16 @@ pub(crate) struct Walk<'r> {
     /// Positions of the command's keys.
     pub(crate) keys: Vec<usize>,
     transactions: Transactions,
-    /// Clients within a transaction, where nothing waits.
+    /// Clients within a transaction, where no command blocks.
     in_transaction: HashSet<u64>,
-    /// The record has ended, and transactions with it.
+    /// Set once the record and its transactions have ended.
     has_ended: bool,
     /// Time at which the first command was recorded.
     first_ns: Option<u64>,
-    /// The latest time so far, from the first command on.
+    /// The latest time so far, in nanoseconds from the first command.
     latest_ns: u64,
     /// Number of times that the clock was set back.
     pub(crate) steps_back: u64,
-    /// Commands that are not selected.
     /// Spans without any command, selected or not.
     pub(crate) stalls: Stalls,
 }
@@ -57,13 +56,13 @@ pub(crate) struct Walk<'r> {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct WalkStep {
     pub(crate) role: Role,
-    /// Nanoseconds from the first command of the record: never before that of the command before.
+    /// Nanoseconds since the first command of the record; never less than for the command before.
     pub(crate) since_ns: u64,
-    /// The slot of its keys, or of its transaction's, on a cluster.
+    /// The slot of its keys or of its transaction's keys, in a cluster.
     pub(crate) slot: Option<u16>,
-    /// Set if it is part of a transaction on a cluster.
+    /// Set if it is part of a transaction in a cluster.
     pub(crate) bound: bool,
-    /// The client that sends it on its second connection, because it may wait for others.
+    /// The client whose second connection sends it, because it may block.
     pub(crate) waits_for: Option<u64>,
 }
 
@@ -104,7 +103,7 @@ impl<'r> Walk<'r> {
         self.source().protocol
     }
 
-    /// Reads on to the next command that is selected.
+    /// Reads to the next selected command.
     pub(crate) fn next(&mut self) -> Result<Option<WalkStep>, String> {
         loop {
             let next = match self.next_of_transactions() {
@@ -134,7 +133,7 @@ impl<'r> Walk<'r> {
         }
     }
 
-    /// The next command of a transaction that has ended, on a cluster.
+    /// The next command of a transaction that has ended, in a cluster.
     fn next_of_transactions(&mut self) -> Option<WalkStep> {
         let ended = self.transactions.next_ended()?;
         self.event = ended.event;
@@ -150,7 +149,7 @@ impl<'r> Walk<'r> {
         })
     }
 
-    /// The next command that is selected, as it was recorded.
+    /// The next selected command, as recorded.
     fn next_read(&mut self) -> Result<Option<WalkStep>, String> {
         loop {
             if self.has_ended
@@ -220,8 +219,8 @@ impl<'r> Walk<'r> {
     }
 }
 
-/// Returns the client that sends a blocking command of clients that look alike: one for each first key, so that a
-/// command that is to end the waiting does not wait itself.
+/// Returns a made-up client for a blocking command of indistinguishable clients: one for each first
+/// key, so that the command that ends the waiting does not wait itself.
 fn client_that_waits(event: &Event, keys: &[usize]) -> u64 {
     let key = keys.first().map_or(&b""[..], |at| event.bytes(*at));
     event.client ^ trace::client_number(key)

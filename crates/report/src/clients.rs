@@ -1,7 +1,6 @@
-//! Several clients that carried out one plan together: a row for each, and how far apart they began.
+//! Several clients that carried out one plan together: a row for each, and the skew of their starts.
 //!
-//! Owns the figures of one client beside those of the whole. Who measured clocks, and how, is
-//! `fleet`'s business.
+//! Owns the figures of each client beside those of the whole; `fleet` measures clocks.
 
 use measure::WorkerUse;
 use serde::{Deserialize, Serialize};
@@ -10,63 +9,62 @@ use workload::quantity::counted;
 
 use crate::{LimitedBy, Run, Summary};
 
-/// Most rows that a reader is shown; of more clients, those that stand out are shown and the others
-/// counted.
+/// Most rows shown to a reader; of more clients, only the conspicuous ones are shown and the others counted.
 const ROWS_MAX: usize = 16;
 
 /// The clients of a run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Clients {
-    /// Launcher that placed them, as `--on` has it; `None` of clients that were merged by hand.
+    /// Launcher that placed them, as in `--on`; `None` for clients that were merged by hand.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on: Option<String>,
-    /// From the first beginning to the last, in microseconds.
+    /// Time from the first start to the last, in microseconds.
     pub start_skew_us: f64,
-    /// By how much that may be wrong: the clocks of two clients are known so well.
+    /// Error bound of the skew, from the precision of the clients' clocks.
     pub start_skew_bound_us: f64,
     /// Row of each client, in their order.
     pub rows: Vec<ClientRow>,
 }
 
-/// A clock that a run's times are of, where it is not the host's.
+/// Clock of a run's times, if it is not the host's.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Clock {
-    /// Whose it is: `server`.
+    /// Owner of the clock: `server`.
     pub by: String,
-    /// By how much it was ahead of the host's, in microseconds.
+    /// Microseconds by which it was ahead of the host's clock.
     pub ahead_us: f64,
-    /// By how much that may be wrong.
+    /// Error bound of that, in microseconds.
     pub bound_us: f64,
-    /// By how much the two moved against each other until the end of the run.
+    /// Drift between the two clocks until the end of the run, in microseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub drift_us: Option<f64>,
 }
 
-/// The columns of the table of clients, of which every layout shows these; the first is who it is.
+/// Columns of the table of clients that every layout shows; the first names the client.
 pub const CLIENT_COLUMNS: [&str; 6] =
     ["client", "connections", "requests/s", "busy", "late (ms)", "start (ms)"];
 
 /// The figures of one client.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ClientRow {
-    /// From 1.
+    /// Number of the client, from 1.
     pub number: u32,
-    /// Name of the client: its host, or another name that its launcher has for it.
+    /// Name of the client: its host, or its launcher's name for it.
     pub name: String,
-    /// The host's name by its own account.
+    /// The host's own name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hostname: Option<String>,
-    /// The CPUs that it may run on, as the kernel lists them.
+    /// CPUs that it may run on, in the kernel's notation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpus: Option<String>,
-    /// CPUs' worth of time that its control group gets, where it has a quota.
+    /// CPU quota of its control group in CPUs, if it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quota: Option<f64>,
     /// Niceness; above 0 the client yields to others.
     pub nice: i32,
     /// Connections that it opened.
     pub connections: u32,
-    /// Requests that were answered, error replies included.
+    /// Requests answered, including error replies.
     pub requests: u64,
     /// Error replies among them.
     pub errors: u64,
@@ -81,11 +79,11 @@ pub struct ClientRow {
     /// Mean lateness of requests, in milliseconds; `None` in a closed loop.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub late_mean_ms: Option<f64>,
-    /// Time of its start after that of the first client, in microseconds.
+    /// Start after that of the first client, in microseconds.
     pub began_us: f64,
     /// Precision of its clock, in microseconds either way.
     pub clock_bound_us: f64,
-    /// By how much its clock moved against the coordinator's until the end, in microseconds.
+    /// Drift of its clock against the coordinator's until the end, in microseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clock_drift_us: Option<f64>,
     /// Limit of the client, weighed alone.
@@ -96,8 +94,7 @@ pub struct ClientRow {
 }
 
 impl ClientRow {
-    /// The figures of a run that is one client's share, and its name. What the run does not hold is
-    /// left to be filled in.
+    /// Creates the row of a client from the run of its share. Values that the run lacks are filled in later.
     #[must_use]
     pub fn new(number: u32, name: &str, share: &Run) -> Self {
         let summary = Summary::from_run(share);
@@ -143,8 +140,8 @@ impl ClientRow {
 }
 
 impl Clients {
-    /// The clients that these runs are of, each by its name; `None` unless all their times are of one
-    /// clock, so that it is known how far apart they began.
+    /// Returns the clients of these runs, with their names; `None` unless all their times use one clock, so
+    /// that the skew of their starts is known.
     pub(crate) fn of_merged(names: &[String], shares: &[Run]) -> Option<Self> {
         let first = shares.iter().map(|share| share.measurement.started_at).min()?;
         let mut bounds = Vec::new();
@@ -167,8 +164,8 @@ impl Clients {
         (rows.len() > 1).then_some(Self { on: None, start_skew_us, start_skew_bound_us, rows })
     }
 
-    /// Returns how precisely the clocks of any two clients are known against each other during the run, in
-    /// microseconds: bounds and drifts of the two that are known worst.
+    /// Returns the precision to which the clocks of any two clients are known during the run, in
+    /// microseconds: bounds and drifts of the two least precise.
     #[must_use]
     pub fn clock_bound_us(&self) -> f64 {
         let bound = |row: &ClientRow| row.clock_bound_us + row.clock_drift_us.unwrap_or(0.0).abs();
@@ -184,13 +181,13 @@ impl Clients {
         client_called(index, self.rows.len(), name)
     }
 
-    /// Threads of each client that receive messages, of a plan that has those of all.
+    /// Receiving threads of each client, for a plan of all clients.
     pub(crate) fn receivers_each(&self, plan: &Plan) -> u16 {
         plan.receiver_threads() / u16::try_from(self.rows.len()).unwrap_or(u16::MAX).max(1)
     }
 
-    /// The client that worker number `worker` of all is of, where each has so many threads that receive messages,
-    /// behind all those that send.
+    /// Index of the client of worker number `worker`, where each client has this many receiving threads,
+    /// after all sending ones.
     pub(crate) fn of_worker(&self, worker: usize, receivers: usize) -> Option<String> {
         let sending = |row: &ClientRow| row.workers.saturating_sub(receivers);
         let receiving = |row: &ClientRow| row.workers.min(receivers);
@@ -204,7 +201,8 @@ impl Clients {
         index.map(|index| self.called(index))
     }
 
-    /// The rows that a reader is shown: all of few; of many the lost, then the slowest, in their order.
+    /// Returns the rows shown to a reader: all if they are few; otherwise the lost, then the slowest, in
+    /// their order.
     #[must_use]
     pub fn standing_out(&self) -> Vec<&ClientRow> {
         let mut shown: Vec<&ClientRow> = self.rows.iter().collect();
@@ -233,7 +231,7 @@ impl Clients {
     }
 }
 
-/// `client 3 of 4 (NAME)`, of the one with index 2.
+/// `client 3 of 4 (NAME)`, for index 2.
 #[must_use]
 pub fn client_called(index: usize, of: usize, name: &str) -> String {
     match name {

@@ -1,4 +1,4 @@
-//! What every [`Format`](crate::Format) must keep, for the tests of whoever brings one.
+//! Requirements for every [`Format`](crate::Format), for its tests.
 //!
 //! A panic names the format, the run and the text.
 
@@ -6,21 +6,21 @@ use serde_json::Value;
 
 use crate::{Build, FormatOptions, Record, Run, Summary, fixture};
 
-/// Holds a format against all of it: figures are numbers, nothing controls a terminal whatever a server or a
-/// file says, and a run that was saved is laid out as it was before.
+/// Checks all requirements: figures are numbers, no text from a server or a file controls a terminal, and a
+/// saved run is laid out as before.
 ///
 /// # Panics
-/// The format does not keep it.
+/// Panics if the format violates one.
 pub fn check(build: Build) {
     figures_are_numbers(build);
     nothing_controls_a_terminal(build);
     saved_runs_look_the_same(build);
 }
 
-/// All that a format writes of one run in a suite, by keystorm's own name.
+/// Text of a format for one run in a suite, under keystorm's own name.
 ///
 /// # Panics
-/// The format fails to write.
+/// Panics if the format fails to write.
 #[must_use]
 pub fn rendered(build: Build, run: &Run) -> String {
     let first_byte = run.plan.recording.first_byte;
@@ -35,7 +35,7 @@ pub fn rendered(build: Build, run: &Run) -> String {
     String::from_utf8(out).expect("text")
 }
 
-/// Every kind of run as one text, for a golden file. Markers keep blank lines at an end.
+/// Text of every kind of run, for a golden file. Markers keep blank lines at an end.
 #[must_use]
 pub fn golden(build: Build) -> String {
     let case = |(name, run): (&str, Run)| format!("[{name}]\n{}[end]\n", rendered(build, &run));

@@ -1,4 +1,4 @@
-//! The figures of connections of which each carries one request.
+//! Figures of connections that each carry one request.
 
 use measure::ConnectStages;
 
@@ -8,13 +8,13 @@ use crate::quantity::msec_columns;
 /// Times of the stages of opening a connection, in the order of the stages.
 #[derive(Debug, Clone, Copy)]
 pub struct ConnectFigures {
-    /// Until the connection was open.
+    /// Time until the connection was open.
     pub connected: LatencyFigures,
-    /// The TLS handshake, if TLS was spoken.
+    /// Time of the TLS handshake, with TLS.
     pub tls: Option<LatencyFigures>,
-    /// Until the replies to the login were in, if something is said before the request.
+    /// Time until the replies to the login were in, if there was a login.
     pub login: Option<LatencyFigures>,
-    /// From the request to its reply.
+    /// Time from the request to its reply.
     pub first_reply: LatencyFigures,
 }
 
@@ -44,7 +44,7 @@ impl ConnectFigures {
         rows.into_iter().filter_map(|(name, figures)| Some((name, figures?)))
     }
 
-    /// The columns of a table for programs: a row for each stage.
+    /// Columns of a table for programs, with a row for each stage.
     pub const CSV_COLUMNS: [&'static str; 9] = [
         "test",
         "stage",

@@ -1,4 +1,4 @@
-//! What rates and CPU times are counted by.
+//! The unit of rates and CPU times.
 
 use workload::Plan;
 
@@ -7,10 +7,10 @@ use crate::Metric;
 /// Unit that a run counts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum CountUnit {
-    /// Requests that were answered.
+    /// Answered requests.
     #[default]
     Request,
-    /// Messages that were received.
+    /// Received messages.
     Message,
 }
 
@@ -30,7 +30,7 @@ impl CountUnit {
         }
     }
 
-    /// Several of them: `requests`.
+    /// Returns the noun in the plural: `requests`.
     #[must_use]
     pub fn plural(self) -> &'static str {
         match self {
@@ -39,8 +39,7 @@ impl CountUnit {
         }
     }
 
-    /// The head of a column of how many there were per second. A message that was sent is received by none, one
-    /// or many.
+    /// Returns the head of a column of rates. A sent message is received by none, one or many.
     #[must_use]
     pub fn per_second(self) -> &'static str {
         match self {

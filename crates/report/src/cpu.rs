@@ -1,4 +1,4 @@
-//! What a request cost in CPU time, at the server and at the client.
+//! CPU time per request, at the server and at the client.
 
 use std::fmt;
 
@@ -7,13 +7,13 @@ use crate::{CountUnit, Figures, Finding, Metric, Summary};
 /// CPU time for each request.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct CpuFigures {
-    /// Microseconds of the servers' processes; `None` where they do not tell.
+    /// Microseconds of the servers' processes; `None` if they do not report it.
     pub server_us: Option<f64>,
-    /// Microseconds of keystorm's workers; `None` where the system does not tell.
+    /// Microseconds of keystorm's workers; `None` if the system does not report it.
     pub client_us: Option<f64>,
-    /// Cores that the servers used: 0.59 is 59 % of one.
+    /// Cores used by the servers: 0.59 is 59 % of one.
     pub server_cores: Option<f64>,
-    /// Cores that keystorm's workers used.
+    /// Cores used by keystorm's workers.
     pub client_cores: Option<f64>,
     /// Unit that a CPU time is for.
     pub unit: CountUnit,

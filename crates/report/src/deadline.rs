@@ -1,4 +1,4 @@
-//! What of a run came within its deadline: the figures, and the line that tells them.
+//! Requests within the deadline of a run: the figures, and their line.
 
 use measure::Measurement;
 use serde::Serialize;
@@ -7,7 +7,7 @@ use workload::Plan;
 use crate::quantity::{grouped, msec};
 use crate::verdict::time;
 
-/// The figures of one run. Counts are of operations where these have figures of their own, otherwise of requests.
+/// Figures of one run. They count operations if these have figures of their own, otherwise requests.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct DeadlineFigures {
     /// Nanoseconds from when a request was due.
@@ -16,18 +16,18 @@ pub struct DeadlineFigures {
     pub in_time: u64,
     /// Answered later.
     pub late: u64,
-    /// Given up: not sent, or not sent again.
+    /// Given up: not sent, or not retried.
     pub given_up: u64,
-    /// All that were due, whatever became of them.
+    /// All that were due, whatever their outcome.
     pub asked: u64,
     /// Requests in time per second.
     pub goodput_rps: f64,
-    /// Share of the requests that were answered too late or given up, 0 to 1.
+    /// Share of the requests that were answered late or given up, 0 to 1.
     pub late_share: f64,
 }
 
 impl DeadlineFigures {
-    /// The figures of a run; `None` without a deadline.
+    /// Makes the figures of a run; `None` without a deadline.
     #[must_use]
     pub fn new(plan: &Plan, measurement: &Measurement) -> Option<Self> {
         let deadline_ns = plan.recovery.deadline_ns?;
@@ -51,7 +51,7 @@ impl DeadlineFigures {
         })
     }
 
-    /// Columns of a table for programs: a row for each test.
+    /// Columns of a table for programs, with a row for each test.
     pub const CSV_COLUMNS: [&'static str; 6] =
         ["test", "deadline_ms", "goodput_rps", "in_time", "late", "given_up"];
 
@@ -64,7 +64,8 @@ impl DeadlineFigures {
         head.into_iter().chain(counts).collect()
     }
 
-    /// Such as `deadline 50 ms: goodput 1234.50 requests/s; 12 of 2,000 answered later, 31 given up`.
+    /// Sentence such as `deadline 50 ms: goodput 1234.50 requests/s; 12 of 2,000 answered later, 31 given
+    /// up`.
     #[must_use]
     pub fn sentence(&self, noun: &str) -> String {
         let Self { deadline_ns, late, given_up, asked, goodput_rps, .. } = self;

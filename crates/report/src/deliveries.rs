@@ -1,4 +1,4 @@
-//! The figures of messages and their deliveries.
+//! Figures of messages and their deliveries.
 
 use measure::{Deliveries, DeliveryCounts, Invalidations};
 use workload::quantity::{counted, noun};
@@ -7,45 +7,45 @@ use workload::{Delivery, ReplicaWait};
 use crate::quantity::megabytes;
 use crate::{LatencyFigures, WaitFigures, grouped, msec, msec_at_most};
 
-/// Figures of a run whose messages have receivers. Its other latencies are those of deliveries.
+/// Figures of a run whose messages have receivers. Its other latencies are for deliveries.
 #[derive(Debug, Clone, Copy)]
 pub struct DeliveryFigures<'r> {
     /// Counts and latencies.
     pub deliveries: &'r Deliveries,
-    /// Messages per second that were acknowledged, while they were sent; 0 of a run that took no time.
+    /// Acknowledged messages per second while they were sent; 0 for a run that took no time.
     pub sent_rps: f64,
-    /// From when a message was sent until its sender had the reply.
+    /// Latency from the sending of a message to the reply to its sender.
     pub acknowledged: LatencyFigures,
-    /// From when a message was due until it was sent, of a schedule.
+    /// Time from due to sent, on a schedule.
     pub late: Option<LatencyFigures>,
-    /// From when a message was due until the first of its receivers had it, where it has several.
+    /// Latency from due to the first receiver, if messages have several.
     pub first: Option<LatencyFigures>,
-    /// Time from when a message was due until the last of its receivers had it, if it has several.
+    /// Latency from due to the last receiver, if messages have several.
     pub last: Option<LatencyFigures>,
-    /// Figures of receivers that wait with a command.
+    /// Figures of receivers with a blocking command.
     pub waits: Option<WaitFigures<'r>>,
-    /// From one read of a receiver to the next, where receivers read over and over.
+    /// Time from one read of a receiver to the next, if receivers poll.
     pub gap: Option<LatencyFigures>,
     /// Figures of senders that waited for replicas.
     pub replicas: Option<ReplicaWaitFigures>,
-    /// Others that cause what receivers get.
+    /// Other causes of what receivers get.
     pub others: &'static str,
-    /// Precision in nanoseconds to which the clocks of senders and receivers are known against each other, if messages
-    /// go between clients: a latency below it is known only to be below it.
+    /// Precision in nanoseconds of the offset between the clocks of senders and receivers, if messages go
+    /// between clients. A latency below it is only known to be below it.
     pub clock_bound_ns: Option<f64>,
-    /// From when a write was acknowledged until a cache dropped the key, where receivers cache.
+    /// Time from the acknowledgement of a write until a cache dropped the key, if receivers cache.
     pub stale: Option<LatencyFigures>,
 }
 
 /// Figures of senders that wait until replicas have acknowledged each message.
 #[derive(Debug, Clone, Copy)]
 pub struct ReplicaWaitFigures {
-    /// Condition that they waited for.
+    /// Condition of the wait.
     pub wait: ReplicaWait,
-    /// From when the reply to a message was read until that to the wait was, of those that were acknowledged by as
-    /// many as was asked for.
+    /// Time from the reply to a message until the reply to the wait, for waits that reached the required
+    /// number.
     pub latency: LatencyFigures,
-    /// Waits that ended otherwise: too few had acknowledged in time.
+    /// Waits that ended with too few acknowledgements.
     pub fewer: u64,
     /// Waits that were refused.
     pub refused: u64,
@@ -77,12 +77,12 @@ impl ReplicaWaitFigures {
     }
 }
 
-/// A backlog is one from this share of the messages on that were sent, and from so many for each receiver.
+/// Least share of the sent messages that counts as a backlog, and least number for each receiver.
 const BACKLOG_SHARE: f64 = 0.02;
 const BACKLOG_EACH: u64 = 2;
 
-/// The messages that had heaped up when the last was sent, and how many were sent; `None` where receivers kept up,
-/// or were about to catch up.
+/// Messages in flight when the last was sent, and number sent; `None` if receivers kept up or were about to
+/// catch up.
 pub(crate) fn backlog(deliveries: &Deliveries) -> Option<(u64, u64)> {
     let (greatest, last) = deliveries.waits.as_ref()?.backlogs()?;
     let (waiting, sent) = (last.messages, deliveries.acknowledged());
@@ -93,8 +93,8 @@ pub(crate) fn backlog(deliveries: &Deliveries) -> Option<(u64, u64)> {
 }
 
 impl<'r> DeliveryFigures<'r> {
-    /// Makes the figures of a run of `elapsed_s` seconds, for which messages were also sent unless the deliveries say
-    /// otherwise.
+    /// Makes the figures of a run of `elapsed_s` seconds, during which messages were also sent unless the
+    /// deliveries say otherwise.
     #[must_use]
     pub fn new(deliveries: &'r Deliveries, plan: Option<&Delivery>, elapsed_s: f64) -> Self {
         let wait = plan.and_then(|plan| plan.wait);
@@ -127,7 +127,7 @@ impl<'r> DeliveryFigures<'r> {
         }
     }
 
-    /// Returns the figures with clocks of senders and receivers that are known only to this precision.
+    /// Returns the figures for clocks of senders and receivers that are known to this precision.
     pub(crate) fn known_to_within(self, bound_ns: Option<f64>, precision: u8) -> Self {
         let waits = self.waits.map(|waits| waits.known_to_within(bound_ns, precision));
         Self { clock_bound_ns: bound_ns, waits, ..self }
@@ -216,7 +216,7 @@ impl<'r> DeliveryFigures<'r> {
         Some(row)
     }
 
-    /// Describes the messages that were sent: `20,000 sent, all acknowledged`.
+    /// Describes the sent messages: `20,000 sent, all acknowledged`.
     #[must_use]
     pub fn messages(&self) -> String {
         let acknowledged = self.deliveries.acknowledged();
@@ -313,13 +313,13 @@ impl<'r> DeliveryFigures<'r> {
         Some(text)
     }
 
-    /// Writes that caches saw in later reads; `None` where they do not read.
+    /// Number of writes that caches saw in later reads; `None` if caches do not read.
     #[must_use]
     pub fn covered(&self) -> Option<u64> {
         self.deliveries.invalidations.as_ref().map(|caches| caches.covered).filter(|n| *n > 0)
     }
 
-    /// Describes the caches beside their deliveries, a line each; none if receivers do not cache.
+    /// Describes the caches beside their deliveries, one line each; empty if receivers do not cache.
     #[must_use]
     pub fn cache_lines(&self) -> Vec<String> {
         let Some(caches) = &self.deliveries.invalidations else { return Vec::new() };
@@ -352,7 +352,7 @@ impl<'r> DeliveryFigures<'r> {
         lines
     }
 
-    /// Describes the precision of the clocks that latencies are between.
+    /// Describes the precision of the clocks at both ends of latencies.
     #[must_use]
     pub fn clocks(&self) -> Option<String> {
         let bound = msec(self.clock_bound_ns?);
@@ -361,7 +361,7 @@ impl<'r> DeliveryFigures<'r> {
         ))
     }
 
-    /// Describes how evenly receivers got messages, if they got different numbers of them.
+    /// Describes the distribution of messages over receivers, if their numbers differ.
     #[must_use]
     pub fn fairness(&self) -> Option<String> {
         let (least, most) = self.deliveries.by_receiver.filter(|(least, most)| least < most)?;

@@ -1,7 +1,7 @@
-//! In what two plans differ.
+//! Differences between two plans.
 //!
-//! Owns the walk over their data, so that what may add up and what may be compared are found by the
-//! same paths, and the names of the options that people know them by. Which differences matter is the caller's to say.
+//! Owns the walk over their data, so that merging and comparing find differences by the same paths, and the
+//! names of the options. The caller decides which differences matter.
 
 use serde_json::{Map, Value};
 use workload::Plan;
@@ -12,22 +12,22 @@ use crate::command_line::options_of;
 /// Difference between two plans.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Difference {
-    /// The option, such as `--rps`; of what no option says, the place in the plan.
+    /// The option, such as `--rps`; without one, the path in the plan.
     pub(crate) what: String,
     pub(crate) ours: String,
     pub(crate) theirs: String,
 }
 
-/// The value of an option that a command line does not have.
+/// Value of an option that a command line lacks.
 const NOT_GIVEN: &str = "not given";
 
-/// A plan as data, without what each of its runs has for itself.
+/// Data of a plan, without what is specific to a run.
 pub(crate) fn load_data(plan: &Plan) -> Result<Value, RecordError> {
     let plan = plan.of_any_run().map_err(|error| RecordError::wrong(error.to_string()))?;
     crate::json::value(&*plan).map_err(|error| RecordError::wrong(error.to_string()))
 }
 
-/// All in which two plans differ, except the places that `passed_over` names and what is below them.
+/// All differences of two plans, except at and below the paths that `passed_over` names.
 pub(crate) fn differences(
     ours: &Plan,
     theirs: &Plan,
@@ -46,7 +46,7 @@ pub(crate) fn differences(
     Ok(if by_option.is_empty() { found } else { by_option })
 }
 
-/// The options that two plans do not have in common.
+/// Options in which two plans differ.
 fn options_apart(ours: &Plan, theirs: &Plan) -> Vec<Difference> {
     let (ours, theirs) = (options_of(ours), options_of(theirs));
     let value = |of: &[(String, String)], option: &str| {
@@ -64,17 +64,17 @@ fn options_apart(ours: &Plan, theirs: &Plan) -> Vec<Difference> {
     .collect()
 }
 
-/// A place below another, such as `fleet.pipeline_depth`.
+/// A path below another, such as `fleet.pipeline_depth`.
 fn below(path: &str, key: &str) -> String {
     if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") }
 }
 
-/// Returns whether these are two cases of an enum, each by its name: nothing of one belongs into the other.
+/// Returns whether these are two variants of an enum, so that nothing in them corresponds.
 fn are_other_variants(a: &Map<String, Value>, b: &Map<String, Value>) -> bool {
     a.len() == 1 && b.len() == 1 && !a.keys().eq(b.keys())
 }
 
-/// Their data with ours in the places that are passed over.
+/// Their data, with ours at the ignored paths.
 fn overlaid(path: &str, ours: &Value, theirs: &Value, passed_over: &dyn Fn(&str) -> bool) -> Value {
     match (ours, theirs) {
         (Value::Object(a), Value::Object(b)) if !are_other_variants(a, b) => {

@@ -1,11 +1,11 @@
-//! How latencies spread: the two tables of the classic report.
+//! Distributions of latencies: the two tables of the classic report.
 //!
-//! Owns which lines a table has and that each of them is true: no latency that a line counts is
-//! beyond its bound. Rounding a bound to text is left to the formats, which round up.
+//! Owns the choice of their lines and ensures that each is true: no latency that a line counts exceeds its
+//! bound. Formats round bounds up in text.
 
 use measure::Latency;
 
-/// Line of a table: this number of latencies, and this share, are at most this long.
+/// Line of a table: number and share of the latencies up to this one.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Step {
     /// The share in percent, 0 to 100.
@@ -16,9 +16,9 @@ pub struct Step {
     pub cumulative: u64,
 }
 
-/// The latency at 0 %, 50 %, 75 %, 87.5 % and so on, each halving what is left, as the percentile
-/// iterator of HdrHistogram walks with one tick a half distance. A level that adds no latency to
-/// the one before has no line. The last line is 100 %; nothing recorded makes no lines.
+/// The latency at 0 %, 50 %, 75 %, 87.5 % and so on, each halving the rest, like the percentile iterator of
+/// HdrHistogram with one tick a half distance. A level that adds no latency to the one before has no line.
+/// The last line is 100 %; empty if nothing was recorded.
 #[must_use]
 pub fn by_percentile(latency: &Latency) -> Vec<Step> {
     let total = latency.count();
@@ -44,14 +44,14 @@ pub fn by_percentile(latency: &Latency) -> Vec<Step> {
     steps
 }
 
-/// Up to here bounds are [`FINE_NS`] apart, and [`COARSE_NS`] beyond.
+/// Latency up to which bounds are [`FINE_NS`] apart, and [`COARSE_NS`] beyond.
 const FINE_UP_TO_NS: u64 = 2_000_000;
 const FINE_NS: u64 = 100_000;
 const COARSE_NS: u64 = 1_000_000;
 
-/// Counts the latencies within 0.1 ms, 0.2 ms, … 2 ms, 3 ms, 4 ms and so on. A bound that adds no latency to the one
-/// before has no line, but the first has. Walks what was recorded, not the bounds, so that hours cost no more than
-/// microseconds. Nothing recorded makes no lines.
+/// Counts the latencies within 0.1 ms, 0.2 ms, … 2 ms, 3 ms, 4 ms and so on. A bound that adds no latency to
+/// the one before has no line, except the first. Walks the recorded values, not the bounds, so that hours
+/// cost no more than microseconds. Empty if nothing was recorded.
 #[must_use]
 pub fn by_bound(latency: &Latency) -> Vec<Step> {
     let total = latency.count();
@@ -72,7 +72,7 @@ pub fn by_bound(latency: &Latency) -> Vec<Step> {
     steps
 }
 
-/// The least bound that `ns` is within.
+/// The least bound not below `ns`.
 fn bound_of(ns: u64) -> u64 {
     let step_ns = if ns <= FINE_UP_TO_NS { FINE_NS } else { COARSE_NS };
     ns.max(1).div_ceil(step_ns) * step_ns
@@ -80,13 +80,13 @@ fn bound_of(ns: u64) -> u64 {
 
 /// Most lines of a short table.
 const FEW: usize = 13;
-/// Shares beyond the levels of the short table of percentiles, in percent: by 1, 2, 5 as far as people look, and then
-/// by tens.
+/// Shares above the levels of the short table of percentiles, in percent: by 1, 2, 5 as far as people look,
+/// and then by tens.
 const LEFT: [f64; 12] = [50.0, 20.0, 10.0, 5.0, 2.0, 1.0, 0.5, 0.2, 0.1, 0.01, 0.001, 0.000_1];
 
-/// The latency at 50 %, 80 %, 90 %, 95 % and so on, and the greatest: [`FEW`] lines at most. A level
-/// that adds no latency to the one before has no line, and neither has one that is finer than there
-/// are latencies. Nothing recorded makes no lines.
+/// The latency at 50 %, 80 %, 90 %, 95 % and so on, and the greatest: [`FEW`] lines at most. A level that
+/// adds no latency to the one before has no line, and neither has one that is finer than the number of
+/// latencies allows. Empty if nothing was recorded.
 #[must_use]
 pub fn few_percentiles(latency: &Latency) -> Vec<Step> {
     let total = latency.count();
@@ -114,8 +114,8 @@ pub fn few_percentiles(latency: &Latency) -> Vec<Step> {
     steps
 }
 
-/// Counts the latencies within 1 µs, 2 µs, 5 µs, 10 µs and so on, with a line for each bound that holds any more; by
-/// tens if that makes over [`FEW`] lines. Nothing recorded makes no lines.
+/// Counts the latencies within 1 µs, 2 µs, 5 µs, 10 µs and so on, with a line for each bound that adds some;
+/// by tens if that makes over [`FEW`] lines. Empty if nothing was recorded.
 #[must_use]
 pub fn few_bounds(latency: &Latency) -> Vec<Step> {
     let fine = bounds_by(&[1, 2, 5], latency);
@@ -143,8 +143,8 @@ fn bounds_by(digits: &[u64], latency: &Latency) -> Vec<Step> {
     steps
 }
 
-/// Counts the latencies within 1 ms, 2 ms, 3 ms and so on, with a line for each whole millisecond that holds any: the
-/// table of the report before Redis 6.
+/// Counts the latencies within 1 ms, 2 ms, 3 ms and so on, with a line for each whole millisecond that adds
+/// some: the table of the report before Redis 6.
 #[must_use]
 pub fn by_whole_msec(latency: &Latency) -> Vec<Step> {
     let total = latency.count();

@@ -1,12 +1,12 @@
-//! Text of others, made safe to print.
+//! Text from others, made safe to print.
 //!
-//! Owns what a title from a command line or an error of a server must pass before a terminal or a
-//! file gets it: nothing in it may move a cursor, start an escape sequence, break a line or turn
-//! the direction of writing. Quoting for CSV or HTML comes on top and is left to those formats.
+//! Owns the escaping of titles from a command line and errors of a server before a terminal or a file gets
+//! them: nothing in them may move a cursor, start an escape sequence, break a line or change the direction of
+//! writing. Formats quote for CSV or HTML on top.
 
-/// Writes control characters as `\n`, `\x1b` or `\u{85}`, bytes that are no UTF-8 as `\xff`, and
-/// invisible characters that reorder or break lines as `\u{202e}`. All else stays as it is, the
-/// backslash too: titles are for reading, not for parsing back.
+/// Writes control characters as `\n`, `\x1b` or `\u{85}`, bytes that are not UTF-8 as `\xff`, and invisible
+/// characters that reorder or break lines as `\u{202e}`. Leaves everything else, including backslashes:
+/// titles are for reading, not for parsing back.
 #[must_use]
 pub fn escape(text: impl AsRef<[u8]>) -> String {
     let mut safe = String::with_capacity(text.as_ref().len());
@@ -35,8 +35,8 @@ pub(crate) fn is_unsafe(c: char) -> bool {
     c.is_control() || reorders_or_breaks(c)
 }
 
-/// The bidirectional controls of <https://www.unicode.org/reports/tr9/> and the two separators
-/// that end a line without being control characters.
+/// Returns whether a character is one of the bidirectional controls of <https://www.unicode.org/reports/tr9/>
+/// or one of the two separators that end a line without being control characters.
 fn reorders_or_breaks(c: char) -> bool {
     matches!(
         c,

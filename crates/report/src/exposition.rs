@@ -1,21 +1,20 @@
-//! The text format in which Prometheus reads figures: families, and lines with labels.
+//! Prometheus's text format: families, and lines with labels.
 //!
-//! Which figures there are, and what they are called, is a page's own business: [`openmetrics`](crate::openmetrics)
-//! has keystorm's names, and imitated tools have theirs.
-//! <https://prometheus.io/docs/specs/om/open_metrics_spec/>
+//! Pages choose the figures and names: [`openmetrics`](crate::openmetrics) has keystorm's, and imitated tools
+//! have theirs. <https://prometheus.io/docs/specs/om/open_metrics_spec/>
 
 use std::fmt::{Display, Write};
 
-/// A page as far as it is written.
+/// A page being written.
 #[derive(Debug, Default)]
 pub struct Exposition {
     text: String,
-    /// Labels of every line, as they are written.
+    /// Labels of every line, in text form.
     labels: String,
 }
 
 impl Exposition {
-    /// An empty page, all lines of which will have these labels.
+    /// Creates an empty page whose lines will all have these labels.
     #[must_use]
     pub fn new(labels: &[(&str, &str)]) -> Self {
         Self { text: String::new(), labels: written(labels) }
@@ -32,7 +31,7 @@ impl Exposition {
         }
     }
 
-    /// A figure of the family. `name` is the family's, with the suffix that its kind asks for.
+    /// Writes a line of the family. `name` is the family's, with the suffix required by its kind.
     pub fn line(&mut self, name: &str, labels: &[(&str, &str)], value: &dyn Display) {
         let own = written(labels);
         let comma = if self.labels.is_empty() || own.is_empty() { "" } else { "," };
@@ -44,7 +43,7 @@ impl Exposition {
         }
     }
 
-    /// A family of one line without labels of its own.
+    /// Writes a family of one line without labels of its own.
     pub fn one(&mut self, name: &str, kind: &str, help: &str, value: &dyn Display) {
         self.family(name, kind, help, "");
         self.line(name, &[], value);
@@ -56,7 +55,7 @@ impl Exposition {
         self.text
     }
 
-    /// The page, with the end that OpenMetrics asks for.
+    /// Returns the page with OpenMetrics's end mark.
     #[must_use]
     pub fn into_open_metrics(self) -> String {
         self.text + "# EOF\n"
@@ -68,7 +67,7 @@ impl Exposition {
     }
 }
 
-/// A number as OpenMetrics wants it: with a point, or an exponent where it would be very long.
+/// A number in OpenMetrics's form: with a point, or with an exponent if it would be very long.
 #[must_use]
 pub fn decimal(number: f64) -> String {
     let size = number.abs();
@@ -79,7 +78,7 @@ pub fn decimal(number: f64) -> String {
     if text.contains('.') { text } else { text + ".0" }
 }
 
-/// Labels with commas between them.
+/// Labels, separated by commas.
 fn written(labels: &[(&str, &str)]) -> String {
     let escaped =
         |value: &str| value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");

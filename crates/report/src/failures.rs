@@ -1,16 +1,16 @@
-//! What share of its requests a run was not answered as it should have been.
+//! Share of failed requests of a run.
 
 use std::ops::AddAssign;
 
 use measure::{Ending, Measurement};
 
-/// Requests, and those among them that failed.
+/// Requests, and the failed ones among them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Failures {
-    /// Requests that were sent, whatever became of them.
+    /// Requests that were sent, whatever their outcome.
     pub asked: u64,
-    /// Error replies, requests that were lost or timed out, and those left unanswered at the end of a run
-    /// that nobody interrupted.
+    /// Error replies, requests that were lost or timed out, and those left unanswered at the end of an
+    /// uninterrupted run.
     pub failed: u64,
 }
 
@@ -34,13 +34,13 @@ impl Failures {
         }
     }
 
-    /// Returns whether requests were sent, and all of them failed.
+    /// Returns whether requests were sent and all of them failed.
     #[must_use]
     pub fn are_all(&self) -> bool {
         self.asked > 0 && self.failed >= self.asked
     }
 
-    /// The share that failed, in hundredths; 0 where nothing was asked.
+    /// The failed share in percent; 0 if nothing was sent.
     #[must_use]
     pub fn percent(&self) -> f64 {
         if self.asked == 0 { 0.0 } else { self.failed as f64 * 100.0 / self.asked as f64 }

@@ -1,6 +1,6 @@
-//! Figures that belong together: of latencies, of TLS, of a node, and of the rate over time.
+//! Groups of figures: of latencies, TLS, a node, and the rate over time.
 //!
-//! What of a run they are of is [`Summary`](crate::Summary)'s business.
+//! [`Summary`](crate::Summary) chooses their source in a run.
 
 use std::cmp::Reverse;
 
@@ -10,7 +10,7 @@ use workload::quantity::counted;
 
 use crate::{escape, msec_at_most};
 
-/// The figures of a latency, in nanoseconds. All 0 when `count` is.
+/// Figures of a latency, in nanoseconds. All are 0 if `count` is.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct LatencyFigures {
     /// Number of replies.
@@ -19,7 +19,7 @@ pub struct LatencyFigures {
     pub mean_ns: f64,
     /// The exact least.
     pub min_ns: u64,
-    /// Median; this and the other percentiles are exact to the plan's precision.
+    /// Median; like the other percentiles it is exact to the plan's precision.
     pub p50_ns: u64,
     /// 95th percentile.
     pub p95_ns: u64,
@@ -29,12 +29,12 @@ pub struct LatencyFigures {
     pub p999_ns: u64,
     /// The exact greatest.
     pub max_ns: u64,
-    /// Bound at or below which a latency is known only to be so; 0 if all are known.
+    /// Latencies up to this bound are only known not to exceed it; 0 if all are known.
     pub below_ns: u64,
 }
 
 impl LatencyFigures {
-    /// Notes that clocks are known no better than so.
+    /// Notes the precision of the clocks.
     pub(crate) fn known_to_within(mut self, bound_ns: Option<f64>, precision: u8) -> Self {
         // As the histogram has it.
         let mut bound = Latency::new(precision);
@@ -44,7 +44,7 @@ impl LatencyFigures {
         self
     }
 
-    /// Returns a figure in milliseconds, rounded up: `<0.080` if it is known only to be below that.
+    /// Returns a figure in milliseconds, rounded up: `<0.080` if it is only known to be below that.
     #[must_use]
     pub fn msec_at_most(&self, ns: u64) -> String {
         if ns <= self.below_ns && self.below_ns > 0 {
@@ -73,14 +73,14 @@ impl LatencyFigures {
 /// The figures of TLS.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TlsFigures {
-    /// The versions and ciphers that were agreed on, the most frequent first, as
-    /// `VERSION CIPHER`; empty if no handshake ended.
+    /// Agreed versions and ciphers, the most frequent first, as `VERSION CIPHER`; empty if no handshake
+    /// succeeded.
     pub negotiated: String,
-    /// Handshakes that took up an earlier session, where that was asked for.
+    /// Handshakes that resumed an earlier session, if that was requested.
     pub resumed: Option<u64>,
-    /// Time of a handshake, if every pipeline has one: without keep-alive.
+    /// Time of a handshake, if every pipeline has one, without keep-alive.
     pub handshake: Option<LatencyFigures>,
-    /// Handshakes that ended well.
+    /// Successful handshakes.
     pub handshakes: u64,
 }
 
@@ -105,28 +105,28 @@ impl TlsFigures {
     }
 }
 
-/// The figures of one node of a cluster.
+/// Figures of one node of a cluster.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NodeFigures {
     /// Name of the node: its `host:port`, safe for a terminal.
     pub name: String,
     /// Set if the node was a master at the end of the run.
     pub master: bool,
-    /// Slots that it owned then; of a replica, those of its master.
+    /// Slots that it owned then; for a replica, its master's.
     pub slots: u32,
-    /// Requests that it answered, errors included.
+    /// Requests that it answered, including errors.
     pub requests: u64,
     /// Error replies among them.
     pub errors: u64,
-    /// `MOVED` replies: requests that it sent to another node for good.
+    /// `MOVED` replies: requests that it redirected for good.
     pub moved: u64,
-    /// `ASK` replies: requests that it sent to another node this once.
+    /// `ASK` replies: requests that it redirected once.
     pub asked: u64,
-    /// Requests that it asked to send again later, as `TRYAGAIN` and `CLUSTERDOWN` do.
+    /// Requests that it asked to retry later (`TRYAGAIN`, `CLUSTERDOWN`).
     pub retried: u64,
-    /// Requests that were sent to it and never answered.
+    /// Requests without a reply.
     pub unanswered: u64,
-    /// From when its requests were due to its replies.
+    /// Latency from the due times of its requests to its replies.
     pub response: LatencyFigures,
 }
 
@@ -151,14 +151,14 @@ impl NodeFigures {
         }
     }
 
-    /// Requests that it did not carry out but sent elsewhere, or asked to send again.
+    /// Number of requests that it redirected or asked to retry.
     #[must_use]
     pub fn redirects(&self) -> u64 {
         self.moved + self.asked + self.retried
     }
 }
 
-/// The rate over time, in requests per second, one value an interval.
+/// The rate over time, in requests per second, with one value for each interval.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RateFigures {
     /// Mean.
@@ -176,8 +176,8 @@ pub struct RateFigures {
 }
 
 impl RateFigures {
-    /// Makes the figures of the intervals that are wholly within the run: the last one ends when the run does, so its
-    /// count is of a shorter time. An interval without a point is one without a reply.
+    /// Makes the figures of the intervals wholly within the run; the last one is cut off by the end of the
+    /// run and left out. An interval without a point had no reply.
     pub(crate) fn new(timeline: &Timeline, elapsed_ns: u64) -> Option<Self> {
         let whole = timeline.full_intervals(elapsed_ns);
         let full = whole.end - whole.start;

@@ -44,14 +44,14 @@ pub fn complete() -> Run {
     run(parts(), &usual_ns())
 }
 
-/// As [`complete`], of a plan with a difference.
+/// Like [`complete`], for a changed plan.
 pub fn changed(change: impl FnOnce(&mut PlanParts)) -> Run {
     let mut parts = parts();
     change(&mut parts);
     run(parts, &usual_ns())
 }
 
-/// As [`complete`], but some replies were errors and there were threads.
+/// Like [`complete`], with some error replies and several threads.
 pub fn errors() -> Run {
     let mut parts = parts();
     parts.load.concurrency.multi_thread = true;
@@ -63,7 +63,7 @@ pub fn errors() -> Run {
     run
 }
 
-/// On two masters and a replica, of which one master sent some requests elsewhere.
+/// A run on two masters and a replica, with some redirects by one master.
 pub fn cluster() -> Run {
     let mut run = run(parts(), &usual_ns());
     for (port, ok, slots) in [(7001, 1200, 8192), (7002, 800, 8192), (7003, 0, 8192)] {
@@ -100,7 +100,7 @@ pub fn cluster() -> Run {
     run
 }
 
-/// Stopped by somebody on the way, in a run by count.
+/// A run by count that was stopped midway.
 pub fn interrupted() -> Run {
     let mut run = run(parts(), &usual_ns()[..700]);
     run.measurement.ending = Ending::Interrupted;
@@ -126,7 +126,7 @@ pub fn four_hours() -> Run {
     run
 }
 
-/// On a schedule, and behind it. One interval is silent and the last is cut short.
+/// A run behind its schedule. One interval is silent and the last is cut short.
 pub fn open_loop() -> Run {
     let mut parts = parts();
     parts.load.pace = Pace::constant(8000.0);
@@ -138,7 +138,7 @@ pub fn open_loop() -> Run {
     run
 }
 
-/// An interval of which only the count is known.
+/// An interval with a count only.
 pub fn point(index: u32, requests: u64) -> Point {
     Point {
         index,
@@ -156,7 +156,7 @@ pub fn point(index: u32, requests: u64) -> Point {
     }
 }
 
-/// As [`complete`], but on a schedule and with what a worker hands over each interval.
+/// Like [`complete`], on a schedule and with a worker's data of each interval.
 pub fn paced() -> Run {
     let mut parts = parts();
     parts.load.pace = Pace::constant(8000.0);
@@ -170,14 +170,15 @@ pub fn paced() -> Run {
     whole
 }
 
-/// With the latency to the first byte.
+/// A run with the latency to the first byte.
 pub fn first_byte() -> Run {
     let mut parts = parts();
     parts.recording.first_byte = true;
     run(parts, &usual_ns())
 }
 
-/// On a schedule, with stamps of the kernel: a tenth of the time from sent to read, replies waited to be read.
+/// A run on a schedule, with stamps of the kernel: replies waited to be read for a tenth of the time from
+/// sent to read.
 pub fn stamped() -> Run {
     let mut parts = parts();
     parts.load.pace = Pace::constant(1000.0);
@@ -185,7 +186,7 @@ pub fn stamped() -> Run {
     run(parts, &usual_ns())
 }
 
-/// Two outages on a schedule, one of them to the end.
+/// Two outages on a schedule, one of them until the end.
 pub fn outages() -> Run {
     const SECOND: u64 = 1_000_000_000;
     let mut run = open_loop();
@@ -222,7 +223,7 @@ pub fn outages() -> Run {
     run
 }
 
-/// In TLS, with a connection for every pipeline and sessions taken up again.
+/// A run with TLS, a connection for every pipeline, and resumed sessions.
 pub fn tls() -> Run {
     let mut parts = parts();
     parts.target.tls = Some(TlsOptions { resume: true, ..TlsOptions::default() });
@@ -236,7 +237,7 @@ pub fn tls() -> Run {
     run
 }
 
-/// Title, ending and errors are of somebody who means ill.
+/// A run whose title, ending and errors come from an attacker.
 pub fn hostile() -> Run {
     let name = "SET \"a,b\"\x1b]0;owned\x07\r\n\u{202e}\u{9b}2J".to_owned();
     let mut run = run(PlanParts { name, ..parts() }, &usual_ns()[..10]);
@@ -245,7 +246,7 @@ pub fn hostile() -> Run {
     run
 }
 
-/// A busy server, and two things that spoil the test.
+/// A run with a busy server and two warnings.
 pub fn limited() -> Run {
     let mut run = complete();
     run.measurement.elapsed_ns = 1_000_000_000;

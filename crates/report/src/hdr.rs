@@ -1,9 +1,8 @@
 //! Runs as a log of histograms: the HdrHistogram log format, version 1.3, which other tools plot
 //! (<https://github.com/HdrHistogram/HdrHistogram>, `HistogramLogWriter`).
 //!
-//! A line is one interval of a test's timeline: its tag, when it began, how long it was, the
-//! greatest response time in milliseconds, and all response times in nanoseconds. Intervals without
-//! a reply have no line.
+//! A line is one interval of a test's timeline: tag, start, length, greatest response time in milliseconds,
+//! and all response times in nanoseconds. Intervals without a reply have no line.
 
 use std::io;
 use std::time::{Duration, SystemTime};
@@ -28,11 +27,11 @@ struct Test {
     timeline: Timeline,
 }
 
-/// The column of greatest values is in milliseconds, as plotting tools expect.
+/// Conversion to the milliseconds that plotting tools expect in the column of greatest values.
 const NS_PER_MS: f64 = 1e6;
 
 impl HdrLog {
-    /// Puts test number `at`: replaces the one that stands there, or adds it at the end.
+    /// Puts test number `at`: replaces it, or adds it at the end.
     pub fn put(&mut self, at: usize, run: &Run) {
         let measurement = &run.measurement;
         let test = Test {
@@ -82,7 +81,7 @@ impl HdrLog {
         Ok(out)
     }
 
-    /// Writes the head. The names of the columns are no comment, and are known to every reader.
+    /// Writes the head. The names of the columns are not a comment, and every reader knows them.
     fn write_head(&self, start: SystemTime, out: &mut Vec<u8>) -> io::Result<()> {
         let mut serializer = V2DeflateSerializer::new();
         IntervalLogWriterBuilder::new()
@@ -99,7 +98,7 @@ impl HdrLog {
     }
 }
 
-/// A name as a tag, which must have no comma, blank or line end.
+/// A name as a tag, without commas, blanks and line ends.
 fn tag(name: &str) -> String {
     let safe = crate::escape(name);
     let tag = safe.chars().map(|c| if c == ',' || c.is_whitespace() { '_' } else { c });

@@ -1,4 +1,4 @@
-//! Entries of a server's journal in words, and by the clock of the run.
+//! Entries of a server's journal in words, on the run's clock.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -8,7 +8,7 @@ use workload::quantity::counted;
 use crate::verdict::time;
 use crate::{Run, escape, wall_clock_s};
 
-/// A moment of the run by the server's clock, in seconds since 1970.
+/// Time of a moment of the run on the server's clock, in seconds since 1970.
 pub(crate) fn at_unix_s(run: &Run, journal: &Journal, after_ns: u64) -> f64 {
     let start = run.measurement.started_at.duration_since(UNIX_EPOCH).unwrap_or_default();
     // Times that were taken from the server's clock need no change.
@@ -16,7 +16,7 @@ pub(crate) fn at_unix_s(run: &Run, journal: &Journal, after_ns: u64) -> f64 {
     start.as_secs_f64() + after_ns as f64 / 1e9 + ahead_s
 }
 
-/// Ranks a kind of entry: what stops a server comes before what goes on beside it.
+/// Ranks a kind of entry: events that stop a server come before those that do not.
 pub(crate) fn rank(kind: JournalKind) -> u8 {
     match kind {
         JournalKind::SlowCommand | JournalKind::Fork | JournalKind::Latency => 0,
@@ -71,9 +71,9 @@ pub(crate) fn describe_entry(run: &Run, journal: &Journal, entry: &JournalEntry)
     }
 }
 
-/// Slow event of a run that a server recorded.
+/// Slow event that a server recorded during a run.
 pub(crate) struct SlowEvent {
-    /// Earliest time of its beginning, in seconds from the start of the measured part.
+    /// Earliest possible start, in seconds from the start of the measured part.
     pub(crate) t_s: f64,
     /// Length of the event, in microseconds.
     pub(crate) usec: u64,
@@ -83,7 +83,7 @@ pub(crate) struct SlowEvent {
     pub(crate) text: String,
 }
 
-/// Everything that the servers recorded of slow moments during a run.
+/// All slow events that the servers recorded during a run.
 pub(crate) fn recorded(run: &Run) -> Vec<SlowEvent> {
     let journals = run.watched.servers.iter().filter_map(|server| server.journal.as_ref());
     let of_journal = |journal| {

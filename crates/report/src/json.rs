@@ -1,7 +1,7 @@
-//! JSON that people read, laid out as `serde_json` lays it out.
+//! JSON for people, in the layout of `serde_json`.
 //!
-//! Everything is written by one writer and then indented, or read back as a value: for each writer of its own a plan
-//! or record would be compiled once more.
+//! One writer serialises everything, and its output is then indented or parsed: each further writer would
+//! compile the code of plans and records again.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -9,7 +9,7 @@ use serde_json::Value;
 /// JSON in lines, indented by two.
 ///
 /// # Errors
-/// It holds what JSON cannot.
+/// Returns an error if the document has no JSON form.
 pub fn pretty(document: &(impl Serialize + ?Sized)) -> serde_json::Result<String> {
     serde_json::to_string(document).map(|text| indented(&text))
 }
@@ -17,7 +17,7 @@ pub fn pretty(document: &(impl Serialize + ?Sized)) -> serde_json::Result<String
 /// Returns the data of a document as a value.
 ///
 /// # Errors
-/// It holds what JSON cannot.
+/// Returns an error if the document has no JSON form.
 pub fn value(document: &(impl Serialize + ?Sized)) -> serde_json::Result<Value> {
     serde_json::from_slice(serde_json::to_string(document)?.as_bytes())
 }

@@ -1,10 +1,10 @@
-//! A run becomes figures, and figures become text.
+//! Turns runs into figures, and figures into text.
 //!
-//! A [`Run`] is what was asked and what came of it. [`Summary`] derives every figure from it,
-//! once; a [`Format`] lays figures out and computes none. Everything here is pure: text goes to a
-//! writer that the caller gives, and no clock, terminal or file is touched.
+//! A [`Run`] is a plan with its results. [`Summary`] derives every figure from it, once; a [`Format`] lays
+//! figures out and computes none. Everything here is pure: text goes to the caller's writer, and no clock,
+//! terminal or file is touched.
 //!
-//! What is counted, and when, is `measure`'s business; which format goes where, the binary's.
+//! `measure` defines the counts, and the binary chooses formats and destinations.
 
 mod clients;
 pub mod command_line;

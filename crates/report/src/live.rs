@@ -1,8 +1,7 @@
-//! The line that says how a run is going.
+//! The line that shows the progress of a run.
 //!
-//! Owns its wording, which is that of `redis-benchmark` and `valkey-benchmark` and then ours. When
-//! to print it, where, and whether anybody is watching is left to the caller: there is no terminal
-//! and no clock here.
+//! Owns its wording: that of `redis-benchmark` and `valkey-benchmark`, followed by keystorm's. The caller
+//! decides when and where to print it; there is no terminal and no clock here.
 
 use workload::Plan;
 
@@ -11,12 +10,12 @@ use crate::{Persona, ProgressFigures, escape};
 /// Unit that a line counts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum LiveUnit {
-    /// Requests that were answered.
+    /// Answered requests.
     #[default]
     Request,
-    /// Operations that ended, of which some have several commands.
+    /// Operations that ended, some with several commands.
     Operation,
-    /// Deliveries of messages, of which `wanted_rps` are to be sent.
+    /// Deliveries of messages, sent at a requested `wanted_rps`.
     Delivery,
 }
 
@@ -31,7 +30,7 @@ impl LiveUnit {
         }
     }
 
-    /// So many of them per second: `requests/s`.
+    /// Rate of the unit: `requests/s`.
     #[must_use]
     pub fn per_second(self) -> &'static str {
         match self {
@@ -42,7 +41,7 @@ impl LiveUnit {
     }
 }
 
-/// Progress of a run. A figure that is not known, or not finite, prints as 0 or not at all.
+/// Progress of a run. An unknown or infinite figure prints as 0 or not at all.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct LiveProgress {
     /// The plan's name, unescaped.
@@ -61,17 +60,17 @@ pub struct LiveProgress {
     pub overall_avg_msec: Option<f64>,
     /// Median of the response times since the last line, in milliseconds.
     pub interval_p50_msec: Option<f64>,
-    /// Their 99th percentile.
+    /// 99th percentile of the interval's latencies.
     pub interval_p99_msec: Option<f64>,
     /// The longest response time since the last line, in milliseconds.
     pub interval_max_msec: Option<f64>,
     /// Error replies since the start.
     pub errors: u64,
-    /// Requests per second that the schedule asks for now; `None` without one.
+    /// Requested rate of the schedule at present; `None` without a schedule.
     pub wanted_rps: Option<f64>,
-    /// Requests that are due and not sent; `None` without a schedule.
+    /// Requests that are due and unsent; `None` without a schedule.
     pub behind: Option<u64>,
-    /// Set if the run is planned by time: then `elapsed_s` is shown, else `requests`.
+    /// Set if the run is limited by time: `elapsed_s` is then shown, otherwise `requests`.
     pub timed: bool,
     /// Requests answered since the start.
     pub requests: u64,
@@ -79,16 +78,16 @@ pub struct LiveProgress {
     pub elapsed_s: f64,
     /// Number of the test, from 1.
     pub test_index: u32,
-    /// Tests of the suite; a single one is not numbered.
+    /// Number of tests of the suite; a single one is not numbered.
     pub test_count: u32,
-    /// Share of this test that is done, 0 to 1.
+    /// Completed share of this test, 0 to 1.
     pub share_done: Option<f64>,
-    /// Seconds until this test ends, as far as one can tell.
+    /// Estimated seconds until this test ends.
     pub time_left_s: Option<f64>,
 }
 
-/// The line, without a line end or carriage return. Ours leaves out what a terminal of so many
-/// columns has no room for; one that wraps could not be rewritten.
+/// The line, without a line end or carriage return. Keystorm's own is shortened to the columns of the
+/// terminal, since a wrapped line could not be rewritten.
 #[must_use]
 pub fn progress_line(progress: &LiveProgress, whose: Persona, columns: Option<usize>) -> String {
     let room = columns.map_or(usize::MAX, |columns| columns - 1);
@@ -138,10 +137,10 @@ pub fn progress_line(progress: &LiveProgress, whose: Persona, columns: Option<us
     line.chars().take(room).collect()
 }
 
-/// Characters of a title that are shown however narrow a terminal is.
+/// Characters of a title shown on a terminal of any width.
 const TITLE_MIN: usize = 8;
 
-/// `: rps=    9998 of 10000`: what is achieved of what is wanted.
+/// `: rps= 9998 of 10000`: achieved and requested rate.
 fn now(progress: &LiveProgress) -> String {
     let rate = figure(progress.interval_rps);
     let wanted = finite(progress.wanted_rps);
@@ -177,7 +176,7 @@ fn least(progress: &LiveProgress) -> String {
     )
 }
 
-/// A line for a log, of which each is one of many: the same figures, and when.
+/// A line for a log: the same figures with the time.
 #[must_use]
 pub fn progress_row(progress: &LiveProgress, at: &str) -> String {
     let warming = if progress.warming_up { " (warming up)" } else { "" };
@@ -206,7 +205,7 @@ fn figure(value: Option<f64>) -> f64 {
     finite(value).unwrap_or_default()
 }
 
-/// A latency, where there was a reply.
+/// A latency, if there was a reply.
 fn msec(value: Option<f64>) -> String {
     finite(value).map_or("-".to_owned(), |msec| format!("{msec:.3}"))
 }
@@ -222,7 +221,7 @@ fn finite(value: Option<f64>) -> Option<f64> {
     value.filter(|v| v.is_finite())
 }
 
-/// ` [3/24, 45 %, 12 s left]`, or as much of it as is known.
+/// ` [3/24, 45 %, 12 s left]`, or its known parts.
 fn outlook(progress: &LiveProgress) -> String {
     let test = (progress.test_count > 1)
         .then(|| format!("{}/{}", progress.test_index, progress.test_count));
@@ -234,7 +233,7 @@ fn outlook(progress: &LiveProgress) -> String {
     if known.is_empty() { String::new() } else { format!(" [{}]", known.join(", ")) }
 }
 
-/// In the unit that leaves two or three digits, rounded up.
+/// Time in the unit that gives two or three digits, rounded up.
 fn time_left(seconds: f64) -> String {
     let (amount, unit) = match seconds.max(0.0) {
         s if s <= 180.0 => (s, "s"),

@@ -1,8 +1,8 @@
-//! What commands looked up, and whether it was there: the one definition of hits and misses.
+//! The one definition of hits and misses of commands.
 //!
-//! A command has hits and misses if its reply says whether what it looks up is there
-//! ([`CommandSpec::looks_up`](workload::CommandSpec::looks_up)), or if some of its replies said that there was
-//! nothing. Whatever else is answered, such as a `SET` or a command that a transaction queues, is neither.
+//! A command has hits and misses if its reply reports a miss
+//! ([`CommandSpec::looks_up`](workload::CommandSpec::looks_up)), or if some of its replies were empty. Other
+//! replies, such as to a `SET` or to a command queued by a transaction, are neither.
 
 use measure::{CommandTally, Tally};
 use serde::Serialize;
@@ -10,10 +10,10 @@ use workload::Plan;
 
 use crate::quantity::grouped;
 
-/// Shares of hits that are no further apart are the same.
+/// Distance up to which shares of hits are equal.
 const APART: f64 = 0.002;
 
-/// Replies to commands that look something up.
+/// Replies to commands that look up keys.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Lookups {
     /// Lookups that found the key, or a part of it.
@@ -23,7 +23,7 @@ pub struct Lookups {
 }
 
 impl Lookups {
-    /// Counts the lookups of a command; `None` if it looks nothing up.
+    /// Counts the lookups of a command; `None` if it has none.
     #[must_use]
     pub fn of_command(looks_up: bool, tally: &CommandTally) -> Option<Self> {
         let some = looks_up || tally.miss > 0;
@@ -47,15 +47,15 @@ impl Lookups {
         })
     }
 
-    /// The share of hits, 0 to 1; `None` where nothing was looked up.
+    /// Share of hits, 0 to 1; `None` without lookups.
     #[must_use]
     pub fn found_share(self) -> Option<f64> {
         let all = self.hits as f64 + self.misses as f64;
         (all > 0.0).then(|| self.hits as f64 / all)
     }
 
-    /// Compares the shares that two runs of a load found: alike are those no further apart than so many standard
-    /// deviations of chance, or than the least that counts.
+    /// Compares the shares of hits of two runs of a load. They are alike if their distance is at most this
+    /// many standard deviations of chance, or the least that counts.
     #[must_use]
     pub fn is_alike(self, other: Self, deviations: f64) -> bool {
         let count = |of: Self| of.hits as f64 + of.misses as f64;
@@ -68,7 +68,7 @@ impl Lookups {
         (first - second).abs() <= APART.max(deviations * deviation)
     }
 
-    /// In words.
+    /// Describes hits and misses.
     #[must_use]
     pub fn in_words(&self) -> String {
         let describe = |n: u64, one: &'static str, many: &'static str| {

@@ -1,4 +1,5 @@
-//! What the client's machine did through a run, span by span: stolen time, waiting for a CPU, interrupts, frequency.
+//! State of the client's machine during a run, by spans: stolen time, waiting for a CPU, interrupts,
+//! frequency.
 
 use std::time::UNIX_EPOCH;
 
@@ -9,18 +10,18 @@ use crate::Run;
 /// This machine in a span of a run.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct MachinePoint {
-    /// Beginning of the span, in seconds from the start of the measured part; negative during a warm-up.
+    /// Start of the span, in seconds from the start of the measured part; negative during a warm-up.
     pub t_s: f64,
     /// Length of the span, in seconds.
     pub lasted_s: f64,
     /// Share of all CPU time that the hypervisor gave to others, 0 to 1.
     pub stolen: Option<f64>,
-    /// Seconds in which threads of keystorm that carry load had no CPU, for each second: 0.1 is 10 % of one thread's
+    /// Seconds per second for which load-carrying threads of keystorm had no CPU: 0.1 is 10 % of one thread's
     /// time.
     pub waited: Option<f64>,
-    /// Seconds in which servers on this machine had no CPU, for each second.
+    /// Seconds per second for which servers on this machine had no CPU.
     pub server_waited: Option<f64>,
-    /// TCP segments per second that this machine sent again.
+    /// TCP segments that this machine retransmitted per second.
     pub resent_per_s: Option<f64>,
     /// Interrupts per second on the CPUs that keystorm may use.
     pub interrupts_per_s: Option<f64>,
@@ -28,14 +29,14 @@ pub struct MachinePoint {
     pub mhz: Option<f64>,
 }
 
-/// The spans of a run, in order of time; none of a run that was not looked at.
+/// The spans of a run, in order of time; empty if the machine was not watched.
 #[must_use]
 pub fn machine_course(run: &Run) -> Vec<MachinePoint> {
     run.watched.machine.iter().map(|span| point(run, span)).collect()
 }
 
-/// Returns the mean of the machine between two moments of a run, in nanoseconds from the start of the measured part: of
-/// the spans in that time, each weighed by its part of it. `None` without such a span.
+/// Returns the machine's mean state between two moments of a run, in nanoseconds from the start of the
+/// measured part, weighted by the overlap of each span. `None` if no span overlaps.
 #[must_use]
 pub fn machine_between(run: &Run, from_ns: u64, to_ns: u64) -> Option<MachinePoint> {
     let (from_s, to_s) = (from_ns as f64 / 1e9, to_ns as f64 / 1e9);

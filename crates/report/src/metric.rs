@@ -1,7 +1,7 @@
-//! What runs are judged by, as one number each.
+//! Metrics by which runs are judged, as one number each.
 //!
-//! Owns their names, units and which way is better, so that repeats and comparisons speak of the
-//! same figures. The figures themselves are [`Summary`]'s.
+//! Owns their names, units and better direction, so that repeats and comparisons use the same figures, which
+//! [`Summary`] computes.
 
 use measure::Latency;
 
@@ -12,7 +12,7 @@ use crate::{OperationFigures, Summary};
 pub enum Metric {
     /// Answered requests per second.
     Throughput,
-    /// Mean response time, in milliseconds as all latencies here.
+    /// Mean response time, in milliseconds like all latencies here.
     Mean,
     /// Least response time.
     Min,
@@ -30,9 +30,9 @@ pub enum Metric {
     Max,
     /// Microseconds of the client's CPU for each request.
     ClientCpu,
-    /// Microseconds of the server's CPU for each request, by its own count.
+    /// Microseconds of the server's CPU per request, by its own count.
     ServerCpu,
-    /// Keys asked for per second, where each request asks for several.
+    /// Keys requested per second, if each request asks for several.
     Keys,
 }
 
@@ -56,7 +56,7 @@ pub enum Direction {
 }
 
 impl Metric {
-    /// All that every run may have, in the order of reports.
+    /// All metrics that every run may have, in the order of reports.
     pub const ALL: [Self; 11] = match Self::EVERY.first_chunk() {
         Some(all) => *all,
         None => unreachable!(),
@@ -97,7 +97,7 @@ impl Metric {
         }
     }
 
-    /// The name on a command line, of a figure that a gate may name.
+    /// The name on a command line, for metrics that a gate may name.
     #[must_use]
     pub fn option(self) -> Option<&'static str> {
         match self {
@@ -141,7 +141,7 @@ impl Metric {
         }
     }
 
-    /// The quantile of a percentile, which is read off a histogram and only as fine as that is.
+    /// The quantile of a percentile, which is read off a histogram and only as precise.
     #[must_use]
     pub fn quantile(self) -> Option<f64> {
         match self {
@@ -154,7 +154,7 @@ impl Metric {
         }
     }
 
-    /// Text for a table: as many decimals as the reports of a run have.
+    /// Text for a table, with as many decimals as in reports of a run.
     #[must_use]
     pub fn written(self, value: f64) -> String {
         match self.better() {
@@ -169,7 +169,7 @@ impl Metric {
 pub struct Figures([Option<f64>; Metric::EVERY.len()]);
 
 impl Figures {
-    /// The figures of a run. What was not measured is left out.
+    /// Makes the figures of a run, without unmeasured ones.
     #[must_use]
     pub fn from_summary(summary: &Summary<'_>) -> Self {
         Self(Metric::EVERY.map(|metric| value(metric, summary)))
@@ -186,15 +186,15 @@ impl Figures {
         Self(figures)
     }
 
-    /// Returns the figures with another value of one of them.
+    /// Returns the figures with one value replaced.
     pub(crate) fn with(mut self, metric: Metric, value: Option<f64>) -> Self {
         self.0[metric as usize] = value;
         self
     }
 
-    /// The figures of one command of recorded traffic: of few replies only what these can say. Ten of the two runs of a
-    /// block are then beyond each percentile. One of fewer has a median and no mean, by which [`Self::is_rare`] knows
-    /// it.
+    /// Makes the figures of one command of recorded traffic. A percentile is left out unless the two runs of
+    /// a block have ten replies beyond it. With even fewer replies there is a median and no mean, by which
+    /// [`Self::is_rare`] recognises it.
     pub(crate) fn of_command(times: &Latency, server_cpu_us: Option<f64>) -> Self {
         const REPLIES_MIN: u64 = 20;
         const REPLIES_P99: u64 = 500;
@@ -213,7 +213,7 @@ impl Figures {
         self.get(Metric::P50).is_some() && self.get(Metric::Mean).is_none()
     }
 
-    /// Returns the value of a figure; `None` if the run does not know it.
+    /// Returns the value of a metric; `None` if the run lacks it.
     #[must_use]
     pub fn get(&self, metric: Metric) -> Option<f64> {
         self.0[metric as usize]
@@ -250,7 +250,7 @@ fn value(metric: Metric, summary: &Summary<'_>) -> Option<f64> {
     }
 }
 
-/// CPU is counted over the whole load, requests without the warm-up: as if both parts cost alike.
+/// CPU time covers the whole load, and requests exclude the warm-up, as if both parts cost the same.
 fn cpu_us_per_request(summary: &Summary<'_>, cpu_us: f64) -> Option<f64> {
     let workers = &summary.run.measurement.workers;
     let load_s = workers.iter().map(|worker| worker.wall_ns).max()? as f64 / 1e9;

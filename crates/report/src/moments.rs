@@ -1,8 +1,9 @@
-//! The worst moments of a run, and what went on then: in the server by its own account, in keystorm, and
-//! between the two.
+//! The worst moments of a run, and their causes: in the server by its own account, in keystorm, and between
+//! the two.
 //!
-//! Owns which intervals are worst, and which entry of a server's journal belongs to which. An entry
-//! belongs to a moment if it may have happened from when the slowest of its requests was due to its end.
+//! Owns the choice of the worst intervals, and their association with entries of a server's journal. An entry
+//! belongs to a moment if it may have happened between the due time of the moment's slowest request and its
+//! end.
 
 use std::collections::BTreeSet;
 
@@ -19,51 +20,52 @@ use crate::verdict::{
 };
 use crate::{Run, escape, machine_between, wall_clock};
 
-/// Most moments that are reported.
+/// Most moments reported.
 const MOMENTS_MAX: usize = 10;
-/// Most causes that are reported for one moment.
+/// Most causes reported for one moment.
 const CAUSES_MAX: usize = 4;
-/// Remarks beside the moments.
+/// Most remarks beside the moments.
 const BESIDES_MAX: usize = 10;
-/// Entries of a server's journal among them, each of so many microseconds at least, as are calls of others.
+/// Most entries of a server's journal among them, and the least duration of each (also of other clients' calls) in
+/// microseconds.
 const ENTRIES_MAX: usize = 8;
 const ENTRY_MIN_US: u64 = 1_000;
 /// A test of fewer intervals has no course.
 const INTERVALS_MIN: usize = 8;
-/// A moment is worse than usual by this factor, and by this much.
+/// A moment is worse than usual by this factor, and by at least this much.
 const WORSE_BY: f64 = 2.0;
 const WORSE_BY_NS: u64 = 1_000_000;
-/// Lateness of our own that is worth telling.
+/// Share of a moment's delay from which the client's own lateness is reported.
 const OWN_LATE_SHARE: f64 = 0.5;
-/// Waiting for a CPU that is worth telling: of the time of one thread, and in seconds.
+/// Waiting for a CPU that is reported: as a share of one thread's time, and in seconds.
 const WAITED_SHARE: f64 = 0.05;
 const WAITED_S: f64 = 0.005;
-/// Stolen time that is worth telling, of the time of all CPUs.
+/// Stolen time that is reported, as a share of all CPUs' time.
 const STOLEN_SHARE: f64 = 0.01;
 /// Clocks of two programs agree to some milliseconds.
 const CLOCKS_S: f64 = 0.01;
-/// The unexplained rest is reported from this part of the longest response on, and from this time.
+/// Least share of the longest response, and least time, from which the unexplained rest is reported.
 const UNEXPLAINED_SHARE: f64 = 0.2;
 const UNEXPLAINED_NS: f64 = 5e6;
-/// Slow commands whose totals are listed.
+/// Most slow commands with totals.
 const TOTALS_MAX: usize = 5;
 
-/// An interval, or neighbours of it, in which responses took long.
+/// An interval, or adjacent intervals, with long responses.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Moment {
-    /// Beginning, by the clock on the wall in UTC: `14:03:22.250`.
+    /// Start in UTC wall-clock time: `14:03:22.250`.
     pub at: String,
     /// Beginning in seconds from the start of the measured part.
     pub t_s: f64,
     /// Length in seconds: a whole number of intervals.
     pub lasted_s: f64,
-    /// End, by the clock on the wall in UTC.
+    /// End in UTC wall-clock time.
     pub until: String,
-    /// The 99th percentile of the response times of its worst interval, in milliseconds.
+    /// 99th percentile of the response times of its worst interval, in milliseconds.
     pub p99_ms: f64,
     /// The longest response time, in milliseconds.
     pub max_ms: f64,
-    /// Causes, the likeliest first, and the part of its longest response that none of them explains.
+    /// Causes, the likeliest first, and the unexplained part of its longest response.
     pub causes: Vec<String>,
 }
 
@@ -76,16 +78,16 @@ pub struct WorstMoments {
     pub usual_p99_ms: f64,
     /// The worst, in order of time.
     pub moments: Vec<Moment>,
-    /// Slow commands that came more than once: how often, how long together, and how regularly.
+    /// Slow commands that came more than once: number, total time, and period.
     pub totals: Vec<String>,
-    /// Events that held the server up beside these moments: forks, slow commands, and long calls by other clients at a
-    /// time that is not known.
+    /// Further events that held up the server: forks, slow commands, and long calls by other clients at
+    /// unknown times.
     pub besides: Vec<String>,
-    /// Sources that could not be looked at: monitors that are off.
+    /// Unavailable sources: monitors that are off.
     pub unseen: Vec<String>,
 }
 
-/// Intervals that belong together.
+/// Intervals of one moment.
 struct Span {
     first: u32,
     last: u32,
@@ -95,8 +97,8 @@ struct Span {
 }
 
 impl WorstMoments {
-    /// Finds the worst moments of a run. `None` of a test that was too short, or in which all intervals were alike and
-    /// the server remembers nothing.
+    /// Finds the worst moments of a run. `None` for a test that was too short, or whose intervals were all
+    /// alike without anything in the server's journal.
     #[must_use]
     pub fn from_run(run: &Run) -> Option<Self> {
         let timeline = &run.measurement.timeline;
@@ -169,7 +171,7 @@ fn worst(mut points: Vec<&Point>, usual_ns: u64) -> Vec<Span> {
 /// Nanoseconds from the start of the measured part.
 #[derive(Clone, Copy)]
 struct Window {
-    /// Time at which the slowest request of a moment was due: before it.
+    /// Due time of the slowest request of a moment, before its start.
     due_ns: u64,
     to_ns: u64,
 }
@@ -250,7 +252,7 @@ fn moment(
     }
 }
 
-/// The outages of a moment in words, and how much of its time they took.
+/// Describes the outages in a moment, and returns their share of its time.
 fn outages(run: &Run, window: Window) -> (Vec<String>, f64) {
     let (mut texts, mut silent_ns) = (Vec::new(), 0);
     for outage in &run.measurement.outages {
@@ -267,7 +269,7 @@ fn outages(run: &Run, window: Window) -> (Vec<String>, f64) {
     (texts, silent_ns as f64)
 }
 
-/// Returns the entries that servers recorded of a moment, the longest hold-up first: that explains most.
+/// Returns the servers' journal entries of a moment, the longest first.
 fn recorded_in<'r>(
     run: &'r Run,
     window: Window,
@@ -288,8 +290,8 @@ fn recorded_in<'r>(
     found
 }
 
-/// Describes the machine in the time of a moment in which threads of the client cost so much, as far as it is worth
-/// telling.
+/// Describes the machine's state in a moment in which threads of the client waited this long, as far as it
+/// matters.
 fn of_this_machine(run: &Run, window: Window, ours_ns: f64) -> Vec<String> {
     let Some(point) = machine_between(run, window.due_ns, window.to_ns) else { return Vec::new() };
     let waited = |who: &str, waited_s: f64| {
@@ -307,7 +309,7 @@ fn of_this_machine(run: &Run, window: Window, ours_ns: f64) -> Vec<String> {
     found.into_iter().flatten().collect()
 }
 
-/// The first entry of each kind before the others: what there is much of crowds out nothing else.
+/// Moves the first entry of each kind to the front, so that a frequent kind does not crowd out the others.
 fn first_of_each_kind<E>(entries: Vec<E>, entry: impl Fn(&E) -> &JournalEntry) -> Vec<E> {
     let mut seen: Vec<(JournalKind, String)> = Vec::new();
     let (mut first, mut others) = (Vec::new(), Vec::new());
@@ -325,8 +327,8 @@ fn first_of_each_kind<E>(entries: Vec<E>, entry: impl Fn(&E) -> &JournalEntry) -
     first
 }
 
-/// Describes the events that held a server up beside the moments that are listed: entries of its journal, and long
-/// calls of commands that the load does not send and that no list holds.
+/// Describes the events that held up a server beside the listed moments: entries of its journal, and long
+/// calls of commands that are not in the load or in any list.
 fn besides(
     run: &Run,
     server: &ServerUse,
@@ -376,7 +378,7 @@ fn besides(
     besides
 }
 
-/// Returns the sources that no server was able to show, each once.
+/// Returns the sources that no server could provide, without repetition.
 fn unseen(servers: &[ServerUse]) -> Vec<String> {
     let journals = servers.iter().filter_map(|server| server.journal.as_ref());
     let all: BTreeSet<String> = journals.flat_map(|of| of.unseen.iter().map(escape)).collect();

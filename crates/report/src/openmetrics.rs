@@ -1,9 +1,8 @@
-//! The figures of tests that are under way or done, in the format that Prometheus reads.
+//! Figures of running and finished tests in Prometheus's format.
 //!
-//! Owns the names of the metrics, their labels and the bounds of their buckets; how they are
-//! written is the business of [`exposition`](crate::exposition). Who asks for them, and when, is left to the
-//! caller: there is no socket and no clock here.
-//! <https://prometheus.io/docs/specs/om/open_metrics_spec/>
+//! Owns the names of the metrics, their labels and the bounds of their buckets;
+//! [`exposition`](crate::exposition) writes them. The caller serves them; there is no socket and no clock
+//! here. <https://prometheus.io/docs/specs/om/open_metrics_spec/>
 
 use std::fmt::Display;
 
@@ -18,7 +17,7 @@ pub const OPENMETRICS_TYPE: &str = "application/openmetrics-text; version=1.0.0;
 
 /// Upper bounds of latency buckets within a decade.
 const STEPS: [f64; 6] = [1.0, 1.5, 2.0, 3.0, 5.0, 7.0];
-/// The decades: from 10 microseconds to 100 seconds.
+/// Decades of the buckets: from 10 microseconds to 100 seconds.
 const DECADES_NS: [f64; 7] = [1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10];
 
 /// State of one test.
@@ -26,7 +25,7 @@ const DECADES_NS: [f64; 7] = [1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10];
 pub struct TestState {
     /// Name of the test, unescaped.
     pub name: String,
-    /// The engine that moves its bytes.
+    /// Name of the engine.
     pub engine: String,
     /// Set while load runs, the warm-up included.
     pub running: bool,
@@ -38,7 +37,7 @@ pub struct TestState {
     pub rate_per_s: f64,
     /// Requests sent and not answered.
     pub in_flight: u64,
-    /// Requests due and not sent; `None` in a closed loop.
+    /// Requests due and unsent; `None` in a closed loop.
     pub backlog: Option<u64>,
     /// Connections that are open.
     pub connections: u64,
@@ -46,15 +45,15 @@ pub struct TestState {
     pub cpu_s: Vec<f64>,
     /// Seconds since measuring began.
     pub elapsed_s: f64,
-    /// Share of the test that is done, 0 to 1; `None` if it has no end.
+    /// Completed share of the test, 0 to 1; `None` if it has no end.
     pub progress: Option<f64>,
 }
 
-/// Counts and latencies, without the many buckets of the histograms that they are of.
+/// Counts and latencies, with coarse buckets instead of the histograms.
 #[derive(Debug, Clone, Default)]
 pub struct Counters {
     requests: u64,
-    /// Answered in time, and too late or given up, where there is a deadline.
+    /// Answered in time, late, and given up, if there is a deadline.
     deadline: Option<[u64; 3]>,
     errors: Vec<(String, u64)>,
     response: Buckets,
@@ -127,25 +126,25 @@ impl OperationCounters {
     }
 }
 
-/// A histogram with few buckets, each with the requests that are its own.
+/// A histogram with few buckets, each with its own requests only.
 #[derive(Debug, Clone)]
 struct Buckets {
-    /// Upper bounds in seconds, the last without end.
+    /// Upper bounds in seconds with their counts; the last bound is infinite.
     counts: Vec<(f64, u64)>,
     count: u64,
     sum_s: f64,
 }
 
 impl Default for Buckets {
-    /// Makes the buckets of nothing: a histogram without its buckets would be none.
+    /// Makes empty buckets: Prometheus requires buckets of every histogram.
     fn default() -> Self {
         Self::from_latency(&Latency::new(1))
     }
 }
 
 impl Buckets {
-    /// A bucket of the histogram that lies across a bound is in the one above: a request counted
-    /// below a bound took at most that long.
+    /// Counts a fine bucket that crosses a bound above it, so that a request counted below a bound took at
+    /// most that long.
     fn from_latency(latency: &Latency) -> Self {
         let bounds = DECADES_NS.iter().flat_map(|decade| STEPS.map(|step| decade * step));
         let bounds: Vec<f64> = bounds.chain([1e11, f64::INFINITY]).collect();
@@ -163,7 +162,7 @@ impl Buckets {
     }
 }
 
-/// The text: every test in every family, in the order given. Names of tests must differ.
+/// Writes all tests in every family, in the given order. Names of tests must differ.
 #[must_use]
 pub fn openmetrics(version: &str, tests: &[TestState]) -> String {
     let mut page = Page { text: Exposition::default(), tests };
@@ -176,10 +175,10 @@ pub fn openmetrics(version: &str, tests: &[TestState]) -> String {
     page.text.into_open_metrics()
 }
 
-/// Labels of one line beside those that name the test.
+/// Labels of one line beside those of its test.
 type Labels = Vec<(&'static str, String)>;
 
-/// The families, one after another, each with a line or histogram for every test that has the figure.
+/// The families in order, each with a line or histogram for every test with that figure.
 struct Page<'t> {
     text: Exposition,
     tests: &'t [TestState],
@@ -363,7 +362,7 @@ impl Page<'_> {
         }
     }
 
-    /// A line with the labels of its test; `bound` is a bucket's.
+    /// Writes a line with the labels of its test; `bound` is for buckets.
     fn line(
         &mut self,
         name: &str,

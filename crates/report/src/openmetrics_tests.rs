@@ -1,4 +1,4 @@
-//! What is written for Prometheus.
+//! Text written for Prometheus.
 
 use super::*;
 use measure::{Outcome, Sample, TallyShape};

@@ -1,7 +1,7 @@
-//! The figures of each operation of a mix, and of the commands that it is made of.
+//! Figures of each operation of a mix, and of its commands.
 //!
-//! Where an operation is one command, its figures are that command's; where it has several, they are
-//! counted by themselves. Either way every layout takes them from here.
+//! An operation of one command has that command's figures; one of several is counted separately. All layouts
+//! take them from here.
 
 use measure::{CommandTally, Latency, OperationTally, Tally};
 use serde::Serialize;
@@ -14,13 +14,13 @@ use crate::{LatencyFigures, Lookups, escape};
 pub struct OperationFigures {
     /// Name of the operation, safe for a terminal.
     pub name: String,
-    /// Share of the mix by the plan, 0 to 1.
+    /// Share of the mix in the plan, 0 to 1.
     pub weight_share: f64,
-    /// Number of operations that ended, failed ones included.
+    /// Number of operations that ended, including failed ones.
     pub count: u64,
-    /// Number of them that ended in a second.
+    /// Operations that ended per second.
     pub rate_per_s: f64,
-    /// Operations without a miss or an error among the replies if they look something up, otherwise 0.
+    /// Operations without a miss or an error, if they look up keys, otherwise 0.
     pub hits: u64,
     /// Operations with a miss.
     #[serde(skip)]
@@ -30,18 +30,18 @@ pub struct OperationFigures {
     pub errors: u64,
     /// Bytes of its requests.
     pub bytes_out: u64,
-    /// Bytes of the replies to them.
+    /// Bytes of their replies.
     pub bytes_in: u64,
-    /// From when it was due to its last reply; in a closed loop the same as `service`.
+    /// Latency from due to its last reply; in a closed loop equal to `service`.
     #[serde(skip)]
     pub response: LatencyFigures,
-    /// From when its first command was sent to its last reply.
+    /// Latency from the sending of its first command to its last reply.
     #[serde(skip)]
     pub service: LatencyFigures,
-    /// All that the figures are taken of.
+    /// The source of the figures.
     #[serde(flatten)]
     pub tally: OperationTally,
-    /// Different commands of the operation, if there are several.
+    /// Distinct commands of the operation, if there are several.
     #[serde(skip)]
     pub commands: Vec<CommandFigures>,
 }
@@ -51,11 +51,11 @@ pub struct OperationFigures {
 pub struct CommandFigures {
     /// Name of the command, safe for a terminal.
     pub name: String,
-    /// Hits and misses, if the command looks something up.
+    /// Hits and misses, if the command looks up keys.
     pub lookups: Option<Lookups>,
     /// Error replies.
     pub errors: u64,
-    /// From when it was due to its reply.
+    /// Latency from due to reply.
     pub response: LatencyFigures,
 }
 
@@ -82,7 +82,8 @@ impl CommandFigures {
 }
 
 impl OperationFigures {
-    /// Makes the figures of each operation of a plan's mix, in a run of `elapsed_s` seconds; none without a mix.
+    /// Makes the figures of each operation of a plan's mix, in a run of `elapsed_s` seconds; empty without a
+    /// mix.
     #[must_use]
     pub fn of_plan(plan: &Plan, total: &Tally, elapsed_s: f64) -> Vec<Self> {
         let Some(mix) = &plan.mix else { return Vec::new() };

@@ -1,12 +1,12 @@
-//! The outages that several clients saw alike.
+//! Outages common to several clients.
 //!
-//! A client knows only that nothing succeeded for itself. Where that is so for every client at
-//! once, nothing succeeded for all of them together.
+//! A client knows only its own failures. When nothing succeeded for every client at once, nothing succeeded
+//! for all together.
 
 use measure::{Failures, Measurement, Outage};
 use workload::{Endpoint, Plan};
 
-/// Returns the name of the server that an outage is of; `None` if there is only one.
+/// Returns the name of an outage's server; `None` if there is only one server.
 #[must_use]
 pub fn server_name(plan: &Plan, measurement: &Measurement, outage: &Outage) -> Option<String> {
     let at = usize::from(outage.node);
@@ -17,7 +17,7 @@ pub fn server_name(plan: &Plan, measurement: &Measurement, outage: &Outage) -> O
     }
 }
 
-/// Describes the requests in an outage without a failure; or the messages, whose senders saw none.
+/// Describes the requests in an outage without a failure, or the messages if senders saw none.
 #[must_use]
 pub fn only_waited(of_messages: bool) -> &'static str {
     if of_messages {
@@ -27,10 +27,10 @@ pub fn only_waited(of_messages: bool) -> &'static str {
     }
 }
 
-/// Outages of one client, behind the nanoseconds by which it started after the first.
+/// Outages of one client, with the nanoseconds by which it started after the first.
 pub(crate) type ClientOutages<'o> = (u64, &'o [Outage]);
 
-/// The spans in which every client had an outage on the same node, from the start of the first.
+/// Spans in which every client had an outage on the same node, from the start of the first client.
 pub(crate) fn common(clients: &[ClientOutages<'_>]) -> Vec<Outage> {
     let Some((first, rest)) = clients.split_first() else { return Vec::new() };
     let mut common = later(first);
@@ -62,7 +62,7 @@ fn later((offset_ns, outages): &ClientOutages<'_>) -> Vec<Outage> {
     outages.iter().map(shifted).collect()
 }
 
-/// Returns the overlap of two outages. Rates add up, and are back when both are.
+/// Returns the overlap of two outages. Rates add up, and recover when both have.
 fn both(a: &Outage, b: &Outage) -> Option<Outage> {
     let (from_ns, to_ns) = (a.from_ns.max(b.from_ns), a.to_ns.min(b.to_ns));
     let mut failures = a.failures;
@@ -86,7 +86,7 @@ mod tests {
 
     const MS: u64 = 1_000_000;
 
-    /// From when to when, in milliseconds.
+    /// An outage between these times, in milliseconds.
     fn outage(from_ms: u64, to_ms: u64) -> Outage {
         let (from_ns, to_ns) = (from_ms * MS, to_ms * MS);
         Outage {

@@ -1,24 +1,24 @@
-//! Whose ways a report keeps, as data: keystorm's own, or those of a tool whose place it takes.
+//! The style of reports as data: keystorm's own, or an imitated tool's.
 //!
-//! The maker of a job sets it. The crate of another tool brings its own; redis-benchmark's and
-//! valkey-benchmark's stand here with their layouts.
+//! The maker of a job sets it. Crates of other tools bring their own; those of redis-benchmark and
+//! valkey-benchmark are here with their layouts.
 
 use host::Questions;
 
-/// Differences of reports and of standard error by the tool that was called.
+/// Differences of reports and of standard error by imitated tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Persona {
-    /// The name that the program goes by.
+    /// Name of the program.
     pub program: &'static str,
-    /// Set for another tool: what that tool does not print is not printed.
+    /// Set for another tool: text that the tool does not print is left out.
     pub imitates: bool,
     /// Names of the nodes of a cluster.
     pub nodes: NodeNames,
-    /// Figures in the line that moves while a test runs.
+    /// Figures in the progress line.
     pub progress: ProgressFigures,
-    /// Questions that the tool asks of a server beside its load.
+    /// Questions that the tool asks a server beside its load.
     pub questions: Questions,
-    /// Set if a test that fell short is mentioned on standard error; otherwise the tool's own monitor does.
+    /// Set if a shortfall of a test is mentioned on standard error; otherwise the tool's own monitor does so.
     pub mentions_shortfall: bool,
     /// Set if the suite is redis-benchmark's, without the tests that valkey-benchmark has added.
     pub suite_of_redis: bool,
@@ -27,20 +27,20 @@ pub struct Persona {
 /// Names of the nodes of a cluster.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NodeNames {
-    /// Masters; replicas are not listed.
+    /// Masters, without replicas.
     Masters,
-    /// Primaries and replicas, by which of them the reads go to.
+    /// Primaries and replicas, depending on where reads go.
     PrimariesAndReplicas,
 }
 
-/// Figures in the line that moves.
+/// Figures in the progress line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProgressFigures {
     /// Rate and mean latency.
     Means,
     /// Rate, mean latency, and how much has been done.
     MeansAndDone,
-    /// Rate, mean latency, how much has been done, percentiles, what is behind the schedule, errors, and the time left.
+    /// Rate, mean latency, completed share, percentiles, backlog, errors, and remaining time.
     All,
 }
 

@@ -1,4 +1,4 @@
-//! What a quiet client saw beside the load.
+//! Figures of a quiet client beside the load.
 
 use measure::Latency;
 use serde::{Deserialize, Serialize};
@@ -11,14 +11,14 @@ pub struct Probe {
     pub connections: u32,
     /// Rate of the probe, in requests per second.
     pub rate_per_s: f64,
-    /// Requests that were answered, error replies included.
+    /// Requests answered, including error replies.
     pub requests: u64,
     /// Error replies among them.
     pub errors: u64,
     /// Mean lateness of its requests, in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub late_mean_ms: Option<f64>,
-    /// From when a request was due to its reply.
+    /// Latency from due to reply.
     #[serde(rename = "response_ms")]
     pub response: Latency,
     /// Parts of its 99th percentile in words, if the kernel stamped replies.

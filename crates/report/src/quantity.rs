@@ -1,8 +1,8 @@
 //! Numbers as text: nanoseconds as milliseconds with three decimals, whole numbers with commas.
 //!
-//! Owns the rounding, so that one figure reads the same wherever it stands. A percentile or a
-//! greatest value says that latencies are *at most* that long, so it is rounded up to the
-//! microsecond and stays true; a mean or a least value is rounded to the nearest.
+//! Owns the rounding, so that a figure reads alike everywhere. A percentile or a greatest value says that
+//! latencies are *at most* that long, so it is rounded up to the microsecond and stays true; a mean or a
+//! least value is rounded to the nearest.
 
 use std::borrow::Borrow;
 use std::fmt::Display;
@@ -41,7 +41,7 @@ pub(crate) fn megabytes(bytes: f64) -> String {
     format!("{:.1} MB", bytes / 1e6)
 }
 
-/// Names in a sentence, the last behind `and`, such as ` and `.
+/// Joins names in a sentence, the last after `and`, such as ` and `.
 #[must_use]
 pub fn listed<S: Borrow<str> + Display>(names: &[S], and: &str) -> String {
     match names {
@@ -50,7 +50,7 @@ pub fn listed<S: Borrow<str> + Display>(names: &[S], and: &str) -> String {
     }
 }
 
-/// The six columns that the classic reports show of a latency.
+/// Six columns of a latency in the classic reports.
 pub(crate) const COLUMNS: [&str; 6] = ["avg", "min", "p50", "p95", "p99", "max"];
 
 /// Returns the columns in milliseconds, with `none` in each if there is no reply.
@@ -64,7 +64,7 @@ pub(crate) fn msec_columns_or(none: &str, figures: &LatencyFigures) -> [String; 
 /// The quantiles among [`COLUMNS`].
 pub(crate) const QUANTILES: [f64; 3] = [0.5, 0.95, 0.99];
 
-/// As [`msec_columns_or`], with a mark at each percentile that rests on too few samples.
+/// Columns like [`msec_columns_or`], with a mark at each percentile of too few samples.
 pub(crate) fn marked_columns_or(none: &str, figures: &LatencyFigures) -> [String; 6] {
     let [avg, min, p50, p95, p99, max] = msec_columns_or(none, figures);
     let marked = |text, quantile| resting::marked(text, quantile, figures.count);
@@ -72,13 +72,13 @@ pub(crate) fn marked_columns_or(none: &str, figures: &LatencyFigures) -> [String
     [avg, min, marked(p50, median), marked(p95, high), marked(p99, tail), max]
 }
 
-/// The columns of an open loop: of one request in a thousand, somebody's page is made.
+/// Columns of an open loop, where one request in a thousand matters to some user.
 pub(crate) const OPEN_COLUMNS: [&str; 7] = ["avg", "min", "p50", "p95", "p99", "p99.9", "max"];
 
 /// The quantiles among [`OPEN_COLUMNS`].
 pub(crate) const OPEN_QUANTILES: [f64; 4] = [0.5, 0.95, 0.99, 0.999];
 
-/// As [`marked_columns_or`], by [`OPEN_COLUMNS`].
+/// Columns like [`marked_columns_or`], for [`OPEN_COLUMNS`].
 pub(crate) fn marked_open_columns_or(none: &str, figures: &LatencyFigures) -> [String; 7] {
     let [avg, min, p50, p95, p99, max] = marked_columns_or(none, figures);
     let tail = match figures.count {
@@ -88,7 +88,7 @@ pub(crate) fn marked_open_columns_or(none: &str, figures: &LatencyFigures) -> [S
     [avg, min, p50, p95, p99, tail, max]
 }
 
-/// A latency in milliseconds, by [`COLUMNS`].
+/// A latency in milliseconds, in the order of [`COLUMNS`].
 pub(crate) fn msec_columns(figures: &LatencyFigures) -> [String; 6] {
     let exact = |ns: f64| {
         if ns <= figures.below_ns as f64 {

@@ -1,8 +1,7 @@
-//! Several runs of one plan as one result: means, their intervals, and whether they say anything.
+//! Several runs of one plan as one result: means, their intervals, and whether these allow a conclusion.
 //!
-//! Owns which runs belong together and which count. The arithmetic is `statistics`'s, the figures
-//! are [`Metric`]'s, the layout is left to [`format`](crate::format) and
-//! [`record`](crate::record).
+//! Owns the grouping and selection of runs. `statistics` has the arithmetic, [`Metric`] the figures,
+//! [`format`](crate::format) and [`record`](crate::record) the layouts.
 
 use measure::Ending;
 use serde::{Deserialize, Serialize};
@@ -16,30 +15,30 @@ use crate::{Cause, CountUnit, Disturbance, Figures, Metric, Summary, escape};
 pub struct Repeat {
     /// Number of the run, from 1.
     pub number: u32,
-    /// Number of runs that were asked for.
+    /// Requested number of runs.
     pub of: u32,
 }
 
 /// The runs of one plan.
 #[derive(Debug, Clone)]
 pub struct Repeats {
-    /// The plan's name as it is.
+    /// The plan's name, unescaped.
     pub name: String,
     /// Unit of rates and CPU times.
     pub unit: CountUnit,
-    /// Number of runs that were asked for.
+    /// Requested number of runs.
     pub planned: u32,
-    /// The figures of those that ended as planned. The others are left out of every mean.
+    /// Figures of the runs that ended as planned. Others are left out of every mean.
     pub figures: Vec<Figures>,
-    /// Disturbances by other programs or the hypervisor that decided runs among them.
+    /// Disturbances by other programs or the hypervisor that decided some runs.
     pub disturbed: Vec<Cause>,
-    /// Observations of their target.
+    /// Evidence of the runs for their targets.
     seen: Vec<(Slo, Observation)>,
     /// The number of the latest run.
     last: u32,
 }
 
-/// Metrics whose spread decides whether one can conclude; the extremes of a run vary by their nature.
+/// Metrics whose spread decides whether conclusions are possible; extremes vary by nature.
 const WEIGHED: [Metric; 6] =
     [Metric::Throughput, Metric::P50, Metric::P90, Metric::P95, Metric::P99, Metric::P99_9];
 
@@ -50,13 +49,13 @@ impl Repeats {
         escape(&self.name)
     }
 
-    /// Returns the number of runs that the means are of.
+    /// Returns the number of runs in the means.
     #[must_use]
     pub fn count(&self) -> usize {
         self.figures.len()
     }
 
-    /// Returns the number of runs that were carried out, however they ended.
+    /// Returns the number of runs carried out, whatever their end.
     pub(crate) fn carried_out(&self) -> usize {
         self.last as usize
     }
@@ -70,8 +69,8 @@ impl Repeats {
         }
     }
 
-    /// The mean of a figure over the runs; `None` if one of them does not know it. No figure is
-    /// below 0, so no interval is.
+    /// Mean of a metric over the runs; `None` if one of them lacks it. No figure is negative, so neither is
+    /// any interval.
     #[must_use]
     pub fn mean(&self, metric: Metric) -> Option<Mean> {
         let values: Option<Vec<f64>> = self.figures.iter().map(|f| f.get(metric)).collect();
@@ -80,7 +79,7 @@ impl Repeats {
         Some(Mean { interval: mean.interval.map(possible), ..mean })
     }
 
-    /// Returns the result of their target over all of them; `None` without one.
+    /// Returns the joint result of their target; `None` without one.
     #[must_use]
     pub fn target(&self) -> Option<SloResult> {
         let (slo, _) = self.seen.first()?;
@@ -88,7 +87,7 @@ impl Repeats {
         Some(SloResult::of_trials(slo, &trials))
     }
 
-    /// Returns the reason why nothing can be concluded, with advice, in a sentence; `None` if conclusions can be drawn.
+    /// Returns the reason why no conclusion is possible, with advice, in a sentence; `None` if one is.
     #[must_use]
     pub fn too_wide(&self) -> Option<String> {
         if let Some(cause) = self.disturbed.first() {
@@ -126,17 +125,17 @@ pub(crate) fn plus_minus(mean: &Mean) -> String {
     }
 }
 
-/// The figures of a run that ended as planned, and what others did to it, if they decided it.
+/// Figures of a run that ended as planned, and the disturbance that decided it, if any.
 #[derive(Debug, Clone)]
 pub(crate) struct CountedRun {
     figures: Figures,
     unit: CountUnit,
     disturbed: Option<Cause>,
-    /// The target, and what the run shows of it.
+    /// The target, and the run's evidence for it.
     target: Option<(Slo, Observation)>,
 }
 
-/// Returns the figures of a run that count.
+/// Returns the figures of a run that counts.
 pub(crate) fn counted(summary: &Summary<'_>) -> Option<CountedRun> {
     let run = summary.run;
     if run.measurement.ending != Ending::Complete {
@@ -149,21 +148,21 @@ pub(crate) fn counted(summary: &Summary<'_>) -> Option<CountedRun> {
     Some(CountedRun { figures, unit: CountUnit::from_plan(&run.plan), disturbed, target })
 }
 
-/// Collects runs as they come, and hands out each group when its last one is there. The runs of
-/// several groups may take turns.
+/// Collects runs in order of arrival, and returns each group when its last run is there. Runs of several
+/// groups may alternate.
 #[derive(Debug, Default)]
 pub struct RepeatCollector {
     open: Vec<Repeats>,
 }
 
 impl RepeatCollector {
-    /// Takes a run, and gives the group that is whole by it, if one is.
+    /// Takes a run, and returns its group if that is now complete.
     pub fn add(&mut self, summary: &Summary<'_>) -> Option<Repeats> {
         let run = summary.run;
         self.add_figures(&run.plan.name, run.repeat, counted(summary))
     }
 
-    /// Adds a run by its figures alone, which are none if it did not end as planned.
+    /// Adds a run by its figures alone, which are `None` if it did not end as planned.
     pub(crate) fn add_figures(
         &mut self,
         name: &str,
@@ -196,7 +195,7 @@ impl RepeatCollector {
         (number == of).then(|| self.open.remove(at))
     }
 
-    /// Nothing comes any more: the groups that are not whole.
+    /// Returns the incomplete groups, as no more runs will come.
     pub fn end(&mut self) -> Vec<Repeats> {
         std::mem::take(&mut self.open)
     }

@@ -1,7 +1,7 @@
-//! What a percentile rests on: the samples beyond it.
+//! Number of samples beyond a percentile.
 //!
-//! A 99th percentile of 300 replies is the third slowest of them: one more hiccup moves it. Owns from when on
-//! a percentile is taken as it stands, for all that show one.
+//! A 99th percentile of 300 replies is the third slowest of them: one more hiccup moves it. Owns the number
+//! of samples from which a percentile is shown without a mark.
 
 use crate::quantity::grouped;
 
@@ -11,8 +11,8 @@ pub const BEYOND_MIN: u64 = 10;
 /// Mark of such a percentile.
 pub const MARK: char = '*';
 
-/// Returns whether the percentile at this quantile, from 0 to 1, of `samples` samples has fewer than [`BEYOND_MIN`]
-/// beyond it. The least and the greatest, and a quantile of nothing, are no percentiles.
+/// Returns whether the percentile at this quantile, from 0 to 1, of `samples` samples has fewer than
+/// [`BEYOND_MIN`] beyond it. False for the least and the greatest value, and without samples.
 #[must_use]
 pub fn is_thin(quantile: f64, samples: u64) -> bool {
     quantile > 0.0 && quantile < 1.0 && samples > 0 && samples < needed(quantile)
@@ -25,14 +25,14 @@ pub fn needed(quantile: f64) -> u64 {
     (BEYOND_MIN as f64 / (1.0 - quantile) - 1e-6).ceil() as u64
 }
 
-/// A figure that is a percentile of so many samples, with its mark if it needs one.
+/// Formats a percentile of this many samples, with a mark if they are too few.
 #[must_use]
 pub fn marked(figure: String, quantile: f64, samples: u64) -> String {
     if is_thin(quantile, samples) { figure + "*" } else { figure }
 }
 
-/// Explains the mark if some of these percentiles of `samples` samples have it, and what they would need; `None` if
-/// none has.
+/// Explains the mark if some of these percentiles of `samples` samples have it, with the number of samples
+/// they would need; `None` if none has.
 #[must_use]
 pub fn note(quantiles: &[f64], samples: u64) -> Option<String> {
     let thin = quantiles.iter().filter(|quantile| is_thin(**quantile, samples));

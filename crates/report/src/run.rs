@@ -1,7 +1,6 @@
-//! A run: what was asked, what came of it, of whom, and what went on beside it.
+//! A run: plan, results, server, and observations beside it.
 //!
-//! Owns nothing but these together, so that a report needs one argument. Every derived figure
-//! is [`Summary`](crate::Summary)'s business.
+//! Combines these so that a report needs one argument. [`Summary`](crate::Summary) derives every figure.
 
 use host::{HostFacts, ServerFacts, WatchRecord};
 use measure::{Ending, Failure, Measurement};
@@ -11,12 +10,12 @@ use workload::Plan;
 use crate::slo::Slo;
 use crate::{Clients, Clock, Probe, Repeat, Verdict, Warning, warnings};
 
-/// A moment of a run that somebody marked while it lasted.
+/// A moment of a run that the user marked while it lasted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mark {
     /// Time in nanoseconds from the start of the measured part.
     pub at_ns: u64,
-    /// Event in the words of whoever set the mark.
+    /// The user's text for the mark.
     pub text: String,
 }
 
@@ -27,23 +26,23 @@ pub struct Run {
     pub plan: Plan,
     /// Number of the run among several of this plan, if there are several.
     pub repeat: Option<Repeat>,
-    /// The target that it is held against, where there is one.
+    /// The target of the run, if there is one.
     pub slo: Option<Slo>,
     /// Measurement of the run.
     pub measurement: Measurement,
-    /// The machine that put on the load, where it was looked at.
+    /// The machine that generated the load, if it was examined.
     pub host: Option<HostFacts>,
-    /// Further machines that did, in a run that was merged.
+    /// Further machines of a merged run.
     pub other_hosts: Vec<HostFacts>,
-    /// The clients that carried it out together, if they were several.
+    /// The clients that carried it out, if they were several.
     pub clients: Option<Clients>,
     /// Figures of a quiet client beside the load, if there was one.
     pub probe: Option<Probe>,
-    /// Moments that somebody marked while it lasted.
+    /// Moments that the user marked.
     pub marks: Vec<Mark>,
-    /// The clock that its times are of, where that is not the host's.
+    /// The clock of its times, if it is not the host's.
     pub clock: Option<Clock>,
-    /// Facts of the server that answered.
+    /// Facts of the server.
     pub server: ServerFacts,
     /// The version of keystorm that carried it out.
     pub version: String,
@@ -62,7 +61,7 @@ impl Run {
         self.clients.as_ref().map(|clients| clients.clock_bound_us() * 1e3)
     }
 
-    /// A run, with the verdict and the warnings that follow from the rest.
+    /// Creates a run, with the verdict and warnings that follow from the other parts.
     #[must_use]
     pub fn new(
         plan: Plan,
@@ -105,7 +104,7 @@ impl Run {
         self
     }
 
-    /// Returns the run of an experiment, which has failed if every reply was an error: nothing was measured.
+    /// Returns the run of an experiment, as failed if every reply was an error, since nothing was measured.
     #[must_use]
     pub fn failed_if_refused(mut self) -> Self {
         let measurement = &mut self.measurement;

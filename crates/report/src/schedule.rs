@@ -1,8 +1,8 @@
-//! How well an open loop kept its schedule: what was due, what became of it, when and by how much it
-//! was missed, and by whose fault.
+//! Adherence of an open loop to its schedule: due requests, their outcome, and the extent and cause of
+//! misses.
 //!
-//! What was due and what was sent are counted by the workers, so nothing here follows from a rate and
-//! a length of time. Whatever judges a schedule asks [`ScheduleFigures::kept`].
+//! The workers count due and sent requests, so nothing here follows from a rate and a length of time. All
+//! judgements of a schedule use [`ScheduleFigures::kept`].
 
 use std::fmt;
 
@@ -12,43 +12,43 @@ use workload::Plan;
 use crate::quantity::grouped;
 use crate::verdict::time;
 
-/// A request that leaves later than this after it was due has missed the schedule: 10 ms. An idle
-/// machine stays below 0.1 ms; what is above ten is seen by people.
+/// Lateness above which a request has missed the schedule: 10 ms. An idle machine stays below 0.1 ms; people
+/// notice more than ten.
 pub const MISSED_NS: u64 = 10_000_000;
 
-/// The schedule was kept if no more than this share of the requests that were due left too late or
-/// never: what a percentile of 99 does not show.
+/// Largest share of due requests that may leave late or never in a kept schedule; a 99th percentile does not
+/// show it.
 pub(crate) const MISSED_SHARE: f64 = 0.01;
 
-/// Replies that come later than the schedule's end by this share of its length lower the rate by as
-/// much.
+/// Delay of replies after the schedule's end, as a share of its length, from which they lower the rate
+/// noticeably.
 pub(crate) const BEHIND_SHARE: f64 = 0.01;
-/// Share of the wait for the last reply that a tenth of the service times are below, and half of them above, if a
-/// backlog grew: they then rise from nothing to that wait. If replies merely take long, all of them are as long; if few
-/// do, most are short.
+/// Share of the wait for the last reply that a tenth of the service times are below, and half of them above,
+/// if a backlog grew: they then rise from nothing to that wait. If all replies take long, all service times
+/// are as long; if a few do, most are short.
 const BEHIND_OF_WAIT: f64 = 0.25;
 
 /// The figures of one run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ScheduleFigures {
-    /// Noun of what is sent, in the plural: `requests`, or `messages` of a delivery.
+    /// Plural noun of the sent units: `requests`, or `messages` of a delivery.
     pub noun: &'static str,
-    /// Requests per second that were asked for, on average over `span_ns`.
+    /// Requested rate in requests per second, the mean over `span_ns`.
     pub due_rps: f64,
-    /// For how long requests were due, in nanoseconds; not the wait for the last replies.
+    /// Nanoseconds for which requests were due, without the wait for the last replies.
     pub span_ns: u64,
-    /// Requests that were due: `sent`, `given_up` and `unsent` together.
+    /// Requests that were due: the sum of `sent`, `given_up` and `unsent`.
     pub due: u64,
     /// Requests that were sent, on time or late.
     pub sent: u64,
-    /// Requests that were lost before they could be sent, because their server was gone, or given up at their
+    /// Requests that were lost before they were sent because their server was gone, or given up at their
     /// deadline.
     pub given_up: u64,
     /// Requests among [`given_up`](Self::given_up) that reached their deadline.
     pub past_deadline: u64,
     /// Requests that left more than [`MISSED_NS`] late.
     pub late: u64,
-    /// Requests that were due and had not been sent when the run ended.
+    /// Requests that were due and unsent when the run ended.
     pub unsent: u64,
     /// Median lateness of a send, in nanoseconds.
     pub late_p50_ns: u64,
@@ -56,11 +56,11 @@ pub struct ScheduleFigures {
     pub late_p99_ns: u64,
     /// Greatest.
     pub late_max_ns: u64,
-    /// Greatest of the part for which a connection had room.
+    /// Greatest lateness for which a connection had room.
     pub own_late_max_ns: u64,
-    /// Share of the requests that were due that left more than [`MISSED_NS`] late or never, 0 to 1.
+    /// Share of the due requests that left more than [`MISSED_NS`] late or never, 0 to 1.
     pub missed_share: f64,
-    /// Whose fault it was, where anything was missed and that is known.
+    /// Party at fault, if anything was missed and the fault is known.
     pub fault: Option<Fault>,
     /// Spans in which the schedule was missed, in order.
     pub missed: Vec<LateSpan>,
@@ -71,22 +71,22 @@ pub struct ScheduleFigures {
 /// A span in which requests left too late.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LateSpan {
-    /// From the start of the measured part, in nanoseconds, to the interval.
+    /// Start of the span, in nanoseconds from the start of the measured part, to the interval.
     pub from_ns: u64,
     /// End of the span.
     pub to_ns: u64,
-    /// The greatest lateness in it, in nanoseconds.
+    /// Greatest lateness in it, in nanoseconds.
     pub late_max_ns: u64,
 }
 
-/// Cause that kept requests from leaving when they were due.
+/// Cause that kept requests from leaving when due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
-    /// Every connection was full: its replies had not come.
+    /// Every connection was full, because its replies had not come.
     NoRoom,
     /// Nothing succeeded any more, and no connection was left to wait for a reply.
     Outage,
-    /// A server that they were for was out to the end, while others answered.
+    /// Their server was out to the end, while others answered.
     ServerOut,
     /// Connections had room, and keystorm was late.
     Client,
@@ -103,7 +103,7 @@ impl Fault {
 }
 
 impl ScheduleFigures {
-    /// The figures of a run; `None` of a closed loop, and of one in which nothing was due.
+    /// Makes the figures of a run; `None` for a closed loop, and if nothing was due.
     #[must_use]
     pub fn new(plan: &Plan, measurement: &Measurement) -> Option<Self> {
         let schedule = plan.load.pace.schedule()?;
@@ -160,7 +160,7 @@ impl ScheduleFigures {
         self.missed_share <= MISSED_SHARE
     }
 
-    /// Describes how long replies fell behind; empty if they did not.
+    /// Describes the delay of replies; empty if there was none.
     #[must_use]
     pub fn behind(&self) -> String {
         self.behind_ns.map_or(String::new(), |ns| {
@@ -169,8 +169,8 @@ impl ScheduleFigures {
     }
 }
 
-/// Returns the fault of most requests that left late. Those never sent do not tell theirs; if they are most of what is
-/// missing, `gone`, from the connections, does.
+/// Returns the fault for most late requests. Unsent ones do not show theirs; if most of the missing are
+/// unsent, `gone`, derived from the connections, decides.
 fn fault(late: u64, own_late: u64, unsent: u64, gone: Option<Fault>) -> Option<Fault> {
     match (late, unsent) {
         (0, 0) => None,
@@ -181,8 +181,8 @@ fn fault(late: u64, own_late: u64, unsent: u64, gone: Option<Fault>) -> Option<F
     }
 }
 
-/// Requests that were due while keystorm did not run, and while it made up for that: twice as many, and
-/// those of a moment.
+/// Requests that were due while keystorm did not run, and while it caught up: twice as many, and those of a
+/// moment.
 fn due_while_away(plan: &Plan, measurement: &Measurement) -> u64 {
     let Some(schedule) = plan.load.pace.schedule() else { return 0 };
     let away_ns = measurement.absences.iter().map(Absence::length_ns).fold(0, u64::saturating_add);
@@ -193,8 +193,8 @@ fn due_while_away(plan: &Plan, measurement: &Measurement) -> u64 {
     (per_s * (2 * away_ns) as f64 / 1e9) as u64 + 1
 }
 
-/// Returns the cause that kept the last requests of a schedule from leaving: as many waited for a reply as there are
-/// connections, or a server was out to the end.
+/// Returns the cause that kept the last requests of a schedule from leaving: all connections waited for
+/// replies, or a server was out to the end.
 fn gone(plan: &Plan, measurement: &Measurement) -> Option<Fault> {
     let connections = &measurement.total.connections;
     let hung = connections.timed_out.saturating_add(connections.unanswered);
@@ -206,7 +206,7 @@ fn gone(plan: &Plan, measurement: &Measurement) -> Option<Fault> {
     Some(if out.any(|outage| outage.of_all) { Fault::Outage } else { Fault::ServerOut })
 }
 
-/// See [`ScheduleFigures::behind_ns`].
+/// Computes [`ScheduleFigures::behind_ns`].
 fn behind_ns(span_ns: u64, measurement: &Measurement) -> Option<u64> {
     let waited_ns = measurement.elapsed_ns.checked_sub(span_ns)?;
     let service = measurement.total.service();
@@ -216,7 +216,7 @@ fn behind_ns(span_ns: u64, measurement: &Measurement) -> Option<u64> {
     (long && grew).then_some(waited_ns)
 }
 
-/// Neighbouring intervals in which the schedule was missed, joined.
+/// Joins adjacent intervals in which the schedule was missed.
 fn spans(points: &[Point], interval_ns: u64) -> Vec<LateSpan> {
     let mut spans: Vec<LateSpan> = Vec::new();
     for point in points {
@@ -237,8 +237,8 @@ fn spans(points: &[Point], interval_ns: u64) -> Vec<LateSpan> {
 }
 
 impl fmt::Display for ScheduleFigures {
-    /// Writes a line for a person: whether the schedule was kept, and if not, when, by how much and why. Advice is the
-    /// verdict's to give, which knows more.
+    /// Writes a line for a person: whether the schedule was kept, and if not, when, by how much and why. The
+    /// verdict gives advice, as it knows more.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.kept() {
             self.write_kept(f)?
@@ -322,7 +322,8 @@ impl ScheduleFigures {
         })
     }
 
-    /// Describes whether the schedule was kept, and the share that latencies are of if most of it was never sent.
+    /// Describes whether the schedule was kept, and the share of requests that the latencies cover if most of
+    /// it was never sent.
     pub(crate) fn lines(&self) -> Vec<String> {
         let mut lines = vec![format!("schedule: {self}")];
         if self.sent.saturating_mul(2) < self.due {
@@ -332,13 +333,13 @@ impl ScheduleFigures {
         lines
     }
 
-    /// A number of what is sent.
+    /// A number with the noun of the sent units.
     pub(crate) fn counted(&self, number: u64) -> String {
         let noun = if number == 1 { self.noun.trim_end_matches('s') } else { self.noun };
         format!("{} {noun}", grouped(number as f64))
     }
 
-    /// The verb of those that were never sent.
+    /// The verb for unsent ones.
     pub(crate) fn were_unsent(&self) -> &'static str {
         if self.unsent == 1 { "was" } else { "were" }
     }

@@ -24,8 +24,7 @@ fn neighbouring_misses_are_one_span() {
     assert_eq!(spans(&points, quarter), [span(1, 3, 30), span(4, 5, 11)]);
 }
 
-/// An open loop in which so many requests were late by 20 ms, waiting for room or not, and so
-/// many never left.
+/// An open loop with this many requests late by 20 ms, with room since `room_ns`, and this many unsent.
 fn missed(late: u64, room_ns: u64, unsent: u64) -> ScheduleFigures {
     let mut run = fixture::open_loop();
     let lateness = run.measurement.total.lateness.as_mut().unwrap();

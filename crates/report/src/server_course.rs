@@ -1,4 +1,4 @@
-//! What `--sample` saw of each server, second by second: what it used and did since the last look.
+//! Samples of each server over time (`--sample`): its resource use and activity since the previous sample.
 
 use std::time::UNIX_EPOCH;
 
@@ -9,11 +9,11 @@ use crate::Run;
 /// A server between two looks.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ServerPoint {
-    /// Time of the second look, in seconds from the start of the measured part; negative during a warm-up.
+    /// Time of the sample, in seconds from the start of the measured part; negative during a warm-up.
     pub t_s: f64,
-    /// Cores that the process used: 0.59 is 59 % of one.
+    /// Cores used by the process: 0.59 is 59 % of one.
     pub cores: Option<f64>,
-    /// Cores that the thread that executes commands used.
+    /// Cores used by the thread that executes commands.
     pub main_cores: Option<f64>,
     /// Bytes of data and overhead.
     pub memory_bytes: Option<u64>,
@@ -27,7 +27,7 @@ pub struct ServerPoint {
     pub net_out_per_s: Option<f64>,
     /// Keys evicted since the look before.
     pub evicted_keys: Option<u64>,
-    /// Keys expired since the look before.
+    /// Keys expired since the previous sample.
     pub expired_keys: Option<u64>,
     /// Processes forked since the look before.
     pub forks: Option<u64>,
@@ -37,7 +37,7 @@ pub struct ServerPoint {
     pub saving: bool,
 }
 
-/// The servers that were sampled, by address, with a point for each look but the first.
+/// The sampled servers, by address, with a point for each sample but the first.
 #[must_use]
 pub fn server_course(run: &Run) -> Vec<(&str, Vec<ServerPoint>)> {
     let sampled = run.watched.servers.iter().filter(|server| server.samples.len() > 1);

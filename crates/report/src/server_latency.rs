@@ -1,4 +1,4 @@
-//! The server's own latency beside the client's: how long it ran each command, and what it recorded meanwhile.
+//! The server's own latency beside the client's: execution times of commands, and events recorded meanwhile.
 
 use host::CommandRunTime;
 use measure::CommandTally;
@@ -6,38 +6,38 @@ use measure::CommandTally;
 use crate::Run;
 use crate::journal_entries::{SlowEvent, recorded};
 
-/// Most events that are reported: those that lasted longest.
+/// Most events reported: the longest ones.
 const EVENTS_MAX: usize = 12;
 
-/// Latency of the servers of a run by their own account.
+/// Latency of the servers of a run, by their own account.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ServerLatencyFigures {
-    /// A row for each command of the load, as far as it was executed.
+    /// A row for each executed command of the load.
     pub commands: Vec<CommandInServer>,
-    /// Events that the servers recorded during the run, in order of time: slow commands, events of the latency monitor,
-    /// forks.
+    /// Events that the servers recorded during the run, in order of time: slow commands, events of the
+    /// latency monitor, forks.
     pub events: Vec<ServerEvent>,
 }
 
-/// Run times of one command in the server.
+/// Execution times of one command in the server.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CommandInServer {
     /// Name of the command in upper case.
     pub name: String,
     /// Number of calls.
     pub calls: u64,
-    /// Mean run time, in microseconds, by the server's count.
+    /// Mean execution time, in microseconds, by the server's count.
     pub mean_us: f64,
-    /// 99 of 100 calls ran for at most so many microseconds, where the server keeps histograms.
+    /// Upper bound in microseconds for 99 of 100 calls, if the server keeps histograms.
     pub p99_at_most_us: Option<u64>,
-    /// From sent to reply on average, in microseconds, as the client saw it.
+    /// Mean time from sent to reply in microseconds, at the client.
     pub service_us: Option<f64>,
 }
 
-/// Something that a server recorded.
+/// An event that a server recorded.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ServerEvent {
-    /// Earliest time of its beginning, in seconds from the start of the measured part.
+    /// Earliest possible start, in seconds from the start of the measured part.
     pub t_s: f64,
     /// Kind of event in a word: a command, an event of the latency monitor, `fork`.
     pub kind: String,
@@ -46,14 +46,14 @@ pub struct ServerEvent {
 }
 
 impl CommandInServer {
-    /// The share of the time from sent to reply in which the server ran it, 0 to 1.
+    /// Share of the time from sent to reply in which the server executed it, 0 to 1.
     #[must_use]
     pub fn share(&self) -> Option<f64> {
         let service_us = self.service_us.filter(|us| *us > 0.0)?;
         Some((self.mean_us / service_us).min(1.0))
     }
 
-    /// `GET ran for 1.21 µs on average, 99 % within 3 µs: 1.6 % of …`.
+    /// Describes it: `GET ran for 1.21 µs on average, 99 % within 3 µs: 1.6 % of …`.
     #[must_use]
     pub fn describe(&self) -> String {
         let Self { name, mean_us, .. } = self;
@@ -98,8 +98,8 @@ impl ServerLatencyFigures {
     }
 }
 
-/// A command in all servers together; `None` where no server says that it ran. Of one that stands in a sequence
-/// several times the client's time is unknown.
+/// Totals of a command in all servers; `None` if no server executed it. The client's time is unknown for a
+/// command that occurs several times in a sequence.
 fn in_servers(run: &Run, name: &str, tally: Option<&CommandTally>) -> Option<CommandInServer> {
     let is = |of: &&CommandRunTime| {
         of.name.split('|').next().is_some_and(|first| first.eq_ignore_ascii_case(name))

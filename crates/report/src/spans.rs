@@ -1,7 +1,7 @@
-//! Where response times were spent: the parts of a percentile, in figures and in words.
+//! Parts of response times, in figures and in words.
 //!
-//! Percentiles of parts do not add up to that of the whole. So the parts of a percentile are shares of it: those that
-//! they have on average in responses that took about as long.
+//! Percentiles of parts do not add up to that of the whole. So the parts of a percentile are shares of it:
+//! their mean shares in responses of about equal length.
 
 use measure::{CommandTally, Latency, SpanSums, Spans, Tally};
 use serde::{Serialize, Serializer};
@@ -12,42 +12,43 @@ use crate::LatencyFigures;
 /// Parts of the response times of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SpanFigures {
-    /// From the arrival of a reply in this kernel until it was read.
+    /// Time from the arrival of a reply in this kernel until it was read.
     pub read: LatencyFigures,
     /// Replies that the kernel stamped.
     pub stamped: u64,
-    /// Replies that it did not.
+    /// Replies without a stamp.
     pub unstamped: u64,
-    /// The parts of the mean and of some percentiles, as far as there are replies.
+    /// Parts of the mean and of some percentiles, as far as there are replies.
     pub parts: Vec<SpanParts>,
     /// Reason why there are no stamps, if there are none.
     pub missing: Option<&'static str>,
     /// Set for latencies of messages, until a receiver read them.
     pub of_messages: bool,
-    /// Set if requests were due at times of their own.
+    /// Set if requests had due times of their own.
     scheduled: bool,
 }
 
-/// The parts of one response time, in nanoseconds. They add up to it.
+/// The parts of one response time, in nanoseconds, which add up to it.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct SpanParts {
-    /// Figure that is taken apart: `mean`, `p50`, `p99`, `p99.9` or `max`.
+    /// The divided figure: `mean`, `p50`, `p99`, `p99.9` or `max`.
     pub of: &'static str,
-    /// From due to read.
+    /// Time from due to read.
     #[serde(rename = "response", serialize_with = "ms")]
     pub response_ns: f64,
-    /// From due to sent; 0 in a closed loop.
+    /// Time from due to sent; 0 in a closed loop.
     #[serde(rename = "due_to_sent", serialize_with = "ms")]
     pub due_to_sent_ns: f64,
-    /// From sent until the reply, or the message, was in this kernel: the way, the server, and the way back.
+    /// Time from sent until the reply, or the message, was in this kernel: the network in both directions,
+    /// and the server.
     #[serde(rename = "until_in_kernel", serialize_with = "ms")]
     pub until_in_kernel_ns: f64,
-    /// From there until it was read.
+    /// Time from then until it was read.
     #[serde(rename = "until_read", serialize_with = "ms")]
     pub until_read_ns: f64,
 }
 
-/// Percentiles that are taken apart beside the mean.
+/// Percentiles that are divided beside the mean.
 const QUANTILES: [(&str, f64); 4] = [("p50", 0.5), ("p99", 0.99), ("p99.9", 0.999), ("max", 1.0)];
 
 fn ms<S: Serializer>(ns: &f64, serializer: S) -> Result<S::Ok, S::Error> {
@@ -55,7 +56,7 @@ fn ms<S: Serializer>(ns: &f64, serializer: S) -> Result<S::Ok, S::Error> {
 }
 
 impl SpanParts {
-    /// The parts of a response time, in the shares that these sums have.
+    /// Divides a response time in the proportions of these sums.
     fn new(of: &'static str, response_ns: f64, sums: &SpanSums) -> Self {
         let share = |ns: u64| ns as f64 / (sums.response_ns.max(1)) as f64;
         let due_to_sent_ns = response_ns * share(sums.due_to_sent_ns).min(1.0);
@@ -65,7 +66,7 @@ impl SpanParts {
         Self { of, response_ns, due_to_sent_ns, until_in_kernel_ns, until_read_ns }
     }
 
-    /// The share of it in which the reply waited in this kernel, 0 to 1.
+    /// Share of it in which the reply waited in this kernel, 0 to 1.
     #[must_use]
     pub fn read_share(&self) -> f64 {
         if self.response_ns > 0.0 { self.until_read_ns / self.response_ns } else { 0.0 }
@@ -73,7 +74,7 @@ impl SpanParts {
 }
 
 impl SpanFigures {
-    /// Makes the figures of a run of this plan; `None` if the kernel was not asked.
+    /// Makes the figures of a run of this plan; `None` if the kernel did not stamp.
     #[must_use]
     pub fn new(plan: &Plan, total: &Tally) -> Option<Self> {
         let spans: &Spans = total.spans.as_deref()?;
@@ -104,13 +105,13 @@ impl SpanFigures {
         })
     }
 
-    /// The parts of one of them, such as `p99`.
+    /// The parts of one figure, such as `p99`.
     #[must_use]
     pub fn parts_of(&self, of: &str) -> Option<&SpanParts> {
         self.parts.iter().find(|parts| parts.of == of)
     }
 
-    /// The sentence on the 99th percentile, or why there is none.
+    /// Sentence on the 99th percentile, or on the reason for its absence.
     #[must_use]
     pub fn sentence(&self) -> String {
         match (self.missing, self.parts_of("p99")) {
@@ -121,7 +122,7 @@ impl SpanFigures {
         }
     }
 
-    /// Returns the noun of what the kernel stamped.
+    /// Returns the noun of the stamped units.
     #[must_use]
     pub fn stamped_noun(&self) -> &'static str {
         if self.of_messages { "messages" } else { "replies" }
@@ -137,7 +138,7 @@ impl SpanFigures {
         }
     }
 
-    /// These parts in words: `response p99 1.31 ms: 0.04 due to sent, …`.
+    /// Describes these parts: `response p99 1.31 ms: 0.04 due to sent, …`.
     #[must_use]
     pub fn describe(&self, parts: &SpanParts) -> String {
         // As many digits as tell it from nothing.
@@ -171,7 +172,7 @@ impl SpanFigures {
     }
 }
 
-/// Returns whether receivers learn which message they had by a read after it came, whose stamp is another.
+/// Returns whether receivers learn the identity of a message by a later read, which has another stamp.
 fn is_known_by_reading(plan: &Plan) -> bool {
     let tracking = |kind| match kind {
         DeliveryKind::Invalidate { tracking } => Some(tracking.mode),

@@ -1,8 +1,8 @@
-//! Every figure that a report shows, computed once.
+//! Every figure in reports, computed once.
 //!
-//! Owns the arithmetic and its edges: a run that measured nothing, or for no time, has figures of
-//! zero, never an infinity. How figures are laid out is left to [`format`](crate::format), how
-//! latencies spread to [`distribution`](crate::distribution).
+//! Owns the arithmetic and its edges: a run that measured nothing, or took no time, has figures of zero,
+//! never an infinity. [`format`](crate::format) lays figures out, and [`distribution`](crate::distribution)
+//! makes tables of latencies.
 
 use measure::{ConnectionTally, Ending, ErrorCounts, Latency, Outage};
 use workload::{Pace, Stop};
@@ -18,55 +18,54 @@ use crate::{
 /// The figures of one run.
 #[derive(Debug)]
 pub struct Summary<'r> {
-    /// The run that they are of.
+    /// The source of the figures.
     pub run: &'r Run,
     /// The plan's name, safe for a terminal.
     pub title: String,
-    /// Requests that were answered, error replies included. Where operations have several commands,
-    /// each command is one; see [`counted`](Self::counted).
+    /// Requests answered, including error replies. Each command of an operation counts; see
+    /// [`counted`](Self::counted).
     pub requests: u64,
-    /// The operations of a mix; none without one.
+    /// The operations of a mix; empty without one.
     pub operations: Vec<OperationFigures>,
     /// Error replies among the requests.
     pub errors: u64,
     /// Length of the measured part in seconds.
     pub elapsed_s: f64,
-    /// Answered requests per second; 0 of a run that took no time.
+    /// Answered requests per second; 0 for a run that took no time.
     pub throughput_rps: f64,
-    /// Span in which all clients of a merged run ran, if it was not all the time.
+    /// Span in which all clients of a merged run ran, if shorter than the run.
     pub together: Option<CommonSpan>,
-    /// From when a request was due to its reply; in a closed loop the same as `service`.
+    /// Latency from due to reply; in a closed loop equal to `service`.
     pub response: LatencyFigures,
-    /// From when a request was sent to its reply.
+    /// Latency from sent to reply.
     pub service: LatencyFigures,
-    /// From when a request was sent to the first byte of its pipeline's replies, where the plan
-    /// asks for it.
+    /// Latency from sent to the first byte of the pipeline's replies, if the plan asks for it.
     pub first_byte: Option<LatencyFigures>,
-    /// Figures of TLS, if it was spoken.
+    /// Figures of TLS, if it was used.
     pub tls: Option<TlsFigures>,
-    /// Requests per second in each interval, of an open loop that lasted at least one.
+    /// Requests per second in each interval, for an open loop of at least one.
     pub rates: Option<RateFigures>,
-    /// Hits and misses of the commands that look something up.
+    /// Hits and misses of commands that look up keys.
     pub lookups: Lookups,
     /// Figures of the schedule of an open loop.
     pub schedule: Option<ScheduleFigures>,
-    /// Response times of the requests that were due while nothing succeeded: what users would have
-    /// seen of the outages. `None` in a closed loop, or if there was no outage.
+    /// Response times of requests that were due during an outage: the users' view of the outages. `None` in a
+    /// closed loop, or without an outage.
     pub delayed: Option<LatencyFigures>,
-    /// The nodes of a cluster that had any part in the load.
+    /// Cluster nodes with any part in the load.
     pub nodes: Vec<NodeFigures>,
-    /// Figures of messages, if their delivery is measured: `response` is then from due to received, `service` from sent
-    /// to received, and `requests` are deliveries.
+    /// Figures of messages, if their delivery is measured: `response` is then from due to received, `service`
+    /// from sent to received, and `requests` are deliveries.
     pub deliveries: Option<DeliveryFigures<'r>>,
-    /// Times of the stages of opening, if each request has a connection of its own.
+    /// Times of the stages of opening, if each request has its own connection.
     pub connects: Option<ConnectFigures>,
-    /// Parts of response times, if the kernel was asked when replies arrived.
+    /// Parts of response times, if the kernel stamped replies.
     pub spans: Option<SpanFigures>,
     /// Requests within the deadline, if there is one.
     pub deadline: Option<DeadlineFigures>,
     /// Result of the target, if there is one.
     pub target: Option<SloResult>,
-    /// All response times, of which `response` and the distributions are taken.
+    /// All response times, from which `response` and the distributions are taken.
     pub response_times: Latency,
 }
 
@@ -135,20 +134,20 @@ impl<'r> Summary<'r> {
         summary
     }
 
-    /// Returns the end of the run: as planned or not.
+    /// Returns the end of the run, planned or not.
     #[must_use]
     pub fn ending(&self) -> &Ending {
         &self.run.measurement.ending
     }
 
-    /// Returns the answers as `-n` and a rate count them: operations, each of which may have several commands, or
-    /// requests.
+    /// Returns the number of answers in the unit of `-n` and rates: operations, which may have several
+    /// commands, or requests.
     #[must_use]
     pub fn counted(&self) -> u64 {
         self.run.measurement.operations_ended()
     }
 
-    /// Returns those answers per second.
+    /// Returns answers per second in that unit.
     #[must_use]
     pub fn counted_rps(&self) -> f64 {
         if self.counts_operations() {
@@ -158,13 +157,14 @@ impl<'r> Summary<'r> {
         }
     }
 
-    /// Returns whether operations have several commands, so that they and requests are different things.
+    /// Returns whether operations have several commands, so that they differ from requests.
     #[must_use]
     pub fn counts_operations(&self) -> bool {
         self.run.plan.counts_operations()
     }
 
-    /// Returns the answers to what a schedule had due. A message is answered once, however many receivers have it.
+    /// Returns the number of answers to scheduled requests. A message is answered once, for any number of
+    /// receivers.
     #[must_use]
     pub fn answered_of_due(&self) -> u64 {
         match &self.deliveries {
@@ -179,7 +179,7 @@ impl<'r> Summary<'r> {
         self.deliveries.map_or_else(|| self.counted_rps(), |figures| figures.sent_rps)
     }
 
-    /// Returns the noun of what is counted.
+    /// Returns the noun of the counted unit.
     #[must_use]
     pub fn counted_noun(&self) -> &'static str {
         match self.counts_operations() {
@@ -195,8 +195,8 @@ impl<'r> Summary<'r> {
         &self.run.measurement.total.errors
     }
 
-    /// The size of values in bytes, the mean where they differ: of those that came back if they are of
-    /// another size than the plan writes, otherwise of those.
+    /// Size of values in bytes, or its mean: of the returned values if their size differs from the plan's,
+    /// otherwise of the plan's.
     #[must_use]
     pub fn value_bytes(&self) -> u64 {
         let (plan, measurement) = (&self.run.plan, &self.run.measurement);
@@ -204,7 +204,7 @@ impl<'r> Summary<'r> {
             .map_or(plan.data.payload_bytes, |bytes| bytes.round() as u64)
     }
 
-    /// The first text of each kind of error that was kept, safe for a terminal.
+    /// The first text of each kind of error, safe for a terminal.
     #[must_use]
     pub fn first_errors(&self) -> Vec<String> {
         let kind = |text: &str| text.split([' ', ':']).next().unwrap_or(text).to_owned();
@@ -214,7 +214,7 @@ impl<'r> Summary<'r> {
         (0..examples.len()).filter(new).map(|at| escape(&examples[at])).collect()
     }
 
-    /// The spans in which nothing succeeded, in the order in which they began.
+    /// Spans in which nothing succeeded, in order of their starts.
     #[must_use]
     pub fn outages(&self) -> &[Outage] {
         &self.run.measurement.outages
@@ -226,15 +226,15 @@ impl<'r> Summary<'r> {
         &self.run.measurement.total.connections
     }
 
-    /// Requests without a reply and outages, for layouts that have no place for them. `None` if
-    /// there were none.
+    /// Describes unanswered requests and outages, for layouts without a place for them. `None` if there were
+    /// none.
     #[must_use]
     pub fn trouble(&self) -> Option<String> {
         let line = crate::format::trouble(self);
         line.strip_prefix(", ").map(str::to_owned)
     }
 
-    /// CPU time of keystorm's workers for each answered request, in nanoseconds; see
+    /// CPU time of keystorm's workers per answered request, in nanoseconds; see
     /// [`measure::Measurement::client_cpu_ns`].
     #[must_use]
     pub fn client_cpu_ns(&self) -> Option<f64> {
@@ -249,8 +249,8 @@ impl<'r> Summary<'r> {
         (replayed || self.lookups.misses > 0).then(|| self.lookups.in_words())
     }
 
-    /// The share of hits, in hundredths: of keys where replies tell how many were there, of replies
-    /// otherwise. `None` without a miss.
+    /// Share of hits in percent: of keys if replies say how many exist, otherwise of replies. `None` without
+    /// a miss.
     #[must_use]
     pub fn hit_ratio(&self) -> Option<f64> {
         let total = &self.run.measurement.total;
@@ -264,22 +264,23 @@ impl<'r> Summary<'r> {
         (misses > 0.0).then(|| hits * 100.0 / (hits + misses))
     }
 
-    /// The share of reads that found their key, in hundredths, by the servers' own counts; `None` where
-    /// nothing was read, or a server does not tell.
+    /// Share of reads that hit, in percent, by the servers' own counts; `None` if nothing was read, or a
+    /// server does not report it.
     #[must_use]
     pub fn hit_ratio_by_servers(&self) -> Option<f64> {
         servers_hit_ratio(std::iter::once(self.run))
     }
 
-    /// Returns the requests, or operations, that the plan asks for (this share of it); `None` if it asks for a time.
+    /// Returns the number of requests, or operations, in (this share of) the plan; `None` if it is limited by
+    /// time.
     #[must_use]
     pub fn requests_planned(&self) -> Option<u64> {
         self.run.plan.own_requests()
     }
 
-    /// The rate that the plan asks for (this share of it), in requests per second; of one that
-    /// changes, its mean over the run. Of clients that did not run at the same time, it is over the time that
-    /// all rates are of. `None` in a closed loop, and where there is no limit for a time.
+    /// The rate of (this share of) the plan, in requests per second; for a changing rate, its mean over the
+    /// run. For clients that did not run at the same time, over their common span. `None` in a closed loop,
+    /// and if there is no limit for a time.
     #[must_use]
     pub fn target_rps(&self) -> Option<f64> {
         let plan = &self.run.plan;
@@ -293,8 +294,8 @@ impl<'r> Summary<'r> {
         Some(if length_ns > 0.0 { asked * (span_ns as f64 / length_ns) } else { asked })
     }
 
-    /// Describes why the run is not what was planned and how far it got, as `REASON; N of M requests`, safe for a
-    /// terminal. `None` of a complete run.
+    /// Describes why the run was cut short and how far it got, as `REASON; N of M requests`, safe for a
+    /// terminal. `None` for a complete run.
     #[must_use]
     pub fn shortfall(&self) -> Option<String> {
         let reason = match self.ending() {

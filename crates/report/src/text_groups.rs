@@ -1,8 +1,8 @@
-//! What many runs say, each once: texts about the same thing differ in their figures only.
+//! Texts of many runs, without repetition: texts on one topic differ only in their figures.
 
 use crate::{Warning, WarningKind};
 
-/// Texts in groups, of which each has a key.
+/// Texts in groups, each with a key.
 #[derive(Debug, Clone)]
 pub struct TextGroups<K>(Vec<Group<K>>);
 
@@ -14,7 +14,7 @@ struct Group<K> {
     runs: usize,
 }
 
-/// Topic of a warning: warnings with the same topic differ in their figures only.
+/// Topic of a warning: warnings on one topic differ only in their figures.
 pub type WarningTopic = (WarningKind, String);
 
 impl<K> Default for TextGroups<K> {
@@ -24,7 +24,7 @@ impl<K> Default for TextGroups<K> {
 }
 
 impl<K: PartialEq> TextGroups<K> {
-    /// Adds the text of a run; whether it is the first of its group.
+    /// Adds the text of a run. Returns whether it is the first of its group.
     pub fn add(&mut self, key: K, text: &str) -> bool {
         match self.0.iter_mut().find(|group| group.key == key) {
             Some(group) => group.runs += 1,
@@ -36,14 +36,14 @@ impl<K: PartialEq> TextGroups<K> {
         false
     }
 
-    /// The first text of each group, and the number of its runs, in the order in which they came.
+    /// The first text of each group and the number of its runs, in order of arrival.
     pub fn iter(&self) -> impl Iterator<Item = (&str, usize)> {
         self.0.iter().map(|group| (group.text.as_str(), group.runs))
     }
 }
 
 impl TextGroups<WarningTopic> {
-    /// Adds a warning of a run; whether it is the first about its topic.
+    /// Adds a warning of a run. Returns whether it is the first on its topic.
     pub fn add_warning(&mut self, warning: &Warning) -> bool {
         self.add(warning.topic(), &warning.text)
     }

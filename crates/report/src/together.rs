@@ -1,27 +1,26 @@
-//! For how long several clients ran at the same time, where that was not all the time.
+//! Common span of several clients, if shorter than the run.
 
 use std::fmt;
 
 use measure::Measurement;
 
-/// Figures of the time in which all clients ran. All other figures are of the whole run: everything divides by one
-/// time.
+/// Figures of the span in which all clients ran. All other figures cover the whole run.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CommonSpan {
-    /// Seconds during which all of them ran; more than 0.
+    /// Length of the span in seconds; more than 0.
     pub span_s: f64,
-    /// Seconds of the whole run; more than 0.
+    /// Length of the whole run in seconds; more than 0.
     pub elapsed_s: f64,
-    /// Requests per second that were answered in that time.
+    /// Requests answered per second in that span.
     pub rate_rps: f64,
 }
 
-/// Share of a run from which clients that ran at the same time count as running together throughout.
+/// Share of a run from which a common span counts as the whole run.
 const ALL_THE_TIME: f64 = 0.99;
 
 impl CommonSpan {
-    /// Takes the span from a measurement; `None` if it is of one client, of clients that ran all the time, or of some
-    /// that never ran at the same time.
+    /// Takes the span from a measurement; `None` for one client, for clients that ran together all the time,
+    /// or for some that never ran at the same time.
     pub(crate) fn from_measurement(measurement: &Measurement) -> Option<Self> {
         let span = measurement.timeline.all_ran.as_ref()?;
         let span_s = span.end.saturating_sub(span.start) as f64 / 1e9;

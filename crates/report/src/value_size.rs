@@ -1,6 +1,6 @@
-//! The size of the values that came back, which may be another than that of those the plan would write.
+//! Size of the returned values, which may differ from the size of values that the plan would write.
 //!
-//! Follows from the bytes of all replies where every one of them is a value as its protocol frames it.
+//! Follows from the bytes of all replies if every one of them is a framed value.
 
 use measure::{CommandTally, Measurement};
 use workload::{CommandSpec, Plan, ProtocolKind};
@@ -9,14 +9,15 @@ use workload::{CommandSpec, Plan, ProtocolKind};
 const SINGLE: [&str; 4] = ["GET", "GETEX", "GETDEL", "HGET"];
 /// Commands that are answered by a list of values and nulls.
 const LISTS: [&str; 2] = ["MGET", "HMGET"];
-/// Replies at the edges of a measured part may count by half, so sizes that differ by less are the same.
+/// Relative difference up to which sizes are equal: replies at the edges of a measured part may count by
+/// half.
 const SAME: f64 = 0.02;
-/// `-MOVED 12345 10.0.0.1:6379` and what else a node answers that sends a request elsewhere, about; and the
-/// share of all bytes up to which an estimate of them does.
+/// Approximate bytes of a redirect, such as `-MOVED 12345 10.0.0.1:6379`; and the share of all bytes up to
+/// which that estimate is good enough.
 const REDIRECT_BYTES: u64 = 32;
 const REDIRECTS_SHARE: f64 = 0.01;
 
-/// The mean size in bytes of the values that a plan read, if all its commands only read values.
+/// Mean size in bytes of the values that a plan read, if all its commands only read values.
 #[must_use]
 pub fn value_size(plan: &Plan, measurement: &Measurement) -> Option<f64> {
     let total = &measurement.total;
@@ -48,21 +49,21 @@ pub fn value_size(plan: &Plan, measurement: &Measurement) -> Option<f64> {
     })
 }
 
-/// Parts of replies beside the bytes of their values.
+/// Bytes of replies other than those of their values.
 #[derive(Debug, Default)]
 struct Frames {
     values: u64,
-    /// Bytes that are no value, without the keys and lengths of values that were there.
+    /// Bytes that are not part of a value, without the keys and lengths of existing values.
     around: u64,
-    /// Keys that were asked for, those of them that stand in replies too, and the bytes of requests beside
-    /// keys: how long keys are follows from the bytes that were sent.
+    /// Keys requested, those of them that replies repeat, and request bytes beside keys. The length of keys
+    /// follows from the bytes sent.
     asked: u64,
     echoed: u64,
     beside_keys: u64,
 }
 
 impl Frames {
-    /// The replies to a command. `None` if not all of them are known to be values.
+    /// Adds the replies to a command. `None` unless all of them are known to be values.
     fn add(
         &mut self,
         command: &CommandSpec,
@@ -96,8 +97,8 @@ impl Frames {
         Some(())
     }
 
-    /// `VALUE key 0 length`, the value and `END`, or `VA length` and the value. Flags are 0 unless another
-    /// program set them.
+    /// Adds replies of the form `VALUE key 0 length`, the value and `END`, or `VA length` and the value.
+    /// Flags are 0 unless another program set them.
     fn add_text(&mut self, command: &CommandSpec, tally: &CommandTally) -> Option<()> {
         let (name, replies) = (command.name(), tally.ok + tally.miss);
         let one = command.args.len() == 2;
@@ -129,7 +130,7 @@ impl Frames {
         })
     }
 
-    /// Bytes of the keys in replies, as so many bytes were sent.
+    /// Bytes of the keys in replies, given the bytes sent.
     fn keys_echoed(&self, bytes_out: u64) -> Option<u64> {
         if self.echoed == 0 {
             return Some(0);
@@ -139,7 +140,7 @@ impl Frames {
     }
 }
 
-/// Returns whether a meta get asks for the value and nothing else: `mg key v`.
+/// Returns whether a meta get asks only for the value: `mg key v`.
 fn is_only_for_value(command: &CommandSpec) -> bool {
     let [_, _, flag] = &command.args[..] else { return false };
     flag.fixed_bytes().is_some_and(|word| word == b"v"[..])
@@ -171,7 +172,7 @@ mod tests {
         value_size(&plan, &run.measurement)
     }
 
-    /// So many hits and misses of a command of memcached, with bytes out and in.
+    /// A run with these hits and misses of a memcached command, and bytes out and in.
     fn read_cached(line: &str, protocol: ProtocolKind, counts: [u64; 4]) -> Option<f64> {
         let mut run = fixture::complete();
         let sequence = vec![CommandSpec::parse(line.split(' '))];

@@ -1,5 +1,5 @@
-//! What limited tests and what spoiled them, for layouts that have no room for it: printed beside them,
-//! each once, after all tests.
+//! Verdicts and warnings for layouts without room for them: printed beside them after all tests, without
+//! repetition.
 
 use crate::{Finding, LimitedBy, Summary, TextGroups, WarningTopic, escape};
 
@@ -10,7 +10,7 @@ pub struct VerdictLines {
     /// Results of targets.
     targets: Vec<String>,
     warnings: TextGroups<WarningTopic>,
-    /// The tests that were the first to have a verdict, or a warning, of each kind, in the order of
+    /// For each kind of verdict and of warning, the first test that had it, in the order of
     /// [`TextGroups::iter`].
     titles: [Vec<String>; 2],
 }
@@ -30,7 +30,7 @@ impl VerdictLines {
         }
     }
 
-    /// Returns the lines that were gathered, each safe for a terminal, and forgets them.
+    /// Returns the collected lines, safe for a terminal, and forgets them.
     pub fn lines(&mut self) -> Vec<String> {
         let Self { verdicts, targets, warnings, titles: [of_verdicts, of_warnings] } =
             std::mem::take(self);

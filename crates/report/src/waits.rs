@@ -1,4 +1,4 @@
-//! The figures of receivers that wait with a command: who was woken, how late waits end, what heaps up.
+//! Figures of receivers with a blocking command: wake-ups, late timeouts, and backlogs.
 
 use measure::{Backlog, Waits};
 
@@ -9,11 +9,11 @@ use crate::{LatencyFigures, grouped};
 pub struct WaitFigures<'r> {
     /// Counts and latencies of the waits.
     pub waits: &'r Waits,
-    /// From sent to received, of messages that met a receiver that waited; `None` if none did.
+    /// Latency from sent to received, for messages that met a waiting receiver; `None` if none did.
     pub wake_up: Option<LatencyFigures>,
-    /// Lateness of the ends of waits without a message; `None` if there were none.
+    /// Lateness of timeouts without a message; `None` if there were none.
     pub timeout_late: Option<LatencyFigures>,
-    /// Share of the messages received that met a receiver that waited, from 0 to 1; `None` of no messages.
+    /// Share of the received messages that met a waiting receiver, 0 to 1; `None` without messages.
     pub woken_share: Option<f64>,
 }
 
@@ -33,13 +33,13 @@ impl<'r> WaitFigures<'r> {
         }
     }
 
-    /// Returns the figures with clocks of senders and receivers that are known only to this precision.
+    /// Returns the figures for clocks of senders and receivers that are known to this precision.
     pub(crate) fn known_to_within(mut self, bound_ns: Option<f64>, precision: u8) -> Self {
         self.wake_up = self.wake_up.map(|of| of.known_to_within(bound_ns, precision));
         self
     }
 
-    /// Cells of a table for programs; those of what nobody knows are empty.
+    /// Cells of a table for programs; unknown ones are empty.
     pub(crate) fn csv_cells(&self) -> [String; 10] {
         let Waits { wake_up, timeout_late, unblocked, left, pending, .. } = self.waits;
         let time = |figures: &Option<LatencyFigures>, pick: fn(&LatencyFigures) -> u64| {
@@ -62,7 +62,7 @@ impl<'r> WaitFigures<'r> {
         ]
     }
 
-    /// Returns the lines of a report, of a run whose keys were removed or not.
+    /// Returns the lines of a report for a run whose keys were removed or not.
     #[must_use]
     pub fn lines(&self, removed: bool) -> Vec<String> {
         let waits = self.waits;

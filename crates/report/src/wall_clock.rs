@@ -1,13 +1,11 @@
-//! Moments of a run as somebody who looks into a server's log needs them: by the clock on the wall, in
-//! UTC.
+//! Moments of a run as UTC wall-clock times, for a reader of a server's log.
 
 use std::time::{Duration, SystemTime};
 
-/// The last second that has four digits for its year.
+/// The last second whose year has four digits.
 const YEAR_9999_S: u64 = 253_402_300_799;
 
-/// The time of day in UTC of what happened `after_ns` nanoseconds after `start`, to the millisecond:
-/// `14:03:22.150`.
+/// UTC time of day of a moment `after_ns` nanoseconds after `start`, to the millisecond: `14:03:22.150`.
 #[must_use]
 pub fn wall_clock(start: SystemTime, after_ns: u64) -> String {
     let written = wall_clock_rfc3339(start, after_ns);
@@ -28,7 +26,7 @@ pub fn wall_clock_rfc3339(start: SystemTime, after_ns: u64) -> String {
     humantime::format_rfc3339_millis(moment(start, after_ns)).to_string()
 }
 
-/// Times that no calendar has are those of a broken clock, or of a file that somebody wrote.
+/// Clamps times that no calendar has, from a broken clock or a hand-written file.
 fn moment(start: SystemTime, after_ns: u64) -> SystemTime {
     let since = start.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     let since = since.saturating_add(Duration::from_nanos(after_ns));

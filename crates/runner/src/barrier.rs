@@ -1,7 +1,7 @@
-//! What comes to a run from outside: a coordinator sets the start when all processes are ready, and says when the
-//! last of them has sent everything, when everything has come, and when the last receiver is gone.
+//! Signals that a coordinator sends to a run: the start, once all processes are ready; the end of sending;
+//! the arrival of all messages; and the departure of the last receiver.
 //!
-//! Owns no clock: whoever releases it says when to begin, on this process's own clock.
+//! Owns no clock: the caller that releases the barrier gives the start on the clock of this process.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,14 +19,14 @@ pub struct Barrier {
 
 /// Adds up messages that go between processes.
 pub trait ExchangeObserver: Send + Sync {
-    /// The senders of this process are done.
+    /// All senders of this process are done.
     fn sent(&self);
 
-    /// Reports the progress of this process: whenever that has changed, before load begins and once all have sent.
+    /// Reports the progress of this process when it has changed, before load begins and once all have sent.
     fn progress(&self, progress: Progress);
 
-    /// Reports which messages came to this process, if each goes to one receiver: after its receivers are gone, before
-    /// [`Progress::closed`].
+    /// Reports which messages came to this process, if each goes to one receiver. Called after its receivers
+    /// are gone and before [`Progress::closed`].
     fn received(&self, page: ReceivedPage<'_>);
 }
 
@@ -35,7 +35,7 @@ pub trait ExchangeObserver: Send + Sync {
 pub struct ReceivedPage<'p> {
     /// The group of receivers of which one gets each message.
     pub group: usize,
-    /// The page; all have as many numbers.
+    /// Number of the page; all pages hold equally many message numbers.
     pub page: usize,
     /// A bit for each number, the lowest first.
     pub bits: &'p [u64],
@@ -44,19 +44,20 @@ pub struct ReceivedPage<'p> {
 /// Progress of a process with messages that go between processes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Progress {
-    /// Deliveries that there must be of the probes that it sends, where any process may get them.
+    /// Expected deliveries of the probes that this process sends, where any process may receive them.
     pub probes: u64,
-    /// Probes of any process that came to its receivers, where any may get them.
+    /// Probes that came to receivers of this process from any process.
     pub probed: u64,
-    /// Deliveries that there must be of what its senders sent, at whichever process; `None` while they are at work.
+    /// Expected deliveries, at any process, of the messages that this process sent; `None` while its senders
+    /// are at work.
     pub expected: Option<u64>,
-    /// Messages that its receivers had.
+    /// Messages that the receivers of this process had.
     pub received: u64,
-    /// Set once its receivers are gone.
+    /// Set once the receivers of this process are gone.
     pub closed: bool,
 }
 
-/// The start that all processes were given, and when this one begins.
+/// The common start of all processes, and the start of this one.
 #[derive(Debug, Clone, Copy)]
 struct Start {
     agreed: Instant,
@@ -64,7 +65,7 @@ struct Start {
 }
 
 impl Barrier {
-    /// A barrier that calls `ready`, from the thread of a worker, when every connection is open.
+    /// Creates a barrier that calls `ready`, from a worker's thread, when every connection is open.
     pub fn new(ready: impl Fn() + Send + Sync + 'static) -> Self {
         Self {
             ready: Box::new(ready),
@@ -76,16 +77,16 @@ impl Barrier {
         }
     }
 
-    /// Adds an observer, for a run whose receivers get what other processes send: it receives until
-    /// [`all_have_sent`](Self::all_have_sent) and all has come, and waits at the end until it is known who removes the
-    /// keys of the run ([`all_are_closed`](Self::all_are_closed)).
+    /// Adds an observer, for a run whose receivers get messages of other processes. The run receives until
+    /// [`all_have_sent`](Self::all_have_sent) was called and everything has come. At the end it waits for
+    /// [`all_are_closed`](Self::all_are_closed), which says who removes the keys.
     #[must_use]
     pub fn with_exchange(self, observer: impl ExchangeObserver + 'static) -> Self {
         Self { exchange: Some(Box::new(observer)), ..self }
     }
 
-    /// Lets load begin at this instant, or now if that has passed, and says which it is. Only the
-    /// first word counts.
+    /// Lets load begin at this instant, or now if that has passed, and returns the chosen instant. Only the
+    /// first call counts.
     pub fn release(&self, at: Instant) -> Instant {
         self.start.get_or_init(|| Start { agreed: at, actual: at.max(Instant::now()) }).actual
     }
@@ -95,7 +96,7 @@ impl Barrier {
         self.all_sent.store(true, Ordering::Release);
     }
 
-    /// Says that all that was sent has come to the receivers of some process.
+    /// Says that the receivers of each process have everything that was sent to them.
     pub fn all_have_received(&self) {
         self.all_received.store(true, Ordering::Release);
     }
@@ -129,13 +130,13 @@ impl Barrier {
         (self.ready)();
     }
 
-    /// The start on the clock of the engines, which began at `origin`; `None` before the release.
+    /// Start of this process on the engines' clock, which began at `origin`; `None` before the release.
     pub(crate) fn start_ns(&self, origin: Instant) -> Option<u64> {
         let start = self.start.get()?.actual;
         Some(start.saturating_duration_since(origin).as_nanos() as u64)
     }
 
-    /// The start that all processes were given, on the same clock; `None` before the release.
+    /// Common start of all processes, on the engines' clock; `None` before the release.
     pub(crate) fn agreed_ns(&self, origin: Instant) -> Option<u64> {
         let start = self.start.get()?.agreed;
         Some(start.saturating_duration_since(origin).as_nanos() as u64)

@@ -25,9 +25,9 @@ pub(crate) enum Message {
         interval: Interval,
         /// State of the worker at its end.
         gauges: Gauges,
-        /// Set in the warm-up: shown and not kept.
+        /// Set in the warm-up, whose intervals are shown and not kept.
         warm: bool,
-        /// Requests that failed in it, where a plan asks for each.
+        /// Requests that failed in the interval, if the plan asks for each.
         failed: FailedRequests,
     },
     /// The worker ended.
@@ -43,7 +43,7 @@ pub trait Observer {
     fn failed(&mut self, _failed: &FailedRequests) {}
 }
 
-/// Watches nothing: of a run beside another, or of which a table is all that is shown.
+/// An observer that does nothing, for runs that show only a table or run beside another.
 #[derive(Debug)]
 pub struct NoObserver;
 
@@ -70,10 +70,10 @@ pub struct Snapshot<'c> {
     pub gauges: &'c [Gauges],
     /// The engine that moves the bytes.
     pub engine: &'static str,
-    /// Times of successes; `None` where clients elsewhere know them.
+    /// Times of successes; `None` where other processes know them.
     pub successes: Option<&'c SuccessLine>,
-    /// Figures of the senders of messages so far, and the deliveries that these must lead to; `None` of a run without
-    /// receivers.
+    /// Figures of the message senders so far and the deliveries that they must lead to; `None` for a run
+    /// without receivers.
     pub sending: Option<(&'c Tally, u64)>,
 }
 
@@ -110,7 +110,7 @@ pub(crate) struct Collector {
 }
 
 impl Collector {
-    /// A collector for workers that take empty tallies from these and use this engine.
+    /// Creates a collector for this engine. Channels `empties` take merged tallies back to the workers.
     pub(crate) fn new(
         shape: TallyShape,
         empties: Vec<Sender<Tally>>,
@@ -182,7 +182,8 @@ impl Collector {
         }
     }
 
-    /// Makes receivers' figures begin and end no sooner than their senders', whose failures are why nothing came.
+    /// Widens the receivers' figures to begin and end with the senders', whose failures explain why nothing
+    /// came.
     pub(crate) fn span_senders(&mut self, sending: &Self) {
         self.span = join(self.span, sending.span);
         self.successes.add_failures(&sending.successes);
@@ -233,7 +234,7 @@ impl Collector {
         }
     }
 
-    /// Shows an interval of the warm-up. Of it only the opening of connections is kept.
+    /// Shows an interval of the warm-up. Only its openings of connections are kept.
     fn warm(&mut self, interval: Interval, observer: &mut dyn Observer) {
         let Interval { worker, tally: Some(tally), .. } = interval else { return };
         self.total.connections.connect.merge(&tally.connections.connect);

@@ -1,9 +1,9 @@
-//! The worker that a plan needs, out of those that are compiled: one for each protocol, engine and route, but one for
-//! all engines where a jump for each call of the engine costs nothing that counts: under TLS, with a connection for
-//! each request, on a ring of servers, and for memcached's binary protocol.
+//! The worker type for a plan, out of those that are compiled: one for each protocol, engine and route. One
+//! type serves all engines where a dynamic call costs next to nothing: under TLS, with a connection for each
+//! request, on a ring of servers, and for memcached's binary protocol.
 //!
-//! The only place that names concrete types, and the match that a new one joins. What is made of each
-//! combination is in the program once for each, so what needs none of the three is elsewhere.
+//! The only file that names concrete types; a new type joins its match. Code here is compiled once for each
+//! combination, so code that depends on none of the three lives elsewhere.
 
 use std::io;
 use std::time::Instant;
@@ -28,18 +28,18 @@ use crate::route::{Cluster, DirectRoute, NewConnections, RingRoute, Route};
 use crate::thread_clocks::ThreadClocks;
 use crate::worker::{Worker, WorkerContext};
 
-/// The servers of a run, where they are several, and who watches the topology of a cluster.
+/// The servers of a run with several, and the watch of a cluster's topology.
 pub(crate) type Servers<'w> = (Option<ServerSet<'w>>, Option<&'w TopologyWatch>);
 
 /// Runs one worker on the calling thread; returns its final messages to the collector.
 pub(crate) type Work<'r> =
     dyn for<'w> Fn(WorkerContext<'w>, Recorder, Servers<'w>) -> Vec<Message> + Sync + 'r;
 
-/// Receives on the thread that calls it. What is left to report, and what was received.
+/// Receives on the calling thread; returns the final reports and the totals.
 pub(crate) type Receive<'r> =
     dyn for<'w> Fn(ReceiverContext<'w>, Recorder) -> (Vec<Message>, ReceiverTotals) + Sync + 'r;
 
-/// The receivers for this engine. Their clock begins at `origin`.
+/// Creates the receivers for this engine. Their clock begins at `origin`.
 pub(crate) fn receiver<'r>(
     choice: Choice,
     tls: Option<&'r TlsContext>,
@@ -52,7 +52,7 @@ pub(crate) fn receiver<'r>(
     }
 }
 
-/// Returns a maker of engines for connections that are not read while load runs: no kernel reads ahead for this one.
+/// Returns a maker of engines for connections that are not read while load runs, so none of them reads ahead.
 pub(crate) fn unread<'r>(tls: Option<&'r TlsContext>, origin: Instant) -> Box<MakeEngine<'r>> {
     Box::new(move || any_engine(Choice::Epoll, tls, origin, 1))
 }
@@ -64,7 +64,7 @@ fn receive_on<'r, E: Engine>(make: impl Fn(u32) -> io::Result<E> + Sync + 'r) ->
     })
 }
 
-/// The worker for this protocol and engine. Its clock begins at `origin`.
+/// Creates the worker for this protocol and engine. Its clock begins at `origin`.
 pub(crate) fn worker<'r>(
     protocol: ProtocolKind,
     choice: Choice,
@@ -93,8 +93,8 @@ fn over<'r, P: Protocol>(
     }
 }
 
-/// Returns one worker for all engines, where encryption or a new connection costs far more than its jumps, or for a
-/// protocol that few use.
+/// Returns one worker type for all engines, for rare protocols and where encryption or new connections cost
+/// far more than dynamic calls.
 fn on_any_engine<'r, P: Protocol>(
     choice: Choice,
     tls: Option<&'r TlsContext>,
@@ -121,7 +121,7 @@ pub(crate) fn any_engine(
     })
 }
 
-/// `make` gets the number of connections that its engine must have room for.
+/// Creates a worker on one engine. `make` gets the number of connections that the engine must have room for.
 fn on_engine<'r, E: Engine + 'static, P: Protocol>(
     make: impl Fn(u32) -> io::Result<E> + Sync + 'r,
 ) -> Box<Work<'r>> {

@@ -1,4 +1,4 @@
-//! One connection: which state it is in and what it waits for.
+//! State of one connection and of the replies it waits for.
 //!
 //! Owns no socket and reads no clock: bytes come from the engine, through the worker.
 
@@ -7,35 +7,35 @@ use crate::worker::captures::PartialCapture;
 use crate::worker::cursor_scan::CursorScan;
 use crate::worker::verify::Comparison;
 
-/// Connection of a worker. `M` is what its route notes of requests, `C` of connections.
+/// Connection of a worker. `M` is the route's note on a request, `C` its note on a connection.
 #[derive(Debug)]
 pub(crate) struct Connection<D, M, C> {
     pub(crate) state: State,
     pub(crate) decoder: D,
     pub(crate) requests: Requests<M>,
-    /// Bytes of the incoming reply that came before.
+    /// Bytes of the incoming reply that were read before.
     pub(crate) reply_bytes: u64,
-    /// Bytes among them that the engine was asked to drop since the last read.
+    /// Bytes of the incoming reply that the engine was asked to drop since the last read.
     pub(crate) dropped: u64,
-    /// Comparison of the incoming reply with what it must be, so far.
+    /// Comparison so far of the incoming reply with the expected one.
     pub(crate) comparison: Comparison,
-    /// Part of the incoming reply that is kept for later steps, so far.
+    /// Part of the incoming reply, so far, that is kept for later steps.
     pub(crate) coming: PartialCapture,
-    /// For each item that the incoming reply has a place for, whether it is there; empty unless the plan asks.
+    /// Set for each item that the incoming reply has; empty unless the plan asks.
     pub(crate) found: Vec<bool>,
-    /// State of its walk, in a plan that has one.
+    /// State of its key scan, in a plan that has one.
     pub(crate) walk: CursorScan,
-    /// Time at which it was asked for.
+    /// Time at which its opening was requested.
     pub(crate) asked_ns: u64,
-    /// Time at which it was open, TLS included.
+    /// Time at which it was open, including the TLS handshake.
     pub(crate) opened_ns: u64,
-    /// Requests that it was handed first since it was opened, of a mix operations.
+    /// Requests handed to it since it was opened; in a mix, operations. Retries do not count.
     pub(crate) begun: u32,
-    /// Number of tries to reopen it since it last lasted.
+    /// Failed tries to reopen it since it last stayed open.
     pub(crate) attempts: u32,
-    /// Set if it is to be closed and opened again as soon as it waits for nothing.
+    /// Set if it is to be closed and reopened as soon as it waits for nothing.
     pub(crate) worn: bool,
-    /// Set if it was lost and has not carried load since.
+    /// Set from when it was lost until it carries load again.
     pub(crate) lost: bool,
     /// Requests that failed on it and wait to be sent again.
     pub(crate) put_off: u32,
@@ -48,10 +48,10 @@ pub(crate) struct Connection<D, M, C> {
 /// State of a connection.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum State {
-    /// There is none.
+    /// No connection.
     #[default]
     Closed,
-    /// Asked for, not open yet.
+    /// Requested and not open yet.
     Opening,
     /// The handshake was sent, and `answered` replies came.
     Handshake { answered: usize },
@@ -84,7 +84,7 @@ impl<D: Default, M: Copy, C> Connection<D, M, C> {
         }
     }
 
-    /// Begins anew, asked for at `now_ns`.
+    /// Starts over, with its opening requested at `now_ns`.
     pub(crate) fn reopen(&mut self, now_ns: u64) {
         self.state = State::Opening;
         self.decoder = D::default();
@@ -97,15 +97,15 @@ impl<D: Default, M: Copy, C> Connection<D, M, C> {
         self.worn = false;
     }
 
-    /// Returns whether it waits for nothing: neither a reply nor a retry.
+    /// Returns whether it waits for neither a reply nor a retry.
     #[inline]
     pub(crate) fn is_idle(&self) -> bool {
         self.requests.commands() == 0 && self.put_off == 0
     }
 
-    /// Requests that may be sent now, if `depth` may be in flight: with `rolling` at any time,
-    /// otherwise when all are answered. They have `request_len` commands each; `None` where that
-    /// differs, and each is sent by itself.
+    /// Number of requests that may be sent now if `depth` may be in flight: with `rolling` at any time,
+    /// otherwise only when all are answered. Each has `request_len` commands; `None` if that differs, and
+    /// then requests are sent one by one.
     #[inline]
     pub(crate) fn room(&self, depth: u32, rolling: bool, request_len: Option<u32>) -> u32 {
         if self.state != State::Ready {

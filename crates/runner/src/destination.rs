@@ -1,8 +1,8 @@
-//! Where a run connects to, when that may change on the way.
+//! Address of a server that may change during a run.
 //!
-//! Workers keep a copy of the address and compare one number now and then; only when that has
-//! changed do they take the lock. Who knows the new address ([`Resolver`]) is asked on a thread of
-//! its own: at once when a connection was lost, and otherwise every second.
+//! Workers keep a copy of the address and compare one number now and then; they take the lock only when that
+//! number has changed. A thread of its own asks the [`Resolver`] for the new address: at once when a
+//! connection was lost, and otherwise every second.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Condvar, Mutex};
@@ -16,8 +16,8 @@ const MOST: Duration = Duration::from_secs(1);
 
 /// Knows where the server is now.
 pub trait Resolver: Sync {
-    /// Asks, which may take a while. `None` if there is no answer, or none that can be trusted;
-    /// the last one then stays.
+    /// Resolves the address, which may take a while. `None` if there is no trustworthy answer; the last
+    /// address then stays.
     fn resolve(&self) -> Option<Address>;
 }
 
@@ -75,7 +75,7 @@ impl Destination {
         }
     }
 
-    /// Ends [`follow`](Self::follow).
+    /// Makes [`follow`](Self::follow) return.
     pub(crate) fn end(&self) {
         self.request(ResolveRequest::End);
     }
@@ -100,7 +100,7 @@ impl Destination {
         }
     }
 
-    /// Waits while the request is no more than this, and takes it.
+    /// Waits up to `most` for a request more urgent than `no_more`, and takes it.
     fn wait_while(&self, most: Duration, no_more: ResolveRequest) -> ResolveRequest {
         let request = self.request.lock().unwrap_or_else(|e| e.into_inner());
         let idle = |request: &mut ResolveRequest| {

@@ -1,6 +1,6 @@
-//! Which engine moves the bytes.
+//! Choice of the engine that moves the bytes.
 //!
-//! A new one is a variant here and an arm in [`crate::concrete`].
+//! A new engine is a variant here and an arm in [`crate::concrete`].
 
 use std::io;
 #[cfg(target_os = "linux")]
@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 use naming::ENGINE;
 use workload::EngineKind;
 
-/// An engine that works here.
+/// An engine that works on this machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Choice {
     #[cfg(target_os = "linux")]
@@ -27,10 +27,10 @@ impl Choice {
     }
 }
 
-/// The engine for what was asked, and why it is not a faster one if it is not.
+/// Chooses the engine for a request and returns the reason if it is not the fastest one.
 ///
 /// # Errors
-/// The one that was asked for does not work here.
+/// Returns an error if the requested engine does not work here.
 pub(crate) fn choose(asked: EngineKind) -> io::Result<(Choice, Option<String>)> {
     if asked == EngineKind::Epoll {
         return Ok((Choice::Epoll, None));
@@ -46,7 +46,7 @@ pub(crate) fn choose(asked: EngineKind) -> io::Result<(Choice, Option<String>)> 
     }
 }
 
-/// Tried once: every test of a suite asks, and the kernel does not change its mind.
+/// Tries io_uring once: every test of a suite asks, and the answer cannot change.
 #[cfg(target_os = "linux")]
 fn try_uring() -> Result<Choice, String> {
     static TRIED: OnceLock<Result<(), String>> = OnceLock::new();

@@ -1,4 +1,4 @@
-//! What went wrong, in words for a person: what the server said and what to do about it.
+//! Failures in words for a person: the server's message and the remedy.
 
 use std::io;
 
@@ -16,7 +16,7 @@ const MEMCACHED_IS_FULL: &str = "ERROR Too many open connections";
 /// Longest part of a server's text that is kept.
 const TEXT_MAX: usize = 300;
 
-/// An error reply as text of bounded length. Not escaped: that is up to who shows it.
+/// Text of an error reply, cut to a bounded length and not escaped.
 pub(crate) fn text(bytes: &[u8]) -> String {
     if bytes.len() <= TEXT_MAX {
         return wire::spelled(bytes);
@@ -27,8 +27,8 @@ pub(crate) fn text(bytes: &[u8]) -> String {
     wire::spelled(&bytes[..end]) + "…"
 }
 
-/// Returns the kind of an error reply: its first word. memcached's first word says only whose fault it is, and what
-/// follows is always the same words, so that the kind is the whole text.
+/// Returns the kind of an error reply, its first word. For memcached it is the whole text, because the first
+/// word says only whose fault it is and the rest never varies.
 pub(crate) fn kind(text: &str) -> &str {
     let first = text.split(' ').next().unwrap_or_default();
     if matches!(first, "CLIENT_ERROR" | "SERVER_ERROR") { text } else { first }
@@ -42,7 +42,7 @@ pub(crate) fn error_reply(text: &str) -> Failure {
     })
 }
 
-/// Returns the failure of a cluster run in which no node took a request for as long as one is looked for.
+/// Returns the failure of a cluster run in which no node took a request during the whole search for one.
 pub(crate) fn given_up(text: &str) -> Failure {
     let hint = match kind(text) {
         "CLUSTERDOWN" => {
@@ -111,12 +111,12 @@ pub(crate) fn hint(text: &str) -> Option<Text> {
     })
 }
 
-/// Returns whether a reply that answers no request is how a server turns a client away.
+/// Returns whether a reply that answers no request is a server's refusal of the client.
 pub(crate) fn turns_away(reply: &Reply<'_>) -> bool {
     matches!(reply, Reply::Error(bytes) if is_passing(&text(bytes)))
 }
 
-/// Returns the failure that a reply without a request means.
+/// Returns the failure for a reply without a request.
 pub(crate) fn unexpected(reply: &Reply<'_>) -> Failure {
     match reply {
         Reply::Error(bytes) => error_reply(&text(bytes)),
@@ -124,7 +124,7 @@ pub(crate) fn unexpected(reply: &Reply<'_>) -> Failure {
     }
 }
 
-/// Returns whether an error reply says that the server cannot serve at present and soon may.
+/// Returns whether an error reply says that the server is unable to serve for now.
 pub(crate) fn is_passing(text: &str) -> bool {
     text.contains("max number of clients")
         || text.starts_with(MEMCACHED_IS_FULL)
@@ -134,10 +134,10 @@ pub(crate) fn is_passing(text: &str) -> bool {
         )
 }
 
-/// The kind of error of a connection that nobody answered in time.
+/// Kind of the error for a connection whose opening was not answered in time.
 pub(crate) const NO_ANSWER: &str = "no-answer";
 
-/// The kind of error that an attempt to open a connection has which failed for this reason.
+/// Returns the kind of error for an attempt to open a connection that failed for this reason.
 pub(crate) fn opening_failure(why: &str) -> &str {
     const KINDS: [(&str, &str); 8] = [
         ("Connection refused", "connection-refused"),
@@ -156,8 +156,8 @@ pub(crate) fn opening_failure(why: &str) -> &str {
     }
 }
 
-/// Returns whether a connection could not be opened for want of something on this machine, which no waiting for the
-/// server mends.
+/// Returns whether a connection could not be opened because this machine lacks something, so that waiting for
+/// the server does not help.
 pub(crate) fn is_ours(reason: &Reason) -> bool {
     match reason {
         Reason::Failed(error) => {

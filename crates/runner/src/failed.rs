@@ -1,6 +1,6 @@
-//! Requests that failed for good, one by one, where a plan asks for that.
+//! List of single requests that failed for good, if the plan asks for it.
 //!
-//! Bounded: a server that refuses everything fails more of them than anybody reads.
+//! Bounded: a server that refuses everything produces more failures than anybody reads.
 
 use std::time::SystemTime;
 
@@ -13,9 +13,9 @@ pub struct FailedRequest {
     pub command: String,
     /// First key of the request; empty if it has none.
     pub key: Vec<u8>,
-    /// The error reply, without passwords, or what else became of it.
+    /// Error reply without passwords, or another reason of the failure.
     pub why: String,
-    /// Number of times it was sent again.
+    /// Number of retries.
     pub retries: u32,
 }
 
@@ -40,7 +40,7 @@ impl FailedRequests {
         }
     }
 
-    /// Returns whether there are none.
+    /// Returns whether the list is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.list.is_empty()

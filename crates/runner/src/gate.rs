@@ -1,4 +1,4 @@
-//! What workers share: the common start, and the word to stop.
+//! State shared by workers: the common start and the request to stop.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU64, Ordering};
@@ -9,11 +9,11 @@ use naming::START_AT;
 use crate::{Barrier, Fatal};
 
 const UNKNOWN: u64 = u64::MAX;
-/// Sleep of a worker that is ready between looks at a gate that is not open yet.
+/// Sleep of a ready worker between checks of a closed gate.
 const GATE_EVERY_NS: u64 = 200_000;
-/// Sleep between looks while others are waited for that may take their time, and give notice.
+/// Sleep between checks while a slow party, which will notify, is awaited.
 const BARRIER_EVERY_NS: u64 = 2_000_000;
-/// Sleep between looks when the time of its opening is known.
+/// Sleep between checks when the time of opening is known.
 const STOP_EVERY_NS: u64 = 100_000_000;
 
 /// Shared by the workers of one run and the thread that collects.
@@ -28,11 +28,11 @@ pub(crate) struct Gate<'r> {
     opens: GateOpening<'r>,
 }
 
-/// Time at which a gate opens that all workers have arrived at.
+/// Time at which the gate opens once all workers have arrived.
 pub(crate) enum GateOpening<'r> {
     /// At once.
     AtOnce,
-    /// At this time; below 0 of one that passed before the engines' clocks began.
+    /// At this time, which is negative if it passed before the engines' clocks began.
     At(i64),
     /// Upon release of the barrier; engines' clocks began at this instant.
     Released(&'r Barrier, Instant),
@@ -51,8 +51,8 @@ impl<'r> Gate<'r> {
         }
     }
 
-    /// Says that one worker is ready; the last one to be opens the gate, for all at one moment:
-    /// now, at the time agreed on, or when it is released.
+    /// Says that one worker is ready. The last one opens the gate for all at one moment: now, at the agreed
+    /// time, or upon release.
     pub(crate) fn arrive(&self, now_ns: u64) {
         if self.arrived.fetch_add(1, Ordering::AcqRel) + 1 < self.workers {
             return;
@@ -84,7 +84,7 @@ impl<'r> Gate<'r> {
         }
     }
 
-    /// The start that was given to all processes of a run; 0 where one process decides, or before it is known.
+    /// Common start of all processes of a run; 0 for a single process or before the start is known.
     pub(crate) fn agreed_ns(&self) -> u64 {
         match &self.opens {
             GateOpening::Released(barrier, origin) => barrier.agreed_ns(*origin).unwrap_or(0),
@@ -113,7 +113,7 @@ impl<'r> Gate<'r> {
         }
     }
 
-    /// Stops all workers for this reason, unless there was one before.
+    /// Stops all workers for this reason. Only the first reason is kept.
     pub(crate) fn fail(&self, fatal: Fatal) {
         if let Ok(mut failure) = self.failure.lock() {
             failure.get_or_insert(fatal);
@@ -132,7 +132,7 @@ impl<'r> Gate<'r> {
         self.failed.load(Ordering::Relaxed)
     }
 
-    /// Returns whether the end was asked for from outside.
+    /// Returns whether the caller asked for the end.
     #[inline]
     pub(crate) fn interrupted(&self) -> bool {
         self.interrupted.load(Ordering::Relaxed)

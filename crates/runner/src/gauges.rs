@@ -1,7 +1,7 @@
-//! Where a worker stands, as it says with each interval that it hands over.
+//! State of a worker, reported with each interval.
 //!
-//! What a histogram of replies cannot tell: what is under way, and what it costs. Looked at a few
-//! times a second, by the worker itself, so that nobody has to ask it.
+//! Says what a histogram of replies cannot: the requests under way and their cost. The worker itself measures
+//! it a few times a second, so nobody has to ask for it.
 
 /// State of a worker at the end of an interval.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -10,8 +10,8 @@ pub struct Gauges {
     pub cpu_ns: u64,
     /// Requests sent and not answered.
     pub in_flight: u64,
-    /// Requests that are due and not sent; an expectation if arrivals are random. `None` in a
-    /// closed loop, where nothing is due at a time of its own.
+    /// Requests that are due and unsent; an expectation if arrivals are random. `None` in a closed loop,
+    /// which has no due times.
     pub backlog: Option<u64>,
     /// Connections that are open and ready.
     pub connections: u32,

@@ -1,6 +1,6 @@
-//! What a connection says before it carries load: who it is and what it wants.
+//! Commands that a connection sends before it carries load: login and settings.
 //!
-//! Its replies are waited for and never scored.
+//! Their replies are awaited and never scored.
 
 use engine::ConnId;
 use naming::{DBNUM, ENABLE_TRACKING, NO_TOUCH, PASSWORD, RESP3, RFR, URI, USER};
@@ -9,14 +9,14 @@ use workload::{ClusterOptions, Plan, ProtocolKind, ReadFrom, Secret, secret};
 
 use crate::{Fatal, explain};
 
-/// The bytes of the handshake and what each of its commands is, for errors.
+/// Bytes of the handshake, and the meaning of each of its commands for error messages.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Handshake {
     pub(crate) bytes: Vec<u8>,
     pub(crate) steps: Vec<Step>,
     /// Secrets that must not be quoted, even where the server quotes them.
     secrets: Vec<Secret>,
-    /// The password in it.
+    /// The password in the handshake.
     password: Option<Secret>,
     /// Set if the password is asked for before each login.
     is_asked: bool,
@@ -24,12 +24,12 @@ pub(crate) struct Handshake {
     pub(crate) waiting: Vec<ConnId>,
 }
 
-/// Passwords that are looked for in what servers say: the newest.
+/// Number of passwords masked in server messages: the newest ones.
 const SECRETS_MAX: usize = 100;
 
 /// Reply of a server to the handshake.
 pub(crate) enum Answer {
-    /// Answers to `steps` of its commands, in `consumed` bytes since this was asked last.
+    /// Replies to `steps` of its commands, in `consumed` bytes since the last call.
     Heard { steps: usize, consumed: usize },
     /// Refusal for the moment, with the reason, without passwords.
     NotNow(String),
@@ -47,13 +47,13 @@ pub(crate) enum Step {
 }
 
 impl Handshake {
-    /// The handshake that a plan asks for; empty when it asks for nothing.
+    /// Creates the handshake for a plan; empty if the plan asks for nothing.
     pub(crate) fn new<P: Protocol>(plan: &Plan) -> Self {
         let login = plan.target.credentials.as_ref();
         Self::with::<P>(plan, login.map(|login| login.password.clone()))
     }
 
-    /// Becomes the same with another password, if it has another one.
+    /// Replaces the password if it has changed.
     pub(crate) fn renew<P: Protocol>(&mut self, plan: &Plan, password: &Secret) {
         if self.password.as_ref() == Some(password) {
             return;
@@ -117,11 +117,11 @@ impl Handshake {
         Self { password, ..handshake }
     }
 
-    /// Reads on in the replies of a connection of which `steps` are answered. With `reconnects` a refusal
-    /// that passes is [`Answer::NotNow`].
+    /// Continues reading replies on a connection of which `steps` are answered. With `reconnects`, a
+    /// temporary refusal is [`Answer::NotNow`].
     ///
     /// # Errors
-    /// The server refuses a command, or does not speak the protocol.
+    /// Returns an error if the server refuses a command or does not speak the protocol.
     pub(crate) fn hear(
         &self,
         decoder: &mut impl Decode,

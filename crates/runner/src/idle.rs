@@ -21,10 +21,10 @@ use crate::{INTERVAL_NS, explain};
 /// Opens the connections of a plan, sends nothing on them but the handshake, and holds them until
 /// `interrupted` is set. Calls `live` with their number, at least every quarter of a second.
 ///
-/// `tls` is for a server that speaks it. `local_ports` are those that this machine connects from, where that is known.
+/// `tls` is for a server that requires TLS. `local_ports` is this machine's range of local ports, if known.
 ///
 /// # Errors
-/// A connection cannot be opened, or none is left; in words for a person.
+/// Returns an error in words for a person if a connection cannot be opened or none is left.
 pub fn hold_idle(
     plan: &Plan,
     address: &Address,

@@ -1,4 +1,4 @@
-//! From a plan to running workers and back to one measurement.
+//! Execution of a plan: starts the workers and returns one measurement.
 
 use std::io;
 use std::ops::{Range, RangeInclusive};
@@ -35,36 +35,36 @@ use crate::{Barrier, Fatal, LiveRate};
 /// Intervals that a worker may be ahead of the collector.
 const AHEAD_MAX: usize = 4;
 
-/// Nodes that may join a cluster while load runs and get a connection beyond `-c`.
+/// Connections beyond `-c` for nodes that join a cluster while load runs.
 const NODES_TO_COME: u32 = 64;
 
-/// Room for nodes to come where each of `-c` clients has a connection to every node.
+/// Connections per client for nodes that join, where each of `-c` clients has a connection to every node.
 const NODES_TO_COME_PER_CLIENT: u32 = 4;
 
-/// Plan to run, its target and the outside parts that it needs.
+/// A plan, its target, and the outside parts that it needs.
 #[derive(Clone)]
 pub struct RunJob<'r> {
     /// The plan.
     pub plan: &'r Plan,
     /// Resolved address of the target.
     pub address: &'r Address,
-    /// Resolved addresses of the receivers, of a plan that names other addresses for them.
+    /// Resolved addresses of the receivers, if the plan names separate ones.
     pub receivers_at: Vec<Address>,
-    /// Source of the current password, if that is asked for before each login.
+    /// Source of the current password, if each login asks for it.
     pub password: Option<&'r dyn PasswordSource>,
-    /// Resolver of the address, if that may change.
+    /// Resolver of the address, if the address may change.
     pub resolver: Option<&'r dyn Resolver>,
-    /// TLS on every connection, if it is spoken there: made from the plan's options.
+    /// TLS for every connection, made from the plan's options; `None` without TLS.
     pub tls: Option<&'r TlsContext>,
-    /// The ports that this machine connects from, where that is known.
+    /// Local ports that this machine connects from, if known.
     pub local_ports: Option<RangeInclusive<u16>>,
     /// Start of the load.
     pub start: Start<'r>,
-    /// The servers, where they are several.
+    /// The servers, if there are several.
     pub several: Option<ServerSet<'r>>,
-    /// Recorded traffic to send, of a plan that has some.
+    /// Recorded traffic to send, if the plan has some.
     pub record: Option<&'r dyn Record>,
-    /// Rate of the load, if it may change on the way.
+    /// Rate of the load, if it may change during the run.
     pub rate: Option<&'r LiveRate>,
     /// Set to end the run early.
     pub interrupted: &'r AtomicBool,
@@ -73,11 +73,11 @@ pub struct RunJob<'r> {
 /// Several servers.
 #[derive(Debug, Clone, Copy)]
 pub enum ServerSet<'r> {
-    /// The nodes of a Redis Cluster, and what is known of it.
+    /// A Redis Cluster: its nodes and their topology.
     Cluster(ClusterJob<'r>),
-    /// Servers that know nothing of each other, of which each has some of the keys.
+    /// Independent servers, each with a part of the keys.
     Ring(RingJob<'r>),
-    /// Servers that are interchangeable, at these addresses.
+    /// Interchangeable servers at these addresses.
     Pool(&'r [Address]),
 }
 
@@ -86,14 +86,14 @@ pub enum ServerSet<'r> {
 pub enum Start<'r> {
     /// As soon as all connections are open.
     Ready,
-    /// At an instant that was agreed on: a run that is not ready by then fails.
+    /// At an agreed instant; a run that is not ready by then fails.
     At(SystemTime),
     /// Upon release of the barrier.
     Released(&'r Barrier),
 }
 
 impl<'r> RunJob<'r> {
-    /// The cluster that it runs against, if it is one.
+    /// Returns the cluster of the run, if there is one.
     pub(crate) fn cluster(&self) -> Option<ClusterJob<'r>> {
         match self.several {
             Some(ServerSet::Cluster(cluster)) => Some(cluster),
@@ -101,7 +101,7 @@ impl<'r> RunJob<'r> {
         }
     }
 
-    /// Returns what keeps up with the addresses of the servers while load runs.
+    /// Returns the parts that keep server addresses current while load runs.
     fn whereabouts(&self) -> (Destination, Option<TopologyWatch>) {
         let watch = self.cluster().map(|cluster| TopologyWatch::new(cluster.topology));
         (Destination::new(self.address, self.resolver.is_some()), watch)
@@ -118,13 +118,13 @@ impl<'r> Start<'r> {
     }
 }
 
-/// Carries out a plan. Blocks until it has ended; calls `observer` for each interval.
+/// Runs a plan to its end and calls `observer` for each interval.
 ///
-/// A run that the server ends, by an error or by going away, is not an error here: what was
-/// measured until then comes back, and [`Measurement::ending`] says why.
+/// If the server ends the run, by an error or by closing, the measurement until then is returned, and
+/// [`Measurement::ending`] has the reason.
 ///
 /// # Errors
-/// The machine has no threads or file descriptors left.
+/// Returns an error if the machine has no threads or file descriptors left.
 pub fn run(job: &RunJob<'_>, observer: &mut dyn Observer) -> io::Result<Measurement> {
     if let Some(what) = job.plan.lacking() {
         let lacking = format!("the plan was loaded from a file, which does not hold {what}");
@@ -150,7 +150,7 @@ pub fn run(job: &RunJob<'_>, observer: &mut dyn Observer) -> io::Result<Measurem
     Ok(measurement)
 }
 
-/// Returns the error for a plan that is wrong for the reason `why`.
+/// Returns the error for an invalid plan.
 fn invalid(why: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidInput, why)
 }
@@ -226,7 +226,7 @@ fn carry_out(
     Ok(measured(job, sending, roles.zip(receiving), (&gate, wall), watch.as_ref()))
 }
 
-/// Puts together the senders' measurement, and the receivers' if there were some.
+/// Combines the measurements of senders and receivers.
 fn measured(
     job: &RunJob<'_>,
     sending: Collector,
@@ -255,10 +255,9 @@ fn measured(
 struct Connections {
     workers: u16,
     total: u32,
-    /// Connections of each of those: where they are clients of a cluster, one to every node, and some to
-    /// nodes to come.
+    /// Connections of each client: for a cluster client, one to every node and some for nodes to come.
     per_client: u32,
-    /// Connections of a worker beyond its share: one to each of several servers, and on a cluster some to
+    /// Connections of a worker beyond its share: one to each of several servers, and in a cluster some for
     /// nodes to come.
     room: u32,
 }
@@ -283,17 +282,17 @@ impl Connections {
         Self { workers, total, per_client, room }
     }
 
-    /// Most that a worker may have at once.
+    /// Largest number of connections that a worker may have at once.
     fn most_of(&self, worker: u16) -> u32 {
         share(self.total, worker, self.workers) * self.per_client + self.room
     }
 
-    /// Most that all workers before this one may have at once.
+    /// Largest number of connections that all earlier workers may have at once.
     fn senders_before(&self, worker: u16) -> u32 {
         (0..worker).map(|worker| self.most_of(worker)).sum()
     }
 
-    /// The number of a worker's first sender among those of the run, which are those of all clients where messages go
+    /// Number of a worker's first sender, counted over the run, or over all clients where messages pass
     /// between clients.
     fn first_sender(&self, plan: &Plan, worker: u16) -> u32 {
         let all = u64::from(plan.load.concurrency.connections);
@@ -301,7 +300,7 @@ impl Connections {
         others + self.senders_before(worker)
     }
 
-    /// Connections that may send what the receivers of this process get.
+    /// Number of connections that may send messages to receivers of this process.
     fn senders(&self, plan: &Plan) -> u32 {
         match plan.exchange() {
             Some(_) => plan.load.concurrency.connections,
@@ -364,8 +363,8 @@ fn follow<'scope>(
     Ok(())
 }
 
-/// Starts the thread that reads a record ahead of the workers, and gives what each of them draws from; nothing of a
-/// plan without a record.
+/// Starts the thread that reads a record ahead of the workers, and returns the source of each worker; empty
+/// for a plan without a record.
 fn read_ahead<'scope>(
     scope: &'scope Scope<'scope, '_>,
     job: &RunJob<'scope>,
@@ -401,7 +400,7 @@ fn start_worker<'scope>(
     started.map(drop)
 }
 
-/// Numbers the nodes of outages as the measurement does.
+/// Renumbers the nodes of outages to match the measurement.
 fn number_outages(measurement: &mut Measurement, watch: &TopologyWatch) {
     let index = |name: &String| measurement.nodes.iter().position(|node| node.name == *name);
     for outage in &mut measurement.outages {
@@ -409,8 +408,7 @@ fn number_outages(measurement: &mut Measurement, watch: &TopologyWatch) {
     }
 }
 
-/// An instant of the wall clock on the clock of the engines, which began at `origin`; below 0 of one
-/// before that.
+/// Converts wall-clock time to the engines' clock, which began at `origin`; negative for an earlier instant.
 fn on_clock(instant: SystemTime, origin: Instant) -> i64 {
     let ns = |time: Duration| i64::try_from(time.as_nanos()).unwrap_or(i64::MAX);
     let (now, now_ns) = (SystemTime::now(), ns(origin.elapsed()));
@@ -424,7 +422,7 @@ fn cpus() -> usize {
     thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// Worker `worker`'s share of `total`; the shares of all sum to it and differ by one at most.
+/// Share of worker `worker` in `total`. Shares differ by at most one and add up to the total.
 fn share(total: u32, worker: u16, workers: u16) -> u32 {
     let (worker, workers) = (u32::from(worker), u32::from(workers));
     total / workers + u32::from(worker < total % workers)

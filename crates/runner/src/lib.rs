@@ -1,11 +1,10 @@
-//! Plan to measurement.
+//! Carries out plans and returns measurements.
 //!
-//! [`run`] carries out one [`Plan`](workload::Plan): it starts the workers, each with an engine,
-//! its connections and a tally of its own, and adds up what they saw. [`hold_idle`] only holds
-//! connections.
+//! [`run`] carries out one [`Plan`](workload::Plan): it starts the workers, each with its own engine,
+//! connections and tally, and adds up their figures. [`hold_idle`] only holds connections.
 //!
-//! The only place where `workload`, `wire`, `engine` and `measure` meet. What the figures mean is
-//! `report`'s business; asking the server about itself, `host`'s.
+//! The only crate in which `workload`, `wire`, `engine` and `measure` meet. `report` interprets the figures;
+//! `host` asks the server about itself.
 
 mod barrier;
 mod collect;

@@ -1,10 +1,9 @@
-//! A rate that may be changed while a plan is carried out.
+//! A rate that may change while a plan is carried out.
 //!
-//! Whoever carries out a plan keeps one of these and tells it the new rate. Workers compare one number at
-//! each turn, and take the lock only when that has changed. A change is made known before it is due, by
-//! more than a worker ever sleeps: so all of them turn at the same nanosecond of the schedule, and how many
-//! requests were due in all follows from the areas below its rates. The plan with the schedule that was
-//! kept in the end is what the results are of.
+//! The caller keeps a [`LiveRate`] and sets new rates. Workers compare one number at each turn, and take the
+//! lock only when it has changed. A change is announced before it takes effect, by more than a worker ever
+//! sleeps. All workers therefore turn at the same nanosecond of the schedule, and the number of due requests
+//! follows from the areas below its rates. Results belong to the plan with the final schedule.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -14,7 +13,7 @@ use workload::{Pace, Plan, PlanParts, Stop};
 
 use crate::INTERVAL_NS;
 
-/// Notice of a change before it takes effect: longer than the sleep of a worker, which hands over its figures every
+/// Notice before a change takes effect: longer than the sleep of a worker, which hands over its figures every
 /// [`INTERVAL_NS`].
 const AHEAD_NS: u64 = INTERVAL_NS + 50_000_000;
 
@@ -27,15 +26,15 @@ pub struct LiveRate {
 
 #[derive(Debug)]
 struct State {
-    /// The plan as it is carried out now.
+    /// The plan with its current schedule.
     plan: Plan,
-    /// Start of the engines' clock, and of load by that clock.
+    /// Start of the engines' clock, and start of load on that clock.
     origin: Option<Instant>,
     start_ns: Option<u64>,
 }
 
 impl LiveRate {
-    /// The rate of a plan; `None` of a closed loop, which has none.
+    /// The rate of a plan; `None` for a closed loop.
     #[must_use]
     pub fn from_plan(plan: &Plan) -> Option<Self> {
         plan.load.pace.schedule()?;
@@ -47,12 +46,13 @@ impl LiveRate {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Asks for another rate of all workers together (and of all shares of the plan), in requests per
-    /// second: in a third of a second, and until the next stage of the schedule begins. With `None` there
-    /// is no limit from then on.
+    /// Requests another rate, in requests per second of all workers (and all shares of the plan) together. It
+    /// holds from a third of a second later until the schedule's next stage. `None` lifts the limit from then
+    /// on.
     ///
     /// # Errors
-    /// The run ends before, or the rate or one more stage is beyond the limits of plans.
+    /// Returns an error if the run ends before then, or if the rate or one more stage exceeds the limits of
+    /// plans.
     pub fn set(&self, rate_per_s: Option<f64>) -> Result<(), String> {
         let state = self.lock();
         let since_ns = |(origin, start_ns): (Instant, u64)| {
@@ -90,7 +90,7 @@ impl LiveRate {
         Ok(())
     }
 
-    /// The plan, with the schedule as it is by now.
+    /// Returns the plan with its current schedule.
     #[must_use]
     pub fn plan(&self) -> Plan {
         self.lock().plan.clone()
@@ -107,7 +107,7 @@ impl LiveRate {
         self.lock().origin = Some(origin);
     }
 
-    /// Load begins, by that clock.
+    /// Notes the start of load on the engines' clock.
     pub(crate) fn begins(&self, start_ns: u64) {
         self.lock().start_ns = Some(start_ns);
     }

@@ -1,4 +1,4 @@
-//! What a run leaves: the tallies of its workers put together, when it ran and how it ended.
+//! Result of a run: the combined tallies of its workers, its time and its end.
 
 use std::ops::Range;
 use std::time::{Duration, SystemTime};
@@ -12,7 +12,7 @@ use workload::{Pace, Plan, Stop};
 use crate::collect::{Collector, Snapshot};
 use crate::gate::Gate;
 
-/// Shortest time without the client that is reported: a busy machine may hold it up for less.
+/// Shortest absence of the client that is reported; a busy machine may cause shorter ones.
 const ABSENCE_MIN_NS: u64 = 500_000_000;
 
 /// Returns the histograms that a tally of this plan keeps.
@@ -31,14 +31,15 @@ pub fn tally_shape(plan: &Plan) -> TallyShape {
     }
 }
 
-/// Most of what a command asks for, of those whose replies have a place for each.
+/// Largest number of items that one command asks for, among commands whose replies have a slot for each.
 fn most_places(plan: &Plan) -> usize {
     let placed = plan.sequence.iter().filter(|command| command.has_places());
     placed.filter_map(|command| Some(command.several_asked()?.1)).max().unwrap_or(0)
 }
 
-/// Builds the measurement of a plan. The engines' clocks began at `origin` by the wall clock of that moment: one that
-/// is set while load runs moves no start. `tenures` says who had to answer when, of servers between which that changes.
+/// Builds the measurement of a plan. The engines' clocks began at `origin`, read from the wall clock at that
+/// moment, so that a clock set during the run moves no start. `tenures` says which server was responsible
+/// when, if that changes.
 pub(crate) fn measurement(
     plan: &Plan,
     collector: Collector,
@@ -94,7 +95,7 @@ pub(crate) fn measurement(
     }
 }
 
-/// The outages of a run that has lasted so long; who had to answer when, and when the client did not run.
+/// Outages of a run of this length, given the responsible servers and the client's absences.
 fn outages(
     plan: &Plan,
     total: &Tally,
@@ -111,8 +112,8 @@ fn outages(
 }
 
 impl Snapshot<'_> {
-    /// Returns the measurement so far, as if the run ended now; `timeline` has the intervals up to this one. All counts
-    /// are copied; CPU times and nodes are known only at the end.
+    /// Returns the measurement so far, as if the run ended now, with `timeline` up to this interval. Copies
+    /// all counts; CPU times and nodes are known only at the end.
     #[must_use]
     pub fn so_far(
         &self,

@@ -1,8 +1,7 @@
-//! The memory that a plan takes, known before it is carried out.
+//! Memory that a plan needs, computed in advance.
 //!
-//! Owns the sum of what grows with a plan: the tallies of its commands, the images of its pipelines, the
-//! log of its operations and the seconds of its connections. What a connection takes is left to the limit on
-//! connections.
+//! Owns the sum of everything that grows with a plan: tallies of commands, images of pipelines, the log of
+//! operations and the per-second counts of connections. The limit on connections bounds their own memory.
 
 use measure::{ByConnection, OperationLog, Tally};
 use naming::{PIPELINE, PRECISION, SIZE, THREADS, Text, text};
@@ -11,17 +10,17 @@ use workload::{CommandSpec, Plan, Stop};
 use crate::measurement::tally_shape;
 use crate::worker::ending::DRAIN_MAX_NS;
 
-/// Most bytes that tallies, pipelines, a log and the seconds of connections may take together.
+/// Most bytes that tallies, pipelines, a log and per-second counts of connections may take together.
 const BYTES_MAX: u64 = 4 << 30;
-/// Tallies of each worker: the one that it fills and the one that it is exchanged for.
+/// Tallies of each worker: one to fill and one to exchange.
 const PER_WORKER: u64 = 2;
 /// Tallies of the collector: the total, and intervals that not every worker has reported.
 const COLLECTED: u64 = 4;
 
-/// Says that a plan takes more memory than it may, how much that is and what to change.
+/// Checks that a plan fits in memory.
 ///
 /// # Errors
-/// The sentence, for the person at the command line.
+/// Returns, in words for a person, the memory needed and the option to change.
 pub fn check_memory(plan: &Plan) -> Result<(), Text> {
     let MemoryNeed { tallies, images, log, seconds } = needed(plan);
     let all = [images, log, seconds].into_iter().fold(tallies, u64::saturating_add);
@@ -68,15 +67,14 @@ pub(crate) fn empty_log(plan: &Plan, workers: u16) -> Option<OperationLog> {
     (!plan.peer.logged.is_empty()).then(|| OperationLog::new(&commands, &operations, room))
 }
 
-/// The seconds that are kept of each connection: those of the run, or of one whose length is not known
-/// as many as there is room for.
+/// Number of seconds kept for each connection: those of the run, or the maximum if its length is unknown.
 pub(crate) fn seconds_by_connection(plan: &Plan) -> u64 {
     let commands = plan.different_commands().commands.len() as u64;
     let each = ByConnection::bytes_of_seconds(plan.own_connections().into(), commands, 1);
     planned_seconds(plan).unwrap_or(BYTES_MAX / each.max(1))
 }
 
-/// Number of seconds in which the replies of a run come, if its length is known.
+/// Number of seconds in which a run receives replies, if its length is known.
 fn planned_seconds(plan: &Plan) -> Option<u64> {
     let ns = match plan.load.stop {
         Stop::AfterNs(ns) => Some(ns),
@@ -85,8 +83,7 @@ fn planned_seconds(plan: &Plan) -> Option<u64> {
     Some(ns?.saturating_add(DRAIN_MAX_NS).div_ceil(1_000_000_000) + 1)
 }
 
-/// Bytes of all tallies, of the images of all workers' pipelines, of a log whose length is known, and of the
-/// seconds of connections, where that of the run is.
+/// Bytes of all tallies, images of pipelines, logs of known length, and per-second counts of connections.
 struct MemoryNeed {
     tallies: u64,
     images: u64,

@@ -1,9 +1,8 @@
 //! Opening many connections without losing any.
 //!
-//! A listening socket has a finite backlog; connections beyond it are dropped by the kernel and
-//! tried again a second later. So connections are begun in small groups: no more than a few are
-//! on their way at once, and groups are spaced so that a server that accepts at the usual rate
-//! keeps up.
+//! A listening socket has a finite backlog; the kernel drops connections beyond it and retries them a second
+//! later. So connections are begun in small groups: only a few are in progress at once, and groups are spaced
+//! so that a server that accepts at the usual rate keeps up.
 
 use std::net::IpAddr;
 use std::ops::RangeInclusive;
@@ -13,16 +12,16 @@ use engine::ConnectOptions;
 use workload::random::Stream;
 use workload::{ConnectionPerRequest, Plan, PlanParts, Spacing};
 
-/// Connections on their way at once.
+/// Most connections in progress at once.
 const OPENING_MAX: u32 = 128;
-/// Connections begun together, and the least time between two groups: 32,000 per second, about
-/// as fast as one thread of a server accepts.
+/// Connections begun together, and the least time between two groups: 32,000 per second, about the rate at
+/// which one server thread accepts.
 const GROUP: u32 = 64;
 const GROUP_EVERY_NS: u64 = 2_000_000;
-/// Without any progress for this long, a server that does not answer is given up on.
+/// Time without progress after which a server that does not answer is given up.
 const PATIENCE_NS: u64 = 10_000_000_000;
 
-/// The stream that times between connections are drawn by, apart from those of other numbers.
+/// Random stream for the times between connections, separate from all other streams.
 const STREAM: u64 = 17 << 56;
 
 /// Decides when the next connection of a worker may be begun.
@@ -37,13 +36,13 @@ pub(crate) struct Opening {
 }
 
 impl Opening {
-    /// `gaps` are those that are asked for, if some are.
+    /// Creates the opening of `total` connections, spaced by `gaps` if the plan has some.
     pub(crate) fn new(total: u32, now_ns: u64, gaps: Option<Gaps>) -> Self {
         let groups = Groups::new(now_ns);
         Self { total, begun: 0, opened: 0, groups, gaps, progress_ns: now_ns }
     }
 
-    /// The number of the next connection to begin, if one may be begun now.
+    /// Returns the next connection to begin, if one may be begun now.
     pub(crate) fn next(&mut self, now_ns: u64) -> Option<u32> {
         if self.awaits_others() {
             return None;
@@ -57,12 +56,12 @@ impl Opening {
         Some(self.begun - 1)
     }
 
-    /// Returns whether none may be begun before another has opened.
+    /// Returns whether another connection must open before the next may be begun.
     fn awaits_others(&self) -> bool {
         self.begun == self.total || self.begun - self.opened >= OPENING_MAX
     }
 
-    /// Notes that one is open and ready.
+    /// Notes that one connection is open and ready.
     pub(crate) fn opened(&mut self, now_ns: u64) {
         self.opened += 1;
         self.progress_ns = now_ns;
@@ -83,7 +82,7 @@ impl Opening {
         }
     }
 
-    /// Returns how many were open when nothing had moved for too long; `None` unless that is so.
+    /// Returns the number of open connections if nothing has moved for too long, else `None`.
     pub(crate) fn stuck(&self, now_ns: u64) -> Option<u32> {
         let waits = self.gaps.as_ref().is_some_and(|gaps| now_ns < gaps.next_ns);
         (now_ns >= self.progress_ns + PATIENCE_NS && !waits).then_some(self.opened)
@@ -107,7 +106,7 @@ impl Gaps {
         Some(Self { spacing, drawn, count: 0, next_ns: 0 })
     }
 
-    /// Returns whether one more connection may be begun now; if so, draws the time of the next.
+    /// Returns whether one more connection may be begun now, and if so draws the time of the next.
     fn admit(&mut self, now_ns: u64) -> bool {
         if now_ns < self.next_ns {
             return false;
@@ -118,7 +117,7 @@ impl Gaps {
     }
 }
 
-/// Spaces connections: a group at once, and then a pause.
+/// Rule that spaces connections: a group at once, then a pause.
 #[derive(Debug)]
 pub(crate) struct Groups {
     left: u32,
@@ -130,7 +129,7 @@ impl Groups {
         Self { left: GROUP, since_ns: now_ns }
     }
 
-    /// Returns whether one more connection may be begun now; it then counts as begun.
+    /// Returns whether one more connection may be begun now, and if so counts it as begun.
     pub(crate) fn admit(&mut self, now_ns: u64) -> bool {
         if now_ns >= self.next_ns() {
             (self.left, self.since_ns) = (GROUP, now_ns);
@@ -154,7 +153,7 @@ impl Groups {
 /// Number of connections to one address above which keystorm chooses local ports itself.
 const PORTS_FROM: u32 = 4096;
 
-/// Decides where each connection of a run comes from.
+/// Local address and port of each connection of a run.
 #[derive(Debug, Clone)]
 pub(crate) struct Origins {
     mptcp: bool,
@@ -162,12 +161,12 @@ pub(crate) struct Origins {
     per_request: Option<ConnectionPerRequest>,
     sources: Vec<IpAddr>,
     ports: Option<RangeInclusive<u16>>,
-    /// Start in the range of ports: runs that follow each other do not want the same ones.
+    /// Start in the range of ports; it differs between consecutive runs.
     first: u64,
 }
 
 impl Origins {
-    /// Returns the origins of `connections` of a plan, from a machine that hands out these local ports.
+    /// Creates the origins of `connections` connections of a plan, from this machine's local ports.
     pub(crate) fn new(
         plan: &PlanParts,
         connections: u32,
@@ -190,13 +189,12 @@ impl Origins {
         }
     }
 
-    /// Returns the origins of receivers of messages, which have kernel stamps where senders need none.
+    /// Returns the origins of message receivers, which have kernel stamps that senders do not need.
     pub(crate) fn of_receivers(&self, plan: &PlanParts) -> Self {
         Self { kernel_stamps: plan.recording.kernel_stamps, ..self.clone() }
     }
 
-    /// Returns the options of connection number `number` of the run: source addresses are taken in turn, and so are
-    /// ports.
+    /// Returns the options of connection number `number`. Source addresses and ports are taken in turn.
     pub(crate) fn options(&self, number: u32) -> ConnectOptions {
         let number = u64::from(number);
         let (turn, source) = match self.sources.len() as u64 {

@@ -1,13 +1,13 @@
-//! Passwords that are asked for before each login, since they change while load runs.
+//! Passwords that every login asks for anew, because they change while load runs.
 
 use workload::Secret;
 
-/// Time between looks for a password that was asked for.
+/// Time between checks for a requested password.
 pub(crate) const LOOK_EVERY_NS: u64 = 5_000_000;
 
 /// Knows the password of now.
 pub trait PasswordSource: Sync {
-    /// The password, if it was asked for a moment ago. Otherwise has it asked for elsewhere: this never waits.
+    /// Returns the password if it is fresh, and otherwise requests it in the background. Never waits.
     fn password(&self) -> LoginPassword;
 }
 
@@ -16,8 +16,8 @@ pub trait PasswordSource: Sync {
 pub enum LoginPassword {
     /// The password.
     Known(Secret),
-    /// Asked for, not known yet.
+    /// Requested and not known yet.
     Pending,
-    /// The reason why it cannot be had.
+    /// Not available, for this reason.
     Failed(String),
 }

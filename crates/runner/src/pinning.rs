@@ -1,7 +1,8 @@
-//! Workers on CPUs of their own (`--cpus`).
+//! Workers pinned to CPUs (`--cpus`).
 
-/// Pins the calling thread to the CPU that is worker `worker`'s turn, if there is any.
 use naming::CPUS;
+
+/// Pins the calling thread to the next CPU in turn for this worker, if there are any.
 #[cfg(target_os = "linux")]
 pub(crate) fn pin(cpus: &[usize], worker: u16) -> Result<(), String> {
     let Some(&cpu) = cpus.get(usize::from(worker) % cpus.len().max(1)) else { return Ok(()) };

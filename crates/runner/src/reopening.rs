@@ -1,9 +1,9 @@
-//! Connections that were lost, and when each is tried again.
+//! Queue of lost connections and their next attempts.
 //!
-//! Exponential backoff with jitter: 10 ms, doubled for each attempt that fails, up to a bound that
-//! depends on how many wait. Each delay is drawn between half of that and the whole. One alone
-//! tries at least every 100 ms, so that the end of an outage is seen soon; many share that task and
-//! each waits up to a second. When one is back, the others follow at the pace of the start.
+//! Exponential backoff with jitter: 10 ms, doubled after each failed attempt, up to a bound that depends on
+//! the number of waiting connections. Each delay is drawn between half and all of that. A lone connection
+//! tries at least every 100 ms, so that the end of an outage is noticed soon; many share that task, and each
+//! waits up to a second. Once one is back, the others follow at the pace of the start.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -16,10 +16,10 @@ use crate::opening::Groups;
 
 /// Delay before the first attempt.
 const FIRST_NS: u64 = 10_000_000;
-/// Longest delay of one that waits alone, and of any.
+/// Longest delay of a lone connection, and of any connection.
 const ALONE_MAX_NS: u64 = 100_000_000;
 const ANY_MAX_NS: u64 = 1_000_000_000;
-/// Time that each waiting connection adds to the longest delay: in all they try a hundred times a second.
+/// Time that each waiting connection adds to the longest delay: together they try a hundred times a second.
 const EACH_NS: u64 = 20_000_000;
 
 /// Lost connections, ordered by the time of their next attempt.
@@ -28,9 +28,9 @@ pub(crate) struct ReconnectQueue {
     due: BinaryHeap<Reverse<(u64, u32)>>,
     groups: Groups,
     random: SplitMix,
-    /// Used instead of all that, if a plan has one.
+    /// The plan's backoff, used instead of the default one.
     backoff: Option<Backoff>,
-    /// An attempt failed since one last succeeded.
+    /// Set if an attempt failed since the last success.
     failing: bool,
 }
 
@@ -61,7 +61,7 @@ impl ReconnectQueue {
         self.due.push(Reverse((now_ns + delay_ns, conn.0)));
     }
 
-    /// The next connection to try now, if there is one.
+    /// Returns the next connection to try now, if there is one.
     pub(crate) fn next(&mut self, now_ns: u64) -> Option<ConnId> {
         let Reverse((due_ns, _)) = *self.due.peek()?;
         if due_ns > now_ns || !self.groups.admit(now_ns) {
@@ -70,7 +70,7 @@ impl ReconnectQueue {
         self.due.pop().map(|Reverse((_, conn))| ConnId(conn))
     }
 
-    /// Time at which [`next`](Self::next) has a connection; `u64::MAX` when none waits.
+    /// Time at which [`next`](Self::next) returns a connection; `u64::MAX` if none waits.
     pub(crate) fn wake_ns(&self) -> u64 {
         match self.due.peek() {
             None => u64::MAX,
@@ -81,26 +81,26 @@ impl ReconnectQueue {
         }
     }
 
-    /// Notes that one is back: the server is there again, so the others need not wait.
+    /// Notes that a connection is back, so that the others need not wait.
     pub(crate) fn back(&mut self, now_ns: u64) {
         if std::mem::take(&mut self.failing) {
             self.hurry(now_ns);
         }
     }
 
-    /// Lets none of them wait any longer.
+    /// Ends the delays of all waiting connections.
     pub(crate) fn hurry(&mut self, now_ns: u64) {
         let mut waiting = std::mem::take(&mut self.due).into_vec();
         waiting.iter_mut().for_each(|Reverse((due_ns, _))| *due_ns = now_ns);
         self.due = waiting.into();
     }
 
-    /// Lets one of them be.
+    /// Removes one connection.
     pub(crate) fn forget_one(&mut self, conn: ConnId) {
         self.due.retain(|Reverse((_, waiting))| *waiting != conn.0);
     }
 
-    /// Lets all that wait be.
+    /// Removes all connections.
     pub(crate) fn forget(&mut self) {
         self.due.clear();
     }

@@ -1,4 +1,4 @@
-//! What was sent and is not answered yet.
+//! Requests that were sent and are not answered yet.
 
 use std::collections::VecDeque;
 
@@ -7,20 +7,20 @@ use wire::KeyNumber;
 
 use crate::recorded::RecordedCommand;
 
-/// Requests that were sent together on one connection and are answered in order. `M` is what the
-/// route notes of them.
+/// Requests that were sent together on one connection and are answered in order. `M` is the route's note on
+/// them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Request<M> {
-    /// Number of the sequence that the next reply belongs to: its bytes follow from it, so they can be
-    /// made again.
+    /// Number in the sequence of the request that the next reply belongs to. Its bytes follow from that
+    /// number.
     pub(crate) number: u64,
-    /// Time at which its commands were due; in a closed loop when they were first sent, which is not known before. For
-    /// a later step, when the operation was due.
+    /// Time at which its commands were due. In a closed loop this is the first sending, unknown before then.
+    /// For a later step, the time at which the operation was due.
     pub(crate) intended_ns: u64,
-    /// Time at which its commands were first handed to the kernel; 0 before. For a later step, the time of its
-    /// operation's first step.
+    /// Time at which its commands were first handed to the kernel; 0 before. For a later step, that time of
+    /// the operation's first step.
     pub(crate) sent_ns: u64,
-    /// Time at which they were last handed to the kernel: later than `sent_ns` if they were sent again, elsewhere.
+    /// Time at which its commands were last handed to the kernel; after a retry it is later than `sent_ns`.
     pub(crate) handed_ns: u64,
     /// Index in the sequence of the command that the next reply answers.
     pub(crate) command: u32,
@@ -35,8 +35,8 @@ pub(crate) struct Request<M> {
 }
 
 impl<M> Request<M> {
-    /// A command of a record, with when it is due on the engine's clock. One that waits for other clients is in no
-    /// figure.
+    /// Creates the request for a recorded command that is due at `due_ns` on the engine's clock. A command
+    /// that waits for other clients is not measured.
     #[inline]
     pub(crate) fn recorded(number: u64, command: &RecordedCommand, due_ns: u64, mark: M) -> Self {
         Self {
@@ -53,37 +53,37 @@ impl<M> Request<M> {
     }
 }
 
-/// Progress of an operation, of a plan that has a mix of them.
+/// Progress of an operation in a plan with a mix.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct OperationState {
     /// Index of the operation in the mix.
     pub(crate) operation: u32,
     /// Index of the step in the operation.
     pub(crate) step: u16,
-    /// A reply of this step said that there was nothing.
+    /// Set if a reply of this step found nothing.
     pub(crate) missed: bool,
-    /// Set if a reply to an earlier step said so.
+    /// Set if a reply of an earlier step found nothing.
     pub(crate) missed_before: bool,
     /// A reply was an error.
     pub(crate) failed: bool,
-    /// Set if the request is to be sent again for that reason.
+    /// Set if the request is to be sent again because it missed.
     pub(crate) again: bool,
     /// Number of times this step was sent again.
     pub(crate) retries: u32,
     /// Time at which the commands of a later step were first handed to the kernel; 0 before.
     pub(crate) step_ns: u64,
-    /// The number of its key, if that depends on what the run has inserted.
+    /// Number of its key, if that depends on the run's inserts.
     pub(crate) key: Option<KeyNumber>,
-    /// Place of the value that it has kept plus 1; 0 for none.
+    /// Position of its kept value plus 1; 0 for none.
     pub(crate) kept: u32,
-    /// Set if a reply brought the value as a string, or said that there is none.
+    /// Set if a reply returned the value as a string or as missing.
     pub(crate) kept_string: bool,
-    /// Offset in the kept value of the string that is next.
+    /// Offset of the next string in the kept value.
     pub(crate) at: u32,
 }
 
 impl OperationState {
-    /// Returns the state of an operation that begins, with this key if it is not drawn from its number.
+    /// Creates the state of a new operation, with its key if that does not follow from its number.
     pub(crate) fn new(operation: u32, key: Option<KeyNumber>) -> Self {
         Self { operation, key, ..Self::default() }
     }
@@ -95,26 +95,26 @@ impl OperationState {
         Self { operation, step, missed_before, kept, kept_string, key, ..Self::default() }
     }
 
-    /// Returns whether something of it was sent before.
+    /// Returns whether a part of the operation was already sent.
     #[inline]
     pub(crate) fn is_under_way(self) -> bool {
         self.step > 0 || self.retries > 0
     }
 
-    /// Returns whether any reply so far said that there was nothing.
+    /// Returns whether any reply so far found nothing.
     pub(crate) fn has_missed(self) -> bool {
         self.missed || self.missed_before
     }
 }
 
-/// Answered command, as the recorder knows it.
+/// Answered command, for the recorder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct CommandReply {
     /// See [`Request::intended_ns`].
     pub(crate) intended_ns: u64,
     /// See [`Request::sent_ns`].
     pub(crate) sent_ns: u64,
-    /// Time at which the first byte of the replies to what was sent with it was read.
+    /// Time at which the first byte of the replies to the same batch was read.
     pub(crate) first_byte_ns: u64,
     /// Index of the command in the sequence.
     pub(crate) command: u32,
@@ -122,18 +122,18 @@ pub(crate) struct CommandReply {
     pub(crate) measured: bool,
 }
 
-/// A command that was answered without an error, and with what.
+/// Reply without an error, and its content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Answer {
     pub(crate) answered: CommandReply,
     pub(crate) outcome: Outcome,
-    /// Bytes of the reply, where they are counted by command.
+    /// Bytes of the reply, if they are counted by command.
     pub(crate) bytes: u64,
-    /// Place in the reply that tells how many keys were there.
+    /// Keys that the reply found.
     pub(crate) keys: Keys,
 }
 
-/// Keys of one request: 0 where nobody asks how many.
+/// Keys of one request and how many exist; 0 where that is not counted.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Keys {
     pub(crate) asked: u32,
@@ -141,7 +141,7 @@ pub(crate) struct Keys {
 }
 
 impl<M: Copy> Request<M> {
-    /// Returns the request for the same command, to be sent once more. Its times stay those of the first try.
+    /// Returns a copy of the request for a retry, with the times of the first try.
     pub(crate) fn once_more(&self) -> Self {
         let OperationState { retries, .. } = self.progress;
         let progress =
@@ -151,8 +151,8 @@ impl<M: Copy> Request<M> {
 }
 
 impl<M> Request<M> {
-    /// Notes when the request was handed to the kernel; in a closed loop it is due at that time. Returns whether its
-    /// operation was handed over for the first time: neither a retry nor a later step.
+    /// Notes the hand-over to the kernel, which in a closed loop is also the due time. Returns whether this
+    /// begins an operation, rather than a retry or a later step.
     #[inline]
     pub(crate) fn handed(&mut self, sent_ns: u64, closed_loop: bool) -> bool {
         self.handed_ns = sent_ns;
@@ -197,7 +197,7 @@ impl<M> Request<M> {
 pub(crate) struct Requests<M> {
     queue: VecDeque<Request<M>>,
     commands: u32,
-    /// Time of the last sending of what is being answered, and time at which its first byte was read.
+    /// Sending time of the batch that is being answered, and time at which its first reply byte was read.
     first_byte: (u64, u64),
 }
 
@@ -216,7 +216,7 @@ impl<M: Copy> Requests<M> {
         self.queue.push_back(request);
     }
 
-    /// The oldest, which the next reply answers.
+    /// Returns the oldest request, which the next reply answers.
     #[inline]
     pub(crate) fn oldest_mut(&mut self) -> Option<&mut Request<M>> {
         self.queue.front_mut()
@@ -229,16 +229,16 @@ impl<M: Copy> Requests<M> {
         self.queue.range_mut(older..)
     }
 
-    /// Takes the next reply's command off. When the first byte was read of what it answers, and its
-    /// request with what is left of it, until [`Self::advance`]; `None` if nothing was asked.
+    /// Takes off the next reply's command. Returns the read time of the first byte of its batch and the rest
+    /// of its request, valid until [`Self::advance`]; `None` if nothing was sent.
     ///
-    /// Nothing is copied here: what was just written of a request would have to reach memory first.
+    /// Copies nothing: a copy of a request written just before would have to wait for memory.
     #[inline]
     pub(crate) fn settle(&mut self, now_ns: u64) -> Option<(u64, &mut Request<M>)> {
         self.settle_many(1, now_ns)
     }
 
-    /// Number of oldest requests in a row that wait for one reply each, to this command.
+    /// Number of requests at the front that each await one reply to this command.
     #[inline]
     pub(crate) fn alike(&self, command: u32) -> u32 {
         let is_alike = |request: &&Request<M>| request.command == command && request.left == 1;
@@ -259,7 +259,7 @@ impl<M: Copy> Requests<M> {
         Some((first_byte_ns, oldest))
     }
 
-    /// Goes on behind `count` replies to the oldest request, in a sequence of one command.
+    /// Advances past `count` replies to the oldest request, in a sequence of one command.
     #[inline]
     pub(crate) fn advance_many(&mut self, count: u32) {
         match self.queue.front_mut() {
@@ -270,7 +270,7 @@ impl<M: Copy> Requests<M> {
         }
     }
 
-    /// Goes on to what the next reply answers.
+    /// Advances to the command that the next reply answers.
     #[inline]
     pub(crate) fn advance(&mut self, sequence_len: u32) {
         match self.queue.front_mut() {
@@ -285,8 +285,7 @@ impl<M: Copy> Requests<M> {
         }
     }
 
-    /// Notes that part of the next reply was read, and says when the first byte was of all that
-    /// was sent with it.
+    /// Notes that part of the next reply was read. Returns the read time of the first byte of its batch.
     #[inline]
     pub(crate) fn reply_begun(&mut self, now_ns: u64) -> Option<u64> {
         let oldest = self.queue.front()?;
@@ -296,7 +295,8 @@ impl<M: Copy> Requests<M> {
         Some(self.first_byte.1)
     }
 
-    /// Returns whether the oldest is in no figure, nor what it was sent for: of two with one number that is the second.
+    /// Returns whether neither the oldest request nor its operation is measured. Of two requests with one
+    /// number, that is the second.
     pub(crate) fn oldest_is_unmeasured(&self) -> bool {
         let mut oldest = self.queue.iter();
         match (oldest.next(), oldest.next()) {
@@ -324,9 +324,9 @@ impl<M: Copy> Requests<M> {
         self.queue.front().map(|request| request.handed_ns)
     }
 
-    /// Forgets all and counts those that were measured. What was sent at `overdue_ns` or before
-    /// has timed out; 0 is for none. Of the oldest, `withheld` replies came that count for nothing
-    /// now. `lost` tells how many commands of each are to be counted.
+    /// Forgets all requests and counts the measured ones as lost, or as timed out if sent at `overdue_ns` or
+    /// before (0: none). `withheld` replies to the oldest were held back and no longer count. `lost` says how
+    /// many commands of each request to count.
     pub(crate) fn abandon(
         &mut self,
         overdue_ns: u64,
@@ -355,14 +355,14 @@ impl<M: Copy> Requests<M> {
 /// Measured requests that will have no reply.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct LostRequests {
-    /// Requests whose time was over.
+    /// Requests that had timed out.
     pub(crate) timed_out: u64,
-    /// Requests whose connection ended before their time was over.
+    /// Requests whose connection ended before they timed out.
     pub(crate) lost: u64,
 }
 
 impl LostRequests {
-    /// All of them.
+    /// Returns the sum of both.
     pub(crate) fn total(self) -> u64 {
         self.timed_out + self.lost
     }

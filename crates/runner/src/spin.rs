@@ -1,35 +1,36 @@
-//! The last moments before a request is due are spent asking, not sleeping.
+//! Busy-waiting just before a request is due.
 //!
-//! A thread that sleeps is woken some 50 µs late on a virtual machine, and a millisecond late in one
-//! case of a hundred, which is more than the time between two requests at 10,000 per second. When
-//! the next request is due is left to the pacer, and what happens meanwhile to the engine.
+//! On a virtual machine a sleeping thread wakes up some 50 µs late, and in one case of a hundred a
+//! millisecond late. That exceeds the interval between two requests at 10,000 per second. The pacer knows
+//! when the next request is due; the engine does the work meanwhile.
 
-/// Time before a request is due in which no worker sleeps. At 10,000 per second and thread that is always.
+/// Time before a request is due in which no worker sleeps. At 10,000 per second and thread, workers never
+/// sleep.
 pub(crate) const SPIN_NS: u64 = 100_000;
 
-/// A turn without anything to do takes a microsecond or two. In one that takes longer than this the thread
-/// had no CPU for a while, and what it did not have is no CPU time to be taken off.
+/// Longest turn without work that counts as busy-waiting. Such a turn takes a microsecond or two; in a longer
+/// one the thread had no CPU for a while, which is not CPU time to subtract.
 const TURN_MAX_NS: u64 = 50_000;
 
-/// Policy of one worker for waiting until something is due.
+/// A worker's policy for waiting until something is due.
 #[derive(Debug)]
 pub(crate) struct Spin {
     allowed: bool,
-    /// Set if the turn that began last does not sleep.
+    /// Set if the current turn does not sleep.
     spins: bool,
-    /// Time since which nothing has happened.
+    /// Time since which there was nothing to do.
     quiet_since_ns: Option<u64>,
     spun_ns: u64,
 }
 
 impl Spin {
-    /// `allowed` where the thread has a CPU of its own: elsewhere it would take the server's.
+    /// Creates a policy. `allowed` is set where the thread has a CPU to itself; elsewhere it would take the
+    /// server's.
     pub(crate) fn new(allowed: bool) -> Self {
         Self { allowed, spins: false, quiet_since_ns: None, spun_ns: 0 }
     }
 
-    /// Time until which the engine may wait, if something is to be done at `wake_ns` at the latest and a request is due
-    /// at `due_ns`.
+    /// Returns the time until which the engine may wait, given the next wake-up and the next due request.
     #[inline]
     pub(crate) fn until_ns(&mut self, now_ns: u64, wake_ns: u64, due_ns: u64) -> u64 {
         self.spins = false;
@@ -45,7 +46,7 @@ impl Spin {
         0
     }
 
-    /// Notes how a turn ended: with nothing to be done, or otherwise.
+    /// Notes the end of a turn. `quiet` says that there was nothing to do.
     #[inline]
     pub(crate) fn turned(&mut self, now_ns: u64, quiet: bool) {
         if !self.spins || !quiet {
@@ -58,7 +59,7 @@ impl Spin {
         }
     }
 
-    /// CPU time spent on nothing but asking, which no load has cost.
+    /// CPU time of busy-waiting, which no load has cost.
     pub(crate) fn spun_ns(&self) -> u64 {
         self.spun_ns
     }

@@ -1,4 +1,4 @@
-//! What a worker's thread uses while load runs, by the clocks that the kernel keeps of it.
+//! CPU use of a worker's thread while load runs, by the kernel's clocks.
 
 use std::time::{Duration, Instant};
 
@@ -14,13 +14,12 @@ pub(crate) struct ThreadClocks {
 }
 
 impl ThreadClocks {
-    /// Reads them.
     pub(crate) fn read() -> Self {
         let (ticks, cpu) = (thread_ticks(), thread_cpu());
         Self { ticks, cpu, waited_ns: run_delay_ns(), wall: Instant::now() }
     }
 
-    /// CPU time that the calling thread has used since then, without the `spun_ns` of busy-waiting.
+    /// CPU time of the calling thread since this reading, without `spun_ns` of busy-waiting.
     pub(crate) fn used_since(&self, spun_ns: u64) -> WorkerUse {
         let cpu_ns = (thread_cpu() - self.cpu).as_nanos() as u64;
         let cpu_ns = cpu_ns.saturating_sub(spun_ns);

@@ -1,4 +1,4 @@
-//! The choice of the engine that moves the sink's bytes.
+//! The choice of the sink's engine.
 
 use std::io;
 use std::sync::atomic::AtomicBool;
@@ -32,10 +32,10 @@ impl EngineChoice {
         }
     }
 
-    /// Tries out whether it works here.
+    /// Tests whether the engine works here.
     ///
     /// # Errors
-    /// What is missing.
+    /// Returns the missing feature.
     pub fn probe(self) -> io::Result<()> {
         match self {
             #[cfg(target_os = "linux")]
@@ -48,11 +48,11 @@ impl EngineChoice {
         }
     }
 
-    /// Serves with it on the calling thread until `stop` is set. Holds up to `connections_max` at
-    /// a time.
+    /// Serves with this engine on the calling thread until `stop` is set. Holds up to `connections_max`
+    /// connections at a time.
     ///
     /// # Errors
-    /// The engine does not work here, or the kernel refuses to wait.
+    /// Returns an error if the engine does not work here, or the kernel refuses to wait.
     pub fn serve<S: ReplyProtocol>(
         self,
         listeners: &[Listener],

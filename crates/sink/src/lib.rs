@@ -1,12 +1,11 @@
 //! A server that does as little as a server can.
 //!
-//! It frames requests and answers each by its name with a canned reply of the right type and
-//! size; it stores nothing. What is measured against it is the client.
+//! It frames requests and answers each by its name with a canned reply of the right type and size; it stores
+//! nothing, so that a measurement against it shows the client.
 //!
-//! [`Listener`] is where it listens, [`ReplyProtocol`] how it frames and answers ([`Replies`] in RESP,
-//! [`MemcacheReplies`] in memcached's lines), [`Sink`] the turn of its one
-//! thread on any engine, and [`EngineChoice`] the engines there are. Threads, CPUs and words for a
-//! person are left to the caller.
+//! A [`Listener`] accepts connections, a [`ReplyProtocol`] frames and answers ([`Replies`] in RESP,
+//! [`MemcacheReplies`] in memcached's lines), a [`Sink`] is the loop of its one thread on any engine, and
+//! [`EngineChoice`] lists the engines. The caller handles threads, CPUs and words for a person.
 
 mod choice;
 mod listener;

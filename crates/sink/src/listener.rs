@@ -1,4 +1,4 @@
-//! The listener of a sink: a port or a unix socket, asked now and then and never waited for.
+//! The listener of a sink: a port or a unix socket, polled now and then.
 
 use std::io::{self, ErrorKind, Write};
 use std::net::SocketAddr;
@@ -20,10 +20,10 @@ pub struct Listener {
 }
 
 impl Listener {
-    /// Listens on a TCP address. Port 0 takes any that is free; [`address`](Self::address) tells.
+    /// Listens on a TCP address. Port 0 takes a free port, which [`address`](Self::address) returns.
     ///
     /// # Errors
-    /// The address is taken, or is none of this machine's.
+    /// Returns an error if the address is taken or not this machine's.
     pub fn tcp(address: SocketAddr) -> io::Result<Self> {
         let domain = Domain::for_address(address);
         let socket = Socket::new(domain, Type::STREAM, Some(Protocol::TCP))?;
@@ -35,10 +35,11 @@ impl Listener {
         Ok(Self { socket, address: Address::Tcp(bound) })
     }
 
-    /// Listens on a unix socket. A socket that a server left behind there is replaced.
+    /// Listens on a unix socket. Replaces a socket that an ended server left behind.
     ///
     /// # Errors
-    /// Somebody listens there, something else is there, or the path is too long for a socket.
+    /// Returns an error if a server listens there, another file is there, or the path is too long for a
+    /// socket.
     pub fn unix(path: PathBuf) -> io::Result<Self> {
         let socket = Socket::new(Domain::UNIX, Type::STREAM, None)?;
         let address = SockAddr::unix(&path)?;
@@ -56,10 +57,10 @@ impl Listener {
         &self.address
     }
 
-    /// The next connection that waits to be accepted, if one does.
+    /// Accepts the next waiting connection, if there is one.
     ///
     /// # Errors
-    /// The process has no file descriptors left.
+    /// Returns an error if the process has no file descriptors left.
     pub(crate) fn accept(&self) -> io::Result<Option<Socket>> {
         loop {
             match self.socket.accept() {
@@ -101,7 +102,7 @@ fn is_left_behind(path: &Path) -> bool {
     is_socket && UnixStream::connect(path).is_err_and(|e| refused(&e))
 }
 
-/// Says why a connection is not kept, if it takes that without waiting, and closes it.
+/// Sends the reason for a refusal, if that needs no waiting, and closes the connection.
 pub(crate) fn turn_away(mut socket: Socket, reply: &[u8]) {
     let _ = socket.set_nonblocking(true).and_then(|()| socket.write_all(reply));
 }

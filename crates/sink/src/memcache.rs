@@ -1,6 +1,6 @@
-//! The sink's replies in memcached's text protocol, meta commands included: every key is there.
+//! The sink's replies in memcached's text protocol, including meta commands: every key exists.
 //!
-//! Nothing is stored. A line is read where it lies; of the data behind it only the length matters.
+//! Nothing is stored. A line is read in place, and data after it is skipped.
 
 use std::io::Write;
 
@@ -8,7 +8,7 @@ use memchr::memchr;
 
 use crate::speaks::ReplyProtocol;
 
-/// Longest line that is waited for; a `get` may be long.
+/// Longest line that is awaited; a `get` may be long.
 const LINE_MAX: usize = 1 << 20;
 /// Longest block of data, so that no sum overflows.
 const DATA_MAX: u64 = 1 << 40;
@@ -17,22 +17,22 @@ const DATA_MAX: u64 = 1 << 40;
 #[derive(Debug)]
 pub struct MemcacheReplies {
     value: Vec<u8>,
-    /// The length of a value and the line end behind it, and the same with a token.
+    /// The length of a value and the line end after it; and both with a token.
     length: Vec<u8>,
     length_and_token: Vec<u8>,
 }
 
-/// The data of a connection's request that is coming in.
+/// The incoming request's data of a connection.
 #[derive(Debug, Default)]
 pub struct LineFramer {
-    /// Bytes still to come, their line end included; 0 between requests.
+    /// Bytes still to come, including their line end; 0 between requests.
     skip: u64,
-    /// The reply when they have arrived.
+    /// The reply to send when they have arrived.
     reply: Vec<u8>,
 }
 
 impl MemcacheReplies {
-    /// Replies whose values have `value_len` bytes, up to [`BULK_MAX`](crate::BULK_MAX).
+    /// Creates replies whose values have `value_len` bytes, up to [`BULK_MAX`](crate::BULK_MAX).
     #[must_use]
     pub fn new(value_len: u32) -> Self {
         let len = value_len.min(crate::BULK_MAX) as usize;
@@ -42,8 +42,8 @@ impl MemcacheReplies {
         Self { value, length, length_and_token: format!("{len} 1\r\n").into_bytes() }
     }
 
-    /// Appends the reply to a line. The length of the data that comes behind it, if some does: its reply
-    /// is for when they have come.
+    /// Appends the reply to a line. Returns the length of the data after it, if there is some; its reply is
+    /// sent when that has come.
     fn answer(&self, line: &[u8], out: &mut Vec<u8>) -> Option<u64> {
         let mut words = line.split(|byte| *byte == b' ').filter(|word| !word.is_empty());
         let name = words.next().unwrap_or_default();
@@ -116,7 +116,8 @@ impl MemcacheReplies {
     }
 }
 
-/// Appends a meta reply with the flags that were asked for; nothing if quiet was. Returns whether it appended anything.
+/// Appends a meta reply with the requested flags; nothing if quiet was requested. Returns whether it appended
+/// anything.
 fn meta<'l>(
     begin: &[u8],
     key: &[u8],

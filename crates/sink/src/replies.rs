@@ -1,7 +1,8 @@
-//! The sink's replies: for each command by name a reply of the type and size that a server with data would give.
+//! The sink's replies: for each command by name, a reply of the type and size that a server with data would
+//! give.
 //!
-//! Nothing is stored, so the replies to two requests never depend on each other: what was `SET`
-//! is not what is got, and a `MULTI` queues nothing.
+//! Nothing is stored, so replies never depend on other requests: a `SET` changes no later `GET`, and a
+//! `MULTI` queues nothing.
 
 use std::io::Write;
 
@@ -13,7 +14,7 @@ pub const BULK_MAX: u32 = 16 << 20;
 const COLLECTION_LEN: i64 = 10_000;
 /// Most bytes of the elements of one reply.
 const ELEMENTS_BYTES_MAX: usize = 64 << 20;
-/// Elements, and bytes of them, that are kept ready to be copied at once.
+/// Most elements, and most bytes of them, that are kept ready to copy at once.
 const STRIP_LEN_MAX: usize = 1000;
 const STRIP_BYTES_MAX: usize = 64 * 1024;
 
@@ -26,11 +27,11 @@ enum Kind {
     Bulk,
     /// A string, or as many as the third word says.
     Pop,
-    /// A string or several as with [`Self::Pop`], each with its score.
+    /// A string or several, like [`Self::Pop`], each with its score.
     PopScored,
     /// Elements from the index in the third word to the one in the fourth.
     Range,
-    /// As many elements as there are words behind this many.
+    /// As many elements as there are words after this many.
     Each(u64),
     /// A field and its value.
     Pair,
@@ -45,7 +46,7 @@ enum Kind {
     Cluster,
 }
 
-/// Commands by the kind of their reply. Any other is answered with `+OK`.
+/// Commands by the kind of their reply. Any other command is answered with `+OK`.
 const COMMANDS: &[(Kind, &str)] = &[
     (Kind::Pong, "PING"),
     (Kind::Echo, "ECHO"),
@@ -93,7 +94,7 @@ pub struct Replies {
 }
 
 impl Replies {
-    /// Replies whose strings have `bulk_len` bytes, up to [`BULK_MAX`].
+    /// Creates replies whose strings have `bulk_len` bytes, up to [`BULK_MAX`].
     #[must_use]
     pub fn new(bulk_len: u32) -> Self {
         let mut kinds: Vec<(u128, Kind)> = COMMANDS
@@ -155,7 +156,7 @@ impl Replies {
         found.map_or(Kind::Ok, |at| self.kinds[at].1)
     }
 
-    /// Appends a list of `count` strings, or of as many as are allowed in one reply.
+    /// Appends a list of `count` strings, or of as many as one reply may have.
     fn elements(&self, count: u64, out: &mut Vec<u8>) {
         let most = (ELEMENTS_BYTES_MAX / self.bulk.len()).max(1);
         let count = count.min(most as u64) as usize;
@@ -169,7 +170,7 @@ impl Replies {
     }
 }
 
-/// A name in capitals as a number; `None` if it is longer than any name that is known.
+/// A name in capitals as a number; `None` if it is longer than any known name.
 #[inline]
 fn packed(name: &[u8]) -> Option<u128> {
     let add = |sum, byte: &u8| sum << 8 | u128::from(byte.to_ascii_uppercase());
@@ -180,7 +181,7 @@ fn number(word: &[u8]) -> Option<i64> {
     std::str::from_utf8(word).ok()?.parse().ok()
 }
 
-/// Counts the elements of a collection between two indices, both included; negative ones count from its end.
+/// Counts the elements of a collection between two indices, inclusive; negative ones count from its end.
 #[inline]
 fn range(first: &[u8], last: &[u8]) -> u64 {
     let (Some(first), Some(last)) = (number(first), number(last)) else { return 0 };
@@ -225,7 +226,7 @@ fn hello(resp3: bool, out: &mut Vec<u8>) {
     out.extend_from_slice(if resp3 { b":3\r\n" } else { b":2\r\n" });
 }
 
-/// Answers that every setting asked for is empty; values to be set are thrown away.
+/// Answers that every requested setting is empty; new values are ignored.
 fn config(request: &Request<'_>, out: &mut Vec<u8>) {
     if !request.word(1).eq_ignore_ascii_case(b"get") {
         out.extend_from_slice(b"+OK\r\n");
@@ -256,7 +257,7 @@ mod tests {
         out
     }
 
-    /// Parses the reply as a value, which it is to the last byte.
+    /// Parses the whole line as a value.
     fn value(line: &str) -> Value {
         let out = answers(3, line);
         let (value, len) = Value::parse(&out).unwrap().expect("a whole reply");

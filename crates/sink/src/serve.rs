@@ -1,8 +1,8 @@
-//! The turn of the sink: accept, frame, answer.
+//! The loop of the sink: accept, frame, answer.
 //!
-//! One thread. Listeners are looked at every few milliseconds, which costs the requests nothing;
-//! the replies to one read leave in one send. Counts what it did and the CPU time of its thread
-//! while it was asked, so that whoever measures a client can tell which of the two was the limit.
+//! One thread. Listeners are polled every few milliseconds, which costs the requests nothing; the replies to
+//! one read leave in one send. Counts its work and the CPU time of its thread while it was asked, so that a
+//! test of a client can tell which of the two was the limit.
 
 use std::collections::VecDeque;
 use std::io;
@@ -15,12 +15,12 @@ use crate::Listener;
 use crate::listener::turn_away;
 use crate::speaks::ReplyProtocol;
 
-/// Longest time between looks at the listeners. For a while after a connection, looks are more frequent, as clients
-/// seldom come alone.
+/// Longest time between checks of the listeners. Checks are more frequent for a while after a connection, as
+/// clients seldom come alone.
 const LOOK_EVERY_NS: u64 = 5_000_000;
 const LOOK_OFTEN_NS: u64 = 100_000;
 const OFTEN_FOR_NS: u64 = 10_000_000;
-/// Time that a client which is not understood has to read the error.
+/// Time that a client has to read the error for a malformed request.
 const FAREWELL_NS: u64 = 10_000_000;
 /// Replies gathered for one send before they are sent early.
 const GATHERED_MAX: usize = 1 << 20;
@@ -39,27 +39,27 @@ pub struct SinkTotals {
 }
 
 impl SinkTotals {
-    /// The share of a core that the sink used while it was asked, 0 to 1.
+    /// Share of a core that the sink used while it was asked, 0 to 1.
     #[must_use]
     pub fn busy(&self) -> f64 {
         if self.span_ns == 0 { 0.0 } else { self.cpu_ns as f64 / self.span_ns as f64 }
     }
 }
 
-/// The connections of a thread, and what to answer on them.
+/// The connections of a thread, and the replies to send on them.
 #[derive(Debug)]
 pub struct Sink<'s, E, S: ReplyProtocol> {
     engine: E,
     listeners: &'s [Listener],
     replies: &'s S,
     connections: Vec<Connection<S::Framer>>,
-    /// Numbers of connections that are no more.
+    /// Numbers of closed connections.
     free: Vec<ConnId>,
     connections_max: u32,
-    /// Connections that sent what is no request, and when they may be closed: not before the error
-    /// was sent to them.
+    /// Connections that sent a malformed request, and the earliest time to close them, after the error was
+    /// sent.
     faulty: VecDeque<(ConnId, u64)>,
-    /// Replies to what was read last.
+    /// Replies to the last read.
     out: Vec<u8>,
     served: SinkTotals,
     /// Clock and CPU time when the first request came.
@@ -79,13 +79,13 @@ enum State {
     #[default]
     Closed,
     Open,
-    /// The connection was sent an error because its bytes are no request; what it sends is no longer read.
+    /// The connection was sent an error for a malformed request; it is no longer read.
     Faulty,
 }
 
 impl<'s, E: Engine, S: ReplyProtocol> Sink<'s, E, S> {
-    /// A sink on these listeners that holds up to `connections_max` connections at a time, of
-    /// which `engine` must be capable. It begins with [`serve`](Self::serve).
+    /// Creates a sink on these listeners with up to `connections_max` connections at a time, which `engine`
+    /// must support. It begins with [`serve`](Self::serve).
     pub fn new(engine: E, listeners: &'s [Listener], connections_max: u32, replies: &'s S) -> Self {
         Self {
             engine,
@@ -102,10 +102,10 @@ impl<'s, E: Engine, S: ReplyProtocol> Sink<'s, E, S> {
         }
     }
 
-    /// Serves until `stop` is set, which is noticed within a few milliseconds.
+    /// Serves until `stop` is set, which it notices within a few milliseconds.
     ///
     /// # Errors
-    /// The kernel refuses to wait.
+    /// Returns an error if the kernel refuses to wait.
     pub fn serve(mut self, stop: &AtomicBool) -> io::Result<SinkTotals> {
         let (mut look_ns, mut often_until_ns) = (0, 0);
         while !stop.load(Ordering::Relaxed) {
@@ -153,7 +153,7 @@ impl<'s, E: Engine, S: ReplyProtocol> Sink<'s, E, S> {
         came
     }
 
-    /// A number for one more connection, if there may be one.
+    /// A number for one more connection, if there is room.
     fn number(&mut self) -> Option<ConnId> {
         self.free.pop().or_else(|| {
             let next = self.connections.len() as u32;
@@ -221,7 +221,7 @@ impl<'s, E: Engine, S: ReplyProtocol> Sink<'s, E, S> {
         self.free.push(conn);
     }
 
-    /// Notes the time that was spent, if requests came since the last look.
+    /// Adds the elapsed time, if requests came since the last check.
     fn take_stock(&mut self) {
         let Some((began, began_cpu)) = self.began else { return };
         if self.served.requests > self.seen {

@@ -1,4 +1,4 @@
-//! The protocol of a sink: how requests are framed and answered.
+//! The protocol of a sink: framing of requests, and replies.
 
 use wire::resp::RequestDecoder;
 
@@ -12,11 +12,11 @@ pub trait ReplyProtocol: Sync {
     /// The reply to a client beyond the limit of connections.
     const FULL: &'static [u8];
 
-    /// Takes the request at the start of `input` and appends the reply to it. Returns how many bytes are done with, and
+    /// Takes the request at the start of `input` and appends its reply. Returns the consumed bytes, and
     /// whether a request ended there.
     ///
     /// # Errors
-    /// The bytes are no request: what to say of that before the connection is closed.
+    /// Returns the error reply for a malformed request, after which the connection is closed.
     fn take(
         &self,
         framer: &mut Self::Framer,

@@ -1,14 +1,15 @@
-//! The search for the member of a sequence that changed a figure, where every measurement is noisy.
+//! The search for the member of a sequence that changed a figure, if every measurement is noisy.
 //!
-//! Each place of the change has a probability, and each measurement of a member moves it: to the places that explain
-//! the value better. The next to be measured is the one that halves what is left (Horstein, "Sequential transmission
-//! using noiseless feedback", IEEE Transactions on Information Theory 1963). Values are logarithms of ratios; what they
-//! vary by is known from a few measurements only, so their distribution is Student's t, in which one value far off
-//! decides nothing.
+//! Each member has a probability of being the cause, and each measurement shifts probability to the members
+//! that explain the value better. The next member to measure is the one that halves the remaining probability
+//! (Horstein, "Sequential transmission using noiseless feedback", IEEE Transactions on Information Theory
+//! 1963). Values are logarithms of ratios. Their spread is estimated from a few measurements only, so their
+//! distribution is Student's t, in which a single outlier decides nothing.
 
 use crate::mean::Moments;
 
-/// The search among members 1 to `count` of a sequence: member 0 is known to be before the change, and the last after.
+/// The search among members 1 to `count` of a sequence. Member 0 is known to be before the change, and the
+/// last member to be after it.
 #[derive(Debug, Clone)]
 pub struct Bisection {
     /// The change in logarithms, and the standard deviation of a value.
@@ -24,16 +25,15 @@ pub struct Bisection {
 /// The likely places of the change.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Suspects {
-    /// Members that the change may have come with, the most probable first, which together are right with
-    /// `probability`.
+    /// Members that may have caused the change, the most probable first. One of them did with `probability`.
     pub members: Vec<usize>,
-    /// Probability that the change came with one of them.
+    /// Probability that the change came with one of the members.
     pub probability: f64,
 }
 
 impl Bisection {
-    /// The search where the last member differs from member 0 by these values, each the logarithm of a ratio. `None`
-    /// of fewer than three values, of values that do not vary, and where `count` is 0.
+    /// Starts the search from measurements of the last member, as logarithms of its ratio to member 0. `None`
+    /// for fewer than three values, for values that do not vary, and for `count` 0.
     #[must_use]
     pub fn new(count: usize, last: &[f64]) -> Option<Self> {
         let Moments { count: values, mean, variance } = Moments::from_values(last)?;
@@ -47,7 +47,7 @@ impl Bisection {
         })
     }
 
-    /// Takes a measurement of a member, from 0: the logarithm of its ratio to member 0.
+    /// Adds a measurement of a member, counted from 0: the logarithm of its ratio to member 0.
     pub fn observe(&mut self, member: usize, value: f64) {
         let likelihood = |level: f64| {
             let off = (value - level) / self.deviation;
@@ -59,7 +59,7 @@ impl Bisection {
         }
     }
 
-    /// Notes that a member cannot be measured.
+    /// Records that a member cannot be measured.
     pub fn skip(&mut self, member: usize) {
         if let Some(skipped) = member.checked_sub(1).and_then(|at| self.skipped.get_mut(at)) {
             *skipped = true;
@@ -75,7 +75,7 @@ impl Bisection {
         weights.into_iter().map(|weight| weight / all).collect()
     }
 
-    /// The member whose measurement says most; `None` where none can say more, since those that could are skipped.
+    /// The member whose measurement is most informative; `None` if only skipped ones could tell more.
     #[must_use]
     pub fn next(&self) -> Option<usize> {
         let mut so_far = 0.0;
@@ -94,7 +94,7 @@ impl Bisection {
         best.map(|(at, _)| at)
     }
 
-    /// The fewest members of which one is right with this probability.
+    /// The fewest members that include the cause with the probability `wanted`.
     #[must_use]
     pub fn suspects(&self, wanted: f64) -> Suspects {
         let mut order: Vec<(usize, f64)> = (1..).zip(self.probabilities()).collect();
@@ -111,7 +111,7 @@ impl Bisection {
     }
 }
 
-/// Doubt about a member below which it is not worth another measurement.
+/// Doubt about a member below which another measurement is not worthwhile.
 const NEARLY_SURE: f64 = 0.002;
 
 #[cfg(test)]
@@ -119,8 +119,8 @@ mod tests {
     use super::*;
     use crate::Noise;
 
-    /// Searches among so many members for a change of this size at `truth`; returns the suspects, and the number of
-    /// measurements.
+    /// Searches `count` members for a change of size `shift` at `truth`; returns the suspects and the number
+    /// of measurements.
     fn searched(number: u64, count: usize, truth: usize, shift: f64) -> (Suspects, usize) {
         let mut noise = Noise::new(number);
         let mut value = |member: usize| {

@@ -1,19 +1,20 @@
-//! Comparison of two sides that were measured in blocks, each side several times in each.
+//! Comparison of two sides that were measured in blocks, each side several times per block.
 //!
-//! Few blocks may agree by chance, and then their spread says nothing. What a side's own values differ by within a
-//! block bounds how well the blocks can agree, so the wider of the two intervals counts.
+//! A few blocks may agree by chance, and then their spread is misleading. The spread of a side's values
+//! within a block limits how well blocks can agree, so the wider of the two intervals is used.
 
 use crate::ratio::{RatioEstimate, StandardError};
 use crate::student;
 use crate::{ERROR_RATE, mean::Moments};
 
-/// The values of a side, block by block.
+/// The values of a side, one list per block.
 pub type BlockValues = [Vec<f64>];
 
 impl RatioEstimate {
-    /// Compares blocks, in each of which every side was measured once or more, side by side. Its value in a block is
-    /// the geometric mean. The interval is no narrower than the blocks' ratios allow, nor than the repeated values do.
-    /// `resolution` and `None` as in [`paired`](Self::paired); neither may a block be empty.
+    /// Compares blocks in each of which both sides were measured once or more, in turn. The value of a side
+    /// in a block is its geometric mean. The interval is at least as wide as the ratios of the blocks
+    /// require, and as the repeated values require. `resolution` and `None` are as in
+    /// [`paired`](Self::paired); a block must not be empty.
     #[must_use]
     pub fn of_blocks(a: &BlockValues, b: &BlockValues, resolution: f64) -> Option<Self> {
         let means = |side: &BlockValues| -> Option<Vec<f64>> {
@@ -27,7 +28,7 @@ impl RatioEstimate {
     }
 }
 
-/// Standard error of the difference of logarithms, as far as repeated values show it: `None` without any.
+/// Standard error of the difference of logarithms, from repeated values; `None` without any.
 fn repeats(a: &BlockValues, b: &BlockValues) -> Option<StandardError> {
     let (mut squares, mut freedom, mut of_mean) = (0.0, 0.0, 0.0);
     for values in a.iter().chain(b) {

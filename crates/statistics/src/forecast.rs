@@ -1,31 +1,32 @@
-//! A forecast of the next value of a level from those before it, to judge whether one more is like them.
+//! A forecast of the next value of a level from earlier values, to judge whether a new one is like them.
 //!
-//! The prediction interval of Student's t (Hahn and Meeker, "Statistical Intervals", 1991, 4.7), of logarithms,
-//! as ratios are. A value far off the others counts as moderately far off (Huber), so one bad day does not hide the
-//! next.
+//! The prediction interval is Student's t (Hahn and Meeker, "Statistical Intervals", 1991, 4.7), applied to
+//! logarithms, as in ratios. An outlier counts as moderately far off (Huber), so one bad day does not hide
+//! the next.
 
 use crate::mean::Moments;
 use crate::steps::{median, spread};
 use crate::{ERROR_RATE, Interval, POWER, student};
 
-/// Standard deviations from the median beyond which a value counts no farther off.
+/// Standard deviations from the median at which outliers are clipped.
 const CLIP: f64 = 3.5;
-/// Addition to [`CLIP`] for few values, which show their spread only roughly: of n they may be farther off, by this
-/// many n-ths.
+/// Addition to [`CLIP`] for few values, which show their spread only roughly: for n values, this number
+/// divided by n.
 const CLIP_OF_FEW: f64 = 5.0;
-/// Least number of values that show which of them is off.
+/// Least number of values that can show which of them is an outlier.
 const CLIPPED_MIN: usize = 6;
-/// Difference of logarithms that says nothing: equal values differ from their mean by what it is rounded by.
+/// Difference of logarithms that is due to rounding: equal values differ from their mean by no more.
 const ROUNDING: f64 = 1e-12;
 
-/// Values of one level, and what follows from them for the next.
+/// A level of values, and the forecast for the next.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Forecast {
-    /// Their geometric mean.
+    /// Geometric mean of the values.
     pub level: f64,
-    /// Range of the next value in 95 of 100 cases; the ranges of several figures hold all of theirs together.
+    /// Range of the next value in 95 of 100 cases. With several figures, all their ranges hold together that
+    /// often.
     pub interval: Interval,
-    /// The smallest change of the level, as a share of it, that one more value shows four times in five.
+    /// The smallest change, relative to the level, that one more value reveals four times in five.
     pub smallest_visible: f64,
     mean: f64,
     error: f64,
@@ -33,8 +34,8 @@ pub struct Forecast {
 }
 
 impl Forecast {
-    /// Predicts the next value from these; `None` of fewer than three, or where one is not above 0. `figures` is how
-    /// many are judged at once.
+    /// Predicts the next value from these; `None` for fewer than three values, or if one is not above 0.
+    /// `figures` is the number of figures judged together.
     #[must_use]
     pub fn from_values(values: &[f64], figures: usize) -> Option<Self> {
         let logarithms: Vec<f64> = values.iter().map(|value| value.ln()).collect();
@@ -61,8 +62,8 @@ impl Forecast {
         })
     }
 
-    /// The probability of a value at least so high, or so low where `sign` is -1, if the true level were the one before
-    /// times `bound`.
+    /// The probability of a value this high or higher (this low or lower if `sign` is -1) if the true level
+    /// were the earlier one times `bound`.
     #[must_use]
     pub fn p_beyond(&self, value: f64, bound: f64, sign: f64) -> Option<f64> {
         let beyond = sign * (value.ln() - self.mean - bound.ln());
@@ -73,7 +74,7 @@ impl Forecast {
     }
 }
 
-/// Values of which none is farther from the median than so many standard deviations.
+/// The values, clipped at `limit` standard deviations from the median.
 fn clipped(values: &[f64]) -> Vec<f64> {
     let middle = median(values);
     let off: Vec<f64> = values.iter().map(|value| value - middle).collect();
@@ -88,7 +89,7 @@ mod tests {
     use super::*;
     use crate::Noise;
 
-    /// Ten values of one level and one whose level is `times` as high.
+    /// Ten values of one level, and a further one whose level is `times` as high.
     fn values(seed: u64, times: f64) -> (Vec<f64>, f64) {
         let mut noise = Noise::new(seed);
         let mut value = || 50.0 * (0.01 * noise.normal()).exp();

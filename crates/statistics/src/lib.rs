@@ -1,15 +1,15 @@
-//! The meaning of repeated measurements: means, ratios, and how sure one can be of them.
+//! The statistics of repeated measurements: means, ratios and their uncertainty.
 //!
-//! Pure arithmetic on numbers that somebody else has measured. [`Mean`] is of one sample, [`RatioEstimate`]
-//! of two, [`needed`] of how many more it takes, [`Share`] of what was counted, [`steps`] of a series, [`p_higher`] of
-//! ranks alone, [`Forecast`] of what a series may go on with, [`Bisection`] of what changed it, [`Regression`] of what
-//! each of several causes adds. What the numbers are of, and what follows from the answer, is left to others.
+//! Pure arithmetic on numbers from elsewhere. [`Mean`] is about one sample, [`RatioEstimate`] about two, and
+//! [`needed`] about the number of further values. [`Share`] is about counts, [`steps`] about changes in a
+//! series, [`p_higher`] about ranks alone. [`Forecast`] predicts how a series continues, [`Bisection`] finds
+//! what changed it, [`Regression`] the amount that each of several causes adds. Callers know what the numbers
+//! measure and what follows from the results.
 //!
-//! Student's distribution comes from `statrs`. It is right for the mean of a handful of runs, each
-//! of which is itself an average of thousands of requests: Georges, Buytaert, Eeckhout,
-//! "Statistically Rigorous Java Performance Evaluation", OOPSLA 2007. That ratios are what to
-//! compare, with an interval instead of a bare verdict, follows Kalibera and Jones, "Rigorous
-//! Benchmarking in Reasonable Time", ISMM 2013.
+//! Student's distribution comes from `statrs`. It is right for the mean of a handful of runs, each of which
+//! is itself an average of thousands of requests: Georges, Buytaert, Eeckhout, "Statistically Rigorous Java
+//! Performance Evaluation", OOPSLA 2007. The choice of ratios with an interval, instead of a bare verdict,
+//! follows Kalibera and Jones, "Rigorous Benchmarking in Reasonable Time", ISMM 2013.
 
 mod bisection;
 mod blocks;
@@ -37,7 +37,7 @@ pub use regression::{Estimate, Observation, Regression};
 pub use share::Share;
 pub use steps::{SIDE_MIN, Step, steps};
 
-/// Share of intervals that miss the truth: one in twenty.
+/// Share of intervals that miss the true value: one in twenty.
 pub const ERROR_RATE: f64 = 0.05;
 
 /// Least share of cases in which a visible difference is found.

@@ -1,13 +1,13 @@
-//! The mean of a sample, and the interval that holds the true one.
+//! The mean of a sample, with its confidence interval.
 
 use crate::{ERROR_RATE, student};
 
-/// The widest half of an interval, as a share of its mean, that a conclusion is drawn from.
+/// The widest half-width of an interval, relative to its mean, that allows a conclusion.
 ///
-/// Jain, "The Art of Computer Systems Performance Analysis" (1991), 13.9, states the number of runs
-/// that are needed as that which brings the half-width below a share of the mean that one chooses,
-/// and Georges et al. (see the crate) stop repeating by the same rule. 5 % is our choice: wider, and
-/// differences that people tune for are lost in it.
+/// Jain, "The Art of Computer Systems Performance Analysis" (1991), 13.9, defines the necessary number of
+/// runs as the one that brings the half-width below a chosen share of the mean, and Georges et al. (see the
+/// crate) stop repeating by the same rule. The 5 % are our choice: in a wider interval, differences that
+/// people tune for are lost.
 pub const SPREAD_MAX: f64 = 0.05;
 
 /// A range from `low` to `high`.
@@ -34,8 +34,8 @@ pub struct Mean {
     pub count: usize,
     /// The arithmetic mean.
     pub mean: f64,
-    /// Range that holds the true mean 95 times in 100, by Student's t. `None` of a single value, which says nothing
-    /// about its spread.
+    /// Range that holds the true mean 95 times in 100, by Student's t. `None` for a single value, which shows
+    /// no spread.
     pub interval: Option<Interval>,
 }
 
@@ -52,8 +52,8 @@ impl Mean {
         Some(Self { count, mean, interval })
     }
 
-    /// Half the width of the interval as a share of the mean; `None` without an interval. 0 of
-    /// values that are all 0.
+    /// Half the width of the interval relative to the mean; `None` without an interval. 0 if all values are
+    /// 0.
     #[must_use]
     pub fn spread(&self) -> Option<f64> {
         let half = self.interval.map(|interval| (interval.high - interval.low) / 2.0)?;
@@ -73,7 +73,7 @@ impl Mean {
 pub(crate) struct Moments {
     pub(crate) count: usize,
     pub(crate) mean: f64,
-    /// Variance, with the count less one below it; `None` of a single value.
+    /// Sample variance (divisor n − 1); `None` for a single value.
     pub(crate) variance: Option<f64>,
 }
 

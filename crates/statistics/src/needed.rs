@@ -1,25 +1,26 @@
-//! The number of values that it takes until the ratio of new values to those before them is known as well as is wanted.
+//! The number of values until the ratio of new values to earlier ones is known with the desired precision.
 //!
-//! Of logarithms, with the degrees of freedom of Welch, as [`Ratio::unpaired`](crate::Ratio::unpaired).
+//! Calculated with logarithms and Welch's degrees of freedom, as in
+//! [`Ratio::unpaired`](crate::Ratio::unpaired).
 
 use crate::mean::Moments;
 use crate::{COUNT_MAX, ERROR_RATE, student};
 
-/// Least number of new values whose own spread is used; fewer show less of it than the values before them.
+/// Least number of new values whose own spread is used; fewer show less of it than the earlier values.
 const SPREAD_OF: usize = 3;
 
 /// The side that has too few values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SampleShortage {
-    /// New values are too few: there must be so many in all.
+    /// There are too few new values: this is the total needed.
     New(usize),
-    /// The values before are too few, however many new ones there are: there must be so many of either; `None` where
-    /// even [`COUNT_MAX`] are too few.
+    /// There are too few earlier values, however many new ones follow: this number is needed on each side;
+    /// `None` if even [`COUNT_MAX`] are too few.
     Both(Option<usize>),
 }
 
-/// Computes how many values it takes until the ratio of `new` to `before` is known within `share` to either side, if
-/// further values spread like these. `None` of fewer than two before, or where a value is not above 0.
+/// Computes the number of values until the ratio of `new` to `before` is known to ±`share`, if further values
+/// spread like these. `None` for fewer than two earlier values, or if a value is not above 0.
 #[must_use]
 pub fn needed(before: &[f64], new: &[f64], share: f64) -> Option<SampleShortage> {
     let (before, new) = (moments(before)?, moments(new)?);

@@ -1,24 +1,25 @@
-//! Tests of whether later values lie above earlier ones, by ranks alone, whatever their distribution.
+//! Tests of whether later values are higher than earlier ones, by ranks alone, for any distribution.
 //!
-//! The exact test of Mann and Whitney ("On a Test of Whether One of Two Random Variables is Stochastically Larger than
-//! the Other", Annals of Mathematical Statistics 1947). A tie counts against a difference.
+//! The exact test of Mann and Whitney ("On a Test of Whether One of Two Random Variables is Stochastically
+//! Larger than the Other", Annals of Mathematical Statistics 1947). A tie counts against a difference.
 
 use crate::{ERROR_RATE, steps::SIDE_MIN};
 
-/// Most pairs that are counted exactly; for more, the normal approximation is close.
+/// Most pairs that are counted exactly; beyond that, the normal approximation is close.
 const EXACT_PAIRS_MAX: usize = 2_000;
-/// The newest values that are looked at alone: a level that has more is found as a step among all.
+/// Most values at the end that are tested alone: a longer level is found as a step in the whole series.
 const NEWEST_MAX: usize = 8;
 
-/// The newest values of a series, where they lie beyond all of those before.
+/// The newest values of a series, if they lie beyond all earlier ones.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Newest {
     pub(crate) count: usize,
-    /// Probability that values of one level do so, to either side.
+    /// Probability that values of one level do so, in either direction.
     pub(crate) p: f64,
 }
 
-/// Probability that `after` lies as far above `before` by ranks if both are of one level; 1 where one of them is empty.
+/// Probability that `after` ranks this far above `before` if both are of one level; 1 if one of them is
+/// empty.
 #[must_use]
 pub fn p_higher(before: &[f64], after: &[f64]) -> f64 {
     let pairs = before.len() * after.len();
@@ -33,9 +34,9 @@ pub fn p_higher(before: &[f64], after: &[f64]) -> f64 {
     statrs::function::erf::erfc(z / std::f64::consts::SQRT_2) / 2.0
 }
 
-/// The newest values that lie beyond all of those before, if chance seldom makes that. Each number of them is another
-/// chance to be wrong: three may take half of the error rate, four a quarter, and so on. `figures` is how many series
-/// are looked at.
+/// The newest values that lie beyond all earlier ones, if that is unlikely by chance. Each number of values
+/// that is tried is another chance of an error: three values may use half of the error rate, four a quarter,
+/// and so on. `figures` is the number of series examined.
 pub(crate) fn newest(values: &[f64], figures: usize) -> Option<Newest> {
     let most = NEWEST_MAX.min(values.len().saturating_sub(SIDE_MIN));
     let mut rate = ERROR_RATE / figures.max(1) as f64;
@@ -61,15 +62,16 @@ fn above(before: &[f64], after: &[f64]) -> usize {
     after.iter().map(|later| before.iter().filter(|earlier| later > earlier).count()).sum()
 }
 
-/// Computes by how many standard deviations so many pairs are more than half of all.
+/// Computes the number of standard deviations by which the number of pairs exceeds half of all pairs.
 fn apart(before: usize, after: usize, above: f64) -> f64 {
     let (before, after) = (before as f64, after as f64);
     let sd = (before * after * (before + after + 1.0) / 12.0).sqrt();
     (above - before * after / 2.0) / sd.max(f64::MIN_POSITIVE)
 }
 
-/// Computes the probability of at least so many pairs with the later value above, of values in any order. The last of
-/// all by size is one of those before, or one of those after, which is above each of those before.
+/// Computes the probability that at least `above` pairs have the higher value later, if all orders are
+/// equally likely. Recursion: the largest value of all is either an earlier one, or a later one that is above
+/// every earlier one.
 fn exact(before: usize, after: usize, above: usize) -> f64 {
     let pairs = before * after;
     // For each number of earlier values so far, and so many later ones, how probable each count of pairs is.

@@ -13,11 +13,11 @@ use crate::mean::Moments;
 use crate::sign::{Tail, order_statistic};
 use crate::{ERROR_RATE, Interval, POWER, SPREAD_MAX, student};
 
-/// Least number of blocks whose median is judged as well as their mean: of fewer, the sign test says nothing at half of
-/// [`ERROR_RATE`].
+/// Least number of blocks whose median is judged as well as their mean: with fewer, the sign test shows
+/// nothing at half of [`ERROR_RATE`].
 const MEDIAN_MIN: usize = 7;
 
-/// A figure of B over that of A.
+/// Ratio of a figure of B to that of A.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Ratio {
     /// The ratio of the geometric means.
@@ -28,7 +28,7 @@ pub struct Ratio {
 }
 
 impl Ratio {
-    /// Compares like [`RatioEstimate::unpaired`], without keeping all of the evidence.
+    /// Compares as [`RatioEstimate::unpaired`] does, without keeping all of the evidence.
     #[must_use]
     pub fn unpaired(a: &[f64], b: &[f64], resolution: f64) -> Option<Self> {
         let RatioEstimate { ratio, interval, evidence } =
@@ -48,7 +48,7 @@ impl Ratio {
         self.mean?.p_beyond(bound.ln(), Tail::Below)
     }
 
-    /// Half the interval, as a share of the ratio: 0.02 for ±2 %. `None` without an interval.
+    /// Half the interval relative to the ratio: 0.02 for ±2 %. `None` without an interval.
     #[must_use]
     pub fn half_width(&self) -> Option<f64> {
         self.interval.map(half_width)
@@ -59,24 +59,24 @@ fn half_width(interval: Interval) -> f64 {
     (interval.high / interval.low).sqrt() - 1.0
 }
 
-/// A figure of B over that of A, with the evidence that tells how sure it is of any bound.
+/// Ratio of a figure of B to that of A, with the evidence for the probability of any bound.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RatioEstimate {
-    /// The ratio of the geometric means; of blocks whose median is judged, the median of the means of all pairs of
-    /// blocks (Hodges and Lehmann, 1963), which no odd block decides.
+    /// The ratio of the geometric means. If the median of blocks is judged, it is the median of the means of
+    /// all pairs of blocks (Hodges and Lehmann, 1963), which no outlying block decides.
     pub ratio: f64,
-    /// Range that holds the true ratio 95 times in 100. `None` with a single value of a side (of two samples) or a
-    /// single block (of a paired one): without a spread there is no interval.
+    /// Range that holds the true ratio 95 times in 100. `None` for a single value per side (unpaired), or for
+    /// a single block (paired): without a spread there is no interval.
     pub interval: Option<Interval>,
-    /// Evidence behind the interval.
+    /// Evidence from which the interval is computed.
     evidence: Option<Evidence>,
 }
 
-/// The evidence behind an interval, in logarithms.
+/// The evidence for an interval, as logarithms.
 #[derive(Debug, Clone, PartialEq)]
 struct Evidence {
     mean: MeanEvidence,
-    /// The blocks in order of size, where their median is judged.
+    /// The blocks in order of size, if their median is judged.
     sorted: Vec<f64>,
 }
 
@@ -85,9 +85,10 @@ struct Evidence {
 struct MeanEvidence {
     center: f64,
     error: StandardError,
-    /// Differences of logarithms, below and above, that the instrument cannot see or that a known disturbance explains.
+    /// Differences of logarithms, below and above, that the instrument cannot resolve or a known disturbance
+    /// explains.
     slack: [f64; 2],
-    /// Share of intervals that miss the truth.
+    /// Share of intervals that miss the true value.
     rate: f64,
 }
 
@@ -102,11 +103,12 @@ pub(crate) struct StandardError {
 /// Conclusions that a ratio allows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Conclusion {
-    /// The two differ: the interval does not hold 1. True of equals one time in twenty.
+    /// The sides differ: the interval does not include 1. For equal sides this happens one time in twenty.
     Differ,
-    /// The two do not differ by more than [`SPREAD_MAX`]: the interval holds 1 and nothing farther from it than that.
+    /// The sides differ by no more than [`SPREAD_MAX`]: the interval includes 1 and nothing farther from 1
+    /// than that.
     Alike,
-    /// The interval does not say: it holds both 1 and differences that matter.
+    /// The interval is inconclusive: it includes both 1 and differences that matter.
     Undecided,
     /// There is no interval, as each side has one value.
     Single,
@@ -116,7 +118,8 @@ pub enum Conclusion {
 pub const COUNT_MAX: usize = 1000;
 
 impl MeanEvidence {
-    /// The probability of what was seen, or more, if the true difference were `bound`.
+    /// The probability of a difference like the measured one, or a larger one, if the true difference were
+    /// `bound`.
     fn p_beyond(self, bound: f64, side: Tail) -> Option<f64> {
         let StandardError { error, freedom, .. } = self.error;
         let beyond = match side {
@@ -130,7 +133,7 @@ impl MeanEvidence {
         }
     }
 
-    /// A bound that is as far off as that is no difference.
+    /// The bound, moved by the slack: a difference within the slack does not count.
     fn with_slack(self, bound: f64, side: Tail) -> f64 {
         match side {
             Tail::Above => bound + self.slack[0],
@@ -140,7 +143,8 @@ impl MeanEvidence {
 }
 
 impl Evidence {
-    /// Returns the lower and the upper end, at the evidence's rate; `None` where a part of it has none.
+    /// Returns the lower and the upper end, at the evidence's rate; `None` if part of the evidence has no
+    /// ends.
     fn ends(&self) -> Option<[f64; 2]> {
         let MeanEvidence { center, error: StandardError { error, freedom, .. }, slack, rate } =
             self.mean;
@@ -157,7 +161,7 @@ impl Evidence {
         Some([low - slack[0], high + slack[1]])
     }
 
-    /// Computes the probability as [`MeanEvidence::p_beyond`] does, of the median as well.
+    /// Computes the probability as [`MeanEvidence::p_beyond`] does, for the median as well.
     fn p_beyond(&self, bound: f64, side: Tail) -> Option<f64> {
         let of_mean = self.mean.p_beyond(bound, side)?;
         if self.sorted.is_empty() {
@@ -167,7 +171,7 @@ impl Evidence {
         Some((2.0 * of_mean.min(of_median)).min(1.0))
     }
 
-    /// The standard error that an interval of Student's of this width would be of.
+    /// The standard error for which Student's interval is as wide as this one.
     fn planned(&self) -> Option<StandardError> {
         let [low, high] = self.ends()?;
         let half = (high - low - self.mean.slack[0] - self.mean.slack[1]) / 2.0;
@@ -175,8 +179,8 @@ impl Evidence {
         Some(StandardError { error, ..self.mean.error })
     }
 
-    /// Half of the interval that `count` blocks of this spread have; with what finds a difference in [`POWER`] of all
-    /// cases on top, where that is asked for.
+    /// Half the width of the interval for `count` blocks with this spread. With `is_found`, it includes the
+    /// margin to find a difference in [`POWER`] of all cases.
     fn half_of(&self, count: usize, is_found: bool) -> Option<f64> {
         let of = self.planned()?;
         let freedom = of.freedom * (count as f64 - 1.0) / (of.count as f64 - 1.0);
@@ -191,9 +195,9 @@ impl Evidence {
 }
 
 impl RatioEstimate {
-    /// Compares measurements that belong together: each block has a value of A and one of B, taken side by side, so
-    /// that what slows the machine for a while slows both. `resolution` is the relative difference that the instrument
-    /// cannot see, 0 for none. `None` if the counts differ, there is nothing, or a value is not above 0.
+    /// Compares paired measurements: each block has a value of A and one of B, taken in turn, so that a
+    /// temporary slowdown affects both. `resolution` is the relative difference that the instrument cannot
+    /// resolve, 0 for none. `None` if the counts differ, there are no values, or a value is not above 0.
     #[must_use]
     pub fn paired(a: &[f64], b: &[f64], resolution: f64) -> Option<Self> {
         Self::of_pairs(a, b, resolution, |error| error)
@@ -238,14 +242,16 @@ impl RatioEstimate {
         Self::of_samples([a, b], resolution, |_| 0.0)
     }
 
-    /// Compares two samples that were taken at different times: another hour of the same machine is one more thing that
-    /// differs, by as much at least as values of one sitting differ, and by a standard deviation of `drift`, a share.
+    /// Compares two samples that were taken at different times. A different time on the same machine adds
+    /// uncertainty: at least the spread of values of one session, and a standard deviation of `drift`, as a
+    /// share.
     #[must_use]
     pub fn of_sittings(a: &[f64], b: &[f64], resolution: f64, drift: f64) -> Option<Self> {
         Self::of_samples([a, b], resolution, |variance| variance.max(drift * drift))
     }
 
-    /// `sitting` is the variance that a side has on top, whatever its count, given the variance of its values.
+    /// Compares two samples. `sitting` gives the additional variance of a side, for any count, from the
+    /// variance of its values.
     fn of_samples(
         sides: [&[f64]; 2],
         resolution: f64,
@@ -283,8 +289,8 @@ impl RatioEstimate {
         Self { ratio: center.exp(), interval, evidence: Some(evidence) }
     }
 
-    /// Widens the interval for one of so many looks at growing data: the intervals of all of them hold the true ratio
-    /// together 95 times in 100 (Bonferroni).
+    /// Widens the interval for one of `looks` looks at growing data: the intervals of all looks together hold
+    /// the true ratio 95 times in 100 (Bonferroni).
     #[must_use]
     pub fn of_looks(self, looks: u32) -> Self {
         let center = self.ratio.ln();
@@ -297,8 +303,8 @@ impl RatioEstimate {
         }
     }
 
-    /// Widens the interval by a known disturbance of one side: B may as well have been lower by the factor `low`, or
-    /// higher by `high`, than it was measured.
+    /// Widens the interval by a known disturbance of one side: the true value of B may be lower by the factor
+    /// `low`, or higher by `high`, than measured.
     #[must_use]
     pub fn stretched(self, [low, high]: [f64; 2]) -> Self {
         let center = self.ratio.ln();
@@ -312,7 +318,7 @@ impl RatioEstimate {
         }
     }
 
-    /// Returns the conclusion that the ratio allows.
+    /// Returns the conclusion from the interval.
     #[must_use]
     pub fn conclusion(&self) -> Conclusion {
         let Some(interval) = self.interval else { return Conclusion::Single };
@@ -323,7 +329,7 @@ impl RatioEstimate {
         }
     }
 
-    /// Returns whether the whole interval is within such a share of 1, to either side.
+    /// Returns whether the whole interval is within ±`share` of 1.
     #[must_use]
     pub fn is_within(&self, share: f64) -> bool {
         let bound = share.ln_1p();
@@ -331,7 +337,7 @@ impl RatioEstimate {
         self.interval.is_some_and(within)
     }
 
-    /// Returns whether it differs from 1 with so many other figures looked at beside it (Bonferroni).
+    /// Returns whether the ratio differs from 1 if `figures` figures are examined together (Bonferroni).
     #[must_use]
     pub fn differs_among(&self, figures: usize) -> bool {
         let Some(evidence) = &self.evidence else { return false };
@@ -340,35 +346,35 @@ impl RatioEstimate {
         least.is_some_and(|p| 2.0 * p <= rate)
     }
 
-    /// The smallest difference that so many blocks, or values a side, of this spread find four times in
-    /// five, as a share of the figure. `None` without an interval.
+    /// The smallest relative difference that `count` blocks (or values per side) with this spread reveal four
+    /// times in five. `None` without an interval.
     #[must_use]
     pub fn smallest_visible(&self) -> Option<f64> {
         let evidence = self.evidence.as_ref()?;
         Some(evidence.half_of(evidence.mean.error.count, true)?.exp() - 1.0)
     }
 
-    /// Computes how many blocks, or values a side, of this spread find a difference of `share` four times in five.
-    /// `None` without an interval, or where even [`COUNT_MAX`] are too few.
+    /// Computes the number of blocks (or values per side) with this spread that reveal a difference of
+    /// `share` four times in five. `None` without an interval, or if even [`COUNT_MAX`] are too few.
     #[must_use]
     pub fn count_for(&self, share: f64) -> Option<usize> {
         self.least(share, true)
     }
 
-    /// Half the interval, as a share of the ratio: 0.02 for ±2 %. `None` without an interval.
+    /// Half the interval relative to the ratio: 0.02 for ±2 %. `None` without an interval.
     #[must_use]
     pub fn half_width(&self) -> Option<f64> {
         self.interval.map(half_width)
     }
 
-    /// Computes how many blocks, or values a side, of this spread have an interval of no more than `share` to either
-    /// side. `None` without an interval, or where even [`COUNT_MAX`] are too few.
+    /// Computes the number of blocks (or values per side) with this spread whose interval is within ±`share`.
+    /// `None` without an interval, or if even [`COUNT_MAX`] are too few.
     #[must_use]
     pub fn count_within(&self, share: f64) -> Option<usize> {
         self.least(share, false)
     }
 
-    /// The least count from 2 to [`COUNT_MAX`] that is enough, since what is enough shrinks with every further one.
+    /// The smallest sufficient count from 2 to [`COUNT_MAX`]; every larger count is sufficient, too.
     fn least(&self, share: f64, is_found: bool) -> Option<usize> {
         let (evidence, wanted) = (self.evidence.as_ref()?, share.ln_1p());
         let enough =
@@ -384,15 +390,15 @@ impl RatioEstimate {
         Some(many)
     }
 
-    /// The probability of a ratio at least so far above `bound` if the true one were the bound: small
-    /// says that it is above. `None` without an interval.
+    /// The probability of a ratio this far above `bound`, or farther, if the true ratio were the bound: a
+    /// small one shows that the ratio is above. `None` without an interval.
     #[must_use]
     pub fn p_above(&self, bound: f64) -> Option<f64> {
         self.evidence.as_ref()?.p_beyond(bound.ln(), Tail::Above)
     }
 
-    /// The probability of a ratio at least so far below `bound` if the true one were the bound. `None` without
-    /// an interval.
+    /// The probability of a ratio this far below `bound`, or farther, if the true ratio were the bound.
+    /// `None` without an interval.
     #[must_use]
     pub fn p_below(&self, bound: f64) -> Option<f64> {
         self.evidence.as_ref()?.p_beyond(bound.ln(), Tail::Below)
@@ -408,15 +414,15 @@ fn median_of_means(sorted: &[f64]) -> f64 {
     f64::midpoint(means[(means.len() - 1) / 2], means[means.len() / 2])
 }
 
-/// `None` where a value has none that is finite.
+/// Logarithms of values; `None` if one is not finite.
 fn logarithms(values: &[f64]) -> Option<Vec<f64>> {
     let logarithm = |value: &f64| Some(value.ln()).filter(|ln| ln.is_finite());
     values.iter().map(logarithm).collect()
 }
 
-/// Marks the probabilities that are small enough to act on, so that the chance of acting on any of them wrongly is at
-/// most [`ERROR_RATE`] in all (Holm, "A Simple Sequentially Rejective Multiple Test Procedure", Scandinavian Journal of
-/// Statistics 1979), over so many looks at growing data (Bonferroni).
+/// Marks the probabilities that are small enough to act on, so that the chance of acting on any of them
+/// wrongly is at most [`ERROR_RATE`] overall (Holm, "A Simple Sequentially Rejective Multiple Test
+/// Procedure", Scandinavian Journal of Statistics 1979), over `looks` looks at growing data (Bonferroni).
 #[must_use]
 pub fn holm(probabilities: &[f64], looks: u32) -> Vec<bool> {
     let rate = ERROR_RATE / f64::from(looks.max(1));

@@ -1,4 +1,4 @@
-//! Ratios: how often they are wrong, what they find, and that no kind of noise makes them bolder.
+//! Tests of ratios: error rates, power, and robustness against kinds of noise.
 
 use super::*;
 use crate::Noise;
@@ -43,8 +43,8 @@ fn two_per_cent_are_found() {
     }
 }
 
-/// Counts, of 2,000 seeds, the intervals of five blocks of A B B A that hold the true ratio of 1 when starts of a
-/// server differ by 2 % and runs of one start by half a per cent.
+/// Counts, among 2,000 seeds, the intervals of five blocks of A B B A that include the true ratio of 1, if
+/// starts of a server differ by 2 % and runs of one start by half a per cent.
 fn held_over_starts(each_block: bool) -> usize {
     let held = (0..2_000).filter(|seed| {
         let mut noise = Noise::new(*seed);
@@ -175,11 +175,11 @@ fn of_many_at_once_only_what_is_surely_small_counts() {
     assert!((60..=140).contains(&wrong), "{wrong} of 2000");
 }
 
-/// Kinds of noise, and what a run of one of them adds to the logarithm of what it measures.
+/// Kinds of noise that are added to the logarithm of each run's value.
 #[derive(Debug, Clone, Copy)]
 enum Kind {
     Normal,
-    /// Every fifth run is slowed down, by up to several times.
+    /// Every fifth run is slowed down by a factor of up to several.
     Slowed,
     /// A twentieth of the runs takes up to twenty times as long.
     Spikes,
@@ -187,7 +187,7 @@ enum Kind {
     PowerLaw,
     /// A burst of other work slows several runs in a row.
     Bursts,
-    /// Starts of a server are of two kinds.
+    /// Each start of a server is of one of two kinds.
     Starts,
     /// Each run is slower than the one before.
     Drift,
@@ -203,7 +203,7 @@ const KINDS: [Kind; 7] = [
     Kind::Drift,
 ];
 
-/// Blocks of A B B A under noise of a kind, where B is so much slower, in logarithms.
+/// Blocks of A B B A with noise of a kind, where B is slower by `slower`, in logarithms.
 fn blocks(kind: Kind, seed: u64, count: usize, slower: f64) -> [Vec<Vec<f64>>; 2] {
     let mut noise = Noise::new(seed);
     let (mut sides, mut burst, mut runs) = ([Vec::new(), Vec::new()], 0.0, 0.0);
@@ -237,7 +237,7 @@ fn blocks(kind: Kind, seed: u64, count: usize, slower: f64) -> [Vec<Vec<f64>>; 2
 
 const SEEDS: u64 = 250;
 
-/// Counts the comparisons, of [`SEEDS`], that find at one of their looks that B differs.
+/// Counts the comparisons, among [`SEEDS`], in which B differs at one of the looks.
 fn differing(kind: Kind, looks: &[usize], slower: f64) -> usize {
     let differs = |seed: &u64| {
         let [a, b] = blocks(kind, *seed, looks[looks.len() - 1], slower);

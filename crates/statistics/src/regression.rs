@@ -1,12 +1,13 @@
-//! The amounts that several causes add to an outcome, from observations in which they differed: least squares, with a
-//! level of its own for each group of observations, and intervals.
+//! The amounts that several causes add to an outcome, from observations in which the causes differed: least
+//! squares, with a separate level for each group of observations, and intervals.
 
 use crate::{ERROR_RATE, Interval, student};
 
 /// An observation: the causes and the outcome.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Observation {
-    /// Number of its group. Observations of a group have a common level, which says nothing of the causes.
+    /// Number of its group. Observations of a group have a common level, which is no evidence about the
+    /// causes.
     pub group: usize,
     /// Amount of each cause.
     pub causes: Vec<f64>,
@@ -17,16 +18,16 @@ pub struct Observation {
 /// A fit of the amount that each cause adds.
 #[derive(Debug, Clone)]
 pub struct Regression {
-    /// Place of each cause among those that varied.
+    /// Index of each cause among those that varied.
     places: Vec<Option<usize>>,
     slopes: Vec<f64>,
-    /// The inverse of the sums of products: times the variance, the covariance of the slopes.
+    /// The inverse of the sums of products. Multiplied by the variance, it is the covariance of the slopes.
     inverse: Vec<Vec<f64>>,
     variance: f64,
     freedom: f64,
 }
 
-/// A figure that was estimated.
+/// An estimated figure.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Estimate {
     /// The likeliest value.
@@ -36,8 +37,8 @@ pub struct Estimate {
 }
 
 impl Estimate {
-    /// Returns the range that holds the true value 95 times in 100. Of so many `comparisons` made at once, all
-    /// intervals together do.
+    /// Returns the range that holds the true value 95 times in 100. For `comparisons` made together, all
+    /// their intervals hold that often.
     #[must_use]
     pub fn interval(&self, comparisons: usize) -> Option<Interval> {
         let rate = ERROR_RATE / comparisons.max(1) as f64;
@@ -50,8 +51,8 @@ impl Estimate {
 const VARIES: f64 = 1e-6;
 
 impl Regression {
-    /// Fits observations, each of which has as many causes; `None` if they are too few, or if causes varied only
-    /// together. One that did not vary within any group has no slope.
+    /// Fits observations, all of which have the same number of causes. `None` if there are too few, or if
+    /// causes varied only together. A cause that did not vary within any group has no slope.
     #[must_use]
     pub fn from_observations(observations: &[Observation]) -> Option<Self> {
         let count = observations.first()?.causes.len();
@@ -92,7 +93,7 @@ impl Regression {
         Some(Self { places, slopes, inverse, variance, freedom })
     }
 
-    /// Returns what one more of a cause adds; `None` of one that did not vary.
+    /// Returns the amount that one more of a cause adds; `None` for a cause that did not vary.
     #[must_use]
     pub fn slope(&self, cause: usize) -> Option<Estimate> {
         let mut weights = vec![0.0; self.places.len()];
@@ -101,8 +102,8 @@ impl Regression {
         Some(self.combined(&weights))
     }
 
-    /// Estimates by how much more one of a cause adds than one of the others, which count by these weights; `None`
-    /// where it or all of them did not vary.
+    /// Estimates the difference between the amount that one more of a cause adds and the weighted mean for
+    /// the other causes. `None` if the cause, or all others, did not vary.
     #[must_use]
     pub fn beside_others(&self, cause: usize, weights: &[f64]) -> Option<Estimate> {
         (*self.places.get(cause)?)?;
@@ -135,7 +136,7 @@ impl Regression {
     }
 }
 
-/// Causes and outcome of each observation, less the mean of its group.
+/// Causes and outcome of each observation, minus the mean of its group.
 fn centred(observations: &[Observation], groups: usize, count: usize) -> Vec<(Vec<f64>, f64)> {
     let mut sums = vec![(vec![0.0; count], 0.0, 0.0); groups];
     for Observation { group, causes, outcome } in observations {
@@ -152,7 +153,7 @@ fn centred(observations: &[Observation], groups: usize, count: usize) -> Vec<(Ve
     observations.iter().map(less_mean).collect()
 }
 
-/// The inverse of a symmetric matrix, by Gauss and Jordan; `None` if it has none.
+/// The inverse of a symmetric matrix, by Gauss-Jordan elimination; `None` for a singular matrix.
 fn inverse(mut matrix: Vec<Vec<f64>>) -> Option<Vec<Vec<f64>>> {
     let size = matrix.len();
     let largest = matrix.iter().flatten().fold(0.0, |most: f64, cell| most.max(cell.abs()));

@@ -1,31 +1,31 @@
-//! A share of many, counted in groups whose members are alike: whether it is below or above a bound.
+//! A share of many requests, counted in groups with similar members, and its comparison with a bound.
 //!
-//! Requests that meet one hiccup are no independent witnesses. So the spread between groups (spans of
-//! time) says how many independent ones they are worth, which is the effective sample size of cluster
-//! samples: Kish, "Survey Sampling" (1965), 5.4 and 8.2. The interval is that of the score test:
-//! Wilson, "Probable Inference, the Law of Succession, and Statistical Inference", JASA 1927.
+//! Requests that meet one hiccup are not independent. So the spread between groups (spans of time) determines
+//! the number of independent members that they are worth, which is the effective sample size of cluster
+//! samples: Kish, "Survey Sampling" (1965), 5.4 and 8.2. The interval is that of the score test: Wilson,
+//! "Probable Inference, the Law of Succession, and Statistical Inference", JASA 1927.
 
 use std::cmp::Ordering;
 
 use crate::{ERROR_RATE, student};
 
-/// Quantile of the normal distribution that is exceeded to either side with the crate's error rate.
+/// Quantile of the normal distribution for the crate's error rate, two-sided.
 const NORMAL: f64 = 1.959_964;
-/// Few groups say little of their spread, and Student's t says how little. Of fewer than four the t of
-/// four is taken: less would call almost everything unclear.
+/// Least number of groups whose own t is used. Fewer use the t of four groups: a smaller number would make
+/// almost everything unclear.
 const GROUPS_MIN: usize = 4;
 
 /// A share.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Share {
-    /// The share that was seen, 0 to 1.
+    /// The observed share, 0 to 1.
     pub share: f64,
-    /// Number of independent members that those counted are worth.
+    /// Number of independent members that the counted ones are worth.
     pub effective: f64,
 }
 
 impl Share {
-    /// Computes the share of groups, each given as its hits and its members; `None` without any members.
+    /// Computes the share from groups, each given as hits and members; `None` without any members.
     #[must_use]
     pub fn from_groups(groups: &[(u64, u64)]) -> Option<Self> {
         let groups: Vec<(f64, f64)> = groups
@@ -52,8 +52,9 @@ impl Share {
         Some(Self { share, effective: of / effect })
     }
 
-    /// Computes the share of groups that belong to trials, one list for each. What one trial meets hits neighbouring
-    /// groups alike, so trials count as groups, too, and the more cautious of the two counts holds.
+    /// Computes the share from the groups of several trials, one list per trial. A disturbance in a trial
+    /// hits neighbouring groups alike, so trials count as groups, too, and the more cautious of the two
+    /// counts is used.
     #[must_use]
     pub fn of_trials(trials: &[&[(u64, u64)]]) -> Option<Self> {
         let groups: Vec<(u64, u64)> = trials.iter().copied().flatten().copied().collect();
@@ -66,13 +67,13 @@ impl Share {
         Some(Self { effective: by_group.effective.min(by_trial.effective), ..by_group })
     }
 
-    /// Computes by how much a share may be off a true one of `bound`, 19 times in 20.
+    /// Computes the margin of a measured share around a true share of `bound`, 19 times in 20.
     #[must_use]
     pub fn margin(&self, bound: f64) -> f64 {
         NORMAL * (bound * (1.0 - bound) / self.effective).sqrt()
     }
 
-    /// Compares the true share with a bound; `None` where it can be on either side.
+    /// Compares the true share with a bound; `None` if it may be on either side.
     #[must_use]
     pub fn against(&self, bound: f64) -> Option<Ordering> {
         let margin = self.margin(bound);

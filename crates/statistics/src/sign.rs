@@ -1,7 +1,8 @@
-//! The sign test: whether the median of a sample is above a bound, whatever the noise is like.
+//! The sign test: whether the median of a sample is above a bound, for any kind of noise.
 //!
-//! How many values lie beyond the true median is binomial, of a half (Arbuthnot, 1710; intervals by order statistics:
-//! Thompson, "On Confidence Ranges for the Median", Annals of Mathematical Statistics 1936).
+//! The number of values beyond the true median follows a binomial distribution with p = ½ (Arbuthnot, 1710;
+//! intervals by order statistics: Thompson, "On Confidence Ranges for the Median", Annals of Mathematical
+//! Statistics 1936).
 
 /// A side of a bound.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -11,7 +12,7 @@ pub(crate) enum Tail {
 }
 
 impl Tail {
-    /// The probability of so many values beyond a bound, or more, if it were the median.
+    /// The probability of this many values beyond a bound, or more, if it were the median.
     pub(crate) fn probability(self, values: &[f64], bound: f64) -> f64 {
         let is_beyond = |value: &&f64| match self {
             Self::Above => **value > bound,
@@ -22,13 +23,13 @@ impl Tail {
     }
 }
 
-/// The rank of the value, from the least and counted from 1, that the median is below with no more than this
-/// probability; `None` where the least value may be above it more often.
+/// The rank, counted from 1 for the least value, of the value that exceeds the median with no more than this
+/// probability; `None` if even the least value does so more often.
 pub(crate) fn order_statistic(count: usize, probability: f64) -> Option<usize> {
     (1..=count.div_ceil(2)).take_while(|rank| at_most(rank - 1, count) <= probability).last()
 }
 
-/// The probability of at most so many heads among so many throws.
+/// The probability of at most `heads` heads in `throws` throws.
 fn at_most(heads: usize, throws: usize) -> f64 {
     // As logarithms: a half to the power of a few thousand is below what a number can hold.
     let mut term = -(throws as f64) * std::f64::consts::LN_2;

@@ -10,15 +10,15 @@
 
 use crate::{ERROR_RATE, Noise, Ratio, ranks};
 
-/// Rate at which a series of one level shows a step among all of its values: each side of a step is another chance to
-/// be wrong, and all together are to be wrong at most one time in twenty.
+/// Rate of false steps among all values of a series of one level. Each side of a step is another chance of an
+/// error, and all together may be wrong at most one time in twenty.
 const STEP_RATE: f64 = 0.02;
 
 /// Fewest values of a level.
 pub const SIDE_MIN: usize = 3;
-/// Number of shuffles that show what chance does.
+/// Number of shuffles that estimate the effect of chance.
 const SHUFFLES: u32 = 1_999;
-/// Standard deviations from the median beyond which a value counts no farther off.
+/// Standard deviations from the median at which outliers are clipped.
 const CLIP: f64 = 2.5;
 /// Factor from the median distance from the median to a standard deviation.
 const MAD_TO_SD: f64 = 1.4826;
@@ -28,16 +28,16 @@ const MAD_TO_SD: f64 = 1.4826;
 pub struct Step {
     /// The number, from 0, of the first value of the new level.
     pub at: usize,
-    /// The first and last number that it may be instead: one of them is right 95 times in 100.
+    /// The first and last index that the step may have instead: one of them is right 95 times in 100.
     pub range: (usize, usize),
-    /// The new level over the one before.
+    /// Ratio of the new level to the one before.
     pub ratio: Ratio,
-    /// Probability that values of one level show as much.
+    /// Probability that values of one level show such a step.
     pub p: f64,
 }
 
-/// The steps of a series, in order. Values must be above 0; a series with another has no steps. `series` is how
-/// many are searched together: the more there are, the more chances to find a step where there is none.
+/// The steps of a series, in order. Values must be above 0; a series with another value has no steps.
+/// `series` is the number of series searched together: more series give more chances of a false step.
 #[must_use]
 pub fn steps(values: &[f64], series: usize) -> Vec<Step> {
     let error_rate = STEP_RATE / series.max(1) as f64;
@@ -61,14 +61,15 @@ pub fn steps(values: &[f64], series: usize) -> Vec<Step> {
     found.into_iter().zip(ends).filter_map(step).collect()
 }
 
-/// The step that the newest values of a level are, if they lie apart. `offset` is the number of its first.
+/// The step at the newest values of a level, if they lie beyond the others. `offset` is the index of the
+/// level's first value.
 fn newest(level: &[f64], offset: usize, series: usize) -> Option<(usize, (usize, usize), f64)> {
     let ranks::Newest { count, p } = ranks::newest(level, series)?;
     let (at, (from, to)) = located(level, level.len() - count);
     Some((offset + at, (offset + from, offset + to), p))
 }
 
-/// Finds the most likely step, and looks on both sides of it for others. `offset` is the number of the first.
+/// Finds the most likely step, and searches both sides of it. `offset` is the index of the first value.
 fn search(values: &[f64], offset: usize, rate: f64, found: &mut Vec<(usize, (usize, usize), f64)>) {
     let Some((rough, p)) = most_likely(values, rate) else { return };
     let (at, (from, to)) = located(values, rough);
@@ -77,8 +78,8 @@ fn search(values: &[f64], offset: usize, rate: f64, found: &mut Vec<(usize, (usi
     search(&values[at..], offset + at, rate / 2.0, found);
 }
 
-/// Finds the most likely place of a step, and the probability that chance alone makes one as likely. `None` where that
-/// is more than `rate`, of too few values, and of values that do not vary.
+/// Finds the most likely place of a step, and the probability that chance alone produces one as likely.
+/// `None` if that is more than `rate`, for too few values, and for values that do not vary.
 fn most_likely(values: &[f64], rate: f64) -> Option<(usize, f64)> {
     if values.len() < 2 * SIDE_MIN {
         return None;
@@ -109,7 +110,8 @@ fn most_likely(values: &[f64], rate: f64) -> Option<(usize, f64)> {
     Some((at, p(as_far)))
 }
 
-/// Finds the place where two levels lie farthest apart, and the sum of squares between them, of values around 0.
+/// Finds the place where the two levels differ most, and the sum of squares between them, for values around
+/// 0.
 fn farthest(values: &[f64]) -> (usize, f64) {
     let count = values.len();
     let (mut sum, mut best) = (0.0, (SIDE_MIN, 0.0));
@@ -126,7 +128,8 @@ fn farthest(values: &[f64]) -> (usize, f64) {
     best
 }
 
-/// Share of the values that a series with a step there is worth, as neighbours are alike: 1 of independent ones.
+/// Effective share of the values of a series with a step at `at`, since neighbours are correlated: 1 for
+/// independent values.
 fn worth(values: &[f64], at: usize) -> f64 {
     // Further steps make what is left of the levels look alike; few values make differences look so. What is alike
     // indeed is so in both.
@@ -137,7 +140,7 @@ fn worth(values: &[f64], at: usize) -> f64 {
     (1.0 - alike) / (1.0 + alike)
 }
 
-/// The correlation of neighbours in what is left when the two levels are taken off.
+/// The correlation of neighbours after the two levels have been subtracted.
 fn alike_by_rest(values: &[f64], at: usize) -> f64 {
     let rest = rest(values, at, mean);
     let squares: f64 = rest.iter().map(|value| value * value).sum();
@@ -146,14 +149,15 @@ fn alike_by_rest(values: &[f64], at: usize) -> f64 {
     products / squares.max(f64::MIN_POSITIVE) + 2.0 / values.len() as f64
 }
 
-/// The correlation of neighbours by differences: in a series of which each value keeps a part of the one before, values
-/// two apart differ by one and that part as much as neighbours do (in squares). A step is in few of the differences.
+/// The correlation of neighbours, estimated from differences. If each value keeps a part of the one before,
+/// the squared difference of values two apart is that of neighbours times one plus that part. A step affects
+/// few of the differences.
 fn alike_by_differences(values: &[f64]) -> f64 {
     let (one, two) = (differences(values, 1), differences(values, 2));
     two / one.max(f64::MIN_POSITIVE) - 1.0
 }
 
-/// The mean square of the differences of values so far apart, without the tenth that are largest.
+/// The mean square of the differences of values this far apart, without the largest tenth.
 fn differences(values: &[f64], apart: usize) -> f64 {
     let pairs = values.iter().zip(values.iter().skip(apart));
     let mut squares: Vec<f64> = pairs.map(|(a, b)| (a - b).powi(2)).collect();
@@ -162,7 +166,7 @@ fn differences(values: &[f64], apart: usize) -> f64 {
     mean(&squares)
 }
 
-/// Takes the level of each side off its values.
+/// Subtracts the level of each side from its values.
 fn rest(values: &[f64], at: usize, level: fn(&[f64]) -> f64) -> Vec<f64> {
     let (before, after) = values.split_at(at);
     let of = |side: &[f64]| {
@@ -172,8 +176,8 @@ fn rest(values: &[f64], at: usize, level: fn(&[f64]) -> f64) -> Vec<f64> {
     [of(before), of(after)].concat()
 }
 
-/// The place of a step that is known to be near `rough`, and the places between which it lies 95 times in 100.
-/// Each place is as probable as the values around their two levels are with it.
+/// The place of a step known to be near `rough`, and the range of places that holds it 95 times in 100. The
+/// probability of a place is that of the values around the two levels it separates.
 fn located(values: &[f64], rough: usize) -> (usize, (usize, usize)) {
     let (before, after) = values.split_at(rough);
     let levels = [median(before), median(after)];
@@ -208,7 +212,7 @@ fn located(values: &[f64], rough: usize) -> (usize, (usize, usize)) {
     (best, (from, to))
 }
 
-/// Values of which none is farther from the median than so many standard deviations. `None` where none varies.
+/// The values, clipped at a number of standard deviations from the median. `None` if they do not vary.
 fn clipped(values: &[f64]) -> Option<Vec<f64>> {
     let middle = median(values);
     let off: Vec<f64> = values.iter().map(|value| value - middle).collect();
@@ -216,8 +220,8 @@ fn clipped(values: &[f64]) -> Option<Vec<f64>> {
     (reach > 0.0).then(|| values.iter().map(|v| v.clamp(middle - reach, middle + reach)).collect())
 }
 
-/// The standard deviation of values around 0 that single ones far off do not change; the usual one where more
-/// than half of the values are equal.
+/// The standard deviation of values around 0, robust against outliers; the usual one if more than half of the
+/// values are equal.
 pub(crate) fn spread(values: &[f64]) -> f64 {
     let distances: Vec<f64> = values.iter().map(|value| value.abs()).collect();
     match median(&distances) * MAD_TO_SD {
@@ -251,7 +255,7 @@ fn shuffle(values: &mut [f64], noise: &mut Noise) {
 mod tests {
     use super::*;
 
-    /// A series of 60 runs with this spread, and its level from run `at` on times `1 + step`.
+    /// A series of 60 runs with this spread, whose level is multiplied by `1 + step` from run `at` on.
     fn series(number: u64, spread: f64, at: usize, step: f64) -> Vec<f64> {
         let mut noise = Noise::new(number);
         let level = |run: usize| if run >= at { 1e5 * (1.0 + step) } else { 1e5 };

@@ -1,8 +1,8 @@
-//! Student's t distribution: the one thing that is taken from a library.
+//! Student's t distribution, from a library.
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-/// The t that is exceeded, to either side together, with this probability.
+/// The t that is exceeded with this probability, both sides together.
 pub(crate) fn two_sided(probability: f64, freedom: f64) -> Option<f64> {
     let t = StudentsT::new(0.0, 1.0, freedom).ok()?;
     Some(t.inverse_cdf(1.0 - probability / 2.0))

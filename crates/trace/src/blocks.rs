@@ -11,15 +11,15 @@
 
 use crate::{Event, Fault, Flags, Outcome};
 
-/// Bytes that a file begins with.
+/// Bytes at the start of a file.
 pub(crate) const FILE_MAGIC: &[u8] = b"KEYSTORM TRACE 1\n";
-/// Bytes that a block begins with.
+/// Bytes at the start of a block.
 pub(crate) const BLOCK_MAGIC: &[u8; 4] = b"KTB1";
 /// Length of a block's head.
 pub(crate) const BLOCK_HEAD: usize = 24;
 /// The most events of a block.
 pub(crate) const BLOCK_EVENTS_MAX: u32 = 1 << 16;
-/// A block is complete once it has so many bytes.
+/// Number of bytes that completes a block.
 pub(crate) const BLOCK_BYTES: usize = 1 << 20;
 /// The longest argument whose bytes are kept.
 pub(crate) const ARGUMENT_BYTES_MAX: u32 = 1 << 20;
@@ -28,10 +28,10 @@ pub(crate) const BLOCK_BYTES_MAX: usize = 80 << 20;
 
 const COLUMNS: usize = 6;
 
-/// The columns of a block that is being written.
+/// The columns of a block being written.
 #[derive(Debug, Default)]
 pub(crate) struct Columns {
-    /// Flags, outcome and count of arguments; times; clients; databases; arguments; their bytes.
+    /// Flags, outcome and number of arguments; times; clients; databases; arguments; their bytes.
     columns: [Vec<u8>; COLUMNS],
     pub(crate) events: u32,
     last_ns: u64,
@@ -99,11 +99,11 @@ impl Columns {
     }
 }
 
-/// The columns of a block that is being read.
+/// The columns of a block being read.
 #[derive(Debug, Default)]
 pub(crate) struct Cursor {
     bytes: Vec<u8>,
-    /// Part of each column that is left.
+    /// Unread part of each column.
     columns: [(usize, usize); COLUMNS],
     pub(crate) left: u32,
     last_ns: u64,
@@ -115,13 +115,13 @@ fn damaged() -> Fault {
 }
 
 impl Cursor {
-    /// Returns the buffer that a block is unpacked to, before [`Self::start`].
+    /// Returns the buffer to unpack a block into, before [`Self::start`].
     pub(crate) fn buffer(&mut self) -> &mut Vec<u8> {
         self.left = 0;
         &mut self.bytes
     }
 
-    /// Begins to read what was unpacked.
+    /// Begins to read an unpacked block.
     pub(crate) fn start(&mut self, events: u32) -> Result<(), Fault> {
         let mut at = COLUMNS * 4;
         for (number, column) in self.columns.iter_mut().enumerate() {
@@ -137,7 +137,7 @@ impl Cursor {
         Ok(())
     }
 
-    /// Reads the next event, which there must be.
+    /// Reads the next event, which must exist.
     pub(crate) fn next(&mut self, event: &mut Event) -> Result<(), Fault> {
         self.left -= 1;
         self.read(event).ok_or_else(damaged)
@@ -215,7 +215,7 @@ fn put(column: &mut Vec<u8>, mut number: u64) {
     column.push(number as u8);
 }
 
-/// The difference to the number before, small whatever its sign.
+/// The difference to the previous number, encoded small for either sign.
 const fn zigzag(number: u64, before: u64) -> u64 {
     let difference = number.wrapping_sub(before) as i64;
     (difference << 1 ^ difference >> 63) as u64

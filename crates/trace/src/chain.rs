@@ -11,8 +11,8 @@ pub(crate) struct Chain {
 }
 
 impl Chain {
-    /// Chains at least one record; notes of all are those of the first, with `notes` before them. They have times if
-    /// one of them has.
+    /// Chains at least one record. Notes are those of the first, with `notes` before them. The chain has
+    /// times if one of the records does.
     pub(crate) fn new(readers: Vec<Box<dyn Reader>>, notes: Vec<String>) -> Self {
         let mut source = readers.first().map(|reader| reader.source().clone()).unwrap_or_default();
         source.notes.splice(0..0, notes);

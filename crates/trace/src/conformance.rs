@@ -1,14 +1,14 @@
-//! What every reader keeps to, whatever it is given: for tests of formats, and for fuzzing.
+//! Requirements for every reader with any input, for tests of formats and for fuzzing.
 
 use std::io::Read;
 use std::path::Path;
 
 use crate::{Event, Losses, OpenOptions, open_input};
 
-/// The most that an event may hold for each byte of input, and beside that: an argument of one byte has a span.
+/// Most memory of an event for each byte of input, and beside that: an argument of one byte has a span.
 const HELD_PER_BYTE: usize = 32;
 const HELD_BESIDE: usize = 4096;
-/// More events than an input of so many bytes can have.
+/// Bound on the events per byte of input.
 const EVENTS_PER_BYTE: usize = 70_000;
 
 /// Result of a reader on an input.
@@ -16,9 +16,9 @@ const EVENTS_PER_BYTE: usize = 70_000;
 pub struct ReaderResult {
     /// Events of the input.
     pub events: Vec<Event>,
-    /// Counts of what was missing.
+    /// Counts of missing data.
     pub losses: Losses,
-    /// Reason why the input could not be read to its end, if it could not.
+    /// Reason why the input could not be read to its end, if so.
     pub fault: Option<String>,
 }
 
@@ -28,7 +28,7 @@ struct Pieces {
     at: usize,
     /// End of the first piece.
     first: usize,
-    /// Length of the others.
+    /// Length of the other pieces.
     length: usize,
 }
 
@@ -46,7 +46,7 @@ impl Read for Pieces {
 /// Reads an input whose first piece has `first` bytes, and the others `length`.
 ///
 /// # Panics
-/// If an event holds more than the input can ask for.
+/// Panics if an event holds more than the input can justify.
 #[must_use]
 pub fn read(format: &str, bytes: &[u8], first: usize, length: usize) -> ReaderResult {
     let pieces = Pieces { bytes: bytes.to_vec(), at: 0, first: first.min(bytes.len()), length };
@@ -73,10 +73,10 @@ pub fn read(format: &str, bytes: &[u8], first: usize, length: usize) -> ReaderRe
     reading
 }
 
-/// Reads an input whole and in pieces, which must make no difference.
+/// Reads an input whole and in pieces, and compares the results.
 ///
 /// # Panics
-/// If it does.
+/// Panics if they differ.
 pub fn check(format: &str, bytes: &[u8], piece: usize) {
     let whole = read(format, bytes, bytes.len(), bytes.len().max(1));
     let pieces = read(format, bytes, 0, piece.max(1));

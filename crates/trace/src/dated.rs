@@ -1,19 +1,19 @@
-//! Times that a record cannot mean.
+//! Correction of impossible times in a record.
 //!
-//! A damaged time is far from those before and behind it, which are near each other; its command gets the time of the
-//! one before. Commands before the first time of a record that has times later are left out: nobody knows when they
-//! ran.
+//! A damaged time is far from its neighbours, which are near each other; its command gets the previous time.
+//! Commands before the first time of a record that has times later are left out, as their times are unknown.
 
 use std::collections::VecDeque;
 
 use crate::{Event, Losses, ReadError, Reader, Source};
 
 const SECOND_NS: u64 = 1_000_000_000;
-/// Times so near each other need no second look.
+/// Distance of times that are accepted without a check.
 const NEAR_NS: u64 = 60 * SECOND_NS;
-/// A single command at one end of a record that is further from the others has a damaged time.
+/// Distance from the others beyond which a single command at one end of a record has a damaged time.
 const ALONE_NS: u64 = 7 * 86_400 * SECOND_NS;
-/// So many times behind a jump say that the clock jumped; and how much is held until they are there.
+/// Number of times after a jump that confirm a change of the clock, and most events held until they are
+/// there.
 const TIMES_MAX: usize = 8;
 const EVENTS_MAX: usize = 4096;
 const BYTES_MAX: usize = 16 << 20;
@@ -21,14 +21,14 @@ const BYTES_MAX: usize = 16 << 20;
 /// A record whose times are checked.
 pub(crate) struct Dated {
     inner: Box<dyn Reader>,
-    /// The time of the last command that was handed on.
+    /// Time of the last command that was passed on.
     last_ns: Option<u64>,
     /// Commands whose times are not near it, with their positions.
     held: VecDeque<(u64, Event)>,
     held_bytes: usize,
-    /// Number of times among the events, those that repeat counted once.
+    /// Number of different times among the held events.
     times: usize,
-    /// Number of events from the first on that may be handed on.
+    /// Number of held events, from the first on, that are ready to be passed on.
     ready: usize,
     spare: Vec<Event>,
     misdated: u64,
@@ -66,7 +66,7 @@ impl Dated {
         self.held.push_back((self.inner.position(), kept));
     }
 
-    /// Says what of the held commands may be handed on.
+    /// Decides which of the held commands to pass on.
     fn decide(&mut self) {
         let Some((_, newest)) = self.held.back() else { return };
         let (count, newest_ns) = (self.held.len(), newest.at_ns);
@@ -175,7 +175,7 @@ impl Reader for Dated {
 mod tests {
     use crate::conformance::read;
 
-    /// Seconds of what is read of commands that were recorded at these, and how many had damaged times.
+    /// Seconds in the result for commands recorded at these, and number of damaged times.
     fn seconds(recorded: &[u64]) -> (Vec<u64>, u64) {
         let line = |second: &u64| format!("{second}.5 [0 a:1] \"GET\" \"k\"\n");
         let text: String = recorded.iter().map(line).collect();

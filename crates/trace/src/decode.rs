@@ -1,56 +1,56 @@
-//! The seam between bytes and events, and what could not be read.
+//! The seam between bytes and events, and the causes of losses.
 
 use crate::Event;
 
-/// Progress of a decoder at the beginning of its input, with how many bytes it is done with. More than there are may be
-/// named: they are dropped as they arrive.
+/// Progress of a decoder at the beginning of its input, with the number of consumed bytes. That may exceed
+/// the input; the rest is then dropped as it arrives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
     /// The event is complete.
     Event(u64),
     /// Part of an event, or of what lies between two.
     Progress(u64),
-    /// A whole line or record of no interest, such as a blank line.
+    /// A whole line or record without an event, such as a blank line.
     Ignored(u64),
-    /// Something that should have been an event is not.
+    /// A malformed event.
     Lost(u64, Loss),
-    /// Too little input to tell.
+    /// More input is needed.
     More,
 }
 
-/// Reason why something of a record is missing.
+/// Reason why a part of a record is missing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Loss {
-    /// Content that is not what the format has there.
+    /// Content that violates the format.
     Unreadable,
-    /// Content that is longer than a reader keeps.
+    /// Content that exceeds a reader's limit.
     TooLong,
-    /// The file ends in the middle of it.
+    /// Content cut off by the end of the file.
     Cut,
-    /// A block does not have its checksum; it held so many events, or claimed to.
+    /// A block without its checksum, with this claimed number of events.
     Damaged(u64),
-    /// The recorded server dropped so many events before they were recorded.
+    /// Events that the recorded server dropped before they were recorded.
     Dropped(u64),
 }
 
-/// Amounts of a record that are missing, by cause.
+/// Missing parts of a record, by cause.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Losses {
-    /// Lines or records that are not what the format has there.
+    /// Lines or records that violate the format.
     pub unreadable: u64,
     /// Lines or records longer than a reader keeps.
     pub too_long: u64,
-    /// Events that the end of a file cut.
+    /// Events cut off by the end of a file.
     pub cut: u64,
-    /// Events of blocks that do not have their checksum.
+    /// Events of blocks without their checksum.
     pub damaged: u64,
     /// Events that the recorded server dropped before they were recorded.
     pub dropped: u64,
     /// Commands before the first time of a record that has times later.
     pub undated: u64,
-    /// Commands that are there, with the time of the one before: theirs is damaged.
+    /// Commands with a damaged time, which got the previous one.
     pub misdated: u64,
-    /// The number of the first line or record that is missing or has a damaged time, from 1.
+    /// Number of the first line or record that is missing or has a damaged time, from 1.
     pub first: Option<u64>,
 }
 
@@ -80,7 +80,7 @@ impl Losses {
         self.first = self.first.or(first);
     }
 
-    /// All commands that are not there.
+    /// Number of missing commands.
     #[must_use]
     pub fn total(&self) -> u64 {
         let Self { unreadable, too_long, cut, damaged, dropped, undated, misdated: _, first: _ } =
@@ -91,20 +91,21 @@ impl Losses {
     }
 }
 
-/// Reason why nothing more of a file can be read, as a sentence without a full stop.
+/// Reason why the rest of a file cannot be read, as a sentence without a full stop.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct Fault(pub String);
 
-/// Makes events of bytes that arrive in any pieces.
+/// Decodes events from bytes that arrive in any pieces.
 ///
-/// Its input begins where the last step ended. It never keeps what its input holds beyond a bound, whatever lengths
-/// the input claims, and decoding the pieces of an input gives the events of decoding it whole.
+/// The input begins at the end of the last step. It never keeps more than a bound, whatever lengths the input
+/// claims, and decoding the pieces of an input gives the same events as decoding it whole.
 pub trait Decode: Send {
-    /// Reads on. `event` is the same from call to call until one is complete, and is then cleared by the caller;
-    /// `is_end` says that no more bytes follow `input`. A step that consumes nothing is an event that was held.
+    /// Decodes the next part. `event` is the same from call to call until one is complete, and is then
+    /// cleared by the caller; `is_end` says that no more bytes follow `input`. A step that consumes nothing
+    /// is a held event.
     ///
     /// # Errors
-    /// The rest cannot be read, and why.
+    /// Returns the reason why the rest cannot be read.
     fn decode(&mut self, input: &[u8], is_end: bool, event: &mut Event) -> Result<Step, Fault>;
 }

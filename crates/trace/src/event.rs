@@ -1,4 +1,4 @@
-//! One recorded command, in buffers that are used again for the next.
+//! One recorded command, in buffers that are reused for the next.
 
 /// Properties of a command beside its arguments, as bits.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
@@ -7,12 +7,12 @@ pub struct Flags(u8);
 impl Flags {
     /// More commands of the same pipeline follow.
     pub const PIPELINED: Self = Self(1);
-    /// A script or function sent it: whoever sends the script's call again does not send this.
+    /// A script or function sent it, so repeating the script's call repeats it.
     pub const SCRIPT_EFFECT: Self = Self(2);
-    /// Mark of a command whose client cannot be distinguished from others, as those of a unix socket in the output of
+    /// A client that cannot be distinguished from others, such as one over a unix socket in the output of
     /// MONITOR.
     pub const SHARED_CLIENT: Self = Self(4);
-    /// The server sent it by itself or for a script, so that no client is known, as in an append-only file.
+    /// No known client, because the server sent it by itself or for a script, as in an append-only file.
     pub const NO_CLIENT: Self = Self(8);
 
     /// Returns whether all bits of `other` are set.
@@ -26,46 +26,46 @@ impl Flags {
         self.0 |= other.0;
     }
 
-    /// As a byte of a file.
+    /// Byte for a file.
     #[must_use]
     pub const fn bits(self) -> u8 {
         self.0
     }
 
-    /// From a byte of a file; bits without a meaning are dropped.
+    /// Parses a byte of a file; unknown bits are dropped.
     #[must_use]
     pub const fn from_bits(bits: u8) -> Self {
         Self(bits & 15)
     }
 }
 
-/// Outcome of a command, where the record says so.
+/// Outcome of a command, if recorded.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum Outcome {
-    /// The record does not say.
+    /// Not recorded.
     #[default]
     Unknown,
-    /// A read found its key, whose value has so many bytes.
+    /// A read that found its key, with a value of this many bytes.
     Hit(u32),
-    /// A read of a key whose value has so many bytes; the record does not say whether it was found.
+    /// A read of a key with a value of this many bytes; hit or miss is not recorded.
     Value(u32),
-    /// A read did not find its key.
+    /// A read that missed its key.
     Miss,
     /// A write was carried out.
     Done,
-    /// A write was refused, such as an `add` of a key that exists.
+    /// A refused write, such as an `add` of an existing key.
     Refused,
 }
 
 /// Argument of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Argument<'e> {
-    /// Bytes of the argument, or `None` where only its size was recorded. Records that replace keys by shorter names
-    /// have a name of another length than `size`.
+    /// Bytes of the argument; `None` if only its size was recorded. In records that replace keys by shorter
+    /// names, their length differs from `size`.
     pub bytes: Option<&'e [u8]>,
-    /// Number of bytes of the argument when it was recorded.
+    /// Length of the argument in bytes when it was recorded.
     pub size: u32,
-    /// By how many percent it shrinks when it is compressed; 0 where its bytes are there, or it is not known.
+    /// Percentage by which compression shrinks it; 0 if its bytes are recorded, or it is unknown.
     pub compressibility: u8,
 }
 
@@ -84,18 +84,19 @@ struct Span {
 /// `touch key expiry`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Event {
-    /// Nanoseconds, from where [`crate::Source::clock`] says. What happened then: [`crate::Source::stamps`].
+    /// Time in nanoseconds; [`crate::Source::clock`] gives the origin, and [`crate::Source::stamps`] the
+    /// moment that it marks.
     pub at_ns: u64,
-    /// Client that sent it: the same number for the same client, and no other meaning.
+    /// Client that sent it: an arbitrary number, equal for the same client.
     pub client: u64,
-    /// The database that it ran in.
+    /// Database of the command.
     pub db: u32,
     /// Other properties of the command.
     pub flags: Flags,
     /// Outcome of the command.
     pub outcome: Outcome,
-    /// Number of times that the command was sent in its second, and how many of these were hits: records that count
-    /// have one line for all, of which the reader makes single events. 0 means once.
+    /// Number of times that the command was sent in its second, and how many of these were hits. Records that
+    /// count have one line for all, from which the reader makes single events. 0 means once.
     pub(crate) repeats: u32,
     pub(crate) repeated_hits: u32,
     bytes: Vec<u8>,
@@ -103,7 +104,7 @@ pub struct Event {
 }
 
 impl Event {
-    /// Empties it, for the next command.
+    /// Clears it for the next command.
     pub fn clear(&mut self) {
         self.at_ns = 0;
         self.client = 0;
@@ -127,25 +128,25 @@ impl Event {
         self.end_argument();
     }
 
-    /// Adds an argument that is known by `bytes` and had `size` bytes.
+    /// Adds an argument with these bytes, whose original had `size` bytes.
     pub fn push_resized(&mut self, bytes: &[u8], size: u32) {
         self.bytes.extend_from_slice(bytes);
         let end = self.bytes.len() as u32;
         self.spans.push(Span { end, size, compressibility: 0, has_bytes: true });
     }
 
-    /// Adds an argument of which only the size is known, and by how many percent it shrinks.
+    /// Adds an argument of which only the size, and the percentage of compression, is known.
     pub fn push_size(&mut self, size: u32, compressibility: u8) {
         let end = self.bytes.len() as u32;
         self.spans.push(Span { end, size, compressibility, has_bytes: false });
     }
 
-    /// Returns the buffer that the bytes of the next argument are appended to, before [`Self::end_argument`].
+    /// Returns the buffer for the bytes of the next argument, before [`Self::end_argument`].
     pub(crate) fn open_argument(&mut self) -> &mut Vec<u8> {
         &mut self.bytes
     }
 
-    /// Makes an argument of what was appended since the last one.
+    /// Completes an argument from the bytes appended since the last one.
     pub(crate) fn end_argument(&mut self) {
         let begin = self.spans.last().map_or(0, |span| span.end);
         let end = self.bytes.len() as u32;
@@ -164,7 +165,7 @@ impl Event {
         self.spans.is_empty()
     }
 
-    /// The argument at a position, of which 0 is the command's name.
+    /// The argument at an index; 0 is the command's name.
     #[must_use]
     pub fn argument(&self, at: usize) -> Option<Argument<'_>> {
         let span = self.spans.get(at)?;
@@ -178,13 +179,13 @@ impl Event {
         (0..self.len()).filter_map(|at| self.argument(at))
     }
 
-    /// The bytes of an argument; nothing where there is none, or only its size was recorded.
+    /// Bytes of an argument; empty if there is none, or only its size was recorded.
     #[must_use]
     pub fn bytes(&self, at: usize) -> &[u8] {
         self.argument(at).and_then(|argument| argument.bytes).unwrap_or_default()
     }
 
-    /// The command's name, as it was sent.
+    /// The command's name in its original case.
     #[must_use]
     pub fn name(&self) -> &[u8] {
         self.bytes(0)
@@ -196,7 +197,7 @@ impl Event {
         self.name().eq_ignore_ascii_case(name.as_bytes())
     }
 
-    /// The bytes of all its arguments that were recorded, for bounds of memory.
+    /// Number of recorded bytes of all its arguments, for bounds of memory.
     #[must_use]
     pub fn bytes_held(&self) -> usize {
         self.bytes.len() + self.spans.len() * size_of::<Span>()

@@ -1,11 +1,11 @@
-//! The facts of a source as lines of text, and back: the head of keystorm's own records.
+//! The facts of a source as lines of text, for the head of keystorm's own records.
 
 use crate::{Clock, Protocol, Source, Stamps};
 
-/// The most bytes of a head, and notes and servers of it.
+/// Most bytes of a head, and most notes and servers in it.
 pub(crate) const FACTS_BYTES_MAX: usize = 64 * 1024;
 
-/// Writes the facts of a head: a source as lines of `name=value`.
+/// Writes the head: a source as lines of `name=value`.
 pub(crate) fn facts(source: &Source) -> String {
     let Source {
         format: _,
@@ -39,7 +39,7 @@ pub(crate) fn facts(source: &Source) -> String {
     text
 }
 
-/// The source that a head describes. Lines that are not known are passed over: a later version wrote them.
+/// Parses a head. Unknown lines, written by a later version, are ignored.
 pub(crate) fn source(text: &str) -> Source {
     let mut source = Source { format: "keystorm", ..Source::default() };
     for (name, value) in text.lines().filter_map(|line| line.split_once('=')) {

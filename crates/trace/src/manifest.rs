@@ -1,4 +1,4 @@
-//! Append-only files in several parts, as servers of 7.0 and later keep them: a manifest names them.
+//! Append-only files in several parts, as of server version 7.0: a manifest names the parts.
 
 use std::path::{Path, PathBuf};
 
@@ -9,14 +9,14 @@ const ENDING: &str = ".manifest";
 /// The longest manifest that is read.
 const BYTES_MAX: u64 = 1 << 20;
 
-/// The parts to be read, in their order, and what is left out.
+/// The parts to read in order, and the omissions.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Parts {
     pub(crate) files: Vec<PathBuf>,
     pub(crate) notes: Vec<String>,
 }
 
-/// The manifest that a path is, or that is in the folder that it is.
+/// Finds the manifest at a path, or in the folder at the path.
 pub(crate) fn find(path: &Path) -> Result<Option<PathBuf>, Fault> {
     if !path.is_dir() {
         return Ok(path.to_string_lossy().ends_with(ENDING).then(|| path.to_owned()));
@@ -42,7 +42,7 @@ pub(crate) fn read(path: &Path) -> Result<Parts, Fault> {
     parts(&text, path.parent().unwrap_or(Path::new("")))
 }
 
-/// The parts of a folder by the text of a manifest.
+/// The parts in a folder, according to the text of a manifest.
 fn parts(text: &[u8], folder: &Path) -> Result<Parts, Fault> {
     let mut increments = Vec::new();
     let mut notes = Vec::new();

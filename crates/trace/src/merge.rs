@@ -1,17 +1,17 @@
-//! Several records as one: events by time, clients of different files apart.
+//! Several records merged by time, with the clients of different files kept distinct.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use crate::{Event, Losses, ReadError, Reader, Source};
 
-/// Bits of a client's number that a file's own numbers keep; those above hold the number of the file.
+/// Bits of a client's number for the file's own numbers; those above hold the number of the file.
 const CLIENT_BITS: u32 = 48;
 
 /// Merges records by time. Within one record the order stays, even where its clock was set back.
 ///
 /// # Errors
-/// The first event of a record cannot be read.
+/// Returns an error if the first event of a record cannot be read.
 pub fn merge(readers: Vec<Box<dyn Reader>>) -> Result<Box<dyn Reader>, ReadError> {
     let source = together(&readers);
     let mut inputs = Vec::new();
@@ -26,7 +26,7 @@ pub fn merge(readers: Vec<Box<dyn Reader>>) -> Result<Box<dyn Reader>, ReadError
     Ok(Box::new(Merge { source, inputs, next, last: 0, position: 0 }))
 }
 
-/// Returns what all of the records have in common.
+/// Returns the facts common to all records.
 fn together(readers: &[Box<dyn Reader>]) -> Source {
     let mut sources = readers.iter().map(|reader| reader.source());
     let mut all = sources.next().cloned().unwrap_or_default();
@@ -57,9 +57,9 @@ fn together(readers: &[Box<dyn Reader>]) -> Source {
 
 struct Input {
     reader: Box<dyn Reader>,
-    /// The event that comes next of it.
+    /// Next event.
     event: Event,
-    /// The latest time so far: an event of an earlier time comes no earlier.
+    /// Latest time so far; an event with an earlier time is not moved forward.
     latest_ns: u64,
 }
 

@@ -1,4 +1,4 @@
-//! Files to readers: several are merged by time, each has its format found by what it begins with.
+//! Opening of files as readers: several are merged by time, and the beginning of each shows its format.
 
 use std::fs::File;
 use std::io::{Cursor, ErrorKind, Read};
@@ -15,11 +15,11 @@ use crate::packed::unpack;
 use crate::spread::Spread;
 use crate::{Fault, ReadError, Reader, Source, Stamps, Stream, manifest, merge};
 
-/// Number of bytes of a file that its format is found by.
+/// Bytes of a file that are examined for its format.
 const HEAD_BYTES: usize = 64 * 1024;
 /// Bytes that editors and shells of another system write before text.
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
-/// Beginnings of other files, and what a sentence says of them.
+/// Beginnings of other kinds of files, with their descriptions.
 const FOREIGN: [(&[u8], &str); 10] = [
     (b"\xd4\xc3\xb2\xa1", PACKETS),
     (b"\xa1\xb2\xc3\xd4", PACKETS),
@@ -43,15 +43,15 @@ const STDIN: &str = "-";
 /// Options for opening files.
 #[derive(Debug, Clone, Default)]
 pub struct OpenOptions {
-    /// The name of their format, a row of [`crate::FORMATS`]; by default it is found by their content.
+    /// Name of their format, a row of [`crate::FORMATS`]; by default their content shows it.
     pub format: Option<String>,
 }
 
-/// Opens recorded traffic: files, compressed with gzip or zstd or not, or a folder that holds an append-only file;
+/// Opens recorded traffic: files, perhaps compressed with gzip or zstd, or a folder with an append-only file;
 /// `-` is standard input. Several are merged by time.
 ///
 /// # Errors
-/// A file cannot be opened, or its format is not known.
+/// Returns an error if a file cannot be opened, or its format is unknown.
 pub fn open(paths: &[PathBuf], options: &OpenOptions) -> Result<Box<dyn Reader>, ReadError> {
     let mut readers: Vec<Box<dyn Reader>> = Vec::new();
     for path in paths {
@@ -85,7 +85,7 @@ fn open_file(path: &Path, options: &OpenOptions) -> Result<Stream, ReadError> {
     stream(path, again().map_err(io)?, options, Some(&again))
 }
 
-/// A record with times that are plausible, of which those of whole seconds are spread over them.
+/// Wraps a record to correct its times, and to spread events over whole seconds.
 fn timed(mut reader: Box<dyn Reader>) -> Box<dyn Reader> {
     let Source { format, stamps, .. } = *reader.source();
     // What keystorm has written was checked then.
@@ -103,10 +103,10 @@ fn timed(mut reader: Box<dyn Reader>) -> Box<dyn Reader> {
     }
 }
 
-/// Opens what `input` yields, as a file of this name.
+/// Opens `input` as a file with this name.
 ///
 /// # Errors
-/// It cannot be read, or its format is not known.
+/// Returns an error if it cannot be read, or its format is unknown.
 pub fn open_input(
     path: &Path,
     input: Box<dyn Read + Send>,
@@ -115,7 +115,7 @@ pub fn open_input(
     Ok(timed(Box::new(stream(path, input, options, None)?)))
 }
 
-/// Opens a file from its beginning.
+/// Opens a file again from its beginning.
 type Again<'a> = &'a dyn Fn() -> std::io::Result<Box<dyn Read + Send>>;
 
 fn stream(
@@ -176,11 +176,11 @@ fn has_later(mut input: impl Read, wanted: &[u8]) -> std::io::Result<bool> {
     }
 }
 
-/// Reads what a server is printing, in a format that needs no beginning of a file. An input that has nothing at the
-/// moment may say so (`WouldBlock`): the error is passed on, and reading goes on afterwards.
+/// Reads a server's live output, in a format that needs no beginning of a file. An input without data at the
+/// moment may return `WouldBlock`: the error is passed on, and reading continues afterwards.
 ///
 /// # Errors
-/// There is no such format.
+/// Returns an error if there is no such format.
 pub fn open_live(
     name: &str,
     format: &str,
@@ -193,7 +193,7 @@ pub fn open_live(
     Ok(Stream::new(name.into(), input, decoder, source))
 }
 
-/// The format by its name, or by what a file begins with.
+/// Finds the format by name, or by the beginning of a file.
 fn find(head: &Head<'_>, name: Option<&str>) -> Result<&'static Format, Fault> {
     if let Some(name) = name {
         let found = format::FORMATS.iter().find(|format| format.name == name);
@@ -213,7 +213,7 @@ fn find(head: &Head<'_>, name: Option<&str>) -> Result<&'static Format, Fault> {
     })
 }
 
-/// Counts what is read of a file.
+/// Counts the bytes read of a file.
 struct Counter {
     input: Box<dyn Read + Send>,
     fetched: Arc<AtomicU64>,
@@ -227,7 +227,7 @@ impl Read for Counter {
     }
 }
 
-/// The end of a compressed file that was cut.
+/// The error for the end of a cut compressed file.
 struct CutEnd;
 
 impl Read for CutEnd {

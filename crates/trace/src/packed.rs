@@ -1,4 +1,4 @@
-//! Files that are compressed: found by their first bytes, unpacked as they are read.
+//! Compressed files: detected by their first bytes, and unpacked while they are read.
 
 use std::io::{BufRead, BufReader, Error, ErrorKind, Read, Result};
 
@@ -9,13 +9,12 @@ use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 const BUFFER_BYTES: usize = 256 * 1024;
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
-/// A frame of zstd without content; its first byte has any second half.
+/// A frame of zstd without content; its first byte has any low half.
 const ZSTD_SKIPPABLE: [u8; 3] = [0x2a, 0x4d, 0x18];
-/// The largest window of a zstd file that is unpacked: a file claims it, and so much memory is used. What `zstd
-/// --long=27` writes.
+/// Largest window of a zstd file, which takes as much memory as the file claims: that of `zstd --long=27`.
 const ZSTD_WINDOW_BYTES_MAX: u64 = 128 << 20;
 
-/// The content of a file, whether it is compressed or not.
+/// Content of a file, whether or not it is compressed.
 pub(crate) fn unpack(input: impl Read + Send + 'static) -> Result<Box<dyn Read + Send>> {
     let mut input = BufReader::with_capacity(BUFFER_BYTES, input);
     let mut head = Vec::with_capacity(4);
@@ -30,7 +29,7 @@ pub(crate) fn unpack(input: impl Read + Send + 'static) -> Result<Box<dyn Read +
     })
 }
 
-/// All frames of a zstd file, of which tools that pack in parallel write many.
+/// All frames of a zstd file; tools that compress in parallel write many.
 struct ZstdFrames<R> {
     input: R,
     frame: FrameDecoder,
@@ -44,7 +43,7 @@ impl<R: BufRead> ZstdFrames<R> {
         Self { input, frame, is_open: false }
     }
 
-    /// Begins the next frame; false at the end of the file.
+    /// Begins the next frame. Returns false at the end of the file.
     fn open(&mut self) -> Result<bool> {
         loop {
             if self.input.fill_buf()?.is_empty() {
@@ -69,7 +68,7 @@ impl<R: BufRead> ZstdFrames<R> {
         }
     }
 
-    /// An error, as the end of the file where that is its cause.
+    /// Converts an error; one caused by the end of the file becomes that.
     fn fault(&mut self, error: &FrameDecoderError) -> Error {
         match self.input.fill_buf() {
             Ok([]) => ErrorKind::UnexpectedEof.into(),

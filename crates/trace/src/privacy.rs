@@ -1,4 +1,4 @@
-//! What of a command may stand in a record: by default values become sizes, and names can become pseudonyms.
+//! Parts of a command that may be recorded: by default values become sizes, and names can become pseudonyms.
 
 use std::collections::HashMap;
 
@@ -7,17 +7,17 @@ use flate2::{Compress, Compression, FlushCompress};
 use crate::commands::{self, Command, Role};
 use crate::{Event, Protocol, Pseudonyms};
 
-/// Values shorter than this say nothing about how well values compress.
+/// Least length of values that are tested for compression.
 const COMPRESSED_BYTES_MIN: usize = 32;
-/// Bytes of a value that are compressed to find out.
+/// Bytes of a value that are compressed for a test.
 const COMPRESSED_BYTES_MAX: usize = 4096;
-/// Number of values of a command of which one is compressed; the others take its figure.
+/// Interval, in values of a command, at which one is tested for compression; the others take its result.
 const VALUES_PER_LOOK: u32 = 16;
-/// Commands for which a figure is kept.
+/// Most commands with a stored result.
 const COMMANDS_MAX: usize = 256;
-/// Commands whose arguments are passwords, or may be.
+/// Commands whose arguments are, or may be, passwords.
 const SECRET: [&[u8]; 5] = [b"acl", b"auth", b"config", b"hello", b"migrate"];
-/// Words of options, which are no names of anybody's.
+/// Words of options, which are not personal.
 const OPTIONS: &str = " \
     ABSTTL AFTER AGGREGATE ALPHA AND ANY ASC ASYNC BEFORE BIT BLOCK BY BYBOX BYLEX BYRADIUS \
     BYSCORE BYTE CH CONSUMERS COPY COUNT CREATE CREATECONSUMER DELCONSUMER DESC DESTROY \
@@ -32,13 +32,13 @@ const OPTIONS: &str = " \
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Script {
     None,
-    /// In front of the number of keys; values are behind the keys.
+    /// Before the number of keys; values are after the keys.
     Call,
     /// Anywhere.
     Text,
 }
 
-/// Takes out of events what a record shall not have.
+/// Removes private parts of events.
 #[derive(Debug)]
 pub struct Privacy {
     protocol: Protocol,
@@ -53,7 +53,7 @@ pub struct Privacy {
 }
 
 impl Privacy {
-    /// Keeps values if asked to; replaces names where there are pseudonyms.
+    /// Creates a filter that keeps values if asked to, and replaces names if there are pseudonyms.
     #[must_use]
     pub fn new(protocol: Protocol, keeps_values: bool, pseudonyms: Option<Pseudonyms>) -> Self {
         Self {
@@ -69,7 +69,7 @@ impl Privacy {
         }
     }
 
-    /// Writes what may be recorded of an event to another one.
+    /// Writes the permitted parts of an event to another one.
     pub fn apply(&mut self, event: &Event, out: &mut Event) {
         out.clear();
         (out.at_ns, out.client, out.db) = (event.at_ns, event.client, event.db);
@@ -136,7 +136,7 @@ impl Privacy {
         out.push_size(size, compressibility);
     }
 
-    /// By how many percent a value shrinks, or another of its command a little before.
+    /// Percentage by which a value, or a recent one of its command, shrinks by compression.
     fn compressibility(&mut self, value: &[u8]) -> u8 {
         if value.len() < COMPRESSED_BYTES_MIN {
             return 0;
@@ -165,7 +165,7 @@ impl Privacy {
     }
 }
 
-/// Returns whether an argument is a number, a bound of a range or the word of an option.
+/// Returns whether an argument is a number, a bound of a range, or an option.
 fn is_option(bytes: &[u8]) -> bool {
     let Ok(text) = std::str::from_utf8(bytes) else { return false };
     let number = text.trim_start_matches(['(', '+', '-']);

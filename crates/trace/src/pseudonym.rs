@@ -1,18 +1,18 @@
-//! Names in place of names: of the same length and structure, with a secret that nobody keeps.
+//! Pseudonyms of equal length and structure, made with a secret that is not kept.
 //!
-//! A name is taken apart at everything that is no letter, digit or byte beyond ASCII. Each part becomes another part
-//! of the same length, digits for digits and letters for letters, the same one wherever it stands; two parts never
-//! become the same. So patterns, hash tags, lengths and how often each key comes stay as they are.
+//! A name is divided at every character that is not a letter, digit or byte beyond ASCII. Each part becomes
+//! another part of the same length, digits for digits and letters for letters, the same one in every name; no
+//! two parts become equal. So patterns, hash tags, lengths and frequencies of keys stay.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 
-/// A secret and what it makes of names. The secret is random, and lost with this.
+/// A secret for making pseudonyms. The secret is random, and lost with this value.
 #[derive(Debug, Clone, Default)]
 pub struct Pseudonyms {
     secret: RandomState,
 }
 
-/// Letters and digits of which a part consists.
+/// Kind of the letters and digits in a part.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Kind {
     /// Hexadecimal in small letters, of digits and letters.
@@ -32,8 +32,9 @@ impl Pseudonyms {
         }
     }
 
-    /// Each letter is moved within its class, by a number that depends on those before it; then the same from the
-    /// end, so that parts that begin alike do not stay alike. Both steps can be undone, hence no two parts become one.
+    /// Shifts each letter within its class, by a number that depends on the previous ones; then again from
+    /// the end, so that parts with a common beginning do not keep it. Both steps are reversible, hence no two
+    /// parts become equal.
     fn replace_part(&self, part: &mut [u8]) {
         let is_hex = |byte: &u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
         let has_both = part.iter().any(u8::is_ascii_digit) && !part.iter().all(u8::is_ascii_digit);
@@ -55,7 +56,7 @@ impl Pseudonyms {
     }
 }
 
-/// The first of the bytes that one may become, and how many there are.
+/// First and number of the bytes that a byte may become.
 fn class(byte: u8, kind: Kind) -> (u8, u8) {
     match byte {
         b'0'..=b'9' => (b'0', 10),

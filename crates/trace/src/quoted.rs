@@ -1,8 +1,8 @@
-//! Words as redis-cli takes them and MONITOR prints them: `"..."` with escapes, `'...'`, or up to a blank.
+//! Quoted words of redis-cli and MONITOR: `"..."` with escapes, `'...'`, or text up to a blank.
 
 use memchr::{memchr, memchr2};
 
-/// The words of a line; `None` where a quote is not closed, or something stands right behind one.
+/// The words of a line; `None` if a quote is not closed, or text follows one directly.
 #[must_use]
 pub fn words(line: &[u8]) -> Option<Vec<Vec<u8>>> {
     let (mut words, mut rest) = (Vec::new(), line);
@@ -16,8 +16,9 @@ pub fn words(line: &[u8]) -> Option<Vec<Vec<u8>>> {
     }
 }
 
-/// Appends the next word of a line to `word`: how many bytes of the line it takes with the blanks before it, nothing
-/// where only blanks are left, or `None` where a quote is not closed or something stands right behind one.
+/// Appends the next word of a line to `word`. Returns the number of bytes used, including blanks before it;
+/// the inner `None` if only blanks are left, and the outer one if a quote is not closed or text follows one
+/// directly.
 #[must_use]
 #[allow(clippy::option_option)]
 pub fn next_word(line: &[u8], word: &mut Vec<u8>) -> Option<Option<usize>> {
@@ -39,12 +40,12 @@ const fn is_blank(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | 0xb | 0xc)
 }
 
-/// Returns where a closing quote ends, if a blank or the end follows.
+/// Returns the end of a closing quote, if a blank or the end follows.
 fn closed(line: &[u8], at: usize) -> Option<usize> {
     line.get(at).is_none_or(|byte| is_blank(*byte)).then_some(at)
 }
 
-/// Returns where the quoted word ends, behind its quote.
+/// Returns the offset after the closing quote of a word.
 fn double_quoted(line: &[u8], mut at: usize, word: &mut Vec<u8>) -> Option<usize> {
     loop {
         let rest = line.get(at..)?;
@@ -58,7 +59,7 @@ fn double_quoted(line: &[u8], mut at: usize, word: &mut Vec<u8>) -> Option<usize
     }
 }
 
-/// Reads what stands behind a backslash, and returns how many bytes that is.
+/// Parses the text after a backslash, and returns its length.
 fn escape(rest: &[u8], word: &mut Vec<u8>) -> Option<usize> {
     let digit = |at: usize| char::from(*rest.get(at)?).to_digit(16);
     let (&first, byte) = (rest.first()?, digit(1).zip(digit(2)));
@@ -92,7 +93,7 @@ fn single_quoted(line: &[u8], mut at: usize, word: &mut Vec<u8>) -> Option<usize
     }
 }
 
-/// Returns whether the quote behind `plain` is part of the word: nothing else is escaped in single quotes.
+/// Returns whether the quote after `plain` is part of the word, since single quotes allow no other escape.
 fn word_ends_in_backslash(plain: &[u8]) -> bool {
     plain.last() == Some(&b'\\')
 }

@@ -1,4 +1,4 @@
-//! Events of a file, one after another: bytes are fetched, a decoder makes events of them.
+//! Events of a file in order: fetches bytes and decodes them.
 
 use std::io::{ErrorKind, Read};
 use std::path::PathBuf;
@@ -7,21 +7,21 @@ use crate::{Decode, Event, Fault, Loss, Losses, Source, Step};
 
 /// Number of bytes that are fetched at once.
 const PIECE_BYTES: usize = 256 * 1024;
-/// The longest line or piece of a record that is kept whole.
+/// Longest line or piece of a record that is kept whole.
 const BUFFER_BYTES_MAX: usize = 64 << 20;
 
 /// Reason why a record cannot be read, or no further.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
-    /// The operating system says so.
+    /// Error of the operating system.
     #[error("{}: {cause}", path.display())]
     Io {
         /// The file.
         path: PathBuf,
-        /// Error that it reports.
+        /// The reported error.
         cause: std::io::Error,
     },
-    /// The content is not what it should be.
+    /// Fault of the content.
     #[error("{}: {cause}", path.display())]
     Content {
         /// The file.
@@ -31,26 +31,26 @@ pub enum ReadError {
     },
 }
 
-/// Recorded events in their order.
+/// Recorded events in order.
 ///
-/// Memory is bounded whatever the size of the record: one event, and what its file's decoder needs.
+/// Memory is bounded for any size of the record: one event, and the state of the file's decoder.
 pub trait Reader: Send {
     /// Returns the source of the record.
     fn source(&self) -> &Source;
 
-    /// Reads the next event into `event`; false at the end, where `event` is empty.
+    /// Reads the next event into `event`; false at the end, when `event` is empty.
     ///
     /// # Errors
-    /// The file cannot be read any further. What came before it stands.
+    /// Returns an error if the rest of the file cannot be read; earlier events remain valid.
     fn next(&mut self, event: &mut Event) -> Result<bool, ReadError>;
 
-    /// Returns what is missing of what was read so far.
+    /// Returns the losses so far.
     fn losses(&self) -> Losses;
 
-    /// Returns how many bytes of the record's files were read so far, as they are stored.
+    /// Returns the number of bytes read so far of the record's stored files.
     fn bytes_read(&self) -> u64;
 
-    /// The line or record that the last event is from, counted from 1.
+    /// Number of the last event's line or record, from 1.
     fn position(&self) -> u64;
 }
 
@@ -62,7 +62,7 @@ pub struct Stream {
     source: Source,
     losses: Losses,
     buffer: Vec<u8>,
-    /// Beginning of the part of the buffer that is not decoded yet.
+    /// Offset of the undecoded part of the buffer.
     begin: usize,
     end: usize,
     /// Bytes to drop as they arrive.
@@ -82,7 +82,7 @@ impl std::fmt::Debug for Stream {
 }
 
 impl Stream {
-    /// Decodes what `input` yields. `path` is for errors.
+    /// Decodes the bytes of `input`. `path` is for errors.
     #[must_use]
     pub fn new(
         path: PathBuf,
@@ -106,7 +106,7 @@ impl Stream {
         }
     }
 
-    /// Counts bytes of the file by this counter, which whoever opened it advances.
+    /// Counts bytes of the file by this counter, which the opener advances.
     pub(crate) fn counted_by(
         mut self,
         fetched: std::sync::Arc<std::sync::atomic::AtomicU64>,
@@ -115,7 +115,7 @@ impl Stream {
         self
     }
 
-    /// Makes room for a piece and fetches it; at the end of the input nothing is fetched.
+    /// Makes room for a piece and reads it; reads nothing at the end of the input.
     fn fetch(&mut self) -> Result<(), ReadError> {
         if self.begin > 0 && (self.begin == self.end || self.buffer.len() - self.end < PIECE_BYTES)
         {

@@ -1,4 +1,4 @@
-//! Which part of the traffic is recorded: all commands of some clients, or all commands on some keys.
+//! Sample of the traffic to record: all commands of some clients, or all commands on some keys.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::str::FromStr;
@@ -8,7 +8,7 @@ use crate::{Event, Protocol, commands};
 /// Unit of a sample.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SampleUnit {
-    /// Clients: each is recorded with everything it sends, or not at all.
+    /// Clients: each is recorded completely, or not at all.
     Clients,
     /// Keys: a command is recorded if its first key is in the sample; without a key, if its client is.
     Keys,
@@ -24,7 +24,7 @@ pub struct Sample {
 }
 
 impl Sample {
-    /// Returns whether the sample has an event; `keys` is a buffer.
+    /// Returns whether the sample includes an event; `keys` is a buffer.
     #[must_use]
     pub fn has(&self, protocol: Protocol, event: &Event, keys: &mut Vec<usize>) -> bool {
         let mut hasher = DefaultHasher::new();
@@ -44,7 +44,7 @@ impl Sample {
 impl FromStr for Sample {
     type Err = String;
 
-    /// `10%`, `clients:10%` or `keys:10%`.
+    /// Parses `10%`, `clients:10%` or `keys:10%`.
     fn from_str(text: &str) -> Result<Self, String> {
         let (unit, share) = match text.split_once(':') {
             None => (SampleUnit::Clients, text),

@@ -1,4 +1,4 @@
-//! What a record is of: facts that hold for all of its events.
+//! Facts of a record that hold for all of its events.
 
 /// Protocol of the recorded clients.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -6,7 +6,7 @@ pub enum Protocol {
     /// Commands of Redis and Valkey.
     #[default]
     Resp,
-    /// Commands of memcached, in the form that [`crate::Event`] describes.
+    /// Commands of memcached, in the form described at [`crate::Event`].
     Memcache,
 }
 
@@ -18,19 +18,19 @@ pub enum Stamps {
     /// The server had carried the command out: a stall of it is a gap and then a burst that no client sent.
     #[default]
     Completion,
-    /// Some moment of the second that was recorded: its events are spread evenly over it.
+    /// Any moment of the recorded second, over which its events are spread evenly.
     Second,
-    /// Nothing: the record has no times, or they are too coarse to send by. Times are then 0 or repeat.
+    /// None: the record has no times, or they are too coarse for replay. Times are then 0 or repeat.
     None,
 }
 
-/// From where times count.
+/// Origin of times.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Clock {
-    /// From 1970, by the clock of the recorded server.
+    /// The year 1970, by the recorded server's clock.
     #[default]
     Unix,
-    /// From an origin that the record does not say.
+    /// An unknown origin.
     Relative,
 }
 
@@ -43,16 +43,16 @@ pub struct Source {
     pub protocol: Protocol,
     /// Moment that times mark.
     pub stamps: Stamps,
-    /// From where times count.
+    /// Origin of times.
     pub clock: Clock,
-    /// Set if only the effects of commands are there, and only of writes, as in an append-only file.
+    /// Set if the record has only effects of commands, and only writes, as in an append-only file.
     pub is_effects: bool,
-    /// Set if clients have the same numbers in all files of one record, as those of a Dragonfly process.
+    /// Set if clients have the same numbers in all files of one record, as for a Dragonfly process.
     pub shares_clients: bool,
-    /// The servers that were recorded, as `host:port`, where the record says so.
+    /// The recorded servers, as `host:port`, if known.
     pub servers: Vec<String>,
-    /// The share of clients or keys that was recorded, from 0 to 1, if not all.
+    /// Recorded share of clients or keys, from 0 to 1, if not all.
     pub sampled: Option<f64>,
-    /// Notes on what the reader left out or assumed, as sentences without a full stop.
+    /// Notes on the reader's omissions and assumptions, as sentences without a full stop.
     pub notes: Vec<String>,
 }

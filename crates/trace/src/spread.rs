@@ -1,22 +1,22 @@
-//! Records whose times are whole seconds: their events are spread evenly over each second, and a line that counts
-//! becomes as many events.
+//! Records with times in whole seconds: events are spread evenly over each second, and a line with a count
+//! becomes that many events.
 
 use std::ops::Range;
 
 use crate::{Event, Losses, Outcome, ReadError, Reader, Source, Stamps};
 
 const SECOND_NS: u64 = 1_000_000_000;
-/// Lines of a second that are held at once. Of a longer second the first part takes the first half of what is left
-/// of it, and so on.
+/// Most lines of a second held at once. The first part of a longer second gets the first half of the
+/// remaining time, and so on.
 const LINES_MAX: usize = 1 << 17;
-/// Events that are made of them at once, and bytes of them.
+/// Most events made of them at once, and most bytes of them.
 const EVENTS_MAX: usize = 1 << 20;
 const BYTES_MAX: usize = 64 << 20;
 
 /// Spreads the events of a record of whole seconds.
 pub(crate) struct Spread {
     inner: Box<dyn Reader>,
-    /// The lines of a part of a second; those behind `held` are buffers for later.
+    /// The lines of a part of a second; those after `held` are spare buffers.
     lines: Vec<Event>,
     held: usize,
     /// Due time of each event, the number of its line, and whether it is beyond the hits of the line.
@@ -24,7 +24,7 @@ pub(crate) struct Spread {
     next: usize,
     /// Rest of the second of the last part.
     rest_ns: Range<u64>,
-    /// The first line of the next part, which was read to see where a second ends.
+    /// The first line of the next part, which was read to find the end of a second.
     ahead: Event,
     is_ahead: bool,
     is_over: bool,
@@ -47,7 +47,7 @@ impl Spread {
         }
     }
 
-    /// Reads the lines of a second, or of a part of it, and plans their events. False at the end.
+    /// Reads the lines of a second, or of a part of it, and plans their events. Returns false at the end.
     fn fill(&mut self) -> Result<bool, ReadError> {
         (self.held, self.next) = (0, 0);
         self.order.clear();
@@ -85,7 +85,7 @@ impl Spread {
         Ok(second.is_some())
     }
 
-    /// Says when each event of the lines that are held is due.
+    /// Computes the due times of all events of the held lines.
     fn plan(&mut self, second_ns: u64, is_whole: bool, is_timed: bool) {
         let from =
             if self.rest_ns.end == second_ns + SECOND_NS { self.rest_ns.start } else { second_ns };

@@ -1,11 +1,11 @@
-//! Spans of a record in which no command of any client ended: the server stood still, or nobody asked.
+//! Spans of a record in which no command of any client ended: the server stalled, or got no requests.
 
 use serde::Serialize;
 
-/// Spans that are kept: the longest.
+/// Number of spans kept, the longest.
 const GAPS_MAX: usize = 20;
-/// A gap is a stall if it is at least so long, and so many times what chance makes of commands that come at random:
-/// the usual distance, times the logarithm of their number.
+/// Least length of a stall, and its least ratio to the gaps that chance makes between commands at random
+/// times: the usual distance, times the logarithm of their number.
 const STALL_NS: u64 = 20_000_000;
 const STALL_TIMES: f64 = 2.0;
 
@@ -18,7 +18,7 @@ pub struct Gap {
     pub at_ns: u64,
 }
 
-/// Finds them while a record is read.
+/// Finds gaps while a record is read.
 #[derive(Debug, Default)]
 pub struct Stalls {
     gaps: Vec<Gap>,
@@ -27,8 +27,8 @@ pub struct Stalls {
 }
 
 impl Stalls {
-    /// Takes in the next event, so long after the first; never before the one before. The gap before it, if that may be
-    /// a stall.
+    /// Adds the next event, at this time after the first, in ascending order. Returns the gap before it, if
+    /// that may be a stall.
     pub fn add(&mut self, since_ns: u64) -> Option<Gap> {
         let gap = Gap { length_ns: since_ns.saturating_sub(self.last_ns), at_ns: self.last_ns };
         (self.last_ns, self.events) = (since_ns, self.events + 1);
@@ -43,7 +43,7 @@ impl Stalls {
         Some(gap)
     }
 
-    /// Returns what was found, the longest first.
+    /// Returns the stalls, the longest first.
     #[must_use]
     pub fn found(&self) -> Vec<Gap> {
         let events = self.events.max(1) as f64;

@@ -1,4 +1,4 @@
-//! Writes keystorm's own records.
+//! Writer of keystorm's own records.
 
 use std::io::{Result, Write};
 
@@ -8,7 +8,7 @@ use crate::blocks::{BLOCK_BYTES, BLOCK_EVENTS_MAX, BLOCK_MAGIC, Columns, FILE_MA
 use crate::facts::facts;
 use crate::{Event, Source};
 
-/// Writes events in blocks. What was not flushed is lost when the program ends; what was is whole.
+/// Writes events in blocks. Unflushed events are lost when the program ends; flushed blocks are whole.
 pub struct Writer<W> {
     output: W,
     columns: Columns,
@@ -32,7 +32,7 @@ impl<W: Write> Writer<W> {
     /// Begins a record of this source.
     ///
     /// # Errors
-    /// Its head cannot be written.
+    /// Returns an error if its head cannot be written.
     pub fn new(mut output: W, source: &Source) -> Result<Self> {
         let facts = facts(source);
         let mut head = FILE_MAGIC.to_vec();
@@ -54,7 +54,7 @@ impl<W: Write> Writer<W> {
     /// Adds an event. Arguments of more than 1 MiB become sizes.
     ///
     /// # Errors
-    /// A block is complete and cannot be written.
+    /// Returns an error if a complete block cannot be written.
     pub fn write(&mut self, event: &Event) -> Result<()> {
         self.columns.push(event);
         self.events += 1;
@@ -65,10 +65,10 @@ impl<W: Write> Writer<W> {
         }
     }
 
-    /// Writes what is held as a block.
+    /// Writes the held events as a block.
     ///
     /// # Errors
-    /// It cannot be written.
+    /// Returns an error if it cannot be written.
     pub fn flush(&mut self) -> Result<()> {
         if self.columns.events == 0 {
             return Ok(());
@@ -121,17 +121,17 @@ impl<W: Write> Writer<W> {
         self.events
     }
 
-    /// Writes what is held, and gives back what was written to.
+    /// Writes the held events, and returns the output.
     ///
     /// # Errors
-    /// It cannot be written.
+    /// Returns an error if they cannot be written.
     pub fn finish(mut self) -> Result<W> {
         self.flush()?;
         Ok(self.output)
     }
 }
 
-/// The CRC-32 of bytes one after another.
+/// CRC-32 of consecutive parts.
 pub(crate) fn checksum(parts: &[&[u8]]) -> u32 {
     let mut crc = Crc::new();
     parts.iter().for_each(|part| crc.update(part));

@@ -1,20 +1,20 @@
-//! An argument of a command as bytes, holes and inserts, and its length: alike in every protocol.
+//! Arguments of commands as bytes, holes and inserts, and their lengths, alike in every protocol.
 
 use workload::{Arg, Piece, Slot, argument};
 
 use crate::template::NumberAt;
 use crate::{Hole, Insert, LengthForm, Template, ValueAt};
 
-/// The combined length of arguments: a fixed number of bytes, and the inserts that add to it.
+/// Combined length of arguments: fixed bytes, and inserts that add to it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Length {
     pub(crate) fixed: usize,
-    /// Fresh numbers are counted from where it is appended.
+    /// Inserts of varying length; their fresh numbers count from the point of insertion.
     varying: Vec<Insert>,
 }
 
 impl Length {
-    /// Measures an argument. `values` are the places for values from it on.
+    /// Measures an argument. `values` are the values from this argument on.
     pub(crate) fn new(arg: &Arg, digits: Option<usize>, mut values: &[ValueAt]) -> Self {
         let mut length = Self::default();
         for piece in &arg.pieces {
@@ -31,7 +31,7 @@ impl Length {
         self.varying.is_empty()
     }
 
-    /// Adds `other` and so many bytes.
+    /// Adds `other` and this many bytes.
     pub(crate) fn plus(mut self, other: &Self, bytes: usize) -> Self {
         let fresh = self.fresh();
         self.fixed += other.fixed + bytes;
@@ -39,7 +39,7 @@ impl Length {
         self
     }
 
-    /// Appends it as a number.
+    /// Appends the length as a number.
     pub(crate) fn append(self, form: LengthForm, template: &mut Template) {
         if self.is_fixed() {
             form.write(self.fixed as u64, &mut template.bytes);
@@ -56,7 +56,7 @@ impl Length {
     }
 }
 
-/// Values that vary in an argument.
+/// Number of varying values in an argument.
 pub(crate) fn values_in(arg: &Arg) -> usize {
     arg.pieces.iter().filter(|piece| **piece == Piece::Value).count()
 }
@@ -108,8 +108,8 @@ pub(crate) fn append_body(
     }
 }
 
-/// Returns the insert for a piece whose length varies between requests. `fresh` fresh numbers stand before it. A value
-/// takes its place off `values`.
+/// Returns the insert for a piece whose length varies between requests, after `fresh` fresh numbers. A value
+/// is taken off `values`.
 fn insert_of(
     piece: &Piece,
     digits: Option<usize>,

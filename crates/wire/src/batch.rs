@@ -1,8 +1,7 @@
-//! A pipeline's worth of encoded requests.
+//! A pipeline of encoded requests.
 //!
-//! Owns one image of `depth` sequences that a worker patches and sends, over and over: per
-//! request only the digits of its keys are written. Which request number comes next is
-//! `workload`'s business.
+//! Owns one image of `depth` sequences that a worker patches and sends over and over: each request needs only
+//! the digits of its keys written. `workload` decides on the next request numbers.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -31,11 +30,11 @@ pub struct Batch {
     numbers: Vec<Numbers>,
     pub(crate) dataset: Option<Arc<Dataset>>,
     pub(crate) payload: Option<Payload>,
-    /// Values that replies are compared with, if they are.
+    /// Expected values of replies, if they are compared.
     pub(crate) asked: ValueRequests,
-    /// Strings of replies that tell whose they are, if any do.
+    /// Strings of replies that name their key, if any do.
     pub(crate) checked: Option<CheckedReads>,
-    /// The place of a command's message, if a command carries one.
+    /// Position of the message in a command, if one carries a message.
     messages: Option<MessagePlace>,
     /// Ends of the current turn's commands in the image, if each carries a message and they differ in length.
     ends: Vec<usize>,
@@ -48,13 +47,12 @@ struct CommandAt {
     end: usize,
     holes: Range<usize>,
     inserts: Range<usize>,
-    /// Fresh numbers before it in its operation.
+    /// Number of fresh numbers before it in its operation.
     fresh: u64,
     operation: usize,
 }
 
-/// A part of a template: bytes up to its end, from `start` on, with what stands in them by its place in
-/// the bytes.
+/// A part of a template: bytes from `start` to its end, with the holes and inserts in them.
 struct Span<'t> {
     bytes: &'t [u8],
     start: usize,
@@ -63,7 +61,7 @@ struct Span<'t> {
     fresh: u64,
 }
 
-/// Most bytes that are set aside ahead for requests that are written anew.
+/// Most bytes reserved in advance for requests that are rewritten.
 const AHEAD_MAX: u64 = 1 << 20;
 
 impl Batch {
@@ -120,7 +118,7 @@ impl Batch {
         }
     }
 
-    /// The numbers of the operation that a command belongs to.
+    /// Numbers of the operation that a command belongs to.
     pub(crate) fn numbers_of(&self, command: usize) -> &Numbers {
         &self.numbers[self.commands[command].operation]
     }
@@ -137,8 +135,8 @@ impl Batch {
         self.messages.is_some()
     }
 
-    /// The bytes of the commands of this turn, each with its message: `message` makes that of the command at a
-    /// place of the turn.
+    /// Returns the bytes of this turn's commands, each with its message: `message` makes the one for the
+    /// command at an index of the turn.
     pub fn fill_messages(
         &mut self,
         turn: SequenceBatch,
@@ -157,15 +155,15 @@ impl Batch {
         &self.image[..len]
     }
 
-    /// Writes a message into a command that was appended.
+    /// Writes a message into an appended command.
     pub fn put_message(&self, message: Message, command: &mut [u8]) {
         if let Some(at) = self.messages {
             at.write(message, command);
         }
     }
 
-    /// The slot of the key of command number `command` of a request; `None` if it has no key.
-    /// `scratch` is a buffer to write in.
+    /// The slot of the key of command number `command` of a request; `None` without a key. `scratch` is a
+    /// buffer.
     #[inline]
     #[must_use]
     pub fn slot(
@@ -204,7 +202,7 @@ impl Batch {
         &self.image[..end]
     }
 
-    /// Writes every sequence anew around its cells.
+    /// Rewrites every sequence with its inserts.
     fn write(&mut self, turn: SequenceBatch) -> &[u8] {
         let mut image = std::mem::take(&mut self.image);
         image.clear();
@@ -222,13 +220,13 @@ impl Batch {
         &self.image
     }
 
-    /// Appends these commands, which are of one operation, of request number `number`. Meant for requests that do not
-    /// go out in whole pipelines: [`fill`](Self::fill) is faster.
+    /// Appends commands of one operation for request number `number`. For requests that do not leave in whole
+    /// pipelines; [`fill`](Self::fill) is faster.
     pub fn append(&self, number: u64, commands: Range<usize>, out: &mut Vec<u8>) {
         self.append_of(number.into(), commands, out);
     }
 
-    /// Computes it for a request that has more than a number.
+    /// Appends them for a request with more inputs than a number.
     #[inline]
     pub fn append_of(&self, request: RequestInputs<'_>, commands: Range<usize>, out: &mut Vec<u8>) {
         let Template { bytes, holes, inserts } = &self.sequence;
@@ -249,8 +247,7 @@ impl Batch {
         self.write_span(span, numbers, request, out);
     }
 
-    /// Appends a part of a command that was compiled by itself; `fresh` numbers stand before it in the
-    /// command.
+    /// Appends a separately compiled part of a command, after `fresh` fresh numbers of the command.
     pub(crate) fn append_part(
         &self,
         (part, fresh): (&Template, u64),
@@ -289,12 +286,12 @@ impl Batch {
     }
 }
 
-/// The key of each command of a plan, prepared for its slot; `None` for a command without a key.
+/// Key of each command of a plan, prepared to compute its slot; `None` for a command without a key.
 #[derive(Debug)]
 pub struct Slots(Vec<Option<KeyHash>>);
 
 impl Slots {
-    /// Prepares the slots of a plan whose commands have their keys at these arguments.
+    /// Prepares the slots of a plan whose commands have keys at these arguments.
     #[must_use]
     pub fn new(plan: &Plan, keys: &[Option<usize>]) -> Self {
         let is_fresh = |piece: &&Piece| **piece == Piece::Number(Slot::Fresh);
@@ -321,8 +318,7 @@ impl Slots {
     }
 }
 
-/// The digits of the numbers of a key space, 0 for as many as each has; `None` where placeholders stay
-/// as they are.
+/// Digits of the numbers of a key space, 0 for unpadded; `None` if placeholders stay as they are.
 pub(crate) fn digits_of(keys: &KeySpace) -> Option<usize> {
     keys.range.map(|_| keys.digits())
 }
@@ -331,8 +327,8 @@ fn values_among(template: &Template) -> u64 {
     template.inserts.iter().filter(|(_, insert)| matches!(insert, Insert::Value(_))).count() as u64
 }
 
-/// Copies a span around its inserts, which are left to others, and writes its holes over. Returns how many fresh
-/// numbers then stand before the rest.
+/// Copies a span around its inserts, and fills its holes. Returns the number of fresh numbers before the
+/// rest.
 #[inline]
 fn write_fixed(
     span: Span<'_>,
@@ -353,7 +349,7 @@ fn write_fixed(
     fresh
 }
 
-/// Writes the number of a slot into its hole.
+/// Writes the number for a slot into its hole.
 #[inline]
 fn write_number(number: u64, slot: Slot, out: &mut [u8]) {
     if slot == Slot::Tag {
@@ -363,7 +359,7 @@ fn write_number(number: u64, slot: Slot, out: &mut [u8]) {
     }
 }
 
-/// `fresh` numbers stand before it in its operation, and so many values in the sequence.
+/// Appends a template after `fresh` fresh numbers of its operation and this many values of the sequence.
 fn append(into: &mut Template, next: &Template, fresh: u64, values: u64) {
     let base = into.bytes.len();
     into.bytes.extend_from_slice(&next.bytes);

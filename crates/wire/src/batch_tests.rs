@@ -82,7 +82,7 @@ fn the_last_turn_may_cut_a_sequence_short() {
     assert!(text(batch.fill(turn(0, 2, 6))).ends_with("*2 $3 DEL $1 a"));
 }
 
-/// Slots computed ahead of the bytes are those of the keys in the bytes.
+/// Slots computed before the bytes equal those of the keys in the bytes.
 #[test]
 fn slots_are_those_of_the_keys_that_are_sent() {
     let rows = vec![vec![b"{x}1".to_vec()], vec![b"a{b".to_vec()], vec![b"}".to_vec()]];
@@ -129,7 +129,7 @@ fn slots_are_those_of_the_keys_that_are_sent() {
     }
 }
 
-/// Puts the plan in cluster mode, which knows `{tag}`.
+/// Puts the plan in cluster mode, in which `{tag}` is a placeholder.
 fn tagged(plan: Plan) -> Plan {
     let mut parts = (*plan).clone();
     for arg in parts.sequence.iter_mut().flat_map(|c| &mut c.args) {

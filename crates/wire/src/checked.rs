@@ -1,4 +1,4 @@
-//! Values that tell whose they are: which strings of a reply are such values, and what they must be.
+//! Values that name their key: which strings of a reply are such values, and their expected content.
 
 use workload::derived::{CheckedValues, append_checked};
 use workload::{Arg, Piece, Plan, Slot};
@@ -10,17 +10,17 @@ use crate::payload::LastDraw;
 /// The role of a string in a reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StringRole {
-    /// Nothing that can be checked.
+    /// A string that cannot be checked.
     Other,
     /// The name of the field whose value comes next.
     Name,
-    /// A value that can be.
+    /// A value that can be checked.
     Value,
-    /// An object of fields and their values, of the key with this number.
+    /// A JSON object of all fields for the key with this number.
     Record(u64),
 }
 
-/// The strings that are values in the reply to each command of a sequence.
+/// Positions of such values in the reply to each command of a sequence.
 #[derive(Debug)]
 pub(crate) struct CheckedReads {
     values: CheckedValues,
@@ -39,7 +39,7 @@ enum StringPattern {
 }
 
 impl CheckedReads {
-    /// Builds the patterns of a plan that checks; `None` for any other plan.
+    /// Builds the patterns of a plan that checks values; `None` for any other plan.
     pub(crate) fn from_plan(plan: &Plan) -> Option<Self> {
         let asks = plan.sequence.iter().map(|command| {
             // The records of a list are not those of the request's key.
@@ -57,15 +57,15 @@ impl CheckedReads {
 }
 
 impl Batch {
-    /// Returns whether replies are checked for values that tell whose they are.
+    /// Returns whether replies are checked for values that name their key.
     #[inline]
     #[must_use]
     pub fn checks(&self) -> bool {
         self.checked.is_some()
     }
 
-    /// Returns the role of string number `element` of the reply to a command. For a value, `want` becomes what it must
-    /// be; `name` is the name of its field, if one came before, and a buffer otherwise.
+    /// Returns the role of string number `element` of the reply to a command. For a value, `want` is set to
+    /// the expected content; `name` is its field's name, if one came before, and otherwise a buffer.
     pub fn shown(
         &self,
         request: RequestInputs<'_>,
@@ -101,8 +101,8 @@ impl Batch {
         StringRole::Value
     }
 
-    /// Returns the name of the first field of a record whose value is not that of its key; the whole text if it is no
-    /// record. Correct values contain nothing that JSON would escape.
+    /// Returns the name of the first field of a record whose value does not belong to its key; the whole text
+    /// if it is no record. Correct values contain nothing that JSON would escape.
     #[must_use]
     pub fn wrong_field<'r>(&self, key: u64, record: &'r str) -> Option<&'r str> {
         let CheckedReads { values, .. } = self.checked.as_ref()?;

@@ -1,4 +1,4 @@
-//! The values that replies must hold: those that were stored under the keys that commands ask for.
+//! Expected values of replies: those stored under the requested keys.
 
 use workload::verify::{RequestedValue, keys_asked};
 use workload::{Plan, Slot};
@@ -7,7 +7,7 @@ use crate::RequestInputs;
 use crate::batch::Batch;
 use crate::payload::LastDraw;
 
-/// A value that a reply must be: its owner and its length.
+/// An expected value: its owner and its length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ExpectedValue {
     of: ValueOwner,
@@ -18,7 +18,7 @@ pub struct ExpectedValue {
 /// The owner of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ValueOwner {
-    /// The key with this number, to which the variant of the value is added.
+    /// The key with this number, changed by the variant of the value.
     Key(u64),
     /// The cell of a row in a column.
     Cell(u64, usize),
@@ -27,18 +27,19 @@ enum ValueOwner {
 /// The source of a value in a reply.
 #[derive(Debug, Clone, Copy)]
 enum ValueSource {
-    /// The key with this number, and which of its values.
+    /// The key with this number, and the index of its value.
     Key((Slot, u64), u64),
-    /// The request's row: its cell in this column.
+    /// The cell of the request's row in this column.
     Row(usize),
 }
 
-/// The values that each command of a sequence asks for, keys as places in its operation; `None` for an unknown value.
+/// Values requested by each command of a sequence, keyed by position in its operation; `None` for an unknown
+/// value.
 #[derive(Debug, Default)]
 pub(crate) struct ValueRequests(Vec<Vec<Option<ValueSource>>>);
 
 impl ValueRequests {
-    /// Collects the requested values of a plan that verifies; none for any other plan.
+    /// Collects the requested values of a plan that verifies; empty for any other plan.
     pub(crate) fn new(plan: &Plan, fresh_before: impl Fn(usize) -> u64) -> Self {
         if !plan.data.verify {
             return Self::default();
@@ -66,8 +67,7 @@ impl ValueRequests {
 }
 
 impl Batch {
-    /// The value that string number `element` of the reply to a command must be; `None` if that
-    /// is not known.
+    /// The expected value of string number `element` in the reply to a command; `None` if unknown.
     #[must_use]
     pub fn expected(
         &self,
@@ -94,7 +94,7 @@ impl Batch {
         })
     }
 
-    /// The place of the first byte that is not that of a value, in a part of it that begins at `from`.
+    /// Offset of the first wrong byte in a part of a value that begins at `from`.
     #[must_use]
     pub fn differs_at(&self, value: ExpectedValue, from: usize, part: &[u8]) -> Option<usize> {
         match value.of {
@@ -109,7 +109,7 @@ impl Batch {
         }
     }
 
-    /// A part of a value, of so many bytes at most.
+    /// A part of a value, of at most this many bytes.
     #[must_use]
     pub fn part_of(&self, value: ExpectedValue, from: usize, most: usize) -> Vec<u8> {
         let mut all = Vec::new();

@@ -1,5 +1,4 @@
-//! The keys of commands by themselves, and commands with some of their keys: what servers that share
-//! out keys must know.
+//! Keys of commands, and commands with a part of their keys, for servers that share out keys.
 
 use std::ops::Range;
 
@@ -26,7 +25,7 @@ pub struct Keys(Vec<CommandKeys>);
 
 #[derive(Debug)]
 struct CommandKeys {
-    /// Each with how many fresh numbers the command has before it.
+    /// The keys, each with the number of fresh numbers before it in the command.
     keys: Vec<(Template, u64)>,
     split: Option<Split>,
 }
@@ -56,7 +55,7 @@ impl Keys {
 }
 
 impl CommandKeys {
-    /// `before` fresh numbers stand before it in its operation.
+    /// Splits a command that comes after `before` fresh numbers of its operation.
     fn of<P: Protocol>(command: &CommandSpec, digits: Option<usize>, before: u64) -> Self {
         let range = P::keys(command);
         let key = |at: usize| {
@@ -89,8 +88,8 @@ impl Batch {
         self.append_part((template, *fresh), command, request, out);
     }
 
-    /// Appends a command with only those of its keys that `wanted` picks by their number. A command
-    /// that cannot be split is appended whole.
+    /// Appends a command with only the keys whose numbers `wanted` picks. An indivisible command is appended
+    /// whole.
     pub fn append_some(
         &self,
         keys: &Keys,

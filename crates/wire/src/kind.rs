@@ -1,4 +1,4 @@
-//! The rules of a protocol for commands, found by its name, for callers that are not generic over it.
+//! Rules of protocols for commands, found by protocol name, for callers that are not generic over protocols.
 
 use naming::{FAIL_ON_MISS, text};
 use workload::{CommandSpec, PlanParts, ProtocolKind};
@@ -8,10 +8,10 @@ use crate::memcache::{Binary, Text};
 use crate::resp::Resp;
 use crate::{Protocol, Silence};
 
-/// Checks that every command of a plan can be written in its protocol.
+/// Checks that every command of a plan can be encoded in its protocol.
 ///
 /// # Errors
-/// The reason why one cannot, in words for the person who typed it.
+/// Returns the reason in words for a person if one cannot.
 pub fn check(plan: &PlanParts) -> Result<(), naming::Text> {
     let check = match plan.protocol {
         ProtocolKind::Resp2 | ProtocolKind::Resp3 => Resp::check,
@@ -34,7 +34,7 @@ pub fn check(plan: &PlanParts) -> Result<(), naming::Text> {
     })
 }
 
-/// Bytes of a command in a protocol, its placeholders as text and what varies left out.
+/// Encoded length of a command, with placeholders as text and varying parts left out.
 #[must_use]
 pub fn encoded_len(protocol: ProtocolKind, command: &CommandSpec) -> u64 {
     let template = match protocol {

@@ -1,12 +1,11 @@
-//! Meaning to bytes and back, without I/O.
+//! Conversion between commands and bytes, without I/O.
 //!
-//! A [`Protocol`] turns a command into a [`Template`] once; a [`Batch`] holds as many copies of
-//! the templates as a pipeline is deep and only patches the numbers in them for each send. Coming
-//! back, a [`Decode`] frames replies: it finds where each ends and what kind it is, and builds
-//! nothing.
+//! A [`Protocol`] turns a command into a [`Template`] once; a [`Batch`] holds as many copies of the templates
+//! as a pipeline is deep and only patches their numbers for each send. In the other direction, a [`Decode`]
+//! frames replies: it finds where each ends and what kind it is, and builds nothing.
 //!
-//! Knows no socket, clock or histogram. A new protocol is one folder here and one arm in the
-//! runner's `concrete`.
+//! Knows no socket, clock or histogram. A new protocol is one folder here and one arm in the runner's
+//! `concrete`.
 
 mod argument;
 mod batch;

@@ -1,4 +1,4 @@
-//! The place of the message in a command.
+//! Position of the message in a command.
 
 use workload::{Arg, CommandSpec, Message, Piece, Plan, message};
 
@@ -7,24 +7,24 @@ use crate::argument::Length;
 /// The end of an argument.
 const END: &str = "\r\n";
 
-/// The place of the message in each command of a plan, or of its number.
+/// Position, in each command of a plan, of the message or its number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct MessagePlace {
     at: Anchor,
     is_number: bool,
 }
 
-/// The fixed side of a message's place: the bytes on this side always have the same length.
+/// Fixed side of a message's position: the bytes on this side always have the same length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Anchor {
-    /// The message begins so many bytes behind the start of the command.
+    /// Begins this many bytes after the start of the command.
     FromStart(usize),
-    /// The message ends so many bytes before the end of the command.
+    /// Ends this many bytes before the end of the command.
     FromEnd(usize),
 }
 
 impl MessagePlace {
-    /// Finds the place in the plan's command, if one carries a message.
+    /// Finds the position in the plan's command, if one carries a message.
     pub(crate) fn from_plan(plan: &Plan) -> Option<Self> {
         let is_message = |arg: &Arg| arg.pieces.iter().any(|piece| piece.message_bytes() > 0);
         let at = |command: &CommandSpec| command.args.iter().position(is_message);
@@ -62,7 +62,7 @@ impl MessagePlace {
     }
 }
 
-/// Bytes of an argument that is always as long, as it is sent.
+/// Encoded bytes of an argument of fixed length.
 fn argument_len(arg: &Arg) -> usize {
     let len = Length::new(arg, None, &[]).fixed;
     format!("${len}{END}").len() + len + END.len()

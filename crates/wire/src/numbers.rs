@@ -1,4 +1,4 @@
-//! The way from a request's number to the numbers in its bytes.
+//! Derivation of the numbers in a request's bytes from its own number.
 
 use std::ops::Range;
 
@@ -9,13 +9,13 @@ use crate::RequestInputs;
 use crate::cluster::{SLOTS, slot_of, slot_of_request};
 use crate::template::append_number;
 
-/// The stream of `__key__`, after those of the nine shared slots.
+/// Random stream of `__key__`, after those of the nine shared slots.
 const KEY_STREAM: u64 = 10 << 56;
 
 /// The source of the numbers of placeholders.
 pub(crate) struct Numbers {
     keys: Box<dyn KeyDraw>,
-    /// The number of the first key, and how many there are.
+    /// The first key's number, and the number of keys.
     first: u64,
     range: u64,
     numbering: Numbering,
@@ -24,9 +24,9 @@ pub(crate) struct Numbers {
     tags: u16,
     /// Streams of fresh numbers, and of keys.
     streams: [Stream; 2],
-    /// `Fresh` occurrences in a request, each of which is a draw of its own.
+    /// Number of `Fresh` occurrences in a request, each drawn separately.
     fresh_per_request: u64,
-    /// The keys by hash slot, where all of a request are of one: only the first is drawn then.
+    /// The keys by hash slot, if all keys of a request share one; only the first is drawn freely then.
     one_slot: Option<OneGroup>,
 }
 
@@ -60,7 +60,7 @@ impl Numbers {
         plan.key_spaces().zip(plan.numberings()).map(of).collect()
     }
 
-    /// The number for a slot in a request. `fresh` counts the `Fresh` slots of the request so far.
+    /// Number for a slot in a request. `fresh` counts the request's earlier `Fresh` slots.
     #[inline]
     pub(crate) fn of(&self, request: RequestInputs<'_>, slot: Slot, fresh: &mut u64) -> u64 {
         let sequence = request.number;
@@ -87,31 +87,31 @@ impl Numbers {
         }
     }
 
-    /// The slot that the tag of a sequence stands for.
+    /// Slot of the tag of a sequence.
     #[inline]
     pub(crate) fn tag_slot(&self, sequence: u64) -> u16 {
         slot_of_request(sequence, self.seed, self.tags)
     }
 
-    /// Returns the key of draw number `index`, which sequence number `sequence` makes.
+    /// Returns the key of draw number `index`, made by sequence number `sequence`.
     #[inline]
     fn draw(&self, stream: Stream, sequence: u64, index: u64) -> u64 {
         let slice = self.numbering.of_slice(sequence, index);
         self.first.wrapping_add(slice.unwrap_or_else(|| self.keys.draw(stream, index)))
     }
 
-    /// The place of a key's number among the keys, and how many there are.
+    /// Index of a key's number among the keys, and the number of keys.
     pub(crate) fn rank(&self, key: u64) -> (u64, u64) {
         (key.wrapping_sub(self.first), self.range)
     }
 
-    /// Returns the number as [`Numbering::before`] does.
+    /// Returns the number like [`Numbering::before`].
     pub(crate) fn before(&self, sequence: u64) -> u64 {
         self.numbering.before(sequence)
     }
 }
 
-/// Every key of a space by its hash slot; `key` is the argument that its number stands in.
+/// Groups the keys of a space by hash slot; `key` is the argument with their number.
 fn numbered_by_slot(key: &Arg, keys: &KeySpace) -> KeyGroups {
     let mut text = Vec::new();
     KeyGroups::new(keys.range.unwrap_or(0).max(1), SLOTS, |number| {

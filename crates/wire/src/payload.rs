@@ -1,9 +1,9 @@
-//! Values whose size or bytes are not the same for all requests.
+//! Values whose size or bytes vary between requests.
 //!
-//! Which value goes where is decided when commands are compiled: where each value has a key of its own
-//! before it, the value of the number in that key; elsewhere of `__key__` if the command has one, otherwise
-//! of the number that stands before it, otherwise of the request. How large it is
-//! and what bytes it has follow from that number alone, so nothing is kept for each value.
+//! When commands are compiled, each value is assigned a number: the one in its own key, if each value has a
+//! key before it; otherwise that of `__key__`, if the command has one; otherwise the number before it;
+//! otherwise the request's. Its size and bytes follow from that number alone, so nothing is stored for each
+//! value.
 
 use workload::sizes::{SizeDraw, size_at, size_by_rank, size_of};
 use workload::value_key::{self, ValueKey};
@@ -17,18 +17,18 @@ use crate::numbers::Numbers;
 /// A place for a value in a sequence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ValueAt {
-    /// The number of the key whose value it is, and how many fresh numbers come before that one.
+    /// Number of the key that the value belongs to, and of the fresh numbers before it.
     pub key: Option<ValueKey>,
-    /// Number that is added to the key's, to tell apart the values of one key: it follows from the field, or from the
-    /// number of values before it in the command.
+    /// Number added to the key's, to distinguish values of one key: derived from the field, or from the
+    /// number of earlier values in the command.
     pub variant: u64,
     /// Number of values before it in the sequence.
     pub place: u64,
-    /// Bytes of its size that stand behind it: those of the message that its argument ends in.
+    /// Bytes of its size that come after it: the message at the end of its argument.
     pub behind: usize,
 }
 
-/// The places for values in a command, in order. Without `digits` numbers are text, and keys all alike.
+/// The values of a command, in order. Without `digits` numbers are text, and all keys are alike.
 pub(crate) fn places(command: &CommandSpec, digits: Option<usize>) -> Vec<ValueAt> {
     let numbered = digits.is_some();
     let named = value_key::named(command).filter(|_| numbered);
@@ -78,7 +78,7 @@ pub(crate) struct Payload {
     values: Values,
     sizes: Box<dyn SizeDraw>,
     by: SizeBy,
-    /// Set if every value has bytes of its own.
+    /// Set if every value has its own bytes.
     fresh: bool,
     /// Set if neither bytes nor size depend on the key.
     keyless: bool,
@@ -94,7 +94,7 @@ pub(crate) struct Value {
 }
 
 impl Payload {
-    /// Prepares the values of a plan, so many in a sequence; `None` for a plan without varying values.
+    /// Prepares the values of a plan, with this many in a sequence; `None` without varying values.
     pub(crate) fn new(plan: &Plan, per_sequence: u64) -> Option<Self> {
         let spec = plan.data.values.as_ref()?;
         let values = Values::new(spec.content, plan.load.seed, spec.sizes.largest());
@@ -135,12 +135,12 @@ impl Payload {
         Value { key: if self.fresh { place } else { key }, len }
     }
 
-    /// The length of the first value of a key, where it belongs to the key.
+    /// Length of the first value of a key, if that depends on the key.
     pub(crate) fn len_of(&self, key: u64) -> usize {
         size_of(&*self.sizes, self.seed, key) as usize
     }
 
-    /// Compares as [`Values::differs_at`] does.
+    /// Compares like [`Values::differs_at`].
     pub(crate) fn differs_at(
         &self,
         (key, len): (u64, usize),
@@ -159,12 +159,12 @@ impl Payload {
     }
 }
 
-/// The number of a request that was drawn last: it is often asked for again at once.
+/// Cache of the last drawn number of a request, which is often needed again at once.
 #[derive(Debug, Default)]
 pub(crate) struct LastDraw(Option<(Slot, u64, u64)>);
 
 impl LastDraw {
-    /// Returns the source that a derived text of a request follows from.
+    /// Returns the source that determines a derived text of a request.
     #[inline]
     pub(crate) fn source(
         &mut self,
@@ -176,7 +176,7 @@ impl LastDraw {
         derived::Source { key, seed: numbers.seed, request: request.number }
     }
 
-    /// The row of a dataset that a request takes.
+    /// The row of a dataset for a request.
     #[inline]
     pub(crate) fn row(
         &mut self,
@@ -191,7 +191,7 @@ impl LastDraw {
         }
     }
 
-    /// The number for a slot before which the request has `fresh` fresh ones.
+    /// The number for a slot after `fresh` fresh numbers of the request.
     #[inline]
     pub(crate) fn number(
         &mut self,

@@ -1,12 +1,12 @@
-//! The harness of the protocol seam's suite: decoding bytes that come in pieces.
+//! Harness of the protocol conformance suite: decodes bytes that come in pieces.
 
 use std::fmt::Debug;
 
 use crate::{Decode, Reply, ReplyVisitor};
 
-/// Decodes pieces as an engine would hand them over: unconsumed bytes come again, and no more than `held_max` of them.
-/// Returns each reply as `say` puts it, with its mark, and whether a fault ended the decoding. Checks that what a
-/// decoder calls the beginning of a reply means the same to a decoder that has seen nothing.
+/// Decodes pieces as an engine would hand them over: unconsumed bytes come again, at most `held_max` of them.
+/// Returns each reply, converted by `say`, with its mark, and whether a fault ended the decoding. Checks that
+/// a fresh decoder agrees at what a decoder calls the beginning of a reply.
 pub(crate) fn decoded<'a, D: Decode + Default, S: Clone + PartialEq + Debug>(
     pieces: impl IntoIterator<Item = &'a [u8]>,
     held_max: usize,
@@ -37,7 +37,7 @@ pub(crate) fn decoded<'a, D: Decode + Default, S: Clone + PartialEq + Debug>(
     (replies, false)
 }
 
-/// The strings that a decoder shows, in words.
+/// Strings shown by a decoder, in words.
 #[derive(Default)]
 struct Transcript(Vec<String>);
 
@@ -77,7 +77,7 @@ impl ReplyVisitor for Transcript {
     }
 }
 
-/// Decodes replies in pieces of this size, and returns what they show and how many they are.
+/// Decodes replies in pieces of this size. Returns the shown strings and the number of replies.
 pub(crate) fn shown<D: Decode + Default>(input: &[u8], size: usize) -> (Vec<String>, usize) {
     let (mut decoder, mut seen) = (D::default(), Transcript::default());
     let (mut held, mut replies) = (Vec::new(), 0);

@@ -7,49 +7,48 @@ use workload::CommandSpec;
 
 use crate::{Split, Template};
 
-/// A protocol: how commands are written and replies read.
+/// A protocol: encoding of commands and decoding of replies.
 pub trait Protocol {
     /// The decoder of one connection's replies.
     type Decoder: Decode + Default;
 
-    /// Encodes a command, leaving holes where numbers of `digits` digits go. With `digits` of
-    /// `None` number placeholders stay as the text they are.
+    /// Encodes a command, with holes for numbers of `digits` digits. Without `digits`, number placeholders
+    /// stay as text.
     fn compile(command: &CommandSpec, digits: Option<usize>) -> Template;
 
     /// Set if the decoder shows the strings of replies as they pass.
     const SHOWS: bool = false;
 
-    /// Appends a command of plain arguments, for what is sent before the load.
+    /// Appends a command of plain arguments, for requests before the load.
     fn encode(args: &[&[u8]], out: &mut Vec<u8>) {
         out.extend_from_slice(&Self::compile(&CommandSpec::from_words(args), None).bytes);
     }
 
-    /// Checks that a command can be written in this protocol. [`compile`](Self::compile) cannot fail, so this is asked
-    /// before.
+    /// Checks that a command can be encoded in this protocol. Called before [`compile`](Self::compile), which
+    /// cannot fail.
     ///
     /// # Errors
-    /// The reason why it cannot, and what to write instead, in words for the person who typed it.
+    /// Returns the reason and the remedy, in words for a person.
     fn check(_command: &CommandSpec, _digits: Option<usize>) -> Result<(), String> {
         Ok(())
     }
 
-    /// Set if some commands may have no reply. Otherwise nothing that deals with them is compiled.
+    /// Set if some commands may have no reply. Code for such commands is compiled only then.
     const QUIET: bool = false;
 
-    /// Set if servers of this protocol form clusters, by hash slot. Otherwise no route to one is compiled.
+    /// Set if servers of this protocol form clusters with hash slots. Routes to clusters are compiled only
+    /// then.
     const CLUSTERS: bool = false;
 
-    /// Set if clients spread keys over several servers that know nothing of each other. Otherwise no route to them is
-    /// compiled.
+    /// Set if clients spread keys over independent servers. Routes to such servers are compiled only then.
     const RINGS: bool = false;
 
-    /// Returns what the lack of a reply to this command means, if it may have none.
+    /// Returns the meaning of a missing reply to this command, if it may have none.
     fn silence(_command: &CommandSpec) -> Option<Silence> {
         None
     }
 
-    /// Returns whether a collection that is empty, or holds nulls only, means that what this command asks for is not
-    /// there.
+    /// Returns whether a collection without elements, or with nulls only, is a miss of this command.
     fn empty_is_miss(_command: &CommandSpec) -> bool {
         false
     }
@@ -59,30 +58,30 @@ pub trait Protocol {
         false
     }
 
-    /// Keys, or fields, that this command asks for, where a reply tells how many of them were there.
+    /// Number of keys or fields that this command asks for, if a reply says how many exist.
     fn keys_asked(_command: &CommandSpec) -> u32 {
         0
     }
 
-    /// The arguments that are keys by which servers share out commands; none where they do not.
+    /// Range of arguments that are keys by which servers share out commands; empty if they do not.
     fn keys(_command: &CommandSpec) -> Range<usize> {
         0..0
     }
 
-    /// Returns the parts of a command of several keys, to be written with only some of them; `None` if it has to go to
-    /// one server whole.
+    /// Returns the parts of a command with several keys, to be encoded with some of them; `None` if it must
+    /// go to one server whole.
     fn split(_command: &CommandSpec, _digits: Option<usize>) -> Option<Split> {
         None
     }
 
-    /// Returns whether this error leaves it open where the next reply begins, or whose it is. `alone` means that
-    /// nothing else was in flight on the connection.
+    /// Returns whether the start or the request of the next reply is uncertain after this error. `alone`
+    /// means that nothing else was in flight on the connection.
     fn is_last_words(_command: &CommandSpec, _error: &[u8], _alone: bool) -> bool {
         false
     }
 
-    /// Returns whether this is the error that a server sends before it hangs up on a client that it has no room for. It
-    /// has read nothing of what that client asks.
+    /// Returns whether this is the error with which a server refuses a client for lack of room, without
+    /// reading its requests.
     fn is_refusal(_error: &[u8]) -> bool {
         false
     }
@@ -91,30 +90,29 @@ pub trait Protocol {
 /// The meaning of a command's lack of a reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Silence {
-    /// The command did what it should.
+    /// The command succeeded.
     Done,
-    /// There was nothing there.
+    /// The key did not exist.
     Miss,
 }
 
-/// Reads the replies of one connection from bytes that arrive in any pieces.
+/// Decoder of the replies of one connection, from bytes that arrive in any pieces.
 ///
-/// A decoder keeps what it must know between pieces, so a caller may throw away what was
-/// consumed: the body of a huge value is never held in memory. Conformance: for every input,
-/// decoding it split at any byte gives the replies of decoding it whole.
+/// A decoder keeps the state it needs between pieces, so a caller may discard consumed bytes: the body of a
+/// huge value is never held in memory. Conformance: decoding any input split at any byte gives the same
+/// replies as decoding it whole.
 pub trait Decode {
-    /// Reads on in `input`, which begins where the last call's consumed bytes ended, until one
-    /// reply ends or no more can be said.
+    /// Decodes `input`, which begins after the last consumed byte, until one reply ends or the input does.
     ///
     /// # Errors
-    /// The bytes are not of this protocol. The connection is of no more use.
+    /// Returns an error if the bytes do not belong to this protocol; the connection is then useless.
     fn decode<'b>(&'b mut self, input: &'b [u8]) -> Result<Frame<'b>, ProtocolError>;
 
-    /// Decodes as [`decode`](Self::decode) does and shows each string of the reply as it passes, if
+    /// Decodes like [`decode`](Self::decode) and shows each string of the reply as it passes, if
     /// [`Protocol::SHOWS`].
     ///
     /// # Errors
-    /// The bytes are not of this protocol. The connection is of no more use.
+    /// Returns an error if the bytes do not belong to this protocol; the connection is then useless.
     fn decode_shown<'b, L: ReplyVisitor>(
         &'b mut self,
         input: &'b [u8],
@@ -123,61 +121,60 @@ pub trait Decode {
         self.decode(input)
     }
 
-    /// Returns whether the next byte begins a reply, and no earlier byte changes what it means: the same bytes are then
-    /// the same reply. A decoder that cannot know says no.
+    /// Returns whether the next byte begins a reply whose meaning depends on no earlier byte, so that equal
+    /// bytes are equal replies. A decoder that cannot know returns false.
     #[inline]
     fn is_between_replies(&self) -> bool {
         false
     }
 
-    /// Bytes that come next and are the text of a string, whose end is not among them; 0 where a caller must see them.
+    /// Number of next bytes that are inside a string, without its end; 0 if a caller must see them.
     #[inline]
     fn text_to_come(&self) -> u64 {
         0
     }
 
-    /// Goes on behind so many bytes of that text, which were not shown to the decoder.
+    /// Skips this many bytes of that string, which were not shown to the decoder.
     fn skip_text(&mut self, _bytes: u64) {}
 
-    /// The mark that the request of the last reply had and that came back with it, in protocols that
-    /// have such marks: the place of a command in its sequence.
+    /// The mark of the last reply's request, in protocols with marks: the index of a command in its sequence.
     fn mark(&self) -> Option<u32> {
         None
     }
 }
 
-/// A visitor of the strings of a reply, in the order in which they stand in it.
+/// A visitor of the strings of a reply, in order.
 pub trait ReplyVisitor {
-    /// Set if the visitor looks at all. Otherwise nothing that shows is compiled.
+    /// Set if the visitor does anything. Code that shows strings is compiled only then.
     const SEES: bool = true;
 
-    /// Set if the visitor also looks at messages that answer no request.
+    /// Set if the visitor also visits messages that answer no request.
     const PUSHES: bool = false;
 
-    /// The reply is to the command of that place in the sequence, in protocols whose replies say so.
+    /// Called with the index in the sequence of the answered command, in protocols whose replies name it.
     fn marked(&mut self, _command: u32) {}
 
-    /// The string that comes next is the value of this key, in protocols whose replies say so.
+    /// Called with the key of the next value, in protocols whose replies name it.
     fn key(&mut self, _key: &[u8]) {}
 
-    /// The value that comes, or came, is of an item with this token, in protocols that have such tokens.
+    /// Called with the token of the item of the current value, in protocols with such tokens.
     fn cas(&mut self, _cas: u64) {}
 
-    /// Called with the header of each element of an aggregate reply, before its contents. Only in protocols whose
-    /// replies are collections.
+    /// Called with the header of each element of an aggregate reply, before its contents. Only in protocols
+    /// whose replies are collections.
     fn element(&mut self, _header: &[u8]) {}
 
-    /// A status or a number, in protocols that have such values.
+    /// Called with a status or a number, in protocols with such values.
     fn line(&mut self, _text: &[u8]) {}
 
-    /// A string of so many bytes begins, or a null stands in its place.
+    /// Called when a string of this length begins, or with `None` for a null.
     fn begin(&mut self, len: Option<u64>);
 
-    /// The next bytes of that string.
+    /// Called with the next bytes of that string.
     fn bytes(&mut self, part: &[u8]);
 }
 
-/// A visitor that looks at nothing.
+/// A visitor that does nothing.
 pub(crate) struct NoVisitor;
 
 impl ReplyVisitor for NoVisitor {
@@ -190,7 +187,7 @@ impl ReplyVisitor for NoVisitor {
     fn bytes(&mut self, _part: &[u8]) {}
 }
 
-/// Counts how often the first `len` bytes of `input` directly repeat behind themselves, up to `most`.
+/// Counts the direct repetitions of the first `len` bytes of `input` after themselves, up to `most`.
 #[inline]
 #[must_use]
 pub fn repeats(input: &[u8], len: usize, most: u32) -> u32 {
@@ -207,7 +204,7 @@ pub fn repeats(input: &[u8], len: usize, most: u32) -> u32 {
 /// The result of [`Decode::decode`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Frame<'b> {
-    /// Bytes of the input that are done with.
+    /// Number of consumed bytes of the input.
     pub consumed: usize,
     /// The reply that ended there, or `None` if more bytes are needed.
     pub reply: Option<Reply<'b>>,
@@ -218,24 +215,22 @@ pub struct Frame<'b> {
 pub enum Reply<'b> {
     /// A value, or a status.
     Done,
-    /// Values, this many, at least one and without nulls: of the keys that were asked for, if a command asks for
-    /// several.
+    /// This many values, at least one and without nulls, for a command with several keys.
     Found(u32),
-    /// A collection of no element, or of nulls only: nothing of what was asked for.
+    /// A collection without elements, or with nulls only: a complete miss.
     Empty,
-    /// A null: nothing there, or a condition that did not hold.
+    /// A null: a missing key, or a condition that did not hold.
     Miss,
-    /// A whole number; 0 stands for one below 0, and the greatest for one that is greater.
+    /// A whole number, clamped to the range of the type.
     Number(u32),
-    /// An error reply; its text without framing, such as `ERR unknown command`, or the beginning
-    /// of one that is long.
+    /// Text of an error reply without framing, such as `ERR unknown command`; of a long one, the beginning.
     Error(&'b [u8]),
     /// A message that answers no request.
     Push,
 }
 
 impl Reply<'_> {
-    /// Returns the reply without the bytes that it borrows; `None` for an error, which is its text.
+    /// Returns the reply without its borrowed bytes; `None` for an error, which is text.
     #[inline]
     #[must_use]
     pub fn without_text(self) -> Option<Reply<'static>> {
@@ -257,7 +252,7 @@ impl Reply<'_> {
 pub struct ProtocolError {
     /// The protocol that was expected.
     pub protocol: &'static str,
-    /// Description of what is wrong with them.
+    /// Description of the fault.
     pub why: Box<str>,
     /// The beginning of the offending bytes, escaped for a terminal.
     pub excerpt: String,

@@ -1,14 +1,13 @@
-//! The inputs from which the bytes of a request follow.
+//! Inputs that determine the bytes of a request.
 
 use std::num::NonZeroU64;
 
-/// A request, as far as its bytes depend on it: all of it comes from its number, unless a run has given
-/// it more.
+/// A request, as far as its bytes depend on it: its number, and further inputs from the run.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub struct RequestInputs<'r> {
     /// Number of the request.
     pub number: u64,
-    /// The number of its key, where it depends on what the run has inserted.
+    /// Number of its key, if that depends on the run's inserts.
     pub key: Option<KeyNumber>,
     /// Values from replies to earlier steps of its operation.
     pub replied: EarlierReplies<'r>,
@@ -25,7 +24,7 @@ impl From<u64> for RequestInputs<'_> {
 pub struct EarlierReplies<'r> {
     /// A value, if one came.
     pub value: Option<&'r [u8]>,
-    /// The token of the item that it is the value of, in protocols that have such tokens.
+    /// Token of the value's item, in protocols with such tokens.
     pub cas: Option<u64>,
 }
 
@@ -34,7 +33,7 @@ pub struct EarlierReplies<'r> {
 pub struct KeyNumber(NonZeroU64);
 
 impl KeyNumber {
-    /// Wraps a number; the largest of all becomes the one before it.
+    /// Wraps a number; the largest of all is reduced by one.
     #[inline]
     #[must_use]
     pub fn new(number: u64) -> Self {

@@ -1,6 +1,6 @@
-//! The bytes of a server, as text.
+//! Text form of a server's bytes.
 
-/// The text in these bytes. Those that are no UTF-8 stand there as `\xff`, and all else as it is.
+/// Text of these bytes. Bytes that are not UTF-8 appear as `\xff`.
 #[must_use]
 pub fn spelled(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len());

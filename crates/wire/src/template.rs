@@ -1,8 +1,8 @@
 //! An encoded command with holes.
 //!
-//! Protocol-neutral: a template is bytes, holes of fixed width that numbers are written into, and
-//! inserts of varying width that dataset cells and values (and their lengths) go into. A template with
-//! numbers alone is patched in place; one with inserts is written anew for each request.
+//! Protocol-neutral: a template consists of bytes, holes of fixed width for numbers, and inserts of varying
+//! width for dataset cells, values and their lengths. A template with numbers alone is patched in place; one
+//! with inserts is rewritten for each request.
 
 use workload::{DerivedText, Lifetime, Slot};
 
@@ -13,13 +13,13 @@ use crate::ValueAt;
 pub struct Hole {
     /// Offset in the template's bytes.
     pub at: usize,
-    /// Decimal digits, zero-padded; of a tag, its characters.
+    /// Decimal digits, zero-padded; for a tag, its characters.
     pub digits: usize,
     /// Kind of number.
     pub slot: Slot,
 }
 
-/// Something of varying width that goes between the template's bytes.
+/// A part of varying width between the template's bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Insert {
     /// A cell of the current row.
@@ -31,13 +31,13 @@ pub enum Insert {
     Value(ValueAt),
     /// A number of seconds in decimal.
     Lifetime(Lifetime),
-    /// A number from the key space with as many digits as it has.
+    /// An unpadded number from the key space.
     Number(NumberAt),
-    /// A text that follows from the key or the request.
+    /// A text derived from the key or the request.
     Derived(DerivedText),
-    /// The value that an earlier reply brought, or this where it brought none.
+    /// The value from an earlier reply, or this one if there was none.
     Reply(Vec<u8>),
-    /// The token of an item that an earlier reply brought.
+    /// The token of an item from an earlier reply.
     Cas(LengthForm),
     /// `fixed` plus the lengths of these inserts.
     Length {
@@ -45,7 +45,7 @@ pub enum Insert {
         form: LengthForm,
         /// Bytes that do not vary.
         fixed: usize,
-        /// Inserts that add to it; neither tokens nor lengths.
+        /// Inserts that add to it, without tokens and lengths.
         varying: Vec<Insert>,
     },
 }
@@ -60,7 +60,7 @@ pub struct NumberAt {
 }
 
 impl NumberAt {
-    /// Moves the position behind `fresh` more numbers.
+    /// Moves the position by `fresh` more numbers.
     pub(crate) fn behind(self, fresh: u64) -> Self {
         Self { fresh: self.fresh + fresh, ..self }
     }
@@ -109,7 +109,7 @@ impl Template {
         (holes + inserts) as u64
     }
 
-    /// Renumbers the holes: `fresh` numbers are drawn before the template's own.
+    /// Renumbers the holes to come after `fresh` fresh numbers.
     pub(crate) fn behind(self, fresh: u64) -> Self {
         let inserts = self.inserts.iter().map(|(at, insert)| (*at, insert.behind(fresh, 0)));
         Self { inserts: inserts.collect(), ..self }
@@ -117,7 +117,7 @@ impl Template {
 }
 
 impl Insert {
-    /// The insert of a command that `fresh` numbers and `before` values come before in its sequence.
+    /// The insert of a command that comes after `fresh` numbers and `before` values in its sequence.
     pub(crate) fn behind(&self, fresh: u64, before: u64) -> Self {
         match self {
             Self::Cell { column } => Self::Cell { column: *column },
@@ -143,14 +143,14 @@ impl Insert {
         }
     }
 
-    /// Returns whether the insert is a number that no other place has.
+    /// Returns whether the insert is a number drawn for it alone.
     pub(crate) fn is_fresh(&self) -> bool {
         matches!(self, Self::Number(at) if at.slot == Slot::Fresh)
     }
 }
 
-/// Writes `value` right-aligned into all of `out`, padded with zeros; digits that do not fit are
-/// cut off at the left, as in the peers.
+/// Writes `value` right-aligned into all of `out`, padded with zeros; digits that do not fit are cut off at
+/// the left, as in other tools.
 #[inline]
 pub(crate) fn write_digits(value: u64, out: &mut [u8]) {
     if let Ok(twelve) = <&mut [u8; 12]>::try_from(&mut *out) {
@@ -168,7 +168,7 @@ pub(crate) fn write_digits(value: u64, out: &mut [u8]) {
     }
 }
 
-/// Writes twelve digits, as many as keys have: halves that do not wait for each other, in numbers of half the size.
+/// Writes twelve digits, as many as keys have, as two independent halves of half the size.
 #[inline]
 fn write_twelve(value: u64, out: &mut [u8; 12]) {
     const HALF: u64 = 1_000_000;
@@ -186,7 +186,7 @@ pub(crate) fn decimal_width(number: u64) -> usize {
     number.max(1).ilog10() as usize + 1
 }
 
-/// Writes a number in so many digits, with 0 in as many as it has.
+/// Writes a number with this many digits, or unpadded for 0.
 pub(crate) fn append_number(number: u64, digits: usize, out: &mut Vec<u8>) {
     if digits == 0 {
         return append_decimal(number, out);
@@ -196,7 +196,7 @@ pub(crate) fn append_number(number: u64, digits: usize, out: &mut Vec<u8>) {
     write_digits(number, &mut out[start..]);
 }
 
-/// Writes a number in decimal, without zeros before it.
+/// Writes a number in decimal, without leading zeros.
 #[inline]
 pub(crate) fn append_decimal(number: u64, out: &mut Vec<u8>) {
     // Copies of a size that is known when this is compiled, the excess cut off: a copy of as many bytes as a

@@ -1,4 +1,4 @@
-//! The parts that vary in length between requests: their length in one request, and their bytes.
+//! Parts that vary in length between requests: their length in one request, and their bytes.
 
 use workload::Dataset;
 
@@ -7,7 +7,7 @@ use crate::payload::{LastDraw, Payload, Value};
 use crate::template::{append_decimal, decimal_width};
 use crate::{Insert, RequestInputs, ValueAt};
 
-/// Replacement for the token of an item where no reply brought one: no item has it.
+/// Token used if no reply brought one; no item has it.
 const NO_CAS: u64 = u64::MAX;
 
 /// The varying parts of one request.
@@ -22,7 +22,7 @@ pub(crate) struct RequestVariables<'b> {
 }
 
 impl<'b> RequestVariables<'b> {
-    /// Prepares this request, whose numbers, rows and values come from these.
+    /// Prepares a request with these sources of numbers, rows and values.
     #[inline]
     pub(crate) fn new(
         request: RequestInputs<'b>,
@@ -65,7 +65,7 @@ impl<'b> RequestVariables<'b> {
         }
     }
 
-    /// The bytes of an insert, if it is one that lengths tell of.
+    /// Bytes of an insert, if lengths include it.
     #[inline]
     fn len(&mut self, insert: &Insert) -> usize {
         let Self { request, numbers, .. } = *self;
@@ -82,7 +82,7 @@ impl<'b> RequestVariables<'b> {
         }
     }
 
-    /// The cell of the row that the request takes.
+    /// The cell of the request's row.
     fn cell(&mut self, column: usize) -> &'b [u8] {
         let Some(dataset) = self.dataset else { return &[] };
         dataset.cell(self.drawn.row(self.numbers, self.request, dataset), column)

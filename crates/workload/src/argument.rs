@@ -1,8 +1,7 @@
 //! An argument of a command as data: literal bytes and placeholders.
 //!
 //! Owns the placeholder syntax of `valkey-benchmark` (`__rand_int__`, `__rand_1st__` … `__rand_9th__`,
-//! `__field:name__`, `{tag}` in cluster mode), with `__key__` and `__ttl__` beside it. How an argument becomes
-//! protocol bytes is `wire`'s business.
+//! `__field:name__`, `{tag}` in cluster mode), plus `__key__` and `__ttl__`. `wire` encodes arguments.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,7 +11,7 @@ use crate::message;
 use crate::secret::SecretBytes;
 use crate::values::Lcg;
 
-/// Argument: its pieces joined.
+/// Argument, as a list of pieces that are joined.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Arg {
@@ -26,44 +25,44 @@ pub struct Arg {
 pub enum Piece {
     /// Bytes as they are.
     Bytes(#[serde(with = "crate::bytes")] Vec<u8>),
-    /// Bytes that are a password: sent like others, and never shown.
+    /// Bytes that are a password: sent like others, but never shown.
     Secret(SecretBytes),
     /// A zero-padded decimal number from the key space.
     Number(Slot),
     /// A cell of the current dataset row, by column.
     Field(usize),
-    /// `{tag}` in cluster mode: a hash tag of three characters in its braces, the same throughout
-    /// a sequence, that spreads the sequences over all slots.
+    /// `{tag}` in cluster mode: a hash tag of three characters in its braces, equal throughout a sequence,
+    /// that spreads the sequences over all slots.
     Tag,
-    /// A value of the plan's `values`: its size, its bytes or both are not the same for all requests.
+    /// A value of the plan's `values`, whose size or bytes vary between requests.
     Value,
-    /// Number of seconds that a key lives, drawn for each request.
+    /// Lifetime of a key in seconds, drawn for each request.
     Lifetime(Lifetime),
-    /// A text that follows from the key or the request.
+    /// A text derived from the key or the request.
     Derived(DerivedText),
-    /// The value that came in the reply to an earlier step of the operation.
+    /// The value from the reply to an earlier step of the operation.
     Reply {
-        /// Text in place of the reply if there was none.
+        /// Text used if there was no reply.
         #[serde(with = "crate::bytes")]
         or: Vec<u8>,
     },
-    /// The token of the item whose value an earlier step brought (memcached's `cas`).
+    /// The token of the item that an earlier step read (memcached's `cas`).
     Cas,
     /// A [`Message`](crate::Message), the last of its command.
     Message,
-    /// The number of one, where there is no room for more.
+    /// The number of a message, if there is no room for more.
     MessageNumber,
-    /// `len` bytes of the classic payload generator, beginning `skip` bytes into its stream.
-    /// Kept as numbers so that a plan with a 1 GiB value stays small; see [`Lcg`].
+    /// `len` bytes of the classic payload generator, from offset `skip` of its stream. Kept as numbers so
+    /// that a plan with a 1 GiB value stays small; see [`Lcg`].
     Fill {
         /// Bytes.
         len: u32,
-        /// Bytes of the stream that earlier values used up.
+        /// Bytes of the stream that earlier values used.
         skip: u64,
     },
 }
 
-/// Number that a placeholder is replaced with.
+/// Number that replaces a placeholder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Slot {
@@ -71,7 +70,7 @@ pub enum Slot {
     Fresh,
     /// `__rand_1st__` to `__rand_9th__` (1 to 9): one number for all occurrences in a sequence.
     Shared(u8),
-    /// `__key__`: one number for all occurrences in a sequence, which is the key that it works on.
+    /// `__key__`: one number for all occurrences in a sequence, the key that it works on.
     Key,
     /// The three characters of a [`Piece::Tag`].
     Tag,
@@ -83,8 +82,7 @@ pub const TAG_PLACEHOLDER: &[u8] = b"{tag}";
 /// Placeholder of a lifetime on the command line.
 const LIFETIME_PLACEHOLDER: &[u8] = b"__ttl__";
 
-/// The least digits that a number placeholder is replaced with: as many characters as those of the peers
-/// have.
+/// Least digits of a number that replaces a placeholder, the length of the placeholder in other tools.
 pub const PLACEHOLDER_LEN: usize = 12;
 
 const NUMBER_PLACEHOLDERS: [(&str, Slot); 11] = [
@@ -109,7 +107,7 @@ pub fn placeholder(slot: Slot) -> &'static str {
 }
 
 impl Piece {
-    /// Bytes that it takes of a message; 0 if it is none.
+    /// Bytes of its message; 0 without one.
     #[must_use]
     pub fn message_bytes(&self) -> usize {
         match self {
@@ -143,18 +141,18 @@ impl Arg {
         Self { pieces: vec![Piece::Bytes(bytes.to_vec())] }
     }
 
-    /// An argument that is a lifetime in seconds.
+    /// Creates an argument that is a lifetime in seconds.
     #[must_use]
     pub fn of_lifetime(lifetime: Lifetime) -> Self {
         Self::literal(LIFETIME_PLACEHOLDER).with_lifetimes(lifetime)
     }
 
-    /// Roughly how many bytes it has, as [`CommandSpec::size_hint`] counts.
+    /// Approximate length in bytes, like [`CommandSpec::size_hint`].
     pub(crate) fn size_hint(&self) -> u64 {
         self.pieces.iter().map(Piece::size_hint).sum()
     }
 
-    /// Number of values in it that vary.
+    /// Number of its varying values.
     pub(crate) fn values(&self) -> u64 {
         self.pieces.iter().filter(|piece| **piece == Piece::Value).count() as u64
     }
@@ -173,8 +171,8 @@ impl Arg {
         self.split_literals(TAG_PLACEHOLDER, || Piece::Tag)
     }
 
-    /// Replaces every `__data__` by `len` payload bytes, each taking the next of the stream that
-    /// `skip` counts.
+    /// Replaces every `__data__` by `len` payload bytes, each from the offset `skip` in the stream, which
+    /// advances.
     #[must_use]
     pub fn with_data(self, len: u32, skip: &mut u64) -> Self {
         self.split_literals(b"__data__", || {
@@ -184,7 +182,7 @@ impl Arg {
         })
     }
 
-    /// Replaces every `__data__` by a value that varies.
+    /// Replaces every `__data__` by a varying value.
     #[must_use]
     pub fn with_values(self) -> Self {
         self.split_literals(b"__data__", || Piece::Value)
@@ -199,10 +197,10 @@ impl Arg {
         })
     }
 
-    /// Replaces every placeholder of a text that is derived, such as `__key:fnv,1__`.
+    /// Replaces every placeholder of a derived text, such as `__key:fnv,1__`.
     ///
     /// # Errors
-    /// One that begins like such a placeholder is none.
+    /// Returns an error if a text that begins like such a placeholder is malformed.
     pub fn with_derived(self) -> Result<Self, String> {
         let mut pieces = Vec::new();
         for piece in self.pieces {
@@ -262,7 +260,7 @@ impl Arg {
     /// Replaces every `__field:name__` by that column.
     ///
     /// # Errors
-    /// The name that `columns` does not have.
+    /// Returns the name that `columns` lacks.
     pub fn with_fields(self, columns: &[String]) -> Result<Self, String> {
         let mut pieces = Vec::new();
         for piece in self.pieces {
@@ -287,7 +285,7 @@ impl Arg {
         self.pieces.iter().any(|p| matches!(p, Piece::Bytes(b) if next_field(b).is_some()))
     }
 
-    /// The bytes of an argument that has no placeholder but filled data.
+    /// Bytes of an argument without placeholders other than filled data.
     #[must_use]
     pub fn fixed_bytes(&self) -> Option<Vec<u8>> {
         let mut out = Vec::new();
@@ -311,7 +309,7 @@ impl Arg {
         Some(out)
     }
 
-    /// Literal bytes, without what placeholders are replaced with.
+    /// Literal bytes, without placeholders.
     pub(crate) fn literals(&self) -> Vec<u8> {
         let literal = |piece: &Piece| match piece {
             Piece::Bytes(bytes) => bytes.clone(),
@@ -368,13 +366,14 @@ fn find(haystack: &[u8], needle: &[u8]) -> Option<usize> {
     haystack.windows(needle.len()).position(|w| w == needle)
 }
 
-/// Splits at the first `__field:name__`: into what is before, the name, and what is after.
+/// Splits at the first `__field:name__`: the text before it, the name, and the rest.
 fn next_field(bytes: &[u8]) -> Option<(Vec<u8>, String, Vec<u8>)> {
     let (before, name, after) = next_named(bytes, b"__field:")?;
     Some((before, String::from_utf8_lossy(&name).into_owned(), after))
 }
 
-/// Splits at the first placeholder that begins with `open` and ends in `__`: into what is before, in it and after.
+/// Splits at the first placeholder that begins with `open` and ends in `__`: the text before it, its content,
+/// and the rest.
 fn next_named(bytes: &[u8], open: &[u8]) -> Option<(Vec<u8>, Vec<u8>, Vec<u8>)> {
     let start = find(bytes, open)?;
     let name_at = start + open.len();

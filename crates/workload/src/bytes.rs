@@ -1,5 +1,5 @@
-//! Bytes in a plan that is data: text where they are text, an array of numbers where they are
-//! not. Readable and lossless.
+//! Serialisation of bytes in a plan: text where they are text, otherwise an array of numbers. Readable and
+//! lossless.
 //!
 //! Use with `#[serde(with = "...")]`.
 
@@ -16,7 +16,7 @@ pub(crate) fn serialize<S: Serializer>(bytes: &[u8], serializer: S) -> Result<S:
     }
 }
 
-/// Reads them back.
+/// Reads bytes back.
 pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<u8>, D::Error> {
     struct TextOrBytes;
 
@@ -62,7 +62,7 @@ pub(crate) mod path {
     }
 }
 
-/// Serialises a path that may be left out, with `default` and `skip_serializing_if`.
+/// Serialises an optional path, with `default` and `skip_serializing_if`.
 pub(crate) mod optional_path {
     use std::path::PathBuf;
 

@@ -1,6 +1,6 @@
-//! Client-side caching: which keys a server tracks for its clients, and how it says that they changed.
+//! Client-side caching: the keys that a server tracks for its clients, and its way of reporting changes.
 //!
-//! By <https://redis.io/docs/latest/reference/client-side-caching/>.
+//! As in <https://redis.io/docs/latest/reference/client-side-caching/>.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,9 +12,10 @@ use crate::Named;
 pub struct CacheTracking {
     /// Keys that are tracked.
     pub mode: TrackingMode,
-    /// Without those that a cache writes itself.
+    /// Set to leave out keys that a cache writes itself.
     pub noloop: bool,
-    /// Set if the server sends changes to a second connection of each cache, which RESP2 requires: it has no pushes.
+    /// Set if the server reports changes on a second connection of each cache, as RESP2 requires, which has
+    /// no pushes.
     #[serde(skip_serializing_if = "is_false")]
     pub redirect: bool,
 }
@@ -28,14 +29,15 @@ fn is_false(flag: &bool) -> bool {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TrackingMode {
-    /// All that begin with a prefix. A key is the prefix and a message.
+    /// All keys with a prefix. A key is the prefix and a message.
     #[default]
     Bcast,
-    /// Keys that it has read since it last had to drop them. A key is a place, and holds the messages written to it.
+    /// Keys that the client has read since it last had to drop them. A key is a place, and holds the messages
+    /// written to it.
     Default,
-    /// Keys that it has read, if it asked for that before the read.
+    /// Keys whose tracking the client requested before reading them.
     Optin,
-    /// Keys that it has read, unless it asked before the read that they be left out.
+    /// Keys that the client has read, unless it opted out before the read.
     Optout,
 }
 
@@ -49,7 +51,7 @@ impl Named for TrackingMode {
 }
 
 impl TrackingMode {
-    /// Returns whether the server remembers what each client has read.
+    /// Returns whether the server remembers the reads of each client.
     #[must_use]
     pub fn follows_reads(self) -> bool {
         self != Self::Bcast

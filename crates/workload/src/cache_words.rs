@@ -1,9 +1,8 @@
-//! What every cache is asked, whatever it speaks: a key, several keys, or to store one.
+//! Commands that every cache has, in any protocol: get a key, get several, or store one.
 //!
-//! Owns how each protocol says it, so that servers of different protocols are sent the same load.
-//! A command is read from the words that Redis has for it, with any placeholders; what has no twin everywhere
-//! is refused by name. Servers are compared by `get`, `mget` and `set` alone, after which what was there
-//! before is there.
+//! Owns their form in each protocol, so that servers of different protocols get the same load. Commands are
+//! read in Redis's words, with any placeholders; a command without an equivalent everywhere is refused by
+//! name. Servers are compared by `get`, `mget` and `set` alone, which leave the same data as before.
 
 use crate::{Arg, CommandSpec, Data, Piece, PlanParts, ProtocolKind, Slot, Target};
 
@@ -14,20 +13,20 @@ pub enum CacheCommand {
     Get(Arg),
     /// The values of several.
     MultiGet(Vec<Arg>),
-    /// Stores a value, whatever was there.
+    /// Stores a value unconditionally or on a condition.
     Set {
         /// Key of the value.
         key: Arg,
-        /// Value that is stored.
+        /// Value to store.
         value: Arg,
         /// Lifetime in seconds; `None` for ever.
         lifetime: Option<Arg>,
-        /// Condition on which it is stored.
+        /// Condition for storing it.
         when: StoreCondition,
     },
     /// Removes a key.
     Delete(Arg),
-    /// Lets a key that is there live for this many seconds.
+    /// Sets the remaining lifetime of an existing key, in seconds.
     Touch {
         /// The key.
         key: Arg,
@@ -36,25 +35,25 @@ pub enum CacheCommand {
     },
 }
 
-/// Condition on which a value is stored.
+/// Condition for storing a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StoreCondition {
     /// No condition.
     Always,
-    /// The key is not there.
+    /// The key does not exist.
     IfAbsent,
-    /// The key is there.
+    /// The key exists.
     IfPresent,
 }
 
-/// Lifetimes above this are times of day to memcached.
+/// Lifetimes above this are absolute times to memcached.
 pub const LIFETIME_MAX_S: u64 = 30 * 86_400;
 
 impl CacheCommand {
-    /// Reads a command by which servers are compared, in the words of Redis.
+    /// Parses a command for comparing servers, in Redis's words.
     ///
     /// # Errors
-    /// It is no such command, in words for the person who typed it.
+    /// Returns an error in words for a person if it is another command.
     pub fn read(command: &CommandSpec) -> Result<Self, String> {
         match Self::known(command)? {
             Some(
@@ -70,16 +69,16 @@ impl CacheCommand {
         }
     }
 
-    /// Reads a command that caches have, in the words of Redis.
+    /// Parses a command of caches, in Redis's words.
     ///
     /// # Errors
-    /// It is no such command, in words for the person who typed it.
+    /// Returns an error in words for a person if it is another command.
     pub fn of_cache(command: &CommandSpec) -> Result<Self, String> {
         let fault = || format!("{}: memcached has no such command", named(command));
         Self::known(command)?.ok_or_else(fault)
     }
 
-    /// `None` of what is no such command.
+    /// Parses a known command; `None` for any other.
     fn known(command: &CommandSpec) -> Result<Option<Self>, String> {
         let (name, args) = (command.name(), command.args.get(1..).unwrap_or_default());
         Ok(match (name.as_str(), args) {
@@ -111,10 +110,10 @@ impl CacheCommand {
         Ok(Some(Self::Set { key: key.clone(), value: value.clone(), lifetime, when }))
     }
 
-    /// The command in the words of a protocol.
+    /// Converts the command to a protocol.
     ///
     /// # Errors
-    /// That cannot say it.
+    /// Returns an error if the protocol has no equivalent.
     pub fn in_protocol(&self, protocol: ProtocolKind) -> Result<CommandSpec, String> {
         use ProtocolKind::{MemcacheBinary, MemcacheMeta, MemcacheText, Resp2, Resp3};
         let word = |word: &str| Arg::literal(word.as_bytes());
@@ -171,7 +170,7 @@ impl CacheCommand {
         Ok(CommandSpec { args, inline: false })
     }
 
-    /// The keys that it names.
+    /// Keys of the command.
     #[must_use]
     pub fn keys(&self) -> &[Arg] {
         match self {
@@ -209,7 +208,7 @@ impl CacheCommand {
 }
 
 impl StoreCondition {
-    /// Picks from three: for always, if absent, if present.
+    /// Picks one of three: for always, if absent, if present.
     fn of<T>(self, [always, absent, present]: [T; 3]) -> T {
         match self {
             Self::Always => always,
@@ -219,12 +218,12 @@ impl StoreCondition {
     }
 }
 
-/// The name of a command, as errors call it.
+/// Name of a command in errors.
 fn named(command: &CommandSpec) -> String {
     Some(command.name()).filter(|name| !name.is_empty()).unwrap_or_else(|| "a command".to_owned())
 }
 
-/// The flag of meta commands that says how long an item lives.
+/// Flag of meta commands with an item's lifetime.
 fn lifetime_flag(seconds: &Arg) -> Arg {
     let mut flag = Arg::literal(b"T");
     flag.pieces.extend(seconds.pieces.clone());
@@ -239,7 +238,7 @@ fn is_word(arg: &Arg, word: &str) -> bool {
     arg.fixed_bytes().is_some_and(|bytes| bytes.eq_ignore_ascii_case(word.as_bytes()))
 }
 
-/// A lifetime that means the same everywhere.
+/// Checks a lifetime for a limit within which it means the same everywhere.
 fn within_limit(seconds: &Arg) -> Result<Arg, String> {
     let most = match &seconds.pieces[..] {
         [Piece::Lifetime(lifetime)] => Some(lifetime.most_s),
@@ -253,11 +252,10 @@ fn within_limit(seconds: &Arg) -> Result<Arg, String> {
 }
 
 impl PlanParts {
-    /// Returns the same load on another server, in the words of its protocol. Before it runs, every key that it names
-    /// is stored with `value`.
+    /// Converts the load to another protocol. Before it runs, every key that it names is stored with `value`.
     ///
     /// # Errors
-    /// A command of it is not said everywhere, or not in that protocol.
+    /// Returns an error if one of its commands has no equivalent everywhere, or in that protocol.
     pub fn in_protocol(
         &self,
         protocol: ProtocolKind,
@@ -289,7 +287,7 @@ impl PlanParts {
         })
     }
 
-    /// Number of keys that each of its requests asks for, if those are several.
+    /// Number of keys per request, if each asks for several.
     #[must_use]
     pub fn keys_per_request(&self) -> Option<f64> {
         let command = if self.protocol.is_memcache() { "GET" } else { "MGET" };

@@ -1,11 +1,11 @@
-//! A command as data: its arguments, and what is asked of all of them together.
+//! A command as data: its arguments, and settings for all of them.
 
 use serde::{Deserialize, Serialize};
 
 use crate::secret::{self, SecretBytes};
 use crate::{Arg, Lifetime, Piece};
 
-/// Command: what is sent, and how it travels.
+/// Command: its arguments, and its form on the wire.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct CommandSpec {
     /// The arguments, the command's name first.
@@ -22,13 +22,13 @@ impl CommandSpec {
         Self { args, inline: false }
     }
 
-    /// A command of words in which number placeholders are recognised.
+    /// Parses words as a command, with number placeholders.
     pub fn parse<W: AsRef<[u8]>>(words: impl IntoIterator<Item = W>) -> Self {
         let args = words.into_iter().map(|w| Arg::literal(w.as_ref()).with_numbers()).collect();
         Self { args, inline: false }
     }
 
-    /// The first argument as text, for labels; placeholders in it are left out.
+    /// The first argument as text, for labels, without placeholders.
     #[must_use]
     pub fn name(&self) -> String {
         let pieces = self.args.first().map_or(&[][..], |a| &a.pieces);
@@ -39,7 +39,7 @@ impl CommandSpec {
         String::from_utf8_lossy(&bytes.collect::<Vec<_>>().concat()).to_ascii_uppercase()
     }
 
-    /// Makes secrets of the passwords in it, and of whatever equals `known`.
+    /// Turns its passwords, and arguments equal to `known`, into secrets.
     pub(crate) fn hide_passwords(&mut self, known: Option<&str>) {
         let words: Vec<Vec<u8>> = self.args.iter().map(Arg::literals).collect();
         let known = known.filter(|known| !known.is_empty()).map(str::as_bytes);
@@ -74,7 +74,7 @@ impl CommandSpec {
         self
     }
 
-    /// The command with values that differ per request where it repeats the fill pattern.
+    /// Replaces each repetition of the fill pattern by a value that varies between requests.
     #[must_use]
     pub fn with_values(mut self) -> Self {
         for piece in self.args.iter_mut().flat_map(|arg| &mut arg.pieces) {
@@ -85,21 +85,20 @@ impl CommandSpec {
         self
     }
 
-    /// Returns whether the reply to an earlier step is part of it.
+    /// Returns whether it contains the reply to an earlier step.
     #[must_use]
     pub fn names_reply(&self) -> bool {
         let pieces = self.args.iter().flat_map(|arg| &arg.pieces);
         pieces.into_iter().any(|piece| matches!(piece, Piece::Reply { .. } | Piece::Cas))
     }
 
-    /// Number of values in it that vary.
+    /// Number of its varying values.
     #[must_use]
     pub fn values(&self) -> u64 {
         self.args.iter().map(Arg::values).sum()
     }
 
-    /// Roughly how many bytes the command takes on the wire (fields of a dataset and values that vary
-    /// not counted).
+    /// Approximate length in bytes on the wire, without dataset fields and varying values.
     #[must_use]
     pub fn size_hint(&self) -> u64 {
         self.args.iter().map(|arg| 8 + arg.size_hint()).sum::<u64>() + 8

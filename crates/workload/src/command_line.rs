@@ -1,16 +1,16 @@
-//! How a line of words is cut into operations, their steps and their commands.
+//! Division of a line of words into operations, steps and commands.
 //!
-//! Owns the separators: `;` as in `valkey-benchmark`, and `;>`, `;?`, `;*` and `;~` before a later step. What the
-//! words of a command mean is [`command`](crate::command)'s business.
+//! Owns the separators: `;` as in `valkey-benchmark`, and `;>`, `;?`, `;*` and `;~` before a later step.
+//! [`command`](crate::command) interprets the words of a command.
 
 use naming::{MIX, Text, text};
 
 use crate::StepCondition;
 
-/// An operation as it was typed.
+/// An operation as the user typed it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TypedOperation {
-    /// Weight with which it is picked, relative to the others.
+    /// Weight with which it is picked.
     pub weight: u32,
     /// Steps, each with a command at least.
     pub steps: Vec<TypedStep>,
@@ -19,14 +19,14 @@ pub struct TypedOperation {
 /// Commands that are sent together, as words.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TypedStep {
-    /// Condition on which they are sent.
+    /// Condition for sending them.
     pub when: StepCondition,
     /// The commands.
     pub commands: Vec<Vec<Vec<u8>>>,
 }
 
 impl StepCondition {
-    /// Sign before such a step.
+    /// Sign before a step with this condition.
     #[must_use]
     pub fn sign(self) -> String {
         match self {
@@ -38,7 +38,7 @@ impl StepCondition {
         }
     }
 
-    /// Returns the condition of the step behind a word, if the word is such a sign.
+    /// Returns the condition of the step after a word, if the word is such a sign.
     fn of_sign(word: &[u8]) -> Option<Self> {
         match word {
             b";>" => Some(Self::Always),
@@ -53,14 +53,14 @@ impl StepCondition {
     }
 }
 
-/// Cuts `[N] command args [';' [N] command args …]` into operations. With `mixed` each is one, and N
-/// is its weight; without, all are one operation, and N repeats a command. With `stepped` a command
-/// after `;>`, `;?`, `;*` or `;~` belongs to a later step, and a number stands before a command. Empty commands
-/// are skipped, as in `valkey-benchmark`.
+/// Divides `[N] command args [';' [N] command args …]` into operations. With `mixed` each command is one, and
+/// N is its weight; otherwise all are one operation, and N repeats a command. With `stepped` a command after
+/// `;>`, `;?`, `;*` or `;~` belongs to a later step, and a number comes before a command. Empty commands are
+/// skipped, as in `valkey-benchmark`.
 ///
 /// # Errors
-/// A count that is no number, or of nothing, a weight of 0, a later step of nothing, or more than `limit` commands;
-/// in words for the person at the command line.
+/// Returns an error in words for a person if a count is not a number or has no command, a weight is 0, a
+/// later step is empty, or there are more than `limit` commands.
 pub fn split_operations(
     words: &[Vec<u8>],
     mixed: bool,
@@ -127,7 +127,7 @@ pub fn split_operations(
     Ok(operations)
 }
 
-/// The number before a command, 1 without one, and the command.
+/// Number before a command, 1 without one, and the command.
 fn counted(group: &[Vec<u8>], weight: bool) -> Result<(usize, &[Vec<u8>]), Text> {
     let Some(first) = group.first() else { return Ok((1, group)) };
     let text = String::from_utf8_lossy(first);

@@ -1,9 +1,9 @@
 //! Rows of a table whose cells fill `__field:name__` placeholders.
 //!
-//! Owns the table in memory. Reading it from a file is the front end's business.
+//! Owns the table in memory; the front end reads it from a file.
 //!
-//! As data it is its source, its columns and the number of its rows, and in full its cells, too. What is loaded
-//! from that is a description: it can be read and compared, but it has no cells to send.
+//! It is saved as its source, its columns and the number of its rows; written in full, also its cells. A
+//! saved one loads as a description, which can be shown and compared, but has no cells to send.
 
 use std::fmt;
 use std::str::FromStr;
@@ -23,32 +23,32 @@ pub struct Dataset {
     rows: Rows,
     by: RowBy,
     values: Option<usize>,
-    /// Operation that each row is for; empty if all are for any.
+    /// Operation of each row; empty if every row may serve any.
     operations: Vec<u32>,
 }
 
-/// Choice of the row that a request takes; rows go round.
+/// Rule for the row of a request; after the last row comes the first.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RowBy {
     /// Row with the number of the request.
     #[default]
     Request,
-    /// Row with the number of its `__key__`, counted from the first key.
+    /// Row by the number of its `__key__`, counted from the first key.
     Key,
-    /// Each row in turn, by what its connection has sent of its operation.
+    /// Rows in turn, by the number of requests of the operation that the connection has sent.
     Turn,
     /// Any row, drawn for each request.
     Random,
 }
 
-/// The stream that rows are drawn from, after those of keys, sizes, values, lifetimes and derived texts.
+/// Random stream of rows, after those of keys, sizes, values, lifetimes and derived texts.
 const STREAM: u64 = 15 << 56;
 
 impl RowBy {
     const ALL: [Self; 4] = [Self::Request, Self::Key, Self::Turn, Self::Random];
 
-    /// Word for it in the option.
+    /// Name in the option.
     fn name(self) -> &'static str {
         match self {
             Self::Request => "request",
@@ -74,14 +74,14 @@ impl fmt::Display for RowBy {
     }
 }
 
-/// The rows, or how many there were.
+/// The rows, or their number.
 #[derive(Debug, Clone)]
 enum Rows {
     Here(Vec<Vec<Vec<u8>>>),
     LeftOut(u64),
 }
 
-/// A dataset without its cells, or in full with them.
+/// A dataset without its cells; written in full, with them.
 #[derive(Deserialize)]
 struct Description {
     source: String,
@@ -100,7 +100,7 @@ struct Description {
 #[derive(Deserialize, Serialize)]
 struct Cell(#[serde(with = "crate::bytes")] Vec<u8>);
 
-/// Cells as they are written in full.
+/// Cells in full form.
 struct Cells<'r>(&'r [Vec<Vec<u8>>]);
 
 impl Serialize for Cells<'_> {
@@ -161,10 +161,10 @@ impl TryFrom<Description> for Dataset {
 }
 
 impl Dataset {
-    /// A table read from `source`. Rows may be shorter than the columns: the cells that they lack are empty.
+    /// Creates a table read from `source`. Rows may be shorter than the columns; missing cells are empty.
     ///
     /// # Errors
-    /// A table without columns or rows fills nothing.
+    /// Returns an error for a table without columns or rows, which fills nothing.
     pub fn new(
         source: String,
         columns: Vec<String>,
@@ -177,31 +177,31 @@ impl Dataset {
         Ok(Self { source, columns, rows: Rows::Here(rows), by, values: None, operations })
     }
 
-    /// Sets how rows are taken.
+    /// Sets the rule for the row of a request.
     #[must_use]
     pub fn taken_by(self, by: RowBy) -> Self {
         Self { by, ..self }
     }
 
-    /// Sets the column that values read must be equal to, in the row of their request.
+    /// Sets the column that read values must equal, in the row of their request.
     #[must_use]
     pub fn with_values(self, column: usize) -> Self {
         Self { values: Some(column).filter(|column| *column < self.columns.len()), ..self }
     }
 
-    /// Sets the operation of each row, by its number; one for each row.
+    /// Sets the operation number of each row.
     #[must_use]
     pub fn with_operations(self, operations: Vec<u32>) -> Self {
         Self { operations, ..self }
     }
 
-    /// Operation that each row is for; empty if all are for any.
+    /// Operation of each row; empty if every row may serve any.
     #[must_use]
     pub fn operations(&self) -> &[u32] {
         &self.operations
     }
 
-    /// The row of request number `number`, where neither a key nor what was sent before decides.
+    /// The row of request number `number`, unless a key or earlier requests decide.
     #[inline]
     #[must_use]
     pub fn row(&self, seed: u64, number: u64) -> u64 {
@@ -224,7 +224,7 @@ impl Dataset {
         self.by
     }
 
-    /// The column of the values that are stored, if replies to reads may be compared with it.
+    /// The column of the stored values, if replies to reads may be compared with it.
     #[must_use]
     pub fn values(&self) -> Option<usize> {
         self.values
@@ -245,20 +245,19 @@ impl Dataset {
         }
     }
 
-    /// Never: a dataset has a row. Stands here because `len` does.
+    /// Returns false, as a dataset has a row. Exists because `len` does.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Returns whether this is a description alone, loaded from a saved plan, with no cells to send.
+    /// Returns whether this is only a description, loaded from a saved plan, without cells to send.
     #[must_use]
     pub fn is_description(&self) -> bool {
         matches!(self.rows, Rows::LeftOut(_))
     }
 
-    /// The cell of row number `index`: rows go round. A description has none, and every
-    /// cell of it is empty.
+    /// The cell of row number `index`, modulo the rows. Every cell of a description is empty.
     #[must_use]
     pub fn cell(&self, index: u64, column: usize) -> &[u8] {
         match &self.rows {

@@ -1,8 +1,8 @@
-//! Messages from senders to receivers: who receives them, and how.
+//! Messages from senders to receivers.
 //!
-//! A plan with a [`Delivery`] has two roles: its sequence is what the senders send, one message with each command
-//! ([`Piece::Message`](crate::Piece::Message)); its receivers are described here. What a kind of delivery asks a
-//! server for is the runner's business.
+//! A plan with a [`Delivery`] has two roles: its sequence belongs to the senders, with one message in each
+//! command ([`Piece::Message`](crate::Piece::Message)); its receivers are described here. The runner owns the
+//! requests of each kind of delivery.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,38 +12,38 @@ use crate::{CacheTracking, Exchange, KeyEvent, Queue, ReplicaWait, Shard};
 /// The receivers of a plan.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Delivery {
-    /// By what messages come.
+    /// Kind of delivery.
     pub kind: DeliveryKind,
-    /// Connections that receive.
+    /// Number of receiving connections.
     pub receivers: u32,
-    /// Threads that these connections are shared among.
+    /// Number of threads for these connections.
     pub threads: u16,
-    /// Text that the names of places begin with: another one for each run, or the receivers of two would get the
-    /// messages of both.
+    /// Start of the names of places. It differs between runs, so that receivers do not get the messages of
+    /// another run.
     pub prefix: String,
-    /// Places that messages go through: channels, or keys. Numbered like the keys of the plan.
+    /// Number of places that messages go through: channels or keys, numbered like the keys of the plan.
     pub places: u32,
-    /// Places that each receiver gets messages from.
+    /// Number of places that each receiver gets messages from.
     pub places_each: u32,
-    /// Hosts and ports that receivers connect to, where that is not the senders' server.
+    /// Hosts and ports that receivers connect to, if not the senders' server.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub at: Vec<(String, u16)>,
-    /// Replicas that senders wait for behind each message, where they do.
+    /// Replicas that senders wait for after each message, if they do.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wait: Option<ReplicaWait>,
-    /// Nanoseconds that messages under way are waited for at the end.
+    /// Longest wait for messages in flight at the end, in nanoseconds.
     pub drain_ns: u64,
-    /// Exchange of messages between the clients of a run; without it, the receivers of each get what its own senders
-    /// send.
+    /// Exchange of messages between the clients of a run; without it, receivers get only the messages of
+    /// their own client's senders.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exchange: Option<Exchange>,
-    /// Station of each receiver, in their order, where a subscriber, cache or key has one at each of several nodes of a
-    /// cluster. Empty where receivers take the places in turn.
+    /// Node and places of each receiver, in order, if a subscriber, cache or key has a receiver at each of
+    /// several cluster nodes. Empty if receivers take the places in turn.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stations: Vec<Station>,
 }
 
-/// By what messages come to their receivers.
+/// Kind of delivery from senders to receivers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum DeliveryKind {
@@ -56,33 +56,33 @@ pub enum DeliveryKind {
         #[serde(default, skip_serializing_if = "is_none")]
         slow: u32,
     },
-    /// Queues, in which messages are kept until a receiver takes them.
+    /// Queues, which keep messages until a receiver takes them.
     Queue {
-        /// Queue that keeps messages, and how they are taken.
+        /// Type of the queue, and its commands.
         queue: Queue,
         /// Most messages that one call takes.
         count: u32,
-        /// Nanoseconds that one call waits, or that pass between two that do not wait; 0 is without end.
+        /// Nanoseconds that one call blocks, or that pass between two polls; 0 for no limit.
         block_ns: u64,
     },
-    /// Keyspace events: every subscriber of an event gets each key that has it. A key is the prefix and a
+    /// Keyspace events: every subscriber of an event gets each key with that event. A key is the prefix and a
     /// message.
     Notify {
-        /// The event that is subscribed to.
+        /// The subscribed event.
         event: KeyEvent,
-        /// The database whose keys are written.
+        /// The database of the written keys.
         db: u32,
-        /// Milliseconds that a key lives.
+        /// Lifetime of a key in milliseconds.
         ttl_ms: u64,
-        /// Set if the server's setting may be changed for the run if it publishes no such events.
+        /// Set if the server's setting may be changed for the run to enable such events.
         enable: bool,
     },
-    /// Keys that are written at the primary and read over and over at its replicas, each place of each replica over a
-    /// connection of its own: receivers 0 to `places` - 1 are those of the first replica.
+    /// Keys that are written at the primary and polled at its replicas, each place of each replica over its
+    /// own connection: receivers 0 to `places` - 1 belong to the first replica.
     Replica,
     /// Invalidations of client-side caching: every receiver is a client with a cache.
     Invalidate {
-        /// Tracking of keys by the server, and how it says that they changed.
+        /// Tracking of keys by the server.
         tracking: CacheTracking,
     },
 }
@@ -102,7 +102,7 @@ pub struct DeliveryNames {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Subscription {
-    /// Channels: `SUBSCRIBE`. In a cluster every node passes on what any node gets.
+    /// Channels: `SUBSCRIBE`. In a cluster every node passes on the messages of all nodes.
     #[default]
     Channels,
     /// Patterns, each of which matches one channel: `PSUBSCRIBE`.
@@ -112,14 +112,14 @@ pub enum Subscription {
 }
 
 impl DeliveryKind {
-    /// Returns whether each node of a cluster tells, or copies, only what its own keys do, so that a receiver has to be
-    /// at several of them.
+    /// Returns whether each cluster node reports, or copies, only its own keys, so that a receiver must be at
+    /// several nodes.
     #[must_use]
     pub fn is_at_each_node(&self) -> bool {
         !matches!(self, Self::Pubsub { .. } | Self::Queue { .. })
     }
 
-    /// Returns whether keys of the run are there when it is over, unless they are removed.
+    /// Returns whether keys of the run remain afterwards unless they are removed.
     #[must_use]
     pub fn leaves_keys(&self) -> bool {
         match self {
@@ -129,7 +129,7 @@ impl DeliveryKind {
         }
     }
 
-    /// Returns whether the places of messages belong to hash slots: a receiver then stands at the node that owns them.
+    /// Returns whether the places of messages belong to hash slots, whose owners receivers connect to.
     #[must_use]
     pub fn has_slots(&self) -> bool {
         !matches!(
@@ -147,13 +147,13 @@ impl DeliveryKind {
         }
     }
 
-    /// Subscribers that do not read.
+    /// Number of subscribers that do not read.
     #[must_use]
     pub fn slow(&self) -> u32 {
         if let Self::Pubsub { slow, .. } = self { *slow } else { 0 }
     }
 
-    /// Nanoseconds from when a message reaches the server until its receivers are due to get it.
+    /// Nanoseconds from the arrival of a message at the server until its delivery is due.
     #[must_use]
     pub fn delay_ns(&self) -> u64 {
         match self {
@@ -192,13 +192,13 @@ impl DeliveryKind {
         }
     }
 
-    /// Returns whether a reply to a sender is the number of receivers that its message had.
+    /// Returns whether a reply to a sender is the number of receivers of its message.
     #[must_use]
     pub fn replies_name_receivers(self) -> bool {
         matches!(self, Self::Pubsub { .. })
     }
 
-    /// Names who else causes what receivers get.
+    /// Describes other causes of what receivers get.
     #[must_use]
     pub fn others(self) -> &'static str {
         match self {
@@ -208,7 +208,7 @@ impl DeliveryKind {
         }
     }
 
-    /// Returns the server's names of the commands that receivers send while load runs.
+    /// Returns the server's names of the receivers' commands while load runs.
     #[must_use]
     pub fn receiver_commands(self) -> &'static [&'static str] {
         match self {
@@ -227,20 +227,20 @@ impl DeliveryKind {
         }
     }
 
-    /// Returns whether receivers measure from the reply that the sender of a message had.
+    /// Returns whether receivers measure from the acknowledgement of a message.
     #[must_use]
     pub fn follows_acknowledgements(self) -> bool {
         matches!(self, Self::Invalidate { .. })
     }
 
-    /// Returns whether messages that nobody waits for are kept, so that somebody must take them.
+    /// Returns whether messages without a waiting receiver are kept, so that somebody must take them.
     #[must_use]
     pub fn keeps_messages(self) -> bool {
         matches!(self, Self::Queue { .. })
     }
 
-    /// Returns whether each message goes to all receivers of its place, and nobody tells how many those were: then all
-    /// places must have as many.
+    /// Returns whether each message goes to all receivers of its place, and no reply counts them; then all
+    /// places must have equally many.
     #[must_use]
     pub fn fans_out_unseen(self) -> bool {
         match self {
@@ -250,7 +250,7 @@ impl DeliveryKind {
         }
     }
 
-    /// Groups that receivers are shared out among in turn, by their numbers.
+    /// Number of groups; receivers take groups in turn.
     #[must_use]
     pub fn groups(self) -> u32 {
         match self {
@@ -266,10 +266,10 @@ fn is_none(count: &u32) -> bool {
 }
 
 impl Delivery {
-    /// Returns the delivery of one share of a plan: some of the receivers, and places of its own, so that its receivers
-    /// get what its senders send. Channels are shared out like their subscribers, so that a message has as many of
-    /// these as without shares; at least one is each share's. Where messages go between clients, all have the same
-    /// places.
+    /// Returns the delivery of one share of a plan: some of the receivers, with places of their own, so that
+    /// they get the messages of the share's senders. Channels are divided like their subscribers, so that a
+    /// message has as many subscribers as without shares; each share has at least one channel. If messages go
+    /// between clients, all have the same places.
     #[must_use]
     pub fn own(&self, shard: Shard) -> Self {
         let mut own = self.clone();
@@ -298,14 +298,14 @@ impl Delivery {
         own
     }
 
-    /// Returns whether receivers know through which of their places a message came.
+    /// Returns whether receivers know the place of each message.
     #[must_use]
     pub fn names_places(&self) -> bool {
         self.kind.keeps_messages()
             || matches!(self.kind, DeliveryKind::Invalidate { .. }) && self.places > 1
     }
 
-    /// Places that each receiver tells apart.
+    /// Number of places that each receiver distinguishes.
     #[must_use]
     pub fn places_apart(&self) -> u32 {
         match (self.names_places(), self.stations.is_empty()) {
@@ -316,7 +316,7 @@ impl Delivery {
         }
     }
 
-    /// Receivers of each place, where all have as many.
+    /// Number of receivers of each place, if equal for all.
     #[must_use]
     pub fn receivers_each(&self) -> u64 {
         if !self.stations.is_empty() {
@@ -326,7 +326,8 @@ impl Delivery {
         u64::from(self.receivers) * u64::from(self.places_each) / u64::from(self.places.max(1))
     }
 
-    /// The name of a place: its number in 12 digits behind the prefix; a hash tag, where the prefix begins one.
+    /// The name of a place: the prefix and its number in 12 digits, which are a hash tag if the prefix begins
+    /// one.
     #[must_use]
     pub fn place_name(&self, place: u32) -> String {
         let end = if self.prefix.ends_with(TAG) { "}" } else { "" };
@@ -339,8 +340,8 @@ impl Delivery {
         format!("{place:012}")
     }
 
-    /// The places of a receiver, from 0 to `places` - 1: those of its station, or else the receivers of each group take
-    /// them in turn.
+    /// Places of a receiver, from 0 to `places` - 1: those assigned with its node, or else taken in turn by
+    /// the receivers of each group.
     pub fn places_of(&self, receiver: u32) -> impl Iterator<Item = u32> + use<> {
         let of_station = self.stations.get(receiver as usize).map(|station| station.places.clone());
         let in_turn = self.stations.is_empty().then(|| self.in_turn(receiver));
@@ -363,8 +364,8 @@ impl Delivery {
         receivers
     }
 
-    /// The thread of a receiver. Receivers of one place are on one thread if each has one place, except caches, all of
-    /// which have the same.
+    /// Thread of a receiver. Receivers with one place each are on one thread if they share it, except caches,
+    /// all of which have the same places.
     #[must_use]
     pub fn thread_of(&self, receiver: u32) -> u16 {
         if matches!(self.kind, DeliveryKind::Invalidate { .. }) {

@@ -1,4 +1,4 @@
-//! How receivers share places and threads.
+//! Division of places and threads among receivers.
 
 use super::*;
 use crate::StreamAck;

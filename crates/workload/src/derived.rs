@@ -1,7 +1,7 @@
-//! Texts that follow from the number of a key, or that are drawn for each request: keys as other tools
-//! write them, scores that they are ordered by, numbers between two.
+//! Texts that follow from the number of a key, or are drawn for each request: keys in other tools' forms,
+//! scores, and numbers in a range.
 //!
-//! As data, and between the `__` of a placeholder, each is a word and what it takes after colons.
+//! As data, and between the `__` of a placeholder, each is a word with parameters after colons.
 
 mod drawn;
 mod key_text;
@@ -25,14 +25,14 @@ use key_text::Digits;
 pub enum DerivedText {
     /// The number of the key.
     Key(KeyText),
-    /// Java's hash of this text and the number of the key behind it, written as Java writes a double.
+    /// Java's hash of this text and the key's number, in the form in which Java writes a double.
     Score(NamedKey),
     /// A number.
     Drawn(DrawnNumber),
     /// Random bytes.
     Random(RandomBytes),
-    /// A value that tells whose it is, as YCSB writes them to be checked: the key, the name of the
-    /// field, and hashes of what stands before them, cut off at so many bytes.
+    /// A value that names its key, in YCSB's form for checks: the key, the name of the field, and hashes of
+    /// the preceding text, cut off at this many bytes.
     Checked {
         /// Bytes.
         len: u32,
@@ -40,7 +40,7 @@ pub enum DerivedText {
         key: NamedKey,
         /// The field.
         field: String,
-        /// The number of the field behind that, if it is drawn.
+        /// The number at the end of the field's name, if it is drawn.
         number: Option<DrawnNumber>,
     },
 }
@@ -54,19 +54,19 @@ pub struct NamedKey {
     pub number: KeyText,
 }
 
-/// Values that tell whose they are, as [`DerivedText::Checked`] writes them.
+/// Form of values that name their key, as [`DerivedText::Checked`] writes them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CheckedValues {
     /// Bytes of each.
     pub len: u32,
-    /// The key that they are stored under.
+    /// The key under which they are stored.
     pub key: NamedKey,
 }
 
 /// Source of the texts of a request.
 #[derive(Debug, Clone, Copy)]
 pub struct Source {
-    /// The number of its key; any, of a text that [names none](DerivedText::names_key).
+    /// The number of its key; ignored if the text [names none](DerivedText::names_key).
     pub key: u64,
     /// The seed of the plan.
     pub seed: u64,
@@ -75,7 +75,7 @@ pub struct Source {
 }
 
 impl DerivedText {
-    /// Returns whether it follows from the number of the key.
+    /// Returns whether it depends on the number of the key.
     #[must_use]
     pub fn names_key(&self) -> bool {
         !matches!(self, Self::Drawn(_) | Self::Random(_))
@@ -113,7 +113,7 @@ impl DerivedText {
     }
 }
 
-/// Appends the value that a field of a key must have to be checked.
+/// Appends the correct value of a field of a key.
 pub fn append_checked(
     len: usize,
     key: &NamedKey,
@@ -140,7 +140,7 @@ pub fn append_checked(
 }
 
 impl NamedKey {
-    /// Hash that Java makes of it.
+    /// Java's hash of it.
     #[must_use]
     pub fn hash(&self, number: u64) -> i32 {
         let prefix = hashes::java(0, self.prefix.as_bytes());
@@ -254,7 +254,7 @@ impl FromStr for NamedKey {
 parameters::saved_as_text!(NamedKey);
 parameters::saved_as_text!(DerivedText);
 
-/// Words that a placeholder of these begins with.
+/// Beginnings of the placeholders of these texts.
 pub(crate) const OPENINGS: [&str; 5] = ["__key:", "__score:", "__draw:", "__random:", "__checked:"];
 
 #[cfg(test)]

@@ -1,17 +1,17 @@
-//! Messages that go between the clients of a run: senders and receivers are in different processes.
+//! Messages between the clients of a run: senders and receivers are in different processes.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{Delivery, Plan, Shard};
 
-/// Run that a client belongs to, and place of its receivers among those of all clients.
+/// A client's run, and its position among the receivers of all clients.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Exchange {
-    /// The number of the run, by which all clients know its messages; 0 until the plan is shared out.
+    /// Number of the run, which marks its messages for all clients; 0 until the plan is divided.
     pub run: u32,
     /// Receivers of the clients before this one.
     pub receivers_before: u32,
-    /// Receivers of all clients; 0 until the plan is shared out.
+    /// Receivers of all clients; 0 until the plan is divided.
     pub receivers_total: u32,
 }
 
@@ -25,7 +25,7 @@ impl Exchange {
 }
 
 impl Delivery {
-    /// The receivers of all clients, of a share whose messages go between them.
+    /// Returns the receivers of all clients, for a share with messages between clients.
     #[must_use]
     pub fn of_all_clients(&self) -> Self {
         let receivers = self.exchange.map_or(0, |exchange| exchange.receivers_total);
@@ -33,22 +33,22 @@ impl Delivery {
         Self { receivers, exchange, ..self.clone() }
     }
 
-    /// The number of a receiver of this share among those of all clients, where messages go between them.
+    /// Number of a receiver of this share among those of all clients, if messages go between clients.
     #[must_use]
     pub fn number_among_all(&self, receiver: u32) -> u32 {
         self.exchange.map_or(0, |exchange| exchange.receivers_before) + receiver
     }
 
-    /// Returns whether each message between clients goes to one receiver, whichever client has it, so that no client
-    /// knows alone what has come.
+    /// Returns whether each message between clients goes to one receiver of any client, so that no client
+    /// alone knows which messages have come.
     #[must_use]
     pub fn competes_between_clients(&self) -> bool {
         self.exchange.is_some() && self.kind.keeps_messages() && !self.kind.fans_out_unseen()
     }
 }
 
-/// The numbers of messages, which are those of the requests that send them, from 0 on. Where messages go between
-/// clients, these take the numbers in turn, so that none has two messages.
+/// Numbers of messages, which follow those of their requests, from 0 on. If messages go between clients, the
+/// clients take the numbers in turn, so that none is used twice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MessageNumbers {
     /// The first request of this client.
@@ -64,7 +64,7 @@ impl Default for MessageNumbers {
 }
 
 impl MessageNumbers {
-    /// The number of the message that this request sends.
+    /// Number of the message of this request.
     #[inline]
     #[must_use]
     pub fn of_request(self, number: u64) -> u64 {
@@ -73,8 +73,7 @@ impl MessageNumbers {
 }
 
 impl Plan {
-    /// Exchange of messages between clients, if this is the share of one client of several and there is such an
-    /// exchange.
+    /// Exchange of messages between clients, if there is one and this is one of several shares.
     #[must_use]
     pub fn exchange(&self) -> Option<Exchange> {
         let delivery = self.delivery.as_ref().filter(|_| !self.load.shard.is_whole());

@@ -1,10 +1,10 @@
-//! Hash functions that other tools spread or order their keys by.
+//! Hash functions that other tools use to spread or order keys.
 
 /// The prime of 64-bit FNV.
 pub(crate) const FNV_PRIME: u64 = 1_099_511_628_211;
 
-/// FNV-1a over the eight bytes of a number, the least significant first, without its sign: what YCSB
-/// calls the hash of a number.
+/// FNV-1a over the eight bytes of a number, the least significant first, made non-negative: YCSB's hash of a
+/// number.
 #[inline]
 #[must_use]
 pub fn fnv(mut number: u64) -> u64 {
@@ -23,7 +23,7 @@ pub fn fnv_text(text: &[u8]) -> u64 {
     text.iter().fold(0xCBF2_9CE4_8422_2325, hash)
 }
 
-/// Continues Java's `String.hashCode` with more ASCII text; `hash` is that of the text before, 0 for none.
+/// Continues Java's `String.hashCode` with more ASCII text; `hash` belongs to the text before it, 0 for none.
 #[inline]
 #[must_use]
 pub fn java(hash: i32, text: &[u8]) -> i32 {

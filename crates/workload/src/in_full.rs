@@ -1,7 +1,7 @@
 //! Plans written in full, for a process that is to carry them out.
 //!
-//! What is saved of a plan lacks passwords, the cells of a dataset and the keys of a file. Another
-//! process of the same run needs them; it gets them over a pipe, and from nowhere else.
+//! Saved plans lack passwords, the cells of a dataset and the keys of a file. Another process of the same run
+//! needs these; it gets them over a pipe, and from nowhere else.
 
 use std::cell::Cell;
 
@@ -9,8 +9,8 @@ thread_local! {
     static IN_FULL: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Writes in full whatever `write` serialises on this thread. The text holds passwords in clear: it is for a pipe to a
-/// process of our own, never for a file, an argument or a log.
+/// Calls `write` with serialisation in full on this thread. The text has passwords in clear: it is for a pipe
+/// to keystorm's own process, never for a file, an argument or a log.
 pub fn in_full<T>(write: impl FnOnce() -> T) -> T {
     struct Restore(bool);
     impl Drop for Restore {
@@ -22,7 +22,7 @@ pub fn in_full<T>(write: impl FnOnce() -> T) -> T {
     write()
 }
 
-/// Returns whether plans that are serialised on this thread are written in full.
+/// Returns whether plans serialised on this thread are written in full.
 pub(crate) fn is_in_full() -> bool {
     IN_FULL.get()
 }

@@ -1,13 +1,13 @@
-//! Keyspace events: what a server publishes about the keys that clients write.
+//! Keyspace events, which a server publishes about written keys.
 //!
-//! By <https://redis.io/docs/latest/develop/pubsub/keyspace-notifications/>. A server publishes the events whose
-//! classes its setting `notify-keyspace-events` names, and none by default.
+//! As in <https://redis.io/docs/latest/develop/pubsub/keyspace-notifications/>. A server publishes the
+//! classes of events in its setting `notify-keyspace-events`, and none by default.
 
 use serde::{Deserialize, Serialize};
 
 use crate::Named;
 
-/// An event that one command of a sender causes, for a key that did not exist before.
+/// An event that one command of a sender causes, for a new key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum KeyEvent {
@@ -17,24 +17,24 @@ pub enum KeyEvent {
     New,
     /// A key was deleted by a command.
     Del,
-    /// A key was deleted because its time to live had passed.
+    /// A key was deleted because its lifetime had passed.
     Expired,
 }
 
-/// The setting that decides which events are published.
+/// The setting with the classes of published events.
 pub const EVENTS_SETTING: &str = "notify-keyspace-events";
 
 /// A script that sets a key and deletes it.
 pub const SET_AND_DELETE: &str =
     "redis.call('SET',KEYS[1],ARGV[1]) return redis.call('DEL',KEYS[1])";
 
-/// The class of all classes of events but those in [`NOT_IN_ALL`].
+/// The class of all other classes but those in [`NOT_IN_ALL`].
 const ALL: char = 'A';
 
 /// Key misses and new keys.
 const NOT_IN_ALL: [char; 2] = ['m', 'n'];
 
-/// Events are published to a channel for each event, with the key as the payload.
+/// Class for publishing to a channel for each event, with the key as the payload.
 const BY_EVENT: char = 'E';
 
 impl Named for KeyEvent {
@@ -53,13 +53,13 @@ impl KeyEvent {
         }
     }
 
-    /// The channel that a server publishes it to for the keys of a database.
+    /// The channel of the event for the keys of a database.
     #[must_use]
     pub fn channel(self, db: u32) -> String {
         format!("__keyevent@{db}__:{}", self.name())
     }
 
-    /// Letters to add to this value of [`EVENTS_SETTING`] for the event to be published; empty if none.
+    /// Letters to add to this value of [`EVENTS_SETTING`] to have the event published; empty if none.
     #[must_use]
     pub fn lacking(self, setting: &str) -> String {
         let class = self.class();

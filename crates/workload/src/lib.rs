@@ -1,11 +1,10 @@
-//! What to send and when.
+//! The load: its requests and their timing.
 //!
-//! A [`Plan`] is the whole description of one test: where to connect, with how many
-//! connections, which commands, over which keys, at which pace, until when. Front ends build it,
-//! the runner carries it out, reports quote it. Everything here is plain data or arithmetic on
-//! it: no sockets, no clocks, no threads, and no randomness but what follows from a seed.
+//! A [`Plan`] is the whole description of one test: server, connections, commands, keys, pace, and end. Front
+//! ends build it, the runner carries it out, reports quote it. Everything here is plain data or arithmetic on
+//! it: no sockets, no clocks, no threads, and all randomness follows from a seed.
 //!
-//! What bytes a command becomes is `wire`'s business; how they travel, `engine`'s.
+//! `wire` encodes commands, and `engine` moves the bytes.
 
 pub mod argument;
 mod bytes;

@@ -1,4 +1,4 @@
-//! How long keys live: a number of seconds, or one drawn between two.
+//! Lifetime of keys: a number of seconds, or one drawn from a range.
 
 use std::fmt;
 use std::str::FromStr;
@@ -11,13 +11,13 @@ use crate::{parameters, random};
 pub struct Lifetime {
     /// Shortest lifetime in seconds, at least 1.
     pub least_s: u64,
-    /// Longest lifetime in seconds, at least `least_s`; equal to it if all lifetimes are the same.
+    /// Longest lifetime in seconds; equal to `least_s` if lifetimes do not vary.
     pub most_s: u64,
 }
 
-/// The stream that lifetimes are drawn from, after those of keys and operations.
+/// Random stream of lifetimes, after those of keys and operations.
 const STREAM: u64 = 13 << 56;
-/// A hundred years: what every server takes.
+/// A hundred years, which every server accepts.
 const MOST_S: u64 = 36_525 * 86_400;
 
 impl Lifetime {

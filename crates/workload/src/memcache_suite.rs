@@ -1,8 +1,7 @@
 //! The tests of memcached that run when no command is given, as data.
 //!
-//! Owns their names, order, titles, commands, and what each must find: unlike in the suite of Redis,
-//! keys that are read exist, and those that are created do not. Which of them run is the front end's
-//! decision.
+//! Owns their names, order, titles, commands, and the required data: unlike in the suite of Redis, keys that
+//! are read exist, and keys that are created do not. The front end decides which run.
 
 use crate::{Arg, CommandSpec, KeyDist, KeySpace, Lifetime, Piece, ProtocolKind};
 
@@ -11,16 +10,16 @@ use crate::{Arg, CommandSpec, KeyDist, KeySpace, Lifetime, Piece, ProtocolKind};
 pub struct MemcacheShape {
     /// Bytes of every value.
     pub value_len: u32,
-    /// Requests of each test, where it ends by number.
+    /// Requests of each test, if limited by number.
     pub requests: Option<u64>,
-    /// Tells the keys that this run creates from those of others.
+    /// Seed that distinguishes the keys created by this run.
     pub seed: u64,
-    /// Lifetime of what is stored; `None` for ever.
+    /// Lifetime of stored items; `None` for ever.
     pub lifetime: Option<Lifetime>,
 }
 
 impl MemcacheShape {
-    /// The lifetime as a word, or another without one.
+    /// The lifetime as a word, or `other` without one.
     fn lifetime_or(&self, other: &str) -> Arg {
         match self.lifetime {
             Some(lifetime) => Arg::of_lifetime(lifetime),
@@ -31,19 +30,19 @@ impl MemcacheShape {
 
 /// Keys that tests read and write without `-r`.
 pub const KEYS_DEFAULT: u64 = 10_000;
-/// Most keys that are deleted, each of which must be stored before.
+/// Most keys to delete, each of which must be stored before.
 const DELETED_MAX: u64 = 1_000_000;
-/// Keys that can be created, each once: more than any run has requests.
+/// Number of keys that can be created, each once; no run has more requests.
 const CREATED: u64 = 1_000_000_000_000;
 
-/// Keys that a test takes.
+/// Keys of a test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Keys {
-    /// Keys of `-r`, drawn as asked for.
+    /// Keys of `-r`, drawn as requested.
     Drawn,
-    /// Each once, in order, none of which is there.
+    /// Each key once, in order, none of which exists.
     Fresh,
-    /// Each once, in order, all of which are there.
+    /// Each key once, in order, all of which exist.
     Once,
 }
 
@@ -58,16 +57,16 @@ enum TestProtocols {
 /// Test of the suite.
 #[derive(Debug, Clone, Copy)]
 pub struct MemcacheTest {
-    /// The name of `-t` that selects it.
+    /// Name in `-t`.
     pub name: &'static str,
     /// The title that reports print.
     pub title: &'static str,
     keys: Keys,
     spoken: TestProtocols,
     command: fn(&MemcacheShape) -> CommandSpec,
-    /// Command that is sent once `command` is answered, if any.
+    /// Command sent once `command` is answered, if any.
     then: Option<fn(&MemcacheShape) -> CommandSpec>,
-    /// Command that stores what every key holds before, if anything.
+    /// Command that stores the required value of a key, if any.
     fill: Option<fn(&MemcacheShape) -> CommandSpec>,
 }
 
@@ -82,20 +81,20 @@ impl MemcacheTest {
         }
     }
 
-    /// The commands that the test repeats, each sent once the one before is answered.
+    /// The commands that the test repeats, each sent once the previous one is answered.
     #[must_use]
     pub fn commands(&self, shape: &MemcacheShape) -> Vec<CommandSpec> {
         let then = self.then.map(|then| then(shape));
         std::iter::once((self.command)(shape)).chain(then).collect()
     }
 
-    /// The command that must be sent once for every key before it, if any.
+    /// The command to send once for every key before the test, if any.
     #[must_use]
     pub fn fill(&self, shape: &MemcacheShape) -> Option<CommandSpec> {
         self.fill.map(|fill| fill(shape))
     }
 
-    /// The keys that it takes, where those of the command line are `drawn`.
+    /// Keys of the test, where `drawn` are the command line's.
     #[must_use]
     pub fn keys(&self, drawn: &KeySpace, shape: &MemcacheShape) -> KeySpace {
         let range = match self.keys {
@@ -128,10 +127,10 @@ const fn meta(test: MemcacheTest) -> MemcacheTest {
     MemcacheTest { spoken: TestProtocols::Meta, ..test }
 }
 
-/// Lifetime that is renewed: longer than a run, and below the 30 days from which on it is a date.
+/// Renewed lifetime: longer than a run, and below the 30 days from which it would be a date.
 const TTL: &str = "86400";
 
-/// Every test in the order in which it runs.
+/// All tests in order.
 pub const MEMCACHE_SUITE: &[MemcacheTest] = &[
     test("set", "set", |s| stores("set", "key:__rand_int__", s), None),
     test("get", "get", |_| CommandSpec::parse(["get", "key:__rand_int__"]), Some(filled)),
@@ -209,7 +208,7 @@ fn stores(command: &str, key: &str, shape: &MemcacheShape) -> CommandSpec {
     command
 }
 
-/// The word of `set` and its like that is the lifetime.
+/// Index of the lifetime in the words of `set` and similar commands.
 const LIFETIME_AT: usize = 3;
 
 fn meta_set(shape: &MemcacheShape) -> CommandSpec {
@@ -226,19 +225,19 @@ fn filled(shape: &MemcacheShape) -> CommandSpec {
     stores("set", "key:__rand_int__", shape)
 }
 
-/// Stores a value in place of the value that was read, only if no other client was faster.
+/// Replaces the read value, unless another client was faster.
 fn swapped(shape: &MemcacheShape) -> CommandSpec {
     let mut command = stores("cas", "key:__key__", shape);
     command.args.insert(4, Arg { pieces: vec![Piece::Cas] });
     command
 }
 
-/// Values that are appended to begin small, whatever an earlier run has left.
+/// Begins with small values to append to, whatever an earlier run has left.
 fn grown(shape: &MemcacheShape) -> CommandSpec {
     stores("set", "grow:__rand_int__", shape)
 }
 
-/// Numbers of as many digits after the run as before it, so that they are written in place.
+/// Counts in numbers whose length never changes, so that they are updated in place.
 fn counted(shape: &MemcacheShape) -> CommandSpec {
     let words = ["set", "count:__rand_int__", "0", "100000000000000"];
     let mut command = CommandSpec::parse(words);

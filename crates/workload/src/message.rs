@@ -1,14 +1,12 @@
-//! What stands in the payload of a message whose delivery is measured: which message it is, and when it was due
-//! and sent.
+//! The payload of a message whose delivery is measured: its identity, due time and sending time.
 //!
-//! A message is the last [`BYTES`] of a payload, so that payloads of any size have it at a known place: what
-//! stands before it is filler. All numbers are big-endian. Instants are nanoseconds since the clock of the run
-//! began.
+//! A message is the last [`BYTES`] of a payload, after any filler, so that its position is known in payloads
+//! of any size. All numbers are big-endian. Instants are nanoseconds since the start of the run's clock.
 
 /// Bytes of a message in its payload.
 pub const BYTES: usize = 32;
 
-/// Bytes of a payload that has room for the number of its message only; see [`Message::to_number`].
+/// Bytes of a payload with a bare message number; see [`Message::to_number`].
 pub const NUMBER_BYTES: usize = 8;
 
 /// Bits of the run in these.
@@ -20,25 +18,25 @@ const SHORT_NUMBER_MAX: u64 = (1 << 40) - 1;
 /// First byte of every message.
 const MAGIC: u8 = b'k';
 
-/// The sender of a message that is sent behind later ones of its sender, so that its order says nothing.
+/// Sender of a message that left after later ones of its sender, so that its order means nothing.
 pub const OUT_OF_TURN: u32 = u32::MAX;
 
-/// Largest number of a message, and latest instant: 78 hours after the clock began.
+/// Largest message number, and latest instant: 78 hours after the clock began.
 const NUMBER_MAX: u64 = (1 << 48) - 1;
 
 /// Purpose of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Purpose {
-    /// To find out whether its receivers are there.
+    /// Tests whether its receivers are there.
     Probe,
-    /// To warm up.
+    /// Warms up.
     Warmup,
-    /// To be measured.
+    /// Is measured.
     Measured,
 }
 
 impl Purpose {
-    /// Returns the purpose of a message that load runs with.
+    /// Returns the purpose of a message of the load.
     #[must_use]
     pub fn of_measured(measured: bool) -> Self {
         if measured { Self::Measured } else { Self::Warmup }
@@ -50,15 +48,15 @@ impl Purpose {
 pub struct Message {
     /// Purpose of the message.
     pub purpose: Purpose,
-    /// Number of the run that it is from.
+    /// Number of its run.
     pub run: u32,
-    /// The connection that sends it, by its number among all of the run.
+    /// Number of the sending connection among all of the run.
     pub sender: u32,
     /// Number in the run; those of one sender rise. The upper 16 bits are left out.
     pub number: u64,
-    /// Time at which it was due.
+    /// Due time.
     pub due_ns: u64,
-    /// Time at which it was put together to be sent.
+    /// Time at which its bytes were prepared.
     pub sent_ns: u64,
 }
 
@@ -93,7 +91,7 @@ impl Message {
         bytes
     }
 
-    /// Reads the bytes of a message; `None` if they are not those of one.
+    /// Parses the bytes of a message; `None` if they are not one.
     #[inline]
     #[must_use]
     pub fn from_bytes(bytes: &[u8; BYTES]) -> Option<Self> {
@@ -121,14 +119,14 @@ impl Message {
 }
 
 impl Message {
-    /// The number of its run as far as [`to_number`](Self::to_number) has room for it.
+    /// The run number, shortened to the room in [`to_number`](Self::to_number).
     #[must_use]
     pub fn short_run(run: u32) -> u32 {
         run & ((1 << RUN_BITS) - 1)
     }
 
-    /// Writes its purpose, run ([16 bits](Self::short_run)) and number (40 bits), for payloads with no room for more.
-    /// The times at which it was due and sent, and its sender, must be known otherwise.
+    /// Writes its purpose, run ([16 bits](Self::short_run)) and number (40 bits), for payloads without room
+    /// for more. Its times and sender must be known otherwise.
     #[inline]
     #[must_use]
     pub fn to_number(self) -> [u8; NUMBER_BYTES] {
@@ -142,7 +140,7 @@ impl Message {
         text.to_be_bytes()
     }
 
-    /// Reads these bytes; `None` if they are not those of a message.
+    /// Parses these bytes; `None` if they are not a message's.
     #[inline]
     #[must_use]
     pub fn from_number(bytes: &[u8; NUMBER_BYTES]) -> Option<Self> {
@@ -159,7 +157,7 @@ impl Message {
     }
 }
 
-/// A check sum of these words, of which the last has no low half yet.
+/// A checksum of these words, of which the last lacks its low half.
 #[inline]
 fn check(words: [u64; 4]) -> u32 {
     /// Odd, so that each step maps different sums to different ones: the golden ratio.

@@ -1,4 +1,4 @@
-//! Choices whose values have a name each, by which command lines give them.
+//! Choices whose values have the names that command lines use.
 
 /// A choice, each value of which has one name.
 pub trait Named: Copy + PartialEq + 'static {

@@ -1,24 +1,23 @@
-//! Distributions as they are written: a name and parameters, such as `zipf:1.2`, `hotspot:80/20` or
+//! Text form of distributions: a name and parameters, such as `zipf:1.2`, `hotspot:80/20` or
 //! `uniform:100..4k`.
 
 use std::ops::RangeInclusive;
 
 use crate::quantity;
 
-/// A row of a table of distributions. `M` makes one of its parameters.
+/// A row of a table of distributions. `M` makes a distribution from parameters.
 pub struct Row<M> {
     /// Name before its parameters.
     pub name: &'static str,
-    /// Form in which it is written, optional parameters in brackets.
+    /// Form, with optional parameters in brackets.
     pub form: &'static str,
-    /// Example that is written in full.
+    /// Example with all parameters.
     pub example: &'static str,
-    /// Reads the parameters behind the colon, if there is one. Its error says what is wrong with the parameters and
-    /// what is possible.
+    /// Parses the parameters after the colon, if there is one. Errors name the fault and the possible values.
     pub(crate) make: M,
 }
 
-/// A row by its fields.
+/// Creates a row.
 pub(crate) const fn row<M: Copy>(
     name: &'static str,
     form: &'static str,
@@ -28,7 +27,7 @@ pub(crate) const fn row<M: Copy>(
     Row { name, form, example, make }
 }
 
-/// As data, a type is the text that it shows and that it is read from.
+/// Serialises a type as the text that it displays and parses.
 macro_rules! saved_as_text {
     ($type:ty) => {
         impl serde::Serialize for $type {
@@ -53,8 +52,8 @@ pub fn forms<M>(rows: &[Row<M>]) -> String {
     rows.iter().map(|row| row.form).collect::<Vec<_>>().join(", ")
 }
 
-/// Finds the row that `text` names and has `make` of it called with the parameters. `what` is the
-/// table's content in the error.
+/// Finds the row that `text` names and calls its `make` with the parameters. `what` is the table's content in
+/// the error.
 pub(crate) fn read<M, T>(
     what: &str,
     rows: &[Row<M>],
@@ -72,12 +71,12 @@ pub(crate) fn read<M, T>(
     })
 }
 
-/// Refuses parameters of what has none.
+/// Refuses parameters of a distribution without any.
 pub(crate) fn none(parameters: Option<&str>) -> Result<(), String> {
     parameters.map_or(Ok(()), |_| Err("it takes no parameters".to_owned()))
 }
 
-/// A number with a fraction within bounds; `what` names it in the error.
+/// A number within bounds; `what` names it in the error.
 pub(crate) fn number(text: &str, what: &str, possible: RangeInclusive<f64>) -> Result<f64, String> {
     match quantity::number(text) {
         Some(number) if possible.contains(&number) => Ok(number),
@@ -88,8 +87,7 @@ pub(crate) fn number(text: &str, what: &str, possible: RangeInclusive<f64>) -> R
     }
 }
 
-/// Two percentages of this kind, which `separator` is between, as fractions of 1. Each is above 0
-/// and up to 100.
+/// Two percentages separated by `separator`, as fractions. Each is above 0 and up to 100.
 pub(crate) fn shares(text: &str, separator: char, what: [&str; 2]) -> Result<[f64; 2], String> {
     let Some((first, second)) = text.split_once(separator) else {
         return Err(format!("{} and {} must be separated by {separator}", what[0], what[1]));
@@ -98,7 +96,7 @@ pub(crate) fn shares(text: &str, separator: char, what: [&str; 2]) -> Result<[f6
     Ok([share(first, what[0])?, share(second, what[1])?])
 }
 
-/// Least percentage: a part in a thousand million.
+/// Least percentage: a thousand-millionth of the whole.
 const PERCENT_MIN: f64 = 1e-7;
 
 #[cfg(test)]

@@ -1,14 +1,12 @@
-//! Numbers as people type them: counts with k, M or G, and times with their unit; and how many there
-//! are of something, as people write it.
+//! Quantities in text: counts with k, M or G, times with their unit, and numbers of things.
 //!
-//! The one reader of both, for every option of every command, so that what works for one works for
-//! all.
+//! The one parser of both, for every option of every command, so that they accept the same.
 
 use std::time::Duration;
 
 /// Powers of ten by their letter.
 const FACTORS: [(char, u32); 3] = [('k', 3), ('m', 6), ('g', 9)];
-/// Units of time in nanoseconds. A unit whose name ends in that of another comes first.
+/// Units of time in nanoseconds. A unit comes before another whose name is its ending.
 const UNITS: [(&str, f64); 9] = [
     ("ns", 1.0),
     ("us", 1e3),
@@ -21,17 +19,17 @@ const UNITS: [(&str, f64); 9] = [
     ("d", 86_400e9),
 ];
 
-/// Splits off k, M or G: returns what is before, and the power of ten.
+/// Splits off k, M or G: returns the text before it, and the power of ten.
 fn factor(text: &str) -> (&str, u32) {
     let last = text.chars().last().map(|c| c.to_ascii_lowercase());
     let found = FACTORS.iter().find(|(letter, _)| Some(*letter) == last);
     found.map_or((text, 0), |(_, power)| (&text[..text.len() - 1], *power))
 }
 
-/// Reads a whole number, such as `5000`, `10k` or `1.5M`.
+/// Parses a whole number, such as `5000`, `10k` or `1.5M`.
 ///
 /// # Errors
-/// It is none, or is beyond what is counted to; says what would be one.
+/// Returns an error with examples if it is malformed or too large.
 pub fn count(text: &str) -> Result<u64, String> {
     let fault = || "expected a whole number, such as 500, 10k or 5M".to_owned();
     let (digits, power) = factor(text.trim());
@@ -46,7 +44,7 @@ pub fn count(text: &str) -> Result<u64, String> {
     number.ok_or_else(|| format!("the maximum is {}", u64::MAX))
 }
 
-/// A noun behind a number of things: `request` behind 1, `requests` behind any other.
+/// A noun after a number: `request` after 1, `requests` after any other.
 #[must_use]
 pub fn noun(number: u64, one: &str) -> String {
     if number == 1 { one.to_owned() } else { format!("{one}s") }
@@ -58,8 +56,7 @@ pub fn counted(number: u64, one: &str) -> String {
     format!("{number} {}", noun(number, one))
 }
 
-/// Reads a number that may have a fraction, such as `0.5` or `1.5k`; `None` if it is no number from
-/// 0 on.
+/// Parses a non-negative number that may have a fraction, such as `0.5` or `1.5k`; `None` if it is malformed.
 #[must_use]
 pub fn number(text: &str) -> Option<f64> {
     let (digits, power) = factor(text.trim());
@@ -68,21 +65,21 @@ pub fn number(text: &str) -> Option<f64> {
     Some(number * 10f64.powi(power as i32)).filter(|number| number.is_finite())
 }
 
-/// Unit of a time that is written without one.
+/// Unit of a time without one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DefaultUnit {
     /// Seconds.
     Seconds,
     /// Milliseconds.
     Milliseconds,
-    /// Refusal: the unit must be there.
+    /// Refused: the unit is required.
     Refused,
 }
 
-/// Reads a time, such as `500ms`, `2s`, `1.5m`, or a number alone.
+/// Parses a time, such as `500ms`, `2s`, `1.5m`, or a number alone.
 ///
 /// # Errors
-/// It is none; says what would be one.
+/// Returns an error with examples if it is malformed.
 pub fn time(text: &str, plain: DefaultUnit) -> Result<Duration, String> {
     let text = text.trim();
     let fault = || {
@@ -117,7 +114,7 @@ pub fn time_ns(text: &str, plain: DefaultUnit) -> Result<u64, String> {
     time(text, plain).map(|time| time.as_nanos() as u64)
 }
 
-/// Nanoseconds as a time that is read as the same, in the largest unit of which it is a whole number.
+/// Text of a time in the largest unit that gives a whole number; it parses to the same time.
 #[must_use]
 pub fn shown(ns: u64) -> String {
     const WHOLE: [(&str, u64); 3] = [("s", 1_000_000_000), ("ms", 1_000_000), ("us", 1_000)];

@@ -1,35 +1,35 @@
-//! Queues, and by which commands their receivers take messages.
+//! Queues, and the commands with which their receivers take messages.
 
 use serde::{Deserialize, Serialize};
 
 use crate::Named;
 
-/// A data type that keeps messages until a receiver takes them, and how it does.
+/// A data type that keeps messages until a receiver takes them, and its commands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Queue {
-    /// Lists: one of those who wait gets each message.
+    /// Lists: one waiting receiver gets each message.
     List {
         /// Command of the senders.
         push: ListPush,
         /// Command of the receivers.
         pop: ListPop,
     },
-    /// Sorted sets: one of those who wait gets each message.
+    /// Sorted sets: one waiting receiver gets each message.
     SortedSet {
         /// Command of the receivers.
         pop: SortedSetPop,
-        /// Set if members differ in more than their messages: their order then is not that of their senders.
+        /// Set if members differ in more than their messages, so that their order is not their senders'.
         #[serde(default)]
         mixed: bool,
     },
-    /// Streams: every reader gets each message, or one of each group does.
+    /// Streams: every reader gets each message, or one reader of each group.
     Stream {
-        /// Groups, among which the receivers are shared out in turn; 0 is XREAD, by which each gets all.
+        /// Number of groups, which receivers join in turn; 0 is XREAD, with which each reader gets all.
         groups: u32,
         /// Way in which consumers of a group acknowledge.
         ack: StreamAck,
-        /// Nanoseconds after which a consumer takes over what others had and did not acknowledge; 0 is never.
+        /// Nanoseconds after which a consumer takes over others' unacknowledged messages; 0 for never.
         claim_ns: u64,
     },
 }
@@ -54,11 +54,11 @@ pub enum ListPop {
     Blpop,
     /// BLMPOP of the oldest.
     Blmpop,
-    /// BLMOVE of the oldest to a list of the receiver's own, and LREM from there.
+    /// BLMOVE of the oldest to the receiver's own list, and LREM from there.
     Blmove,
     /// LPOP of one list after another, and again after a pause when all were empty.
     Lpop,
-    /// RPOP, in the way of [`Self::Lpop`].
+    /// RPOP, like [`Self::Lpop`].
     Rpop,
 }
 
@@ -82,7 +82,7 @@ pub enum StreamAck {
     Xack,
     /// By XACKDEL, which deletes what all groups have acknowledged.
     Xackdel,
-    /// Not at all: they read with NOACK.
+    /// None: they read with NOACK.
     Noack,
 }
 
@@ -113,7 +113,7 @@ impl Named for StreamAck {
 }
 
 impl ListPop {
-    /// Returns whether it waits for nothing, so that receivers look from time to time.
+    /// Returns whether it blocks on nothing, so that receivers poll.
     #[must_use]
     pub fn polls(self) -> bool {
         matches!(self, Self::Lpop | Self::Rpop)
@@ -131,13 +131,13 @@ impl ListPop {
 }
 
 impl Queue {
-    /// Consumer groups; 0 where every receiver gets each message, 1 of a list or a sorted set.
+    /// Number of consumer groups; 0 if every receiver gets each message, 1 for a list or a sorted set.
     #[must_use]
     pub fn groups(self) -> u32 {
         if let Self::Stream { groups, .. } = self { groups } else { 1 }
     }
 
-    /// Names that a server has for the commands that receivers send while load runs.
+    /// Server's names of the receivers' commands while load runs.
     #[must_use]
     pub fn receiver_commands(self) -> &'static [&'static str] {
         match self {

@@ -1,10 +1,9 @@
 //! Randomness as a function of a counter.
 //!
-//! `SplitMix64` (Steele, Lea, Flood, "Fast splittable pseudorandom number generators", 2014) applied
-//! to the number of the draw, so that a stream has no state: any draw of it can be had again, by
-//! any thread, in any order.
+//! `SplitMix64` (Steele, Lea, Flood, "Fast splittable pseudorandom number generators", 2014) applied to the
+//! number of the draw, so that a stream has no state: any thread can repeat any draw, in any order.
 
-/// Step of the state of `SplitMix64` for each number: odd, and of no pattern.
+/// Step of the state of `SplitMix64` for each number: odd, and without a pattern.
 pub(crate) const GOLDEN_GAMMA: u64 = 0x9E37_79B9_7F4A_7C15;
 
 /// The finalizer of `SplitMix64`: a bijection that looks random.
@@ -15,12 +14,12 @@ pub(crate) fn mix(mut z: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// State of `SplitMix64` itself, to draw one number after another and never an earlier one again.
+/// State of `SplitMix64` itself, for a sequence of numbers.
 #[derive(Debug, Clone)]
 pub struct SplitMix(u64);
 
 impl SplitMix {
-    /// Returns the generator that goes on from this state.
+    /// Returns the generator that continues from this state.
     #[must_use]
     pub fn new(state: u64) -> Self {
         Self(state)
@@ -34,7 +33,7 @@ impl SplitMix {
     }
 }
 
-/// Draws that belong to a seed, to be taken often: the seed is made ready once.
+/// Draws of a seed, prepared for frequent use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stream {
     seed: u64,
@@ -50,14 +49,14 @@ impl Stream {
         Self { seed, start: mix(seed) }
     }
 
-    /// Another one, of the seed that is `by` further.
+    /// Returns the stream of another seed, greater by `by`.
     #[inline]
     #[must_use]
     pub fn apart(self, by: u64) -> Self {
         Self::from_seed(self.seed.wrapping_add(by))
     }
 
-    /// Draw number `index`: 64 bits, evenly spread.
+    /// Draw number `index`: 64 uniform bits.
     #[inline]
     #[must_use]
     pub fn draw(self, index: u64) -> u64 {
@@ -71,14 +70,14 @@ impl From<u64> for Stream {
     }
 }
 
-/// Draw number `index` of the stream that belongs to `seed`: 64 bits, evenly spread.
+/// Draw number `index` of the stream of `seed`: 64 uniform bits.
 #[inline]
 #[must_use]
 pub fn draw(seed: u64, index: u64) -> u64 {
     Stream::from_seed(seed).draw(index)
 }
 
-/// Draw number `index` as a number above 0 and up to 1, of 53 bits, so that its logarithm is finite.
+/// Draw number `index` as a number above 0 and up to 1, with 53 bits, so that its logarithm is finite.
 #[must_use]
 pub fn draw_unit(seed: u64, index: u64) -> f64 {
     unit(draw(seed, index))
@@ -90,25 +89,25 @@ pub(crate) fn unit(bits: u64) -> f64 {
     ((bits >> 11) + 1) as f64 / BELOW_ONE
 }
 
-/// Random bits as a number in `0..range`, by Lemire's multiply-shift ("Fast random integer
-/// generation in an interval", 2019), whose bias is below `range / 2^64`.
+/// Maps random bits to `0..range`, by Lemire's multiply-shift ("Fast random integer generation in an
+/// interval", 2019), whose bias is below `range / 2^64`.
 #[inline]
 pub(crate) fn within(bits: u64, range: u64) -> u64 {
     ((u128::from(bits) * u128::from(range)) >> 64) as u64
 }
 
-/// The place in `0..range` at this fraction of it, which is from 0 and below 1. A fraction has 53 bits
-/// and a range may need 64: `fine`, which is random bits, says where between two fractions.
+/// The index in `0..range` at this fraction, from 0 to below 1. A fraction has 53 bits and a range may need
+/// 64: the random bits `fine` choose between two fractions.
 #[inline]
 pub(crate) fn place(fraction: f64, fine: u64, range: u64) -> u64 {
     within(((fraction * BELOW_ONE) as u64) << 11 | fine >> 53, range)
 }
 
-/// 2^53: a float counts up to this one by one.
+/// 2^53, up to which a float represents every integer.
 const BELOW_ONE: f64 = (1u64 << 53) as f64;
 
-/// Measures how far draws of `0..ranks` are from being as likely as these weights say: Pearson's statistic, with one
-/// degree of freedom less than there are ranks.
+/// Measures the distance of draws of `0..ranks` from these weights: Pearson's statistic, with one degree of
+/// freedom less than there are ranks.
 #[cfg(test)]
 pub(crate) fn chi_square(
     draws: impl Iterator<Item = u64>,

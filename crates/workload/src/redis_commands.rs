@@ -1,29 +1,28 @@
-//! What is known of Redis's commands by name: where the key is, whether they only read, and how their
-//! replies say that there is nothing.
+//! Facts about Redis's commands by name: the position of the key, whether they only read, and how their
+//! replies report a miss.
 //!
-//! Made from what `COMMAND` of Redis 7.0 and Valkey 9 answers: the first key, and the flags
-//! `readonly` and `movablekeys`. Of a command that is in none of the lists (a module's, or a newer
-//! one) the server itself is asked.
-//! <https://redis.io/docs/latest/commands/command/>
+//! Made from the replies to `COMMAND` of Redis 7.0 and Valkey 9: the first key, and the flags `readonly` and
+//! `movablekeys`. The server itself is asked about a command that is in none of the lists (a module's, or a
+//! newer one). <https://redis.io/docs/latest/commands/command/>
 
 use crate::{Arg, CommandSpec};
 
-/// Place of the key that decides which node a command goes to. The other keys of the command must be in the same slot,
-/// or the node refuses it.
+/// Position of the key that decides on the node of a command. The other keys of the command must be in the
+/// same slot, or the node refuses it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeyPlace {
     /// No key: the command goes to any node.
     Keyless,
     /// This argument; the command's name is number 0.
     Arg(usize),
-    /// Depends on the other arguments; `COMMAND GETKEYS` knows.
+    /// Depends on the other arguments; `COMMAND GETKEYS` knows it.
     Movable,
 }
 
-/// Facts that decide where a command goes.
+/// Facts that decide on the node of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Routing {
-    /// Place of its key.
+    /// Position of its key.
     pub key: KeyPlace,
     /// Set if a replica may answer it.
     pub read_only: bool,
@@ -42,7 +41,7 @@ pub fn known(name: &str, second: Option<&str>) -> Option<Routing> {
     sub.or_else(|| table(&name))
 }
 
-/// Returns whether a command is known to write, whatever its arguments are: a script may only read.
+/// Returns whether a command is known to write for any arguments; a script may only read.
 #[must_use]
 pub fn always_writes(name: &str) -> bool {
     let may_read = ["EVAL", "EVALSHA", "FCALL"].iter().any(|n| n.eq_ignore_ascii_case(name));
@@ -50,16 +49,16 @@ pub fn always_writes(name: &str) -> bool {
     !may_read && known(name, None).is_some_and(writes)
 }
 
-/// Returns whether a command changes what the commands after it on the same connection mean, so that the sequence that
-/// has it cannot be taken apart.
+/// Returns whether a command changes the meaning of later commands on the same connection, so that its
+/// sequence is indivisible.
 #[must_use]
 pub fn is_session_command(name: &str) -> bool {
     ["MULTI", "EXEC", "DISCARD", "WATCH", "UNWATCH"].iter().any(|n| n.eq_ignore_ascii_case(name))
 }
 
 impl CommandSpec {
-    /// Name and number of the things that it asks for, if the reply has a value or a null for each of them, or counts
-    /// those that are there.
+    /// Kind and number of the items that it asks for, if the reply has a value or a null for each of them, or
+    /// counts the existing ones.
     #[must_use]
     pub fn several_asked(&self) -> Option<(&'static str, usize)> {
         let name = self.name();
@@ -75,7 +74,7 @@ impl CommandSpec {
         Some((what, self.args.len().saturating_sub(first + behind)))
     }
 
-    /// Returns whether its reply has a string or a null for each thing that it asks for.
+    /// Returns whether its reply has a string or a null for each item that it asks for.
     #[must_use]
     pub fn has_places(&self) -> bool {
         let name = self.name();
@@ -83,7 +82,7 @@ impl CommandSpec {
         name != "GEOPOS" && !counts_found(&name) && self.several_asked().is_some()
     }
 
-    /// Returns whether its reply says if what it looks for is there: by a null, or by what is empty.
+    /// Returns whether its reply reports a miss, by a null or an empty value.
     #[must_use]
     pub fn finds(&self) -> bool {
         let name = self.name();
@@ -92,9 +91,8 @@ impl CommandSpec {
     }
 }
 
-/// Returns whether an empty collection, or one of nulls only, as the reply to this command says that what it asks for
-/// is not there: Redis has no empty collection. A result that is computed (`SINTER`) or searched for (`SCAN`) may well
-/// be empty.
+/// Returns whether an empty collection, or one of nulls only, is a miss of this command, as Redis has no
+/// empty collections. The result of a computation (`SINTER`) or search (`SCAN`) may well be empty.
 #[must_use]
 pub fn empty_is_miss(name: &str) -> bool {
     is_in(COLLECTIONS, &name.to_ascii_uppercase())
@@ -102,13 +100,13 @@ pub fn empty_is_miss(name: &str) -> bool {
         || SEVERAL.iter().any(|(known, ..)| known.eq_ignore_ascii_case(name))
 }
 
-/// Returns whether the reply to this command is the number of things that are there, of those that it asks for.
+/// Returns whether the reply to this command counts the existing items among those that it asks for.
 #[must_use]
 pub fn counts_found(name: &str) -> bool {
     COUNTED.iter().any(|(known, ..)| known.eq_ignore_ascii_case(name))
 }
 
-/// Returns whether a command takes away, or touches, what it returns: it finds nothing where nothing is.
+/// Returns whether a command removes, or touches, what it returns, so that it can miss.
 #[must_use]
 pub fn takes(name: &str) -> bool {
     is_in(TAKING, &name.to_ascii_uppercase())
@@ -128,8 +126,8 @@ const LISTS: &[(&str, KeyPlace, bool)] = &[
     (KEYLESS, KeyPlace::Keyless, false),
 ];
 
-/// Commands that ask for several things: what they are, the argument that is the first of them, and how
-/// many arguments follow them.
+/// Commands that ask for several items: their kind, the argument that is the first of them, and the number of
+/// arguments after them.
 const SEVERAL: &[(&str, &str, usize, usize)] = &[
     ("MGET", "keys", 1, 0),
     ("JSON.MGET", "keys", 1, 1),
@@ -139,10 +137,10 @@ const SEVERAL: &[(&str, &str, usize, usize)] = &[
     ("GEOPOS", "members", 2, 0),
 ];
 
-/// Commands that ask for several fields, whose names are behind the word FIELDS and their number.
+/// Commands that ask for several fields, named after the word FIELDS and their number.
 const NAMED_FIELDS: &str = "HGETDEL HGETEX";
 
-/// Commands whose reply is the number of things found; the columns are those of [`SEVERAL`].
+/// Commands whose reply counts the items found; the columns are those of [`SEVERAL`].
 const COUNTED: &[(&str, &str, usize, usize)] = &[
     ("EXISTS", "keys", 1, 0),
     ("TOUCH", "keys", 1, 0),
@@ -150,21 +148,21 @@ const COUNTED: &[(&str, &str, usize, usize)] = &[
     ("SISMEMBER", "members", 2, 0),
 ];
 
-/// Commands that ask for one thing, and are answered by a null where it is not there.
+/// Commands that ask for one item, and are answered by a null if it is missing.
 const FINDING: &str = "\
     DUMP GEODIST GET GETSET HGET JSON.GET LINDEX LPOS RANDOMKEY XREAD XREADGROUP ZRANK ZREVRANK ZSCORE";
 
-/// Commands that ask for a collection or a part of it.
+/// Commands that ask for a collection or a part of one.
 const COLLECTIONS: &str = "\
     HGETALL HKEYS HRANDFIELD HVALS LRANGE SMEMBERS SPOP SRANDMEMBER XRANGE XREVRANGE ZPOPMAX ZPOPMIN \
     ZRANDMEMBER ZRANGE ZRANGEBYLEX ZRANGEBYSCORE ZREVRANGE ZREVRANGEBYLEX ZREVRANGEBYSCORE";
 
-/// Commands that return what they take away or touch.
+/// Commands that return what they remove or touch.
 const TAKING: &str = "\
     BLMOVE BLMPOP BLPOP BRPOP BRPOPLPUSH BZMPOP BZPOPMAX BZPOPMIN GETDEL GETEX HGETDEL HGETEX LMOVE \
     LMPOP LPOP RPOP RPOPLPUSH SPOP ZMPOP ZPOPMAX ZPOPMIN";
 
-/// Commands that write, and whose first argument is a key.
+/// Commands that write, with a key as their first argument.
 const WRITE_FIRST: &str = "\
     APPEND BITFIELD BLMOVE BLPOP BRPOP BRPOPLPUSH BZPOPMAX BZPOPMIN COPY DECR DECRBY DEL \
     EXPIRE EXPIREAT GEOADD GEORADIUS GEORADIUSBYMEMBER GEOSEARCHSTORE GETDEL GETEX GETSET \
@@ -176,7 +174,7 @@ const WRITE_FIRST: &str = "\
     XTRIM ZADD ZDIFFSTORE ZINCRBY ZINTERSTORE ZPOPMAX ZPOPMIN ZRANGESTORE ZREM \
     ZREMRANGEBYLEX ZREMRANGEBYRANK ZREMRANGEBYSCORE ZUNIONSTORE";
 
-/// Commands that read, and whose first argument is a key.
+/// Commands that read, with a key as their first argument.
 const READ_FIRST: &str = "\
     BITCOUNT BITFIELD_RO BITPOS DUMP EXISTS EXPIRETIME GEODIST GEOHASH GEOPOS GEORADIUS_RO \
     GEORADIUSBYMEMBER_RO GEOSEARCH GET GETBIT GETRANGE HEXISTS HGET HGETALL HKEYS HLEN HMGET \
@@ -186,25 +184,25 @@ const READ_FIRST: &str = "\
     ZRANDMEMBER ZRANGE ZRANGEBYLEX ZRANGEBYSCORE ZRANK ZREVRANGE ZREVRANGEBYLEX \
     ZREVRANGEBYSCORE ZREVRANK ZSCAN ZSCORE";
 
-/// Commands that write, and whose second argument is a key.
+/// Commands that write, with a key as their second argument.
 const WRITE_SECOND: &str = "\
     BITOP PFDEBUG XGROUP|CREATE XGROUP|CREATECONSUMER XGROUP|DELCONSUMER XGROUP|DESTROY \
     XGROUP|SETID";
 
-/// Commands that read, and whose second argument is a key.
+/// Commands that read, with a key as their second argument.
 const READ_SECOND: &str = "\
     MEMORY|USAGE OBJECT|ENCODING OBJECT|FREQ OBJECT|IDLETIME OBJECT|REFCOUNT XINFO|CONSUMERS \
     XINFO|GROUPS XINFO|STREAM";
 
-/// Commands that may write, and whose arguments say where the keys are.
+/// Commands that may write, whose arguments give the positions of the keys.
 const WRITE_MOVABLE: &str = "\
     BLMPOP BZMPOP EVAL EVALSHA FCALL LMPOP MIGRATE XREADGROUP ZMPOP";
 
-/// Commands that read, and whose arguments say where the keys are.
+/// Commands that read, whose arguments give the positions of the keys.
 const READ_MOVABLE: &str = "\
     EVAL_RO EVALSHA_RO FCALL_RO SINTERCARD XREAD ZDIFF ZINTER ZINTERCARD ZUNION";
 
-/// Commands without a key. Containers are in the list for the subcommands that have none.
+/// Commands without a key. Containers are listed for their subcommands without one.
 const KEYLESS: &str = "\
     ACL ASKING AUTH BGREWRITEAOF BGSAVE CLIENT CLUSTER COMMAND COMMANDLOG CONFIG DBSIZE \
     DEBUG DISCARD ECHO EXEC FAILOVER FLUSHALL FLUSHDB FUNCTION HELLO INFO KEYS LASTSAVE \

@@ -1,4 +1,4 @@
-//! What a sender waits for when a message is acknowledged: that replicas, or disks, have it, too (WAIT, WAITAOF).
+//! Waits of senders for replicas or disks after each acknowledged message (WAIT, WAITAOF).
 
 use std::borrow::Cow;
 
@@ -6,24 +6,24 @@ use serde::{Deserialize, Serialize};
 
 use crate::{CommandSpec, Mix, Operation, Pick, Plan, PlanError, PlanParts, Step, StepCondition};
 
-/// The command that a sender sends when its message is acknowledged, and whose reply it waits for.
+/// The command that a sender sends after each acknowledged message, and whose reply it waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReplicaWait {
-    /// Servers that must have it on their disk beside the replicas, 0 or 1: that of the sender. `None` is WAIT, by
-    /// which replicas need it in memory only; with a number it is WAITAOF.
+    /// Number of local servers, 0 or 1, that must have the message on disk beside the replicas. With a number
+    /// the command is WAITAOF; `None` is WAIT, with which replicas need it in memory only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub local: Option<u32>,
-    /// Replicas that must have it.
+    /// Number of replicas that must have it.
     pub replicas: u32,
-    /// Milliseconds after which the server answers with those that have it by then; 0 is never.
+    /// Milliseconds after which the server answers with the numbers reached by then; 0 for never.
     pub timeout_ms: u64,
 }
 
 impl ReplicaWait {
-    /// Index in the senders' sequence of the command behind that of a message.
+    /// Index in the senders' sequence of the command after that of a message.
     pub const COMMAND: u32 = 1;
 
-    /// The numbers that the reply must reach, in their order.
+    /// Numbers that the reply must reach, in order.
     #[must_use]
     pub fn wanted(&self) -> [Option<u32>; 2] {
         match self.local {
@@ -48,7 +48,7 @@ impl ReplicaWait {
 }
 
 impl PlanParts {
-    /// Wait of senders behind each message, if there is one.
+    /// Wait of senders after each message, if there is one.
     #[must_use]
     pub fn replica_wait(&self) -> Option<ReplicaWait> {
         self.delivery.as_ref().and_then(|delivery| delivery.wait)
@@ -56,11 +56,11 @@ impl PlanParts {
 }
 
 impl Plan {
-    /// The plan of those who send: with what they wait for behind each message, as a step of its own. Reports know the
-    /// plan without it.
+    /// The plan for senders: with the wait after each message as a step of its own, which reports do not
+    /// show.
     ///
     /// # Errors
-    /// What is added makes it more than a plan may be.
+    /// Returns an error if the addition exceeds the limits of plans.
     pub fn of_senders(&self) -> Result<Cow<'_, Self>, PlanError> {
         let Some(wait) = self.replica_wait().filter(|_| self.mix.is_none()) else {
             return Ok(Cow::Borrowed(self));

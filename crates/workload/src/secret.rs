@@ -1,8 +1,7 @@
-//! Passwords: text that is used but never shown, and where in a command or in the arguments of a
-//! server one stands.
+//! Passwords: text that is used but never shown, and its positions in commands and in arguments of servers.
 //!
-//! Owns both, so that titles, plans, files and errors hide the same. A password that stands nowhere
-//! of these, such as in a script, is not known to be one.
+//! Owns both, so that titles, plans, files and errors hide the same text. A password at any other position,
+//! such as in a script, is not recognised.
 
 use std::fmt;
 use std::process::Command;
@@ -11,26 +10,26 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::in_full::is_in_full;
 
-/// Text that is shown instead.
+/// Text shown instead of a password.
 pub const HIDDEN: &str = "***";
 
-/// Variables of the environment that hold a password. Programs that keystorm starts do not get them: whoever may
-/// look at a process reads its environment.
+/// Environment variables with a password. Programs that keystorm starts do not get them, because anybody who
+/// may inspect a process can read its environment.
 pub const SECRET_VARIABLES: [&str; 2] = [PASSWORD_VARIABLE, KEY_PASSWORD_VARIABLE];
 
-/// The password for the server, as `redis-cli` takes it.
+/// Variable with the server's password, as for `redis-cli`.
 pub const PASSWORD_VARIABLE: &str = "REDISCLI_AUTH";
 
-/// Variable with the password that the private key of TLS is encrypted with.
+/// Variable with the password of the encrypted TLS key.
 pub const KEY_PASSWORD_VARIABLE: &str = "KEYSTORM_KEY_PASSWORD";
 
-/// Takes the passwords out of the environment of a program that is about to be started.
+/// Removes the passwords from the environment of a program that is about to be started.
 pub fn without_passwords(command: &mut Command) -> &mut Command {
     SECRET_VARIABLES.iter().fold(command, |command, name| command.env_remove(name))
 }
 
-/// Text that is used but never shown: it prints and is saved as `***`, and is loaded as that. Only
-/// [`in_full`](crate::in_full()) it is written as it is.
+/// Text that is used but never shown: it is displayed and saved as `***`. Only [`in_full`](crate::in_full())
+/// writes it as it is.
 #[derive(Clone, PartialEq, Eq, Deserialize)]
 pub struct Secret(String);
 
@@ -41,7 +40,7 @@ impl Secret {
         Self(text.into())
     }
 
-    /// The text itself, for the one place that sends it to the server.
+    /// The text itself, for the code that sends it to the server.
     #[must_use]
     pub fn reveal(&self) -> &str {
         &self.0
@@ -71,7 +70,7 @@ impl SecretBytes {
         Self(bytes.into())
     }
 
-    /// The bytes themselves, for what sends them to the server and what looks for them in texts.
+    /// The bytes themselves, for code that sends them to the server or looks for them in texts.
     #[must_use]
     pub fn reveal(&self) -> &[u8] {
         &self.0
@@ -96,8 +95,8 @@ impl<'de> Deserialize<'de> for SecretBytes {
     }
 }
 
-/// Returns where passwords are in the words of a command, its name first: the number of the word, and how many bytes at
-/// its start are none.
+/// Returns the positions of passwords in the words of a command with its name: the index of the word, and the
+/// number of leading bytes that are not secret.
 #[must_use]
 pub fn in_command<W: AsRef<[u8]>>(words: &[W]) -> Vec<(usize, usize)> {
     let is = |at: usize, word: &str| {
@@ -140,7 +139,7 @@ pub fn in_command<W: AsRef<[u8]>>(words: &[W]) -> Vec<(usize, usize)> {
     Vec::new()
 }
 
-/// Returns where passwords are in the arguments of a server, in the form of [`in_command`].
+/// Returns the positions of passwords in the arguments of a server, in the form of [`in_command`].
 #[must_use]
 pub fn in_arguments<W: AsRef<[u8]>>(words: &[W]) -> Vec<(usize, usize)> {
     let mut found = Vec::new();
@@ -169,7 +168,7 @@ pub fn in_arguments<W: AsRef<[u8]>>(words: &[W]) -> Vec<(usize, usize)> {
     found
 }
 
-/// A password to add or take away, in clear or as its hash.
+/// Returns whether a rule adds or removes a password, in clear or as a hash.
 fn is_password_rule(rule: &[u8]) -> bool {
     matches!(rule.first(), Some(b'>' | b'<' | b'#' | b'!'))
 }
@@ -200,7 +199,7 @@ pub fn shown_arguments(args: &[String]) -> Vec<String> {
     shown.iter().map(|arg| String::from_utf8_lossy(arg).into_owned()).collect()
 }
 
-/// The passwords in the arguments of a server, to look for in what it says.
+/// Passwords in the arguments of a server, to mask in its output.
 #[must_use]
 pub fn of_arguments(args: &[String]) -> Vec<String> {
     let found = in_arguments(args);
@@ -213,8 +212,8 @@ pub fn of_arguments(args: &[String]) -> Vec<String> {
         .collect()
 }
 
-/// Words of a command line with `***` for the passwords among them: commands with `;` between them,
-/// each with a repeat count before it or not.
+/// Words of a command line with `***` for passwords: commands with `;` between them, each with or without a
+/// repeat count before it.
 #[must_use]
 pub fn shown_sequence(words: &[Vec<u8>]) -> Vec<Vec<u8>> {
     let mut all = Vec::with_capacity(words.len());
@@ -230,8 +229,8 @@ pub fn shown_sequence(words: &[Vec<u8>]) -> Vec<Vec<u8>> {
     all
 }
 
-/// Replaces each of these secrets in a text by `***`. A short secret may be part of any word, and so is looked for as a
-/// word of its own.
+/// Replaces each of these secrets in a text by `***`. A short secret may be part of any word, so only whole
+/// words are replaced.
 #[must_use]
 pub fn masked<'s>(text: String, secrets: impl IntoIterator<Item = &'s str>) -> String {
     const SHORT: usize = 5;

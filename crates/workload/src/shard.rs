@@ -1,8 +1,7 @@
-//! One process's share of a plan, so that several make one run.
+//! One process's share of a plan, where several processes make one run.
 //!
-//! Shares are cut so that they sum to the whole: of the requests, the connections, the rate, and
-//! the request numbers that keys are drawn by. Starting the processes, and putting their results
-//! together, is left to others.
+//! Shares add up to the whole: requests, connections, rate, and the request numbers that keys are drawn by.
+//! Other code starts the processes and merges their results.
 
 use std::ops::Range;
 
@@ -13,7 +12,7 @@ use crate::pace::Lane;
 /// Share of a plan: number `index` (from 1) of `of`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Shard {
-    /// From 1 to `of`.
+    /// Number of the share, from 1 to `of`.
     pub index: u32,
     /// Shares in all, at least 1.
     pub of: u32,
@@ -26,17 +25,16 @@ impl Default for Shard {
 }
 
 impl Shard {
-    /// All of it.
+    /// The whole plan.
     pub const WHOLE: Self = Self { index: 1, of: 1 };
 
-    /// Returns whether this is the whole plan; plans are written without it then.
+    /// Returns whether this is the whole plan, which is then saved without a share.
     #[must_use]
     pub fn is_whole(&self) -> bool {
         *self == Self::WHOLE
     }
 
-    /// The part of `0..total` that is this share: parts are in order, next to each other, and
-    /// differ by one at most.
+    /// This share's part of `0..total`: parts are adjacent, in order, and differ by at most one.
     #[must_use]
     pub fn part(&self, total: u64) -> Range<u64> {
         let (index, of) = (u64::from(self.index - 1), u64::from(self.of));
@@ -51,8 +49,8 @@ impl Shard {
         (part.end - part.start) as u32
     }
 
-    /// The lane of worker `worker` of this share's `workers` in the schedule of all shares, which
-    /// have as many workers each.
+    /// The lane of worker `worker` of this share's `workers` in the schedule of all shares, which have
+    /// equally many workers.
     #[must_use]
     pub fn lane(&self, worker: u16, workers: u16) -> Lane {
         let (worker, workers) = (u64::from(worker), u64::from(workers));
@@ -60,8 +58,8 @@ impl Shard {
         Lane { index: u64::from(self.index - 1) + of * worker, of: of * workers }
     }
 
-    /// The first request number of this share in a run without a last one. Far from the others',
-    /// and so that a walk through `range` keys in order begins with this share's part of them.
+    /// The first request number of this share in a run without a last one. It is far from the others', and a
+    /// walk through `range` keys in order begins there with this share's part of them.
     #[must_use]
     pub fn first_of_endless(&self, range: u64) -> u64 {
         let range = range.max(1);
@@ -71,12 +69,12 @@ impl Shard {
     }
 }
 
-/// Distance between the numbers of shares that have no last number: two years at a million a second, and room for
-/// 32,768 of them.
+/// Distance between the numbers of shares without a last number: two years at a million a second, and room
+/// for 32,768 shares.
 const APART: u64 = 1 << 48;
 
-/// Start of warm-up numbers: far from those of the measured part, so that a warm-up does not use up the sequential keys
-/// of the run.
+/// Start of warm-up numbers, far from the measured part's, so that a warm-up does not use up the sequential
+/// keys of the run.
 pub(crate) const WARMUP_FIRST: u64 = 1 << 63;
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
-//! Receivers at the nodes of a cluster: which of them stands for whom, where each node tells or copies only what its
-//! own keys do.
+//! Receivers at the nodes of a cluster, where each node reports or copies only its own keys, and the logical
+//! receiver of each.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,23 +8,24 @@ use crate::Delivery;
 /// A receiver at one node of a cluster.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Station {
-    /// The receiver that the plan asks for, by number: it is at other nodes, too.
+    /// Number of the logical receiver, which is at other nodes, too.
     pub receiver: u32,
-    /// Places of the receiver; none if it waits for places that may come.
+    /// Places of the receiver; empty if it waits for places that may come.
     pub places: Vec<u32>,
     /// Index of the address that it connects to, if that is not the node that owns its places.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<u32>,
 }
 
-/// Start of the prefix of a run, by which the names of its places differ from those of other runs.
+/// Start of the prefix of a run, which distinguishes the names of its places from other runs'.
 pub const NAME_PREFIX: &str = "keystorm:";
 
-/// End of a prefix behind which the number of a place is a hash tag, so that keys have the slot of their place.
+/// End of a prefix after which the number of a place is a hash tag, so that keys have the slot of their
+/// place.
 pub const TAG: char = '{';
 
 impl Delivery {
-    /// The receivers that were asked for: those of a cluster count once, at however many nodes they are.
+    /// Number of logical receivers: those of a cluster count once, at however many nodes they are.
     #[must_use]
     pub fn logical_receivers(&self) -> u32 {
         let last = self.stations.iter().map(|station| station.receiver + 1).max();
@@ -55,7 +56,7 @@ mod tests {
     use super::*;
     use crate::{CacheTracking, DeliveryKind, Shard};
 
-    /// Two caches of three keys, of which one node has the first and another the others.
+    /// Two caches of three keys, of which one node has the first and another node the others.
     fn delivery() -> Delivery {
         let station =
             |receiver, places: &[u32]| Station { receiver, places: places.to_vec(), at: None };

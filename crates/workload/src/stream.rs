@@ -1,9 +1,9 @@
-//! Which request comes next, and when there is none left.
+//! Order and number of requests.
 //!
-//! Owns the one number that workers share: the budget they claim request numbers from, in chunks
-//! so that it is rarely touched. The total claimed is exact for every pipeline depth, thread
-//! count and sequence length. Where each connection has a budget of its own, owns those. What a
-//! request number turns into is the batch's business in `wire`.
+//! Owns the one number that workers share: the budget from which they claim request numbers, in chunks so
+//! that it is rarely touched. The total claimed is exact for every pipeline depth, thread count and sequence
+//! length. Also owns the budgets of connections, if each has one. The batch in `wire` turns a request number
+//! into bytes.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,31 +11,30 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::Shard;
 use crate::shard::WARMUP_FIRST;
 
-/// The requests of one test, counted in sequences and cut in commands.
+/// The requests of one test, counted in sequences and divided into commands.
 #[derive(Debug)]
 pub struct Budget {
     claimed: AtomicU64,
     first: u64,
     commands_total: Option<u64>,
     sequence_len: u64,
-    /// Sequences claimed at once; 0 for just what is wanted.
+    /// Sequences claimed at once; 0 for exactly the wanted ones.
     chunk: u64,
-    /// The connections of this share, in the numbering of all, where each has such a budget of its
-    /// own.
+    /// Connections of this share, numbered over all shares, if each has its own budget.
     connections: Option<Range<u64>>,
 }
 
-/// Distance between the numbers of connections with budgets of their own but without an end: two weeks at a million a
+/// Distance between the numbers of connections with endless budgets of their own: two weeks at a million a
 /// second.
 pub(crate) const CONNECTIONS_APART: u64 = 1 << 40;
 
-/// Sequences claimed at once when nothing asks for less.
+/// Sequences claimed at once unless a smaller number is required.
 const CHUNK: u64 = 256;
 
 impl Budget {
-    /// A budget of `commands_total` commands, or an endless one, for sequences of `sequence_len`
-    /// commands sent up to `depth` at a time. Paced workers claim just what is due: at a low rate
-    /// a chunk would be the whole test.
+    /// Creates a budget of `commands_total` commands, or an endless one, for sequences of `sequence_len`
+    /// commands sent up to `depth` at a time. Paced workers claim only due sequences, since at a low rate a
+    /// chunk would be the whole test.
     #[must_use]
     pub fn new(commands_total: Option<u64>, sequence_len: usize, depth: u32, paced: bool) -> Self {
         assert!(sequence_len > 0 && depth > 0, "a plan has a command and a pipeline");
@@ -47,14 +46,14 @@ impl Budget {
         Self { claimed, first: 0, commands_total, sequence_len, chunk, connections: None }
     }
 
-    /// Gives each of these connections a budget of its own, of the same size.
+    /// Gives each of these connections its own budget, of the same size.
     #[must_use]
     pub fn for_each_connection(self, connections: Range<u64>) -> Self {
         Self { connections: Some(connections), ..self }
     }
 
-    /// Limits the budget to one share of several: its requests, under its numbers. `range` is how many keys
-    /// there are, for a budget without an end.
+    /// Limits the budget to one share of several, with its request numbers. `range` is the number of keys,
+    /// for an endless budget.
     #[must_use]
     pub fn shard(self, shard: Shard, range: u64) -> Self {
         let Some(total) = self.commands_total else {
@@ -67,7 +66,7 @@ impl Budget {
         Self { first: part.start, commands_total: Some(commands), ..self }
     }
 
-    /// An endless budget for the warm-up of the same plan.
+    /// Creates an endless budget for the warm-up of the same plan.
     #[must_use]
     pub fn for_warmup(&self) -> Self {
         Self {
@@ -86,14 +85,14 @@ impl Budget {
         self.first
     }
 
-    /// Commands in all, if there is an end.
+    /// Number of commands, if there is an end.
     #[must_use]
     pub fn commands(&self) -> Option<u64> {
         let connections = self.connections.as_ref().map_or(1, |own| own.end - own.start);
         self.commands_total.map(|commands| commands.saturating_mul(connections))
     }
 
-    /// Sequences in all; the last one may be cut short.
+    /// Number of sequences; the last one may be cut short.
     fn sequences_total(&self) -> u64 {
         self.commands_total.map_or(u64::MAX, |n| n.div_ceil(self.sequence_len))
     }
@@ -107,7 +106,7 @@ impl Budget {
         commands as u32
     }
 
-    /// The view of a worker that has these connections of this share.
+    /// The view of a worker with these connections of this share.
     #[must_use]
     pub fn stream(&self, connections: Range<u32>) -> RequestStream<'_> {
         let own = self.connections.as_ref().map(|all| OwnBudgets {
@@ -119,11 +118,11 @@ impl Budget {
     }
 }
 
-/// Batch that one pipeline sends: sequences `first..first + sequences`, of which the first `commands` commands are
+/// Batch for one pipeline: sequences `first..first + sequences`, of which the first `commands` commands are
 /// sent. Only the last turn of a test cuts a sequence short.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SequenceBatch {
-    /// Number of the first sequence; keys are drawn by it.
+    /// Number of the first sequence, which determines the keys.
     pub first: u64,
     /// Sequences, at least 1.
     pub sequences: u32,
@@ -137,24 +136,24 @@ pub struct RequestStream<'b> {
     budget: &'b Budget,
     next: u64,
     end: u64,
-    /// Claims by connection, where connections have budgets of their own.
+    /// Claims by connection, if connections have their own budgets.
     own: Option<OwnBudgets>,
 }
 
-/// Claims of one worker's connections on budgets of their own.
+/// Claims of one worker's connections on their own budgets.
 #[derive(Debug)]
 struct OwnBudgets {
-    /// Sequences, by connection.
+    /// Sequences taken, by connection.
     taken: Vec<u64>,
-    /// Connections that may take more.
+    /// Number of connections that may take more.
     unspent: usize,
     /// The number of the first in the numbering of all.
     first: u64,
 }
 
 impl RequestStream<'_> {
-    /// The next up to `sequences_max` sequences for connection number `connection` of the worker, or
-    /// `None` when the budget is spent.
+    /// Takes up to `sequences_max` next sequences for connection number `connection` of the worker; `None`
+    /// when the budget is spent.
     #[inline]
     pub fn take(&mut self, connection: u32, sequences_max: u32) -> Option<SequenceBatch> {
         if self.own.is_some() {
@@ -188,7 +187,7 @@ impl RequestStream<'_> {
         Some(SequenceBatch { first, sequences: sequences as u32, commands })
     }
 
-    /// Number of sequences that a connection may still take, at most `wanted`, as far as its own budget says.
+    /// Number of sequences that a connection may still take, at most `wanted`, by its own budget.
     #[inline]
     #[must_use]
     pub fn left(&self, connection: u32, wanted: u32) -> u32 {
@@ -263,7 +262,7 @@ mod tests {
     }
 
     proptest! {
-        /// Shares send what the whole would, request numbers and all.
+        /// Shares send what the whole would, with the same request numbers.
         #[test]
         fn shares_sum_to_the_whole(
             total in 1u64..5_000,
@@ -307,7 +306,7 @@ mod tests {
     }
 
     proptest! {
-        /// Each connection sends its own count, under numbers that no other has.
+        /// Each connection sends its own count, under numbers that no other connection has.
         #[test]
         fn connections_with_budgets_of_their_own_send_them_to_the_last(
             each in 1u64..500,

@@ -1,18 +1,18 @@
-//! Standard streams that wait.
+//! Blocking access to standard streams.
 //!
-//! A stream that is shared may have been made non-blocking by another program that has it too: Node.js, ssh and some
-//! CI systems do. Writing to a full one, or reading from an empty one, then fails at once. Every use of a standard
-//! stream goes through here and waits until there is room, or something to read, as on any other stream.
+//! Another program that shares a stream, such as Node.js, ssh and some CI systems, may have made it
+//! non-blocking. Writing to a full one, or reading from an empty one, then fails at once. Every use of a
+//! standard stream goes through here and waits for room or data, as on any other stream.
 
 use std::io::{self, ErrorKind, Read, Stderr, Stdin, Stdout, Write};
 use std::os::fd::AsFd;
 
 use rustix::event::{PollFd, PollFlags, poll};
 
-/// A stream that waits where it would have to say "not now".
+/// A stream that waits instead of failing with "would block".
 pub struct Patient<S>(S);
 
-/// Standard output. Whoever writes several pieces that belong together writes them as one.
+/// Standard output. Callers write pieces that belong together at once.
 #[must_use]
 pub fn output() -> Patient<Stdout> {
     Patient(io::stdout())
@@ -31,7 +31,7 @@ pub fn input() -> Patient<Stdin> {
 }
 
 impl<S: AsFd> Patient<S> {
-    /// Does it, and as often as there is nothing to be done yet, waits and does it again.
+    /// Repeats a call until it would not block, with waits in between.
     fn patiently<T>(
         &mut self,
         ready: PollFlags,

@@ -1,6 +1,6 @@
 //! The tests of `redis-benchmark` and `valkey-benchmark` as data.
 //!
-//! Owns their names, order, titles and commands. Which of them run is the front end's decision.
+//! Owns their names, order, titles and commands. The front end decides which run.
 
 use crate::{Arg, CommandSpec, Piece};
 
@@ -11,13 +11,13 @@ pub struct SuiteShape {
     pub value_len: u32,
     /// Bytes of the payload stream already used; advances by one value for each run of the suite.
     pub value_skip: u64,
-    /// Set if `-r` was given: then `ZADD` draws its scores, too.
+    /// Set if `-r` was given; `ZADD` then draws its scores, too.
     pub randomised: bool,
     /// Functions in the library that `FUNCTION LOAD` loads.
     pub functions: u32,
     /// Keys that `FCALL` passes.
     pub fcall_keys: u32,
-    /// Set if `ZADD` names its member `element:__rand_int__`, as `redis-benchmark` does, and not
+    /// Set if `ZADD` names its member `element:__rand_int__`, as `redis-benchmark` does, instead of
     /// `element:__rand_1st__`, as `valkey-benchmark` does.
     pub redis_zadd: bool,
     /// Set if keys get a `{tag}`, which spreads them over the slots of a cluster.
@@ -29,7 +29,7 @@ pub const FUNCTIONS_MAX: u32 = 10_000;
 /// Most keys that `FCALL` passes: servers take no command of more than 1,048,576 words.
 pub const FCALL_KEYS_MAX: u32 = 1_000_000;
 
-/// Tools that have a test.
+/// Tools with a test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Origin {
     /// `redis-benchmark` since 7.0 at the latest, and `valkey-benchmark`.
@@ -43,13 +43,13 @@ pub enum Origin {
 /// Test of the suite.
 #[derive(Debug, Clone, Copy)]
 pub struct SuiteTest {
-    /// The names of `-t` that select it.
+    /// Names in `-t`.
     pub names: &'static [&'static str],
     /// The title that reports print.
     pub title: &'static str,
     /// Set if it runs when no `-t` is given.
     pub by_default: bool,
-    /// Tools that have it.
+    /// Tools with this test.
     pub origin: Origin,
     command: fn(&SuiteShape) -> CommandSpec,
     setup: Option<fn(&SuiteShape) -> CommandSpec>,
@@ -63,23 +63,23 @@ impl SuiteTest {
         if shape.cluster { tagged(command) } else { command }
     }
 
-    /// Number of different tags that its key has in cluster mode, in a run of `requests` requests; `None` for every
-    /// slot's. Each of the lists that LRANGE reads has as many elements as it reads: as many lists as so many LPUSHes
-    /// fill.
+    /// Number of different tags of its key in cluster mode, in a run of `requests` requests; `None` for one
+    /// of every slot. Each list that LRANGE reads has as many elements as it reads, so there are as many
+    /// lists as that many LPUSHes fill.
     #[must_use]
     pub fn tags(&self, requests: Option<u64>) -> Option<u16> {
         /// Elements that the longest LRANGE reads.
         const ELEMENTS: u64 = 600;
-        /// Most lists: enough for each of many primaries to have some.
+        /// Most lists: enough to give each of many primaries some.
         const LISTS_MAX: u64 = 256;
-        /// Number for a run by time, which fills few.
+        /// Number of lists for a run by time, which fills few.
         const LISTS: u64 = 16;
         let is_lrange = self.names.iter().any(|name| name.starts_with("lrange"));
         let lists = requests.map_or(LISTS, |requests| requests / ELEMENTS);
         is_lrange.then_some(lists.clamp(1, LISTS_MAX) as u16)
     }
 
-    /// The command that must be sent once before it, if any.
+    /// The command to send once before it, if any.
     #[must_use]
     pub fn setup(&self, shape: &SuiteShape) -> Option<CommandSpec> {
         self.setup.map(|setup| setup(shape))
@@ -106,7 +106,7 @@ const fn valkey(
 const LRANGE_ALL: &[&str] =
     &["lrange", "lrange_100", "lrange_300", "lrange_450", "lrange_500", "lrange_600"];
 
-/// Every test in the order in which it runs.
+/// All tests in order.
 pub const SUITE: &[SuiteTest] = &[
     test(&["ping_inline", "ping"], "PING_INLINE", |_| CommandSpec {
         inline: true,
@@ -149,7 +149,7 @@ pub const SUITE: &[SuiteTest] = &[
     valkey(&["fcall"], "FCALL", fcall, Some(|s| function_load(1, s.fcall_keys > 0))),
 ];
 
-/// Every name that `-t` knows, in the order of the suite.
+/// All names that `-t` accepts, in the order of the suite.
 #[must_use]
 pub fn names() -> Vec<&'static str> {
     let mut names: Vec<&str> = Vec::new();
@@ -208,7 +208,7 @@ fn mset(shape: &SuiteShape) -> CommandSpec {
     command
 }
 
-/// `FUNCTION LOAD REPLACE` of a library of `count` functions that do next to nothing.
+/// `FUNCTION LOAD REPLACE` of a library of `count` nearly empty functions.
 fn function_load(count: u32, with_keys: bool) -> CommandSpec {
     let mut script = String::from("#!lua name=benchlib\n");
     for n in (1..=count).rev() {

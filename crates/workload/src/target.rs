@@ -1,7 +1,7 @@
-//! Where to connect, and as whom.
+//! The server to connect to, and the login.
 //!
-//! Owns endpoints and credentials as data. Resolving a name and opening a socket are left to
-//! `runner` and `engine`. A password is a [`Secret`], which no format, log or debug print shows.
+//! Owns endpoints and credentials as data. `runner` and `engine` resolve names and open sockets. A password
+//! is a [`Secret`], which no format, log or debug print shows.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -13,30 +13,30 @@ use serde::{Deserialize, Serialize, Serializer};
 use crate::in_full::is_in_full;
 use crate::secret::{Secret, SecretBytes, shown_arguments};
 
-/// A server and the state that every connection to it is brought into before it carries load.
+/// A server, and the initial state of every connection to it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Target {
-    /// Address at which the server listens.
+    /// Address of the server.
     pub endpoint: Endpoint,
     /// Credentials to log in with, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub credentials: Option<Credentials>,
-    /// A command that prints the password, which is then asked for before each login and changes while load runs.
+    /// A command that prints the password, if each login asks for it because it changes while load runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub password_command: Option<Secret>,
-    /// TLS on every connection, if it is spoken there.
+    /// TLS settings of every connection; `None` without TLS.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tls: Option<TlsOptions>,
     /// The database to `SELECT`; 0 needs no command.
     pub db: u32,
     /// Set if `CLIENT TRACKING on` is sent.
     pub tracking: bool,
-    /// Set if `CLIENT NO-TOUCH on` is sent: reads then leave alone when a key was last used.
+    /// Set if `CLIENT NO-TOUCH on` is sent, so that reads do not change when a key was last used.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub no_touch: bool,
     /// Set if connections are opened with MPTCP (Linux, RFC 8684).
     pub mptcp: bool,
-    /// Local addresses that connections are opened from, in turn; none for the kernel's choice.
+    /// Local addresses to connect from, in turn; empty for the kernel's choice.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sources: Vec<IpAddr>,
     /// Set if the endpoint is a node of a cluster whose other nodes get load too.
@@ -47,22 +47,22 @@ pub struct Target {
 /// Use of a cluster, or of a primary with its replicas.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClusterOptions {
-    /// Nodes that answer commands that only read.
+    /// Nodes that answer read-only commands.
     pub read_from: ReadFrom,
-    /// Fallback for reads that are for a replica where there is none.
+    /// Fallback for reads from a replica if there is none.
     #[serde(default, skip_serializing_if = "ReplicaFallback::is_default")]
     pub without_replica: ReplicaFallback,
-    /// Replicas of each primary that are read from, at most; `None` for all.
+    /// Most replicas of each primary to read from; `None` for all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replicas_max: Option<u32>,
-    /// Connections of a replica and of a primary, one in relation to the other; `None` for as many.
+    /// Ratio of the connections of a replica and of a primary; `None` for equal numbers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub connections: Option<NodeShares>,
-    /// Set if each connection of the plan is a client that has a connection to every node that gets load, on which its
-    /// requests keep their order.
+    /// Set if each connection of the plan is a client with a connection to every node that gets load, on
+    /// which its requests keep their order.
     #[serde(default, skip_serializing_if = "is_false")]
     pub per_node: bool,
-    /// Set if the rate is that of the requests to each primary. A plan that is carried out has the rate of all of them.
+    /// Set if the rate applies to each primary. A plan that is carried out has the total rate.
     #[serde(default, skip_serializing_if = "is_false")]
     pub rate_per_node: bool,
 }
@@ -72,7 +72,7 @@ fn is_false(flag: &bool) -> bool {
     !flag
 }
 
-/// Connections to each replica in relation to those to each primary.
+/// Ratio of the connections to each replica and to each primary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NodeShares {
     /// Connections to each replica, from 1.
@@ -81,29 +81,29 @@ pub struct NodeShares {
     pub primary: u32,
 }
 
-/// Nodes of a shard that answer commands that only read.
+/// Nodes of a shard that answer read-only commands.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ReadFrom {
     /// The master, as for all other commands.
     #[default]
     Masters,
-    /// The replicas in turn; where there is none, [`ReplicaFallback`] says.
+    /// The replicas in turn; without any, [`ReplicaFallback`] applies.
     Replicas,
     /// The master and its replicas in turn.
     All,
-    /// Whichever of its master and its replicas has answered soonest of late.
+    /// The node that has recently answered fastest.
     Nearest,
 }
 
-/// Fallback for a read that is for a replica, while its master has none that is ready.
+/// Fallback for a read from a replica while its master has no ready one.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ReplicaFallback {
     /// The master answers it.
     #[default]
     Primary,
-    /// The read waits for a replica: the one that was there, or another.
+    /// The read waits for a replica: the former one, or another.
     Wait,
 }
 
@@ -126,27 +126,26 @@ pub enum Endpoint {
     },
     /// The path of a unix socket.
     Unix(#[serde(with = "crate::bytes::path")] PathBuf),
-    /// The primary of that name, wherever these sentinels say that it is.
+    /// The primary with that name, at the address that these sentinels give.
     Sentinel {
         /// Names or addresses, and ports.
         sentinels: Vec<(String, u16)>,
-        /// The name that the sentinels know it by.
+        /// The primary's name at the sentinels.
         name: String,
     },
-    /// Several servers that know nothing of each other: each key belongs to one of them.
+    /// Several independent servers: each key belongs to one of them.
     Ring {
         /// Endpoints of the servers: a host and a port, or a unix socket.
         servers: Vec<Endpoint>,
-        /// Hash by which keys are shared out.
+        /// Hash that distributes the keys.
         hash: RingHash,
     },
-    /// Several servers that are interchangeable: each connection is to one of them, in turn, and any request
-    /// takes any connection.
+    /// Several interchangeable servers: connections take them in turn, and any request takes any connection.
     Pool {
         /// Endpoints of the servers: a host and a port, or a unix socket.
         servers: Vec<Endpoint>,
     },
-    /// A primary and replicas of it, in no cluster: writes go to one, reads to the others as
+    /// A primary and replicas of it, outside a cluster: writes go to the primary, reads to the others as
     /// [`ClusterOptions`] say.
     Replicated {
         /// Name or address, and port, of the primary.
@@ -154,17 +153,17 @@ pub enum Endpoint {
         /// Hosts and ports of its replicas.
         replicas: Vec<(String, u16)>,
     },
-    /// A private server, started for the run and gone after it.
+    /// A private server, started for the run and stopped after it.
     Spawned {
-        /// Program of the server, a name or a path; `None` for whichever server is installed.
+        /// Program of the server, a name or a path; `None` for any installed server.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         program: Option<String>,
-        /// Arguments beyond those that make it private. Saved without the passwords in them.
+        /// Further arguments of the server. Saved without their passwords.
         #[serde(serialize_with = "without_passwords")]
         args: Vec<String>,
         /// Set if it listens on a unix socket instead of a loopback port.
         unix: bool,
-        /// The CPUs that it is pinned to; none for wherever the kernel likes.
+        /// CPUs that it is pinned to; empty for the kernel's choice.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         cpus: Vec<usize>,
     },
@@ -174,12 +173,12 @@ pub enum Endpoint {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RingHash {
-    /// By the nearest of a server's many points on a circle: few keys move when a server comes or goes.
+    /// The nearest of a server's many points on a circle: few keys move when a server comes or goes.
     #[default]
     Ketama,
-    /// By hash modulo the count of servers.
+    /// Hash modulo the number of servers.
     Modulo,
-    /// By Java's hash of the key modulo the count of servers, spymemcached's default.
+    /// Java's hash of the key modulo the number of servers, spymemcached's default.
     Spymemcached,
 }
 
@@ -204,7 +203,7 @@ impl FromStr for RingHash {
 }
 
 impl Target {
-    /// Returns whether requests go to one of several servers, each to that of its key.
+    /// Returns whether the key decides on the server of a request.
     #[must_use]
     pub fn is_by_key(&self) -> bool {
         self.cluster.is_some() || self.ring().is_some()
@@ -216,19 +215,19 @@ impl Target {
         self.cluster.is_some_and(|options| options.per_node)
     }
 
-    /// Returns whether the nodes are those of a cluster, which knows them.
+    /// Returns whether the nodes form a cluster, which knows its topology.
     #[must_use]
     pub fn is_cluster(&self) -> bool {
         self.cluster.is_some() && !self.names_replicas()
     }
 
-    /// Returns whether replicas are named that are in no cluster.
+    /// Returns whether replicas outside a cluster are named.
     #[must_use]
     pub fn names_replicas(&self) -> bool {
         matches!(self.endpoint, Endpoint::Replicated { .. })
     }
 
-    /// The servers, where several are named that know nothing of each other.
+    /// The servers, if several independent ones are named.
     #[must_use]
     pub fn servers(&self) -> Option<&[Endpoint]> {
         match &self.endpoint {
@@ -237,7 +236,7 @@ impl Target {
         }
     }
 
-    /// The servers that share out keys, and how they do.
+    /// The servers that share out keys, and their rule.
     #[must_use]
     pub fn ring(&self) -> Option<(&[Endpoint], RingHash)> {
         match &self.endpoint {
@@ -285,11 +284,11 @@ impl fmt::Display for Endpoint {
     }
 }
 
-/// Settings of TLS: files by their paths and lists as OpenSSL takes them. The content of a file is read when the server
-/// is looked at, and shown nowhere.
+/// TLS settings: files by their paths, and lists in OpenSSL's format. The content of a file is read when the
+/// server is probed, and shown nowhere.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TlsOptions {
-    /// The name that takes the host's place, in what is asked for and in what is checked.
+    /// The name that replaces the host's in the request and in the check.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sni: Option<String>,
     /// Checks of the server's certificate.
@@ -329,7 +328,7 @@ pub struct TlsOptions {
         skip_serializing_if = "Option::is_none"
     )]
     pub key: Option<PathBuf>,
-    /// Password that the key is encrypted with, if it is.
+    /// Password of the encrypted key, if it is encrypted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key_password: Option<Secret>,
     /// Ciphers up to TLS 1.2.
@@ -341,12 +340,12 @@ pub struct TlsOptions {
     /// Groups for the exchange of keys.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub groups: Option<String>,
-    /// Versions that are offered.
+    /// Offered versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub protocols: Option<String>,
-    /// Set if a connection takes up the session of an earlier one.
+    /// Set if a connection resumes the session of an earlier one.
     pub resume: bool,
-    /// Contents of the files, for a client on a host that has none of them: written in full only.
+    /// Contents of the files, for a client on a host without them; only written in full.
     #[serde(default, skip_serializing_if = "is_not_carried")]
     pub files: Option<TlsFiles>,
 }
@@ -373,19 +372,19 @@ fn is_not_carried(files: &Option<TlsFiles>) -> bool {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verify {
-    /// A trusted CA signed it, and it is for the host.
+    /// A trusted CA signed the certificate, and it is for the host.
     #[default]
     Host,
-    /// A trusted CA signed it, as in `redis-benchmark`.
+    /// A trusted CA signed the certificate, as in `redis-benchmark`.
     Chain,
-    /// Nothing.
+    /// Nothing is checked.
     Nothing,
 }
 
 /// A login. Without a user it is the password of the `default` user.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Credentials {
-    /// The ACL user, where one was named.
+    /// The ACL user, if one was named.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user: Option<String>,
     /// The password.

@@ -1,4 +1,4 @@
-//! Passwords in addresses that were typed: a word that no reader of addresses takes may still hold one.
+//! Passwords in typed addresses: a word that no address parser accepts may still contain one.
 
 use std::net::Ipv6Addr;
 
@@ -7,7 +7,7 @@ use crate::secret::HIDDEN;
 /// Length below which a password may be part of any word, and is hidden only in its address.
 const SHORT: usize = 6;
 
-/// Returns a typed address without the login in it and what is behind a port.
+/// Returns a typed address without its login and any text after the port.
 #[must_use]
 pub fn shown_address(text: &str) -> String {
     let (scheme, rest) = match text.split_once("://") {
@@ -22,7 +22,7 @@ pub fn shown_address(text: &str) -> String {
     format!("{scheme}{login}{}", servers.join(","))
 }
 
-/// `host:port` of `host:port:password`.
+/// Returns `host:port` of `host:port:password`.
 fn without_third(server: &str) -> String {
     match third(server) {
         Some(at) => format!("{}:{HIDDEN}", &server[..at]),
@@ -30,7 +30,7 @@ fn without_third(server: &str) -> String {
     }
 }
 
-/// Start of what follows `host:port`, at its colon.
+/// Offset of the colon after `host:port`.
 fn third(server: &str) -> Option<usize> {
     let is_ipv6 = || server.split('%').next().is_some_and(|ip| ip.parse::<Ipv6Addr>().is_ok());
     let host = match server.starts_with('[') {
@@ -41,17 +41,17 @@ fn third(server: &str) -> Option<usize> {
     server[host..].match_indices(':').nth(1).map(|(at, _)| host + at)
 }
 
-/// Logins in the addresses of a command line, to hide them in messages about it.
+/// Logins in the addresses of a command line, to be hidden in messages about it.
 #[derive(Debug, Default)]
 pub struct TypedLogins {
-    /// Logins: the typed text, and the text that is shown instead.
+    /// Logins: the typed text, and its replacement.
     logins: Vec<(String, String)>,
-    /// `host:port:password`, which may also be a key of the test: so it is hidden in errors only.
+    /// `host:port:password`, which may also be a key of the test, and so is hidden in errors only.
     thirds: Vec<(String, String)>,
 }
 
 impl TypedLogins {
-    /// Finds the logins in these words, which may be values behind an `=`.
+    /// Finds the logins in these words, which may be values after an `=`.
     #[must_use]
     pub fn new<'w>(words: impl IntoIterator<Item = &'w str>) -> Self {
         let mut found = Self::default();
@@ -80,7 +80,7 @@ impl TypedLogins {
         replaced(text, &self.logins)
     }
 
-    /// Hides in an error the logins and what is behind the port of an address.
+    /// Hides the logins, and text after the port of an address, in an error.
     #[must_use]
     pub fn hide_in_error(&self, text: &str) -> String {
         self.hide(&replaced(text, &self.thirds))
@@ -92,7 +92,7 @@ fn replaced(text: &str, pairs: &[(String, String)]) -> String {
     pairs.iter().fold(text.to_owned(), hide)
 }
 
-/// Returns whether one of the servers that a word lists has something behind its port, which is a number.
+/// Returns whether a server in a word has text after its port, which is a number.
 fn has_third(word: &&str) -> bool {
     let servers = word.split_once("://").map_or(*word, |(_, servers)| servers);
     servers.split(',').any(|server| third(server).is_some_and(|at| has_port(&server[..at])))
@@ -102,14 +102,15 @@ fn has_port(server: &str) -> bool {
     server.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok())
 }
 
-/// Returns whether a word is the address of a server: a URI, or a host and its port, also with a password behind it.
+/// Returns whether a word is the address of a server: a URI, or a host and its port, perhaps with a password
+/// after it.
 #[must_use]
 pub fn is_address(word: &str) -> bool {
     word.contains("://") || has_port(word) || has_third(&word)
 }
 
-/// Returns the login and the host, if a word is an address that has both: not an e-mail address, nor a place of
-/// clients.
+/// Returns the login and the host, if a word is an address with both, rather than an e-mail address or the
+/// location of clients.
 fn login(word: &str) -> Option<(&str, &str)> {
     let (login, host) = word.rsplit_once('@')?;
     let is_number = |port: &str| port.bytes().all(|byte| byte.is_ascii_digit());

@@ -1,18 +1,17 @@
-//! Which number names the key of a value: the rule by which values are written, and compared when they
-//! come back.
+//! The number of the key that a value belongs to: the rule for writing values and for checking returned ones.
 
 use std::ops::RangeInclusive;
 
 use crate::{Arg, CommandSpec, Piece, Slot, hashes};
 
-/// Number of a command, and how many fresh numbers come before it.
+/// Slot of a number in a command, and the count of fresh numbers before it.
 pub type ValueKey = (Slot, u64);
 
-/// Commands that write several keys, each with the value behind it.
+/// Commands that write several keys, each followed by its value.
 const WRITES_PAIRS: [&str; 2] = ["MSET", "MSETNX"];
 
-/// Returns, for a command whose values are each behind a key of their own, the number that names the key of a value at
-/// each argument. `None` for another command.
+/// Returns the number of the key of the value at each argument, for a command whose values each follow their
+/// own key. `None` for any other command.
 #[must_use]
 pub fn of_pairs(command: &CommandSpec) -> Option<Vec<Option<ValueKey>>> {
     if !WRITES_PAIRS.contains(&command.name().as_str()) {
@@ -24,11 +23,11 @@ pub fn of_pairs(command: &CommandSpec) -> Option<Vec<Option<ValueKey>>> {
     Some((0..each.len()).map(key_of).collect())
 }
 
-/// Commands that write fields of a hash, each with the value behind it: the argument that is the first field.
+/// Commands that write fields of a hash, each followed by its value: the argument that is the first field.
 const WRITES_FIELDS: [(&str, usize); 3] = [("HSET", 2), ("HMSET", 2), ("HSETNX", 2)];
 
-/// Returns the number that tells apart the values of one key that are in fields of its own: the same for the same
-/// field, whichever command names it. `None` where no field does.
+/// Returns a number that distinguishes the values of one key by field: equal for the same field, whichever
+/// command names it. `None` if the field is not fixed.
 #[must_use]
 pub fn of_field(field: &Arg) -> Option<u64> {
     let text = field.pieces.iter().filter_map(|piece| match piece {
@@ -39,7 +38,7 @@ pub fn of_field(field: &Arg) -> Option<u64> {
     (!name.is_empty()).then(|| hashes::fnv_text(&name))
 }
 
-/// The variant of the value at this argument of a command that writes fields; `None` if it writes none.
+/// The variant of the value at this argument of a command that writes fields; `None` for any other command.
 #[must_use]
 pub fn of_value(command: &CommandSpec, at: usize) -> Option<u64> {
     let name = command.name();
@@ -49,16 +48,16 @@ pub fn of_value(command: &CommandSpec, at: usize) -> Option<u64> {
     of_field(command.args.get(field)?)
 }
 
-/// Returns, for a command of several keys, the number that names each argument: `__key__` if it is in the argument,
-/// otherwise the last one.
+/// Returns the number that names each argument, for a command of several keys: `__key__` if it is in the
+/// argument, otherwise the last one.
 #[must_use]
 pub fn of_each(command: &CommandSpec) -> Vec<Option<ValueKey>> {
     let mut fresh = 0;
     command.args.iter().map(|arg| of_args(std::slice::from_ref(arg), &mut fresh)).collect()
 }
 
-/// Returns, for a command of one key, the number of a value at this argument: `__key__` if it is anywhere in the
-/// command, otherwise the last one up to there.
+/// Returns the number of a value at this argument, for a command of one key: `__key__` if it is anywhere in
+/// the command, otherwise the last number up to there.
 #[must_use]
 pub fn of_one(command: &CommandSpec, at: usize) -> Option<ValueKey> {
     if let Some(key) = named(command) {
@@ -84,7 +83,7 @@ fn names_key(arg: &Arg) -> bool {
     })
 }
 
-/// `fresh` counts the fresh numbers that stand before.
+/// Finds the last number in these arguments. `fresh` counts the fresh numbers before them.
 fn of_args(args: &[Arg], fresh: &mut u64) -> Option<ValueKey> {
     let mut last = None;
     for piece in args.iter().flat_map(|arg| &arg.pieces) {

@@ -1,29 +1,30 @@
-//! Which replies are values that were written, so that they can be compared with what they must be.
+//! Replies that hold stored values, so that they can be compared with the expected ones.
 
 use crate::value_key::{self, ValueKey};
 use crate::{CommandSpec, ProtocolKind};
 
-/// Value that a string of a reply is.
+/// Value in a string of a reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RequestedValue {
     /// The number of its key.
     pub key: ValueKey,
-    /// Number that tells it from other values of that key ([`value_key::of_field`]); 0 where nothing does.
+    /// Number that distinguishes it from other values of that key ([`value_key::of_field`]); 0 if there is
+    /// only one.
     pub variant: u64,
 }
 
-/// The values that a command asks for: of which arguments, in the order in which the reply has them.
+/// The arguments whose values a command asks for, in the order of the reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ValuePattern {
-    /// Value of the key that this argument ends.
+    /// The value of the key that ends this argument.
     One(usize),
-    /// Value of each field from this argument on, of one key.
+    /// The value of each field of one key, from this argument on.
     Fields(usize),
-    /// Value of each argument from this one on.
+    /// The value of each argument from this one on.
     From(usize),
 }
 
-/// Commands whose replies are values as they were written, and nothing else.
+/// Commands whose replies consist of stored values.
 const READS: [(&str, ValuePattern); 6] = [
     ("GET", ValuePattern::One(1)),
     ("GETEX", ValuePattern::One(1)),
@@ -33,7 +34,7 @@ const READS: [(&str, ValuePattern); 6] = [
     ("MGET", ValuePattern::From(1)),
 ];
 
-/// Commands of memcached that read values, and what they ask for.
+/// Commands of memcached that read values, and the requested ones.
 const MEMCACHE_READS: [(&str, ValuePattern); 6] = [
     ("GET", ValuePattern::From(1)),
     ("GETS", ValuePattern::From(1)),
@@ -47,16 +48,16 @@ fn reads(protocol: ProtocolKind) -> &'static [(&'static str, ValuePattern)] {
     if protocol.is_memcache() { &MEMCACHE_READS } else { &READS }
 }
 
-/// The names of the commands whose replies can be compared, in lower case.
+/// Names of the commands whose replies can be compared, in lower case.
 pub fn names(protocol: ProtocolKind) -> impl Iterator<Item = String> {
     reads(protocol).iter().map(|(name, _)| name.to_lowercase())
 }
 
-/// The keys whose values a command asks for, in the order of its reply: which number each is, and how
-/// many fresh ones stand before it in the command; `None` of a key without one. Empty
-/// of a command whose reply has no values. The rule is that for values: of several keys each is the number
-/// [that names it](crate::value_key::of_each); a key alone is `__key__` if the command has it, otherwise the
-/// number that stands before the value would.
+/// Keys whose values a command asks for, in the order of its reply: the number of each, and the count of
+/// fresh numbers before it in the command; `None` for a key without one. Empty for a command whose reply has
+/// no values. The rule is the one for values: each of several keys has the number [that names
+/// it](crate::value_key::of_each); a single key has `__key__` if the command has it, otherwise the number
+/// that would come before the value.
 #[must_use]
 pub fn keys_asked(command: &CommandSpec, protocol: ProtocolKind) -> Vec<Option<RequestedValue>> {
     let name = command.name();

@@ -1,4 +1,4 @@
-//! A connection: the head of its request, the answer, and the events that may follow.
+//! A connection: the head of its request, the answer, and any following events.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpStream};
@@ -14,16 +14,16 @@ use super::request::answered;
 const HEAD_PATIENCE: Duration = Duration::from_secs(5);
 /// Longest wait for the client to take the answer, or an event.
 const ANSWER_PATIENCE: Duration = Duration::from_secs(10);
-/// Time for which further bytes of a client are read and thrown away: if they were left unread, closing would reset the
+/// Time for which further bytes of a client are read and dropped: unread ones would make closing reset the
 /// connection, and the client might lose the answer.
 const LINGERING: Duration = Duration::from_millis(500);
-/// Time after which a connection may give way to others: after it was opened, if its head has not come, or after its
-/// answer was begun, if that has not been taken.
+/// Time after which a connection may be closed for others: from its opening, if its head has not come, or
+/// from the start of its answer, if that has not been taken.
 const HEAD_GRACE: Duration = Duration::from_millis(50);
 const ANSWER_GRACE: Duration = Duration::from_secs(2);
 /// Time between checks for a new event.
 const EVENTS_EVERY: Duration = Duration::from_millis(250);
-/// The deadline of a connection that waits for events: it may last as long as the server.
+/// Deadline of a connection that waits for events, which may last as long as the server.
 const FOR_EVER: Duration = Duration::from_secs(366 * 86_400);
 
 pub(super) struct Connection {
@@ -34,13 +34,14 @@ pub(super) struct Connection {
 }
 
 enum Step {
-    /// The head of the request, as far as it has come.
+    /// The head of the request so far.
     Head(Vec<u8>),
-    /// The answer, and how much of it has left.
+    /// The answer, and the bytes of it that have left.
     Answer { bytes: Vec<u8>, sent: usize, has_events: bool },
-    /// Events: the number of the last, its text, how much of it has left, and when to ask for the next.
+    /// Events: the number of the last, its text, the bytes of it that have left, and the time to ask for the
+    /// next.
     Events { seen: u64, text: Arc<str>, sent: usize, next: Instant },
-    /// The answer has left; further bytes of the client are thrown away.
+    /// The answer has left; further bytes of the client are dropped.
     Lingering,
 }
 
@@ -59,7 +60,7 @@ impl Connection {
         }
     }
 
-    /// Returns the time from which on it may be closed in favour of another.
+    /// Returns the time from which it may be closed in favour of another.
     pub(super) fn gives_way_at(&self) -> Instant {
         match self.step {
             Step::Head(_) => self.since + HEAD_GRACE,
@@ -68,7 +69,7 @@ impl Connection {
         }
     }
 
-    /// Returns when there is something to do even if nothing arrives.
+    /// Returns the time of its next step if nothing arrives.
     pub(super) fn wake_at(&self) -> Instant {
         match self.step {
             Step::Events { next, .. } => next.min(self.deadline),
@@ -145,8 +146,8 @@ impl Connection {
         }
     }
 
-    /// Ends the connection as the server ends: sends a client that waits for events the rest and the last, until then
-    /// at most.
+    /// Ends the connection as the server ends: sends a client that waits for events the rest and the last,
+    /// until then at most.
     pub(super) fn finish(mut self, until: Instant, service: &dyn Service) -> io::Result<()> {
         let Step::Events { seen, text, sent, .. } = &self.step else { return Ok(()) };
         let last = service.event(*seen).map_or_else(|| "".into(), |(_, event)| event);
@@ -160,7 +161,7 @@ impl Connection {
     }
 }
 
-/// `None` of what is not possible now.
+/// Converts an operation that would block to `None`.
 fn tried(done: io::Result<usize>) -> io::Result<Option<usize>> {
     match done {
         Ok(count) => Ok(Some(count)),

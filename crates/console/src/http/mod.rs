@@ -1,8 +1,8 @@
 //! A small HTTP server that no client can hold up.
 //!
-//! It serves texts from one thread, and no client can harm it or the run: only the head of a request is read, every
-//! step of a connection has a deadline, the number of open connections is limited, each gets one answer, and dropping
-//! the server waits for no client. `httparse` reads the heads.
+//! It serves texts from one thread, and no client can harm it or the run: only the head of a request is read,
+//! every step of a connection has a deadline, the number of open connections is limited, each gets one
+//! answer, and dropping the server waits for no client. `httparse` parses the heads.
 
 mod connection;
 mod request;
@@ -20,7 +20,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use connection::Connection;
 pub use request::{Answer, HttpRequest};
 
-/// Connections at a time. Further ones wait in the kernel's queue until there is room.
+/// Most open connections. Further ones wait in the kernel's queue.
 pub const CONNECTIONS_MAX: usize = 64;
 /// Connections accepted from that queue before the open ones are served again.
 const ACCEPTED_AT_ONCE: usize = 4;
@@ -48,7 +48,7 @@ impl<F: Fn(&HttpRequest<'_>) -> Answer + Send + 'static> Service for Answers<F> 
     }
 }
 
-/// Serves until it is dropped.
+/// Server that runs until it is dropped.
 pub struct HttpServer {
     /// Closed to end the thread.
     wake: Option<UnixStream>,
@@ -58,10 +58,10 @@ pub struct HttpServer {
 }
 
 impl HttpServer {
-    /// Serves on this listener, from a thread of this name. `answer` is called for each request.
+    /// Serves on this listener, from a thread with this name. `answer` is called for each request.
     ///
     /// # Errors
-    /// The machine has no threads or file descriptors left.
+    /// Returns an error if the machine has no threads or file descriptors left.
     pub fn start(
         listener: TcpListener,
         name: &str,
@@ -70,10 +70,10 @@ impl HttpServer {
         Self::start_service(listener, name, Answers(answer))
     }
 
-    /// Like [`start`](Self::start), for a service that may have events.
+    /// Starts like [`start`](Self::start), for a service that may have events.
     ///
     /// # Errors
-    /// As [`start`](Self::start).
+    /// Returns the errors of [`start`](Self::start).
     pub fn start_service(
         listener: TcpListener,
         name: &str,
@@ -119,7 +119,7 @@ struct ServerThread {
     /// Readable when the server is to end.
     woken: UnixStream,
     open: Vec<Connection>,
-    /// Time before which no connection is accepted, because the machine had no file descriptor left.
+    /// Earliest time to accept a connection, after the machine had no file descriptor left.
     rest_until: Option<Instant>,
 }
 
@@ -151,7 +151,7 @@ impl ServerThread {
         self.open.len() < CONNECTIONS_MAX || self.open.iter().any(|c| c.gives_way_at() <= now)
     }
 
-    /// Returns when there is something to do even if nothing arrives.
+    /// Returns the time of the next step if nothing arrives.
     fn wake_at(&self, has_room: bool) -> Option<Instant> {
         let deadlines = self.open.iter().map(Connection::wake_at);
         let room = self.open.iter().map(Connection::gives_way_at).min().filter(|_| !has_room);
@@ -204,7 +204,7 @@ impl ServerThread {
     }
 }
 
-/// The descriptors that are ready: the listener, and each of the open connections.
+/// Descriptors that are ready: the listener, and each of the open connections.
 struct Readiness {
     listener: bool,
     open: Vec<bool>,

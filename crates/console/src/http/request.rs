@@ -6,11 +6,11 @@ const FIELDS_MAX: usize = 64;
 
 /// An answer to a request.
 pub struct Answer {
-    /// A status of HTTP and its name.
+    /// An HTTP status with its name.
     pub status: &'static str,
     /// Media type of the body.
     pub content_type: &'static str,
-    /// The methods that a path has, where that of the request is none of them.
+    /// The allowed methods of a path, if the request has another one.
     pub allow: &'static str,
     /// The text.
     pub body: String,
@@ -39,7 +39,7 @@ impl<'r> HttpRequest<'r> {
         matches!(self.method, "GET" | "HEAD")
     }
 
-    /// Returns the value of a field of the head, whose name may be written in any case.
+    /// Returns the value of a field of the head; names are case-insensitive.
     pub fn field(&self, name: &str) -> Option<&str> {
         let found = self.fields.iter().find(|field| field.name.eq_ignore_ascii_case(name))?;
         std::str::from_utf8(found.value).ok()
@@ -52,7 +52,7 @@ impl Answer {
         Self { status: "200 OK", content_type, allow: "", body, has_events: false }
     }
 
-    /// Events of the service, from the next on, as browsers read them (`text/event-stream`).
+    /// Events of the service, from the next on, in the format of browsers (`text/event-stream`).
     pub fn events() -> Self {
         Self { has_events: true, ..Self::page("text/event-stream", String::new()) }
     }
@@ -63,14 +63,14 @@ impl Answer {
         Self { status, content_type, allow: "", body: format!("{line}\n"), has_events: false }
     }
 
-    /// A path that has only these methods.
+    /// The answer for a path with only these methods.
     pub fn not_allowed(methods: &'static str) -> Self {
         let line = if methods == "GET, HEAD" { "read only" } else { methods };
         Self { allow: methods, ..Self::plain("405 Method Not Allowed", line) }
     }
 }
 
-/// The bytes that answer a request, once its head is there, and whether events follow.
+/// Bytes of the answer to a request, once its head is complete, and whether events follow.
 pub(super) fn answered(
     head: &[u8],
     answer: &dyn Fn(&HttpRequest<'_>) -> Answer,
@@ -107,7 +107,7 @@ pub(super) fn answered(
     Some((bytes.into_bytes(), has_events))
 }
 
-/// Returns the path of a target, which may be written with the host before it.
+/// Returns the path of a target, without any host before it.
 fn path(target: &str) -> &str {
     let target = target
         .strip_prefix("http://")

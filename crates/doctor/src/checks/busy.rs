@@ -6,7 +6,7 @@ use super::known;
 use crate::Evidence;
 use crate::finding::{Outcome, Verdict};
 
-/// Shares of the time, above which figures move and above which they are spoilt.
+/// Shares of the time from which figures vary, and from which they are spoilt.
 const STEAL_WARN: f64 = 0.005;
 const STEAL_BAD: f64 = 0.05;
 

@@ -1,4 +1,4 @@
-//! Checks of the processors: the speed of their clock, and whether they are real.
+//! Checks of the processors: clock speed, and virtualisation.
 
 use crate::Evidence;
 use crate::finding::{Outcome, Verdict};
@@ -57,7 +57,7 @@ pub(super) fn virtual_machine(evidence: &Evidence) -> Verdict {
     })
 }
 
-/// Clocks that are read without entering the kernel.
+/// Clocks that are read without a system call.
 const FAST_CLOCKS: [&str; 4] =
     ["tsc", "kvm-clock", "arch_sys_counter", "hyperv_clocksource_tsc_page"];
 

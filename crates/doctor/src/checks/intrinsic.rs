@@ -5,7 +5,7 @@ use host::machine::Delays;
 use crate::Evidence;
 use crate::finding::{Outcome, Verdict};
 
-/// A delay at p99.9 that users of a fast server notice, and one at p99 that hides it.
+/// Delay at p99.9 that users of a fast server notice, and delay at p99 that hides the server's latency.
 const P999_WARN_US: f64 = 1_000.0;
 const P99_BAD_US: f64 = 1_000.0;
 

@@ -1,12 +1,12 @@
-//! Checks of the kernel's limits: files, ports, and connections that wait.
+//! Checks of the kernel's limits: files, ports, and waiting connections.
 
 use super::{asked, here, known};
 use crate::Evidence;
 use crate::finding::{Outcome, Verdict};
 
-/// Files beside the connections.
+/// Files open beside the connections.
 const OTHER_FILES: u64 = 64;
-/// Least open files that leave room for a common question: how many connections a server takes.
+/// Least limit of open files that suits most tests of many connections.
 const FILES_COMFORTABLE: u64 = 10_000;
 
 pub(super) fn files(evidence: &Evidence) -> Verdict {
@@ -85,8 +85,7 @@ pub(super) fn backlog(evidence: &Evidence) -> Verdict {
     queue(evidence, u64::try_from(asked).unwrap_or(0), "--tcp-backlog")
 }
 
-/// The queue of connections that wait to be accepted, of which a server with this `option` asked for so
-/// many.
+/// Checks the queue of connections waiting to be accepted, for a server whose `option` requests this length.
 pub(super) fn queue(evidence: &Evidence, asked: u64, option: &str) -> Verdict {
     here(evidence)?;
     let most = known(&evidence.host.network.somaxconn)?;

@@ -1,4 +1,4 @@
-//! The network card between here and the server, where there is one.
+//! Checks of the network card between this machine and the server, if there is one.
 
 use host::machine::Interface;
 
@@ -6,7 +6,7 @@ use super::known;
 use crate::finding::{Outcome, Verdict};
 use crate::{Evidence, Place};
 
-/// `Ok(None)`: the way to the server has no network card.
+/// The interface to the server; `Ok(None)` if its packets use no network card.
 fn interface(evidence: &Evidence) -> Result<Option<&Interface>, String> {
     match &evidence.place {
         Place::Nowhere => Err("no server was asked".to_owned()),
@@ -27,10 +27,10 @@ const NO_CARD: &str = "not used: the server is on this machine";
 const PACKET_BYTES: u64 = 90;
 /// Bytes of IP and TCP headers, which count against the MTU.
 const HEADER_BYTES: u64 = 52;
-/// Bytes of a command beside its value: name, key, and the lengths of RESP.
+/// Bytes of a command beside its value: name, key, and RESP lengths.
 const COMMAND_BYTES: u64 = 50;
 
-/// Bytes on the wire of a request, or reply, that carries the value.
+/// Bytes on the wire of a request or reply with the value.
 fn wire_bytes(evidence: &Evidence, mtu: u32) -> u64 {
     let body = evidence.load.value_bytes.saturating_add(COMMAND_BYTES);
     let room = u64::from(mtu).saturating_sub(HEADER_BYTES).max(1);

@@ -1,5 +1,5 @@
-//! Checks of a memcached: how much it serves of a connection at a time, its threads, its limits, its memory, and its
-//! work for others.
+//! Checks of a memcached: requests served of a connection at a time, threads, limits, memory, and work for
+//! others.
 
 use workload::quantity::counted;
 
@@ -176,7 +176,7 @@ pub(super) fn when_full(evidence: &Evidence) -> Verdict {
     })
 }
 
-/// Bytes that an item takes beside its value: header, CAS, the longest key and line ends.
+/// Bytes of an item beside its value: header, CAS, the longest key and line ends.
 const ITEM_OVERHEAD: u64 = 48 + 8 + 251 + 2;
 
 pub(super) fn item_size(evidence: &Evidence) -> Verdict {

@@ -4,7 +4,7 @@ use super::{bytes, known};
 use crate::Evidence;
 use crate::finding::{Outcome, Verdict};
 
-/// Swapped-out memory below this is left over from long ago.
+/// Size below which swapped-out memory is a harmless leftover.
 const SWAPPED_BAD: u64 = 256 << 20;
 
 pub(super) fn swap(evidence: &Evidence) -> Verdict {

@@ -25,8 +25,8 @@ pub struct Check {
     pub name: &'static str,
     /// Area of the check.
     pub area: Area,
-    /// Set if the check needs current facts of this machine and nothing else: an average of the last seconds may show
-    /// the run before.
+    /// Set if the check needs only current facts of this machine: an average of the last seconds may show the
+    /// run before.
     pub cheap: bool,
     /// Servers that the check is about.
     of: Subject,
@@ -37,15 +37,15 @@ pub struct Check {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Subject {
     Any,
-    /// Servers that speak RESP.
+    /// Servers with RESP.
     Redis,
     Memcached,
-    /// None: the machine, where its own delays were measured.
+    /// None: the machine, if its own delays were measured.
     Delays,
 }
 
 impl Check {
-    /// Returns whether the check is about the server that was asked.
+    /// Returns whether the check applies to the evidence.
     #[must_use]
     pub fn is_for(&self, evidence: &Evidence) -> bool {
         match self.of {
@@ -81,7 +81,7 @@ const fn memcached(name: &'static str, look: fn(&Evidence) -> Verdict) -> Check 
     Check { of: Subject::Memcached, ..server(name, look) }
 }
 
-/// Every check, in the order in which findings are printed.
+/// All checks, in the order in which findings are printed.
 pub const CHECKS: &[Check] = &[
     host("cpu governor", cpu::governor),
     host("turbo", cpu::turbo),
@@ -143,12 +143,13 @@ pub const CHECKS: &[Check] = &[
     memcached("other traffic", memcache::traffic),
 ];
 
-/// The server, or why it could not be asked.
+/// The server, or the reason why it could not be asked.
 fn asked(evidence: &Evidence) -> Result<&ServerEvidence, String> {
     evidence.server.as_ref().map_err(Clone::clone)
 }
 
-/// Gives this advice only for a private server, as the change loses data or refuses what others ask for.
+/// Gives this advice only for a private server, as the change loses data or refuses requests of other
+/// clients.
 fn for_private(server: &ServerEvidence, mend: &str) -> String {
     server.is_of_others().map_or_else(
         || mend.to_owned(),
@@ -160,7 +161,7 @@ fn for_private(server: &ServerEvidence, mend: &str) -> String {
     )
 }
 
-/// `Err` where the files of this machine do not speak for the server.
+/// Checks that the files of this machine describe the server's.
 fn here(evidence: &Evidence) -> Result<(), String> {
     match &evidence.place {
         Place::Unix | Place::Local => Ok(()),
@@ -171,12 +172,12 @@ fn here(evidence: &Evidence) -> Result<(), String> {
     }
 }
 
-/// A fact of this machine, or the words for one that it does not tell.
+/// A fact of this machine, or an error in words if it is unknown.
 fn known<T: Clone>(fact: &Option<T>) -> Result<T, String> {
     fact.clone().ok_or_else(|| "not reported by this machine".to_owned())
 }
 
-/// A number of bytes as people read it.
+/// Formats a number of bytes for people.
 fn bytes(count: u64) -> String {
     const UNITS: [&str; 4] = ["KiB", "MiB", "GiB", "TiB"];
     let mut shown = (count as f64, "bytes");

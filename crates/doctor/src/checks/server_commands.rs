@@ -1,4 +1,4 @@
-//! Commands of the suite that this server, or our user, does not have.
+//! Commands of the suite that this server, or the user, lacks.
 
 use super::asked;
 use crate::Evidence;

@@ -4,7 +4,7 @@ use super::{asked, for_private, here};
 use crate::finding::{Outcome, Verdict};
 use crate::{Evidence, ServerEvidence};
 
-/// Returns whether the work of an `INFO` field goes on right now; `Err` is why that is not known.
+/// Returns whether the work of an `INFO` field is in progress; `Err` is the reason why that is unknown.
 fn goes_on(server: &ServerEvidence, field: &str) -> Result<bool, String> {
     let info = server.info.as_ref().map_err(Clone::clone)?;
     Ok(info.get(field)? == "1")
@@ -68,7 +68,7 @@ pub(super) fn appendonly(evidence: &Evidence) -> Verdict {
     })
 }
 
-/// Types of file systems whose files are on another machine. Those of FUSE begin with `fuse.`.
+/// Types of file systems with files on another machine. Those of FUSE begin with `fuse.`.
 const NETWORK: [&str; 15] = [
     "nfs",
     "nfs4",

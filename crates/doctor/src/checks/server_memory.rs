@@ -1,10 +1,10 @@
-//! The server's memory: its limit, and what happens there.
+//! Checks of the server's memory: its limit, and its behaviour there.
 
 use super::{asked, bytes, for_private};
 use crate::Evidence;
 use crate::finding::{Outcome, Verdict};
 
-/// Room below which a common load, a million small keys, cannot fit.
+/// Room below which a common load, a million small keys, does not fit.
 const ROOM_BYTES: f64 = (64 << 20) as f64;
 
 pub(super) fn limit(evidence: &Evidence) -> Verdict {
@@ -52,7 +52,7 @@ pub(super) fn policy(evidence: &Evidence) -> Verdict {
     })
 }
 
-/// Least data from which the ratio means something: with less, it is decided by what the program itself takes.
+/// Least data for a meaningful ratio; with less, the program's own memory decides it.
 const RATIO_FROM_BYTES: f64 = (100 << 20) as f64;
 
 pub(super) fn fragmentation(evidence: &Evidence) -> Verdict {

@@ -1,4 +1,4 @@
-//! Checks of the server's work beside our commands: threads, logs, watchers, others' traffic.
+//! Checks of the server's further work: threads, logs, watchers, and other clients' traffic.
 
 use workload::quantity::counted;
 
@@ -74,7 +74,7 @@ pub(super) fn monitors(evidence: &Evidence) -> Verdict {
     })
 }
 
-/// Commands per second of others.
+/// Commands per second of other clients.
 const TRAFFIC_WARN: f64 = 10.0;
 const TRAFFIC_BAD: f64 = 1000.0;
 
@@ -92,7 +92,8 @@ pub(super) fn traffic(evidence: &Evidence) -> Verdict {
     Ok(of_others(rate, seen, "--spawn"))
 }
 
-/// Rates the load of other clients, in commands per second; `spawn` is the option that starts a private server.
+/// Judges the load of other clients, in commands per second; `spawn` is the option that starts a private
+/// server.
 pub(super) fn of_others(rate: f64, seen: String, spawn: &str) -> Outcome {
     let why = "the server also works for other clients, and the keys may be theirs";
     let mend = format!("measure a private server, as keystorm {spawn} starts it");
@@ -105,10 +106,10 @@ pub(super) fn of_others(rate: f64, seen: String, spawn: &str) -> Outcome {
     }
 }
 
-/// Thresholds, in µs, below which a busy server logs ordinary commands.
+/// Threshold, in µs, below which a busy server logs ordinary commands.
 const SLOWLOG_MIN_US: i64 = 1000;
 
-/// Entries of a log by their number.
+/// Entries of a log by number.
 fn logged(entries: u64) -> String {
     format!("{entries} {}", if entries == 1 { "entry" } else { "entries" })
 }
@@ -116,12 +117,12 @@ fn logged(entries: u64) -> String {
 /// Number of slow commands that are shown.
 const SHOWN: usize = 3;
 
-/// Returns whether a command ran for so long that others noticed.
+/// Returns whether a command ran so long that other clients noticed.
 fn is_slow(command: &SlowCommand) -> bool {
     command.ran.as_micros() >= SLOWLOG_MIN_US as u128
 }
 
-/// The slowest commands of a log, each with how long it ran and when.
+/// The slowest commands of a log, each with its duration and time.
 fn slowest(commands: &[SlowCommand]) -> String {
     let shown = commands.iter().filter(|command| is_slow(command)).take(SHOWN).map(|command| {
         let ago = match command.ago.as_secs() {

@@ -1,4 +1,4 @@
-//! Checks of the CPUs for client and server, and of what they share.
+//! Checks of the CPUs for client and server, and of their shared resources.
 
 use workload::quantity::counted;
 

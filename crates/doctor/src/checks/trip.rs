@@ -1,4 +1,4 @@
-//! The round trip, measured by PING or version on an idle connection.
+//! Check of the round trip, measured by PING or version on an idle connection.
 
 use std::time::Duration;
 

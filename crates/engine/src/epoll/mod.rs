@@ -1,9 +1,8 @@
 //! The readiness engine: `epoll` (kqueue on macOS) through mio.
 //!
-//! Edge-triggered, and a socket is registered once: per request the kernel is asked to write and
-//! to read, and once per turn what is ready. Reads go into one buffer that all connections share;
-//! a connection keeps bytes of its own only while a reply's line is split between reads or the
-//! kernel takes less than it was given.
+//! Edge-triggered, and a socket is registered once: each request takes a write and a read, and each turn one
+//! wait. Reads go into one buffer that all connections share. A connection keeps bytes of its own only while
+//! a reply's line is split between reads, or while the kernel takes less than it was given.
 
 mod sockets;
 
@@ -22,7 +21,7 @@ use crate::stamps::WallClock;
 use crate::timer::Timer;
 use crate::{Address, ConnId, ConnectOptions, Engine, Event, Reason};
 
-/// Bytes asked for by one read: a pipeline of 16 replies of 4 KiB and then some.
+/// Bytes requested by one read: a pipeline of 16 replies of 4 KiB and more.
 const READ_MAX: usize = 128 * 1024;
 /// Sockets reported by one wait.
 const EVENTS_MAX: usize = 1024;
@@ -33,17 +32,17 @@ pub struct Epoll {
     events: Events,
     /// Events of the last wait that are not yet handled.
     ready: VecDeque<Readiness>,
-    /// Connections that could not even be begun.
+    /// Connections that failed immediately.
     failures: VecDeque<(ConnId, io::Error)>,
     connections: Vec<Option<Connection>>,
-    /// Openings so far: tells a report about a socket from one about the socket that had the same
-    /// id before.
+    /// Number of openings, which distinguishes reports about a socket from those about an earlier one with
+    /// the same id.
     generation: u32,
-    /// The bytes of the last read, behind the unconsumed ones of the same connection.
+    /// The unconsumed bytes of the current connection, followed by those of the last read.
     buffer: Vec<u8>,
     /// Connection whose bytes are in the buffer, and their range.
     current: Option<(ConnId, usize, usize)>,
-    /// Time at which these bytes arrived in the kernel.
+    /// Time at which the bytes in the buffer arrived in the kernel.
     arrived_ns: Option<u64>,
     wall_clock: WallClock,
     timer: Timer,
@@ -55,27 +54,27 @@ struct Connection {
     socket: Socket,
     generation: u32,
     state: State,
-    /// Bytes that the kernel has not taken yet, behind `outbox_sent` that it has.
+    /// Bytes that the kernel has not taken yet, after `outbox_sent` bytes that it has.
     outbox: Vec<u8>,
     outbox_sent: usize,
     /// Bytes received and not consumed.
     kept: Vec<u8>,
-    /// Set if the socket is always watched for room to write, as TCP reports room only after it had none. A unix socket
-    /// reports it each time the other side has read, which would double our turns, so it is watched only while there is
-    /// something unsent.
+    /// Set if the socket is always watched for room to write, as for TCP, which reports room only after there
+    /// was none. A unix socket reports it after each read of the other side, which would double the turns, so
+    /// it is watched only while there are unsent bytes.
     always_watches_room: bool,
-    /// Set if the kernel stamps what arrives.
+    /// Set if the kernel stamps received bytes.
     stamped: bool,
     /// Bytes to be dropped before anything is received.
     discard: u64,
-    /// Reads that begin with few bytes, because what follows is likely to be dropped.
+    /// Reads that begin with few bytes, because the rest is likely to be dropped.
     short_reads: u8,
 }
 
 enum State {
     Opening,
     Open,
-    /// A write failed. What was received before that is still to be read.
+    /// A write failed; bytes received before that are still to be read.
     Broken(io::Error),
 }
 
@@ -85,7 +84,7 @@ struct Readiness {
     generation: u32,
     readable: bool,
     writable: bool,
-    /// The other side will send no more, or the socket has an error: read until that shows.
+    /// Set if the other side will send no more, or the socket has an error: read until that shows.
     closing: bool,
 }
 
@@ -100,10 +99,10 @@ fn interest(room: bool) -> Interest {
 }
 
 impl Epoll {
-    /// An engine whose clock begins at `origin`.
+    /// Creates an engine whose clock begins at `origin`.
     ///
     /// # Errors
-    /// The process has no file descriptors left.
+    /// Returns an error if the process has no file descriptors left.
     pub fn new(origin: Instant) -> io::Result<Self> {
         let poll = Poll::new()?;
         let timer = Timer::new(poll.registry(), TIMER)?;
@@ -151,7 +150,7 @@ impl Epoll {
         self.enrol(conn, socket, always_watches_room, true)
     }
 
-    /// Has the kernel report what happens to a socket.
+    /// Registers a socket for events.
     fn enrol(
         &mut self,
         conn: ConnId,

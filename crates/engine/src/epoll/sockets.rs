@@ -1,6 +1,6 @@
-//! Events of sockets: opened, brought bytes, took bytes, broke. Each call deals with one socket.
+//! Events of sockets: opened, received, writable, broken. Each call handles one socket.
 //!
-//! Who is asked next is left to the engine.
+//! The engine decides which socket is next.
 
 use std::io::{self, Read, Write};
 use std::os::fd::AsRawFd;
@@ -13,7 +13,7 @@ use crate::stamps;
 use crate::{ConnId, Engine, Event, Reason};
 
 impl Epoll {
-    /// Puts a connection behind what is ready already.
+    /// Queues a connection after those that are ready.
     pub(super) fn again(&mut self, conn: ConnId, generation: u32, closing: bool) {
         let ready = Readiness { conn, generation, readable: true, writable: true, closing };
         self.ready.push_back(ready);
@@ -106,7 +106,7 @@ impl Epoll {
         }
     }
 
-    /// Keeps what was received last and not consumed with its connection.
+    /// Keeps unconsumed bytes with their connection.
     #[inline]
     pub(super) fn put_away(&mut self) {
         let Some((conn, start, end)) = self.current.take() else {
@@ -120,7 +120,7 @@ impl Epoll {
         }
     }
 
-    /// Gives the kernel what it did not take before.
+    /// Writes bytes that the kernel did not take before.
     fn send_on(&mut self, conn: ConnId) {
         let Some(connection) = self.slot(conn) else {
             return;
@@ -145,7 +145,7 @@ impl Epoll {
         }
     }
 
-    /// Writes as much as the kernel takes and returns how much it did not.
+    /// Writes as much as the kernel takes. Returns the number of bytes left.
     #[inline]
     pub(super) fn give(&mut self, conn: ConnId, bytes: &[u8]) -> usize {
         let Some(connection) = self.slot(conn) else {
@@ -189,8 +189,8 @@ impl Epoll {
 }
 
 impl Connection {
-    /// Drops what has arrived of the bytes to be dropped. `None` if none is left of them; otherwise the end of the
-    /// stream, or why no more could be dropped.
+    /// Drops the received part of the bytes to drop. `None` if none of those are left; otherwise the end of
+    /// the stream, or the reason why no more could be dropped.
     #[inline]
     fn discard_arrived(&mut self, buffer: &mut [u8]) -> Option<io::Result<()>> {
         while self.discard > 0 {

@@ -1,7 +1,7 @@
 //! Software receive stamps of `SO_TIMESTAMPING`.
 //!
-//! Owns the option of a socket, and the read that brings a stamp beside the bytes. A stamp is of the last segment that
-//! a read took bytes of. Unix sockets have none.
+//! Owns the socket option, and the read that returns a stamp with the bytes. A stamp belongs to the last
+//! segment of which the read took bytes. Unix sockets have none.
 //! <https://docs.kernel.org/networking/timestamping.html>
 #![allow(unsafe_code)]
 
@@ -12,12 +12,12 @@ use std::time::Duration;
 
 use socket2::Socket;
 
-/// Bytes of a control message that holds a stamp: `struct cmsghdr` and `struct scm_timestamping`.
+/// Bytes of a control message with a stamp: `struct cmsghdr` and `struct scm_timestamping`.
 pub(crate) const CONTROL_LEN: usize = HEADER_LEN + STAMPS_LEN;
 const HEADER_LEN: usize = size_of::<libc::cmsghdr>();
-/// Three times of two 64-bit numbers each, of which software fills the first.
+/// Length of three times of two 64-bit numbers each, of which software stamps fill the first.
 const STAMPS_LEN: usize = 48;
-/// Asks the kernel to note when bytes for this socket arrive; returns whether it will.
+/// Asks the kernel to stamp bytes that arrive on this socket; returns whether it will.
 pub(crate) fn enable(socket: &Socket) -> bool {
     let flags = libc::SOF_TIMESTAMPING_RX_SOFTWARE | libc::SOF_TIMESTAMPING_SOFTWARE;
     let length = size_of_val(&flags) as libc::socklen_t;
@@ -34,10 +34,10 @@ pub(crate) fn enable(socket: &Socket) -> bool {
     result == 0
 }
 
-/// Reads as `read(2)` does, and returns the stamp of what was read, if there is one.
+/// Reads like `read(2)`, and returns the stamp of the bytes, if there is one.
 ///
 /// # Errors
-/// As `recvmsg(2)`.
+/// Returns the errors of `recvmsg(2)`.
 #[inline]
 pub(crate) fn read(socket: &Socket, into: &mut [u8]) -> io::Result<(usize, Option<Duration>)> {
     let mut control = Control([0; CONTROL_LEN]);
@@ -54,7 +54,7 @@ pub(crate) fn read(socket: &Socket, into: &mut [u8]) -> io::Result<(usize, Optio
     }
 }
 
-/// A message without any memory that has room for `control_len` bytes beside the data.
+/// A message header without buffers that has room for `control_len` control bytes.
 pub(crate) fn message(control_len: usize) -> libc::msghdr {
     // SAFETY: a structure of numbers and pointers, for which zeros mean that there is nothing.
     let mut message: libc::msghdr = unsafe { std::mem::zeroed() };
@@ -62,11 +62,11 @@ pub(crate) fn message(control_len: usize) -> libc::msghdr {
     message
 }
 
-/// Space for control messages, aligned as the kernel's structure is.
+/// Space for control messages, aligned like the kernel's structure.
 #[repr(align(8))]
 struct Control([u8; CONTROL_LEN]);
 
-/// The stamp in the first of these control messages: the time since 1970.
+/// The stamp in the first of these control messages, as time since 1970.
 #[inline]
 pub(crate) fn stamp(control: &[u8]) -> Option<Duration> {
     let header = control.get(..CONTROL_LEN)?;

@@ -1,7 +1,7 @@
-//! Times at which bytes arrived in this machine's kernel, on the engines' clock.
+//! Arrival times of bytes in this machine's kernel, on the engines' clock.
 //!
-//! Owns the way from the kernel's wall clock to that one. How stamps are asked for and read is [`kernel`]'s; other
-//! systems than Linux have none.
+//! Owns the conversion from the kernel's wall clock. [`kernel`] enables and reads stamps; systems other than
+//! Linux have none.
 
 #[cfg(target_os = "linux")]
 mod kernel;
@@ -16,10 +16,10 @@ use socket2::Socket;
 #[cfg(target_os = "linux")]
 pub(crate) use kernel::{CONTROL_LEN, enable, message, read, stamp};
 
-/// Has the kernel stamp whatever arrives, for as long as this lives.
+/// Keeps the kernel's stamping switched on while it lives.
 ///
-/// A kernel begins to stamp a moment after the first socket asks for it, in a thread that a busy machine may hold up:
-/// without this a short run would have no stamps.
+/// A kernel begins to stamp a moment after the first socket asks for it, in a thread that a busy machine may
+/// hold up. Without this a short run would have no stamps.
 #[derive(Debug)]
 pub struct KernelStamps {
     _ends: Option<[Socket; 2]>,
@@ -30,8 +30,8 @@ const BEGIN_MAX: Duration = Duration::from_millis(500);
 const LOOK_AGAIN: Duration = Duration::from_millis(1);
 
 impl KernelStamps {
-    /// Sends bytes to a socket of its own until the kernel stamps them. Where that cannot be, or takes too long,
-    /// replies go without stamps, which are counted.
+    /// Sends bytes to a socket of its own until the kernel stamps them. If that is impossible or takes too
+    /// long, replies go without stamps, which are counted.
     #[must_use]
     pub fn begin() -> Self {
         Self { _ends: Self::try_begin().ok() }
@@ -60,13 +60,15 @@ impl KernelStamps {
     }
 }
 
-/// Time for which one look at the wall clock is used: setting that clock spoils the stamps of at most this long.
+/// Time for which one reading of the wall clock is used: setting that clock spoils the stamps of at most this
+/// long.
 const LOOK_EVERY_NS: u64 = 100_000_000;
-/// A look between two readings this close is exact enough, and so many are tried for one.
+/// Two readings this close are exact enough for the one between them; and the number of tries for such a
+/// reading.
 const CLOSE: Duration = Duration::from_nanos(500);
 const LOOKS_MAX: u32 = 4;
 
-/// Does nothing: only Linux stamps.
+/// Does nothing; only Linux stamps.
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn enable(_: &Socket) -> bool {
     false
@@ -78,12 +80,12 @@ pub(crate) fn read(mut socket: &Socket, into: &mut [u8]) -> io::Result<(usize, O
     Ok((std::io::Read::read(&mut socket, into)?, None))
 }
 
-/// The wall clock as the engines' clock sees it.
+/// Conversion from the wall clock to the engines' clock.
 #[derive(Debug)]
 pub(crate) struct WallClock {
     /// Start of the engines' clock.
     origin: Instant,
-    /// Reading of the wall clock at `origin`, if it had always run as it does now.
+    /// Reading of the wall clock at `origin`, assuming its present course.
     at_origin: Duration,
     /// Time until which `at_origin` is used.
     until_ns: u64,
@@ -94,7 +96,7 @@ impl WallClock {
         Self { origin, at_origin: Duration::ZERO, until_ns: 0 }
     }
 
-    /// A stamp on the engines' clock, seen at `now_ns`; `None` of one from before its beginning.
+    /// Converts a stamp seen at `now_ns` to the engines' clock; `None` for a stamp from before its beginning.
     #[inline]
     pub(crate) fn engine_ns(&mut self, stamp: Duration, now_ns: u64) -> Option<u64> {
         if now_ns >= self.until_ns {
@@ -103,7 +105,7 @@ impl WallClock {
         stamp.checked_sub(self.at_origin)?.as_nanos().try_into().ok()
     }
 
-    /// Reads both clocks, the one between two readings of the other.
+    /// Reads both clocks, the wall clock between two readings of the other.
     fn look(&mut self, now_ns: u64) {
         let mut closest = Duration::MAX;
         for _ in 0..LOOKS_MAX {

@@ -1,4 +1,4 @@
-//! TLS over a blocking stream, for what is asked once before and after load runs.
+//! TLS over a blocking stream, for requests before and after load.
 
 use std::io::{self, Read, Write};
 
@@ -8,8 +8,7 @@ use super::pipe::looks_like_tls;
 use super::{TlsContext, cause};
 use crate::Address;
 
-/// A blocking stream in TLS. Its errors say the cause in words; those that mean that time is up
-/// keep their kind.
+/// A blocking stream in TLS. Its errors name the cause in words; timeouts keep their kind.
 pub struct TlsStream<S> {
     stream: SslStream<FirstByte<S>>,
     context: TlsContext,
@@ -19,8 +18,8 @@ impl<S: Read + Write> TlsStream<S> {
     /// Does the handshake over an open stream.
     ///
     /// # Errors
-    /// Why it failed, in words for a person. Of the kind [`io::ErrorKind::WouldBlock`] or [`io::ErrorKind::TimedOut`]
-    /// if the stream's own patience ended.
+    /// Returns the reason of a failure in words for a person, with kind [`io::ErrorKind::WouldBlock`] or
+    /// [`io::ErrorKind::TimedOut`] if the stream timed out.
     pub fn connect(context: &TlsContext, address: &Address, stream: S) -> io::Result<Self> {
         let watched = FirstByte { stream, first: None };
         let stream = context
@@ -97,7 +96,7 @@ impl<S: Read + Write> Write for TlsStream<S> {
     }
 }
 
-/// A stream that remembers how the other side began.
+/// A stream that remembers the first byte of the other side.
 struct FirstByte<S> {
     stream: S,
     first: Option<u8>,

@@ -1,4 +1,4 @@
-//! The meaning of a TLS failure, in words for a person: the cause, and what to do about it.
+//! Explanations of TLS failures for a person: the cause, and the remedy.
 
 use naming::{
     CACERT, CERT, INSECURE, KEY, PORT, SNI, TLS, TLS_CIPHERS, TLS_CIPHERSUITES, TLS_PROTOCOLS,
@@ -8,7 +8,7 @@ use openssl::ssl::{Error, NameType, SslRef};
 
 use super::TlsContext;
 
-/// A connection that ended without TLS's own end.
+/// Text for a connection that ended without a TLS close.
 pub(super) const TRUNCATED: &str = "the server, or something on the network path, cut the TLS \
     connection without a close_notify";
 pub(super) fn plain_server() -> String {
@@ -18,10 +18,10 @@ pub(super) fn plain_server() -> String {
     )
 }
 
-/// Alerts stand in OpenSSL's reasons as 1000 and their number (`SSL_AD_REASON_OFFSET`).
+/// Offset of alert numbers in OpenSSL's reasons (`SSL_AD_REASON_OFFSET`).
 const ALERT: i32 = 1000;
 const ALERT_LAST: i32 = ALERT + 255;
-/// OpenSSL's number for the part of it that does TLS (`ERR_LIB_SSL`).
+/// OpenSSL's number for its TLS library (`ERR_LIB_SSL`).
 const LIBRARY: i32 = 20;
 /// Numbers of alerts: RFC 8446, section 6.
 mod alert {
@@ -38,7 +38,7 @@ mod alert {
     pub(super) const UNRECOGNIZED_NAME: i32 = 112;
     pub(super) const CERTIFICATE_REQUIRED: i32 = 116;
 }
-/// Reasons of OpenSSL's own: `openssl/sslerr.h`.
+/// OpenSSL's own reasons: `openssl/sslerr.h`.
 mod reason {
     pub(super) const NO_CIPHERS_AVAILABLE: i32 = 181;
     pub(super) const UNEXPECTED_EOF: i32 = 294;
@@ -47,7 +47,7 @@ mod reason {
     pub(super) const DH_KEY_TOO_SMALL: i32 = 394;
     pub(super) const WRONG_CIPHER_RETURNED: i32 = 261;
 }
-/// Outcomes of checking a certificate: `openssl/x509_vfy.h`.
+/// Results of certificate checks: `openssl/x509_vfy.h`.
 pub(super) mod verify {
     pub(crate) const OK: i32 = 0;
     pub(crate) const NO_ISSUER: i32 = 2;
@@ -82,8 +82,8 @@ pub(super) fn setup(error: &ErrorStack) -> String {
     format!("TLS cannot be set up: {}", reason_of(error))
 }
 
-/// Describes a failed call to OpenSSL on this connection. `spoke_tls`: whether the server's first bytes looked like
-/// TLS.
+/// Describes a failed call to OpenSSL on this connection. `spoke_tls` says whether the server's first bytes
+/// looked like TLS.
 pub(super) fn failed(
     context: &TlsContext,
     ssl: &SslRef,
@@ -216,7 +216,7 @@ pub(super) fn closed_early(spoke_tls: Option<bool>) -> String {
     }
 }
 
-/// OpenSSL's own words, the first error's.
+/// Text of the first error, in OpenSSL's words.
 pub(super) fn reason_of(stack: &ErrorStack) -> String {
     let first = stack.errors().first();
     let text = first.and_then(|e| e.reason()).map(str::to_owned);

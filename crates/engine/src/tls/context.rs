@@ -1,7 +1,8 @@
-//! The settings that all TLS connections of a run share: whom to trust, who we are, which ciphers.
+//! Settings that all TLS connections of a run share: trusted certificates, the client's certificate, and
+//! ciphers.
 //!
-//! Made once, before any worker starts, so that the error for a file that cannot be read comes early and
-//! names its option ([`credentials`](super::credentials)). Only OpenSSL holds the contents of a key.
+//! Made once, before any worker starts, so that the error for an unreadable file comes early and names its
+//! option ([`credentials`](super::credentials)). Only OpenSSL holds the contents of a key.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -21,14 +22,14 @@ use super::rejected::Rejection;
 use super::settings::{TlsError, TlsSettings, Verify, broken};
 use crate::Address;
 
-/// The settings that all TLS connections of a run share. A clone is the same context.
+/// Settings that all TLS connections of a run share. A clone is the same context.
 #[derive(Clone)]
 pub struct TlsContext {
     openssl: SslContext,
-    /// The name for every address, if there is one for all.
+    /// The name for every address, if one was given for all.
     sni: Option<String>,
     host: Option<String>,
-    /// Addresses that go by a name.
+    /// Names of addresses.
     names: Arc<[(IpAddr, String)]>,
     /// Names that the nodes of a cluster announce. They may change while connections are opened.
     announced: Arc<Mutex<HashMap<SocketAddr, String>>>,
@@ -49,10 +50,10 @@ impl fmt::Debug for TlsContext {
 }
 
 impl TlsContext {
-    /// Reads the files and checks what can be checked without a server.
+    /// Reads the files and checks what needs no server.
     ///
     /// # Errors
-    /// A file cannot be read or holds something else, or OpenSSL does not know a cipher.
+    /// Returns an error if a file cannot be read or has other content, or if OpenSSL does not know a cipher.
     pub fn new(settings: &TlsSettings) -> Result<Self, TlsError> {
         let mut builder = SslContext::builder(SslMethod::tls_client()).map_err(broken)?;
         builder.set_options(SslOptions::NO_COMPRESSION | SslOptions::NO_RENEGOTIATION);
@@ -90,17 +91,18 @@ impl TlsContext {
         })
     }
 
-    /// Adds names for addresses: a connection to one of them asks for its name, and the certificate is checked for that
-    /// name. An address without a name is checked as an IP address. `--sni` takes precedence over both.
+    /// Adds names for addresses. A connection to one of them asks for its name, and its certificate is
+    /// checked for that name. An address without a name is checked as an IP address. `--sni` takes precedence
+    /// over both.
     #[must_use]
     pub fn knowing(mut self, names: impl IntoIterator<Item = (IpAddr, String)>) -> Self {
         self.names = self.names.iter().cloned().chain(names).collect();
         self
     }
 
-    /// Notes the name that the node of a cluster at this address announces, in every clone of the
-    /// context: it has a certificate of its own, which is checked for that name and for no other.
-    /// One that announces none goes by what [`knowing`](Self::knowing) and `--sni` say.
+    /// Sets the name that the cluster node at this address announces, in every clone of the context. Its own
+    /// certificate is checked for that name and no other. Without an announced name,
+    /// [`knowing`](Self::knowing) and `--sni` apply.
     pub fn announce(&self, address: SocketAddr, name: Option<&str>) {
         let Ok(mut announced) = self.announced.lock() else { return };
         match name {
@@ -114,8 +116,7 @@ impl TlsContext {
         self.announced.lock().ok()?.get(address).cloned()
     }
 
-    /// Warns of a server that could not be trusted by name, where only its chain is checked: a certificate for another
-    /// host was seen.
+    /// Returns a warning if only the chain is checked and a certificate for another host was seen.
     #[must_use]
     pub fn name_mismatch(&self) -> Option<String> {
         let rejected = self.rejected();
@@ -139,7 +140,7 @@ impl TlsContext {
         self.has_certificate
     }
 
-    /// Returns what is known of the last rejected certificate.
+    /// Returns the facts of the last rejected certificate.
     pub(super) fn rejected(&self) -> Rejection {
         self.rejected.lock().map(|r| r.clone()).unwrap_or_default()
     }
@@ -181,7 +182,7 @@ impl TlsContext {
     }
 }
 
-/// The TLS versions: the name of each, and the option that leaves it out.
+/// The TLS versions: name, and the option that excludes it.
 const VERSIONS: [(&str, SslVersion, SslOptions); 4] = [
     ("TLSv1", SslVersion::TLS1, SslOptions::NO_TLSV1),
     ("TLSv1.1", SslVersion::TLS1_1, SslOptions::NO_TLSV1_1),
@@ -189,7 +190,7 @@ const VERSIONS: [(&str, SslVersion, SslOptions); 4] = [
     ("TLSv1.3", SslVersion::TLS1_3, SslOptions::NO_TLSV1_3),
 ];
 
-/// Offers these versions and no other.
+/// Offers only these versions.
 fn offer(builder: &mut SslContextBuilder, list: &str) -> Result<(), TlsError> {
     let place = |word: &str| VERSIONS.iter().position(|(name, ..)| name.eq_ignore_ascii_case(word));
     let mut wanted = [false; VERSIONS.len()];
@@ -213,7 +214,7 @@ fn offer(builder: &mut SslContextBuilder, list: &str) -> Result<(), TlsError> {
     Ok(())
 }
 
-/// Has certificates that are turned down noted, so that an error can say what is wrong with them.
+/// Notes the facts of rejected certificates, so that an error can name the reason.
 fn watch(builder: &mut SslContextBuilder, verify: Verify, rejected: Arc<Mutex<Rejection>>) {
     if verify == Verify::Nothing {
         builder.set_verify(SslVerifyMode::NONE);

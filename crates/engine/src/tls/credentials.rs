@@ -42,7 +42,7 @@ pub(super) fn trust(
     Ok(())
 }
 
-/// `xxxxxxxx.n`, as `openssl rehash` names its links.
+/// Returns whether a file name has the form `xxxxxxxx.n`, in which `openssl rehash` names its links.
 fn is_hash(name: &str) -> bool {
     name.split_once('.').is_some_and(|(hash, number)| {
         hash.len() == 8
@@ -88,7 +88,7 @@ fn is_same(one: &X509Ref, other: &X509Ref) -> bool {
     matches!((one.to_der(), other.to_der()), (Ok(one), Ok(other)) if one == other)
 }
 
-/// Reads the key in a file. No passphrase is asked for, which OpenSSL would do on the terminal.
+/// Reads the key in a file. Never asks for a passphrase, which OpenSSL would do on the terminal.
 fn private_key(file: &PemFile) -> Result<PKey<Private>, TlsError> {
     let pem = file.read(KEY)?;
     let mut locked = false;

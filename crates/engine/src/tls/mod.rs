@@ -1,15 +1,14 @@
 //! TLS: an engine around an engine.
 //!
-//! [`Tls`] speaks TLS over whatever carries the bytes. OpenSSL never sees a socket: what the inner
-//! engine received is put where OpenSSL reads, and what it writes is handed to the inner engine. So
-//! readiness and completion, partial reads and full sockets stay the inner engine's business.
+//! [`Tls`] speaks TLS over any engine. OpenSSL never sees a socket: bytes that the inner engine received are
+//! put where OpenSSL reads, and bytes that it writes go to the inner engine. Readiness and completion,
+//! partial reads and full sockets remain the inner engine's concern.
 //!
-//! A connection counts as opened when its handshake has ended. Stamps are the inner engine's: a
-//! request's time begins when its ciphertext is handed over and ends when the ciphertext of its
-//! reply was read, so the client's own encryption and decryption are not part of it.
+//! A connection counts as opened when its handshake has ended. Stamps are the inner engine's: a request's
+//! time begins when its ciphertext is handed over and ends when the ciphertext of its reply was read, so it
+//! excludes the client's own encryption and decryption.
 //!
-//! Which certificates are trusted is [`TlsContext`]'s, in `context`; what a failure means in words,
-//! `cause`'s.
+//! [`TlsContext`] in `context` decides which certificates are trusted; `cause` words failures.
 
 mod blocking;
 mod cause;
@@ -35,7 +34,7 @@ use pipe::Pipe;
 use resume::Sessions;
 pub use settings::{TlsError, TlsSettings, Verify};
 
-/// Plaintext of one record at most (RFC 8446, section 5.1).
+/// Most plaintext bytes of one record (RFC 8446, section 5.1).
 const RECORD_MAX: usize = 1 << 14;
 /// Room for the plaintext of one read of the inner engine.
 const PLAIN_PREPARED: usize = 160 * 1024;
@@ -43,7 +42,7 @@ const PLAIN_PREPARED: usize = 160 * 1024;
 /// Result of a TLS handshake.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TlsHandshake {
-    /// Time from the open connection below to the end of the handshake.
+    /// Time from the opening of the connection below to the end of the handshake.
     pub took_ns: u64,
     /// Set if an earlier session was resumed (`--tls-resume`).
     pub resumed: bool,
@@ -61,23 +60,22 @@ pub struct Tls {
     context: TlsContext,
     connections: Vec<Slot>,
     sessions: Option<Sessions>,
-    /// Connections that may have decrypted bytes although nothing new arrives, with their
-    /// generation.
+    /// Connections that may have decrypted bytes although nothing new arrives, with their generation.
     again: VecDeque<(ConnId, u32)>,
-    /// Connections that ended, or could not begin, without a word of the inner engine.
+    /// Connections that ended, or could not begin, without an event of the inner engine.
     ended: VecDeque<(ConnId, u32, Reason)>,
-    /// The last decrypted bytes, behind the unconsumed ones of the same connection.
+    /// The unconsumed bytes of the current connection, followed by the last decrypted ones.
     plain: Vec<u8>,
-    /// Connection whose bytes are there, and their range.
+    /// Connection whose bytes are in `plain`, and their range.
     current: Option<(ConnId, usize, usize)>,
-    /// Time at which the encrypted bytes behind them arrived in the kernel.
+    /// Time at which their ciphertext arrived in the kernel.
     arrived_ns: Option<u64>,
 }
 
 #[derive(Default)]
 struct Slot {
     stream: Option<SslStream<Pipe>>,
-    /// Openings of this id so far.
+    /// Number of openings of this id.
     generation: u32,
     /// Time at which the connection below was open.
     began_ns: u64,
@@ -135,7 +133,7 @@ impl Tls {
         self.connections.get_mut(conn.0 as usize).filter(|slot| slot.stream.is_some())
     }
 
-    /// Hands over what OpenSSL wrote.
+    /// Hands OpenSSL's output to the inner engine.
     fn flush(&mut self, conn: ConnId) -> u64 {
         let slot = self.connections.get_mut(conn.0 as usize);
         let Some(stream) = slot.and_then(|slot| slot.stream.as_mut()) else {
@@ -225,7 +223,7 @@ impl Tls {
         Some(Event::Opened(conn))
     }
 
-    /// Decrypts what there is.
+    /// Decrypts the bytes that are there.
     fn decrypt(&mut self, conn: ConnId) -> Option<Event> {
         let slot = self.connections.get_mut(conn.0 as usize)?;
         let stream = slot.stream.as_mut()?;
@@ -273,7 +271,7 @@ impl Tls {
         Some(Event::Received(conn))
     }
 
-    /// The connection below is gone. Without TLS's own end before it, anybody on the way may have
+    /// Handles the end of the connection below. Without a TLS close before it, anybody on the way may have
     /// cut it (RFC 8446, section 6.1).
     fn cut_off(&mut self, conn: ConnId, reason: Reason) -> Option<Event> {
         let slot = self.connections.get_mut(conn.0 as usize)?;
@@ -314,7 +312,7 @@ impl Tls {
         }
     }
 
-    /// Keeps what was received last and not consumed with its connection.
+    /// Keeps unconsumed bytes with their connection.
     #[inline]
     fn put_away(&mut self) {
         let Some((conn, start, end)) = self.current.take() else {

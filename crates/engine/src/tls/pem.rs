@@ -1,4 +1,4 @@
-//! Files of certificates and keys: read where they are, or come with what is in them.
+//! Files of certificates and keys: read from their paths, or given with their content.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -10,7 +10,7 @@ use openssl::x509::X509;
 use super::TlsError;
 use crate::error_text;
 
-/// A file in PEM form, which is read when it is needed, unless its content is known already.
+/// A file in PEM form, read on demand unless its content is known.
 #[derive(Clone, Default)]
 pub struct PemFile {
     /// Path of the file, even if its content has been read already.
@@ -39,7 +39,7 @@ impl PemFile {
         self.path.display()
     }
 
-    /// Returns the content. An error names the option that names the file.
+    /// Returns the content. Errors name the option of the file.
     pub(super) fn read(&self, option: impl fmt::Display) -> Result<Cow<'_, [u8]>, TlsError> {
         if let Some(content) = &self.content {
             return Ok(content.into());

@@ -1,8 +1,8 @@
-//! The buffers in which OpenSSL reads and writes instead of a socket; they are used again.
+//! Buffers that OpenSSL reads and writes instead of a socket; they are reused.
 
 use std::io::{self, Read, Write};
 
-/// Ciphertext on its way in and out.
+/// Incoming and outgoing ciphertext.
 #[derive(Debug, Default)]
 pub(super) struct Pipe {
     incoming: Vec<u8>,
@@ -15,7 +15,7 @@ pub(super) struct Pipe {
 }
 
 impl Pipe {
-    /// Adds what was received.
+    /// Adds received bytes.
     #[inline]
     pub(super) fn receive(&mut self, bytes: &[u8]) {
         if self.read == self.incoming.len() {
@@ -28,13 +28,13 @@ impl Pipe {
         }
     }
 
-    /// Returns whether the other side spoke TLS, judged by its first bytes; `None` while there are none.
+    /// Returns whether the other side spoke TLS, judged by its first bytes; `None` before them.
     pub(super) fn spoke_tls(&self) -> Option<bool> {
         self.spoke_tls
     }
 }
 
-/// A record begins with its type, 20 to 23, and the version, 3.x: RFC 8446, section 5.1.
+/// Returns whether these bytes begin like a record: type 20 to 23, then version 3.x (RFC 8446, section 5.1).
 pub(super) fn looks_like_tls(bytes: &[u8]) -> Option<bool> {
     match bytes {
         [] => None,

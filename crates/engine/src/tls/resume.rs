@@ -1,8 +1,8 @@
-//! Sessions of connections that ended, to be taken up by later ones (`--tls-resume`).
+//! Sessions of ended connections, for later ones to resume (`--tls-resume`).
 //!
-//! The one place that offers OpenSSL a session, which its crate calls unsafe: a session may only go
-//! to a connection of the context that it came from. A store belongs to one context, checks both
-//! ways that it deals with that one, and lends nothing out.
+//! The one place that offers a session to OpenSSL, which its crate calls unsafe: a session may only go to a
+//! connection of its own context. A store belongs to one context, checks that for both directions, and lends
+//! nothing out.
 #![allow(unsafe_code)]
 
 use openssl::error::ErrorStack;
@@ -15,7 +15,7 @@ pub(super) struct Sessions {
     context: SslContext,
     /// The last session of each connection.
     by_connection: Vec<Option<SslSession>>,
-    /// The last of all, for connections that have had none.
+    /// The last session of all, for connections that have had none.
     latest: Option<SslSession>,
 }
 
@@ -25,7 +25,7 @@ impl Sessions {
         Self { context: context.openssl().clone(), by_connection: Vec::new(), latest: None }
     }
 
-    /// Keeps the session of a connection that is about to go.
+    /// Keeps the session of a connection that is about to end.
     pub(super) fn keep(&mut self, conn: ConnId, ssl: &SslRef) {
         let Some(session) = ssl.session().filter(|_| self.is_ours(ssl)) else {
             return;
@@ -38,7 +38,7 @@ impl Sessions {
         self.latest = Some(session.to_owned());
     }
 
-    /// Has a connection that has not begun ask for an earlier session.
+    /// Offers an earlier session to a connection that has not begun.
     pub(super) fn offer(&self, conn: ConnId, ssl: &mut Ssl) -> Result<(), ErrorStack> {
         let own = self.by_connection.get(conn.0 as usize).and_then(Option::as_ref);
         match own.or(self.latest.as_ref()) {

@@ -3,8 +3,8 @@
 use openssl::error::ErrorStack;
 use openssl::ssl::SslContextBuilder;
 
-/// Trusts what the system does. The system's OpenSSL knows where that is kept; one that is part of the
-/// program has to look where distributions keep it.
+/// Trusts the system's authorities. The system's OpenSSL knows their location; a statically linked one looks
+/// where distributions keep them.
 pub(super) fn trust_system(builder: &mut SslContextBuilder) -> Result<(), ErrorStack> {
     builder.set_default_verify_paths()?;
     #[cfg(feature = "vendored-tls")]

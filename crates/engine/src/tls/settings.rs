@@ -1,4 +1,4 @@
-//! The settings of a TLS context, as they were asked for.
+//! The settings of a TLS context, as the user gave them.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -10,34 +10,34 @@ use super::pem::PemFile;
 /// Checks of the server's certificate.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Verify {
-    /// A trusted CA signed the certificate, and it is for the host that was connected to.
+    /// A trusted CA signed the certificate, and it is for the requested host.
     #[default]
     Host,
-    /// A trusted CA signed the certificate. A name of another host is noted but accepted.
+    /// A trusted CA signed the certificate. One for another host is noted but accepted.
     Chain,
-    /// Nothing.
+    /// Nothing is checked.
     Nothing,
 }
 
-/// Settings of a [`TlsContext`]: files by their paths, lists as OpenSSL takes them.
+/// Settings of a [`TlsContext`]: paths of files, and lists in OpenSSL's format.
 #[derive(Debug, Clone, Default)]
 pub struct TlsSettings {
-    /// The host that was named, to check the certificate for and to ask the server for.
+    /// The requested host, which the certificate is checked for and the server is asked for.
     pub host: Option<String>,
-    /// A name that takes its place (`--sni`), at every address that announces no name of its own.
+    /// A name used instead of the host (`--sni`), at every address without an announced name.
     pub sni: Option<String>,
     /// Checks of the server's certificate.
     pub verify: Verify,
-    /// PEM file of trusted CA certificates (`--cacert`). Without it and the directory, those that
-    /// the system trusts are.
+    /// PEM file of trusted CA certificates (`--cacert`). Without it and the directory, the system's are
+    /// trusted.
     pub cacert: Option<PemFile>,
     /// Directory of trusted CA certificates by their hash (`--cacertdir`).
     pub cacertdir: Option<PathBuf>,
-    /// PEM file of our certificate and its chain (`--cert`).
+    /// PEM file of the client's certificate and its chain (`--cert`).
     pub cert: Option<PemFile>,
-    /// PEM file of the rest of the chain, where the first file does not have it.
+    /// PEM file of the rest of the chain, if the first file lacks it.
     pub cert_chain: Option<PemFile>,
-    /// PEM file of its key (`--key`).
+    /// PEM file of the certificate's key (`--key`).
     pub key: Option<PemFile>,
     /// Ciphers up to TLS 1.2 (`--tls-ciphers`).
     pub ciphers: Option<String>,
@@ -45,7 +45,7 @@ pub struct TlsSettings {
     pub ciphersuites: Option<String>,
     /// Groups for the exchange of keys (`--tls-groups`).
     pub groups: Option<String>,
-    /// Versions that are offered (`--tls-protocols`): `TLSv1.2,TLSv1.3`.
+    /// Offered versions (`--tls-protocols`): `TLSv1.2,TLSv1.3`.
     pub protocols: Option<String>,
     /// Resumes the session of an earlier connection.
     pub resume: bool,
@@ -63,7 +63,7 @@ impl fmt::Display for TlsError {
 
 impl std::error::Error for TlsError {}
 
-/// A setting that OpenSSL did not take, for a reason of its own.
+/// The error for a setting that OpenSSL rejects.
 pub(super) fn broken(error: ErrorStack) -> TlsError {
     TlsError(super::cause::setup(&error))
 }

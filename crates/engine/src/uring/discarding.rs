@@ -1,8 +1,8 @@
 //! Receives around a long value whose bytes are dropped.
 //!
-//! The receive that stays armed copies all that arrives. It is ended when a caller first wants bytes to be dropped.
-//! From then on each receive is asked for by itself, into one buffer or with its bytes dropped, until nothing was
-//! dropped after some of them.
+//! The armed receive copies everything that arrives, so it is ended when a caller first wants bytes dropped.
+//! From then on each receive is submitted alone, into one buffer or with its bytes dropped, until some were
+//! received and none dropped after them.
 
 use std::io;
 
@@ -12,7 +12,7 @@ use crate::discard::{DISCARD_MOST, SHORT_READS};
 use crate::{ConnId, Event, Reason};
 
 impl Uring {
-    /// Has bytes dropped that follow those of the current event. Returns how many.
+    /// Drops bytes that follow the current event's. Returns the number that it will drop.
     pub(super) fn begin_discard(&mut self, conn: ConnId, bytes: u64) -> io::Result<u64> {
         let armed =
             self.current.as_ref().is_some_and(|current| current.conn == conn && !current.ended);
@@ -28,7 +28,7 @@ impl Uring {
         Ok(bytes)
     }
 
-    /// Counts bytes that arrived where some are to be dropped. Returns how many of them are.
+    /// Counts arrived bytes while some are to be dropped. Returns how many of them are.
     #[inline]
     pub(super) fn discarded(&mut self, conn: ConnId, arrived: usize) -> usize {
         let slot = self.slot(conn);
@@ -53,7 +53,7 @@ impl Uring {
         }
     }
 
-    /// Asks for what follows an event after which nothing is armed.
+    /// Submits the next receive after an event that left none armed.
     pub(super) fn arm_next(&mut self, conn: ConnId) {
         let slot = self.slot(conn);
         if slot.discard == 0 {

@@ -1,8 +1,8 @@
-//! The bytes that a connection has lent to the kernel, and those that it got from there.
+//! Bytes that a connection has lent to the kernel, and those that it got from there.
 //!
-//! Bytes to send go from `outbox` to `lent`, which is not touched until every completion of the
-//! turn that submitted it was seen, or until the operation that waits for room has ended. Bytes
-//! received lie in a buffer of the pool, which is ours until it is given back.
+//! Bytes to send move from `outbox` to `lent`, which is not touched until every completion of its turn was
+//! seen, or until the operation that waits for room has ended. Received bytes are in a buffer of the pool,
+//! which the engine owns until it returns it.
 
 use std::io;
 use std::ops::Range;
@@ -13,13 +13,13 @@ use super::Uring;
 use super::operation::Kind;
 use crate::{ConnId, Event, Reason};
 
-/// A connection's bytes: those to send, those that the kernel holds, and those received.
+/// A connection's bytes: to send, held by the kernel, and received.
 #[derive(Default)]
 pub(super) struct Slot {
     pub(super) socket: Option<Socket>,
     pub(super) generation: u32,
     pub(super) open: bool,
-    /// Set if the kernel stamps what arrives.
+    /// Set if the kernel stamps received bytes.
     pub(super) stamped: bool,
     /// Set while the connection is in `staged`.
     pub(super) staged: bool,
@@ -28,13 +28,13 @@ pub(super) struct Slot {
     /// Handed over, and when.
     pub(super) lent: Vec<u8>,
     pub(super) lent_turn: u64,
-    /// An operation that waits for room holds `lent`.
+    /// Set while an operation that waits for room holds `lent`.
     pub(super) waiting: bool,
     /// Bytes received and not consumed.
     pub(super) kept: Vec<u8>,
     /// Bytes to be dropped before anything is received.
     pub(super) discard: u64,
-    /// Receives that are asked for one by one, because what follows is likely to be dropped.
+    /// Receives submitted one by one, because the rest is likely to be dropped.
     pub(super) short_reads: u8,
 }
 
@@ -49,7 +49,8 @@ impl Slot {
         }
     }
 
-    /// Sends bytes without the ring, unless some of the connection's are under way there. Returns those that are left.
+    /// Sends bytes without the ring, unless earlier bytes of the connection are in it. Returns the bytes that
+    /// are left.
     #[cold]
     pub(super) fn send_now<'b>(&mut self, bytes: &'b [u8], turn: u64) -> &'b [u8] {
         let is_idle = self.outbox.is_empty() && !self.waiting && self.lent_turn != turn;
@@ -67,7 +68,7 @@ pub(super) struct CurrentEvent {
     pub(super) place: Place,
     pub(super) start: usize,
     pub(super) end: usize,
-    /// Set if nothing is armed that receives what follows.
+    /// Set if no receive is armed for later bytes.
     pub(super) ended: bool,
 }
 
@@ -75,12 +76,12 @@ pub(super) struct CurrentEvent {
 pub(super) enum Place {
     /// A buffer of the pool.
     Pool(u16),
-    /// The bytes that the connection keeps, behind what it had kept before.
+    /// Bytes that the connection keeps, after those that it had kept before.
     Kept,
 }
 
 impl Uring {
-    /// Hands every outbox to the ring whose connection has none there.
+    /// Hands the outbox of each connection without bytes in the ring to the ring.
     pub(super) fn hand_over(&mut self) -> io::Result<()> {
         let mut kept_back = 0;
         for at in 0..self.staged.len() {
@@ -161,8 +162,8 @@ impl Uring {
         Some(Event::Received(conn))
     }
 
-    /// Returns the range of the received bytes within a buffer of which the kernel filled `len`, and notes their stamp.
-    /// `None` at the end of the stream: a receive with a stamp returns a buffer for that, too.
+    /// Returns the range of the received bytes in a buffer of which the kernel filled `len`, and notes their
+    /// stamp. `None` at the end of the stream, for which a receive with a stamp also returns a buffer.
     #[inline]
     fn bytes_within(&mut self, conn: ConnId, buffer: u16, len: usize) -> Option<Range<usize>> {
         if !self.slots[conn.0 as usize].stamped {
@@ -174,7 +175,7 @@ impl Uring {
         (!bytes.is_empty()).then_some(bytes)
     }
 
-    /// The kernel did not take all at once, or has taken the rest.
+    /// Handles a send that took only a part, or the end of the send of the rest.
     pub(super) fn sent(&mut self, conn: ConnId, kind: Kind, result: io::Result<usize>) {
         let slot = self.slot(conn);
         slot.waiting &= kind != Kind::SendRest;
@@ -199,7 +200,7 @@ impl Uring {
         }
     }
 
-    /// Returns the bytes of the current event that are not yet consumed.
+    /// Returns the unconsumed bytes of the current event.
     #[inline]
     pub(super) fn bytes_of_current(&self) -> &[u8] {
         let Some(CurrentEvent { conn, place, start, end, .. }) = &self.current else {
@@ -211,7 +212,7 @@ impl Uring {
         }
     }
 
-    /// Keeps what was received last and not consumed with its connection.
+    /// Keeps unconsumed bytes with their connection.
     #[inline]
     pub(super) fn put_away(&mut self) {
         let Some(CurrentEvent { conn, place, start, end, ended }) = self.current.take() else {

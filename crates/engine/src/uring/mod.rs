@@ -36,10 +36,10 @@ use operation::{Kind, Operation};
 use pool::Pool;
 use ring::{Completion, Ring};
 
-/// Connections with something to send after which a turn is handed over early, so that the stamp
-/// of a send is never older than it takes to prepare so many.
+/// Connections with bytes to send after which a turn is submitted early, so that the stamp of a send is not
+/// older than the time to prepare this many.
 const STAGED_MAX: usize = 32;
-/// Fewest bytes that are sent by a call of their own, which costs less than copying them for the ring.
+/// Least bytes sent by a separate call, which costs less than copying them for the ring.
 const DIRECT_LEAST: usize = 64 * 1024;
 /// Longest wait for operations in flight when the engine ends.
 const FAREWELL_MAX: Duration = Duration::from_secs(1);
@@ -47,14 +47,14 @@ const FAREWELL_MAX: Duration = Duration::from_secs(1);
 /// The engine on `io_uring`.
 pub struct Uring {
     ring: Ring,
-    /// `None` only once it had to be leaked.
+    /// Buffers to receive into; `None` only once they had to be leaked.
     pool: Option<Pool>,
     slots: Vec<Slot>,
-    /// Connections with something to hand over.
+    /// Connections with bytes to submit.
     staged: Vec<ConnId>,
-    /// Sent by connections that were closed, still held by an operation.
+    /// Bytes of closed connections that an operation still holds.
     graves: Vec<(Operation, Vec<u8>)>,
-    /// Connections whose opening or failing no completion will tell.
+    /// Connections that opened or failed without a completion.
     outcomes: VecDeque<(ConnId, io::Result<()>)>,
     current: Option<CurrentEvent>,
     /// Time at which the current event's bytes arrived in the kernel.
@@ -70,11 +70,11 @@ pub struct Uring {
 }
 
 impl Uring {
-    /// An engine for up to `connections` whose clock begins at `origin`. Must be made on the
-    /// thread that uses it.
+    /// Creates an engine for up to `connections` whose clock begins at `origin`. Must be made on the thread
+    /// that uses it.
     ///
     /// # Errors
-    /// The kernel has no io_uring, lacks a feature of it, or does not allow it here.
+    /// Returns an error if the kernel has no io_uring, lacks a feature of it, or does not allow it here.
     pub fn new(origin: Instant, connections: u32) -> io::Result<Self> {
         let ring = Ring::new(connections)?;
         // Two buffers for each connection, so that none waits for another's to come back; more
@@ -101,10 +101,10 @@ impl Uring {
         })
     }
 
-    /// Tries out whether io_uring works here with all that this engine asks of it.
+    /// Tests whether io_uring works here with every feature that this engine uses.
     ///
     /// # Errors
-    /// What is missing.
+    /// Returns the missing feature.
     pub fn probe() -> io::Result<()> {
         probe::probe()
     }
@@ -148,7 +148,7 @@ impl Uring {
         Ok(())
     }
 
-    /// The wait for a connection has ended, with the poll events that it saw.
+    /// Handles the end of the wait for a connection, with the poll events that it saw.
     fn connected(&mut self, conn: ConnId, result: io::Result<usize>) -> Event {
         // Only a socket with an error needs to be asked for it.
         let error = match result {
@@ -185,7 +185,7 @@ impl Uring {
         }
     }
 
-    /// Receives on after a receive that ended. Yields the end of the connection if that cannot be.
+    /// Receives again after a receive that ended. Yields the end of the connection if that is impossible.
     fn receive_on(&mut self, conn: ConnId) -> Option<Event> {
         self.arm(conn).err().map(|error| self.lose(conn, Reason::Failed(error)))
     }
@@ -195,7 +195,7 @@ impl Uring {
         Event::Closed(conn, reason)
     }
 
-    /// Asks every operation to end.
+    /// Cancels every operation.
     fn cancel_all(&mut self) -> io::Result<()> {
         for number in 0..self.slots.len() {
             let slot @ Slot { socket, open, waiting, .. } = &self.slots[number];

@@ -6,27 +6,27 @@ use crate::ConnId;
 pub(super) struct Operation {
     pub(super) kind: Kind,
     pub(super) conn: ConnId,
-    /// Number of the opening of that connection, whose id may have been used again since.
+    /// Number of the opening of that connection, whose id may have been reused since.
     pub(super) generation: u32,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// Waits until a connection is open, or has failed to.
+    /// Waits until a connection is open or has failed.
     Connect,
     /// Receives into the pool until something ends it.
     Receive,
-    /// Sends without waiting; completes only if it could not send all.
+    /// Sends without waiting; completes only if it did not send all bytes.
     Send,
-    /// Sends what that one could not, and waits for room.
+    /// Sends the remaining bytes, and waits for room.
     SendRest,
-    /// Ends another; completes only if that could not be found.
+    /// Cancels another operation; completes only if that was not found.
     Cancel,
-    /// Receives as `Receive` does, with a stamp of the kernel before the bytes in each buffer.
+    /// Receives like `Receive`, with a kernel stamp before the bytes in each buffer.
     ReceiveStamped,
     /// Receives once, into one buffer of the pool.
     ReceiveOnce,
-    /// Receives bytes that are dropped.
+    /// Receives bytes and drops them.
     Discard,
 }
 

@@ -1,8 +1,8 @@
 //! Buffers that the kernel receives into.
 //!
-//! A ring of equal buffers, lent to the kernel as a whole. A completion names the buffer it
-//! filled; that one is ours until it is given back. The memory outlives every operation: it is
-//! freed only by a [`Pool`] whose ring has no operation left, and leaked otherwise.
+//! A ring of equal buffers, lent to the kernel as a whole. A completion names the buffer that it filled; the
+//! engine owns that buffer until it returns it. The memory outlives every operation: it is freed only by a
+//! [`Pool`] whose ring has no operation left, and leaked otherwise.
 //! <https://man7.org/linux/man-pages/man3/io_uring_register_buf_ring.3.html>
 #![allow(unsafe_code)]
 
@@ -14,20 +14,20 @@ use std::sync::atomic::{AtomicU16, Ordering};
 use io_uring::Submitter;
 use io_uring::types::BufRingEntry;
 
-/// Bytes of one buffer where there are few: a reply to `LRANGE` of 600 short elements fits.
+/// Most bytes of one buffer: a reply to `LRANGE` of 600 short elements fits.
 const BUFFER_MOST: usize = 8 * 1024;
-/// Least bytes of one buffer: longer replies come in more pieces.
+/// Least bytes of one buffer; longer replies come in more pieces.
 const BUFFER_LEAST: usize = 1024;
-/// Most bytes of all buffers, unless that makes one too short. The kernel takes them in turn, so all of them are
-/// touched. With many connections that is memory for each of them, and worth that a long reply comes in pieces, which
-/// costs CPU time (docs/performance.md).
+/// Most bytes of all buffers, unless that makes one too short. The kernel uses them in turn, so all of them
+/// are touched. With many connections this bounds memory at the price of long replies in pieces, which cost
+/// CPU time (docs/performance.md).
 const POOL_MOST: usize = 4 * 1024 * 1024;
-/// The group that receives name.
+/// The buffer group that receives name.
 pub(super) const GROUP: u16 = 0;
 const PAGE: usize = 4096;
 
 pub(super) struct Pool {
-    /// The entries that tell the kernel which buffers it may use.
+    /// Ring entries that tell the kernel which buffers it may use.
     entries: NonNull<BufRingEntry>,
     entries_layout: Layout,
     /// The buffers, one after another.
@@ -106,7 +106,7 @@ impl Pool {
     }
 }
 
-/// Bytes of each of so many buffers.
+/// Bytes per buffer for this many buffers.
 fn buffer_len(count: u16) -> usize {
     (POOL_MOST / usize::from(count)).clamp(BUFFER_LEAST, BUFFER_MOST)
 }

@@ -1,4 +1,5 @@
-//! A test that io_uring works here: a message to ourselves, with everything the engine uses.
+//! A test that io_uring works here: a message over a local socket pair, with every feature that the engine
+//! uses.
 
 use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
@@ -10,7 +11,7 @@ use crate::{ConnId, Engine, Event};
 const PATIENCE: Duration = Duration::from_millis(500);
 const CONN: ConnId = ConnId(0);
 
-/// Sends a byte to a socket of our own and receives one from there.
+/// Sends a byte through a local socket pair.
 pub(super) fn probe() -> io::Result<()> {
     let mut engine = Uring::new(Instant::now(), 1)?;
     let (ours, mut peer) = UnixStream::pair()?;

@@ -1,4 +1,4 @@
-//! The two queues shared with the kernel, and the operations this engine puts there.
+//! The two queues shared with the kernel, and this engine's operations in them.
 #![allow(unsafe_code)]
 
 use std::io;
@@ -28,11 +28,11 @@ const MSG_WAITALL: i32 = rustix::net::RecvFlags::WAITALL.bits() as i32;
 const MSG_DISCARD: i32 = discard::FLAGS.bits() as i32;
 const POLLOUT: u32 = rustix::event::PollFlags::OUT.bits() as u32;
 
-/// Poll events that mean a connection could not be opened.
+/// Poll events of a connection that failed to open.
 pub(super) const POLL_FAULTS: usize =
     rustix::event::PollFlags::ERR.union(rustix::event::PollFlags::HUP).bits() as usize;
 
-/// Memory for bytes that are dropped, which all operations in flight share.
+/// Memory for dropped bytes, shared by all operations in flight.
 static DROPPED: [AtomicU8; DISCARD_MOST as usize] =
     [const { AtomicU8::new(0) }; DISCARD_MOST as usize];
 
@@ -47,13 +47,13 @@ pub(super) struct Completion {
     pub(super) operation: Operation,
     /// Bytes, or why not.
     pub(super) result: io::Result<usize>,
-    /// The operation goes on.
+    /// Set if the operation continues.
     pub(super) more: bool,
     pub(super) buffer: Option<u16>,
 }
 
 impl Ring {
-    /// Makes a ring for up to `connections`, which are known to it as files by their number.
+    /// Creates a ring for up to `connections`, whose sockets it knows as files by their numbers.
     pub(super) fn new(connections: u32) -> io::Result<Self> {
         let completions = (4 * connections).clamp(2 * SUBMISSIONS, 65_536).next_power_of_two();
         let ring = IoUring::builder()
@@ -85,21 +85,21 @@ impl Ring {
         self.set_file(number, -1)
     }
 
-    /// Forgets all files, when no operation is left. The kernel would do so at some time after the end
-    /// of the ring, and until then the connections stay open.
+    /// Forgets all files, when no operation is left. The kernel would do so some time after the end of the
+    /// ring, and until then the connections would stay open.
     pub(super) fn clear_files(&self) -> io::Result<()> {
         self.ring.submitter().unregister_files()
     }
 
-    /// Tells when a connection that was begun is open or has failed.
+    /// Submits a poll that completes when a connection is open or has failed.
     pub(super) fn await_connected(&mut self, operation: Operation) -> io::Result<()> {
         let entry = opcode::PollAdd::new(file(operation), POLLOUT).build();
         // SAFETY: the entry points to no memory.
         unsafe { self.push(entry, operation) }
     }
 
-    /// Cancels one operation, which still completes. The kernel finds an operation by its number at once. A call that
-    /// cancels all searches anew for each, which takes a second for 10,000.
+    /// Cancels one operation, which still completes. The kernel finds an operation by its number at once. A
+    /// call that cancels all searches again for each, which takes a second for 10,000.
     pub(super) fn cancel(&mut self, operation: Operation) -> io::Result<()> {
         let entry = opcode::AsyncCancel::new(operation.to_user_data()).build();
         // SAFETY: the entry points to no memory.
@@ -129,8 +129,9 @@ impl Ring {
         unsafe { self.push(entry, operation) }
     }
 
-    /// Receives up to so many bytes and drops them. A socket that cannot drop them copies them to where nobody reads.
-    /// `MSG_WAITALL` would drop too many: the kernel goes on behind what it has copied, and it has copied nothing.
+    /// Receives up to this many bytes and drops them. A socket that cannot drop copies them into a shared
+    /// buffer that is never read. Without `MSG_WAITALL`, which would drop too many: the kernel continues
+    /// after what it has copied, and here it has copied nothing.
     pub(super) fn discard(&mut self, operation: Operation, bytes: usize) -> io::Result<()> {
         let len = bytes.min(DROPPED.len()) as u32;
         let memory = DROPPED.as_ptr().cast_mut().cast();
@@ -141,8 +142,8 @@ impl Ring {
         unsafe { self.push(entry, operation) }
     }
 
-    /// Parses the buffer of a receive with a stamp into the range of the received bytes, and their stamp; `None` for a
-    /// buffer that no kernel writes.
+    /// Parses the buffer of a receive with a stamp into the range of the received bytes and their stamp;
+    /// `None` for a buffer that no kernel writes.
     #[inline]
     pub(super) fn parse_stamped(&self, filled: &[u8]) -> Option<(Range<usize>, Option<Duration>)> {
         let parts = RecvMsgOut::parse(filled, &self.stamped).ok()?;
@@ -150,8 +151,8 @@ impl Ring {
         Some((filled.len() - len..filled.len(), stamps::stamp(parts.control_data())))
     }
 
-    /// Sends as much as the kernel takes at once. Completes only if that is not all. The caller
-    /// leaves `bytes` alone until the call that submits this has returned.
+    /// Sends as much as the kernel takes at once, and completes only if that is not all. The caller must not
+    /// touch `bytes` until the submitting call has returned.
     #[inline]
     pub(super) fn send_at_once(&mut self, operation: Operation, bytes: &[u8]) -> io::Result<()> {
         let entry = send(operation, bytes, MSG_DONTWAIT).flags(Flags::SKIP_SUCCESS);
@@ -160,15 +161,17 @@ impl Ring {
         unsafe { self.push(entry, operation) }
     }
 
-    /// Sends all, as there comes to be room. The caller leaves `bytes` alone until this completes.
+    /// Sends all bytes as room appears. The caller must not touch `bytes` until this completes.
     pub(super) fn send_waiting(&mut self, operation: Operation, bytes: &[u8]) -> io::Result<()> {
         // SAFETY: the caller keeps the bytes where they are until the completion was seen, also
         // beyond the end of the connection (see the module above).
         unsafe { self.push(send(operation, bytes, 0), operation) }
     }
 
+    /// Queues an operation.
+    ///
     /// # Safety
-    /// The memory that the entry names must stay as it is until the operation has ended.
+    /// The memory that the entry names must stay unchanged until the operation has ended.
     #[inline]
     unsafe fn push(&mut self, entry: Entry, operation: Operation) -> io::Result<()> {
         let entry = entry.user_data(operation.to_user_data());
@@ -182,7 +185,7 @@ impl Ring {
         pushed.map_err(|_| io::Error::other("the submission queue stays full"))
     }
 
-    /// Hands over what is prepared.
+    /// Submits the prepared operations.
     pub(super) fn submit(&mut self) -> io::Result<()> {
         while !self.ring.submission().is_empty() {
             again_if_interrupted(self.ring.submit())?;
@@ -190,7 +193,7 @@ impl Ring {
         Ok(())
     }
 
-    /// Hands over what is prepared and waits for a completion, for so long at most.
+    /// Submits the prepared operations and waits for a completion, at most this long.
     #[inline]
     pub(super) fn submit_and_wait(&mut self, most: Option<Duration>) -> io::Result<()> {
         if most == Some(Duration::ZERO) {
@@ -204,8 +207,8 @@ impl Ring {
         self.submit()
     }
 
-    /// Hands over what is prepared and takes what has completed, without waiting. Where there is
-    /// neither, the kernel is not asked: a wait of no time still costs it a timer.
+    /// Submits the prepared operations and takes completions, without waiting. Makes no system call if there
+    /// is neither, since even a wait of no time costs the kernel a timer.
     fn look(&mut self) -> io::Result<()> {
         let submissions = self.ring.submission();
         let pending = submissions.taskrun() || submissions.cq_overflow();
@@ -247,8 +250,8 @@ fn send(operation: Operation, bytes: &[u8], flags: i32) -> Entry {
     opcode::Send::new(file(operation), bytes.as_ptr(), bytes.len() as u32).flags(flags).build()
 }
 
-/// The end of time, and a signal, are no failures of a wait; nor is a kernel that is short of
-/// memory for a moment or wants completions taken first.
+/// Ignores results of a wait that are no failures: its timeout, a signal, or a kernel that is short of memory
+/// for a moment or wants completions taken first.
 fn again_if_interrupted(outcome: io::Result<usize>) -> io::Result<()> {
     use rustix::io::Errno;
     match outcome {

@@ -1,7 +1,7 @@
-//! Child processes that talk in lines.
+//! Child processes that communicate in lines.
 //!
-//! Each has a process group of its own, so that the coordinator passes Ctrl-C on, and an input that
-//! ends with the coordinator, so that no child outlives it.
+//! Each has its own process group, so that only the coordinator reacts to Ctrl-C, and an input that ends with
+//! the coordinator, so that no child outlives it.
 
 use std::collections::VecDeque;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -16,9 +16,9 @@ use workload::secret::without_passwords;
 
 use crate::line::LINE_BYTES_MAX;
 
-/// Longest wait for a child to end once its input has.
+/// Longest wait for a child to end after its input has.
 const FAREWELL: Duration = Duration::from_secs(3);
-/// Lines of standard error that are kept, to say why a child ended.
+/// Last lines of standard error that are kept, to explain a child's end.
 const SAID_LAST: usize = 3;
 
 /// A child and the threads that carry its lines.
@@ -48,8 +48,8 @@ impl ChildExit {
 }
 
 impl ChildProcess {
-    /// Starts it. Each line that it says goes to `line`, with the time when it was there; `ended` is
-    /// called once, after the last.
+    /// Starts it. `line` gets each line of its output, with its arrival time; `ended` is called once, after
+    /// the last.
     pub(super) fn start(
         mut command: Command,
         mut line: impl FnMut(Instant, String) + Send + 'static,
@@ -116,7 +116,7 @@ impl ChildProcess {
         self.lines = None;
     }
 
-    /// Ends it at once.
+    /// Kills it at once.
     pub(super) fn kill(&mut self) {
         self.hang_up();
         let _ = self.child.lock().unwrap_or_else(PoisonError::into_inner).kill();
@@ -128,7 +128,7 @@ impl ChildProcess {
     }
 }
 
-/// Ends all of them: by asking first, then at once.
+/// Ends all children: by asking first, then by killing.
 pub(super) fn end(mut all: Vec<ChildProcess>) {
     all.iter_mut().for_each(ChildProcess::hang_up);
     let deadline = Instant::now() + FAREWELL;
@@ -138,7 +138,7 @@ pub(super) fn end(mut all: Vec<ChildProcess>) {
     all.iter_mut().filter(|child| child.is_running()).for_each(ChildProcess::kill);
 }
 
-/// A line without its end; `None` at the end of all, and of what is longer than any line.
+/// A line without its end; `None` at the end of the output, and for a line that is too long.
 fn read_line(reader: &mut impl BufRead) -> Option<String> {
     let mut bytes = Vec::new();
     let read = reader.take(LINE_BYTES_MAX as u64).read_until(b'\n', &mut bytes).ok()?;
@@ -148,7 +148,7 @@ fn read_line(reader: &mut impl BufRead) -> Option<String> {
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// Waits for a child that has closed its output, without keeping others from killing it.
+/// Waits for a child that has closed its output, without preventing other threads from killing it.
 fn wait(child: &Mutex<Child>) -> Option<ExitStatus> {
     let deadline = Instant::now() + FAREWELL;
     loop {

@@ -14,7 +14,7 @@ use crate::{LaunchError, On};
 
 pub(crate) const NAME: &str = "local";
 
-/// Most clients of one machine.
+/// Most clients on one machine.
 const CLIENTS_MAX: u32 = 1000;
 
 pub(super) fn check(on: &On) -> Result<u32, String> {
@@ -49,7 +49,7 @@ pub(super) struct Children {
 }
 
 impl Children {
-    /// Starts one for each name. `why` words how one ended.
+    /// Starts a client for each name. `why` words the end of one.
     pub(super) fn start(
         commands: Vec<(String, Command)>,
         events: &Sender<Event>,

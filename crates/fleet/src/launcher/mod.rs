@@ -1,7 +1,7 @@
-//! Launchers: who places clients, carries lines and tells of death. Nothing else.
+//! Launchers, which only place clients, carry lines and report losses.
 //!
-//! Two are built in. Another is a program `keystorm-on-NAME` on the PATH ([`program`]), so that one can
-//! be added in any language without a change here.
+//! Two are built in. Another is a program `keystorm-on-NAME` on the PATH ([`program`]), so that one can be
+//! added in any language without a change here.
 
 mod children;
 mod local;
@@ -18,15 +18,15 @@ use crate::{LaunchError, On};
 
 pub(crate) use local::NAME as LOCAL;
 
-/// Files that are open beside those of clients: the server's, the terminal's, those of results.
+/// Files open beside clients' own: the server's, the terminal's, those of results.
 const OTHER_FILES: u64 = 32;
 
 /// A report of a launcher on a client.
 #[derive(Debug)]
 pub(crate) struct Event {
-    /// Number of the client, from 0; `None` for all of them.
+    /// Number of the client, from 0; `None` for all clients.
     pub(crate) client: Option<usize>,
-    /// Time at which the report was there.
+    /// Arrival time of the report.
     pub(crate) at: Instant,
     pub(crate) what: ClientOutput,
 }
@@ -36,22 +36,22 @@ pub(crate) struct Event {
 pub(crate) enum ClientOutput {
     /// A line that it printed.
     Line(String),
-    /// The client is gone, for this reason.
+    /// The loss of the client, for this reason.
     Lost(String),
 }
 
 /// Clients that have been placed. Dropping it ends them.
 pub(crate) trait Launcher: Send {
-    /// Returns the name of each client: its host, or nothing if that is this one.
+    /// Returns the name of each client: its host, or empty for this one.
     fn names(&self) -> Vec<String>;
 
-    /// Hands a client a line, its end included. Does not wait for it to be read.
+    /// Hands a client a line, including its end, without waiting for it to be read.
     ///
     /// # Errors
-    /// The client is gone; an event reports that too.
+    /// Returns an error if the client is gone, which an event reports too.
     fn tell(&mut self, client: usize, line: &str) -> io::Result<()>;
 
-    /// Gives a client up, and ends it where that is possible.
+    /// Gives a client up, and ends it if possible.
     fn cut(&mut self, client: usize);
 }
 
@@ -73,7 +73,7 @@ fn built_in(on: &On) -> Option<&'static BuiltIn> {
     BUILT_IN.iter().find(|launcher| launcher.name == on.launcher)
 }
 
-/// Refuses what no launcher can make sense of.
+/// Refuses settings that no launcher understands.
 pub(crate) fn check(on: &On) -> Result<(), String> {
     match built_in(on) {
         Some(launcher) => (launcher.check)(on).map(drop),
@@ -81,7 +81,7 @@ pub(crate) fn check(on: &On) -> Result<(), String> {
     }
 }
 
-/// Returns the number of clients that a launcher makes, if that is known before.
+/// Returns the number of clients that a launcher makes, if it is known in advance.
 pub(crate) fn count(on: &On) -> Option<u32> {
     built_in(on).and_then(|launcher| (launcher.check)(on).ok())
 }
@@ -89,7 +89,7 @@ pub(crate) fn count(on: &On) -> Option<u32> {
 /// Places clients, whose lines and losses are sent to `events`.
 ///
 /// # Errors
-/// They cannot be placed.
+/// Returns an error if they cannot be placed.
 pub(crate) fn launch(on: &On, events: &Sender<Event>) -> Result<Box<dyn Launcher>, LaunchError> {
     match built_in(on) {
         Some(launcher) => {
@@ -101,7 +101,7 @@ pub(crate) fn launch(on: &On, events: &Sender<Event>) -> Result<Box<dyn Launcher
     }
 }
 
-/// Sees to it that we may hold the ends of so many children's standard streams.
+/// Ensures that this process may hold the standard streams of this many children.
 fn allow_files(on: &On, children: u64) -> Result<(), LaunchError> {
     let needed = 3 * children + OTHER_FILES;
     host::allow_open_files(0, needed).map_err(|refused| {

@@ -1,10 +1,9 @@
-//! `--on NAME`: the program `keystorm-on-NAME`, which places clients in ways of its own.
+//! `--on NAME`: the program `keystorm-on-NAME`, which places clients in its own way.
 //!
-//! It is started with the settings as its one argument and talks in lines of JSON. Out:
+//! It is started with the settings as its one argument and communicates in lines of JSON. Out:
 //! `{"placed":["NAME",…]}` first, one name for each client; then `{"from":2,"line":"…"}` and
-//! `{"lost":2,"why":"…"}`; instead of all that `{"unfit":"why"}`. In: `{"to":2,"line":"…"}` and
-//! `{"cut":2}`. Clients count from 0, and lines are without their ends. The end of its input ends it
-//! and its clients.
+//! `{"lost":2,"why":"…"}`; instead of all that `{"unfit":"why"}`. In: `{"to":2,"line":"…"}` and `{"cut":2}`.
+//! Clients count from 0, and lines are without their ends. The end of its input ends it and its clients.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -19,7 +18,7 @@ use super::children::{self, ChildProcess};
 use super::{ClientOutput, Event, Launcher};
 use crate::{LaunchError, On};
 
-/// Longest time that a launcher may take to place clients: a cluster may have to grow for them.
+/// Longest time for a launcher to place clients, as a cluster may have to grow for them.
 const PLACING: Duration = Duration::from_secs(600);
 
 #[derive(Deserialize)]

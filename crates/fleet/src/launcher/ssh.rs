@@ -12,7 +12,7 @@ use crate::{LaunchError, On};
 
 pub(super) const NAME: &str = "ssh";
 
-/// Exit code with which the remote shell reports that it finds no such program.
+/// Exit code with which the remote shell reports a missing program.
 const NOT_FOUND: i32 = 127;
 
 pub(super) fn check(on: &On) -> Result<u32, String> {
@@ -49,7 +49,7 @@ fn at(host: &str, program: &str) -> Command {
     command
 }
 
-/// A word for the shell of the other side.
+/// A word quoted for the remote shell.
 fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', "'\\''"))
 }

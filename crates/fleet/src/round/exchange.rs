@@ -1,4 +1,5 @@
-//! Messages that go between clients: what the coordinator adds up and says, since no client knows alone what has come.
+//! Messages between clients: the coordinator's sums and announcements, since no client alone knows which
+//! messages have come.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -8,17 +9,17 @@ use measure::DeliveryCounts;
 use super::Round;
 use crate::line::{Messages, ReceivedNumbers, ToClient};
 
-/// Longest time for which probes may be on their way when all clients are ready.
+/// Longest time for probes to be on their way once all clients are ready.
 const PROBES: Duration = Duration::from_secs(10);
 
-/// Common knowledge of the clients' messages to each other.
+/// Joint state of the messages between clients.
 #[derive(Default)]
 pub(crate) struct Exchange {
     /// Set once all clients were informed that everything has been sent.
     all_sent: bool,
-    /// Set once all clients were informed that all that was sent has come to some client.
+    /// Set once all clients were informed that everything sent has come to some client.
     all_received: bool,
-    /// Set once all clients were informed that the receivers of all are gone.
+    /// Set once all clients were informed that all receivers are gone.
     all_closed: bool,
     /// Time at which all clients were ready while probes were still on their way.
     ready: Option<Instant>,
@@ -31,7 +32,7 @@ pub(crate) struct Exchange {
 }
 
 impl Exchange {
-    /// Adds what a client received.
+    /// Adds the messages that a client received.
     pub(super) fn add(&mut self, page: &ReceivedNumbers) {
         let words = page.words();
         let known = self.received.entry((page.group, page.page)).or_default();
@@ -42,7 +43,7 @@ impl Exchange {
         }
     }
 
-    /// Counts what came to several clients as doubled: each took it for the first.
+    /// Counts messages that came to several clients as duplicates, as each client took its own for the first.
     pub(crate) fn correct(&self, counts: &mut DeliveryCounts) {
         counts.received = counts.received.saturating_sub(self.doubled);
         counts.doubled = counts.doubled.saturating_add(self.doubled);
@@ -50,7 +51,8 @@ impl Exchange {
 }
 
 impl Round<'_> {
-    /// Returns whether all probes have come that any client may get. If they do not come in time, load does not begin.
+    /// Returns whether all probes have come that any client may get. If they do not come in time, load does
+    /// not begin.
     pub(super) fn are_probes_there(&mut self) -> bool {
         let sum = |count: fn(&Messages) -> u64| -> u64 {
             self.parts.iter().map(|part| count(&part.messages)).sum()
@@ -72,7 +74,7 @@ impl Round<'_> {
         false
     }
 
-    /// Informs the clients how far the messages of all are, each time once.
+    /// Informs the clients of the joint progress of messages, once for each step.
     pub(super) fn tell_of_messages(&mut self) {
         let all_sent = self.parts.iter().all(|part| part.sent || part.is_over());
         if all_sent && !std::mem::replace(&mut self.exchange.all_sent, true) {

@@ -1,6 +1,6 @@
-//! The part of a new replica: it asks for the whole data set, and reads it.
+//! The role of a new replica: it asks for the whole data set, and reads it.
 //!
-//! What is read is dropped as it comes. <https://redis.io/docs/latest/commands/sync/>
+//! The data is dropped as it comes. <https://redis.io/docs/latest/commands/sync/>
 
 use std::io::{self, Read, Write};
 use std::time::Instant;
@@ -8,21 +8,22 @@ use std::time::Instant;
 use super::Client;
 use crate::client_error::{ClientError, late};
 
-/// Bytes of the mark by which a data set of unknown length ends.
+/// Length of the mark at the end of a data set of unknown length.
 const MARK: usize = 40;
 
-/// The end of a data set: after so many bytes, or at a mark.
+/// The end of a data set: after this many bytes, or at a mark.
 enum End {
     After(u64),
     Mark([u8; MARK]),
 }
 
 impl<T: Read + Write> Client<T> {
-    /// Asks for the whole data set and reads it to its end; returns its size in bytes. `stopped` is looked at between
-    /// reads. The connection is of no more use then: the server takes it for a replica.
+    /// Asks for the whole data set and reads it to its end; returns its size in bytes. Checks `stopped`
+    /// between reads. The connection is useless afterwards, as the server takes it for a replica.
     ///
     /// # Errors
-    /// The server refuses, hangs up, or sends nothing for as long as this client has patience.
+    /// Returns an error if the server refuses, closes the connection, or sends nothing for as long as this
+    /// client waits.
     pub fn full_sync(&mut self, stopped: &dyn Fn() -> bool) -> Result<u64, ClientError> {
         self.transport.write_all(b"SYNC\r\n").map_err(|error| self.broken(error))?;
         self.transport.flush().map_err(|error| self.broken(error))?;
@@ -58,7 +59,7 @@ impl<T: Read + Write> Client<T> {
         }
     }
 
-    /// Parses the line that announces a data set: it ends after so many bytes or at a mark.
+    /// Parses the header of a data set: it ends after this many bytes or at a mark.
     fn end_of(&self, line: &[u8]) -> Result<End, ClientError> {
         let text = String::from_utf8_lossy(line);
         if let Some(mark) = line.strip_prefix(b"$EOF:")
@@ -73,7 +74,7 @@ impl<T: Read + Write> Client<T> {
         })
     }
 
-    /// Reads more, and waits for it with patience; returns whether it goes on.
+    /// Reads more, within the time limit. Returns whether to continue.
     fn more(
         &mut self,
         bytes: &mut Vec<u8>,
@@ -104,7 +105,7 @@ mod tests {
     use super::*;
     use crate::Address;
 
-    /// Gives its bytes in pieces of this size.
+    /// Returns its bytes in pieces of this size.
     struct Pieces(Vec<u8>, usize);
 
     impl Read for Pieces {

@@ -1,4 +1,5 @@
-//! The places of keys in the commands of a plan: from what is known of commands, and from the server for the rest.
+//! Positions of keys in the commands of a plan: from the table of known commands, and from the server for
+//! others.
 
 use wire::cluster::{KeyPlace, Routing, known};
 use wire::resp::Value;
@@ -7,10 +8,10 @@ use workload::{Arg, CommandSpec, Piece, Plan, argument, derived::Source, values:
 use super::{ClusterError, refused};
 use crate::{Address, CommandInfo, Login, log_in};
 
-/// Finds out what decides where each command of a plan's sequence goes; no place is [`KeyPlace::Movable`] any more.
+/// Finds the routing of each command of a plan's sequence; no position is [`KeyPlace::Movable`] afterwards.
 ///
 /// # Errors
-/// The server does not answer, or refuses to say where the keys of a command are.
+/// Returns an error if the server does not answer, or refuses to locate the keys of a command.
 pub fn routings(
     plan: &Plan,
     address: &Address,
@@ -28,7 +29,7 @@ struct KeyQueries<'a, C> {
     plan: &'a Plan,
     address: &'a Address,
     login: Login<'a>,
-    /// Connection, once there is something to ask.
+    /// Connection, opened for the first question.
     client: Option<C>,
 }
 
@@ -81,7 +82,7 @@ impl KeyQueries<'_, Client> {
         Ok(Routing { key, read_only: info.has("readonly") })
     }
 
-    /// The first key of a command whose arguments say where it is.
+    /// The first key of a command whose arguments give its position.
     fn movable(&mut self, name: &str, words: &[Vec<u8>]) -> Result<KeyPlace, ClusterError> {
         let mut question: Vec<&[u8]> = vec![b"COMMAND", b"GETKEYS"];
         question.extend(words.iter().map(Vec::as_slice));
@@ -102,8 +103,7 @@ impl KeyQueries<'_, Client> {
         Ok(first.map_or(KeyPlace::Keyless, |n| KeyPlace::Arg(n + 1)))
     }
 
-    /// An argument as it could be sent. Numbers are those of the argument's place, so that two
-    /// arguments with numbers of their own differ.
+    /// An argument with sample numbers, derived from its position, so that two arguments with numbers differ.
     fn sample(&self, arg: &Arg, place: usize) -> Vec<u8> {
         let digits = self.plan.data.keys.range.map(|_| self.plan.data.keys.digits());
         let mut out = Vec::new();

@@ -1,7 +1,7 @@
-//! The topology of a cluster, and where the keys of commands are: what must be asked of a node.
+//! Topology of a cluster, and positions of keys in commands, as far as a node must be asked.
 //!
-//! Owns the questions and the words for a server that cannot answer them. What the answers mean
-//! is `wire::cluster`'s business; where load goes, `runner`'s.
+//! Owns the questions and the words for a server that cannot answer them. `wire::cluster` parses the answers;
+//! `runner` distributes the load.
 
 mod keys;
 
@@ -21,7 +21,7 @@ pub use keys::routings;
 /// Reason why a cluster cannot be used. Worded for the person at the command line.
 #[derive(Debug, Error)]
 pub enum ClusterError {
-    /// The node does not let us in.
+    /// The node refused the login.
     #[error(transparent)]
     Probe(#[from] ProbeError),
     /// The node did not answer.
@@ -47,7 +47,7 @@ pub enum ClusterError {
         command: String,
         /// Reply of the server.
         reply: String,
-        /// Advice, with the space before it; or nothing.
+        /// Advice with a space before it; empty if there is none.
         hint: Text,
     },
     /// The cluster has no slots with an owner.
@@ -59,7 +59,7 @@ pub enum ClusterError {
         /// Address of the server.
         address: Address,
     },
-    /// The answer has a shape that we do not know.
+    /// The answer has an unknown form.
     #[error("the reply of {address} to {command} is not a list of nodes")]
     Unreadable {
         /// Address of the server.
@@ -67,7 +67,7 @@ pub enum ClusterError {
         /// The question.
         command: &'static str,
     },
-    /// A node announces a name that means nothing here.
+    /// A node announces a name that this machine cannot resolve.
     #[error(
         "the cluster announces the node {name}, but this machine cannot resolve its host: \
          {reason}"
@@ -80,20 +80,21 @@ pub enum ClusterError {
     },
 }
 
-/// Asks a node for the nodes of its cluster, and finds their addresses. From then on each is
-/// trusted in TLS by the name that it announces.
+/// Asks a node for the nodes of its cluster, and resolves their addresses. TLS then checks each for the name
+/// that it announces.
 ///
 /// # Errors
-/// The node does not answer, is in no cluster, or announces what cannot be found.
+/// Returns an error if the node does not answer, is in no cluster, or announces a name that cannot be
+/// resolved.
 pub fn discover(address: &Address, login: Login<'_>, tls: bool) -> Result<Topology, ClusterError> {
     discover_within(address, login, tls, Patience::default())
 }
 
-/// Patience with a node that is asked what changed, in the middle of a run: others can be asked.
+/// Time limits for a node that is asked during a run, as others can be asked.
 const REFRESH_PATIENCE: Patience =
     Patience { connect: Duration::from_millis(300), reply: Duration::from_millis(300) };
 
-/// Asks the first of these nodes that answers what its cluster has become; `None` if none does.
+/// Asks the first of these nodes that answers for the current topology; `None` if none does.
 #[must_use]
 pub fn refresh(nodes: &[SocketAddr], login: Login<'_>, tls: bool) -> Option<Topology> {
     let ask = |node: &SocketAddr| {
@@ -156,7 +157,8 @@ fn refused(address: &Address, command: &str, text: &[u8]) -> ClusterError {
     ClusterError::Refused { address, command: command.to_owned(), reply, hint: hint.into() }
 }
 
-/// Resolves the address of a node. Of several addresses, returns one of the family that the first node was reached by.
+/// Resolves the address of a node. Of several addresses, returns one of the family with which the first node
+/// was reached.
 fn resolve(node: &Node, asked: &Address) -> Result<SocketAddr, ClusterError> {
     let fault = |reason: String| ClusterError::UnknownHost { name: printable(node.name()), reason };
     let found: Vec<SocketAddr> = (node.host.as_str(), node.port)

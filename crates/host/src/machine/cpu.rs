@@ -1,4 +1,4 @@
-//! Processors: how many, which share what, how fast they may go, and whether they are real.
+//! Processors: number, topology, clock speed, and virtualisation.
 
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
@@ -7,49 +7,47 @@ use serde::{Deserialize, Serialize};
 
 use super::tree::Tree;
 
-/// Processors and clocks. Lists of CPUs are written as the kernel writes them, `0-3,8`;
-/// [`cpu_list`] reads them.
+/// Processors and clocks. Lists of CPUs are in the kernel's notation, `0-3,8`; [`cpu_list`] parses them.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct CpuFacts {
-    /// The name that the processor gives itself.
+    /// The processor's own name.
     pub model: Option<String>,
     /// CPUs that are online: hardware threads.
     pub logical: Option<u32>,
-    /// Physical cores of those.
+    /// Number of physical cores with these.
     pub cores: Option<u32>,
     /// Sockets.
     pub sockets: Option<u32>,
     /// The CPUs that this process may run on.
     pub allowed: Option<String>,
-    /// CPUs' worth of time that the control group of this process gets, where it has a quota.
+    /// CPU quota of this process's control group in CPUs, if it has one.
     pub quota: Option<f64>,
     /// Groups of CPUs that share a last-level cache.
     pub shared_caches: Vec<String>,
-    /// The CPUs of each NUMA node that has any.
+    /// CPUs of each NUMA node with any.
     pub numa_nodes: Vec<String>,
-    /// Frequency governors in use, each once; empty where the system has none.
+    /// Frequency governors in use, without repetition; empty if the system has none.
     pub governors: Vec<String>,
     /// Set if the clock may rise above its nominal rate (turbo, boost).
     pub turbo: Option<bool>,
-    /// The hypervisor's name, if this is a virtual machine that tells; `unknown` if it does not
-    /// say whose.
+    /// The hypervisor's name, on a virtual machine that reports one; `unknown` if it gives no name.
     pub hypervisor: Option<String>,
-    /// The clock that the kernel reads time from.
+    /// The kernel's clock source.
     pub clocksource: Option<String>,
 }
 
-/// The highest CPU number believed, so that a broken file cannot fill the memory.
+/// Largest accepted CPU number, so that a broken file cannot fill the memory.
 const CPU_MAX: usize = 65_535;
 
-/// Parses `0-3,8`; a part that is no number is passed over.
+/// Parses `0-3,8`; malformed parts are ignored.
 #[must_use]
 pub fn cpu_list(text: &str) -> Vec<usize> {
     let ranges = text.trim().split(',').filter_map(cpu_range);
     ranges.flat_map(|range| *range.start()..=(*range.end()).min(CPU_MAX)).collect()
 }
 
-/// Reads a part of such a list, `8` or `0-3`; `None` if it is neither.
+/// Parses a part of such a list, `8` or `0-3`; `None` if it is malformed.
 #[must_use]
 pub fn cpu_range(part: &str) -> Option<RangeInclusive<usize>> {
     let (first, last) = part.split_once('-').unwrap_or((part, part));
@@ -102,8 +100,8 @@ fn model(info: &str) -> Option<String> {
     })
 }
 
-/// The distinct lists that one of these files has for the CPUs. A CPU that a list names needs no
-/// reading of its own, which keeps this short on large machines.
+/// The distinct lists in one of these files over all CPUs. A CPU in a list that was read needs no reading of
+/// its own, which keeps this short on large machines.
 fn groups(tree: &Tree, online: &[usize], files: &[&str]) -> Option<Vec<String>> {
     let mut seen = BTreeSet::new();
     let mut groups = Vec::new();
@@ -148,7 +146,7 @@ fn governors(tree: &Tree) -> Vec<String> {
     governors.into_iter().collect()
 }
 
-/// <https://docs.kernel.org/admin-guide/pm/intel_pstate.html> and
+/// Reads the turbo state: <https://docs.kernel.org/admin-guide/pm/intel_pstate.html> and
 /// <https://docs.kernel.org/admin-guide/pm/cpufreq.html>
 fn turbo(tree: &Tree) -> Option<bool> {
     let off: Option<u32> = tree.value("sys/devices/system/cpu/intel_pstate/no_turbo");
@@ -159,7 +157,7 @@ fn turbo(tree: &Tree) -> Option<bool> {
     off.map(|off| off == 0).or_else(|| on().map(|on| on != 0))
 }
 
-/// Names in the firmware's tables, or the kernel's clocks, and whose machine they are of.
+/// Names in the firmware's tables, or of the kernel's clocks, with their vendors.
 const HYPERVISORS: [(&str, &str); 10] = [
     ("vmware", "VMware"),
     ("virtualbox", "VirtualBox"),
@@ -201,7 +199,7 @@ fn hypervisor(tree: &Tree, cpuinfo: &str) -> Option<String> {
     }
 }
 
-/// The quota of control groups, version 2 or 1, in CPUs.
+/// Quota of control groups, version 2 or 1, in CPUs.
 /// <https://docs.kernel.org/admin-guide/cgroup-v2.html#cpu-interface-files>
 fn quota(tree: &Tree) -> Option<f64> {
     let groups = tree.text("proc/self/cgroup").unwrap_or_default();

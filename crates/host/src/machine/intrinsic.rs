@@ -1,8 +1,7 @@
-//! The latency that this machine adds without any server: how long a thread that never waits is kept from its CPU, and
-//! how late timers end.
+//! Latency that this machine adds without any server: interruptions of a busy thread, and lateness of timers.
 //!
-//! `redis-cli --intrinsic-latency` is the model; it has the longest interruption, this has the distribution. What
-//! the figures mean for a result is left to `doctor`.
+//! Modelled on `redis-cli --intrinsic-latency`, which gives the longest interruption; this gives the
+//! distribution. `doctor` judges the figures.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -12,25 +11,25 @@ use serde::Serialize;
 
 use super::load::cpu_times;
 
-/// Two readings of the clock that lie further apart are an interruption. Reading it takes 20 to 60 ns.
+/// Distance of two clock readings above which there was an interruption. A reading takes 20 to 60 ns.
 const INTERRUPTION_NS: u64 = 5_000;
-/// Time that timers are set to: as long as a client waits between requests of 1,000/s.
+/// Length of timers: the wait of a client between requests at 1,000/s.
 const TIMER: Duration = Duration::from_millis(1);
-/// The shortest time that says something: a hundred timers.
+/// Shortest useful time: a hundred timers.
 const SHORTEST: Duration = Duration::from_millis(100);
 
 /// Delays of a machine without any server at work.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Intrinsic {
-    /// Seconds in which a thread was busy, and again in which it set timers.
+    /// Seconds of a busy thread, and again of timers.
     pub seconds: f64,
     /// Wait of the busy thread for the CPU at a random moment.
     pub busy: Delays,
     /// Lateness of timers of 1 ms.
     pub timers: Delays,
-    /// Share of the busy time without a CPU, 0 to 1, whatever had it.
+    /// Share of the busy time without a CPU, 0 to 1, for any reason.
     pub interrupted: f64,
-    /// Share of this machine's CPU time that its hypervisor gave to others meanwhile, 0 to 1.
+    /// Share of this machine's CPU time that its hypervisor gave to others during it, 0 to 1.
     pub stolen: Option<f64>,
     /// Share of the busy time in which other programs had the CPU, 0 to 1.
     pub waited: Option<f64>,
@@ -56,8 +55,8 @@ pub struct Delays {
 }
 
 impl Intrinsic {
-    /// Keeps the calling thread busy for half of this time, and lets it wait for timers in the other half. No less
-    /// than a tenth of a second each.
+    /// Keeps the calling thread busy for half of this time, and lets it wait for timers in the other half, at
+    /// least a tenth of a second each.
     #[must_use]
     pub fn measure(time: Duration) -> Self {
         let half = (time / 2).max(SHORTEST);
@@ -80,13 +79,13 @@ impl Intrinsic {
 }
 
 impl Delays {
-    /// Computes how long a random moment within `span_ns` waits for the end of the interruption that it falls into.
+    /// Computes how long a random moment within `span_ns` waits for the end of the interruption around it.
     fn from_interruptions(gaps: &Histogram<u64>, span_ns: u64) -> Self {
         let at = |quantile| delay_of_a_moment(gaps, span_ns, quantile) / 1e3;
         Self::new(gaps, at)
     }
 
-    /// The quantiles of delays, each of which counts once.
+    /// Quantiles of delays, each counted once.
     fn from_samples(delays: &Histogram<u64>) -> Self {
         Self::new(delays, |quantile| delays.value_at_quantile(quantile) as f64 / 1e3)
     }
@@ -112,7 +111,7 @@ fn histogram() -> Histogram<u64> {
     histogram
 }
 
-/// Reads the clock over and over; a long time between two readings is an interruption.
+/// Reads the clock continuously, and records long intervals between two readings as interruptions.
 fn interruptions(time: Duration) -> Histogram<u64> {
     let mut gaps = histogram();
     let begun = Instant::now();
@@ -147,11 +146,11 @@ fn total_ns(gaps: &Histogram<u64>) -> f64 {
     gaps.iter_recorded().map(|v| v.value_iterated_to() as f64 * v.count_at_value() as f64).sum()
 }
 
-/// Computes the delay in nanoseconds that so large a share of all moments does not exceed.
+/// Computes the delay in nanoseconds that this share of all moments does not exceed.
 ///
-/// A moment in an interruption of length `g` waits more than `x` if it lies in its first `g - x`. So the share of
-/// moments that wait more than `x` is the sum of `g - x` over the longer interruptions, divided by the span: a line
-/// between two lengths, which is solved for `x` from the longest downwards.
+/// A moment in an interruption of length `g` waits more than `x` if it is in its first `g - x`. So the share
+/// of moments that wait more than `x` is the sum of `g - x` over the longer interruptions, divided by the
+/// span: a line between two lengths, which is solved for `x` from the longest downwards.
 fn delay_of_a_moment(gaps: &Histogram<u64>, span_ns: u64, quantile: f64) -> f64 {
     let beyond_ns = (1.0 - quantile) * span_ns as f64;
     let lengths: Vec<(f64, f64)> = gaps
@@ -192,7 +191,7 @@ mod tests {
         assert!((delays.max_us - 10_000.0).abs() < 10.0, "{delays:?}");
     }
 
-    /// Compares the quantiles with those of moments that are drawn, for lengths of all sizes.
+    /// Compares the quantiles with those of randomly drawn moments, for lengths of all sizes.
     #[test]
     fn quantiles_are_those_of_moments_that_are_drawn() {
         let lengths = [(7_000, 300), (80_000, 40), (1_500_000, 9), (30_000_000, 2)];

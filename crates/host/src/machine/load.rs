@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::tree::Tree;
 
-/// The load of the machine when it was asked.
+/// Load of the machine at the time of reading.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct LoadFacts {
@@ -21,12 +21,12 @@ pub struct LoadFacts {
     pub io_pressure: Option<Pressure>,
     /// CPU time since the start of the machine.
     pub cpu_times: Option<CpuTimes>,
-    /// Tasks that ran, or could have, beside this program, on average over a moment. Unlike a load
-    /// average it knows nothing of what has ended.
+    /// Mean number of runnable tasks beside this program over a short time. Unlike a load average, it
+    /// excludes tasks that have ended.
     pub running_beside: Option<f64>,
 }
 
-/// Share of time, in percent, in which at least one task stood still for want of something.
+/// Percentage of time in which at least one task was stalled for lack of the resource.
 /// <https://docs.kernel.org/accounting/psi.html>
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Pressure {
@@ -39,17 +39,17 @@ pub struct Pressure {
 /// Clock ticks per second in `/proc`, which Linux has fixed for all programs (`USER_HZ`).
 pub(crate) const TICKS_PER_S: f64 = 100.0;
 
-/// CPU time of all CPUs since the start of the machine, in ticks (hundredths of a second on
-/// common systems; only ratios are of use).
+/// CPU time of all CPUs since boot, in ticks (hundredths of a second on common systems; only ratios are
+/// used).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CpuTimes {
     /// Time of all kinds.
     pub total: u64,
-    /// Time with nothing to do, or only a disk to wait for.
+    /// Idle time, including waits for a disk.
     pub idle: u64,
-    /// Ready to run, while the hypervisor ran something else.
+    /// Time in which a CPU was ready while the hypervisor ran another machine.
     pub steal: u64,
-    /// Time in which programs ran, without that of interrupts. Saved facts leave it out.
+    /// Time in which programs ran, without interrupts. Not saved.
     #[serde(skip)]
     pub work: u64,
 }
@@ -72,13 +72,13 @@ impl CpuTimes {
         (self.total > 0).then(|| self.steal as f64 / self.total as f64)
     }
 
-    /// Seconds in which programs ran, without what interrupts took.
+    /// Seconds in which programs ran, without interrupts.
     #[must_use]
     pub fn work_s(self) -> f64 {
         self.work as f64 / TICKS_PER_S
     }
 
-    /// Time spent on work as a share of all, 0 to 1; stolen time is no work.
+    /// Share of time spent on work, 0 to 1, not counting stolen time.
     #[must_use]
     pub fn busy_share(self) -> Option<f64> {
         let busy = self.total.saturating_sub(self.idle).saturating_sub(self.steal);
@@ -92,13 +92,12 @@ pub fn cpu_times() -> Option<CpuTimes> {
     cpu_times_of(&std::fs::read_to_string("/proc/stat").ok()?)
 }
 
-/// Number of looks at the running tasks, and the time between them: some that wake up by chance weigh little then.
+/// Number of samples of the running tasks, and the time between them, so that chance wake-ups matter little.
 const LOOKS: u32 = 10;
 const APART: Duration = Duration::from_millis(2);
 
-/// Tasks that run, or could, beside the one that asks: the mean of [`LOOKS`] looks. Takes 20 ms in
-/// which the caller does nothing, or its own work would be counted. `None` where the system does
-/// not tell.
+/// Runnable tasks beside the caller: the mean of [`LOOKS`] samples. Takes 20 ms in which the caller sleeps,
+/// so that its own work is not counted. `None` if the system does not report it.
 #[must_use]
 pub fn running_beside() -> Option<f64> {
     let mut others = 0;
@@ -111,7 +110,7 @@ pub fn running_beside() -> Option<f64> {
     Some(f64::from(others) / f64::from(LOOKS))
 }
 
-/// The line `procs_running` of <https://docs.kernel.org/filesystems/proc.html>.
+/// Parses the line `procs_running` of <https://docs.kernel.org/filesystems/proc.html>.
 fn running_of(stat: &str) -> Option<u32> {
     stat.lines().find_map(|line| line.strip_prefix("procs_running "))?.trim().parse().ok()
 }
@@ -142,8 +141,8 @@ fn pressure(text: &str) -> Option<Pressure> {
     Some(Pressure { avg10: value("avg10=")?, avg60: value("avg60=")? })
 }
 
-/// Parses the line `cpu` of <https://docs.kernel.org/filesystems/proc.html>: user, nice, system, idle, iowait, irq,
-/// softirq, steal. Guests' time, which follows, is in user already.
+/// Parses the line `cpu` of <https://docs.kernel.org/filesystems/proc.html>: user, nice, system, idle,
+/// iowait, irq, softirq, steal. The guests' time after them is included in user.
 fn cpu_times_of(text: &str) -> Option<CpuTimes> {
     let line = text.lines().find_map(|line| line.strip_prefix("cpu "))?;
     let ticks: Option<Vec<u64>> =

@@ -1,16 +1,16 @@
-//! Memory and how the kernel hands it out.
+//! Memory, and the kernel's policies for it.
 
 use serde::{Deserialize, Serialize};
 
 use super::tree::Tree;
 
-/// Memory, in bytes, and the settings that databases trip over.
+/// Memory in bytes, and settings that often harm databases.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct MemoryFacts {
     /// Memory in all.
     pub total_bytes: Option<u64>,
-    /// Memory that programs could have without anything being swapped.
+    /// Memory available to programs without swapping.
     pub available_bytes: Option<u64>,
     /// Swap space.
     pub swap_total_bytes: Option<u64>,
@@ -18,11 +18,11 @@ pub struct MemoryFacts {
     pub swap_used_bytes: Option<u64>,
     /// `vm.swappiness`, 0 to 200.
     pub swappiness: Option<u32>,
-    /// `vm.overcommit_memory`: 0 guesses, 1 always, 2 never.
+    /// `vm.overcommit_memory`: 0 for heuristic, 1 for always, 2 for never.
     pub overcommit_memory: Option<u32>,
     /// Transparent huge pages: `always`, `madvise` or `never`.
     pub transparent_huge_pages: Option<String>,
-    /// Way in which room is made for huge pages: `always`, `defer`, `defer+madvise`, `madvise` or `never`.
+    /// Defragmentation for huge pages: `always`, `defer`, `defer+madvise`, `madvise` or `never`.
     pub transparent_huge_pages_defrag: Option<String>,
 }
 

@@ -1,7 +1,7 @@
 //! Facts about this machine, which every result carries and the doctor judges.
 //!
-//! Owns reading Linux's `/proc` and `/sys` into plain data. What a fact means for a result is left
-//! to `doctor`. On other systems, and where a file is missing or forbidden, a fact is `None`.
+//! Owns parsing Linux's `/proc` and `/sys` into plain data; `doctor` judges it. On other systems, and where a
+//! file is missing or forbidden, a fact is `None`.
 
 mod cpu;
 mod intrinsic;
@@ -24,8 +24,8 @@ pub use network::{Interface, NetworkFacts};
 pub use route::interface_to;
 use tree::Tree;
 
-/// Facts about this machine, and its load when it was asked. Fields that are added later have defaults, so that older
-/// results can be read.
+/// Facts about this machine, and its load at the time of reading. Fields added later have defaults, so that
+/// older results can be read.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct HostFacts {
@@ -37,20 +37,20 @@ pub struct HostFacts {
     pub kernel: Option<String>,
     /// Processors and clocks.
     pub cpu: CpuFacts,
-    /// Memory and how it is handed out.
+    /// Memory and its policies.
     pub memory: MemoryFacts,
     /// Network interfaces and settings.
     pub network: NetworkFacts,
     /// Load of the machine.
     pub load: LoadFacts,
-    /// Files that this process may open: the soft limit.
+    /// Soft limit on files that this process may open.
     pub open_files_soft: Option<u64>,
-    /// Files that this process may open: the hard limit; `None` too where there is none.
+    /// Hard limit on files that this process may open; also `None` if there is none.
     pub open_files_hard: Option<u64>,
 }
 
 impl HostFacts {
-    /// The facts of this machine, now. Takes a few milliseconds and waits for nothing.
+    /// Reads the facts of this machine. Takes a few milliseconds without waiting.
     #[must_use]
     pub fn read() -> Self {
         let mut facts = Self::read_from(Path::new("/"));
@@ -64,7 +64,7 @@ impl HostFacts {
         facts
     }
 
-    /// Reads the facts from the files under `root`, which stands for `/`.
+    /// Reads the facts from the files under `root`, which replaces `/`.
     #[must_use]
     pub fn read_from(root: &Path) -> Self {
         let tree = Tree::new(root);
@@ -83,7 +83,7 @@ impl HostFacts {
     }
 }
 
-/// `PRETTY_NAME` of <https://www.freedesktop.org/software/systemd/man/os-release.html>.
+/// Parses `PRETTY_NAME` of <https://www.freedesktop.org/software/systemd/man/os-release.html>.
 fn os(tree: &Tree) -> Option<String> {
     let text = tree.text("etc/os-release").or_else(|| tree.text("usr/lib/os-release"))?;
     let name = text.lines().find_map(|line| line.strip_prefix("PRETTY_NAME="))?;

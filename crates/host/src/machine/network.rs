@@ -15,13 +15,13 @@ pub struct NetworkFacts {
     pub interfaces: Vec<Interface>,
     /// `net.ipv4.tcp_congestion_control`.
     pub congestion_control: Option<String>,
-    /// `net.core.somaxconn`: the longest queue of connections that wait to be accepted.
+    /// `net.core.somaxconn`: the longest queue of connections waiting to be accepted.
     pub somaxconn: Option<u64>,
     /// `net.ipv4.tcp_tw_reuse`: 0 never, 1 always, 2 on the loopback only.
     pub tcp_tw_reuse: Option<u32>,
-    /// `net.ipv4.ip_local_port_range`: the first and the last port to connect from.
+    /// `net.ipv4.ip_local_port_range`: the first and the last local port.
     pub local_ports: Option<(u16, u16)>,
-    /// Ports that rest after a connection was closed (`TIME_WAIT`).
+    /// Ports in `TIME_WAIT` after a connection was closed.
     pub time_wait: Option<u64>,
     /// `net.core.rps_sock_flow_entries`: the size of the table of RFS, 0 for none.
     pub rps_sock_flow_entries: Option<u64>,
@@ -33,21 +33,21 @@ pub struct NetworkFacts {
 pub struct Interface {
     /// Name, such as `eth0`.
     pub name: String,
-    /// Set if it is up; the loopback says `unknown`, which counts.
+    /// Set if the interface is up, including the loopback, which reports `unknown`.
     pub up: bool,
-    /// Speed of the link in Mbit/s; virtual ones tell none.
+    /// Speed of the link in Mbit/s; virtual interfaces report none.
     pub speed_mbit_per_s: Option<u64>,
     /// Longest packet in bytes.
     pub mtu: Option<u32>,
     /// Queues for receiving.
     pub rx_queues: u32,
-    /// CPUs that its interrupts go to.
+    /// CPUs for its interrupts.
     pub irq_cpus: Vec<usize>,
-    /// Interrupts that were found to be its own.
+    /// Number of interrupts identified as its own.
     pub irqs: u32,
-    /// Queues for receiving whose packets are spread over CPUs by software (RPS).
+    /// Receive queues whose packets software spreads over CPUs (RPS).
     pub rps_queues: u32,
-    /// Queues for receiving that steer packets to the CPU of the program (RFS).
+    /// Receive queues that steer packets to the CPU of the program (RFS).
     pub rfs_queues: u32,
 }
 
@@ -68,7 +68,7 @@ pub(super) fn read(tree: &Tree) -> NetworkFacts {
     }
 }
 
-/// The number after `tw` in the line of TCP, which counts both families.
+/// Parses the number after `tw` in the line of TCP, which counts both families.
 fn time_wait(tree: &Tree) -> Option<u64> {
     let text = tree.text("proc/net/sockstat")?;
     let line = text.lines().find_map(|line| line.strip_prefix("TCP:"))?;
@@ -104,7 +104,7 @@ fn interface(tree: &Tree, name: String, interrupts: &str) -> Interface {
     }
 }
 
-/// The interrupts of an interface: those named after it or after its device.
+/// Interrupts of an interface, named after it or after its device.
 fn irqs(tree: &Tree, name: &str, interrupts: &str) -> BTreeSet<u32> {
     let msi = tree.names(&format!("sys/class/net/{name}/device/msi_irqs"));
     let mut irqs: BTreeSet<u32> = msi.iter().filter_map(|irq| irq.parse().ok()).collect();

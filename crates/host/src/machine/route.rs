@@ -1,4 +1,4 @@
-//! The interface by which packets to an address leave.
+//! The interface for packets to an address.
 //!
 //! Reads the main routing table. Policy routing (`ip rule`) is not followed.
 
@@ -7,9 +7,9 @@ use std::path::Path;
 
 use super::tree::Tree;
 
-/// Finds the interface by which packets to this address leave, by the tables under `root`, which stands for `/`. `None`
-/// if no route is known. An address of this machine itself gets the interface that it belongs to, although such packets
-/// never reach it.
+/// Finds the interface for packets to this address, by the tables under `root`, which replaces `/`. `None` if
+/// no route is known. An address of this machine itself gives its interface, although such packets never
+/// reach it.
 #[must_use]
 pub fn interface_to(root: &Path, address: IpAddr) -> Option<String> {
     let tree = Tree::new(root);
@@ -23,8 +23,8 @@ pub fn interface_to(root: &Path, address: IpAddr) -> Option<String> {
     }
 }
 
-/// Interface, destination, gateway, flags, refs, use, metric, mask; addresses are hexadecimal in
-/// the machine's byte order. The longest mask wins, then the lowest metric.
+/// Parses the IPv4 table: interface, destination, gateway, flags, refs, use, metric, mask; addresses are
+/// hexadecimal in the machine's byte order. The longest mask wins, then the lowest metric.
 fn v4(table: &str, address: Ipv4Addr) -> Option<String> {
     let wanted = u32::from_ne_bytes(address.octets());
     let routes = table.lines().skip(1).filter_map(|line| {
@@ -37,8 +37,8 @@ fn v4(table: &str, address: Ipv4Addr) -> Option<String> {
     routes.max_by_key(|(rank, _)| *rank).map(|(_, name)| name)
 }
 
-/// Destination, its prefix length in hexadecimal, source, its prefix, next hop, metric, refs, use,
-/// flags, interface.
+/// Parses the IPv6 table: destination, its prefix length in hexadecimal, source, its prefix, next hop,
+/// metric, refs, use, flags, interface.
 fn v6(table: &str, address: Ipv6Addr) -> Option<String> {
     let wanted = u128::from(address);
     let routes = table.lines().filter_map(|line| {

@@ -1,14 +1,14 @@
-//! A tree of small text files, `/` or a recording of it.
+//! A tree of small text files: `/`, or a recording of it.
 
 use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-/// Longest file read; `/proc/interrupts` of a machine with many CPUs is the longest by far.
+/// Longest file that is read; `/proc/interrupts` of a machine with many CPUs is the longest by far.
 const BYTES_MAX: u64 = 4 << 20;
 
-/// A directory that files like `/proc/cpuinfo` are read below.
+/// A directory that contains files like `/proc/cpuinfo`.
 pub(super) struct Tree {
     root: PathBuf,
 }
@@ -27,19 +27,19 @@ impl Tree {
         Some(text).filter(|text| !text.is_empty())
     }
 
-    /// The one number, or other value, that a file holds.
+    /// The single number, or other value, in a file.
     pub(super) fn value<T: FromStr>(&self, path: &str) -> Option<T> {
         self.text(path)?.parse().ok()
     }
 
-    /// The word in brackets of a file that lists choices: `always [madvise] never`.
+    /// The word in brackets of a file with choices: `always [madvise] never`.
     pub(super) fn chosen(&self, path: &str) -> Option<String> {
         let text = self.text(path)?;
         let chosen = text.split_once('[').and_then(|(_, rest)| rest.split_once(']'));
         chosen.map(|(word, _)| word.to_owned())
     }
 
-    /// The names in a folder, sorted with numbers in their order.
+    /// Names in a folder, sorted, with numbers in numerical order.
     pub(super) fn names(&self, path: &str) -> Vec<String> {
         let Ok(entries) = fs::read_dir(self.root.join(path)) else { return Vec::new() };
         let mut names: Vec<String> =
@@ -51,7 +51,7 @@ impl Tree {
         names
     }
 
-    /// The last part of where a link leads.
+    /// Last part of a link's target.
     pub(super) fn link_name(&self, path: &str) -> Option<String> {
         let to = fs::read_link(self.root.join(path)).ok()?;
         to.file_name()?.to_str().map(str::to_owned)

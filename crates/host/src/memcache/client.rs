@@ -9,7 +9,7 @@ use workload::ProtocolKind;
 
 use crate::{Client, ClientError, Transport, printable};
 
-/// The protocol in which a server is asked.
+/// The protocol of the questions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Dialect {
     Text,
@@ -25,10 +25,10 @@ impl Dialect {
     }
 }
 
-/// The outcome of commands; the error is the server's reply.
+/// Outcome of commands; the error is the server's reply.
 type Outcome = Result<(), String>;
 
-/// A connection to memcached, logged in where that was asked for.
+/// A connection to memcached, logged in if requested.
 #[derive(Debug)]
 pub struct MemcacheClient {
     client: Client<Transport>,
@@ -40,20 +40,20 @@ impl MemcacheClient {
         Self { client, dialect }
     }
 
-    /// Returns the transport, for a server that goes on talking.
+    /// Returns the transport, for a server that continues to send.
     pub fn into_stream(self) -> Transport {
         self.client.into_stream().1
     }
 
-    /// Gives the server so long for each answer from now on.
+    /// Sets the time limit for each later answer.
     pub(crate) fn wait_for(&mut self, reply_patience: Duration) {
         self.client.wait_for(reply_patience);
     }
 
-    /// The statistics of this kind; without one the general ones.
+    /// Statistics of this kind; by default the general ones.
     ///
     /// # Errors
-    /// The server refuses, or does not answer; in words for a person.
+    /// Returns an error in words for a person if the server refuses or does not answer.
     pub fn stats(&mut self, which: Option<&str>) -> Result<Stats, String> {
         let words: Vec<&[u8]> =
             [&b"stats"[..]].into_iter().chain(which.map(str::as_bytes)).collect();
@@ -66,18 +66,18 @@ impl MemcacheClient {
         answer.map_err(|refusal| format!("the server refused stats: {}", printable(&refusal)))
     }
 
-    /// Asks for something that is answered at once and counted nowhere: `version`.
+    /// Asks for `version`, which is answered at once and not counted.
     ///
     /// # Errors
-    /// There is no answer, in words for a person. A refusal is one.
+    /// Returns an error in words for a person if there is no answer. A refusal is an answer.
     pub fn nothing(&mut self) -> Result<(), String> {
         self.ask(&[b"version"]).map(drop).map_err(|error| error.to_string())
     }
 
-    /// Sends a command: the error that it is answered with, if it is. Values are left out.
+    /// Sends a command. Returns its error reply, if there is one; values are dropped.
     ///
     /// # Errors
-    /// There is no answer.
+    /// Returns an error if there is no answer.
     pub fn ask(&mut self, words: &[&[u8]]) -> Result<Result<(), String>, ClientError> {
         let request = self.encoded(words);
         let name = words.first().map(|word| String::from_utf8_lossy(word).into_owned());
@@ -88,11 +88,11 @@ impl MemcacheClient {
         }
     }
 
-    /// Sends commands in one piece and waits for all replies: the first error among them, if there is one.
-    /// Values are left out.
+    /// Sends commands in one piece and waits for all replies; values are dropped.
     ///
     /// # Errors
-    /// The server refuses one, or does not answer; in words for a person.
+    /// Returns an error in words for a person if the server refuses one (the first error), or does not
+    /// answer.
     pub fn send_all(&mut self, commands: &[Vec<Vec<u8>>]) -> Result<(), String> {
         let mut request = Vec::new();
         for words in commands {
@@ -112,7 +112,7 @@ impl MemcacheClient {
         Ok(())
     }
 
-    /// The version that the server gives, or the error in its place.
+    /// The server's version, or its error.
     pub(crate) fn version(&mut self) -> Result<Result<String, String>, ClientError> {
         let request = self.encoded(&[b"version"]);
         match self.dialect {

@@ -1,6 +1,6 @@
-//! memcached, asked before and after load: does it let us in, what is it, what did it count?
+//! Questions to memcached before and after load: login, identity, and counts.
 //!
-//! The counterpart of [`crate::probe()`]: the same errors, another language.
+//! The counterpart of [`crate::probe()`], with the same errors and another protocol.
 
 mod client;
 mod probe;
@@ -10,8 +10,8 @@ pub use client::MemcacheClient;
 pub(crate) use probe::is_there;
 pub use probe::{log_in, probe};
 
-/// Returns whether a memcached of this version writes the reply to each `get` of a pipeline with a system call of its
-/// own. Since 1.6.35 they leave together, as all other replies do. `false` for a text that is no version.
+/// Returns whether a memcached of this version writes the reply to each `get` of a pipeline with a separate
+/// system call. Since 1.6.35 they leave together, like all other replies. `false` for a malformed version.
 #[must_use]
 pub fn answers_gets_apart(version: &str) -> bool {
     const TOGETHER: [u32; 3] = [1, 6, 35];

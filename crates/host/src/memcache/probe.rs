@@ -1,4 +1,4 @@
-//! A look at memcached before load runs.
+//! Probe of memcached before load runs.
 
 use std::time::Duration;
 
@@ -13,11 +13,12 @@ use crate::{
     Transport,
 };
 
-/// Logs in and asks what the server is, unless that is not among the questions. Takes as long as
-/// [`crate::probe()`] at most. That the server does not tell its version is no error.
+/// Logs in and asks for the server's identity, if that is among the questions. Takes at most as long as
+/// [`crate::probe()`]. A server that hides its version is no error.
 ///
 /// # Errors
-/// The server is not there, does not let us in, answers nothing, or does not speak that protocol.
+/// Returns an error if the server is missing, refuses the login, answers nothing, or does not speak that
+/// protocol.
 pub fn probe(
     address: &Address,
     login: Login<'_>,
@@ -68,10 +69,10 @@ fn answers_a_get(
     }
 }
 
-/// Connects and logs in with this patience, for callers that have more to ask.
+/// Connects and logs in within these time limits, for callers with further questions.
 ///
 /// # Errors
-/// As [`probe`].
+/// Returns the errors of [`probe`].
 pub fn log_in(
     address: &Address,
     login: Login<'_>,
@@ -81,8 +82,8 @@ pub fn log_in(
     begin(address, login, protocol, patience).map(|(client, _)| client)
 }
 
-/// Returns the facts about a server that has just been started, if it is the one with this pid. A server that asks for
-/// a login, or speaks only the binary protocol, says nothing to strangers and is there all the same.
+/// Returns the facts about a server that has just been started, if it has this pid. A server that requires a
+/// login, or speaks only the binary protocol, counts as started without an answer.
 pub(crate) fn is_there(address: &Address, pid: u32, patience: Patience) -> Option<ServerFacts> {
     let client = Client::<Transport>::reach(address, None, &[], patience).ok()?;
     let mut client = MemcacheClient::new(client, Dialect::Text);
@@ -100,10 +101,11 @@ fn facts(version: String) -> ServerFacts {
     }
 }
 
-/// Longest wait for an answer in binary before the server is asked in lines, for whose end others than memcached wait.
+/// Longest wait for a binary answer before the server is asked in lines, as other servers than memcached wait
+/// for a line end.
 const BINARY_PATIENCE: Duration = Duration::from_millis(300);
 
-/// Connects and logs in; the server's version, if it tells that.
+/// Connects and logs in. Returns the server's version, if it reports it.
 fn begin(
     address: &Address,
     login: Login<'_>,
@@ -217,7 +219,7 @@ fn converse(
 
 /// A server that answers in lines.
 enum LineGreeting {
-    /// Another server than memcached, as this error says.
+    /// Another server than memcached, according to this error.
     Stranger(ClientError),
     Memcached {
         /// Set if it requires a login first.
@@ -225,7 +227,7 @@ enum LineGreeting {
     },
 }
 
-/// Asks in lines a server that does not answer in binary; `None` if it says nothing there either.
+/// Asks in lines a server that does not answer in binary; `None` if it is silent there too.
 fn in_lines(address: &Address, login: Login<'_>, patience: Patience) -> Option<LineGreeting> {
     let client = connected(address, login, patience).ok()?;
     match MemcacheClient::new(client, Dialect::Text).version() {
@@ -247,8 +249,8 @@ mod tests {
 
     use super::*;
 
-    /// A server that waits for the end of a line, as Redis does, and hears of the binary protocol's
-    /// none. It answers every line with this.
+    /// A server that waits for the end of a line, like Redis, and so never answers the binary protocol. It
+    /// answers every line with this.
     fn in_lines(answer: &'static [u8]) -> Address {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = Address::Tcp(listener.local_addr().unwrap());

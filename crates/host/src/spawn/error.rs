@@ -1,4 +1,4 @@
-//! The words for a server that did not start.
+//! Errors of a server that did not start, in words for a person.
 
 use std::io;
 use std::path::PathBuf;
@@ -18,22 +18,22 @@ pub enum SpawnError {
          {SPAWN}=PATH", SPAWN = SPAWN
 )]
     NoServer {
-        /// Names that were looked for.
+        /// Program names that were tried.
         programs: String,
     },
-    /// There is no program of that name.
+    /// There is no program with that name.
     #[error("{SPAWN}={name}: not found on the PATH; give its path", SPAWN = SPAWN)]
     NotOnPath {
         /// The name.
         name: String,
     },
-    /// The path leads to nothing, or to something that cannot be executed.
+    /// There is no executable file at the path.
     #[error("{SPAWN}={}: not an executable file", path.display(), SPAWN = SPAWN)]
     NotAProgram {
         /// The path.
         path: PathBuf,
     },
-    /// The arguments would take away what keystorm decides.
+    /// The arguments contradict keystorm's own.
     #[error("{SPAWN_ARGS} {arg}: keystorm sets this itself for a spawned server", SPAWN_ARGS = SPAWN_ARGS)]
     Reserved {
         /// The argument.
@@ -42,12 +42,12 @@ pub enum SpawnError {
     /// The private directory could not be made.
     #[error("{SPAWN}: could not make a private directory in {}: {cause}", place.display(), SPAWN = SPAWN)]
     Home {
-        /// Directory in which it was to be made.
+        /// Parent of the directory to be made.
         place: PathBuf,
         /// The file system's error.
         cause: io::Error,
     },
-    /// The path of the socket is longer than the kernel takes.
+    /// The path of the socket exceeds the kernel's limit.
     #[error("{SPAWN}: the socket path {} is too long; set TMPDIR to a shorter one", path.display(), SPAWN = SPAWN)]
     SocketPath {
         /// The path.
@@ -68,7 +68,7 @@ pub enum SpawnError {
         program: PathBuf,
         /// Status with which it ended.
         status: ExitStatus,
-        /// Last lines of its output, fit for a terminal and without passwords.
+        /// Last lines of its output, safe for a terminal and without passwords.
         log: Vec<String>,
     },
     /// The server did not become ready.
@@ -78,11 +78,11 @@ pub enum SpawnError {
     NotReady {
         /// The server.
         program: PathBuf,
-        /// Address where it should have answered.
+        /// Expected address.
         address: Address,
-        /// Time that it was given, in seconds.
+        /// Time limit in seconds.
         waited_s: u64,
-        /// Last lines of its output, fit for a terminal and without passwords.
+        /// Last lines of its output, safe for a terminal and without passwords.
         log: Vec<String>,
     },
 }

@@ -1,7 +1,7 @@
 //! The private directory of a spawned server.
 //!
-//! Its name holds keystorm's pid, for people, and a file in it is locked for as long as keystorm
-//! lives, for the next keystorm: what a killed one left behind has a free lock and is removed.
+//! Its name contains keystorm's pid, for people, and a file in it is locked while keystorm lives. The next
+//! keystorm removes directories of killed ones, whose locks are free.
 
 use std::fs::{self, File, Permissions};
 use std::io;
@@ -16,19 +16,19 @@ use tempfile::TempDir;
 const PREFIX: &str = "keystorm-spawn-";
 const LOCK: &str = "lock";
 
-/// A directory that only this user can enter, removed with everything in it when dropped.
+/// A directory that only this user can enter, removed with its content when dropped.
 #[derive(Debug)]
 pub(super) struct Home {
     dir: TempDir,
-    /// Held, not used: the kernel gives the lock back when keystorm ends, however that happens.
+    /// Lock that is held and not used: the kernel releases it when keystorm ends for any reason.
     _lock: File,
 }
 
 impl Home {
-    /// Makes the directory in `place`, after removing those whose keystorm is no more.
+    /// Makes the directory in `place`, after removing those of ended keystorms.
     ///
     /// # Errors
-    /// The file system's error; the text names `place`.
+    /// Returns the file system's error; the text names `place`.
     pub(super) fn make_in(place: &Path) -> io::Result<Self> {
         remove_stale(place);
         let dir = tempfile::Builder::new()
@@ -55,7 +55,7 @@ impl Home {
     }
 }
 
-/// Removes what is stale, as far as that goes: the place is shared, and leftovers harm nobody.
+/// Removes stale directories as far as possible: the place is shared, and leftovers harm nobody.
 fn remove_stale(place: &Path) {
     let Ok(entries) = fs::read_dir(place) else {
         return;
@@ -78,9 +78,9 @@ fn is_ours(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|m| m.is_dir() && m.uid() == getuid().as_raw())
 }
 
-/// Returns whether its keystorm is dead and its lock, if it came to have one, free. The pid alone would not do, since
-/// containers that share a `/tmp` do not share pids; the lock alone would not either, since it is taken a moment after
-/// the directory is made.
+/// Returns whether its keystorm is dead and its lock, if there is one, free. The pid alone is not enough,
+/// since containers that share a `/tmp` do not share pids; the lock alone is not either, since it is taken a
+/// moment after the directory is made.
 fn is_stale(path: &Path, pid: i32) -> bool {
     let alive = Pid::from_raw(pid).is_none_or(|pid| test_kill_process(pid) != Err(Errno::SRCH));
     if alive {
@@ -96,7 +96,7 @@ fn is_stale(path: &Path, pid: i32) -> bool {
 mod tests {
     use super::*;
 
-    /// A pid beyond what Linux gives out (`pid_max` is at most 4,194,304).
+    /// A pid beyond Linux's range (`pid_max` is at most 4,194,304).
     const NOBODY: i32 = 999_999_999;
 
     #[test]

@@ -1,7 +1,6 @@
 //! A private server for one run.
 //!
-//! Owns its directory, its address, its life and its death. Measuring it is left to the caller,
-//! who gets an address like any other.
+//! Owns its directory, its address, its life and its death. The caller measures it like any other server.
 
 mod error;
 mod home;
@@ -27,52 +26,51 @@ pub use error::SpawnError;
 use home::Home;
 pub use options::Kind;
 
-/// The kind of address on which a spawned server listens.
+/// Kind of address of a spawned server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Listen {
     /// A free port of 127.0.0.1.
     #[default]
     Loopback,
-    /// A unix socket in its private directory, and no port.
+    /// A unix socket in its private directory, without a port.
     Unix,
 }
 
 /// A server to start.
 #[derive(Debug, Clone)]
 pub struct Spawn {
-    /// Family of its options, and of the question whether it is ready.
+    /// Family of its options, and of the test for readiness.
     pub kind: Kind,
-    /// A name to look up on the PATH, or a path; `None` for the one of its kind that is there, of
-    /// `valkey-server` and `redis-server` whichever. A script must `exec` the server, or the server would
-    /// outlive keystorm.
+    /// A name on the PATH, or a path; `None` for an installed program of its kind, `valkey-server` or
+    /// `redis-server`. A script must `exec` the server, as the server would otherwise outlive keystorm.
     pub program: Option<String>,
-    /// Arguments for the server, after keystorm's own. Where the first is no option it is a
-    /// configuration file, which servers want first.
+    /// Arguments for the server, after keystorm's own. If the first is not an option it is a configuration
+    /// file, which servers expect first.
     pub args: Vec<String>,
-    /// Kind of address on which it listens.
+    /// Kind of its address.
     pub listen: Listen,
-    /// The executable that calls [`crate::guard::exec`] when it gets [`GUARD_ARG`]: keystorm.
+    /// The executable that calls [`crate::guard::exec`] for [`GUARD_ARG`]: keystorm.
     pub guard: PathBuf,
 }
 
-/// Longest wait until a server answers, in seconds.
+/// Longest wait for a server to answer, in seconds.
 const READY_S: u64 = 10;
 /// Longest wait for a server to end when asked to, before it is killed.
 const END_WITHIN: Duration = Duration::from_secs(2);
-/// Number of ports to try when other programs snatch the free one.
+/// Number of ports to try if other programs take the free one.
 const PORTS_TRIED: u32 = 5;
 /// Longest path of a socket: 104 bytes with the final zero on macOS, 108 on Linux.
 const SOCKET_PATH_MAX: usize = 103;
 
 impl Spawn {
-    /// Starts the server and waits up to ten seconds until it answers. Keeps nothing on disk but
-    /// what is in its private directory, which is removed with it.
+    /// Starts the server and waits up to ten seconds until it answers. Keeps files only in its private
+    /// directory, which is removed with it.
     ///
-    /// On Linux the server dies with the *thread* that calls this, since that is the parent the
-    /// kernel watches: call it on one that lives as long as the run, such as the main thread.
+    /// On Linux the server dies with the *thread* that calls this, since the kernel watches that thread as
+    /// the parent: call it on one that lives as long as the run, such as the main thread.
     ///
     /// # Errors
-    /// See [`SpawnError`]; nothing is left running.
+    /// Returns a [`SpawnError`]; nothing is left running.
     pub fn start(&self) -> Result<SpawnedServer, SpawnError> {
         if let Some(arg) = self.args.iter().find(|arg| self.kind.reserves(arg)) {
             return Err(SpawnError::Reserved { arg: arg.clone() });
@@ -163,8 +161,7 @@ impl Spawn {
         }
     }
 
-    /// Returns the end of a log without the passwords that this server was given, which it quotes where it does not
-    /// like them.
+    /// Returns the end of a log without this server's passwords, which it quotes in complaints.
     fn last_words(&self, log: &Path) -> Vec<String> {
         let secrets = secret::of_arguments(&self.args);
         let masked = |line| secret::masked(line, secrets.iter().map(String::as_str));
@@ -172,8 +169,8 @@ impl Spawn {
     }
 }
 
-/// A port of 127.0.0.1 that was free a moment ago. After a run of many connections those that the
-/// kernel hands out may all rest (`TIME_WAIT`); then one below them is tried for.
+/// A port of 127.0.0.1 that was just free. After a run of many connections all of the kernel's own ports may
+/// be in `TIME_WAIT`; then a port below them is tried.
 fn free_port() -> io::Result<SocketAddr> {
     const BELOW: std::ops::Range<u16> = 20_000..32_000;
     let first = BELOW.start + (std::process::id() % u32::from(BELOW.end - BELOW.start)) as u16;
@@ -188,8 +185,8 @@ fn free_port() -> io::Result<SocketAddr> {
     Err(last)
 }
 
-/// Asks the server about itself; `None` unless it is there, is the one with this pid, and has its data. Asks by `INFO`
-/// and not by `PING`, so that the server's count of PINGs is the run's alone.
+/// Asks the server about itself; `None` unless it answers, has this pid, and has loaded its data. Asks with
+/// `INFO` rather than `PING`, so that the server's count of PINGs is only the run's.
 fn look(kind: Kind, address: &Address, pid: u32) -> Option<ServerFacts> {
     let patience = Patience { connect: Duration::from_secs(1), reply: Duration::from_secs(1) };
     if kind == Kind::Memcached {
@@ -226,7 +223,7 @@ fn last_words(log: &Path) -> Vec<String> {
     lines.split_off(lines.len().saturating_sub(LINES_MAX))
 }
 
-/// A process that is ended when dropped: asked to, and after a while made to.
+/// A process that is ended when dropped: first asked to, and after a while killed.
 #[derive(Debug)]
 struct ChildProcess(Child);
 
@@ -258,8 +255,8 @@ impl Drop for ChildProcess {
     }
 }
 
-/// A server that runs for as long as this value lives. `std::process::exit` drops nothing: the
-/// kernel ends the server then, but its directory stays until the next server is spawned.
+/// A server that runs for as long as this value lives. After `std::process::exit`, which drops nothing, the
+/// kernel ends the server, but its directory stays until the next server is spawned.
 #[derive(Debug)]
 pub struct SpawnedServer {
     // Dropped in this order: the server first, then its directory.
@@ -283,7 +280,7 @@ impl SpawnedServer {
         self.child.0.id()
     }
 
-    /// Bytes of memory that it holds now; `None` where the kernel does not say.
+    /// Memory that it holds now, in bytes; `None` if the kernel does not report it.
     #[must_use]
     pub fn resident_bytes(&self) -> Option<u64> {
         ServerProcess::new(self.pid()).resident_bytes()
@@ -295,13 +292,13 @@ impl SpawnedServer {
         &self.command_line
     }
 
-    /// `redis` or `valkey`; `None` if its arguments keep it from saying.
+    /// `redis` or `valkey`; `None` if its arguments prevent an answer.
     #[must_use]
     pub fn product(&self) -> Option<&str> {
         self.facts.product.as_deref()
     }
 
-    /// Returns its version, such as `7.0.15`; `None` if its arguments keep it from saying.
+    /// Returns its version, such as `7.0.15`; `None` if its arguments prevent an answer.
     #[must_use]
     pub fn version(&self) -> Option<&str> {
         self.facts.version.as_deref()

@@ -1,11 +1,11 @@
-//! The arguments by which servers that can be started listen at an address and stay in the foreground.
+//! Arguments with which a started server listens at an address and stays in the foreground.
 
 use std::ffi::OsString;
 use std::path::Path;
 
 use crate::Address;
 
-/// The family of options that a spawned server takes.
+/// Family of a spawned server's options.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Kind {
     /// Options of Redis and Valkey.
@@ -16,7 +16,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Programs to try when none is named: a free licence first.
+    /// Programs to try by default: one with a free licence first.
     pub(super) fn programs(self) -> &'static [&'static str] {
         match self {
             Self::Redis => &["valkey-server", "redis-server"],
@@ -24,7 +24,7 @@ impl Kind {
         }
     }
 
-    /// Returns whether keystorm decides this option, since it must find the server, read its output and end it.
+    /// Returns whether keystorm sets this option, since it must reach the server, read its output and end it.
     pub(super) fn reserves(self, arg: &str) -> bool {
         match self {
             Self::Redis => ["--port", "--unixsocket", "--daemonize", "--logfile", "--dir"]
@@ -41,8 +41,7 @@ impl Kind {
         }
     }
 
-    /// The arguments of a server that listens there and nowhere else. Those of the user come last and
-    /// win.
+    /// The arguments of a server that listens only there. The user's come last and take precedence.
     pub(super) fn arguments(self, own: &[String], address: &Address, home: &Path) -> Vec<OsString> {
         match self {
             Self::Redis => redis(own, address, home),
@@ -77,7 +76,7 @@ fn redis(own: &[String], address: &Address, home: &Path) -> Vec<OsString> {
     args
 }
 
-/// Memory for a test: with the 64 MB that it takes by default a test soon is one of evictions.
+/// Memory for a test; with its default of 64 MB, evictions would soon dominate.
 const MEMORY_MB: &str = "1024";
 
 fn memcached(own: &[String], address: &Address) -> Vec<OsString> {

@@ -7,11 +7,11 @@ use rustix::fs::{Access, access};
 
 use super::{Kind, SpawnError};
 
-/// Finds the program: a path if the name has a slash, else the first on the PATH; without a name,
-/// the first of its kind.
+/// Finds the program: a path if the name has a slash, otherwise the first on the PATH; without a name, the
+/// first of its kind.
 ///
 /// # Errors
-/// It is not there, or nobody may execute it.
+/// Returns an error if it is missing or not executable.
 pub(super) fn find(name: Option<&str>, kind: Kind) -> Result<PathBuf, SpawnError> {
     find_on(name, kind, &env::var_os("PATH").unwrap_or_default())
 }

@@ -1,5 +1,4 @@
-//! A text of `INFO`, as figures. Owns the names that servers give them; what two of them mean together is left to
-//! [`super::server_use`].
+//! Figures of a text of `INFO`. Owns the servers' names for them; [`super::server_use`] compares two texts.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +6,7 @@ use std::collections::BTreeMap;
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Info(BTreeMap<String, String>);
 
-/// Calls of a command and the time that the server spent in them.
+/// Calls of a command, and the server's time in them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Calls {
     pub(super) calls: u64,
@@ -34,12 +33,12 @@ impl Info {
         self.text(name)?.parse().ok()
     }
 
-    /// Returns whether the server copies another one.
+    /// Returns whether the server is a replica.
     pub(super) fn replica(&self) -> Option<bool> {
         self.text("role").map(|role| role == "slave" || role == "replica")
     }
 
-    /// A number that a signed `-1` may stand for the lack of.
+    /// A number for which `-1` may mean that there is none.
     pub(super) fn signed(&self, name: &str) -> Option<i64> {
         self.text(name)?.parse().ok()
     }
@@ -59,13 +58,13 @@ impl Info {
         Some(self.seconds("used_cpu_sys")? + self.seconds("used_cpu_user")?)
     }
 
-    /// Seconds in which the main thread had work, where the server tells that from polling: Valkey 9.1
+    /// Seconds in which the main thread had work, on servers that distinguish work from polling: Valkey 9.1
     /// and later.
     pub(super) fn active_main_s(&self) -> Option<f64> {
         self.seconds("used_active_time_main_thread")
     }
 
-    /// Seconds for which each I/O thread was active, by its name.
+    /// Seconds of activity of each I/O thread, by name.
     pub(super) fn active_io_s(&self) -> BTreeMap<&str, f64> {
         let named = self.0.keys().filter_map(|name| {
             name.strip_prefix("used_active_time_io_thread_").zip(self.seconds(name))
@@ -73,17 +72,17 @@ impl Info {
         named.into_iter().collect()
     }
 
-    /// Returns whether the server is Valkey, which names its own version beside that of Redis.
+    /// Returns whether the server is Valkey, which reports its own version beside that of Redis.
     pub(super) fn is_valkey(&self) -> bool {
         self.text("valkey_version").is_some() || self.text("server_name") == Some("valkey")
     }
 
-    /// Returns whether the server is memcached, whose first thread only takes connections.
+    /// Returns whether the server is memcached, whose first thread only accepts connections.
     pub(super) fn is_memcached(&self) -> bool {
         self.text("memcached_version").is_some()
     }
 
-    /// The first number of the version of Redis that it is, or is compatible with.
+    /// Major version of Redis that it is, or is compatible with.
     pub(super) fn major(&self) -> Option<u64> {
         self.text("redis_version")?.split('.').next()?.parse().ok()
     }

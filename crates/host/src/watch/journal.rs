@@ -1,7 +1,8 @@
-//! A server's own record of its slow moments, with their times: `SLOWLOG`, `COMMANDLOG`, `LATENCY`, forks and saves.
+//! A server's own record of its slow moments, with their times: `SLOWLOG`, `COMMANDLOG`, `LATENCY`, forks and
+//! saves.
 //!
-//! Asked before and after load runs, over the connections of the other looks. Only reads: no setting of
-//! the server is changed, and what it does not record is named.
+//! Read before and after load runs, over the other probes' connections. Changes no setting of the server, and
+//! reports monitors that are off.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -12,7 +13,7 @@ use super::info::Info;
 use super::sample::ServerSample;
 use crate::{Client, Transport, printable};
 
-/// A server's own record of the time of a run.
+/// A server's own record of a run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Journal {
@@ -24,23 +25,23 @@ pub struct Journal {
     pub ahead_s: f64,
 }
 
-/// Something that happened in a server.
+/// An event in a server.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct JournalEntry {
     /// Kind of the entry.
     pub kind: JournalKind,
-    /// Earliest time at which it can have begun, in seconds since 1970 by the server's clock.
+    /// Earliest possible beginning, in seconds since 1970 by the server's clock.
     pub from_s: f64,
-    /// Latest time at which it can have ended.
+    /// Latest possible end.
     pub to_s: f64,
-    /// Time that it took, as the server says, in microseconds.
+    /// Duration by the server's account, in microseconds.
     pub usec: Option<u64>,
     /// Number (of keys, clients) or size (in bytes).
     pub count: Option<u64>,
     /// The command with its first argument, or the event's name.
     pub what: String,
-    /// Client that asked for it: its address, and its name if it has one.
+    /// Client that caused it: address, and name if it has one.
     pub client: String,
 }
 
@@ -48,12 +49,12 @@ pub struct JournalEntry {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum JournalKind {
-    /// A command that `SLOWLOG` holds.
+    /// A command in `SLOWLOG`.
     #[default]
     SlowCommand,
-    /// A command whose request was large (`COMMANDLOG`); `count` has its bytes.
+    /// A command with a large request (`COMMANDLOG`); `count` is its size in bytes.
     LargeRequest,
-    /// A command whose reply was large (`COMMANDLOG`); `count` has its bytes.
+    /// A command with a large reply (`COMMANDLOG`); `count` is its size in bytes.
     LargeReply,
     /// An event of the latency monitor.
     Latency,
@@ -69,48 +70,48 @@ pub enum JournalKind {
     Expiry,
     /// Connections were opened.
     Connections,
-    /// A replica was given the whole data set.
+    /// A replica got the whole data set.
     FullSync,
 }
 
 /// The state of the lists before the load.
 #[derive(Debug, Clone, Default)]
 pub(super) struct JournalMark {
-    /// The number of the latest entry of `SLOWLOG`; `None` if it was empty or refused.
+    /// Number of the latest entry of `SLOWLOG`; `None` if it was empty or refused.
     slow: Option<i64>,
     /// Time of the mark, by this machine's clock.
     at_s: f64,
 }
 
-/// Entries asked of each list.
+/// Number of entries requested from each list.
 const ASKED: &[u8] = b"256";
-/// Entries kept of each kind: those that lasted longest.
+/// Number of entries kept of each kind: the longest.
 const KEPT_MAX: usize = 256;
 /// Characters shown of a command's first argument.
 const ARGUMENT_MAX: usize = 40;
-/// Settings that say whether a monitor is on.
+/// Settings that show whether a monitor is on.
 const MONITORS: [&str; 3] =
     ["slowlog-log-slower-than", "slowlog-max-len", "latency-monitor-threshold"];
-/// Least number of connections opened between two looks that make an event.
+/// Least number of connections opened between two samples that make an event.
 const CONNECTIONS_MIN: u64 = 10;
 
 type Server = Client<Transport>;
 
-/// Marks the state of the lists; `None` of a server that ends the connection, or says nothing, when it is asked.
+/// Marks the state of the lists; `None` if the server closes the connection or stays silent.
 pub(super) fn mark(client: &mut Server) -> Option<JournalMark> {
     let latest = client.ask(&[b"SLOWLOG", b"GET", b"1"]).ok()?;
     let slow = items(&latest).and_then(|all| all.first().and_then(first_number));
     Some(JournalMark { slow, at_s: now_s() })
 }
 
-/// The commands of a reply to `SLOWLOG GET`, without what may be secret.
+/// The commands in a reply to `SLOWLOG GET`, without possible secrets.
 #[must_use]
 pub fn slow_commands(reply: &Value) -> Vec<JournalEntry> {
     let all = items(reply).unwrap_or_default().iter();
     all.filter_map(|item| command(item, JournalKind::SlowCommand)).collect()
 }
 
-/// Reads the entries since the mark; `None` as of [`mark`].
+/// Reads the entries since the mark; `None` as for [`mark`].
 pub(super) fn read(
     client: &mut Server,
     mark: &JournalMark,
@@ -170,7 +171,7 @@ pub(super) fn read(
     Some(journal)
 }
 
-/// Derives entries from what changed between samples, each within the second between two.
+/// Derives entries from changes between samples, each within the second between two.
 pub(super) fn between_samples(samples: &[ServerSample], ahead_s: f64) -> Vec<JournalEntry> {
     let mut entries = Vec::new();
     for pair in samples.windows(2) {
@@ -208,7 +209,7 @@ pub(super) fn between_samples(samples: &[ServerSample], ahead_s: f64) -> Vec<Jou
 }
 
 impl Journal {
-    /// Adds what samples tell. Forks and rewrites that they tell of need no other mention.
+    /// Adds events from samples. Forks and rewrites that these show are not listed twice.
     pub(super) fn add_samples(&mut self, samples: &[ServerSample]) {
         let found = between_samples(samples, self.ahead_s);
         for kind in [JournalKind::Fork, JournalKind::Rewrite] {
@@ -221,7 +222,7 @@ impl Journal {
     }
 }
 
-/// Keeps the entries of each kind that lasted longest or were most, in order of time.
+/// Keeps the entries of each kind that were longest or most numerous, in order of time.
 fn longest(mut entries: Vec<JournalEntry>) -> Vec<JournalEntry> {
     entries.sort_by_key(|entry| std::cmp::Reverse((entry.usec, entry.count)));
     let mut kept: Vec<JournalEntry> = Vec::new();
@@ -234,7 +235,7 @@ fn longest(mut entries: Vec<JournalEntry>) -> Vec<JournalEntry> {
     kept
 }
 
-/// Forks and what their children did, as far as the last of each tells when that was.
+/// Forks and the work of their children, as far as the time of the last of each is known.
 fn children(before: &Info, after: &Info, since_s: f64) -> Vec<JournalEntry> {
     let grown = |name: &str| after.number(name) > before.number(name);
     let mut entries = Vec::new();
@@ -283,7 +284,7 @@ fn children(before: &Info, after: &Info, since_s: f64) -> Vec<JournalEntry> {
     entries
 }
 
-/// An entry of `SLOWLOG` or `COMMANDLOG`: number, second, amount, arguments, address, name.
+/// Parses an entry of `SLOWLOG` or `COMMANDLOG`: number, second, amount, arguments, address, name.
 fn command(item: &Value, kind: JournalKind) -> Option<JournalEntry> {
     let fields = items(item)?;
     let number = |at: usize| match fields.get(at) {
@@ -313,7 +314,7 @@ fn command(item: &Value, kind: JournalKind) -> Option<JournalEntry> {
     })
 }
 
-/// A command without what may be secret or long: its name and first argument.
+/// A command without possible secrets and long arguments: its name and first argument.
 fn shown(words: &[String]) -> String {
     let name = words.first().map(|word| word.to_uppercase()).unwrap_or_default();
     let first = words.get(1).filter(|_| !["AUTH", "HELLO"].contains(&name.as_str()));
@@ -325,7 +326,7 @@ fn shown(words: &[String]) -> String {
     printable(format!("{name} {argument}"))
 }
 
-/// Reads the events that the latency monitor has kept since; `None` where it is refused.
+/// Reads the latency monitor's events since then; `None` if refused.
 fn latency_events(client: &mut Server, since_s: f64) -> Option<Vec<JournalEntry>> {
     let latest = client.ask(&[b"LATENCY", b"LATEST"]).ok()?;
     let mut entries = Vec::new();
@@ -354,12 +355,12 @@ fn latency_events(client: &mut Server, since_s: f64) -> Option<Vec<JournalEntry>
     Some(entries)
 }
 
-/// The settings that say whether a monitor is on, as far as they are shown.
+/// Settings that show whether a monitor is on, as far as visible.
 fn monitors(client: &mut Server) -> Vec<(String, String)> {
     super::shown_settings(client, &MONITORS)
 }
 
-/// Measures by how many seconds the server's clock is ahead of this machine's; 0 where it is unknown.
+/// Measures the seconds by which the server's clock is ahead of this machine's; 0 if unknown.
 fn ahead_s(client: &mut Server) -> Option<f64> {
     let asked = now_s();
     let reply = client.ask(&[b"TIME"]).ok()?;

@@ -1,6 +1,6 @@
-//! The link that leads to a server: its device, its speed, and what it carried.
+//! The link to a server: its device, speed, and traffic.
 //!
-//! Counts of the device hold headers and other traffic too, which is what fills a link.
+//! Counts of the device include headers and other traffic, which also fill a link.
 
 use std::fs;
 use std::path::Path;
@@ -15,7 +15,7 @@ use crate::{Address, machine};
 pub struct LinkUse {
     /// The device, such as `eth0`.
     pub device: String,
-    /// Speed in each direction; `None` where the device does not say, as virtual ones do not.
+    /// Speed in each direction; `None` if unknown, as for virtual devices.
     pub bits_per_s: Option<u64>,
     /// Bytes that this machine sent over it.
     pub sent_bytes: u64,
@@ -35,7 +35,7 @@ impl LinkUse {
     }
 }
 
-/// A link and what it had carried at a moment.
+/// A link and its traffic up to a moment.
 #[derive(Debug)]
 pub(super) struct Link {
     device: String,
@@ -45,8 +45,7 @@ pub(super) struct Link {
 }
 
 impl Link {
-    /// The link to an address, now. `None` for unix sockets, loopback, and where the kernel does
-    /// not tell (only Linux does).
+    /// The link to an address, now. `None` for unix sockets, loopback, and systems other than Linux.
     pub(super) fn to(address: &Address) -> Option<Self> {
         let Address::Tcp(to) = address else { return None };
         let device = machine::interface_to(Path::new("/"), to.ip())?;
@@ -73,7 +72,7 @@ impl Link {
     }
 }
 
-/// Reads a number that sysfs has of a device. An unknown speed is -1, which gives `None`.
+/// Reads a number of a device from sysfs. An unknown speed is -1, which gives `None`.
 fn number(device: &str, name: &str) -> Option<u64> {
     fs::read_to_string(format!("/sys/class/net/{device}/{name}")).ok()?.trim().parse().ok()
 }

@@ -1,7 +1,7 @@
-//! A server on this machine, as its kernel sees it: `/proc/PID`.
+//! A server on this machine, as the kernel sees it: `/proc/PID`.
 //!
-//! The number that `INFO` gives is of the server's own PID namespace, so it is trusted only if the
-//! process of that number here is as old and has used as much CPU time. See proc(5).
+//! The pid in `INFO` belongs to the server's own PID namespace, so it is trusted only if the process with
+//! that pid here has the same age and CPU time. See proc(5).
 
 use std::fs;
 
@@ -18,9 +18,9 @@ use crate::machine::{self, TICKS_PER_S};
 pub(super) struct LocalUse {
     /// CPU time of the main thread.
     pub(super) run_ns: u64,
-    /// Time in which the main thread could have run and had no CPU.
+    /// Time in which the main thread was runnable and had no CPU.
     pub(super) wait_ns: u64,
-    /// Time in which the CPU quota of its control group stopped it.
+    /// Time in which the CPU quota of its control group throttled it.
     pub(super) throttled_ns: Option<u64>,
     /// Memory of the process that was swapped out.
     pub(super) swap_bytes: Option<u64>,
@@ -28,14 +28,14 @@ pub(super) struct LocalUse {
     pub(super) resident_bytes: Option<u64>,
     /// CPUs that the main thread may run on.
     pub(super) cpus: Vec<usize>,
-    /// The threads that serve connections, where their names identify them.
+    /// The threads that serve connections, if their names identify them.
     pub(super) workers: Workers,
 }
 
-/// Largest difference between two statements of one process's age, or of its CPU time, in seconds.
+/// Largest difference, in seconds, between two reports of one process's age or CPU time.
 const APART_S_MAX: f64 = 2.0;
 
-/// The process that `info` is of, if it runs here.
+/// The process described by `info`, if it runs here.
 pub(super) fn find(info: &Info) -> Option<u32> {
     let pid = u32::try_from(info.number("process_id")?).ok()?;
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
@@ -61,7 +61,7 @@ pub(super) fn own_cpu_s() -> f64 {
     time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
 }
 
-/// Reads what the process has used so far.
+/// Reads the process's use of resources so far.
 pub(super) fn read(pid: u32) -> Option<LocalUse> {
     let schedstat = fs::read_to_string(format!("/proc/{pid}/task/{pid}/schedstat")).ok()?;
     let mut numbers = schedstat.split_whitespace().map(str::parse);
@@ -74,7 +74,7 @@ pub(super) fn read(pid: u32) -> Option<LocalUse> {
     Some(LocalUse { run_ns, wait_ns, throttled_ns, swap_bytes, resident_bytes, cpus, workers })
 }
 
-/// The CPUs that this program may run on; empty where the kernel does not say.
+/// CPUs that this program may run on; empty if unknown.
 pub(super) fn own_cpus() -> Vec<usize> {
     allowed(&fs::read_to_string("/proc/self/status").unwrap_or_default())
 }

@@ -1,8 +1,8 @@
-//! The state of this machine through a run: four looks a second at `/proc`, by a thread of its own.
+//! State of this machine during a run: four samples of `/proc` a second, by a separate thread.
 //!
-//! Owns the thread and the bound on what it keeps. It reads counts of the kernel and asks no server; see proc(5) and
-//! `Documentation/scheduler/sched-stats.rst` of Linux. What it does not tell (frequencies, on most virtual machines) is
-//! left out. What the figures mean is left to `report`.
+//! Owns the thread and the bound on samples. It reads counts of the kernel and asks no server; see proc(5)
+//! and `Documentation/scheduler/sched-stats.rst` of Linux. Counts that are missing (frequencies, on most
+//! virtual machines) are left out. `report` interprets the figures.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -18,13 +18,13 @@ use super::local;
 use super::so_far::WatchSoFar;
 use crate::machine::{self, CpuTimes};
 
-/// Most spans that are kept. Then neighbours are put together, and each is twice as long.
+/// Most spans kept. Beyond it neighbours are merged, and each is twice as long.
 const SPANS_MAX: usize = 1200;
 const EVERY: Duration = Duration::from_millis(250);
-/// A span shorter than that is part of the one before it. A wait for a CPU is counted when it ends, so it would be
-/// many times as long as such a span.
+/// Length below which a span is merged into the previous one. A wait for a CPU is counted when it ends, so it
+/// could be many times as long as such a span.
 const SHORT: Duration = Duration::from_millis(125);
-/// Threads of a process that are looked at: more would cost more than they tell.
+/// Most threads of a process that are sampled; more would cost more than they are worth.
 const THREADS_MAX: usize = 64;
 
 /// The state of this machine in a span of a run.
@@ -38,19 +38,19 @@ pub struct MachineSpan {
     /// Share of this machine's CPU time that its hypervisor gave to others, 0 to 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stolen: Option<f64>,
-    /// Seconds in which threads that carry load could have run and had no CPU, all together.
+    /// Total seconds in which load-carrying threads were runnable and had no CPU.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wait_s: Option<f64>,
-    /// Seconds in which threads of servers on this machine could have run and had no CPU, all together.
+    /// Total seconds in which threads of servers on this machine were runnable and had no CPU.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub server_wait_s: Option<f64>,
-    /// TCP segments that this machine sent again, of all programs.
+    /// TCP segments that this machine retransmitted, for all programs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resent: Option<u64>,
-    /// Interrupts on the CPUs that this program may use, those of timers included.
+    /// Interrupts, including timers, on the CPUs that this program may use.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interrupts: Option<u64>,
-    /// The mean frequency of these CPUs at its end, in MHz.
+    /// Mean frequency of these CPUs at its end, in MHz.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mhz: Option<f64>,
 }
@@ -82,7 +82,7 @@ struct Spans {
     kept: Vec<MachineSpan>,
     /// Number of looks in a span.
     each: usize,
-    /// The span that is not complete, and of how many looks it is.
+    /// The incomplete span, and its number of samples.
     open: Option<(MachineSpan, usize)>,
 }
 
@@ -126,7 +126,7 @@ impl Spans {
     }
 }
 
-/// Nanoseconds that each thread of a process has waited for a CPU so far, by its number.
+/// Nanoseconds that each thread of a process has waited for a CPU so far, by thread number.
 type Waits = BTreeMap<u64, u64>;
 
 /// The kernel's counts at one moment.
@@ -160,7 +160,7 @@ impl KernelCounts {
         }
     }
 
-    /// Returns what happened from this look to the next.
+    /// Returns the changes from this sample to the next.
     fn until(&self, next: &Self, cpus: &[usize]) -> MachineSpan {
         let spent = self.cpu_times.zip(next.cpu_times).map(|(then, now)| now.since(then));
         let waited = |old: &Option<Waits>, new: &Option<Waits>| {
@@ -185,12 +185,12 @@ impl KernelCounts {
     }
 }
 
-/// Returns whether the thread of this program with this name carries load: the waits of others delay no request.
+/// Returns whether this program's thread with this name carries load; waits of others delay no request.
 fn carries_load(name: &str) -> bool {
     ["worker-", "receiver-", "record-reader"].iter().any(|of| name.starts_with(of))
 }
 
-/// Reads how long each of these threads of a process (a number, or `self`) has waited so far.
+/// Reads the waiting time so far of these threads of a process (a number, or `self`).
 fn waits(process: &str, counts: fn(&str) -> bool) -> Option<Waits> {
     let tasks = fs::read_dir(format!("/proc/{process}/task")).ok()?;
     let waited = |task: fs::DirEntry| {
@@ -202,14 +202,15 @@ fn waits(process: &str, counts: fn(&str) -> bool) -> Option<Waits> {
     Some(tasks.flatten().filter_map(waited).take(THREADS_MAX).collect())
 }
 
-/// Returns the TCP segments that were sent again so far, of `/proc/net/snmp`: a line of names, and one of their values.
+/// Parses the TCP segments retransmitted so far in `/proc/net/snmp`: a line of names, and one of their
+/// values.
 fn resent(text: &str) -> Option<u64> {
     let mut tcp = text.lines().filter_map(|line| line.strip_prefix("Tcp: "));
     let mut columns = tcp.next()?.split(' ').zip(tcp.next()?.split(' '));
     columns.find(|(name, _)| *name == "RetransSegs")?.1.parse().ok()
 }
 
-/// The interrupts on these CPUs so far, of `/proc/interrupts`: a column for each CPU that is on line.
+/// Parses the interrupts on these CPUs so far in `/proc/interrupts`, which has a column for each online CPU.
 fn interrupts_on(text: &str, cpus: &[usize]) -> Option<u64> {
     let mut lines = text.lines();
     let number = |name: &str| name.strip_prefix("CPU")?.parse::<usize>().ok();
@@ -224,7 +225,7 @@ fn interrupts_on(text: &str, cpus: &[usize]) -> Option<u64> {
     Some(sum)
 }
 
-/// Computes the mean frequency of these CPUs, where the kernel tells it.
+/// Computes the mean frequency of these CPUs, if the kernel reports it.
 fn frequency_mhz(root: &Path, cpus: &[usize]) -> Option<f64> {
     let one = |cpu: &usize| {
         let path = root.join(format!("cpu{cpu}/cpufreq/scaling_cur_freq"));
@@ -234,7 +235,7 @@ fn frequency_mhz(root: &Path, cpus: &[usize]) -> Option<f64> {
     (!known.is_empty()).then(|| known.iter().sum::<f64>() / known.len() as f64 / 1e3)
 }
 
-/// A thread that looks until it is stopped.
+/// A thread that samples until it is stopped.
 #[derive(Debug)]
 pub(super) struct MachineSampler {
     stop: Sender<()>,
@@ -242,8 +243,8 @@ pub(super) struct MachineSampler {
 }
 
 impl MachineSampler {
-    /// Begins to look at this machine, and at these of its processes, and to tell `so_far`. `None` if there are no
-    /// threads left.
+    /// Begins to sample this machine and these of its processes, and to publish to `so_far`. `None` if no
+    /// thread can be started.
     pub(super) fn start(servers: Vec<u32>, so_far: Option<WatchSoFar>) -> Option<Self> {
         let (stop, stopped) = channel::<()>();
         let look = move || {
@@ -270,7 +271,7 @@ impl MachineSampler {
         Some(Self { stop, thread })
     }
 
-    /// Ends the looking, and returns what was seen.
+    /// Stops sampling, and returns the spans.
     pub(super) fn stop(self) -> Vec<MachineSpan> {
         drop(self.stop);
         self.thread.join().unwrap_or_default()

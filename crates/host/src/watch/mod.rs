@@ -1,8 +1,8 @@
 //! Observations of a server, the link to it and this machine while load runs.
 //!
-//! Looks before and after, over a connection of its own that is closed in between, so that the
-//! load has the server to itself. Whatever a server forbids is left out; no run fails for it. What
-//! the figures mean is left to `report`.
+//! Reads before and after, over separate connections that are closed in between, so that the load has the
+//! server to itself. Whatever a server forbids is left out; no run fails for it. `report` interprets the
+//! figures.
 
 mod info;
 mod journal;
@@ -45,58 +45,57 @@ pub use server_use::{BusyPart, CommandUse, PollingThreads, ServerBusy, ServerUse
 pub use so_far::WatchSoFar;
 pub use subject::Subject;
 
-/// Everything that was observed beside the load.
+/// All observations beside the load.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct WatchRecord {
-    /// Each server that was looked at; empty if none could be.
+    /// Each observed server; empty if none could be observed.
     pub servers: Vec<ServerUse>,
     /// Reason why a server is missing, in words for a person.
     pub unseen: Option<String>,
-    /// The median round trip of a command that does nothing, before the load.
+    /// Median round trip of a command that does nothing, before the load.
     pub idle_round_trip_ns: Option<u64>,
     /// The link to the server, where there is one.
     pub link: Option<LinkUse>,
-    /// CPUs that this program may use; empty if that is not known.
+    /// CPUs that this program may use; empty if unknown.
     pub cpus: Vec<usize>,
     /// Share of this machine's CPU time that its hypervisor gave to others, 0 to 1.
     pub stolen: Option<f64>,
-    /// Seconds in which the CPU quota of this program's control group stopped it; `None` where that
-    /// is not known.
+    /// Seconds in which the CPU quota of this program's control group throttled it; `None` if unknown.
     pub throttled_s: Option<f64>,
-    /// CPU seconds that other programs than this one and the servers used on this machine, between the two looks;
-    /// `None` where that is not known.
+    /// CPU seconds of programs other than this one and the servers on this machine, between the two readings;
+    /// `None` if unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub others_s: Option<f64>,
-    /// Spans of the run, with the state of this machine in each, where that was looked at.
+    /// Spans of the run, with the state of this machine in each, if it was sampled.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub machine: Vec<MachineSpan>,
 }
 
-/// Connects to one of the servers with this patience and logs in anew.
+/// Connects to one of the servers within these time limits and logs in.
 pub type Connect<'a> = dyn Fn(&Address, Patience) -> Result<Subject, ProbeError> + 'a;
 
 /// A watch over the servers of a run.
 pub struct Watch<'a> {
     addresses: Vec<Address>,
     connect: Box<Connect<'a>>,
-    /// Address to which the link leads.
+    /// Address for which the link is determined.
     link_to: Option<Address>,
-    /// Reason why no server is looked at, if there is one.
+    /// Reason why no server is observed, if there is one.
     unseen: Option<String>,
     /// Looks once a second, too.
     sample: bool,
     /// Leaves memory out of samples.
     without_memory: bool,
-    /// Asks for the server's record of its slow moments.
+    /// Set to read the server's record of its slow moments.
     journal: bool,
     /// Asks how long the server ran each command.
     run_times: bool,
-    /// Shared record of what has been seen while load runs.
+    /// Shared record of the observations so far.
     so_far: Option<WatchSoFar>,
 }
 
-/// A look that waits for its second.
+/// A first reading that waits for the second.
 pub struct PendingWatch {
     /// First looks, in the order of the addresses.
     servers: Vec<PendingServerWatch>,
@@ -108,7 +107,7 @@ pub struct PendingWatch {
     machine: Option<MachineSampler>,
 }
 
-/// The first look at a server, which waits for its second.
+/// The first reading of a server, which waits for the second.
 struct PendingServerWatch {
     before: Result<Snapshot, String>,
     pid: Option<u32>,
@@ -116,23 +115,23 @@ struct PendingServerWatch {
     reader: Option<JournalReader>,
 }
 
-/// Settings that bear on speed, or that say how to read the other figures.
+/// Settings that affect speed, or the meaning of other figures.
 const SETTINGS: [&str; 6] =
     ["save", "appendonly", "appendfsync", "maxmemory", "maxmemory-policy", "io-threads"];
-/// Round trips measured before the load: at most so many, and for so long in all.
+/// Most round trips measured before the load, and most time for them.
 const ROUND_TRIPS_MAX: usize = 20;
 const ROUND_TRIPS_FOR: Duration = Duration::from_millis(50);
 /// Time for the server to notice that the load's connections are closed.
 const TURNED_AWAY_FOR: Duration = Duration::from_secs(1);
-/// Patience with a server after the load: one that fell silent under it does not hold up the result.
+/// Time limits after the load: a server that fell silent must not hold up the result.
 const SECOND_LOOK: Patience =
     Patience { connect: Duration::from_secs(2), reply: Duration::from_secs(2) };
-/// Most clients that are listed: with more, the list would disturb the server.
+/// Most clients that are listed; a longer list would disturb the server.
 const LISTED_CLIENTS_MAX: u64 = 1000;
 
 impl<'a> Watch<'a> {
-    /// Watches the servers of these addresses, connecting with `connect`; with `sample`, once a second while load runs,
-    /// too. The link and the idle round trip are those of the first.
+    /// Watches the servers at these addresses through `connect`; with `sample`, also once a second while load
+    /// runs. The link and the idle round trip are measured for the first.
     pub fn new(
         addresses: Vec<Address>,
         sample: bool,
@@ -171,13 +170,14 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// Leaves memory out of samples if `wanted`: to say how much it has, a server may wait until it has freed some.
+    /// Leaves memory out of samples if `wanted`: a server may stop to free memory before it reports it.
     #[must_use]
     pub fn without_memory(self, wanted: bool) -> Self {
         Self { without_memory: wanted, ..self }
     }
 
-    /// Asks also for the server's record of its slow moments, and looks at this machine while load runs, if `wanted`.
+    /// Also reads the server's record of its slow moments, and samples this machine while load runs, if
+    /// `wanted`.
     #[must_use]
     pub fn with_journal(self, wanted: bool) -> Self {
         Self { journal: wanted, ..self }
@@ -189,14 +189,14 @@ impl<'a> Watch<'a> {
         Self { so_far, ..self }
     }
 
-    /// Asks also how long the server ran each command, if `wanted`.
+    /// Also reads execution times of commands, if `wanted`.
     #[must_use]
     pub fn with_run_times(self, wanted: bool) -> Self {
         Self { run_times: wanted, ..self }
     }
 
-    /// The first look. Takes some milliseconds a server, and as long as [`crate::probe`] at most
-    /// for each command.
+    /// Makes the first reading. Takes some milliseconds a server, and at most as long as [`crate::probe`] for
+    /// each command.
     #[must_use]
     pub fn begin(&self) -> PendingWatch {
         self.so_far.iter().for_each(WatchSoFar::clear);
@@ -242,7 +242,7 @@ impl<'a> Watch<'a> {
         begun
     }
 
-    /// The second look, and what happened since the first.
+    /// Makes the second reading, and returns the changes since the first.
     #[must_use]
     pub fn end(&self, begun: PendingWatch) -> WatchRecord {
         let machine = begun.machine.map(MachineSampler::stop).unwrap_or_default();
@@ -325,7 +325,7 @@ impl<'a> Watch<'a> {
     }
 }
 
-/// Looks at a server: at its counts, then at everything else that it allows.
+/// Reads a server's counts, and then everything else that it allows.
 fn look(subject: &mut Subject, local: Option<local::LocalUse>) -> Result<Snapshot, String> {
     let info = subject.info(true)?;
     let settings = subject.settings();
@@ -333,12 +333,12 @@ fn look(subject: &mut Subject, local: Option<local::LocalUse>) -> Result<Snapsho
     Ok(Snapshot { info, settings, monitors, local, journal: None, run_times: None })
 }
 
-/// Reads those of [`SETTINGS`] that the server knows and shows.
+/// Reads those of [`SETTINGS`] that are visible.
 fn settings(client: &mut Client<Transport>) -> Vec<(String, String)> {
     shown_settings(client, &SETTINGS)
 }
 
-/// Reads those of these settings that the server knows and shows.
+/// Reads those of these settings that are visible.
 fn shown_settings(client: &mut Client<Transport>, names: &[&str]) -> Vec<(String, String)> {
     let mut words: Vec<&[u8]> = vec![b"CONFIG", b"GET"];
     words.extend(names.iter().map(|name| name.as_bytes()));
@@ -350,7 +350,7 @@ fn shown_settings(client: &mut Client<Transport>, names: &[&str]) -> Vec<(String
     })
 }
 
-/// The pairs of a `CONFIG GET`, as RESP2 or RESP3 gives them; `None` of an error.
+/// The pairs of a `CONFIG GET`, in RESP2's or RESP3's form; `None` for an error.
 fn pairs(reply: &Value) -> Option<Vec<(String, String)>> {
     match reply {
         Value::Array(items) => {
@@ -363,7 +363,7 @@ fn pairs(reply: &Value) -> Option<Vec<(String, String)>> {
     }
 }
 
-/// Counts the clients that watch every command: by a field of newer servers, else by the flag `O` in the list of
+/// Counts the clients that run MONITOR: by a field of newer servers, otherwise by the flag `O` in the list of
 /// clients.
 fn monitors(client: &mut Client<Transport>, info: &Info) -> Option<u64> {
     if let Some(text) = info.number("monitor_clients") {
@@ -382,7 +382,7 @@ fn monitors(client: &mut Client<Transport>, info: &Info) -> Option<u64> {
     Some(flags.filter(|flags| flags.contains('O')).count() as u64)
 }
 
-/// The median time of a command that does nothing, as a client alone on the server sees it.
+/// Median time of a command that does nothing, for a lone client.
 fn round_trip_ns(subject: &mut Subject, info: bool) -> Option<u64> {
     let began = Instant::now();
     let mut trips = Vec::with_capacity(ROUND_TRIPS_MAX);

@@ -1,5 +1,5 @@
-//! The process of a server on this machine, as its kernel sees it: its memory, and whether it works in the background.
-//! The server itself need not be asked while it is busy.
+//! The process of a server on this machine, as the kernel sees it: its memory, and background work. The
+//! server itself need not be asked while it is busy.
 
 use std::time::Duration;
 use std::{fs, thread};
@@ -7,9 +7,9 @@ use std::{fs, thread};
 use super::info::Info;
 use super::{local, workers};
 
-/// The beginning of the names of background threads: they have names since Redis 6.
+/// Beginning of the names of background threads, as of Redis 6.
 const BACKGROUND: &str = "bio_";
-/// Time for which background threads are watched, and the most that they run in it if they rest.
+/// Time for which background threads are watched, and most CPU time of idle ones in it.
 const WATCHED_FOR: Duration = Duration::from_millis(5);
 const BUSY_NS: u64 = 500_000;
 
@@ -20,7 +20,7 @@ pub struct ServerProcess {
 }
 
 impl ServerProcess {
-    /// The process that a text of `INFO` is of; `None` if it runs elsewhere.
+    /// The process described by a text of `INFO`; `None` if it runs elsewhere.
     #[must_use]
     pub fn from_info(text: &str) -> Option<Self> {
         Some(Self { pid: local::find(&Info::parse(text))? })
@@ -32,15 +32,15 @@ impl ServerProcess {
         Self { pid }
     }
 
-    /// Bytes of memory that it holds now, without its children; `None` where the kernel does not say.
+    /// Memory that it holds now, without its children, in bytes; `None` if the kernel does not report it.
     #[must_use]
     pub fn resident_bytes(self) -> Option<u64> {
         let status = fs::read_to_string(format!("/proc/{}/status", self.pid)).ok()?;
         bytes(&status, "VmRSS:")
     }
 
-    /// Bytes of memory that it holds now, with the pages that its children do not share with it any more, because one
-    /// side has written to them; `None` where the kernel does not say.
+    /// Memory that it holds now, with pages no longer shared with its children because one side has written
+    /// to them, in bytes; `None` if the kernel does not report it.
     #[must_use]
     pub fn bytes_with_copies(self) -> Option<u64> {
         let children = fs::read_to_string(format!("/proc/{0}/task/{0}/children", self.pid)).ok()?;
@@ -53,8 +53,8 @@ impl ServerProcess {
         Some(self.resident_bytes()?.saturating_add(copies))
     }
 
-    /// Returns whether its background threads, which free memory and close files, have run or waited for a CPU just
-    /// now. Takes some milliseconds.
+    /// Returns whether its background threads, which free memory and close files, have just run or waited for
+    /// a CPU. Takes some milliseconds.
     #[must_use]
     pub fn works_in_background(self) -> bool {
         let before = self.background_ns();
@@ -62,13 +62,13 @@ impl ServerProcess {
         self.background_ns().saturating_sub(before) > BUSY_NS
     }
 
-    /// Time in which background threads ran, or could have and had no CPU.
+    /// Time in which background threads ran, or were runnable and had no CPU.
     fn background_ns(self) -> u64 {
         workers::named(self.pid, BACKGROUND).values().map(|(ran, waited)| ran + waited).sum()
     }
 }
 
-/// A line of `/proc` that gives KiB.
+/// A line of `/proc` in KiB, as bytes.
 pub(super) fn bytes(text: &str, name: &str) -> Option<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix(name))?;
     line.split_whitespace().next()?.parse::<u64>().ok()?.checked_mul(1024)

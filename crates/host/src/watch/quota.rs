@@ -1,26 +1,26 @@
-//! For how long the CPU quota of a control group stopped a process.
+//! Time for which the CPU quota of a control group throttled a process.
 //!
-//! A thread that its quota stops looks like one that waits for a CPU; only the group's own count tells
-//! the two apart. <https://docs.kernel.org/admin-guide/cgroup-v2.html#cpu-interface-files> and
+//! A throttled thread looks like one that waits for a CPU; only the group's own count distinguishes them.
+//! <https://docs.kernel.org/admin-guide/cgroup-v2.html#cpu-interface-files> and
 //! <https://docs.kernel.org/scheduler/sched-bwc.html>
 
 use std::fs;
 use std::path::Path;
 
-/// Nanoseconds since its group was made, of a process by its number or `self`. `None` where no group
-/// counts.
+/// Throttled nanoseconds of the group of a process (a number, or `self`), since the group was made. `None` if
+/// no group counts.
 pub(super) fn throttled_ns(process: &str) -> Option<u64> {
     throttled_under(Path::new("/"), process)
 }
 
-/// Reads it in the tree below `root`.
+/// Reads them from the tree below `root`.
 fn throttled_under(root: &Path, process: &str) -> Option<u64> {
     let groups = fs::read_to_string(root.join(format!("proc/{process}/cgroup"))).ok()?;
     groups.lines().filter_map(|line| of_group(root, line)).max()
 }
 
-/// The most that a group of this line of `/proc/PID/cgroup`, or one that it lies in, was stopped: a
-/// group counts its own quota only.
+/// Longest throttled time of the group in this line of `/proc/PID/cgroup` and its ancestors, as a group
+/// counts its own quota only.
 fn of_group(root: &Path, line: &str) -> Option<u64> {
     let mut parts = line.splitn(3, ':').skip(1);
     let (controllers, group) = (parts.next()?, parts.next()?);

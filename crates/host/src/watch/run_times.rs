@@ -1,8 +1,8 @@
-//! Run times of commands, by the server's own count: the histograms of `LATENCY HISTOGRAM` (Redis 7, Valkey), which are
-//! since its start, and so are asked for before and after the load.
+//! Execution times of commands by the server's own count: the histograms of `LATENCY HISTOGRAM` (Redis 7,
+//! Valkey), which begin at its start, and so are read before and after the load.
 //!
-//! Owns what two of them mean together. Their buckets are powers of two of microseconds, and so percentiles are known
-//! to be at most a bound.
+//! Owns the difference of two of them. Their buckets are powers of two of microseconds, so percentiles are
+//! only bounded from above.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use wire::resp::Value;
 use super::server_use::CommandUse;
 use crate::{Client, Transport};
 
-/// The run time of a command in a server, by the server's own count.
+/// Execution time of a command in a server, by the server's own count.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct CommandRunTime {
@@ -22,23 +22,23 @@ pub struct CommandRunTime {
     pub calls: u64,
     /// Mean run time, in microseconds.
     pub mean_us: f64,
-    /// Half of the calls took at most so many microseconds; `None` where the server keeps no histograms.
+    /// Upper bound in microseconds for half of the calls; `None` without histograms.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub p50_at_most_us: Option<u64>,
-    /// 99 of 100 calls took at most so many.
+    /// Upper bound in microseconds for 99 of 100 calls.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub p99_at_most_us: Option<u64>,
-    /// All calls took at most so many.
+    /// Upper bound in microseconds for all calls.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_at_most_us: Option<u64>,
 }
 
-/// For each command, the calls since the server's start that took at most so many microseconds.
+/// For each command, the calls since the server's start by upper bound in microseconds.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct RunTimes(BTreeMap<String, BTreeMap<u64, u64>>);
 
 impl RunTimes {
-    /// Reads the server's histograms; nothing where it keeps none, or refuses.
+    /// Reads the server's histograms; empty if it has none, or refuses.
     pub(super) fn read(client: &mut Client<Transport>) -> Self {
         let reply = client.ask(&[b"LATENCY", b"HISTOGRAM"]).ok();
         Self(reply.as_ref().map(of_reply).unwrap_or_default())
@@ -62,8 +62,8 @@ impl RunTimes {
     }
 }
 
-/// Counts the further calls that took at most so many microseconds. The server lists a bound only where calls lie below
-/// it that did not lie below the one before.
+/// Counts the additional calls by upper bound in microseconds. The server only lists bounds that add calls to
+/// the previous one.
 fn grown(old: Option<&BTreeMap<u64, u64>>, new: &BTreeMap<u64, u64>) -> Vec<(u64, u64)> {
     let below = |bound: u64| {
         old.and_then(|old| old.range(..=bound).next_back()).map_or(0, |(_, calls)| *calls)
@@ -71,14 +71,14 @@ fn grown(old: Option<&BTreeMap<u64, u64>>, new: &BTreeMap<u64, u64>) -> Vec<(u64
     new.iter().map(|(bound, calls)| (*bound, calls.saturating_sub(below(*bound)))).collect()
 }
 
-/// The least bound that this share of the calls kept; `None` of no calls.
+/// The least bound that includes this share of the calls; `None` without calls.
 fn at_most(grown: &[(u64, u64)], share: f64) -> Option<u64> {
     let all = grown.last().map(|(_, calls)| *calls).filter(|calls| *calls > 0)?;
     let wanted = (share * all as f64).ceil() as u64;
     grown.iter().find(|(_, calls)| *calls >= wanted).map(|(bound, _)| *bound)
 }
 
-/// The reply, as RESP2 or RESP3 gives it: names, each with `calls` and `histogram_usec`.
+/// Parses the reply, in RESP2's or RESP3's form: names, each with `calls` and `histogram_usec`.
 fn of_reply(reply: &Value) -> BTreeMap<String, BTreeMap<u64, u64>> {
     let one = |(name, fields): (Value, Value)| {
         let histogram = pairs(&fields)

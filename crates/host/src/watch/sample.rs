@@ -1,7 +1,7 @@
-//! A server looked at once a second, beside the load.
+//! Samples of a server, once a second, beside the load.
 //!
-//! Owns the thread that looks and the bound on what it keeps. What is looked at follows from
-//! [`Info`]; each look costs the server one `INFO`, so this is done only where asked for.
+//! Owns the sampling thread and the bound on samples. Samples hold figures of [`Info`]; each costs the server
+//! one `INFO`, so they are taken only on request.
 
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::{self, JoinHandle};
@@ -13,15 +13,15 @@ use super::info::Info;
 use super::journal::now_s;
 use super::subject::Subject;
 
-/// Most samples kept of one test: a day.
+/// Most samples of one test: a day.
 pub const SAMPLES_MAX: usize = 86_400;
 const EVERY: Duration = Duration::from_secs(1);
 
-/// A server at one moment. Counts are since its start.
+/// State of a server at one moment. Counts are since its start.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ServerSample {
-    /// Seconds since the sampling began, when the answer was there.
+    /// Seconds since the sampling began, when the answer arrived.
     pub t_s: f64,
     /// Time of the sample, in seconds since 1970 by this machine's clock.
     pub unix_s: f64,
@@ -45,11 +45,11 @@ pub struct ServerSample {
     pub expired_keys: Option<u64>,
     /// Processes forked.
     pub forks: Option<u64>,
-    /// Time for which the latest of these forks stopped the server, in microseconds.
+    /// Pause of the server by the latest of these forks, in microseconds.
     pub fork_usec: Option<u64>,
     /// Connections taken.
     pub connections: Option<u64>,
-    /// Replicas that were given the whole data set.
+    /// Replicas that got the whole data set.
     pub full_syncs: Option<u64>,
     /// Rewrites of the append-only file that began.
     pub aof_rewrites: Option<u64>,
@@ -89,7 +89,8 @@ pub(super) struct Sampler {
 }
 
 impl Sampler {
-    /// Begins to look over a connection of its own, at memory or not. `None` if there are no threads left.
+    /// Begins to sample over a separate connection, with or without memory. `None` if no thread can be
+    /// started.
     pub(super) fn start(client: Subject, without_memory: bool) -> Option<Self> {
         let (stop, stopped) = channel::<()>();
         let look = move || {
@@ -116,7 +117,7 @@ impl Sampler {
         Some(Self { stop, thread })
     }
 
-    /// Ends the looking; returns the samples, and how many were too many to keep.
+    /// Stops sampling; returns the samples, and the number of those beyond the bound.
     pub(super) fn stop(self) -> (Vec<ServerSample>, u64) {
         drop(self.stop);
         self.thread.join().unwrap_or_default()

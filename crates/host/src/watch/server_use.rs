@@ -1,7 +1,7 @@
-//! A server's use of resources, and its work, between two looks at it.
+//! A server's use of resources, and its work, between two readings.
 //!
-//! Owns the figures and how they follow from two snapshots. Every field is `None` where the server
-//! does not say; what the figures mean for a run is left to `report`.
+//! Owns the figures and their computation from two snapshots. A field is `None` if the server does not report
+//! it; `report` interprets the figures.
 
 use serde::{Deserialize, Serialize};
 
@@ -22,9 +22,9 @@ pub(super) struct Snapshot {
     pub(super) monitors: Option<u64>,
     /// The process, if it runs here.
     pub(super) local: Option<LocalUse>,
-    /// State of its lists of slow moments, where they are asked for.
+    /// State of its lists of slow moments, if requested.
     pub(super) journal: Option<JournalMark>,
-    /// Run times of its commands so far, where they are asked for.
+    /// Execution times of its commands so far, if requested.
     pub(super) run_times: Option<RunTimes>,
 }
 
@@ -39,37 +39,35 @@ pub struct ServerUse {
     pub memcached_version: Option<String>,
     /// CPU seconds of the thread that executes commands.
     pub cpu_main_s: Option<f64>,
-    /// CPU seconds of each thread that serves connections, the busiest first; only of memcached on this
+    /// CPU seconds of each thread that serves connections, the busiest first; only for memcached on this
     /// machine.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub worker_cpu_s: Vec<f64>,
     /// CPU seconds of the whole process, without children that save.
     pub cpu_process_s: Option<f64>,
-    /// Seconds in which that thread could have run and had no CPU; only of a server on this
-    /// machine.
+    /// Seconds in which that thread was runnable and had no CPU; only for a server on this machine.
     pub cpu_wait_s: Option<f64>,
-    /// Seconds in which the CPU quota of its control group stopped it; only of a server on this
-    /// machine.
+    /// Seconds in which the CPU quota of its control group throttled it; only for a server on this machine.
     pub cpu_throttled_s: Option<f64>,
-    /// Seconds in which the main thread had work, where the server tells that from polling.
+    /// Seconds in which the main thread had work, if the server distinguishes that from polling.
     pub active_main_s: Option<f64>,
     /// Seconds in which the busiest I/O thread had work.
     pub active_io_s: Option<f64>,
-    /// Threads that poll, so that they use CPU without having work.
+    /// Threads that poll, and so use CPU without work.
     pub polling: Option<PollingThreads>,
-    /// CPUs that this thread may run on; only of a server on this machine.
+    /// CPUs that this thread may run on; only for a server on this machine.
     pub cpus: Vec<usize>,
-    /// Threads among which the work on connections is divided, the main thread included.
+    /// Number of threads that share the work on connections, including the main thread.
     pub threads: Option<u32>,
     /// Bytes of data and overhead, before.
     pub memory_before_bytes: Option<u64>,
     /// Bytes of data and overhead, after.
     pub memory_after_bytes: Option<u64>,
-    /// Bytes of memory that the process held, after.
+    /// Memory of the process in bytes, after the load.
     pub memory_rss_bytes: Option<u64>,
-    /// The limit of memory; 0 is none.
+    /// The limit of memory; 0 for none.
     pub memory_max_bytes: Option<u64>,
-    /// Bytes that were swapped out, after; only of a server on this machine.
+    /// Swapped bytes after the load; only for a server on this machine.
     pub swap_bytes: Option<u64>,
     /// Growth of the swapped-out bytes.
     pub swap_grown_bytes: Option<u64>,
@@ -77,13 +75,13 @@ pub struct ServerUse {
     pub evicted_keys: Option<u64>,
     /// Keys that expired.
     pub expired_keys: Option<u64>,
-    /// Reads that found their key.
+    /// Reads that hit.
     pub hits: Option<u64>,
-    /// Reads that missed their key.
+    /// Reads that missed.
     pub misses: Option<u64>,
     /// Commands executed, of all clients.
     pub commands: Option<u64>,
-    /// Commands executed by name, with the time that they took; commands inside scripts too.
+    /// Commands executed, by name, with their times, including commands in scripts.
     pub by_command: Vec<CommandUse>,
     /// Bytes read from clients.
     pub net_in_bytes: Option<u64>,
@@ -97,36 +95,36 @@ pub struct ServerUse {
     pub rewrote: Option<bool>,
     /// Processes forked.
     pub forks: Option<u64>,
-    /// Time for which the latest of these forks stopped the server, in microseconds.
+    /// Pause of the server by the latest of these forks, in microseconds.
     pub fork_usec: Option<u64>,
     /// Clients that got a copy of every command (MONITOR), before or after, whichever is more.
     pub monitors: Option<u64>,
-    /// Set if it was a replica, before or after: it executes what its master does, too.
+    /// Set if it was a replica, before or after, and so executed its master's commands, too.
     pub replica: Option<bool>,
     /// Replicas connected, after.
     pub replicas: Option<u64>,
-    /// Settings that bear on speed, after.
+    /// Settings that affect speed, after the load.
     pub settings: Vec<Setting>,
-    /// Samples, one a second, where asked for.
+    /// Samples, one a second, if requested.
     pub samples: Vec<ServerSample>,
-    /// Samples beyond the bound, which were not kept.
+    /// Number of samples beyond the bound, which were not kept.
     pub samples_dropped: u64,
-    /// The server's record of its slow moments, where it was asked.
+    /// The server's record of its slow moments, if requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub journal: Option<Journal>,
-    /// Run times of its commands, where it was asked.
+    /// Execution times of its commands, if requested.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub run_times: Vec<CommandRunTime>,
 }
 
-/// The use of one command.
+/// Use of one command.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CommandUse {
     /// Name in lower case, with its subcommand after `|`.
     pub name: String,
     /// Number of calls.
     pub calls: u64,
-    /// The time that the server spent executing it, in microseconds.
+    /// The server's time for executing it, in microseconds.
     pub usec: u64,
 }
 
@@ -137,11 +135,11 @@ pub struct Setting {
     pub name: String,
     /// Value.
     pub value: String,
-    /// Value before, if it was changed meanwhile.
+    /// Previous value, if it was changed meanwhile.
     pub changed_from: Option<String>,
 }
 
-/// Threads that ask again and again whether there is work instead of sleeping.
+/// Threads that busy-wait for work instead of sleeping.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum PollingThreads {
@@ -156,31 +154,31 @@ pub enum PollingThreads {
 pub struct ServerBusy {
     /// Share of the time in which its busiest part had a CPU, 0 to 1.
     pub cpu: f64,
-    /// Share of the time in which that part waited for a CPU; 0 where that is not known.
+    /// Share of the time in which that part waited for a CPU; 0 if unknown.
     pub wait: f64,
-    /// Part that is busiest.
+    /// The busiest part.
     pub part: BusyPart,
-    /// Set if that part polls: it was on a CPU for so long, and had work for any part of that.
+    /// Set if that part polls: only some of its CPU time was work.
     pub polls: bool,
 }
 
-/// The part of a server that is busiest.
+/// The busiest part of a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BusyPart {
     /// The thread that executes commands.
     MainThread,
-    /// The I/O thread that had most to do.
+    /// The busiest I/O thread.
     IoThread,
     /// The busiest of several threads that serve connections.
     Worker,
     /// The whole process, if its serving threads cannot be identified.
     Process,
-    /// All threads that serve clients, on average.
+    /// All serving threads, on average.
     Threads,
 }
 
 impl ServerUse {
-    /// Computes how busy the server was during a load of `load_s` seconds. `None` if it does not tell.
+    /// Computes the busy share of the server during a load of `load_s` seconds. `None` if unknown.
     #[must_use]
     pub fn busy(&self, load_s: f64) -> Option<ServerBusy> {
         if load_s <= 0.0 {
@@ -233,17 +231,17 @@ impl ServerUse {
         Some(sum(outer).max(sum(inner)) as f64 / 1e6).filter(|seconds| *seconds > 0.0)
     }
 
-    /// The value of a setting, if it is known.
+    /// Value of a setting, if known.
     #[must_use]
     pub fn setting(&self, name: &str) -> Option<&str> {
         let found = self.settings.iter().find(|setting| setting.name == name);
         found.map(|setting| setting.value.as_str())
     }
 
-    /// Computes what happened between two looks at one server.
+    /// Computes the changes between two readings of one server.
     ///
     /// # Errors
-    /// The looks do not belong together, in words for a person.
+    /// Returns the reason, in words for a person, if the readings do not belong together.
     pub(super) fn between(before: &Snapshot, after: &Snapshot) -> Result<Self, String> {
         let (old, new) = (&before.info, &after.info);
         if old.text("run_id") != new.text("run_id") {
@@ -314,22 +312,22 @@ impl ServerUse {
     }
 }
 
-/// Memory of the server's process: by the kernel of this machine, else by the server, of which memcached counts its
-/// items alone.
+/// Memory of the server's process: by this machine's kernel, or else by the server, where memcached counts
+/// only its items.
 fn resident_bytes(after: &Snapshot) -> Option<u64> {
     let local = after.local.as_ref().and_then(|used| used.resident_bytes);
     local.or_else(|| after.info.number("used_memory_rss"))
 }
 
-/// `io-threads` counts the main thread; Dragonfly says how many share the work.
+/// Number of working threads: `io-threads` includes the main thread; Dragonfly reports the number directly.
 fn threads(snapshot: &Snapshot) -> Option<u32> {
     let set = snapshot.settings.iter().find(|(name, _)| name == "io-threads");
     let set = set.and_then(|(_, value)| value.parse().ok());
     set.or_else(|| snapshot.info.number("thread_count")?.try_into().ok())
 }
 
-/// Returns the threads that poll of a server with `threads` of them. I/O threads of Redis before 8 do, those of 8
-/// sleep; Valkey's main thread looks for what they have done, too.
+/// Returns the polling threads of a server with `threads` of them. I/O threads poll in Redis before 8, and
+/// sleep in 8; Valkey's main thread polls their results, too.
 fn polling(info: &Info, threads: u32) -> Option<PollingThreads> {
     if threads < 2 {
         return None;
@@ -352,14 +350,15 @@ fn by_command(old: &Info, new: &Info) -> Vec<CommandUse> {
     new.commands().into_iter().filter_map(grown).collect()
 }
 
-/// Redis 7 counts saves; before, only the time of the last one tells.
+/// Returns whether the data was saved: Redis 7 counts saves; before, only the time of the last one shows it.
 fn saved(old: &Info, new: &Info) -> Option<bool> {
     let last = (old.number("rdb_last_save_time")?, new.number("rdb_last_save_time")?);
     let counted = new.number("rdb_saves") > old.number("rdb_saves");
     Some(counted || last.0 != last.1 || old.saving() || new.saving())
 }
 
-/// Redis 7 counts rewrites; before, only how long the last one took tells.
+/// Returns whether the file was rewritten: Redis 7 counts rewrites; before, only the duration of the last one
+/// shows it.
 fn rewrote(old: &Info, new: &Info) -> Option<bool> {
     let last = "aof_last_rewrite_time_sec";
     let last = (old.signed(last)?, new.signed(last)?);

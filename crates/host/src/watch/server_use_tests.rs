@@ -1,6 +1,6 @@
 use super::*;
 
-/// A reply of Redis 7, cut down to what is read: recorded from 7.0.15.
+/// A reply of Redis 7, reduced to the parsed fields: recorded from 7.0.15.
 const REDIS_7: &str = "\
 # Server\r\nredis_version:7.0.15\r\nrun_id:3ea45a8e06b0\r\nprocess_id:1\r\nio_threads_active:0\r\n\
 # Memory\r\nused_memory:916224\r\nused_memory_rss:12050432\r\nmaxmemory:0\r\n\
@@ -14,7 +14,7 @@ keyspace_hits:0\r\nkeyspace_misses:0\r\nlatest_fork_usec:0\r\ntotal_forks:0\r\n\
 used_cpu_sys_main_thread:0.011985\r\nused_cpu_user_main_thread:0.003995\r\n\
 # Commandstats\r\ncmdstat_get:calls=10,usec=20,usec_per_call=2.00,rejected_calls=0,failed_calls=0\r\n";
 
-/// Redis 5 has no CPU time of the main thread, no counts of saves and none of forks.
+/// A reply of Redis 5, which has no CPU time of the main thread, and no counts of saves or forks.
 const REDIS_5: &str = "\
 # Server\r\nredis_version:5.0.14\r\nrun_id:aa\r\n\
 # Persistence\r\nrdb_bgsave_in_progress:0\r\nrdb_last_save_time:100\r\n\

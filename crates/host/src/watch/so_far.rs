@@ -1,8 +1,8 @@
-//! Observations while load still runs, for displays of a run that is not over: the servers' records of slow moments,
-//! and the state of this machine.
+//! Observations while load still runs, for live displays: the servers' records of slow moments, and the state
+//! of this machine.
 //!
-//! Owns the threads that ask servers for it, once a second over connections of their own, and only where somebody
-//! shows a run. What they ask is what is asked after the load.
+//! Owns the threads that ask servers, once a second over separate connections, only if a run is displayed.
+//! They ask the same questions as after the load.
 
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -18,7 +18,7 @@ use super::subject::Subject;
 
 const EVERY: Duration = Duration::from_secs(1);
 
-/// A shared record of what has been seen so far.
+/// A shared record of the observations so far.
 #[derive(Debug, Clone, Default)]
 pub struct WatchSoFar(Arc<Mutex<WatchRecord>>);
 
@@ -29,7 +29,7 @@ impl WatchSoFar {
         self.lock().clone()
     }
 
-    /// A thread that panicked left nothing half done that matters here.
+    /// Locks the record, even after a panic of a thread, which leaves no partial data that matters.
     fn lock(&self) -> MutexGuard<'_, WatchRecord> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -39,7 +39,7 @@ impl WatchSoFar {
         *self.lock() = WatchRecord::default();
     }
 
-    /// Replaces what this machine did.
+    /// Replaces the spans of this machine.
     pub(super) fn set_machine(&self, spans: Vec<MachineSpan>) {
         self.lock().machine = spans;
     }
@@ -60,7 +60,7 @@ pub(super) struct JournalReader {
 }
 
 impl JournalReader {
-    /// Begins to ask for what came since the mark. `None` if there are no threads left.
+    /// Begins to ask for entries since the mark. `None` if no thread can be started.
     pub(super) fn start(
         mut subject: Subject,
         address: String,
@@ -81,7 +81,7 @@ impl JournalReader {
         Some(Self { stop, thread })
     }
 
-    /// Ends the asking.
+    /// Stops asking.
     pub(super) fn stop(self) {
         drop(self.stop);
         // What it found is asked for again at the end.

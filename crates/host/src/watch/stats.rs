@@ -1,13 +1,13 @@
 //! The `stats` of memcached, under the names that `INFO` has for the same figures.
 //!
-//! Traps of the names: `cmd_get` counts keys and not requests; `gat`, and `mg` that renews a lifetime,
-//! count as touches; `cas` is among the sets; deletes and the like have no total.
+//! Traps of the names: `cmd_get` counts keys and not requests; `gat`, and `mg` that renews a lifetime, count
+//! as touches; `cas` is among the sets; deletes and similar commands have no total.
 
 use wire::memcache::stats::Stats;
 
 use super::info::Info;
 
-/// `stats` to `INFO`, where both have the same figure.
+/// `stats` names and their `INFO` equivalents.
 const NAMES: [(&str, &str); 15] = [
     ("version", "memcached_version"),
     ("pid", "process_id"),
@@ -27,7 +27,7 @@ const NAMES: [(&str, &str); 15] = [
     ("rejected_connections", "rejected_connections"),
 ];
 
-/// Commands, and the counts that make up how many of each were executed.
+/// Commands, and the counts that add up to their calls.
 const COMMANDS: [(&str, &[&str]); 8] = [
     ("get", &["cmd_get"]),
     ("set", &["cmd_set"]),
@@ -39,7 +39,7 @@ const COMMANDS: [(&str, &[&str]); 8] = [
     ("me", &["cmd_meta"]),
 ];
 
-/// Settings that bear on speed.
+/// Settings that affect speed.
 const SETTINGS: [&str; 11] = [
     "num_threads",
     "reqs_per_event",
@@ -84,7 +84,7 @@ pub(super) fn info(stats: &Stats) -> Info {
     fields.into_iter().collect()
 }
 
-/// Keeps the settings that bear on speed.
+/// Keeps the settings that affect speed.
 pub(super) fn settings(lines: Stats) -> Vec<(String, String)> {
     lines.into_iter().filter(|(name, _)| SETTINGS.contains(&name.as_str())).collect()
 }

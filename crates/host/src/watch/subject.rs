@@ -1,6 +1,6 @@
-//! Whom a look asks: a server that answers `INFO`, or one that answers `stats`.
+//! The observed server: one that answers `INFO`, or one that answers `stats`.
 //!
-//! Either way a look ends in [`Info`] and settings; whoever works with them need not know which it was.
+//! Either way a reading becomes [`Info`] and settings, so that other code need not distinguish them.
 
 use wire::resp::Value;
 
@@ -12,17 +12,17 @@ use super::{monitors, pairs, settings};
 use crate::memcache::MemcacheClient;
 use crate::{Client, Transport, printable};
 
-/// A connection to a server that tells about itself.
+/// A connection to a server that reports about itself.
 #[derive(Debug)]
 pub enum Subject {
-    /// Redis, Valkey, and others that speak RESP.
+    /// Redis, Valkey, and other servers with RESP.
     Resp(Client<Transport>),
     /// memcached.
     Memcache(MemcacheClient),
 }
 
 impl Subject {
-    /// Asks for its counts and its use of resources; with `all` by command, too.
+    /// Asks for its counts and its use of resources; with `all`, also by command.
     pub(super) fn info(&mut self, all: bool) -> Result<Info, String> {
         match self {
             Self::Resp(client) => {
@@ -34,8 +34,8 @@ impl Subject {
         }
     }
 
-    /// Asks for the figures of the server without its memory, about which RESP servers are not asked: some stand still
-    /// for it while they free memory. Older ones answer about one section at a time.
+    /// Asks for the figures of the server without its memory, since some RESP servers stop to free memory
+    /// before they report it. Older ones answer about one section at a time.
     pub(super) fn info_without_memory(&mut self) -> Result<Info, String> {
         let Self::Resp(client) = self else { return self.info(false) };
         let sections: [&[u8]; 5] = [b"clients", b"stats", b"persistence", b"cpu", b"replication"];
@@ -44,7 +44,7 @@ impl Subject {
         Ok(Info::parse(&texts.concat()))
     }
 
-    /// Settings that bear on speed, as far as they are shown.
+    /// Settings that affect speed, as far as visible.
     pub(super) fn settings(&mut self) -> Vec<(String, String)> {
         match self {
             Self::Resp(client) => settings(client),
@@ -55,7 +55,7 @@ impl Subject {
         }
     }
 
-    /// Every setting that the server shows except passwords, by name. Empty where it shows none.
+    /// All visible settings except passwords, by name. Empty if none is visible.
     pub fn every_setting(&mut self) -> Vec<(String, String)> {
         let mut all: Vec<(String, String)> = match self {
             Self::Resp(client) => {
@@ -71,7 +71,7 @@ impl Subject {
         all
     }
 
-    /// Counts the clients that watch every command.
+    /// Counts the clients that run MONITOR.
     pub(super) fn monitors(&mut self, info: &Info) -> Option<u64> {
         match self {
             Self::Resp(client) => monitors(client, info),
@@ -89,7 +89,7 @@ impl Subject {
         }
     }
 
-    /// Reads how long it has run each command so far.
+    /// Reads the execution times of its commands so far.
     pub(super) fn run_times(&mut self) -> RunTimes {
         match self {
             Self::Resp(client) => RunTimes::read(client),
@@ -111,9 +111,8 @@ impl Subject {
         }
     }
 
-    /// Asks for something that is answered at once and counted nowhere that matters: a section of
-    /// `INFO` that there is not, so that the counts of `PING` are the load's. Where `INFO` is refused
-    /// it is `PING` after all.
+    /// Sends a command that is answered at once and whose count does not matter: `INFO` of a section that
+    /// does not exist, so that counts of `PING` are the load's. If `INFO` is refused, sends `PING` after all.
     pub(super) fn nothing(&mut self, info: bool) -> Option<()> {
         match self {
             Self::Resp(client) => {

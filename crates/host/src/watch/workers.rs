@@ -1,23 +1,23 @@
-//! The threads of a server on this machine that serve its connections, found by their names.
+//! The threads of a server on this machine that serve its connections, found by name.
 //!
-//! memcached names them, and gives each its share of the connections for good: one may be full while
-//! the others idle, which no sum tells.
+//! memcached names them, and gives each its share of the connections for good: one may be full while the
+//! others idle, which no sum shows.
 
 use std::collections::BTreeMap;
 use std::fs;
 
-/// The beginning of the names of threads that serve connections.
+/// Beginning of the names of threads that serve connections.
 const NAMED: &str = "mc-worker";
 
-/// CPU time, and time in which it could have run and had no CPU, of each such thread by its number.
+/// CPU time of each such thread, and its time runnable without a CPU, by thread number.
 pub(super) type Workers = BTreeMap<u32, (u64, u64)>;
 
-/// Reads what these threads have used so far.
+/// Reads the use of these threads so far.
 pub(super) fn read(pid: u32) -> Workers {
     named(pid, NAMED)
 }
 
-/// Reads what the threads whose names begin so have used so far.
+/// Reads the use so far of threads whose names begin with `name`.
 pub(super) fn named(pid: u32, name: &str) -> Workers {
     let tasks = fs::read_dir(format!("/proc/{pid}/task")).ok();
     let used = |task: fs::DirEntry| {
@@ -30,7 +30,7 @@ pub(super) fn named(pid: u32, name: &str) -> Workers {
     tasks.into_iter().flatten().flatten().filter_map(used).collect()
 }
 
-/// CPU seconds of each between two looks, the busiest first, and the seconds that one waited.
+/// CPU seconds of each between two readings, the busiest first, and the waiting seconds of that one.
 pub(super) fn between(before: &Workers, after: &Workers) -> (Vec<f64>, Option<f64>) {
     let mut used: Vec<(f64, f64)> = after
         .iter()

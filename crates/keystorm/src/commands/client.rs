@@ -1,8 +1,7 @@
 //! `keystorm --hold`: a client of a coordinator, over lines of JSON on standard input and output.
 //!
-//! Owns the client's side of the contract in `fleet::line`: it answers at once, carries out shares of
-//! plans one after another, and stops the load when its input ends, so that no load outlives whoever
-//! asked for it.
+//! Owns the client's side of the protocol in `fleet::line`: answers at once, runs shares of plans one after
+//! another, and stops the load when its input ends, so that no load outlives the coordinator.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process;
@@ -23,17 +22,17 @@ use workload::{Plan, Target, streams};
 use crate::signals;
 use crate::test_bed::TestBed;
 
-/// Interval at which it reports to the coordinator that it is alive, and what it measured.
+/// Interval of reports to the coordinator: signs of life and measurements.
 const EVERY_NS: u64 = 1_000_000_000;
-/// Interval at which it is looked whether a signal has come while there is nothing to do.
+/// Interval of checks for a signal while idle.
 const LOOK: Duration = Duration::from_millis(100);
-/// Time that what is under way may take to end once the input has.
+/// Time that the current work may take to end after the input has ended.
 const FAREWELL: Duration = Duration::from_secs(3);
 
-/// Carries out plans until there are no more.
+/// Runs plans until there are no more.
 ///
 /// # Errors
-/// The contract was broken.
+/// Returns an error if the protocol was violated.
 pub(crate) fn client() -> Result<End> {
     let epoch = Instant::now();
     let signal = signals::number()?;
@@ -65,7 +64,7 @@ pub(crate) fn client() -> Result<End> {
     Ok(End::Complete)
 }
 
-/// A share to carry out, and what lets it begin.
+/// A share to run, and the signal for its start.
 struct Share {
     plan: Plan,
     barrier: Arc<Barrier>,
@@ -76,7 +75,7 @@ struct Share {
 struct LineOutput(Arc<Mutex<()>>);
 
 impl LineOutput {
-    /// A coordinator that is gone is noticed by the end of the input.
+    /// Sends a message. A missing coordinator is noticed by the end of the input, not here.
     fn say(&self, message: &FromClient) {
         let line = message.to_line().unwrap_or_else(|error| {
             let failed =
@@ -158,7 +157,7 @@ fn listen(
     }
 }
 
-/// Carries out shares until there are no more, or somebody else than the coordinator ends this process.
+/// Runs shares until there are no more, or somebody other than the coordinator ends this process.
 fn carry_out_all(
     to_do: &Receiver<Share>,
     out: &LineOutput,
@@ -221,7 +220,7 @@ fn carry_out<'r>(
     Ok(record)
 }
 
-/// Tells once a second what was seen in it.
+/// Reports the measurements of each second.
 struct Ticks<'t> {
     out: &'t LineOutput,
     number: u32,

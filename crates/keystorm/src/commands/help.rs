@@ -1,4 +1,4 @@
-//! Pages that are read at leisure: shown in a terminal, through a pager, or written as files.
+//! Texts for reading: shown in a terminal, through a pager, or written as files.
 
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
@@ -14,7 +14,7 @@ use crate::markdown::rendered;
 
 /// Lines longer than this are hard to read.
 const WIDTH_MAX: usize = 100;
-/// Columns where nobody tells.
+/// Columns of a terminal of unknown width.
 const WIDTH: usize = 80;
 
 /// Shows a page of Markdown.
@@ -34,7 +34,7 @@ pub(crate) fn read(markdown: &str) -> Result<End> {
     run::say(&text)
 }
 
-/// Hands a text to `$PAGER`, or to `less`; whether there was one that took it.
+/// Shows a text in `$PAGER`, or in `less`; returns `false` if neither works.
 fn paged(text: &str) -> bool {
     let pager = env::var("PAGER").unwrap_or_else(|_| "less".to_owned());
     let words = shell_words::split(&pager).unwrap_or_default();
@@ -57,10 +57,10 @@ fn paged(text: &str) -> bool {
     child.wait().is_ok_and(|status| status.success())
 }
 
-/// Writes files into a directory, which is made if it is not there.
+/// Writes files into a directory, which is created if necessary.
 ///
 /// # Errors
-/// One of them cannot be written.
+/// Returns an error if a file cannot be written.
 pub(crate) fn write(dir: &Path, files: &[(String, String)]) -> Result<End> {
     fs::create_dir_all(dir).with_context(|| format!("making the directory {}", dir.display()))?;
     for (name, text) in files {

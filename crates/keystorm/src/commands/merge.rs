@@ -1,4 +1,4 @@
-//! `keystorm merge`: saved runs, added up.
+//! `keystorm merge`: adds up saved runs.
 
 use anyhow::Result;
 use console::place::Place;
@@ -11,7 +11,7 @@ use super::show::{print, read};
 /// Adds up saved runs.
 ///
 /// # Errors
-/// What is wrong with a file, or in what they differ.
+/// Returns an error if a file is invalid, or if the runs are too different.
 pub(crate) fn merge(job: &MergeJob) -> Result<End> {
     let place = job.output.as_deref().map(|path| Place::new("-o", path)).transpose()?;
     let pages = Pages::open(&job.pages)?;

@@ -1,5 +1,5 @@
-//! Commands, carried out: a file or folder for each, named as the command; `run` has no name of its own, and
-//! `client` is what a coordinator starts.
+//! Running of commands: a file or folder for each, named after the command. `run` is the command without a
+//! name, and `client` is started by a coordinator.
 
 pub(crate) mod bisect;
 pub(crate) mod client;
@@ -24,8 +24,8 @@ pub(crate) mod sweep;
 
 use job::FrontEnd;
 
-/// The experiments, a row each: name, options and how it is made and run. Dispatch, help, man pages and completions
-/// come from it; a test holds the list of the Python package against it.
+/// The experiments, one row each: name, options and a function that makes and runs it. Dispatch, help, man
+/// pages and completions use this list; a test compares the list of the Python package with it.
 pub(crate) const EXPERIMENTS: &[&dyn FrontEnd] = &[
     &bisect::FRONT,
     &sweep::FRONT,
@@ -36,7 +36,8 @@ pub(crate) const EXPERIMENTS: &[&dyn FrontEnd] = &[
     &impact::FRONT,
 ];
 
-/// An error in a command line that a command composed itself: the run has failed, and the user made no mistake.
+/// An error in a command line that a command composed itself: the run has failed, and the user made no
+/// mistake.
 fn usage_error(job::UsageError(text): job::UsageError) -> anyhow::Error {
     anyhow::anyhow!(text)
 }
@@ -74,8 +75,8 @@ mod tests {
         assert!(has("hdr").is_some_and(Arg::is_hide_set), "but none that it refuses");
     }
 
-    /// The visible options of a command and its subcommands that no text has, as `--name` or, like a setting
-    /// of a workload file, as `` `name` ``.
+    /// The visible options of a command and its subcommands that a text does not mention, as `--name` or, for
+    /// a setting of a workload file, as `` `name` ``.
     fn unnamed(command: &Command, text: &str) -> BTreeSet<String> {
         let has = |name: &str| {
             let typed = format!("--{name}");

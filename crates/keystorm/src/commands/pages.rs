@@ -1,6 +1,6 @@
-//! Pages and their charts, written to files.
+//! Writing of pages and their charts to files.
 //!
-//! What is on a page is the business of the crate `page`.
+//! The content of a page is made in the crate `page`.
 
 use std::fs;
 use std::path::PathBuf;
@@ -20,7 +20,7 @@ pub(crate) struct Pages {
 }
 
 impl Pages {
-    /// Makes sure that all of it can be written, and makes directories. Nothing is written yet.
+    /// Ensures that all files can be written, and makes directories. Nothing is written yet.
     ///
     /// # Errors
     /// Names the option, the file and the reason.
@@ -38,15 +38,15 @@ impl Pages {
     /// Writes the page, without its charts as pictures.
     ///
     /// # Errors
-    /// It cannot be written.
+    /// Returns an error if it cannot be written.
     pub(crate) fn write_page(&self, page: &Page) -> Result<()> {
         self.html.as_ref().map_or(Ok(()), |place| place.write(page.html().as_bytes()))
     }
 
-    /// Writes every chart of the page as SVG where that is asked for, and gives the names of the files.
+    /// Writes every chart of the page as SVG if requested, and returns the names of the files.
     ///
     /// # Errors
-    /// One cannot be written.
+    /// Returns an error if one cannot be written.
     pub(crate) fn write_charts(&self, page: &Page) -> Result<Vec<PathBuf>> {
         let Some(dir) = &self.svg else { return Ok(Vec::new()) };
         let mut written = Vec::new();
@@ -58,10 +58,10 @@ impl Pages {
         Ok(written)
     }
 
-    /// Writes all that is asked for, and gives the names of the files.
+    /// Writes everything requested, and returns the names of the files.
     ///
     /// # Errors
-    /// One cannot be written.
+    /// Returns an error if one cannot be written.
     pub(crate) fn write(&self, page: &Page) -> Result<Vec<PathBuf>> {
         self.write_page(page)?;
         let page_file = self.html.as_ref().map(|place| place.path().to_owned());

@@ -1,4 +1,4 @@
-//! `keystorm replay`: what a record's first reading finds becomes a plan, which a run carries out; also for `keystorm
+//! `keystorm replay`: makes a plan from the first reading of a record, and runs it; also for `keystorm
 //! compare`.
 
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use crate::records::{Precaution, Records};
 /// Sends a record again.
 ///
 /// # Errors
-/// It cannot be read, or what kept it from being sent.
+/// Returns an error if the record cannot be read or sent.
 pub(crate) fn replay(replay: ReplayJob) -> Result<End> {
     let ReplayJob { mut job, recorded, speed } = replay;
     let frame = (*job.plans[0]).clone();
@@ -40,7 +40,7 @@ fn reaching_every_node(target: &Target) -> Target {
     Target { cluster, ..target.clone() }
 }
 
-/// Says what of a file could not be read or has no time.
+/// Describes the parts of a file that could not be read or have no time.
 fn missing(file: &str, losses: &Losses) -> Vec<String> {
     let mut notes = Vec::new();
     let first = losses.first.map_or(String::new(), |first| format!(", the first at line {first}"));
@@ -66,7 +66,7 @@ fn missing(file: &str, losses: &Losses) -> Vec<String> {
     notes
 }
 
-/// A record that was read once, ready to be sent at any speed.
+/// A record after its first reading, ready to be sent at any speed.
 pub(crate) struct RecordedLoad {
     pub(crate) scan: Scan,
     pub(crate) precaution: Precaution,
@@ -79,10 +79,10 @@ pub(crate) struct RecordedLoad {
 }
 
 impl RecordedLoad {
-    /// Reads a record for plans that are framed by this one.
+    /// Reads a record for plans that are based on `frame`.
     ///
     /// # Errors
-    /// It cannot be read, or nothing of it can be sent.
+    /// Returns an error if the record cannot be read, or contains nothing that can be sent.
     pub(crate) fn read(recorded: &RecordedJob, frame: &PlanParts) -> Result<Self> {
         let mut replay = recorded.replay.clone();
         replay.to_cache = frame.protocol.is_memcache();
@@ -110,7 +110,7 @@ impl RecordedLoad {
         Ok(Self { precaution, rounds, traffic, connections, own, prefill, scan })
     }
 
-    /// The plan that writes first what is read, if that was asked for, with its record.
+    /// Adds the plan that first writes the data to read, if requested, with its record.
     fn add_prefill(&self, frame: &PlanParts, records: &mut Records) -> Result<()> {
         let Some(prefill) = &self.prefill else { return Ok(()) };
         let mut parts = self.framed(frame, "prefill");
@@ -124,21 +124,21 @@ impl RecordedLoad {
         Ok(())
     }
 
-    /// The seconds that it takes at a speed, all rounds together.
+    /// Seconds that the record takes at a speed, all rounds together.
     pub(crate) fn lasts_s(&self, speed: &Speed) -> f64 {
         let span_ns = self.scan.span_ns.saturating_mul(self.rounds);
         speed.clone().due_ns(span_ns) as f64 / 1e9
     }
 
-    /// Returns the traffic in its order: all clients share a connection as far as they can.
+    /// Returns the traffic in recorded order: clients share one connection as far as possible.
     pub(crate) fn in_order(&self) -> Traffic {
         self.traffic.over(self.scan.shared_out(Some(1)))
     }
 
-    /// The plan that sends the record at a speed, so often, and the records that it needs.
+    /// The plan that sends the record `rounds` times at a speed, with the records that it needs.
     ///
     /// # Errors
-    /// It has more of something than a plan may have.
+    /// Returns an error if a limit of plans is exceeded.
     pub(crate) fn plan_at(
         &self,
         frame: &PlanParts,
@@ -189,7 +189,7 @@ impl RecordedLoad {
         }
     }
 
-    /// The gaps of a record, behind a sentence about them.
+    /// The gaps of a record, after a sentence about them.
     fn gaps(&self) -> String {
         let Some(longest) = self.scan.stalls.first() else { return String::new() };
         let gaps = counted(self.scan.stalls.len() as u64, "gap");
@@ -197,7 +197,7 @@ impl RecordedLoad {
         format!(": {gaps}, the longest of {length_s:.2} s after {at_s:.2} s")
     }
 
-    /// Returns what somebody must know of the record before its figures.
+    /// Returns notes on the record that matter for its figures.
     pub(crate) fn notes(&self, speed: &Speed) -> Vec<String> {
         let Scan { left_out, losses, steps_back, source, .. } = &self.scan;
         let file = &self.precaution.source;

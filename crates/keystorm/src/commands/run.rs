@@ -1,4 +1,4 @@
-//! Carrying out a job: each of its plans in turn, its results printed as soon as they are there.
+//! Running of a job: each of its plans in turn, with results printed as soon as they are known.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -26,24 +26,24 @@ use crate::server::{Server, is_error_reply};
 use crate::signals;
 use crate::test_bed::{RunSettings, TestBed};
 
-/// Prints text that was asked for.
+/// Prints a requested text.
 pub(crate) fn say(text: &str) -> Result<End> {
     print::text(text)?;
     Ok(End::Complete)
 }
 
-/// Carries out a job.
+/// Runs a job.
 ///
 /// # Errors
-/// What kept it from being carried out, in words for a person.
+/// Returns the reason why it could not be run, in words for a person.
 pub(crate) fn run(job: &Job) -> Result<End> {
     run_with(job, |_| Ok(()))
 }
 
-/// Carries out a job after `prepare` was called for the server that was reached or started.
+/// Runs a job after calling `prepare` for the server that was reached or started.
 ///
 /// # Errors
-/// What kept it from being carried out, in words for a person.
+/// Returns the reason why it could not be run, in words for a person.
 pub(crate) fn run_with(
     job: &Job,
     prepare: impl FnOnce(&mut TestBed<'_>) -> Result<()>,
@@ -121,7 +121,7 @@ fn carry_out(job: &Job, prepare: impl FnOnce(&mut TestBed<'_>) -> Result<()>) ->
     }
 }
 
-/// Finds or starts the server, and waits for it where the job asks for that.
+/// Finds or starts the server, and waits for it if the job asks for that.
 fn reach<'r>(
     job: &Job,
     first: &Plan,
@@ -157,10 +157,11 @@ fn reach<'r>(
     }
 }
 
-/// Interval at which Ctrl-C is looked for while a server is waited for.
+/// Interval of checks for Ctrl-C while waiting for a server.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-/// Says why there is no connection, if nothing listens there or the connection was closed at once.
+/// Returns the reason why there is no connection, if nothing listens there or the connection was closed at
+/// once.
 fn not_connected(error: &anyhow::Error) -> Option<String> {
     use host::ProbeError::{Broken, Unreachable};
     error.chain().find_map(|cause| match cause.downcast_ref()? {
@@ -200,8 +201,7 @@ pub(crate) fn tell_about(
     Ok(())
 }
 
-/// The nodes, as the peers list them: on standard output where that is for people, and by the
-/// peers' names always.
+/// Lists the nodes as the peers do: on standard output if that is for people or the layout is a peer's.
 fn introduce_cluster(job: &Job, server: &Server, remarks: &Diagnostics) -> Result<()> {
     let Some(topology) = &server.cluster else { return Ok(()) };
     let Some(first) = job.plans.first() else { return Ok(()) };
@@ -267,8 +267,8 @@ fn run_all(
     Ok(end)
 }
 
-/// Returns whether a test takes out, one by one, what a test before it has put there: that it takes more than there was
-/// is plain, as with SADD and SPOP of the suite, and surprises nobody.
+/// Returns whether a test removes elements, one per request, that an earlier test added. It then runs out of
+/// elements as expected, as with SADD and SPOP of the suite.
 fn empties(plans: &[Plan], plan: &Plan) -> bool {
     let key = |command: &CommandSpec| command.args.get(1).and_then(Arg::fixed_bytes);
     let [taking] = plan.sequence.as_slice() else { return false };
@@ -277,11 +277,11 @@ fn empties(plans: &[Plan], plan: &Plan) -> bool {
         && before.flat_map(|other| &other.sequence).any(|putting| key(putting) == key(taking))
 }
 
-/// Tests of the suite that take elements, each a request.
+/// Tests of the suite that remove one element per request.
 const POPS: [&str; 4] = ["LPOP", "RPOP", "SPOP", "ZPOPMIN"];
 
-/// Every plan as often as it is to be repeated: one after another, or in rounds of all of them where
-/// each round has a server of its own, so that a test finds what those before it wrote.
+/// Every plan with its repeats: one after another, or in rounds of all plans if each round has a server of
+/// its own, so that a test finds the data of those before it.
 fn order(plans: &[Plan], times: u32, rounds: bool) -> Vec<(&Plan, u32)> {
     let numbers = 1..=times;
     if rounds {
@@ -290,9 +290,8 @@ fn order(plans: &[Plan], times: u32, rounds: bool) -> Vec<(&Plan, u32)> {
     plans.iter().flat_map(|plan| numbers.clone().map(move |number| (plan, number))).collect()
 }
 
-/// Returns whether a run that went on to its end failed all the same: by a wrong reply, without a server at the end, or
-/// with no reply but errors where these are counted without being asked for. The tools that are imitated look at no
-/// more than replies.
+/// Returns whether a run that reached its end failed nevertheless: by a wrong reply, without a server at the
+/// end, or with nothing but error replies that are counted by default. The imitated tools check replies only.
 fn has_failed(job: &Job, run: &Run) -> bool {
     let (plan, measurement) = (&run.plan, &run.measurement);
     let is_ours = !job.output.options.persona.is_peer();
@@ -374,8 +373,7 @@ fn run_rounds(
     }
 }
 
-/// Returns how a job ends whose run ended before its time: whoever ends a run ends the job, as the request to stop
-/// stays set.
+/// Returns how a job ends after a run that ended early: the request that ended the run also ends the job.
 fn end_before_time(beside: &dyn RunMonitor, interrupted: bool, failed: bool) -> End {
     match beside.end_of_its_own() {
         Some(End::Unanswered) => End::Unanswered,
@@ -388,7 +386,7 @@ fn end_before_time(beside: &dyn RunMonitor, interrupted: bool, failed: bool) -> 
 /// Results of tests against their targets, for the exit code.
 #[derive(Default)]
 struct Targets {
-    /// Repeats of a test are judged together.
+    /// Collects the repeats of a test, which are judged together.
     gathering: RepeatCollector,
     missed: bool,
     undecided: bool,
@@ -408,7 +406,7 @@ impl Targets {
         }
     }
 
-    /// Returns how a job ends once all of its tests were carried out.
+    /// Returns how a job ends after all of its tests have run.
     fn end(&self) -> End {
         match self {
             Self { missed: true, .. } => End::Regressed,

@@ -1,4 +1,4 @@
-//! `keystorm show`: saved runs, printed or as a page; and how saved runs are read.
+//! `keystorm show`: prints saved runs or makes a page of them; also reads saved runs for other commands.
 
 use std::fs::File;
 use std::io::{IsTerminal, Read};
@@ -15,13 +15,13 @@ use workload::streams;
 use crate::commands::pages::Pages;
 use crate::commands::run::say;
 
-/// Largest file that is read: a timeline of every interval of a hundred tests is far below it.
+/// Largest file that is read: a timeline of every interval of a hundred tests is far smaller.
 const FILE_BYTES_MAX: u64 = 1 << 30;
 
 /// Prints saved runs, or makes a page and charts of them.
 ///
 /// # Errors
-/// What is wrong with a file, with its name, or why one cannot be written.
+/// Returns an error with the file's name if a file is invalid or cannot be written.
 pub(crate) fn show(job: &ShowJob) -> Result<End> {
     let mut options = job.pages.clone();
     let to_stdout = options.html.take_if(|path| path == Path::new("-")).is_some();
@@ -47,8 +47,8 @@ pub(crate) fn show(job: &ShowJob) -> Result<End> {
     Ok(End::Complete)
 }
 
-/// Each file goes by its name without directory and ending where that tells it from the others, and
-/// in full elsewhere. The only one needs none.
+/// Names of the files: without directory and extension if that is unique, in full otherwise. A single file
+/// needs none.
 fn sources<'l>(loaded: &'l [(&PathBuf, LoadedRecord)]) -> Vec<Source<'l>> {
     let stem = |path: &Path| path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
     let shared =
@@ -98,17 +98,17 @@ pub(crate) fn print(
 /// Reads a saved run; `-` is standard input.
 ///
 /// # Errors
-/// What is wrong with it, with the file's name.
+/// Returns an error with the file's name if it is invalid.
 pub(crate) fn read(path: &Path) -> Result<LoadedRecord> {
     let text = read_text(path)?;
     let loaded = Record::from_json(&text).and_then(Record::load);
     loaded.map_err(|error| anyhow!("{}: {error}", path.display()))
 }
 
-/// Reads what was saved; `-` is standard input.
+/// Reads a saved document; `-` is standard input.
 ///
 /// # Errors
-/// It cannot be read or is too large, with the file's name.
+/// Returns an error with the file's name if it cannot be read or is too large.
 pub(crate) fn read_text(path: &Path) -> Result<Vec<u8>> {
     let fault = |reason: String| anyhow!("{}: {reason}", path.display());
     let mut text = Vec::new();

@@ -1,6 +1,6 @@
-//! Carrying out `keystorm sink`: listens, says where, and serves until asked to stop.
+//! `keystorm sink`: listens, prints the address, and serves until asked to stop.
 //!
-//! Being stopped is the normal end of a server, so the exit code after Ctrl-C is 0.
+//! A request to stop is the normal end of a server, so the exit code after Ctrl-C is 0.
 
 use anyhow::{Context, Result, anyhow};
 use console::diagnostics;
@@ -17,7 +17,7 @@ const OTHER_FILES: u64 = 32;
 /// Serves until Ctrl-C.
 ///
 /// # Errors
-/// What keeps it from listening or serving, in words for a person.
+/// Returns the reason why it cannot listen or serve, in words for a person.
 pub(crate) fn sink(job: &SinkJob) -> Result<End> {
     let stop = signals::interrupted()?;
     host::allow_open_files(u64::from(job.connections), OTHER_FILES)?;
@@ -44,7 +44,7 @@ pub(crate) fn sink(job: &SinkJob) -> Result<End> {
     say(&format!("Answered {requests} requests on {connections} connections.\n"))
 }
 
-/// The engine that was asked for, or the fastest that works here.
+/// The requested engine, or the fastest that works here.
 fn engine(asked: Option<EngineChoice>) -> Result<EngineChoice> {
     if let Some(engine) = asked {
         engine.probe().with_context(|| format!("--engine {} does not work here", engine.name()))?;

@@ -1,4 +1,4 @@
-//! Where an experiment's results go beside standard output.
+//! Destinations of an experiment's results other than standard output.
 
 use std::cell::Cell;
 use std::path::Path;
@@ -15,7 +15,7 @@ use workload::Plan;
 use super::progress::Progress;
 use crate::commands::pages::Pages;
 
-/// Interval at which the results are kept while an experiment goes on: each time they are written whole.
+/// Interval at which the results are saved during an experiment; each time they are written completely.
 const KEEP_EVERY: Duration = Duration::from_secs(5);
 
 /// The files of one experiment.
@@ -23,19 +23,18 @@ pub(crate) struct Files {
     json: Option<Place>,
     pages: Pages,
     kept: Option<Instant>,
-    /// The page while it grows, until it is finished.
+    /// The growing page, until it is finished.
     live: Cell<Option<LivePage>>,
 }
 
 impl Files {
-    /// Makes sure that the files can be written, before anything is measured, and serves the page, where that is
-    /// wanted.
+    /// Ensures that the files can be written, before anything is measured, and serves the page if requested.
     pub(crate) fn new(output: &ExperimentOutput) -> Result<Self> {
         let json = output.json.as_deref().map(|path| (output.json_option, path));
         Self::open(json, &output.pages, output.live.as_ref())
     }
 
-    /// Opens the files, with the results in the file that another option names.
+    /// Opens the files; another option names that of the results.
     pub(crate) fn open(
         json: Option<(&'static str, &Path)>,
         pages: &PageOptions,
@@ -47,17 +46,17 @@ impl Files {
         Ok(Self { json, pages, kept: None, live: Cell::new(live) })
     }
 
-    /// The progress, which is on the page while it grows, too.
+    /// The progress display, which is also on the growing page.
     pub(crate) fn progress(&mut self) -> Progress {
         Progress::new(self.live.get_mut().as_ref().map(LivePage::words))
     }
 
-    /// The progress on that page alone: runs have a line of their own in the terminal.
+    /// The progress display on the page only: in the terminal, runs have a line of their own.
     pub(crate) fn page_progress(&mut self) -> Progress {
         Progress::beside_line(self.live.get_mut().as_ref().map(LivePage::words))
     }
 
-    /// Returns a watch that shows a run while it lasts, for an experiment that has no results before its end.
+    /// Returns an observer that shows a run while it lasts, for an experiment without results before its end.
     pub(crate) fn watch<'p>(
         &mut self,
         plan: &'p Plan,
@@ -66,7 +65,7 @@ impl Files {
         self.live.get_mut().as_ref().map(|live| live.watch(plan, server, None))
     }
 
-    /// Keeps what there is so far: the first of it, and then now and then. Who looks at the page sees each step.
+    /// Saves the results so far: the first at once, further ones now and then. The page shows every step.
     pub(crate) fn keep(
         &mut self,
         json: impl FnOnce() -> serde_json::Result<String>,
@@ -80,7 +79,7 @@ impl Files {
         self.write(json)
     }
 
-    /// Shows what there is so far to who looks at the page.
+    /// Shows the results so far on the page.
     pub(crate) fn show(&mut self, page: impl FnOnce() -> Page) {
         if let Some(live) = self.live.get_mut() {
             live.show(page);

@@ -1,7 +1,8 @@
-//! The frame of an experiment: what each needs before, between and after its runs.
+//! The frame of an experiment: its common parts before, between and after runs.
 //!
-//! Notes, files, Ctrl-C, what the machine adds, the server, how long it takes, the progress, keeping what there is on
-//! the way, showing it at any end, and the exit code are here. What is run and what it says is the experiment's.
+//! Owns notes, files, Ctrl-C, the latency that the machine adds, the server, the expected duration, the
+//! progress, saving results on the way, showing them at any end, and the exit code. Runs and their meaning
+//! belong to the experiment.
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -23,21 +24,21 @@ use crate::commands::run::{say, tell_about};
 use crate::signals;
 use crate::test_bed::TestBed;
 
-/// An experiment that takes longer is announced, in seconds.
+/// Duration in seconds from which an experiment's length is announced.
 const LONG_S: f64 = 60.0;
 
-/// An experiment, as far as it has come.
+/// A running experiment.
 pub(crate) trait Experiment {
-    /// Seconds that it is to take.
+    /// Planned duration in seconds.
     fn planned_s(&self) -> f64;
 
-    /// Carries out the next step, and says whether it was the last.
+    /// Runs the next step, and returns whether it was the last.
     ///
     /// # Errors
-    /// What kept it from being carried out, in words for a person.
+    /// Returns the reason why it could not be run, in words for a person.
     fn step(&mut self, frame: &mut Frame<'_>) -> Result<Step>;
 
-    /// Returns what is found so far.
+    /// Returns the findings so far.
     fn findings(&mut self) -> &mut impl Findings;
 }
 
@@ -45,7 +46,7 @@ pub(crate) trait Experiment {
 pub(crate) enum Step {
     /// The next.
     Next,
-    /// Nothing: that is how it ends.
+    /// No further step; the experiment ends like this.
     Last(End),
 }
 
@@ -59,10 +60,10 @@ pub(crate) struct Frame<'f> {
 }
 
 impl<'f> Frame<'f> {
-    /// Prints the notes, and makes sure that the files can be written.
+    /// Prints the notes, and ensures that the files can be written.
     ///
     /// # Errors
-    /// A file cannot be written.
+    /// Returns an error if a file cannot be written.
     pub(crate) fn open(
         notes: impl IntoIterator<Item = impl fmt::Display>,
         output: &'f ExperimentOutput,
@@ -74,11 +75,11 @@ impl<'f> Frame<'f> {
         Ok(Self { output, command_line, files, progress, interrupted: signals::interrupted()? })
     }
 
-    /// Measures what this machine adds to latencies, reaches or starts the server of a plan, with room for so many
-    /// `connections`, and tells about it.
+    /// Measures the latency that this machine adds, reaches or starts the server of a plan, with room for
+    /// `connections`, and announces it.
     ///
     /// # Errors
-    /// As [`TestBed::reach`].
+    /// Returns the errors of [`TestBed::reach`].
     pub(crate) fn reach(
         &self,
         job: &Job,
@@ -89,15 +90,15 @@ impl<'f> Frame<'f> {
         reach(job, plan, connections, self.interrupted)
     }
 
-    /// Returns whether somebody asked for the end.
+    /// Returns whether the user asked to stop.
     pub(crate) fn is_interrupted(&self) -> bool {
         self.interrupted.load(Ordering::Relaxed)
     }
 
-    /// Carries out a run, after which runs of `after_s` planned seconds are left.
+    /// Runs a plan, after which runs of `after_s` planned seconds are left.
     ///
     /// # Errors
-    /// As [`TestBed::run`].
+    /// Returns the errors of [`TestBed::run`].
     pub(crate) fn run(
         &mut self,
         bed: &TestBed<'_>,
@@ -111,18 +112,18 @@ impl<'f> Frame<'f> {
         run
     }
 
-    /// Keeps what is found so far, and shows it to who looks at the page.
+    /// Saves the findings so far, and shows them on the page.
     ///
     /// # Errors
-    /// A file cannot be written.
+    /// Returns an error if a file cannot be written.
     pub(crate) fn keep(&mut self, found: &impl Findings) -> Result<()> {
         self.files.keep(|| found.to_json(), || found.page(self.command_line))
     }
 
-    /// Carries out an experiment. What there is at its end is shown, whatever the end.
+    /// Runs an experiment. Its results are shown however it ends.
     ///
     /// # Errors
-    /// What kept it from being carried out, in words for a person.
+    /// Returns the reason why it could not be run, in words for a person.
     pub(crate) fn carry_out(mut self, experiment: &mut impl Experiment) -> Result<End> {
         let planned_s = experiment.planned_s();
         if planned_s > LONG_S {
@@ -171,10 +172,10 @@ impl<'f> Frame<'f> {
     }
 }
 
-/// Reaches or starts the server of a plan, with room for so many `connections`, and tells about it.
+/// Reaches or starts the server of a plan, with room for `connections`, and announces it.
 ///
 /// # Errors
-/// As [`TestBed::reach`].
+/// Returns the errors of [`TestBed::reach`].
 pub(crate) fn reach<'i>(
     job: &Job,
     plan: &Plan,

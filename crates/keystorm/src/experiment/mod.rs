@@ -1,5 +1,5 @@
-//! Parts that experiments share when they are carried out: files that are kept on the way, the progress bar, and
-//! drawing in the terminal. `lab` decides what is run when, and what the results mean.
+//! Common parts of running experiments: files that are saved on the way, the progress bar, and drawing in the
+//! terminal. `lab` decides which runs are made, and what the results mean.
 
 pub(crate) mod files;
 pub(crate) mod frame;

@@ -1,18 +1,18 @@
-//! What this machine alone adds to latencies, measured for a moment before an experiment: what is smaller than that
-//! is no difference between servers, and no target can be judged below it.
+//! Latency that this machine alone adds, measured for a moment before an experiment: a smaller difference
+//! between servers cannot be seen, and no smaller target be judged.
 
 use std::time::Duration;
 
 use console::diagnostics::{self, ClosedPipe};
 use host::machine::{Delays, Intrinsic};
 
-/// Long enough to meet programs that run ten times a second.
+/// Duration; long enough to meet programs that run ten times a second.
 const MOMENT: Duration = Duration::from_millis(400);
-/// Delays at p99 and p99.9 that are worth a line, in microseconds.
+/// Delays at p99 and p99.9 from which there is a warning, in microseconds.
 const P99_US: f64 = 200.0;
 const P999_US: f64 = 1_000.0;
 
-/// Warns of a machine that delays by itself what is to be measured. Takes 0.4 s.
+/// Warns about a machine whose own delays affect the results. Takes 0.4 s.
 pub(crate) fn warn() -> Result<(), ClosedPipe> {
     warning(&Intrinsic::measure(MOMENT)).iter().try_for_each(diagnostics::say)
 }

@@ -1,4 +1,4 @@
-//! How far an experiment is and how long it will take, on standard error where that is a terminal.
+//! Progress of an experiment and time left, on standard error if that is a terminal.
 
 use std::time::{Duration, Instant};
 
@@ -9,26 +9,26 @@ use workload::{Plan, Stop};
 
 /// Steps of the bar.
 const STEPS: u64 = 1000;
-/// Factor by which a run takes longer than it measures, until one has shown it.
+/// Ratio of the duration of a run to its measured time, until one has been measured.
 const OVERHEAD: f64 = 1.1;
 
-/// A bar with the time left. A run that ends by count weighs as much as a second would, which the
-/// first of them corrects.
+/// A bar with the time left. A run that ends by count is estimated as one second, until the first of them has
+/// run.
 pub(crate) struct Progress {
-    /// In the terminal, where nothing else has its line.
+    /// Bar in the terminal, where it has a line to itself.
     bar: Option<Bar>,
     what: String,
-    /// Planned seconds of what is done, of the run that goes on, and of what comes after.
+    /// Planned seconds of the finished runs, of the current run, and of those after it.
     done_s: f64,
     this_s: f64,
     after_s: f64,
     took: Duration,
     began: Instant,
-    /// Page on which it is shown beside the terminal.
+    /// Page that shows it in addition to the terminal.
     page: Option<LiveWords>,
 }
 
-/// The seconds that a plan is to take; 1 where it ends by count.
+/// Planned seconds of a plan; 1 if it ends by count.
 pub(crate) fn planned_s(plan: &Plan) -> f64 {
     let stop_s = match plan.load.stop {
         Stop::AfterNs(ns) => ns as f64 / 1e9,
@@ -38,12 +38,12 @@ pub(crate) fn planned_s(plan: &Plan) -> f64 {
 }
 
 impl Progress {
-    /// On standard error, and on a page that grows, if there is one.
+    /// Progress on standard error, and on a growing page if there is one.
     pub(crate) fn new(page: Option<LiveWords>) -> Self {
         Self { bar: Some(Bar::new(STEPS)), ..Self::beside_line(page) }
     }
 
-    /// On the page alone: runs have a line of their own in the terminal.
+    /// Progress on the page only: in the terminal, runs have a line of their own.
     pub(crate) fn beside_line(page: Option<LiveWords>) -> Self {
         Self {
             bar: None,
@@ -57,7 +57,7 @@ impl Progress {
         }
     }
 
-    /// A run of `this_s` planned seconds begins; runs of `after_s` in all come after it.
+    /// Begins a run of `this_s` planned seconds, after which runs of `after_s` in total are left.
     pub(crate) fn begin(&mut self, what: String, this_s: f64, after_s: f64) {
         self.what = what;
         (self.this_s, self.after_s, self.began) = (this_s, after_s, Instant::now());
@@ -71,12 +71,12 @@ impl Progress {
         self.this_s = 0.0;
     }
 
-    /// Prints something while the bar is out of the way.
+    /// Prints something while the bar is hidden.
     pub(crate) fn aside<R>(&self, print: impl FnOnce() -> R) -> R {
         bar::out_of_the_way(print)
     }
 
-    /// Leaves a clean line for what is printed next.
+    /// Leaves an empty line for further output.
     pub(crate) fn clear(&self) {
         self.bar.iter().for_each(Bar::clear);
     }

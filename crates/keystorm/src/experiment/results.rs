@@ -1,4 +1,4 @@
-//! The results of an experiment on standard output, in the format that was asked for, and in its files.
+//! Output of an experiment's results on standard output, in the requested format, and in its files.
 
 use anyhow::Result;
 use job::ExperimentOutput;
@@ -8,10 +8,10 @@ use super::files::Files;
 use super::terminal::Terminal;
 use crate::commands::run::say;
 
-/// Prints the results, as a table by `text`, and writes the files.
+/// Prints the results (`text` makes the tables), and writes the files.
 ///
 /// # Errors
-/// Standard output or a file does not take them.
+/// Returns an error if standard output or a file cannot be written.
 pub(crate) fn show(
     output: &ExperimentOutput,
     files: &Files,

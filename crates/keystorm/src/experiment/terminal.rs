@@ -1,4 +1,4 @@
-//! Tables, charts and sentences on standard output, as wide and as coloured as it likes them.
+//! Tables, charts and sentences on standard output, in its width and colours.
 
 use std::io::{self, IsTerminal};
 
@@ -7,9 +7,9 @@ use page::{Block, Chart, Table, Tone, Verdict, term};
 
 use crate::commands::run::say;
 
-/// Columns where nobody tells.
+/// Columns of a terminal of unknown width.
 const WIDTH: usize = 80;
-/// A wider chart says no more.
+/// Greatest useful width of a chart.
 const WIDTH_MAX: usize = 120;
 
 /// Standard output.
@@ -29,7 +29,7 @@ impl Terminal {
         Self { colour, width }
     }
 
-    /// A block of a document; what only a page shows is left out.
+    /// Prints a block of a document; page-only blocks are left out.
     pub(crate) fn block(self, block: &Block) -> Result<()> {
         match block {
             Block::Verdict(verdict) => self.verdict(verdict),
@@ -51,7 +51,7 @@ impl Terminal {
         say(&term::table(table, self.colour)).map(drop)
     }
 
-    /// A chart in a few lines, with a blank line before it.
+    /// Prints a chart in a few lines, after a blank line.
     pub(crate) fn chart(self, chart: &Chart) -> Result<()> {
         say(&format!("\n{}", term::chart(chart, self.width, self.colour))).map(drop)
     }

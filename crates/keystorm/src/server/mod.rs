@@ -1,4 +1,4 @@
-//! The server to measure: found, started if asked for, and looked at before load runs.
+//! The server to measure: found, started if requested, and examined before load runs.
 
 mod nodes;
 mod start;
@@ -25,29 +25,29 @@ use crate::sentinel::Sentinels;
 use crate::tls;
 use start::{kind, pinned, spawn};
 
-/// A server that has answered. One that was started for the run ends with this.
+/// A server that has answered. Dropping this stops one that was started for the run.
 pub(crate) struct Server {
     pub(crate) address: host::Address,
     pub(crate) facts: ServerFacts,
-    /// TLS context of every connection to the server, if they have TLS.
+    /// TLS context of every connection to the server, if connections use TLS.
     pub(crate) tls: Option<TlsContext>,
     pub(crate) cluster: Option<Topology>,
-    /// All servers, where several were named; `address` is the first.
+    /// All servers, if several were named; `address` is that of the first.
     named: Vec<RingServer>,
     protocol: ProtocolKind,
-    /// Questions that the server is asked of itself.
+    /// Questions that the server is asked about itself.
     questions: Questions,
-    /// Reason why the server tells no more of itself; of several servers, all reasons.
+    /// Reason why the server gave no further answers; for several servers, all reasons.
     silence: Option<String>,
     spawned: Option<SpawnedServer>,
     sentinels: Option<Sentinels>,
-    /// Descriptions that it gave of commands.
+    /// Descriptions of commands that the server gave.
     pub(crate) described: Described,
 }
 
 impl Server {
-    /// Finds or starts the server of a target and asks it these questions.
-    /// `connections` is how many the load will open.
+    /// Finds or starts the server of a target and asks it these questions. `connections` is the number that
+    /// the load will open.
     pub(crate) fn reach(
         target: &Target,
         protocol: ProtocolKind,
@@ -112,7 +112,7 @@ impl Server {
         Ok(Self { tls, cluster, spawned, sentinels, ..found })
     }
 
-    /// Finds several servers that know nothing of each other. The facts are those of the first.
+    /// Finds several servers that do not know each other. Facts are taken from the first.
     fn reach_all(
         target: &Target,
         servers: &[Endpoint],
@@ -142,7 +142,7 @@ impl Server {
         Ok(Self { tls, named, ..found })
     }
 
-    /// Creates a server that answers there, over plain connections and with nothing beside it.
+    /// Creates a server that answers at this address, over plain connections and without additional facts.
     fn found(
         address: host::Address,
         ProbeResult { facts, silence }: ProbeResult,
@@ -164,7 +164,7 @@ impl Server {
         }
     }
 
-    /// Stops it if it was started for the run; returns whether it was.
+    /// Stops the server if it was started for the run; returns whether it was.
     pub(crate) fn stop(&mut self) -> bool {
         self.spawned.take().is_some()
     }
@@ -184,12 +184,12 @@ impl Server {
         self.spawned.is_some()
     }
 
-    /// Returns whether it left the questions about itself without an answer.
+    /// Returns whether the server left the questions about itself unanswered.
     pub(crate) fn is_silent(&self) -> bool {
         self.silence.is_some()
     }
 
-    /// Bytes of memory that its process holds now, if it was started for the run.
+    /// Bytes of memory that the server's process uses now, if it was started for the run.
     pub(crate) fn resident_bytes(&self) -> Option<u64> {
         self.spawned.as_ref()?.resident_bytes()
     }
@@ -199,12 +199,12 @@ impl Server {
         Some(shell_words::join(self.spawned.as_ref()?.command_line()))
     }
 
-    /// Returns the resolver that knows where the server is when it has moved.
+    /// Returns the resolver that finds the server after it has moved.
     pub(crate) fn resolver(&self) -> Option<&dyn runner::Resolver> {
         self.sentinels.as_ref().map(|sentinels| sentinels as &dyn runner::Resolver)
     }
 
-    /// Returns where the server is now: a test before may have seen it move.
+    /// Returns the present address of the server, which may have moved during an earlier test.
     pub(crate) fn address_now(&self) -> host::Address {
         self.resolver().and_then(|r| r.resolve()).unwrap_or_else(|| self.address.clone())
     }
@@ -218,8 +218,8 @@ impl Server {
         Some(format!("{} {} on {}", known(product), known(version), self.address))
     }
 
-    /// Somebody who looks at it before and after a test, and with `sample` in between, unless it is
-    /// not to be asked, or does not answer.
+    /// An observer that examines the server before and after a test, and with `sample` in between; `None` if
+    /// the server is not to be asked, or does not answer.
     pub(crate) fn watch<'a>(&'a self, target: &'a Target, sample: bool) -> Watch<'a> {
         if self.questions != Questions::All || self.silence.is_some() {
             return Watch::of_this_machine(self.address.clone(), self.silence.clone());
@@ -228,7 +228,7 @@ impl Server {
         Watch::new(self.addresses(), sample, connect)
     }
 
-    /// A connection for whoever wants to know what a server counts and uses.
+    /// A connection for reading the server's counters.
     fn subject(
         &self,
         address: &host::Address,
@@ -243,8 +243,8 @@ impl Server {
         host::log_in_within(address, login, patience).map(Subject::Resp)
     }
 
-    /// A connection to the one whose clock counts: of a cluster, the node of the least id, which all
-    /// clients agree on.
+    /// A connection to the server whose clock is used: in a cluster the node with the least id, on which all
+    /// clients agree.
     pub(crate) fn clock(&self, target: &Target) -> Result<host::Client<host::Transport>> {
         let nodes = self.cluster.iter().flat_map(|topology| &topology.nodes);
         let least = nodes.filter(|node| node.address.is_some()).min_by_key(|node| node.id.clone());
@@ -255,7 +255,7 @@ impl Server {
         Ok(host::log_in(&address, login(target, self.tls.as_ref()))?)
     }
 
-    /// A connection of its own for whoever has more to ask of a server that speaks RESP.
+    /// A separate connection for further questions to a server that speaks RESP.
     pub(crate) fn client(&self, target: &Target) -> Result<host::Client<host::Transport>> {
         if self.protocol.is_memcache() {
             bail!("{}: this works with Redis and Valkey only, not with memcached", self.address);
@@ -263,7 +263,7 @@ impl Server {
         Ok(host::log_in(&self.address, login(target, self.tls.as_ref()))?)
     }
 
-    /// Logs in to one of its nodes.
+    /// Logs in to one of the server's nodes.
     pub(crate) fn client_at(
         &self,
         target: &Target,
@@ -281,13 +281,13 @@ impl Server {
         Ok(host::memcache::log_in(&self.address, login, self.protocol, Patience::default())?)
     }
 
-    /// Every setting that it shows, passwords left out; of several servers the first one's.
+    /// All settings that the server reports, without passwords; for several servers those of the first.
     pub(crate) fn settings(&self, target: &Target) -> Vec<(String, String)> {
         let subject = self.subject(&self.address_now(), target, Patience::default());
         subject.map(|mut subject| subject.every_setting()).unwrap_or_default()
     }
 
-    /// The least limit that a memcached has for an item, and which one has it; `None` where none tells.
+    /// The least item limit of all memcached servers, and the server that has it; `None` if none reports one.
     pub(crate) fn item_limit(&self, target: &Target) -> Option<(host::Address, u64)> {
         if self.questions != Questions::All || self.silence.is_some() {
             return None;
@@ -304,7 +304,7 @@ impl Server {
         self.addresses().into_iter().filter_map(limit).min_by_key(|(_, limit)| *limit)
     }
 
-    /// Sends commands that must come before a test, and fails if one is refused.
+    /// Sends the commands that must precede a test, and fails if one is refused.
     pub(crate) fn prepare(&self, plan: &Plan) -> Result<()> {
         let (target, commands) = (&plan.target, &plan.setup);
         if commands.is_empty() {
@@ -332,7 +332,7 @@ impl Server {
     }
 }
 
-/// Returns whether an error is an error reply of a server, which its text quotes and names as one.
+/// Returns whether an error is an error reply of a server, which its text quotes.
 pub(crate) fn is_error_reply(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| {
         let failure = cause.downcast_ref::<Failure>();
@@ -342,7 +342,7 @@ pub(crate) fn is_error_reply(error: &anyhow::Error) -> bool {
     })
 }
 
-/// Asks a server what it is.
+/// Asks a server for its product and its facts.
 fn look(
     address: &host::Address,
     (login, protocol, questions): Inquiry<'_>,
@@ -354,7 +354,7 @@ fn look(
     }
 }
 
-/// Login of whoever asks a server, with the protocol, and how much is asked.
+/// Login for asking a server, with the protocol and the questions.
 type Inquiry<'a> = (Login<'a>, ProtocolKind, Questions);
 
 /// Adds notes about the nodes.
@@ -388,8 +388,7 @@ pub(crate) fn login<'t>(target: &'t Target, tls: Option<&'t TlsContext>) -> Logi
     }
 }
 
-/// The first of these addresses of a server that answers, and what is there: a name may stand for
-/// several.
+/// The first of these addresses that answers, and the server's facts: a name may have several addresses.
 pub(crate) fn first_that_answers(
     server: &Endpoint,
     addresses: Vec<host::Address>,
@@ -405,7 +404,7 @@ pub(crate) fn first_that_answers(
     Err(failure)
 }
 
-/// Returns the name by which clients call a server when they share out keys.
+/// Returns the name by which clients know a server when they distribute keys.
 fn known_as(server: &Endpoint) -> (String, u16) {
     match server {
         Endpoint::Tcp { host, port } => (host.clone(), *port),
@@ -413,7 +412,7 @@ fn known_as(server: &Endpoint) -> (String, u16) {
     }
 }
 
-/// The addresses of a server that is somewhere.
+/// The addresses of a server.
 pub(crate) fn resolve(server: &Endpoint) -> Result<Vec<host::Address>> {
     let (host, port) = match server {
         Endpoint::Tcp { host, port } => (host, *port),

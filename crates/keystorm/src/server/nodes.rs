@@ -1,4 +1,5 @@
-//! A target of several servers: the nodes of a cluster, a pool, or servers that share out keys.
+//! A target of several servers: the nodes of a cluster, a pool, or servers among which clients distribute
+//! keys.
 
 use std::borrow::Cow;
 use std::net::SocketAddr;
@@ -10,7 +11,7 @@ use workload::{ClusterOptions, Plan, PlanParts, ReadFrom, Target};
 use super::{Server, login};
 
 impl Server {
-    /// A connection to each master that the cluster has now; `None` without a cluster.
+    /// Connections to all present masters of the cluster; `None` without a cluster.
     pub(crate) fn master_clients(
         &self,
         target: &Target,
@@ -26,8 +27,8 @@ impl Server {
         Ok(Some(clients?))
     }
 
-    /// Runs with the set of servers where there are several: who they are, and on a cluster where each command of a
-    /// plan has its key, and how the cluster is looked at again while it runs.
+    /// Calls `run` with the set of servers if there are several. On a cluster, the set includes the node of
+    /// each key in a plan, and the way to read the topology again during the run.
     pub(crate) fn with_several<T>(
         &self,
         plan: &Plan,
@@ -51,7 +52,7 @@ impl Server {
         run(Some(ServerSet::Cluster(job)))
     }
 
-    /// Nodes that get load, where the target is several; otherwise 1.
+    /// Number of nodes that get load, if the target has several; otherwise 1.
     pub(crate) fn loaded_nodes(&self, target: &Target) -> u32 {
         let Some(topology) = &self.cluster else { return 1 };
         let masters = topology.masters();
@@ -65,10 +66,10 @@ impl Server {
         nodes.max(1) as u32
     }
 
-    /// A plan as it is carried out here: what it says of each node, for as many as there are.
+    /// A plan adapted to this target: values per node are multiplied by the number of nodes.
     ///
     /// # Errors
-    /// So much is beyond what a plan may have.
+    /// Returns an error if the result exceeds the limits of plans.
     pub(crate) fn fitted<'p>(&self, plan: &'p Plan) -> Result<Cow<'p, Plan>> {
         let Some(options) = plan.target.cluster.filter(|options| options.rate_per_node) else {
             return Ok(Cow::Borrowed(plan));
@@ -79,7 +80,7 @@ impl Server {
         Ok(Cow::Owned(parts.build()?))
     }
 
-    /// The addresses of all nodes, masters first; of the server itself without a cluster.
+    /// The addresses of all nodes, masters first; without a cluster that of the server itself.
     pub(crate) fn addresses(&self) -> Vec<host::Address> {
         if !self.named.is_empty() {
             return self.named.iter().map(|server| server.address.clone()).collect();
@@ -88,7 +89,7 @@ impl Server {
         topology.nodes.iter().filter_map(|node| node.address).map(host::Address::Tcp).collect()
     }
 
-    /// The addresses of the masters; of the servers themselves without a cluster.
+    /// The addresses of the masters; without a cluster those of the servers themselves.
     pub(crate) fn masters(&self) -> Vec<host::Address> {
         let Some(topology) = &self.cluster else { return self.addresses() };
         let masters = topology.nodes.iter().take(topology.masters());

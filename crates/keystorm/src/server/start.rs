@@ -10,7 +10,7 @@ pub(super) fn kind(protocol: ProtocolKind) -> SpawnKind {
     if protocol.is_memcache() { SpawnKind::Memcached } else { SpawnKind::Redis }
 }
 
-/// Starts a server on these CPUs: it inherits the place of the thread that starts it.
+/// Starts a server on these CPUs: it inherits those of the thread that starts it.
 #[cfg(target_os = "linux")]
 pub(super) fn pinned(
     cpus: &[usize],
@@ -62,7 +62,7 @@ pub(super) fn spawn(
     Ok(Spawn { kind, program, args, listen, guard }.start()?)
 }
 
-/// Clients that a server takes by default, less some for those who only look.
+/// Number of clients that a server accepts by default, minus some for monitoring.
 const CLIENTS_DEFAULT: u32 = 10_000 - CLIENTS_SPARE;
 const MEMCACHED_CLIENTS_DEFAULT: u32 = 1024 - CLIENTS_SPARE;
 const CLIENTS_SPARE: u32 = 64;

@@ -1,4 +1,4 @@
-//! What a cache of each size would do: hits, latency, and the misses that the database behind it would get.
+//! Effect of a cache's size on hits, latency, and the misses that a database behind it would get.
 
 use report::{RecordError, Run, Summary};
 use serde::{Deserialize, Serialize};
@@ -20,7 +20,7 @@ pub struct MemoryCurve {
     pub complete: bool,
     /// The server, by product and version.
     pub server: String,
-    /// Policy by which the server chooses what it evicts.
+    /// Eviction policy of the server.
     pub policy: String,
     /// The limits, in the order of the command line.
     pub points: Vec<MemoryPoint>,
@@ -33,17 +33,17 @@ pub struct MemoryCurve {
 pub struct MemoryPoint {
     /// The limit, as on the command line.
     pub limit: String,
-    /// Limit in bytes, as the server has it.
+    /// Limit in bytes, as the server reports it.
     pub limit_bytes: u64,
-    /// Share of lookups that found something, 0 to 1; `None` where nothing was looked up.
+    /// Share of hits among lookups, 0 to 1; `None` without lookups.
     pub hit_ratio: Option<f64>,
-    /// State of the hit ratio: still or not; `None` where nobody can say, as of a load that changes nothing.
+    /// Steadiness of the hit ratio; `None` if unknown, as for a load that changes nothing.
     pub settled: Option<Settled>,
-    /// The rate that was asked for; `None` for as fast as it goes.
+    /// Requested rate; `None` for full speed.
     pub rate_per_s: Option<f64>,
-    /// Lookups that found nothing, per second at that rate.
+    /// Misses per second at that rate.
     pub misses_per_s: f64,
-    /// Keys that were evicted, if the server tells.
+    /// Number of evicted keys, if the server reports it.
     pub evicted_keys: Option<u64>,
     /// The figures of the run.
     pub figures: Figures,
@@ -59,10 +59,10 @@ impl MemoryCurve {
         Self { schema, complete: false, server, policy, points: Vec::new(), run: Runs::default() }
     }
 
-    /// Adds the run at a limit, after the rounds before it.
+    /// Adds the run at a limit, after its rounds.
     ///
     /// # Errors
-    /// A count is too large to be written.
+    /// Returns an error if a count is too large to be written.
     pub fn add(
         &mut self,
         limit: &str,

@@ -1,4 +1,4 @@
-//! What is measured: a type with so many elements of such a size, and the commands that store one of it.
+//! The measured item: a type with a number and size of elements, and the commands that store one.
 
 use std::fmt;
 
@@ -10,16 +10,16 @@ pub type Words = Vec<Vec<u8>>;
 
 /// Bytes of every key.
 pub const KEY_BYTES: usize = 16;
-/// Seconds of a lifetime: long enough for nothing to expire while it is measured.
+/// Lifetime in seconds, long enough that nothing expires during the measurement.
 const LIFETIME_S: &str = "31536000";
 /// Elements that one command adds.
 const ELEMENTS_AT_ONCE: u32 = 512;
-/// Most elements of a key, and bytes of one of them.
+/// Most elements of a key, and bytes of one element.
 const ELEMENTS_MAX: u64 = 1 << 20;
 const SIZE_MAX: u64 = 1 << 20;
-/// Integers begin here: Redis shares objects of those below 10,000, which would cost nothing.
+/// First integer: Redis shares objects of those below 10,000, which would cost nothing.
 const INTEGERS_FROM: u64 = 1_000_000_000;
-/// Names of fields have so many bytes.
+/// Bytes of field names.
 const FIELD_BYTES: usize = 8;
 
 /// A type of the server's.
@@ -28,7 +28,7 @@ const FIELD_BYTES: usize = 8;
 pub enum Type {
     /// A string.
     String,
-    /// A hash; the size is that of values.
+    /// A hash; the size is for values.
     Hash,
     /// A list.
     List,
@@ -36,7 +36,7 @@ pub enum Type {
     Set,
     /// A sorted set; scores are integers.
     Zset,
-    /// A stream of entries with one field; the size is that of its value.
+    /// A stream of entries with one field; the size is for its value.
     Stream,
 }
 
@@ -54,7 +54,7 @@ const TYPES: [(&str, Type); 6] = [
 pub struct Item {
     /// Type of the key.
     pub of: Type,
-    /// Number of elements; 1 of a string.
+    /// Number of elements; 1 for a string.
     pub elements: u32,
     /// Bytes of an element; `None` for integers.
     pub size: Option<u32>,
@@ -63,10 +63,10 @@ pub struct Item {
 }
 
 impl Item {
-    /// Reads `string:100`, `string:int`, `hash:10x20`, `set:100xint`, each with `+ttl` for a lifetime.
+    /// Parses `string:100`, `string:int`, `hash:10x20`, `set:100xint`, each with `+ttl` for a lifetime.
     ///
     /// # Errors
-    /// What is wrong with it, in words for a person.
+    /// Returns the fault in words for a person.
     pub fn parse(text: &str) -> Result<Self, String> {
         let wrong = |why: &str| format!("{text}: {why}");
         let (body, expires) = match text.strip_suffix("+ttl") {
@@ -106,7 +106,7 @@ impl Item {
         }
     }
 
-    /// Bytes that members need to differ.
+    /// Least bytes that make members differ.
     fn distinct_bytes(&self) -> u32 {
         let distinct = matches!(self.of, Type::Set | Type::Zset);
         if distinct { 1 + (self.elements.max(1) - 1).to_string().len() as u32 } else { 0 }
@@ -118,7 +118,7 @@ impl Item {
         format!("foot:{number:011}").into_bytes()
     }
 
-    /// The bytes that a user stores with a key: its name, values, members and names of fields.
+    /// Bytes that a user stores with a key: its name, values, members and field names.
     #[must_use]
     pub fn payload_bytes(&self) -> u64 {
         let element = self.element(0).len() as u64;
@@ -129,7 +129,7 @@ impl Item {
         KEY_BYTES as u64 + u64::from(self.elements) * (element + field)
     }
 
-    /// An element, which differs from all others of its key. An integer differs from key to key, too.
+    /// An element, different from all others of its key. An integer differs from key to key, too.
     fn element(&self, number: u64) -> Vec<u8> {
         match self.size {
             None => (INTEGERS_FROM + number).to_string().into_bytes(),
@@ -144,7 +144,7 @@ impl Item {
         }
     }
 
-    /// The commands that store the key of this number.
+    /// Commands that store the key with this number.
     #[must_use]
     pub fn commands(&self, number: u64) -> Vec<Words> {
         let key = Self::key(number);
@@ -163,7 +163,7 @@ impl Item {
         commands
     }
 
-    /// An entry of a stream, a millisecond after the one before.
+    /// An entry of a stream, a millisecond after the previous one.
     fn entry(&self, key: &[u8], at: u64) -> Words {
         let id = format!("{}-0", 1_700_000_000_000 + at);
         vec![b"XADD".to_vec(), key.to_vec(), id.into_bytes(), field(0), self.element(at)]
@@ -198,7 +198,7 @@ fn field(at: u64) -> Vec<u8> {
     format!("f{at:0digits$}", digits = FIELD_BYTES - 1).into_bytes()
 }
 
-/// A count within limits, as options take it.
+/// Parses a count within limits, like options.
 fn limited(text: &str, limits: std::ops::RangeInclusive<u64>) -> Result<u32, String> {
     let number = quantity::count(text)?;
     if limits.contains(&number) {

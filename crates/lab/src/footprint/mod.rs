@@ -1,4 +1,4 @@
-//! What a key costs in memory: fills of three sizes, the slope through them, and where encodings change.
+//! Memory of a key: fills of three sizes, the slope through them, and changes of encodings.
 
 mod curve;
 mod item;
@@ -17,60 +17,60 @@ pub use step::{Axis, Growth, Step, growths, last_before_step};
 
 /// The name of the document's layout.
 pub const SCHEMA: &str = "keystorm.footprint/1";
-/// Fills, each with twice the keys of the one before: tables that double are equally full at each of them.
+/// Fills, each with twice the keys of the previous one, so that doubling tables are equally full at each.
 pub const FILLS: [u64; 3] = [1, 2, 4];
-/// Bytes that the largest fill stores at least, unless the keys are given: buffers of a server's own come and go by
-/// some ten kilobytes, which are then below a hundredth. And keys of the smallest fill.
+/// Least bytes of the largest fill, unless the number of keys is given: a server's own buffers vary by some
+/// ten kilobytes, which are then below a hundredth. And least keys of the smallest fill.
 const BYTES_OF_FILL: u64 = 8 << 20;
 const KEYS_MIN: u64 = 16;
-/// Keys of a short string are cheap to store, and many of them say more.
+/// Number of keys of a short string, which are cheap to store and more precise in number.
 const KEYS_OF_ONE: u64 = 1 << 14;
 
-/// Measurements so far. Reads and writes as the document `keystorm.footprint/1`.
+/// Measurements so far. Saved as the document `keystorm.footprint/1`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Footprint {
     schema: String,
     /// Set if everything has been measured as planned.
     pub complete: bool,
-    /// Number of times that each server was started; 1 for one that was given.
+    /// Number of starts of each server; 1 for a given one.
     pub starts: u32,
-    /// The servers, the first one first.
+    /// The servers in order.
     pub servers: Vec<Server>,
     /// Costs of each item on each server.
     pub rows: Vec<Row>,
     /// Sizes at which encodings change.
     pub steps: Vec<Step>,
-    /// Warnings that a reader must know before believing the figures; unescaped.
+    /// Warnings that a reader needs before believing the figures; unescaped.
     pub warnings: Vec<String>,
 }
 
-/// A server that items are stored in.
+/// A server in which items are stored.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Server {
     /// Name with version: `redis 7.0.15`.
     pub name: String,
-    /// Allocator of the server, if it tells.
+    /// Allocator of the server, if it reports it.
     pub allocator: Option<String>,
 }
 
 /// Cost of an item on a server.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Row {
-    /// Item that was stored, as on the command line.
+    /// The item, as on the command line.
     pub item: String,
-    /// The server, by number.
+    /// Number of the server.
     pub server: usize,
     /// Keys of each fill.
     pub keys: [u64; 3],
     /// Elements of a key.
     pub elements: u32,
-    /// Bytes that the user stores with a key, its name included.
+    /// Bytes that the user stores with a key, including its name.
     pub payload_bytes: u64,
-    /// Encoding in which the server stores it, in its own word.
+    /// Encoding of the item, in the server's word.
     pub encoding: Option<String>,
-    /// Bytes that it costs, by each start of the server.
+    /// Bytes per key, for each start of the server.
     pub bytes_per_key: Vec<KeyBytes>,
-    /// Bytes that `MEMORY USAGE` says of one key.
+    /// Bytes of one key by `MEMORY USAGE`.
     pub memory_usage: Option<u64>,
     /// Reason why there is no figure.
     pub failure: Option<String>,
@@ -84,7 +84,7 @@ impl Row {
         Mean::from_values(&values?)
     }
 
-    /// Bytes of `used_memory` for each key; of a memcached, those of its chunk.
+    /// Bytes of `used_memory` per key; for a memcached, of its chunk.
     #[must_use]
     pub fn used(&self) -> Option<Mean> {
         self.mean(|bytes| Some(bytes.used))
@@ -107,7 +107,7 @@ impl Footprint {
     }
 }
 
-/// Keys of each fill: powers of two, so that tables which double are full at each.
+/// Keys of each fill: powers of two, so that doubling tables are equally full.
 #[must_use]
 pub fn fills(item: &Item, keys: Option<u64>) -> [u64; 3] {
     let by_bytes = BYTES_OF_FILL.div_ceil(item.payload_bytes()) / FILLS[2];
@@ -116,7 +116,7 @@ pub fn fills(item: &Item, keys: Option<u64>) -> [u64; 3] {
     FILLS.map(|times| least * times)
 }
 
-/// Items that are measured unless the command line says.
+/// Items that are measured by default.
 pub const ITEMS: [&str; 16] = [
     "string:int",
     "string:10",

@@ -1,15 +1,15 @@
-//! Whether the hit ratio of a cache stands still: a fill leaves other keys behind than the load that follows it.
+//! Steadiness of a cache's hit ratio: a fill leaves other keys than the load that follows it.
 //!
-//! The load is carried out in rounds, each twice as long as the one before, so that what changes ever more slowly
-//! still changes from round to round. Owns how long a round is, and when the ratio stands still.
+//! The load is carried out in rounds, each twice as long as the previous one, so that ever slower changes
+//! still show from round to round. Owns the length of a round, and the criterion of steadiness.
 
 use report::Lookups;
 use serde::{Deserialize, Serialize};
 
-/// Requests of the first round: these, or a share of the keys.
+/// Requests of the first round: this many, or a share of the keys.
 const FIRST: u64 = 50_000;
 const FIRST_OF_KEYS: u64 = 4;
-/// Ratios that chance sets apart as far stand still, in standard deviations.
+/// Distance of two ratios, in standard deviations of chance, up to which they are steady.
 const BY_CHANCE: f64 = 2.0;
 
 /// Rounds of a load.
@@ -23,22 +23,22 @@ pub struct Settling {
 /// Final state of a hit ratio.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Settled {
-    /// Set if the ratio stands still.
+    /// Set if the ratio is steady.
     pub still: bool,
-    /// The ratios of the last two rounds, 0 to 1, the run that is measured among them.
+    /// Ratios of the last two rounds, 0 to 1, including the measured run.
     pub last: [f64; 2],
-    /// Requests of all rounds before what is measured.
+    /// Requests of all rounds before the measurement.
     pub requests: u64,
 }
 
 impl Settling {
-    /// Creates the state for a load over so many keys.
+    /// Creates the state for a load over this many keys.
     #[must_use]
     pub fn new(keys: u64) -> Self {
         Self { next: FIRST.max(keys / FIRST_OF_KEYS), ..Self::default() }
     }
 
-    /// Requests of the next round; `None` where none is needed.
+    /// Requests of the next round; `None` if none is needed.
     #[must_use]
     pub fn next(&self) -> Option<u64> {
         let still = match self.rounds[..] {
@@ -50,15 +50,14 @@ impl Settling {
         (!still).then_some(self.next)
     }
 
-    /// Notes what a round found.
+    /// Adds the lookups of a round.
     pub fn add(&mut self, found: Lookups) {
         self.rounds.push(found);
         self.requests = self.requests.saturating_add(self.next);
         self.next = self.next.saturating_mul(2);
     }
 
-    /// Returns what is known with the run that is measured; `None` where there was no round before it, or it looked
-    /// nothing up.
+    /// Returns the result with the measured run; `None` without a round before it, or without lookups.
     #[must_use]
     pub fn with(&self, measured: Lookups) -> Option<Settled> {
         let before = *self.rounds.last()?;

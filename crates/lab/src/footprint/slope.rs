@@ -1,20 +1,20 @@
-//! From what a server held after each fill to the bytes of a key: the slope, in which fixed costs drop out.
+//! Bytes per key from a server's memory after each fill: the slope, in which fixed costs drop out.
 
 use serde::{Deserialize, Serialize};
 
-/// Memory that a server held with so many keys, in bytes.
+/// Memory of a server with this many keys, in bytes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Reading {
     /// Keys stored so far.
     pub keys: u64,
     /// Bytes that the allocator has given the server.
     pub used: u64,
-    /// Bytes of `used` without what the server counts as overhead: of a memcached, its items without the rest of their
+    /// Bytes of `used` without the server's overhead: for a memcached, its items without the rest of their
     /// chunks.
     pub dataset: Option<u64>,
     /// Bytes that the server's process holds.
     pub resident: Option<u64>,
-    /// Bytes that the allocator holds for the server in pages in use.
+    /// Bytes of pages in use that the allocator holds for the server.
     pub active: Option<u64>,
 }
 
@@ -27,12 +27,12 @@ pub struct KeyBytes {
     pub dataset: Option<f64>,
     /// Bytes that the process holds.
     pub resident: Option<f64>,
-    /// Bytes of the allocator's pages, beyond what it has given.
+    /// Bytes of the allocator's pages beyond what it has given.
     pub allocator: Option<f64>,
 }
 
 impl KeyBytes {
-    /// The slopes through readings; `None` of fewer than two different numbers of keys.
+    /// Slopes through readings; `None` for fewer than two different numbers of keys.
     #[must_use]
     pub fn from_readings(readings: &[Reading]) -> Option<Self> {
         let of = |part: &dyn Fn(&Reading) -> Option<u64>| {

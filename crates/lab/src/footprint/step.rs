@@ -1,4 +1,4 @@
-//! Where a server changes how it stores a key that grows.
+//! Sizes at which a server changes the encoding of a growing key.
 
 use serde::{Deserialize, Serialize};
 
@@ -21,7 +21,7 @@ pub struct Growth {
     pub item: Item,
     /// Dimension that grows.
     pub axis: Axis,
-    /// Settings of servers that decide it: the first that a server has counts.
+    /// Settings of servers that decide on it: the first one that a server has counts.
     pub settings: &'static [&'static str],
 }
 
@@ -35,7 +35,7 @@ impl Growth {
         }
     }
 
-    /// Describes what grows.
+    /// Describes the growth.
     #[must_use]
     pub fn describe(&self) -> String {
         let Item { of, size, .. } = self.item;
@@ -50,7 +50,7 @@ impl Growth {
     }
 }
 
-/// Every growth that is looked at.
+/// All measured kinds of growth.
 #[must_use]
 pub fn growths() -> Vec<Growth> {
     let growth = |of, size, axis, settings| Growth {
@@ -101,29 +101,29 @@ pub fn growths() -> Vec<Growth> {
 /// A change of encoding.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Step {
-    /// The server, by number.
+    /// Number of the server.
     pub server: usize,
     /// Growth, in words.
     pub growth: String,
-    /// Dimension in which it grows.
+    /// Dimension of the growth.
     pub axis: Axis,
-    /// The encoding up to the step, and behind it.
+    /// The encoding up to the step.
     pub from: String,
-    /// The encoding behind it.
+    /// The encoding after the step.
     pub to: String,
     /// The greatest length with the first encoding.
     pub last: u32,
-    /// The setting that decides it, and its value.
+    /// The setting that decides on it, and its value.
     pub setting: Option<(String, String)>,
     /// `MEMORY USAGE` of a key of that length, and of one that is longer by one.
     pub bytes: Option<[u64; 2]>,
 }
 
-/// The last length that is encoded as `low` is, if one up to `high` is encoded otherwise: doubles, then halves.
-/// `encoding` stores a key of a length and asks how it is encoded.
+/// The last length with the encoding of `low`, if one up to `high` has another: doubles, then halves.
+/// `encoding` stores a key of a length and returns its encoding.
 ///
 /// # Errors
-/// Those of `encoding`.
+/// Returns the errors of `encoding`.
 pub fn last_before_step<E>(
     low: u32,
     high: u32,

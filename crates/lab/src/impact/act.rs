@@ -1,8 +1,8 @@
-//! An act: what is done to a server beside a steady load, as data that a file holds.
+//! An act: an operation on a server under a steady load, as data from a file.
 
 use serde::{Deserialize, Serialize};
 
-/// Something that operators do to a server.
+/// An operation that operators carry out on a server.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Act {
@@ -11,13 +11,13 @@ pub struct Act {
     /// Description in a few words.
     #[serde(default)]
     pub about: String,
-    /// Servers that it is for.
+    /// Family of servers that it applies to.
     #[serde(default)]
     pub server: Family,
-    /// A field of INFO (memcached: stats) that must have a value: `connected_slaves:1`; `>0` for any above 0.
+    /// A required value of a field of INFO (memcached: stats): `connected_slaves:1`; `>0` for any above 0.
     #[serde(default)]
     pub requires: Option<String>,
-    /// Commands that are sent before load begins, in this order.
+    /// Commands sent before load begins, in this order.
     #[serde(default)]
     pub prepare: Vec<String>,
     /// Number of times that all of them are sent.
@@ -26,26 +26,28 @@ pub struct Act {
     /// Commands that start it, in this order.
     #[serde(default)]
     pub start: Vec<String>,
-    /// A second load that starts it: the words of a run, as behind `keystorm`, without a server.
+    /// A second load that starts it: the words of a run, as after `keystorm`, without a server.
     #[serde(default)]
     pub load: Option<String>,
-    /// Set if it starts with a new replica, which keystorm plays: it asks for the whole data set and reads it.
+    /// Set if it starts with a new replica, played by keystorm, which asks for the whole data set and reads
+    /// it.
     #[serde(default)]
     pub full_sync: bool,
-    /// Hash slots that go to another primary of the cluster when it starts, key by key, and come back; 0 for none.
+    /// Hash slots that move to another primary of the cluster at its start, key by key, and back again; 0 for
+    /// none.
     #[serde(default)]
     pub migrate_slots: u16,
-    /// Condition of its end: a field of INFO (memcached: stats) and its value, `rdb_bgsave_in_progress:0`. Without it,
-    /// the act ends when what started it has its replies.
+    /// Condition of its end: a field of INFO (memcached: stats) and its value, `rdb_bgsave_in_progress:0`.
+    /// Without it, the act ends with the replies to its start.
     #[serde(default)]
     pub until: Option<String>,
-    /// Settings (CONFIG GET) that are put back when it has ended.
+    /// Settings (CONFIG GET) that are restored at its end.
     #[serde(default)]
     pub restore: Vec<String>,
-    /// Commands that are sent at the end of all acts, whatever happened, if it was prepared or started.
+    /// Commands sent after all acts, whatever happened, if it was prepared or started.
     #[serde(default)]
     pub undo: Vec<String>,
-    /// Set if data are gone afterwards. Then it is played only to a server that keystorm started, or if it is named.
+    /// Set if it destroys data. It is then played only to a server that keystorm started, or if it is named.
     #[serde(default)]
     pub destroys: bool,
 }
@@ -63,18 +65,18 @@ fn once() -> u32 {
     1
 }
 
-/// Servers that understand the same commands.
+/// Servers with the same commands.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Family {
-    /// Redis, Valkey and what speaks RESP.
+    /// Redis, Valkey and other servers with RESP.
     #[default]
     Redis,
     /// memcached.
     Memcached,
 }
 
-/// A field of what a server tells of itself, and the value that it must have.
+/// A field in a server's report, and its required value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Condition<'t> {
     /// Name of the field.
@@ -83,7 +85,7 @@ pub struct Condition<'t> {
 }
 
 impl<'t> Condition<'t> {
-    /// Reads `field:value` or `field:>number`.
+    /// Parses `field:value` or `field:>number`.
     #[must_use]
     pub fn parse(text: &'t str) -> Option<Self> {
         let (field, wanted) = text.split_once(':')?;
@@ -106,10 +108,10 @@ impl<'t> Condition<'t> {
 }
 
 impl Act {
-    /// Checks what a file says.
+    /// Checks an act from a file.
     ///
     /// # Errors
-    /// What cannot be, in words that name the act.
+    /// Returns the fault in words that name the act.
     pub fn check(&self) -> Result<(), String> {
         let name = &self.name;
         if name.is_empty() {

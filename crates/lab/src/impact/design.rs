@@ -1,10 +1,10 @@
-//! Which segments are run in which order, and what each of them sends.
+//! Order of the segments, and the load of each.
 
 use serde::{Deserialize, Serialize};
 use workload::random::SplitMix;
 use workload::{Mix, Pace, Plan, PlanError, PlanParts, Stop};
 
-/// Change to the mix in a segment. Kinds are meant by their number in the mix.
+/// Change to the mix in a segment. Kinds are given by their number in the mix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Treatment {
@@ -17,7 +17,7 @@ pub enum Treatment {
 }
 
 impl Treatment {
-    /// Returns how much of a kind is sent, as a share of what the mix has of it.
+    /// Returns the sent share of a kind, relative to the mix.
     #[must_use]
     pub fn share_of(self, kind: usize) -> f64 {
         match self {
@@ -31,18 +31,18 @@ impl Treatment {
 /// A short run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Segment {
-    /// Segments of one block have each treatment, and follow each other.
+    /// Segments of one block cover all treatments, and follow each other.
     pub block: usize,
-    /// The load, by its number among those of the experiment; `None` for a closed loop.
+    /// Number of the load in the experiment; `None` for a closed loop.
     pub level: Option<usize>,
     /// Change to the mix.
     pub treatment: Treatment,
 }
 
-/// The whole mix is run so often in each block and load: all others are held against it.
+/// Number of runs of the whole mix in each block and load, with which all others are compared.
 const WHOLE: usize = 2;
 
-/// A block as fast as it goes: the whole mix, and each kind left out.
+/// A block at full speed: the whole mix, and each kind left out.
 #[must_use]
 pub fn closed_block(block: usize, kinds: usize, seed: u64) -> Vec<Segment> {
     let whole = std::iter::once(Treatment::Whole);
@@ -51,7 +51,7 @@ pub fn closed_block(block: usize, kinds: usize, seed: u64) -> Vec<Segment> {
     shuffled(all.collect(), seed)
 }
 
-/// A block at all loads: the whole mix, and each kind thinned and left out, in an order of its own.
+/// A block at all loads: the whole mix, and each kind thinned and left out, in random order.
 #[must_use]
 pub fn open_block(block: usize, kinds: usize, levels: usize, seed: u64) -> Vec<Segment> {
     let whole = std::iter::repeat_n(Treatment::Whole, WHOLE);
@@ -64,7 +64,7 @@ pub fn open_block(block: usize, kinds: usize, levels: usize, seed: u64) -> Vec<S
     shuffled((0..levels).flat_map(of_level).collect(), seed)
 }
 
-/// In an order that follows from the seed (Fisher and Yates).
+/// Segments in an order drawn by the seed (Fisher and Yates).
 fn shuffled(mut segments: Vec<Segment>, seed: u64) -> Vec<Segment> {
     let mut random = SplitMix::new(seed);
     for last in (1..segments.len()).rev() {
@@ -81,11 +81,11 @@ pub fn shares(mix: &Mix) -> Vec<f64> {
     mix.operations.iter().map(|operation| f64::from(operation.weight) / sum).collect()
 }
 
-/// Plans what a segment sends: the others of the mix at the rates that they have in it, at `rate_per_s` of the whole
-/// mix, or as fast as it goes with none.
+/// Plans the load of a segment: the other kinds at their rates in the mix, at `rate_per_s` for the whole mix,
+/// or at full speed without one.
 ///
 /// # Errors
-/// The mix has no such kind, or what is left of it is no plan.
+/// Returns an error if the mix has no such kind, or the rest is no valid plan.
 pub fn plan(
     whole: &Plan,
     treatment: Treatment,
@@ -128,7 +128,7 @@ fn thin(parts: &mut PlanParts, kind: usize) {
     }
 }
 
-/// None of a kind: its commands are gone, and those behind them move up.
+/// Removes a kind: its commands go, and later ones move up.
 fn leave_out(parts: &mut PlanParts, kind: usize) {
     let Some(mix) = &mut parts.mix else { return };
     let Some((_, span)) = mix.spans().nth(kind) else { return };

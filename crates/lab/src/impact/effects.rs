@@ -1,9 +1,11 @@
-//! What the segments say together: what each kind costs each other, and whether one costs surely more than the rest.
+//! Joint result of the segments: the cost of each kind to each other, and whether one surely costs more than
+//! the rest.
 //!
-//! At each load, the 99th percentile of a kind is a level of each block times so much for every request per second of
-//! each kind: a regression of logarithms, since noise multiplies waiting, and a stall of the machine is many times what
-//! is usual. Costs are its slopes, as milliseconds of the usual percentile. What a kind takes of the capacity follows
-//! from closed loops with and without it, and its CPU time from a regression over all loads.
+//! At each load, the 99th percentile of a kind is modelled as a level of each block, multiplied by a factor
+//! for every request per second of each kind: a regression of logarithms, since noise multiplies waiting, and
+//! a stall of the machine is many times the usual delay. Costs are its slopes, as milliseconds of the usual
+//! percentile. The capacity that a kind takes follows from closed loops with and without it, and its CPU time
+//! from a regression over all loads.
 
 use report::{Cause, LimitedBy};
 use serde::{Deserialize, Serialize};
@@ -25,7 +27,7 @@ pub struct Figure {
 /// Results of all segments together.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Effects {
-    /// Costs are of so many requests per second.
+    /// Number of requests per second that costs are given for.
     pub unit_per_s: f64,
     /// Requests of the whole mix per second in a closed loop.
     pub capacity_per_s: Option<Figure>,
@@ -33,13 +35,13 @@ pub struct Effects {
     pub limited_by: Option<LimitedBy>,
     /// Cost of each kind to the server.
     pub costs: Vec<Cost>,
-    /// Comparisons that were made, and that hold together 95 times in 100.
+    /// Number of comparisons, which hold together 95 times in 100.
     pub comparisons: usize,
     /// Judgement of the mix.
     pub judgement: Judgement,
-    /// Segments that count.
+    /// Number of counting segments.
     pub segments: usize,
-    /// Segments that do not.
+    /// Number of void segments.
     pub void: usize,
     /// Cause of most of the void segments.
     pub void_cause: Option<Cause>,
@@ -52,7 +54,7 @@ pub enum Judgement {
     /// Too few segments count.
     #[default]
     NotJudged,
-    /// No kind costs the others surely more than the rest.
+    /// No kind surely costs the others more than the rest.
     NoneSingledOut,
     /// At least one does.
     SingledOut,
@@ -61,15 +63,15 @@ pub enum Judgement {
 /// Cost of a kind to the server.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Cost {
-    /// The share of the capacity that a unit of it takes: 0.03 for 3 %.
+    /// Share of the capacity that a unit of it takes: 0.03 for 3 %.
     pub capacity: Option<Figure>,
-    /// Microseconds of the server's CPU for each, where the server tells.
+    /// Microseconds of the server's CPU for each, if the server reports it.
     pub server_cpu_us: Option<Figure>,
 }
 
-/// An effect below this share of a percentile is none that somebody would move a kind away for.
+/// Share of a percentile below which an effect is immaterial.
 const MATERIAL: f64 = 0.1;
-/// A load is judged if at least this share of its segments counts.
+/// Least share of counting segments for judging a load.
 const VALID_MIN: f64 = 0.5;
 
 fn figure(estimate: Estimate, times: f64) -> Option<Figure> {
@@ -93,8 +95,8 @@ fn usual(values: impl Iterator<Item = f64>) -> Option<f64> {
     Mean::from_values(&logarithms).map(|mean| mean.mean.exp())
 }
 
-/// Turns a slope of logarithms into a figure: by how much a percentile of `p99_ms` is lower without `rate_per_s`, for
-/// each unit.
+/// Turns a slope of logarithms into a figure: the reduction of a percentile of `p99_ms` without `rate_per_s`,
+/// for each unit.
 fn cost(slope: Estimate, p99_ms: f64, rate_per_s: f64, unit_per_s: f64) -> Option<Figure> {
     let interval = slope.interval(1)?;
     let saved = |slope: f64| p99_ms * (1.0 - (-slope * rate_per_s).exp()) / rate_per_s * unit_per_s;
@@ -104,7 +106,7 @@ fn cost(slope: Estimate, p99_ms: f64, rate_per_s: f64, unit_per_s: f64) -> Optio
 }
 
 impl Effects {
-    /// Estimates them, and what each kind costs each other at each load.
+    /// Estimates the effects, and the cost of each kind to each other at each load.
     #[must_use]
     pub fn estimate(
         kinds: &[Kind],
@@ -156,7 +158,8 @@ impl Effects {
         (effects, prices)
     }
 
-    /// Returns what each kind costs each other at a load; it is judged only where enough segments count.
+    /// Returns the cost of each kind to each other at a load; it is judged only with enough counting
+    /// segments.
     fn prices(&self, kinds: &[Kind], level: &Level<'_>, is_judged: bool) -> Vec<Price> {
         let Level { load, rate_per_s, segments } = level;
         let shares: Vec<f64> = kinds.iter().map(|kind| kind.share).collect();
@@ -203,14 +206,14 @@ impl Effects {
     }
 }
 
-/// The segments of a load that count.
+/// Counting segments of a load.
 struct Level<'s> {
     load: f64,
     rate_per_s: f64,
     segments: &'s [&'s SegmentResult],
 }
 
-/// A segment as what is fitted: requests per second of each kind, and what came of them.
+/// A segment as an observation: requests per second of each kind, and the outcome.
 fn observation(
     of: &SegmentResult,
     group: usize,
@@ -223,7 +226,7 @@ fn observation(
     Some(Observation { group, causes: kinds.iter().enumerate().map(rate).collect(), outcome })
 }
 
-/// The server's CPU by kind, over all loads.
+/// The server's CPU time by kind, over all loads.
 fn cpu(kinds: &[Kind], segments: &[SegmentResult]) -> Option<Regression> {
     let levels = segments.iter().filter_map(|of| of.segment.level).max()? + 1;
     let valid = segments.iter().filter(|of| of.is_valid());
@@ -234,8 +237,8 @@ fn cpu(kinds: &[Kind], segments: &[SegmentResult]) -> Option<Regression> {
     Regression::from_observations(&seen.collect::<Vec<_>>())
 }
 
-/// The share of the capacity that a unit of a kind takes: from the time of a request of the whole mix, and of one of
-/// the mix without it, in the closed loops of each block.
+/// Share of the capacity that a unit of a kind takes, from the time per request with and without it, in the
+/// closed loops of each block.
 fn capacity_of(
     kind: usize,
     kinds: &[Kind],
@@ -259,14 +262,14 @@ fn capacity_of(
     mean_figure(&(0..blocks).filter_map(of_block).collect::<Vec<_>>())
 }
 
-/// Costs are of 1,000 requests per second; of fewer where a server takes few.
+/// Unit of costs: 1,000 requests per second, or fewer for a slow server.
 fn unit(capacity_per_s: Option<f64>) -> f64 {
     let units = [1_000.0, 100.0, 10.0];
     let fits = |unit: &f64| capacity_per_s.is_none_or(|capacity| *unit * 5.0 <= capacity);
     units.into_iter().find(fits).unwrap_or(1.0)
 }
 
-/// The value that comes most often.
+/// The most frequent value.
 fn most<T: Copy + PartialEq>(values: impl Iterator<Item = T>) -> Option<T> {
     let all: Vec<T> = values.collect();
     all.iter().copied().max_by_key(|value| all.iter().filter(|of| *of == value).count())

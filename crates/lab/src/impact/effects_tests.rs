@@ -8,7 +8,7 @@ use super::*;
 const LOADS: [f64; 3] = [0.5, 0.7, 0.85];
 const NAMES: [&str; 3] = ["get", "set", "hgetall"];
 
-/// The kinds that surely make others wait.
+/// Kinds that surely make others wait.
 fn accused(prices: &[Price]) -> BTreeSet<&str> {
     prices.iter().filter(|price| price.surely).map(|price| price.operation.as_str()).collect()
 }
@@ -18,7 +18,7 @@ fn kinds(shares: &[f64]) -> Vec<Kind> {
     named.map(|(name, share)| Kind { name: (*name).to_owned(), share: *share }).collect()
 }
 
-/// Segments of a server for which a request of each kind takes so many microseconds, one after another, with noise of
+/// Segments of a server that serves requests one after another in these microseconds by kind, with noise of
 /// this many milliseconds.
 fn segments(kinds: &[Kind], us: [f64; 3], noise_ms: f64, seed: u64) -> Vec<SegmentResult> {
     let mut noise = Noise::new(seed);

@@ -1,4 +1,4 @@
-//! The mix whose kinds are priced, and every segment of it that was run.
+//! The mix whose kinds are priced, and every segment of it.
 
 use report::{Cause, CpuFigures, Disturbance, Run, Summary};
 use serde::{Deserialize, Serialize};
@@ -7,10 +7,10 @@ use workload::Plan;
 use super::design::{self, Segment};
 use super::effects::Effects;
 
-/// Fewest replies in a segment that have a percentile.
+/// Least replies in a segment for a percentile.
 pub const REPLIES_MIN: u64 = 100;
 
-/// A mix, its segments as far as they were run, and what they say together.
+/// A mix, its segments so far, and their joint result.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct MixRecord {
     /// The test's title.
@@ -19,9 +19,9 @@ pub struct MixRecord {
     pub kinds: Vec<Kind>,
     /// The loads, as shares of the capacity: 0.5 for half of it.
     pub loads: Vec<f64>,
-    /// Results of the segments together, beside the prices.
+    /// Joint results of the segments, beside the prices.
     pub effects: Effects,
-    /// Every segment, in the order in which they were run.
+    /// Every segment, in the order of execution.
     pub segments: Vec<SegmentResult>,
 }
 
@@ -34,29 +34,29 @@ pub struct Kind {
     pub share: f64,
 }
 
-/// A segment, and what was measured in it.
+/// A segment, and its measurements.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SegmentResult {
     /// Segment that was run.
     #[serde(flatten)]
     pub segment: Segment,
-    /// Requests of all kinds per second that the mix would have had whole; `None` for a closed loop.
+    /// Requests of all kinds per second for the whole mix; `None` for a closed loop.
     pub rate_per_s: Option<f64>,
-    /// Requests of all kinds per second that were answered.
+    /// Answered requests of all kinds per second.
     pub answered_per_s: f64,
-    /// The 99th percentile of response times of each kind, in milliseconds; `None` of one that was left out, or had
-    /// too few replies.
+    /// 99th percentile of response times of each kind, in milliseconds; `None` for a kind that was left out,
+    /// or had too few replies.
     pub p99_ms: Vec<Option<f64>>,
-    /// Cores that the server used, where that is known.
+    /// Cores used by the server, if known.
     pub server_cores: Option<f64>,
     /// Limit of a closed loop.
     pub limited_by: Option<report::LimitedBy>,
-    /// Reason why it is left out: what the machine or the client did just then.
+    /// Reason why it is void: a disturbance by the machine or the client.
     pub void: Option<Cause>,
 }
 
 impl SegmentResult {
-    /// Reads it off a run. `kinds` is how many the whole mix has.
+    /// Takes the result from a run. `kinds` is the number of kinds in the whole mix.
     #[must_use]
     pub fn from_run(segment: Segment, rate_per_s: Option<f64>, kinds: usize, run: &Run) -> Self {
         let summary = Summary::from_run(run);

@@ -1,8 +1,9 @@
-//! What operations cost those who wait: a price list of acts beside a steady load, or of the kinds of the load itself.
+//! Cost of operations to other users: a price list of acts under a steady load, or of the kinds of the load
+//! itself.
 //!
-//! [`act`] is what a file of acts holds, [`timeline`] reads their prices off a run. [`design`] says which segments of a
-//! mix are run, [`effects`] what they say together, [`mix`] keeps both. Here is the document of them all; how acts and
-//! segments are carried out is left to the binary.
+//! [`act`] is the content of a file of acts, [`timeline`] takes their prices from a run. [`design`] plans the
+//! segments of a mix, [`effects`] evaluates them, [`mix`] keeps both. This file has their document; the
+//! binary carries out acts and segments.
 
 pub mod act;
 pub mod design;
@@ -25,9 +26,9 @@ use crate::runs::Runs;
 
 /// The name of the document's layout.
 pub const SCHEMA: &str = "keystorm.impact/1";
-/// The end of an event of an act that is a command by which keystorm itself follows the act.
+/// Suffix of an act's event that is a command with which keystorm itself follows the act.
 pub const OWN_QUESTION: &str = " (asked by keystorm)";
-/// Name of those who wait for an act: every request.
+/// Name of everybody who waits for an act: all requests.
 pub const EVERYBODY: &str = "all";
 
 /// A price list. Reads and writes as the document `keystorm.impact/1`.
@@ -40,18 +41,18 @@ pub struct Impact {
     pub server: String,
     /// Requests per second of the load beside acts.
     pub rate_per_s: Option<f64>,
-    /// The target that waiting is counted beyond, where there is one.
+    /// The target beyond which waiting counts, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slo: Option<Slo>,
-    /// The prices: of acts in their order, of the kinds of a mix by load.
+    /// The prices: of acts in their order, or of the kinds of a mix by load.
     pub prices: Vec<Price>,
-    /// Mix and segments that the prices of a mix follow from.
+    /// Mix and segments behind the prices of a mix.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mix: Option<MixRecord>,
     pub(crate) run: Runs,
 }
 
-/// Price of an operation for somebody who waits for it.
+/// Price of an operation for its waiting users.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Price {
@@ -63,36 +64,36 @@ pub struct Price {
     pub outcome: Outcome,
     /// The load of a mix, as a share of the capacity.
     pub load: Option<f64>,
-    /// The kind that waits, or [`EVERYBODY`].
+    /// The waiting kind, or [`EVERYBODY`].
     pub waits: String,
-    /// The 99th percentile without the operation, in milliseconds: in the rest before an act, in segments without the
-    /// kind.
+    /// 99th percentile without the operation, in milliseconds: in the rest before an act, or in segments
+    /// without the kind.
     pub without_ms: Option<f64>,
     /// Latency with the operation: the highest of an interval of an act, the usual one of the whole mix.
     pub with_ms: Option<f64>,
     /// Milliseconds of the 99th percentile for each unit of a kind.
     pub cost_ms: Option<Figure>,
-    /// By how much leaving out a kind lowers that percentile, in milliseconds, as the regression has it.
+    /// Reduction of that percentile by leaving out a kind, in milliseconds, according to the regression.
     pub saves_ms: Option<f64>,
     /// Set if the operation surely costs more than the same number of other requests.
     pub surely: bool,
     /// Start of an act, in seconds since the measured part began.
     pub from_s: Option<f64>,
-    /// Seconds that it lasted; `None` if it had not ended when it was given up on.
+    /// Duration in seconds; `None` if it had not ended when it was given up.
     pub lasted_s: Option<f64>,
     /// The longest response time, in milliseconds.
     pub max_ms: Option<f64>,
-    /// Seconds from its start until latency was as before again; `None` if it was not before the next act.
+    /// Seconds from its start until latency was back to normal; `None` if that was not before the next act.
     pub back_s: Option<f64>,
-    /// By how much users waited longer than the target, all together, in seconds.
+    /// Total time in seconds by which users waited longer than the target.
     pub user_seconds: Option<f64>,
     /// Requests that failed: error replies, and those that were lost or timed out.
     pub failed: Option<u64>,
-    /// Bytes that the server held before.
+    /// Memory of the server before, in bytes.
     pub memory_before: Option<u64>,
-    /// The most that it held.
+    /// Largest memory of the server, in bytes.
     pub memory_peak: Option<u64>,
-    /// Events that the server reports of an act: of its latency monitor, forks, slow commands.
+    /// Events of an act that the server reports: of its latency monitor, forks, slow commands.
     pub events: Vec<String>,
 }
 
@@ -103,14 +104,14 @@ pub enum Outcome {
     /// Operation was measured.
     #[default]
     Measured,
-    /// The server lacks what it needs; why.
+    /// The server lacks a requirement, for this reason.
     NotSupported(String),
-    /// Operation was left out; why.
+    /// The operation was left out, for this reason.
     LeftOut(String),
 }
 
 impl Outcome {
-    /// The outcome in words for people, and why it has no price.
+    /// The outcome in words for people, and the reason why it has no price.
     #[must_use]
     pub fn words(&self) -> (&'static str, Option<&str>) {
         match self {
@@ -134,7 +135,7 @@ impl Price {
         Some(self.memory_peak?.saturating_sub(self.memory_before?))
     }
 
-    /// Returns what is priced: two lists are compared by prices with the same subject.
+    /// Returns the subject of the price: two lists are compared by prices with the same subject.
     pub(crate) fn subject(&self) -> (&str, &str, Option<u64>) {
         (&self.operation, &self.waits, self.load.map(f64::to_bits))
     }
@@ -159,7 +160,7 @@ impl Impact {
     /// Adds a run.
     ///
     /// # Errors
-    /// A count is too large to be written.
+    /// Returns an error if a count is too large to be written.
     pub fn add_run(&mut self, run: &Run) -> Result<(), RecordError> {
         self.run.put(run).map(drop)
     }
@@ -183,10 +184,10 @@ impl Impact {
         self.complete
     }
 
-    /// Reads a document.
+    /// Parses a document.
     ///
     /// # Errors
-    /// It is none of this layout.
+    /// Returns an error if it has another layout.
     pub fn from_json(bytes: &[u8]) -> Result<Self, String> {
         let list: Self = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
         if list.schema == SCHEMA {

@@ -1,4 +1,4 @@
-//! What an act cost those who used the server meanwhile, read off the timeline of the load beside it.
+//! Cost of an act to other users, read off the timeline of the load beside it.
 
 use std::ops::Range;
 
@@ -6,26 +6,26 @@ use measure::{Latency, Measurement, Point};
 
 use super::{EVERYBODY, Price};
 
-/// Record of an act while it was played. Times are seconds since the measured part began.
+/// Record of an act. Times are seconds since the measured part began.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ActRecord {
-    /// Beginning of the rest before it.
+    /// Start of the rest before it.
     pub rest_from_s: f64,
     /// Start of the act.
     pub from_s: f64,
-    /// Time at which its end condition held, or what started it had its replies; `None` if it was given up on.
+    /// Time at which its end condition held, or its start was answered; `None` if it was given up.
     pub ended_s: Option<f64>,
     /// End of the rest after it.
     pub until_s: f64,
-    /// Memory of the server before, in bytes: what it holds of the machine, where it tells.
+    /// Memory of the server before, in bytes: resident memory, if the server reports it.
     pub memory_before: Option<u64>,
-    /// The most until the rest was over, what a forked child copied included.
+    /// Largest memory until the rest was over, including copies of a forked child.
     pub memory_peak: Option<u64>,
 }
 
-/// Latency is as before where it is at most so many times what it was.
+/// Ratio up to which latency is back to normal.
 const AS_BEFORE: f64 = 1.1;
-/// Intervals in a row that make a return: one alone may be luck.
+/// Consecutive intervals for a return to normal; one alone may be luck.
 const CALM: usize = 4;
 
 impl Price {
@@ -93,7 +93,7 @@ fn together<'p>(points: impl Iterator<Item = &'p Point>) -> Latency {
     all.unwrap_or_else(|| Latency::new(3))
 }
 
-/// The first interval of those in a row that are as before, if latency came back.
+/// The first of the consecutive intervals that are back to normal, if latency came back.
 fn back(points: &[&Point], bound_ns: f64) -> Option<u32> {
     let calm = |point: &&Point| point.p99_ns.is_some_and(|ns| ns as f64 <= bound_ns);
     let mut worse = points.iter().rposition(|point| !calm(point)).map_or(0, |at| at + 1);

@@ -1,4 +1,4 @@
-//! Prices of acts whose truth is known.
+//! Prices of acts with a known truth.
 
 use measure::{Measurement, Timeline};
 

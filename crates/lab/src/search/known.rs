@@ -1,13 +1,13 @@
-//! What is known of each rate that a search has tried.
+//! Answers of the rates that a search has tried.
 
 use super::{Answer, Bracket};
 
-/// Rates and what they are, each once, in the order in which they were tried first.
+/// Rates with their answers, in the order of their first trials.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct KnownRates(Vec<(f64, Answer)>);
 
 impl KnownRates {
-    /// Notes what a rate is now.
+    /// Notes the answer of a rate.
     pub(crate) fn learn(&mut self, rate: f64, answer: Answer) {
         match self.0.iter_mut().find(|(known, _)| *known == rate) {
             Some((_, known)) => *known = answer,
@@ -20,24 +20,24 @@ impl KnownRates {
         self.0.iter().find(|(known, _)| *known == rate).map(|(_, answer)| *answer)
     }
 
-    /// The lowest rate from one on that is one of these.
+    /// The lowest rate from `from` on with one of these answers.
     pub(super) fn lowest(&self, from: f64, answers: &[Answer]) -> Option<f64> {
         let above = self.0.iter().filter(|(rate, a)| *rate >= from && answers.contains(a));
         above.map(|(rate, _)| *rate).min_by(f64::total_cmp)
     }
 
-    /// The highest rate below one.
+    /// The highest rate below `below`.
     pub(super) fn highest(&self, below: f64) -> Option<f64> {
         self.0.iter().map(|(rate, _)| *rate).filter(|rate| *rate < below).max_by(f64::total_cmp)
     }
 
-    /// The highest rate that is kept.
+    /// The highest kept rate.
     pub(super) fn highest_kept(&self) -> Option<f64> {
         let kept = self.0.iter().filter(|(_, answer)| *answer == Answer::Kept);
         kept.map(|(rate, _)| *rate).max_by(f64::total_cmp)
     }
 
-    /// Returns what the rates say together: nothing is missed below what is kept.
+    /// Returns the joint bracket of the rates: nothing below a kept rate is missed.
     pub(crate) fn bracket(&self) -> Bracket {
         let passes_per_s = self.highest_kept();
         let from = passes_per_s.unwrap_or(0.0);

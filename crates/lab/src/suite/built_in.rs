@@ -15,7 +15,7 @@ const FILES: [&str; 6] = [
 /// Returns keystorm's own specs.
 ///
 /// # Errors
-/// One cannot be read, which a test excludes.
+/// Returns an error if one cannot be read, which a test excludes.
 pub fn built_in() -> Result<Vec<Spec>, String> {
     FILES.iter().flat_map(|file| documents(file)).map(|text| Spec::parse(text, "")).collect()
 }

@@ -1,4 +1,4 @@
-//! Which specs of a suite are run.
+//! Choice of the specs of a suite.
 
 use std::ops::RangeInclusive;
 
@@ -6,28 +6,28 @@ pub use regex_lite::Regex as Pattern;
 
 use super::Spec;
 
-/// Requirements of a spec; what is empty or `None` asks for nothing.
+/// Requirements for a spec; an empty or `None` field requires nothing.
 #[derive(Debug, Clone, Default)]
 pub struct Choice {
-    /// Groups, one of which the spec is in.
+    /// Groups, of which the spec must be in one.
     pub groups: Vec<String>,
-    /// Commands, one of which the spec tests.
+    /// Commands, of which the spec must test one.
     pub commands: Vec<String>,
-    /// A priority within; specs without one have the least.
+    /// Range of the priority; specs without one have the least.
     pub priority: Option<RangeInclusive<u32>>,
-    /// A name in which this is found.
+    /// Pattern that the name must match.
     pub name: Option<Pattern>,
 }
 
 impl Choice {
-    /// Returns whether everything is wanted.
+    /// Returns whether all specs match.
     #[must_use]
     pub fn is_all(&self) -> bool {
         let Self { groups, commands, priority, name } = self;
         groups.is_empty() && commands.is_empty() && priority.is_none() && name.is_none()
     }
 
-    /// Returns whether a spec is wanted.
+    /// Returns whether a spec matches.
     #[must_use]
     pub fn takes(&self, spec: &Spec) -> bool {
         let of = |wanted: &[String], has: &[String]| {
@@ -43,7 +43,7 @@ impl Choice {
     }
 }
 
-/// A group by the name that specs commonly give it, whichever of its names somebody types.
+/// The common name of a group, for any of its names.
 fn group(name: &str) -> String {
     match name.to_lowercase().as_str() {
         "zset" | "sorted_set" => "sorted-set".to_owned(),
@@ -52,10 +52,10 @@ fn group(name: &str) -> String {
     }
 }
 
-/// A priority as options have it: `5`, `1..40`.
+/// Parses a priority in an option: `5`, `1..40`.
 ///
 /// # Errors
-/// It is neither, in words for a person.
+/// Returns an error in words for a person if it is malformed.
 pub fn priorities(text: &str) -> Result<RangeInclusive<u32>, String> {
     let number = |text: &str| {
         text.trim().parse::<u32>().map_err(|_| format!("{text}: expected a number, or 1..40"))

@@ -1,8 +1,8 @@
-//! Two suites of the same specs: which of them differ, so that of all that are called different together, one is
-//! wrongly so in one comparison of twenty.
+//! Comparison of two suites of the same specs, in which the chance that any reported difference is wrong is
+//! one in twenty in all.
 //!
-//! The two were not made in turn. So the interval of a spec holds what another hour of the machine changes, and what
-//! others did to one of them more than to the other ([`Held`]). Errors are no noise: a spec that fails more is worse.
+//! The two did not alternate, so the interval of a spec includes the machine's changes between hours, and the
+//! excess of disturbances of one of them ([`Held`]). Errors are no noise: a spec that fails more is worse.
 
 use report::{Direction, Finding, Held, Metric};
 use statistics::{Interval, RatioEstimate, SPREAD_MAX, holm};
@@ -12,9 +12,9 @@ use crate::figures::Figures;
 
 /// Change of a figure in another hour of a quiet machine at least, as a standard deviation.
 const DRIFT: f64 = 0.01;
-/// So many delayed requests may move a median by more than anybody knows.
+/// Share of delayed requests from which their effect on a median is unknown.
 const DELAYED_MIN: f64 = 0.02;
-/// By so much of all requests more may fail.
+/// Largest tolerated increase of failures, as a share of all requests.
 const FAILURES_MAX: f64 = 0.001;
 
 /// The figure by which a spec is compared.
@@ -22,8 +22,8 @@ const FAILURES_MAX: f64 = 0.001;
 pub enum ComparedFigure {
     /// Requests per second.
     Throughput,
-    /// The median response time in nanoseconds, where both sides kept the rate that the spec demands: throughput is
-    /// then the same whatever the server does.
+    /// Median response time in nanoseconds, if both sides kept the rate in the spec, so that throughput does
+    /// not depend on the server.
     Median,
     /// Microseconds of the server's CPU for each request.
     ServerCpu,
@@ -34,22 +34,23 @@ pub enum ComparedFigure {
 pub struct Difference {
     /// Name of the spec.
     pub name: String,
-    /// Figure that is compared.
+    /// The compared figure.
     pub by: ComparedFigure,
-    /// Values of that figure, the geometric mean of each side's rounds, as the ratio is that of logarithms.
+    /// Values of that figure: the geometric mean of each side's rounds, to match the ratio of logarithms.
     pub values: [f64; 2],
-    /// The second over the first, and what holds it 95 times in 100.
+    /// Ratio of the second to the first.
     pub ratio: f64,
     /// Interval that holds the ratio; `None` with a single round of a side.
     pub interval: Option<Interval>,
-    /// Set if the spec differs, after Holm over all specs.
+    /// Set if the spec differs, by Holm's method over all specs.
     pub differs: bool,
-    /// Set if the spec is worse by more than allowed, after Holm over all specs, or more of its requests fail.
+    /// Set if the spec is worse by more than allowed, by Holm's method over all specs, or more of its
+    /// requests fail.
     pub worse: bool,
-    /// Set if the interval leaves room for the spec to be worse by more than allowed, or by more than people tune for
-    /// where nobody says what is.
+    /// Set if the interval allows the spec to be worse by more than allowed, or without a limit by more than
+    /// is worth tuning for.
     pub is_open: bool,
-    /// The shares of requests that failed.
+    /// Shares of failed requests.
     pub failed: [f64; 2],
     /// The second 99th percentile over the first, of the means of both.
     pub p99_ratio: Option<f64>,
@@ -60,18 +61,20 @@ pub struct Difference {
 pub struct SuiteComparison {
     /// Names of the two suites.
     pub names: [String; 2],
-    /// Specs in both: those that differ first, the greatest change on top; then in the order of the suites.
+    /// Specs in both: first those that differ, in order of change; then the others in the order of the
+    /// suites.
     pub rows: Vec<Difference>,
-    /// Specs of which there is no ratio, and why.
+    /// Specs without a ratio, with the reasons.
     pub left_out: Vec<String>,
-    /// A decrease of throughput beyond this share is too much, if one is.
+    /// Largest allowed decrease of throughput, as a share, if there is a limit.
     pub threshold: Option<f64>,
-    /// Set if the first suite has measured a spec of which there is no ratio, though both have it.
+    /// Set if the first suite has measured a spec without a ratio that both have.
     pub lacks: bool,
 }
 
 impl SuiteComparison {
-    /// Compares by [`Metric::ServerCpu`], or by throughput; `threshold` is the share by which the second may be worse.
+    /// Compares by [`Metric::ServerCpu`], or by throughput; `threshold` is the share by which the second may
+    /// be worse.
     #[must_use]
     pub fn new(
         names: [String; 2],
@@ -141,19 +144,19 @@ impl SuiteComparison {
         self.rows.iter().any(|row| row.worse)
     }
 
-    /// Returns whether the runs do not say of a spec whether it is worse than allowed.
+    /// Returns whether the runs leave open for a spec whether it is worse than allowed.
     #[must_use]
     pub fn undecided(&self) -> bool {
         self.rows.is_empty() || self.lacks || self.open().next().is_some()
     }
 
-    /// Specs of which the runs do not say it.
+    /// Specs for which the runs leave it open.
     pub fn open(&self) -> impl Iterator<Item = &Difference> {
         self.rows.iter().filter(|row| row.is_open && !row.worse)
     }
 }
 
-/// The probability of a ratio as far from 1 as this one, of equals.
+/// Probability of a ratio as far from 1 as this one, between equals.
 fn two_sided(ratio: &RatioEstimate) -> f64 {
     match (ratio.p_above(1.0), ratio.p_below(1.0)) {
         (Some(above), Some(below)) => (2.0 * above.min(below)).min(1.0),
@@ -182,7 +185,7 @@ impl ComparedFigure {
         if self == Self::Throughput { Direction::Higher } else { Direction::Lower }
     }
 
-    /// By which factors the ratio may be lower and higher than it was measured, as others held up one side more.
+    /// Factors by which the ratio may be lower and higher than measured, as others held up one side more.
     fn excuse(self, both: [&Entry; 2]) -> [f64; 2] {
         let held = both.map(|entry| Held::mean(entry.figures.iter().map(|figures| figures.held)));
         let [before, after] = [held[0].beyond(held[1]), held[1].beyond(held[0])];
@@ -215,7 +218,7 @@ impl Difference {
     }
 }
 
-/// The share of a spec's requests that were answered with errors.
+/// Share of a spec's requests that were answered with errors.
 fn failed_share(entry: &Entry) -> f64 {
     let sum = |of: fn(&Figures) -> u64| entry.figures.iter().map(of).sum::<u64>() as f64;
     sum(|figures| figures.errors) / sum(|figures| figures.requests).max(1.0)

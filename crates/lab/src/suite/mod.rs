@@ -1,4 +1,4 @@
-//! A suite of specs: what they ask for, and what was measured.
+//! A suite of specs and its results.
 
 mod built_in;
 mod choice;
@@ -22,7 +22,7 @@ use crate::runs::Runs;
 /// The name of the document's layout.
 pub const SCHEMA: &str = "keystorm.suite/1";
 
-/// A suite, as far as it has come. Reads and writes as the document `keystorm.suite/1`.
+/// A suite so far. Saved as the document `keystorm.suite/1`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Suite {
     schema: String,
@@ -30,13 +30,13 @@ pub struct Suite {
     pub(crate) complete: bool,
     /// The server, by product and version.
     pub server: String,
-    /// Number of times that each spec is measured, each on a fresh start of a server that was started for it.
+    /// Number of measurements of each spec, each on a fresh start of a server that was started for it.
     pub rounds: u32,
-    /// The specs, in the order in which they stand in tables.
+    /// The specs, in the order of tables.
     pub specs: Vec<Entry>,
     /// Every run, as `keystorm.run/1`.
     pub(crate) run: Runs,
-    /// Comparison with an earlier suite, if one was asked for.
+    /// Comparison with an earlier suite, if requested.
     #[serde(skip)]
     pub compared: Option<SuiteComparison>,
 }
@@ -52,22 +52,22 @@ pub struct Entry {
     pub groups: Vec<String>,
     /// Figures of each round.
     pub figures: Vec<Figures>,
-    /// CPU time of the server for each request, in microseconds, in each round; `None` where it does not tell.
+    /// The server's CPU time per request, in microseconds, in each round; `None` if it does not report it.
     pub server_cpu_us: Vec<Option<f64>>,
-    /// Numbers of its runs among the tests of `run`.
+    /// Runs, as numbers among the tests of `run`.
     pub tests: Vec<usize>,
-    /// Bytes of `used_memory` for each key of its data, in each round; empty of a spec without data.
+    /// Bytes of `used_memory` per key of its data, in each round; empty for a spec without data.
     pub bytes_per_key: Vec<f64>,
-    /// Reason why it was not measured: the server lacks what it needs, or keystorm does.
+    /// Reason why it was skipped: the server or keystorm lacks a requirement.
     pub skipped: Option<String>,
     /// Reason why it failed.
     pub failure: Option<String>,
-    /// Remarks on what differs from the spec, or is worth knowing.
+    /// Remarks on deviations from the spec, and other facts.
     pub remarks: Vec<String>,
 }
 
 impl Entry {
-    /// A spec that is not measured yet.
+    /// Creates the entry of a spec without measurements.
     #[must_use]
     pub fn new(spec: &Spec) -> Self {
         Self {
@@ -84,13 +84,13 @@ impl Entry {
         self.figures.iter().map(|figures| figures.throughput_rps).collect()
     }
 
-    /// The group that it stands in: the first.
+    /// First group of the spec, in which tables list it.
     #[must_use]
     pub fn group(&self) -> &str {
         self.groups.first().map_or("other", String::as_str)
     }
 
-    /// The round in the middle by throughput.
+    /// The round with median throughput.
     #[must_use]
     pub fn median(&self) -> Option<(usize, &Figures)> {
         let mut order: Vec<(usize, &Figures)> = self.figures.iter().enumerate().collect();
@@ -119,7 +119,7 @@ impl Suite {
     /// Adds a round of a spec.
     ///
     /// # Errors
-    /// A count is too large to be written.
+    /// Returns an error if a count is too large to be written.
     pub fn add(&mut self, at: usize, run: &Run) -> Result<(), RecordError> {
         let Some(entry) = self.specs.get_mut(at) else { return Ok(()) };
         entry.tests.push(self.run.put(run)?);
@@ -134,7 +134,7 @@ impl Suite {
         self.complete
     }
 
-    /// Returns whether a document says that it is a suite.
+    /// Returns whether a document claims to be a suite.
     #[must_use]
     pub fn is_saved(text: &[u8]) -> bool {
         #[derive(Deserialize)]
@@ -144,10 +144,10 @@ impl Suite {
         serde_json::from_slice::<Head>(text).is_ok_and(|head| head.schema == SCHEMA)
     }
 
-    /// A document that was saved.
+    /// Parses a saved document.
     ///
     /// # Errors
-    /// It is none, in words for a person.
+    /// Returns an error in words for a person if it is no suite.
     pub fn from_json(text: &str) -> Result<Self, String> {
         let suite: Self = serde_json::from_slice(text.as_bytes())
             .map_err(|why| format!("no saved suite: {why}"))?;
@@ -164,8 +164,8 @@ impl Document for Suite {
         &self.run
     }
 
-    /// Returns what a reader must know before believing the figures, each once, with the spec that it is about first;
-    /// unescaped.
+    /// Returns the warnings that a reader needs before believing the figures, without repetition, each with
+    /// its spec first; unescaped.
     fn warnings(&self) -> Vec<String> {
         let is_of = |entry: &Entry, number: usize| entry.tests.contains(&number);
         let describe = |(number, text): (usize, String)| match self

@@ -1,6 +1,6 @@
-//! A spec in the layout of redis-benchmarks-specification: what is loaded, what is sent, by which tools.
+//! A spec in the layout of redis-benchmarks-specification: data to load, and the tools and requests to send.
 //!
-//! Read leniently, by key: what is missing has a default, and what nobody knows is passed over.
+//! Parsed leniently, by key: missing fields have defaults, and unknown ones are ignored.
 
 use workload::quantity;
 
@@ -9,16 +9,16 @@ use super::yaml::Node;
 /// A command line of a tool.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct ToolLine {
-    /// The tool, by its name without a path: `memtier_benchmark`.
+    /// Name of the tool without a path: `memtier_benchmark`.
     pub tool: String,
     /// Arguments of the tool.
     pub words: Vec<String>,
 }
 
-/// A command that is sent before the load, as text or as words.
+/// A command sent before the load, as text or as words.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum InitCommand {
-    /// A line, to be split as redis-cli splits it.
+    /// A line, to be split by redis-cli's rules.
     Line(String),
     /// Words.
     Words(Vec<String>),
@@ -26,16 +26,16 @@ pub enum InitCommand {
     Script(String),
 }
 
-/// State that a spec has loaded before its load begins.
+/// Data that a spec requires before its load.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct Preload {
     /// Settings of the server.
     pub settings: Vec<(String, String)>,
-    /// A load that writes what is read.
+    /// A load that writes the data to read.
     pub tool: Option<ToolLine>,
-    /// Commands behind it.
+    /// Commands after it.
     pub init: Vec<InitCommand>,
-    /// A file of data, by its URL or path.
+    /// URL or path of a data file.
     pub dataset: Option<String>,
 }
 
@@ -44,33 +44,33 @@ pub struct Preload {
 pub struct Spec {
     /// Name, unique in a suite.
     pub name: String,
-    /// The name of its file without the ending, by which a cross-section names it.
+    /// Name of its file without the extension, by which a cross-section names it.
     pub file: String,
     /// Description of the spec.
     pub description: String,
-    /// 1 is the highest; `None` where it has none.
+    /// Priority, of which 1 is the highest; `None` without one.
     pub priority: Option<u32>,
     /// Groups of commands that it tests, in lower case.
     pub groups: Vec<String>,
     /// Commands that it tests, in lower case.
     pub commands: Vec<String>,
-    /// Topologies that it is for, by their names there.
+    /// Topologies that it is for, by the specification's names.
     pub topologies: Vec<String>,
-    /// State that is loaded first.
+    /// Data to load first.
     pub preload: Preload,
-    /// Keys that the server then has.
+    /// Number of keys that the server then has.
     pub keys: Option<u64>,
     /// Bytes of memory that it needs.
     pub memory_bytes: Option<u64>,
-    /// Clients that put on the load, at the same time.
+    /// Clients that generate the load at the same time.
     pub clients: Vec<ToolLine>,
 }
 
 impl Spec {
-    /// Reads a spec; `file` is the name that it has without one of its own.
+    /// Parses a spec; `file` is its name if it has none of its own.
     ///
     /// # Errors
-    /// It is not YAML, or has no client, in words for a person.
+    /// Returns an error in words for a person if it is not YAML, or has no client.
     pub fn parse(text: &str, file: &str) -> Result<Self, String> {
         let root = Node::parse(text)?;
         let words = |path: &[&str]| -> Vec<String> {
@@ -104,7 +104,7 @@ impl Spec {
         })
     }
 
-    /// Returns whether what its clients send leaves the data as it is, given which commands only read.
+    /// Returns whether its clients leave the data unchanged, given the commands that only read.
     pub fn only_reads(&self, reads: impl Fn(&str) -> bool) -> bool {
         let lines = || self.clients.iter();
         lines().all(|line| line.tool == MEMTIER)
@@ -114,7 +114,7 @@ impl Spec {
             })
     }
 
-    /// The commands that it sends, or that are to be there, in lower case, each once.
+    /// Commands that it sends or requires, in lower case, without repetition.
     #[must_use]
     pub fn needs(&self) -> Vec<String> {
         let tools = self.clients.iter().chain(&self.preload.tool);
@@ -133,10 +133,10 @@ impl Spec {
     }
 }
 
-/// The tool whose command lines most specs are.
+/// The tool in most specs.
 pub const MEMTIER: &str = "memtier_benchmark";
 
-/// The names of the commands in a line of memtier: those of `--command`, or its own SET and GET.
+/// Names of the commands in a line of memtier: those of `--command`, or its own SET and GET.
 fn sent(line: &ToolLine) -> Vec<String> {
     if line.tool != MEMTIER {
         return Vec::new();
@@ -208,12 +208,12 @@ fn tool_line(node: &Node) -> Result<ToolLine, String> {
     Ok(ToolLine { tool, words })
 }
 
-/// Text without the breaks of its lines.
+/// Text without its line breaks.
 fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Bytes as specs write them: `1g`, `512mb`.
+/// Parses bytes in the form of specs: `1g`, `512mb`.
 fn bytes(text: &str) -> Option<u64> {
     let text = text.trim().to_lowercase();
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());

@@ -1,13 +1,13 @@
-//! A YAML document as text, lists and maps: every scalar is text, as whoever asks for a key knows what it means.
+//! A YAML document as text, lists and maps: every scalar is text, which the user of a key interprets.
 //!
-//! Owns the bounds of what a file can make grow. Aliases are refused: nobody uses them in a spec, and a few nested
-//! ones stand for gigabytes.
+//! Owns the bounds on memory for a file. Aliases are refused: no spec uses them, and a few nested ones stand
+//! for gigabytes.
 
 use yaml_rust2::Event;
 use yaml_rust2::parser::{MarkedEventReceiver, Parser};
 use yaml_rust2::scanner::{Marker, TScalarStyle};
 
-/// A file beyond this is no spec.
+/// Largest size of a file.
 pub const BYTES_MAX: u64 = 16 << 20;
 const DEPTH_MAX: usize = 32;
 
@@ -20,10 +20,10 @@ pub(super) enum Node {
 }
 
 impl Node {
-    /// The document in a text.
+    /// Parses a document.
     ///
     /// # Errors
-    /// It is not YAML, or nested too deeply, in words for a person.
+    /// Returns an error in words for a person if it is not YAML, or nested too deeply.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
         let mut builder = Builder::default();
         let mut parser = Parser::new_from_str(text);
@@ -35,7 +35,7 @@ impl Node {
         }
     }
 
-    /// Returns the node behind a key; the last one where there are several, as in other readers.
+    /// Returns the node of a key; the last one of several, as in other readers.
     pub(super) fn get(&self, key: &str) -> Option<&Node> {
         let Self::Map(pairs) = self else { return None };
         pairs.iter().rev().find(|(name, _)| name == key).map(|(_, node)| node)
@@ -46,7 +46,7 @@ impl Node {
         path.iter().try_fold(self, |node, key| node.get(key))
     }
 
-    /// Returns the text of a node that is text.
+    /// Returns the text of a text node.
     pub(super) fn text(&self) -> Option<&str> {
         match self {
             Self::Text(text) => Some(text),
@@ -54,7 +54,7 @@ impl Node {
         }
     }
 
-    /// Returns the pairs of a map, and none otherwise.
+    /// Returns the pairs of a map; empty for other nodes.
     pub(super) fn pairs(&self) -> &[(String, Node)] {
         match self {
             Self::Map(pairs) => pairs,
@@ -71,7 +71,7 @@ impl Node {
     }
 }
 
-/// A list or a map that is being read, with the key whose value comes next.
+/// A list or a map being parsed, with the key of the next value.
 enum OpenNode {
     List(Vec<Node>),
     Map(Vec<(String, Node)>, Option<String>),

@@ -1,5 +1,4 @@
-//! What a survey must know of the machine: where client and server can be placed, and how many
-//! connections there can be.
+//! Facts of the machine for a survey: placements of client and server, and the limit on connections.
 
 use host::HostFacts;
 use host::machine::cpu_list;
@@ -7,7 +6,7 @@ use host::machine::cpu_list;
 /// Files and ports that a survey leaves to others.
 const SPARE: u64 = 200;
 
-/// The CPUs and limits of the machine that a survey runs on.
+/// The CPUs and limits of the machine of a survey.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Machine {
     /// The CPUs that this process may use.
@@ -16,7 +15,7 @@ pub struct Machine {
     pub cores: Vec<Vec<usize>>,
     /// Groups of CPUs that share a last-level cache.
     pub caches: Vec<Vec<usize>>,
-    /// Groups of CPUs with memory of their own: sockets.
+    /// Groups of CPUs with their own memory: sockets.
     pub nodes: Vec<Vec<usize>>,
     /// Files that this process may open.
     pub files: u64,
@@ -24,12 +23,11 @@ pub struct Machine {
     pub ports: u64,
 }
 
-/// Two different CPUs, or twice the same: for the server and for the client.
+/// CPUs of the server and of the client, which may be equal.
 pub(super) type Pair = (usize, usize);
 
 impl Machine {
-    /// The machine that these facts are of. `siblings` gives the CPUs that are threads of one core
-    /// with a CPU.
+    /// Takes the facts of the machine. `siblings` returns the CPUs that are threads of one core with a CPU.
     #[must_use]
     pub fn new(host: &HostFacts, siblings: impl Fn(usize) -> Vec<usize>) -> Self {
         let allowed = host.cpu.allowed.as_deref().map(cpu_list);
@@ -60,13 +58,13 @@ impl Machine {
         }
     }
 
-    /// The most connections to one address, of which a server takes `clients_max`.
+    /// Most connections to one address, given the server's limit `clients_max`.
     pub(super) fn connections_max(&self, unix: bool, clients_max: Option<u64>) -> u64 {
         let ports = if unix { u64::MAX } else { self.ports };
         self.files.min(ports).min(clients_max.unwrap_or(u64::MAX)).saturating_sub(SPARE).max(1)
     }
 
-    /// Twice the same CPU.
+    /// A single CPU for both.
     pub(super) fn same(&self) -> Option<Pair> {
         self.cpus.first().map(|cpu| (*cpu, *cpu))
     }
@@ -77,8 +75,7 @@ impl Machine {
         Some((core[0], core[1]))
     }
 
-    /// Two cores that share a cache; where the kernel does not tell of caches, two cores of one
-    /// socket.
+    /// Two cores that share a cache; if the kernel does not report caches, two cores of one socket.
     pub(super) fn one_cache(&self) -> Option<Pair> {
         let groups = if self.caches.is_empty() { &self.nodes } else { &self.caches };
         groups.iter().find_map(|group| self.two_cores(group, group))
@@ -113,7 +110,7 @@ impl Machine {
         Some((first, second))
     }
 
-    /// CPUs for two servers and two clients, a core each; `None` where there are fewer cores.
+    /// CPUs for two servers and two clients, a core each; `None` if there are fewer cores.
     pub(super) fn four_cores(&self) -> Option<[usize; 4]> {
         let firsts: Vec<usize> =
             self.cores.iter().filter_map(|core| core.first().copied()).collect();

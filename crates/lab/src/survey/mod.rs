@@ -1,4 +1,4 @@
-//! How fast is the server, here? What to measure, and what was.
+//! Survey of the server's speed on this machine: the plan, and the results.
 
 mod machine;
 mod plan;
@@ -16,7 +16,7 @@ pub use plan::{Chapter, DELIVERIES, PLACEMENT, Station, SurveyPlan, SurveySpec};
 /// The name of the document's layout.
 pub const SCHEMA: &str = "keystorm.survey/1";
 
-/// A survey, as far as it has come. Reads and writes as the document `keystorm.survey/1`.
+/// A survey so far. Saved as the document `keystorm.survey/1`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Survey {
     schema: String,
@@ -35,23 +35,23 @@ pub struct Survey {
 /// Yield of a chapter.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Answer {
-    /// Name for programs: `suite`, `pipeline`, `transport`, `payload`, `connections`, `messages`, `placement`,
-    /// `instances`, `memcached`.
+    /// Name for programs: `suite`, `pipeline`, `transport`, `payload`, `connections`, `messages`,
+    /// `placement`, `instances`, `memcached`.
     pub key: String,
     /// Heading of the chapter.
     pub title: String,
     /// Text to know for reading the figures.
     pub text: String,
-    /// Points that were measured.
+    /// Measured points.
     pub points: Vec<StationResult>,
-    /// Stations that were not measured, and why.
+    /// Stations that were left out, with the reasons.
     pub left_out: Vec<String>,
 }
 
 /// Yield of a station.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StationResult {
-    /// Label that differs from point to point.
+    /// Label, different from point to point.
     pub label: String,
     /// Line of a chart that it belongs to; empty if there is one.
     pub series: String,
@@ -59,7 +59,7 @@ pub struct StationResult {
     pub x: Option<f64>,
     /// The test's title.
     pub test: String,
-    /// Numbers of its runs among the tests of `run`: several if they went on at the same time.
+    /// Runs, as numbers among the tests of `run`: several if they were simultaneous.
     pub tests: Vec<usize>,
     /// Their figures.
     pub figures: Vec<Figures>,
@@ -68,19 +68,19 @@ pub struct StationResult {
 }
 
 impl StationResult {
-    /// Requests per second of all its runs together.
+    /// Sum of the requests per second of all its runs.
     #[must_use]
     pub fn throughput_rps(&self) -> f64 {
         self.figures.iter().map(|run| run.throughput_rps).sum()
     }
 
-    /// Bytes per second of all its runs together.
+    /// Sum of the bytes per second of all its runs.
     #[must_use]
     pub fn bytes_per_s(&self) -> f64 {
         self.figures.iter().map(|run| run.bytes_per_s).sum()
     }
 
-    /// The run with the greatest 99th percentile, which stands for all.
+    /// The run with the greatest 99th percentile, which represents all.
     #[must_use]
     pub fn slowest(&self) -> Option<&Figures> {
         self.figures.iter().max_by_key(|run| run.p99_ns)
@@ -119,10 +119,10 @@ impl Survey {
         });
     }
 
-    /// Adds what a station of the chapter that was begun last yielded.
+    /// Adds the runs of a station to the chapter that was begun last.
     ///
     /// # Errors
-    /// A count is too large to be written.
+    /// Returns an error if a count is too large to be written.
     pub fn add(&mut self, station: &Station, runs: &[Run]) -> Result<(), RecordError> {
         let Some(chapter) = self.chapters.last_mut() else { return Ok(()) };
         let mut tests = Vec::new();
@@ -157,7 +157,7 @@ impl Survey {
         });
     }
 
-    /// Requests of what the chapter that was begun last measured last; none of one without.
+    /// Number of requests in the last point of the current chapter; 0 without one.
     #[must_use]
     pub fn requests_of_last(&self) -> u64 {
         let last = self.chapters.last().and_then(|chapter| chapter.points.last());

@@ -1,8 +1,8 @@
-//! What a survey measures: chapters of stations, each an ordinary command line.
+//! Plan of a survey: chapters of stations, each an ordinary command line.
 //!
-//! The chapters are those of Redis's own page "How fast is Redis?"
-//! (<https://redis.io/docs/latest/operate/oss_and_stack/management/optimization/benchmarks/>),
-//! measured anew. Owns what is measured in which order, what is left out and why.
+//! The chapters follow Redis's own page "How fast is Redis?"
+//! (<https://redis.io/docs/latest/operate/oss_and_stack/management/optimization/benchmarks/>), measured anew.
+//! Owns the order of measurements, and the omissions with their reasons.
 
 mod memcached;
 mod suite;
@@ -12,10 +12,10 @@ use std::ffi::OsString;
 use super::Machine;
 use crate::words::{Line, TypedOption};
 
-/// Request for a survey: what it measures, and on which server.
+/// Request for a survey: its scope, and the server.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SurveySpec {
-    /// The options that name the server and log in there, and what else all runs share.
+    /// Options that name the server and log in, and others common to all runs.
     pub server: Line,
     /// Set if the server is started for the survey, and so may be started in other ways too.
     pub spawned: bool,
@@ -23,40 +23,40 @@ pub struct SurveySpec {
     pub unix: bool,
     /// True for memcached.
     pub memcached: bool,
-    /// Set if a look will do.
+    /// Set for a quick survey.
     pub quick: bool,
-    /// Set if chapters are measured that this machine has too few cores for.
+    /// Set to measure chapters for which this machine has too few cores.
     pub all: bool,
-    /// Seconds of each run; `None` for what makes the whole last as long as it should.
+    /// Seconds of each run; `None` for the default length of the whole.
     pub seconds: Option<f64>,
     /// Keys.
     pub keys: u64,
-    /// Clients that the server takes, if it tells.
+    /// Largest number of clients of the server, if it reports it.
     pub clients_max: Option<u64>,
-    /// Set if memcached is measured beside the server.
+    /// Set if memcached is measured, too.
     pub with_memcached: bool,
-    /// Kinds of delivery that cannot be measured there, and why.
+    /// Kinds of delivery that cannot be measured there, with the reasons.
     pub lacks: Vec<(&'static str, String)>,
 }
 
-/// Kinds of delivery that a survey measures, as they are typed, and the commands that a server must have for them.
+/// Kinds of delivery in a survey, as in the command line, and the commands that a server must have for them.
 pub const DELIVERIES: [(&str, [&str; 2]); 3] = [
     ("pubsub", ["publish", "subscribe"]),
     ("list", ["lpush", "brpop"]),
     ("stream", ["xadd", "xreadgroup"]),
 ];
 
-/// The key of the chapter on where client and server run.
+/// Key of the chapter on the placement of client and server.
 pub const PLACEMENT: &str = "placement";
 
-/// All that a survey measures.
+/// All measurements of a survey.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SurveyPlan {
     /// The chapters, in order.
     pub chapters: Vec<Chapter>,
     /// Seconds of each run.
     pub seconds: f64,
-    /// The most connections that any run has.
+    /// Most connections of any run.
     pub connections: u64,
 }
 
@@ -71,24 +71,24 @@ pub struct Chapter {
     pub text: String,
     /// A command line that comes first and is not measured.
     pub fill: Option<Vec<OsString>>,
-    /// Stations that are measured.
+    /// Stations to measure.
     pub stations: Vec<Station>,
-    /// Stations that are not measured, and why.
+    /// Stations left out, with the reasons.
     pub left_out: Vec<String>,
 }
 
 /// Run, or several at once.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Station {
-    /// Label that differs from station to station, such as `1000`; empty for the test's title.
+    /// Label, different from station to station, such as `1000`; empty for the test's title.
     pub label: String,
     /// Line of a chart that it belongs to, such as `-P 16`; empty if there is one.
     pub series: String,
     /// Position on an axis of numbers.
     pub x: Option<f64>,
-    /// A command line for each run; the runs of one station go on at the same time.
+    /// A command line for each run; the runs of one station are simultaneous.
     pub lines: Vec<Vec<OsString>>,
-    /// Set if its requests take away what is filled before: it has as many as were filled.
+    /// Set if its requests remove the filled elements; it then has as many as were filled.
     pub takes: bool,
 }
 
@@ -98,8 +98,8 @@ impl Station {
         Self { label, series, x: None, lines: vec![line], takes: false }
     }
 
-    /// Returns the command lines. A station that takes elements away gets about as many requests as the station before
-    /// it, `requests`, so that it lasts about as long.
+    /// Returns the command lines. A station that removes elements gets about as many requests as the previous
+    /// station, `requests`, so that it lasts about as long.
     #[must_use]
     pub fn lines_after(&self, requests: u64) -> Vec<Vec<OsString>> {
         let mut lines = self.lines.clone();
@@ -114,16 +114,16 @@ impl Station {
     }
 }
 
-/// Seconds that the runs of a survey take together, and of a quick one.
+/// Seconds of all runs of a survey, and of a quick one.
 const RUNS_S: f64 = 150.0;
 const RUNS_QUICK_S: f64 = 34.0;
-/// Connections that runs have of which the limits do not decide how many: of a channel with 50 subscribers.
+/// Connections of runs whose number the limits do not decide: a channel with 50 subscribers.
 const CONNECTIONS_MIN: u64 = 64;
-/// Keys that hold large values, so that memory holds them all.
+/// Number of keys with large values, so that memory holds them all.
 const LARGE_KEYS: u64 = 100;
-/// Messages of a delivery: few enough that nothing waits for its turn.
+/// Rate of messages of a delivery: low enough that nothing queues.
 const MESSAGES_PER_S: u32 = 1_000;
-/// Fewest and most elements that are filled to be taken away: what memory holds, and a moment to fill.
+/// Least and most elements that are filled to be removed, bounded by memory and the time to fill.
 const TAKEN_MIN: u64 = 1_000;
 const TAKEN_MAX: u64 = 1_000_000;
 
@@ -175,7 +175,7 @@ impl Lines<'_> {
         server.words().into_iter().chain(words).collect()
     }
 
-    /// A server of its own, on this CPU, and a client on that one.
+    /// A separate server on one CPU of the pair, and a client on the other.
     fn placed(&self, pair: Option<(usize, usize)>, words: &str) -> Vec<OsString> {
         let mut server = self.spec.server.clone();
         let mut words = format!("{words} --duration {}", self.seconds);

@@ -1,4 +1,4 @@
-//! What is measured on which machine.
+//! Plans of surveys for different machines.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! What is equal, in words.
+//! Description of equal terms.
 
 use workload::{Endpoint, KeyDist, Stop};
 
@@ -19,7 +19,7 @@ impl Side {
 }
 
 impl ComparisonTerms {
-    /// Returns what both sides get alike, by name.
+    /// Returns the terms common to both sides, by name.
     #[must_use]
     pub fn equal(&self) -> Vec<(String, String)> {
         let Some(Test { load, .. }) = self.tests.first() else { return Vec::new() };

@@ -1,11 +1,9 @@
-//! Servers of different protocols on equal terms: which tables are measured, and what each side of a
-//! table is.
+//! Servers of different protocols on equal terms: the tables to measure, and the servers of each side.
 //!
-//! The tables are those on which the authors of Redis and memcached could agree: one core against one
-//! core, all cores against all cores, latency at the same rate, and gets of several keys. Commands are read
-//! once and translated into each side's protocol; the rest of the plan is one value. Owns what is
-//! equal in them, which servers are started how and where, and what is left out and why. Carrying them
-//! out is left to the binary.
+//! The authors of Redis and memcached could agree on these tables: one core against one core, all cores
+//! against all cores, latency at the same rate, and gets of several keys. Commands are parsed once and
+//! translated into each side's protocol; the rest of the plan is common. Owns the equal terms, the starts of
+//! servers, and the omissions with their reasons. The binary carries the tables out.
 
 mod description;
 mod place;
@@ -35,7 +33,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// All of them, in the order of reports.
+    /// All tables, in the order of reports.
     pub const ALL: [Self; 4] = [Self::Core, Self::Machine, Self::Latency, Self::MultiGet];
 
     /// The name on command lines and in documents.
@@ -50,16 +48,17 @@ impl Kind {
     }
 }
 
-/// The CPUs that servers which are started, and the client, get where nobody says otherwise.
+/// Default CPUs of the client and of the servers that are started.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pins {
     place: Place,
-    /// In a sentence.
+    /// Description in a sentence.
     pub description: String,
 }
 
 impl Pins {
-    /// Pins to the cores of a machine: one for the server, the others for the client. `None` where it has one.
+    /// Pins to the cores of a machine: one for the server, the others for the client. `None` for a single
+    /// core.
     #[must_use]
     pub fn from_machine(machine: &Machine) -> Option<Self> {
         let place = Place::new(machine, 1);
@@ -68,10 +67,10 @@ impl Pins {
     }
 }
 
-/// The plan with server and client on CPUs of their own, as far as it names none.
+/// The plan with separate CPUs for server and client, unless it names some.
 ///
 /// # Errors
-/// The plan cannot be made, in words for a person.
+/// Returns an error in words for a person if the plan is invalid.
 pub fn pinned(plan: &Plan, pins: Option<&Pins>) -> Result<Plan, String> {
     let Some(Pins { place, .. }) = pins else { return Ok(plan.clone()) };
     let mut parts: PlanParts = (**plan).clone();
@@ -88,8 +87,8 @@ pub fn pinned(plan: &Plan, pins: Option<&Pins>) -> Result<Plan, String> {
     parts.build().map_err(|error| error.to_string())
 }
 
-/// A server as all are started that are compared on equal terms: one thread for requests, the same memory,
-/// nothing on disk. One that was given is itself.
+/// A server started alike for comparisons on equal terms: one thread for requests, the same memory, nothing
+/// on disk. A given server is left as it is.
 #[must_use]
 pub fn started_alike(side: &Side, load: &PlanParts) -> Target {
     let depth =
@@ -100,31 +99,31 @@ pub fn started_alike(side: &Side, load: &PlanParts) -> Target {
 /// Side of a comparison: one of the two servers.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Side {
-    /// Address of the server, or what is started.
+    /// Address of the server, or the server to start.
     pub target: Target,
     /// Protocol that it speaks.
     pub protocol: ProtocolKind,
 }
 
-/// Load that both sides get.
+/// Load common to both sides.
 #[derive(Debug, Clone)]
 pub struct Test {
     /// Name in reports.
     pub name: String,
-    /// All of it, its commands in the words of Redis; its target does not matter.
+    /// The load with its commands in Redis's words; its target is ignored.
     pub load: PlanParts,
-    /// Value that is stored under its keys before.
+    /// Value stored under its keys before.
     pub value: Arg,
 }
 
 impl Test {
-    /// Returns whether the load does nothing but get several keys at once.
+    /// Returns whether the load only gets several keys at once.
     fn is_multi_get(&self) -> bool {
         self.load.keys_per_request().is_some()
     }
 }
 
-/// Request for a comparison on equal terms: what it measures.
+/// Request for a comparison on equal terms.
 #[derive(Debug, Clone)]
 pub struct ComparisonTerms {
     /// A and B.
@@ -135,9 +134,9 @@ pub struct ComparisonTerms {
     pub kinds: Vec<Kind>,
     /// Cores for the servers in the tables of the whole machine; `None` for half of them.
     pub cores: Option<usize>,
-    /// Set if the command line sets the number of client threads.
+    /// Set if the command line gives the number of client threads.
     pub threads_given: bool,
-    /// Set if the command line sets the client's CPUs.
+    /// Set if the command line gives the client's CPUs.
     pub cpus_given: bool,
 }
 
@@ -156,7 +155,7 @@ pub struct Table {
     pub paired_loads: Vec<PairedLoad>,
 }
 
-/// Load on both sides: for each a plan, or one for each share of the keys.
+/// Load on both sides: a plan for each, or one for each share of the keys.
 #[derive(Debug, Clone)]
 pub struct PairedLoad {
     /// Name in reports.
@@ -165,14 +164,14 @@ pub struct PairedLoad {
     pub sides: [Vec<Plan>; 2],
 }
 
-/// The rates of the table of latencies as shares of the slower one's best, and in words.
+/// Rates of the table of latencies, as shares of the slower side's best, and in words.
 const RATES: [(f64, &str); 2] = [(0.5, "half"), (0.8, "four fifths")];
 
 impl ComparisonTerms {
-    /// The tables that need nothing measured before, in order, and what is left out.
+    /// Returns the tables that need no earlier measurement, in order, and the omissions.
     ///
     /// # Errors
-    /// What a side cannot be asked for, in words for a person.
+    /// Returns an error in words for a person if a side cannot carry out a test.
     pub fn tables(&self, machine: &Machine) -> Result<(Vec<Table>, Vec<String>), String> {
         let (mut tables, mut left_out) = (Vec::new(), Vec::new());
         let wants = |kind| self.kinds.contains(&kind);
@@ -210,11 +209,10 @@ impl ComparisonTerms {
         Ok((tables, left_out))
     }
 
-    /// The table of latencies, where these tests reached at most so many requests per second on the
-    /// slower side.
+    /// Returns the table of latencies, given the best rates of these tests on the slower side.
     ///
     /// # Errors
-    /// A side cannot carry out one of the tests, as a sentence for the user.
+    /// Returns an error in words for a person if a side cannot carry out a test.
     pub fn latency(
         &self,
         machine: &Machine,
@@ -262,7 +260,7 @@ impl ComparisonTerms {
         }))
     }
 
-    /// Returns whether one of the servers was there before.
+    /// Returns whether one of the servers existed before.
     fn are_given(&self) -> bool {
         let is_spawned = |side: &Side| matches!(side.target.endpoint, Endpoint::Spawned { .. });
         !self.sides.iter().all(is_spawned)
@@ -301,8 +299,8 @@ impl ComparisonTerms {
         Ok(Some(table).filter(|table| !table.paired_loads.is_empty()))
     }
 
-    /// Plans what as many cores do: as processes among which the client divides the keys, and as one process with
-    /// threads.
+    /// Plans the tables of this many cores: as processes among which the client divides the keys, and as one
+    /// process with threads.
     fn machine(&self, machine: &Machine, cores: usize) -> Result<Vec<Table>, String> {
         let place = self.place(machine, cores);
         let redis = self.sides[self.of_redis()].called();
@@ -328,7 +326,7 @@ impl ComparisonTerms {
         ])
     }
 
-    /// A table of the tests that are no multi-gets.
+    /// Makes a table of the tests other than multi-gets.
     fn table(
         &self,
         kind: Kind,
@@ -366,8 +364,8 @@ impl ComparisonTerms {
         })
     }
 
-    /// Plans gets of several keys over several processes: what one of them has no key of, the client must ask another
-    /// for.
+    /// Plans gets of several keys over several processes, where the client must ask each process for its own
+    /// keys.
     fn multi_get_split(&self, machine: &Machine, cores: usize) -> Result<Table, String> {
         let place = self.place(machine, cores);
         let servers = self.started(Start::Processes(cores), &place);
@@ -411,7 +409,7 @@ impl ComparisonTerms {
         self.sides.each_ref().map(|side| start.targets(side, &place.servers, self.depth()))
     }
 
-    /// Commands that a connection has in flight at most.
+    /// Most commands in flight on a connection.
     fn depth(&self) -> u64 {
         let of = |test: &Test| {
             u64::from(test.load.load.concurrency.pipeline_depth)
@@ -425,7 +423,7 @@ impl ComparisonTerms {
     }
 }
 
-/// The part of each multi-get that one of so many processes gets.
+/// The part of each multi-get for one of this many processes.
 fn split(load: &PlanParts, processes: usize) -> Result<PlanParts, String> {
     let mut load = load.clone();
     for command in &mut load.sequence {

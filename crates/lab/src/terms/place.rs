@@ -1,18 +1,18 @@
-//! Where servers and client run: on cores of their own, where there are enough.
+//! Placement of servers and client on separate cores, if there are enough.
 
 use crate::survey::Machine;
 
-/// The CPUs of the servers and those of the client; none for wherever the kernel likes.
+/// CPUs of the servers and of the client; empty for the kernel's choice.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Place {
     pub(super) servers: Vec<usize>,
     pub(super) client: Vec<usize>,
-    /// Set if anybody could have been placed.
+    /// Set if placement was possible.
     ours: bool,
 }
 
 impl Place {
-    /// So many cores for the servers, one CPU of each, and the other cores for the client.
+    /// Places servers on this many cores, one CPU of each, and the client on the other cores.
     pub(super) fn new(machine: &Machine, cores: usize) -> Self {
         let firsts =
             |cores: &[Vec<usize>]| cores.iter().filter_map(|c| c.first().copied()).collect();
@@ -31,12 +31,12 @@ impl Place {
         Self { servers, client, ours: true }
     }
 
-    /// Nobody is placed.
+    /// Places nobody.
     pub(super) fn nowhere() -> Self {
         Self { servers: Vec::new(), client: Vec::new(), ours: false }
     }
 
-    /// In a sentence.
+    /// Describes it in a sentence.
     pub(super) fn describe(&self) -> String {
         let list = |cpus: &[usize]| {
             let cpus: Vec<String> = cpus.iter().map(usize::to_string).collect();

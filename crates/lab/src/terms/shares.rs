@@ -1,5 +1,4 @@
-//! The plans of a table: one for a side, or one for each share of the keys, all of which are sent at the
-//! same time.
+//! The plans of a table: one for a side, or one for each share of the keys, sent at the same time.
 
 use workload::{CacheCommand, Plan, PlanParts, Stop, Target};
 
@@ -14,7 +13,7 @@ pub(super) struct Shares<'w> {
 }
 
 impl Shares<'_> {
-    /// A load on the servers of both sides; the two tests differ, if at all, in how a get is split.
+    /// A load on the servers of both sides; the two tests may differ in how a get is split.
     pub(super) fn paired(
         &self,
         sides: &[Side; 2],

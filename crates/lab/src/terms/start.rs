@@ -1,30 +1,28 @@
-//! How the servers of a table are started: the same memory, no persistence, and the threads that the
-//! table is about.
+//! Starts of the servers of a table: equal memory, no persistence, and the table's threads.
 
 use workload::{Endpoint, Target};
 
 use super::Side;
 
-/// Form in which a side is started for a table.
+/// Start of a side for a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Start {
-    /// Process that works on one core.
+    /// A process that works on one core.
     Core,
-    /// As many processes of Redis as that; of memcached one, with as many workers.
+    /// This many processes of Redis; for memcached, one process with as many workers.
     Processes(usize),
-    /// Process with so many threads.
+    /// A process with this many threads.
     Threads(usize),
 }
 
-/// Memory of a side, evicted from the least recently used when it is full: what a memcached that is
-/// started has anyway.
+/// Memory of a side, with eviction of the least recently used keys when it is full, like memcached's default.
 const MEMORY_MB: usize = 1024;
-/// Requests of one connection that memcached serves in a row, by default (-R).
+/// Default number of requests of one connection that memcached serves in a row (-R).
 const REQUESTS_DEFAULT: u64 = 20;
 
 impl Start {
-    /// The servers of a side. One that was given is itself. `depth` is how many requests a connection
-    /// has in flight.
+    /// The servers of a side. A given server is left as it is. `depth` is the number of requests in flight on
+    /// a connection.
     pub(super) fn targets(self, side: &Side, cpus: &[usize], depth: u64) -> Vec<Target> {
         let Endpoint::Spawned { program, args, unix, cpus: own } = &side.target.endpoint else {
             return vec![side.target.clone()];
@@ -55,7 +53,7 @@ fn memcached(workers: usize, depth: u64) -> Vec<String> {
     ["-t", &workers.to_string(), "-R", &at_a_time.to_string()].map(str::to_owned).to_vec()
 }
 
-/// Returns the arguments of one of so many processes.
+/// Returns the arguments of one of this many processes.
 fn redis(processes: usize, threads: usize) -> Vec<String> {
     let memory = format!("{}mb", MEMORY_MB / processes);
     let mut args =

@@ -1,4 +1,4 @@
-//! Tables: what they start where, and what both sides get.
+//! Tables: the servers that they start, and the terms common to both sides.
 
 use workload::{CommandSpec, Credentials, KeySpace, Pace, Stop};
 

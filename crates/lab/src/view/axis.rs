@@ -2,7 +2,7 @@
 
 use page::Unit;
 
-/// Returns what an option counts, for people, and its unit.
+/// Returns the name of an option's quantity, for people, and its unit.
 pub(super) fn described(option: &str) -> (&str, Unit) {
     match option {
         "-c" => ("connections", Unit::Count),

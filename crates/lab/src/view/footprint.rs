@@ -1,4 +1,4 @@
-//! What keys cost in memory, as tables, a chart and a page.
+//! Memory of keys, as tables, a chart and a page.
 
 use page::{
     Axis as ChartAxis, Block, Chart, DataPoint, Page, Section, Series, Table, Tone, Unit, Verdict,
@@ -11,7 +11,7 @@ use crate::Findings;
 use crate::csv::Csv;
 use crate::footprint::{Axis, Footprint, KEY_BYTES, KeyBytes, Row};
 
-/// Explanation of how a figure is found, for people.
+/// Explanation of the method, for people.
 const METHOD: &str = "Bytes per key: the slope through fills of three sizes, each twice the one before, so that \
     what a server needs without keys drops out. All keys have 16 bytes. used_memory is what the allocator handed out, \
     with its rounding; dataset is that without what the server counts as overhead; RSS is the process's memory.";
@@ -21,7 +21,7 @@ const METHOD_MEMCACHED: &str = "For memcached, used_memory is the chunk of the s
 /// A part of a bytes.
 type Part = fn(&KeyBytes) -> Option<f64>;
 
-/// The parts of a bytes, by their names for programs.
+/// The parts of a key's bytes, by their names for programs.
 const PARTS: [(&str, Part); 4] = [
     ("used_memory", |bytes| Some(bytes.used)),
     ("dataset", |bytes| bytes.dataset),
@@ -67,7 +67,7 @@ impl Footprint {
         table
     }
 
-    /// Returns what was not measured and why, a line for each reason.
+    /// Returns the omissions, a line for each reason.
     #[must_use]
     pub fn left_out(&self) -> Vec<String> {
         let mut reasons: Vec<(&str, &str, Vec<&str>)> = Vec::new();
@@ -115,7 +115,7 @@ impl Footprint {
         table
     }
 
-    /// Returns what to know to read the table.
+    /// Returns the explanations for the table.
     #[must_use]
     pub fn method(&self) -> String {
         let starts = match self.starts {
@@ -129,7 +129,7 @@ impl Footprint {
         text
     }
 
-    /// Draws how many times what is stored each key takes, by server.
+    /// Draws each key's memory as a multiple of its content, by server.
     fn chart(&self) -> Option<Chart> {
         let mut labels: Vec<&str> = Vec::new();
         for row in self.rows.iter().filter(|row| row.used().is_some()) {
@@ -154,7 +154,7 @@ impl Footprint {
         (!labels.is_empty()).then_some(chart)
     }
 
-    /// The answer in a sentence: that of the first string, or of the first item.
+    /// The answer in a sentence, for the first string, or for the first item.
     #[must_use]
     pub fn verdict(&self) -> Option<Verdict> {
         let measured = || self.rows.iter().filter(|row| row.used().is_some());
@@ -233,7 +233,7 @@ impl Findings for Footprint {
         blocks
     }
 
-    /// Lines that say what was not measured and why, one for each reason.
+    /// Lines about omissions, one for each reason.
     fn remarks(&self) -> Vec<String> {
         self.left_out()
     }
@@ -278,7 +278,7 @@ impl Findings for Footprint {
     }
 }
 
-/// A mean, and half its interval where that is worth a digit.
+/// A mean, with half its interval if that is large enough for a digit.
 fn with_error(mean: Option<Mean>) -> String {
     let Some(Mean { mean, interval, .. }) = mean else { return "–".to_owned() };
     let half = interval.map(|interval| (interval.high - interval.low) / 2.0);

@@ -8,7 +8,7 @@ use super::sweep::numbers;
 use crate::sweep::{Row, Sweep};
 
 impl Sweep {
-    /// Response time against throughput where the load varies, with the target and the knee of each line.
+    /// Response time against throughput, if the load varies, with the target and the knee of each line.
     pub(super) fn rate_curve(&self) -> Option<Chart> {
         let of = |option: &str| self.axes.iter().position(|axis| axis.option == option);
         let along =
@@ -51,8 +51,8 @@ impl Sweep {
         (chart.points_shown() > 0).then_some(chart)
     }
 
-    /// The knee of each line over at least three loads: the highest throughput that keeps the target, or else the
-    /// greatest power (Kleinrock, "Power and Deterministic Rules of Thumb", ICC 1979).
+    /// The knee of each line over at least three loads: the highest throughput that keeps the target, or else
+    /// the greatest power (Kleinrock, "Power and Deterministic Rules of Thumb", ICC 1979).
     fn knees(&self, along: usize) -> Vec<Guide> {
         let mut lines: Vec<(String, Vec<&Row>)> = Vec::new();
         for row in self.points.iter().filter(|row| row.middle().is_some()) {

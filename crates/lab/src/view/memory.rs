@@ -8,13 +8,13 @@ use crate::csv::Csv;
 use crate::footprint::{MemoryCurve, MemoryPoint, Settled};
 use crate::{Document, Findings};
 
-/// Explanation of how a hit ratio is known to stand still, in a sentence.
+/// Explanation, in a sentence, of how the steadiness of a hit ratio is judged.
 const JUDGED: &str = "Before each measurement, the load runs as fast as it goes, in rounds each twice as long as the one \
     before, until the hit ratio has settled: two rounds differ by less than 0.2 % of all lookups, or by no more than \
     chance.";
 
 impl MemoryCurve {
-    /// The table: a row for each limit.
+    /// The table, with a row for each limit.
     #[must_use]
     pub fn table(&self) -> Table {
         let [rate, median, tail, cpu, limit] = figure_names(CountUnit::Request);
@@ -91,7 +91,7 @@ impl MemoryCurve {
         Series::from_points(name, points)
     }
 
-    /// Says what more memory buys, in a sentence.
+    /// Verdict on the benefit of more memory, in a sentence.
     #[must_use]
     pub fn verdict(&self) -> Option<Verdict> {
         let describe = |point: &MemoryPoint| {
@@ -113,7 +113,7 @@ impl MemoryCurve {
         Some(Verdict::new(headline, page::sentence(&text)))
     }
 
-    /// Hit ratios that had not stood still when they were measured, a sentence each.
+    /// Hit ratios that were not steady when measured, a sentence each.
     #[must_use]
     pub fn moving(&self) -> Vec<String> {
         let describe = |point: &MemoryPoint| {

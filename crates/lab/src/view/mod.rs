@@ -17,17 +17,17 @@ use report::{CountUnit, Metric};
 use crate::figures::Figures;
 use crate::runs::Runs;
 
-/// Number of figures that every table of runs ends in.
+/// Number of figures at the end of every table of runs.
 const FIGURES: usize = 5;
 
-/// Their names.
+/// Names of those figures.
 fn figure_names(unit: CountUnit) -> [String; FIGURES] {
     let labels = [Metric::Throughput, Metric::P50, Metric::P99, Metric::ClientCpu];
     let [rate, median, tail, cpu] = labels.map(|metric| unit.label(metric).to_owned());
     [rate, median, tail, cpu, "limited by".to_owned()]
 }
 
-/// Their cells; `rps` is that of the row.
+/// Cells of those figures; `rps` is the row's.
 fn figure_cells(rps: f64, run: &Figures) -> [String; FIGURES] {
     let limit = report::class(run.limited_by, run.finding);
     let limit = match (run.complete(), run.disturbed()) {
@@ -44,7 +44,7 @@ fn figure_cells(rps: f64, run: &Figures) -> [String; FIGURES] {
     ]
 }
 
-/// Describes what limited a point, for whoever points at it.
+/// Describes the limit of a point, for its tooltip.
 fn limited(run: &Figures) -> String {
     let others = run.disturbed().map_or(String::new(), |cause| format!("; {}", cause.describe()));
     match run.finding {
@@ -53,7 +53,7 @@ fn limited(run: &Figures) -> String {
     }
 }
 
-/// A page with the runs' common facts at its end, and how to do it again.
+/// A page with the runs' common facts at its end, and the command line that repeats it.
 fn page(
     title: &str,
     runs: &Runs,
@@ -88,11 +88,10 @@ fn page(
     page
 }
 
-/// More runs with outages or worst moments are counted.
+/// Most runs whose outages or worst moments are shown; others are counted.
 const INCIDENTS_MAX: usize = 12;
 
-/// The outages and worst moments of the runs that decided, by name and number. Nothing where there were
-/// none.
+/// Outages and worst moments of the deciding runs, by name and number. `None` without any.
 fn incidents(runs: &Runs, deciding: &[(String, usize)]) -> Option<Section> {
     let found = deciding.iter().filter(|(_, number)| !runs.incidents(*number).is_empty());
     let found: Vec<&(String, usize)> = found.collect();
@@ -108,12 +107,12 @@ fn incidents(runs: &Runs, deciding: &[(String, usize)]) -> Option<Section> {
     (!blocks.is_empty()).then(|| Section::new("Outages and worst moments", blocks))
 }
 
-/// Warnings that a reader must know before believing the figures, as a terminal shows them.
+/// Warnings that a reader needs before believing the figures, for a terminal.
 fn warnings(texts: Vec<String>) -> impl Iterator<Item = Block> {
     texts.into_iter().map(|text| Block::Note(Tone::Warning, text))
 }
 
-/// Adds what a page says first if not everything is there.
+/// Adds the first verdict of an incomplete page.
 fn incomplete(lede: &mut Vec<Verdict>, complete: bool) {
     if !complete {
         let text =

@@ -9,7 +9,7 @@ use crate::rate_search::{Phase, Rate, RateSearch, Trial};
 use crate::{Document, Findings};
 use report::slo::{Bound, Judgement, Measure, Outcome};
 
-/// Describes what one trial says by itself: of too few requests what was measured.
+/// Describes one trial by itself; with too few requests, its measurements.
 fn by_itself(Judgement { outcome, why, bounds, .. }: &Judgement) -> String {
     match outcome {
         Outcome::Kept => "yes".to_owned(),
@@ -26,7 +26,7 @@ fn by_itself(Judgement { outcome, why, bounds, .. }: &Judgement) -> String {
 }
 
 impl RateSearch {
-    /// Describes what is known of a rate from all of its trials, which never contradicts what was found.
+    /// Describes the judgement of a rate from all of its trials, consistent with the result.
     fn kept(&self, Rate { rate_per_s, judgement, .. }: &Rate) -> String {
         let Judgement { outcome, why, bounds, .. } = judgement;
         let below = self.found().passes_per_s.filter(|passes| *passes > *rate_per_s);
@@ -46,7 +46,7 @@ impl RateSearch {
         }
     }
 
-    /// The curve around the rate that was found, as a table.
+    /// The curve around the found rate, as a table.
     #[must_use]
     pub fn curve_table(&self) -> Table {
         self.trial_table(Phase::Curve)
@@ -72,7 +72,7 @@ impl RateSearch {
         table
     }
 
-    /// Builds the table of every rate that was tried, from the lowest.
+    /// Builds the table of every tried rate, from the lowest.
     fn rate_table(&self) -> Table {
         let mut table = Table::new(["rate", "trials", "void", "kept"]);
         let mut rates: Vec<&Rate> = self.rates.iter().collect();
@@ -122,8 +122,8 @@ impl RateSearch {
         Chart::rate_curve("Response time against rate", series, slo, knee)
     }
 
-    /// The trials that decided: those of the rate that was found, and of the lowest above it, which was missed or
-    /// stayed undecided.
+    /// The deciding trials: of the found rate, and of the lowest above it, which was missed or stayed
+    /// undecided.
     fn deciding(&self) -> Vec<(String, usize)> {
         let found = self.found();
         let undecided = found.undecided_per_s.filter(|_| found.fails_per_s.is_none());
@@ -155,7 +155,7 @@ impl Findings for RateSearch {
         self.conclusion = self.concluded();
     }
 
-    /// CSV: a line for each trial.
+    /// CSV with a line for each trial.
     fn to_csv(&self) -> String {
         let mut table = Csv::new(["phase", "rate_per_s", "kept", "why"]);
         for Trial { phase, rate_per_s, judgement, figures, .. } in &self.trials {

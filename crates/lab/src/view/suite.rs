@@ -21,7 +21,7 @@ impl Suite {
         groups
     }
 
-    /// The table of specs that were measured; of one group, if one is named.
+    /// The table of measured specs; of one group, if one is named.
     #[must_use]
     pub fn table(&self, group: Option<&str>) -> Table {
         let mut columns = vec!["spec".to_owned()];
@@ -41,7 +41,7 @@ impl Suite {
         table
     }
 
-    /// Returns what was not measured and why, a line each.
+    /// Returns the omissions with their reasons, one line each.
     #[must_use]
     pub fn left_out(&self) -> Vec<String> {
         let line = |entry: &Entry| {
@@ -52,7 +52,7 @@ impl Suite {
         self.specs.iter().filter_map(line).collect()
     }
 
-    /// Returns what differs from the specs or is worth knowing, a line each.
+    /// Returns the remarks on the specs, one line each.
     #[must_use]
     pub fn remarks(&self) -> Vec<String> {
         let lines = |entry: &Entry| {
@@ -62,7 +62,7 @@ impl Suite {
         self.specs.iter().flat_map(lines).collect()
     }
 
-    /// Says how many specs were measured, skipped and failed, in a sentence.
+    /// Counts the specs that were measured, skipped and failed, in a sentence.
     #[must_use]
     pub fn count(&self) -> String {
         let measured = self.specs.iter().filter(|entry| !entry.figures.is_empty()).count();
@@ -105,7 +105,7 @@ impl Findings for Suite {
         self.complete = self.specs.iter().all(|entry| entry.failure.is_none());
     }
 
-    /// A row for each spec, round by round.
+    /// CSV with a row for each spec and round.
     fn to_csv(&self) -> String {
         let mut table =
             Csv::new(["spec", "group", "round", "server_cpu_us_per_request", "bytes_per_key"]);
@@ -139,7 +139,7 @@ impl Findings for Suite {
         blocks
     }
 
-    /// The page, with what changed against an earlier suite on top.
+    /// The page, with changes against an earlier suite on top.
     fn page(&self, command_line: &str) -> Page {
         let mut lede = Vec::new();
         incomplete(&mut lede, self.complete());
@@ -197,7 +197,7 @@ fn bytes_per_key(entry: &Entry) -> String {
 }
 
 impl SuiteComparison {
-    /// The table: what differs on top.
+    /// The table, with differences on top.
     #[must_use]
     pub fn table(&self) -> Table {
         let [a, b] = &self.names;
@@ -299,7 +299,7 @@ impl SuiteComparison {
         Verdict { tone, ..Verdict::new(headline, text) }
     }
 
-    /// The parts that a terminal shows.
+    /// Blocks for a terminal.
     #[must_use]
     pub fn shown(&self) -> Vec<Block> {
         let mut blocks = vec![Block::Verdict(self.verdict())];
@@ -315,7 +315,7 @@ impl SuiteComparison {
         Section::new(format!("{} against {}", self.names[1], self.names[0]), blocks)
     }
 
-    /// A page of its own.
+    /// A separate page.
     #[must_use]
     pub fn page(&self, command_line: &str) -> Page {
         Page {
@@ -330,7 +330,7 @@ impl SuiteComparison {
     }
 }
 
-/// Returns what follows for a spec.
+/// Returns the conclusion for a spec.
 fn conclusion(row: &Difference) -> &'static str {
     match row {
         Difference { worse: true, .. } => "worse than allowed",

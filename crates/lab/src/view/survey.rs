@@ -8,8 +8,7 @@ use crate::figures::{Figures, disturbed};
 use crate::survey::{Answer, StationResult, Survey};
 use crate::{Document, Findings};
 
-/// While the request is what costs, its rate is the same for all sizes of values. Where it holds no
-/// more than this share of the most, copying costs as well.
+/// Share of the highest rate above which the cost of a request, rather than copying its value, limits it.
 const HOLDS: f64 = 0.75;
 
 impl Answer {
@@ -142,7 +141,7 @@ impl Answer {
         chart
     }
 
-    /// Returns what follows from the figures, in a sentence or two.
+    /// Returns conclusions from the figures, in a sentence or two.
     #[must_use]
     pub fn remarks(&self) -> Vec<String> {
         let runs = || self.points.iter().filter_map(StationResult::slowest);
@@ -168,7 +167,7 @@ impl Answer {
         }
     }
 
-    /// From which size on bytes cost more than the request that carries them.
+    /// Describes the size from which bytes cost more than the request that carries them.
     fn bandwidth(&self, series: &str) -> Option<String> {
         let points: Vec<&StationResult> =
             self.points.iter().filter(|p| p.series == series && p.bytes_per_s() > 0.0).collect();
@@ -185,7 +184,7 @@ impl Answer {
         ))
     }
 
-    /// Describes how one series compares with another, label by label.
+    /// Compares one series with another, label by label.
     fn ratio(&self, of: &str, to: &str) -> Vec<String> {
         let find = |series: &str, label: &str| {
             self.points.iter().find(|p| p.series == series && p.label == label)
@@ -203,7 +202,7 @@ impl Answer {
 }
 
 impl Survey {
-    /// The run that stands for each point.
+    /// The representative run of each point.
     fn deciding(&self) -> Vec<(String, usize)> {
         let points = self.chapters.iter().flat_map(|of| of.points.iter().map(move |at| (of, at)));
         let decides = |(chapter, point): (&Answer, &StationResult)| {
@@ -213,7 +212,7 @@ impl Survey {
         points.filter_map(decides).collect()
     }
 
-    /// Returns what the survey asks, of the server that it met.
+    /// Returns the question of the survey about its server.
     #[must_use]
     pub fn title(&self) -> String {
         let name = self.runs().first.as_deref().map_or("the server".to_owned(), |run| {
@@ -288,12 +287,12 @@ impl Findings for Survey {
             && points().flat_map(|p| &p.figures).all(Figures::complete);
     }
 
-    /// Nothing: a survey is read as a page.
+    /// Returns nothing, as a survey is read as a page.
     fn to_csv(&self) -> String {
         String::new()
     }
 
-    /// Warnings alone: each chapter was shown when it had been measured.
+    /// Returns warnings only, as each chapter was shown when it had been measured.
     fn shown(&self, _quiet: bool) -> Vec<Block> {
         warnings(self.warnings()).collect()
     }

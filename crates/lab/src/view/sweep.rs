@@ -14,19 +14,19 @@ use crate::grid::Axis;
 use crate::sweep::{Row, Sweep};
 use crate::{Document, Findings};
 
-/// More tests are counted in a title.
+/// Most tests named in a title.
 const TESTS_NAMED: usize = 3;
 
-/// The values of an axis as numbers, if they all are.
+/// Values of an axis as numbers, if they all are.
 pub(super) fn numbers(axis: &Axis) -> Option<Vec<f64>> {
     axis.values.iter().map(|value| value.parse().ok()).collect()
 }
 
-/// Value that a chart shows of a row, and from where to where repeats went.
+/// Value of a row in a chart, with the range of its repeats.
 type ChartedValue = fn(&Row) -> Option<(f64, Option<(f64, f64)>)>;
 
 impl Sweep {
-    /// The table: a row for each point and test.
+    /// The table, with a row for each point and test.
     #[must_use]
     pub fn table(&self) -> Table {
         let tests = self.several_tests();
@@ -54,7 +54,7 @@ impl Sweep {
         table
     }
 
-    /// The charts: throughput, latency and, where the size of values varies, bytes.
+    /// The charts: throughput, latency and, if the size of values varies, bytes.
     #[must_use]
     pub fn charts(&self) -> Vec<Chart> {
         let mut charts: Vec<Chart> = self.rate_curve().into_iter().collect();
@@ -113,7 +113,7 @@ impl Sweep {
         chart
     }
 
-    /// Draws bars where nothing that varies is a number.
+    /// Draws bars, if no varying option is a number.
     fn bars(&self, title: &str, y: Scale, shown: ChartedValue) -> Chart {
         let names = self.points.iter().map(|row| self.name_without(row, usize::MAX));
         let mut chart = Chart::bars(title, names, y);
@@ -145,7 +145,7 @@ impl Sweep {
         tests
     }
 
-    /// The fastest point of each test, in words; of those that keep the target, where there is one.
+    /// The fastest point of each test, in words; with a target, among the points that keep it.
     #[must_use]
     pub fn best(&self) -> Vec<Verdict> {
         self.tests().into_iter().filter_map(|test| self.best_of(test)).collect()
@@ -195,7 +195,7 @@ impl Sweep {
         Some(Verdict::new(headline, text))
     }
 
-    /// The sentence about a test of which no point was shown to keep the target.
+    /// The sentence about a test without a point that was shown to keep the target.
     fn none_kept<'r>(
         &self,
         test: &str,
@@ -244,7 +244,7 @@ impl Findings for Sweep {
         self.complete = self.points.iter().flat_map(|row| &row.figures).all(Figures::complete);
     }
 
-    /// CSV: a line for each run.
+    /// CSV with a line for each run.
     fn to_csv(&self) -> String {
         let axes = self.axes.iter().map(|axis| axis.option.as_str());
         let mut table = Csv::new(axes.chain(["test", "repeat"]));

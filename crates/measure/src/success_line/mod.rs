@@ -1,7 +1,7 @@
-//! What succeeded and what failed, when, of each server.
+//! Successes and failures of each server over time.
 //!
-//! Workers count what ended in [`Slices`] of 10 ms. They add up over workers and intervals to one line for
-//! each server. What that says of outages is found in [`outages`], exact to a slice at either end.
+//! Workers count them in [`Slices`] of 10 ms, which add up over workers and intervals to one line for each
+//! server. [`outages`] finds the outages in it, exact to a slice at either end.
 
 mod outages;
 
@@ -10,9 +10,9 @@ use std::ops::Range;
 
 use crate::slices::{Failures, SLICE_NS, Slices};
 
-/// Slices between two looks at whether anything is asked of a server: an interval.
+/// Slices between two notes of whether anything is asked of a server: an interval.
 const LOOK: usize = 25;
-/// Slices kept for each server: a day. What ends later is in no outage.
+/// Most slices kept for each server: a day. Later events are in no outage.
 const KEPT_MAX: usize = 8_640_000;
 
 /// Successes and failures on each server over a whole run.
@@ -23,7 +23,7 @@ pub struct SuccessLine {
 
 #[derive(Debug, Clone, Default)]
 struct NodeLine {
-    /// Successes of each slice, as far as the line is long.
+    /// Successes of each slice.
     ok: Vec<u32>,
     failures: BTreeMap<usize, Failures>,
     /// Activity at the end of each interval.
@@ -33,7 +33,7 @@ struct NodeLine {
 /// Activity of a server's workers at the end of an interval.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum NodeActivity {
-    /// Nobody said.
+    /// Not reported.
     #[default]
     Unknown,
     /// No worker asked for anything.
@@ -43,7 +43,7 @@ enum NodeActivity {
 }
 
 impl SuccessLine {
-    /// Adds what a worker saw in the interval that begins at `from_ns`, on each server.
+    /// Adds a worker's slices of the interval that begins at `from_ns`, for each server.
     pub fn add(&mut self, from_ns: u64, slices: &[Slices]) {
         if self.nodes.len() < slices.len() {
             self.nodes.resize_with(slices.len(), NodeLine::default);
@@ -54,7 +54,7 @@ impl SuccessLine {
         }
     }
 
-    /// Adds what failed for those who cause what succeeds here, on whichever server.
+    /// Adds the failures, on any server, of the senders whose messages succeed here.
     pub fn add_failures(&mut self, of: &Self) {
         if self.nodes.is_empty() {
             self.nodes.push(NodeLine::default());
@@ -130,7 +130,7 @@ impl NodeLine {
         self.ok[from.min(to)..to].iter().map(|n| u64::from(*n)).sum()
     }
 
-    /// Empty slices that usually lie between two with a success: the median.
+    /// Median of the numbers of empty slices between two with a success.
     fn usual_distance(&self) -> usize {
         let mut distances: BTreeMap<usize, usize> = BTreeMap::new();
         let mut last = None;

@@ -1,9 +1,9 @@
-//! The outages in what succeeded and failed: one description for every kind of deployment.
+//! Outages in the successes and failures, found alike for every kind of deployment.
 //!
-//! An outage is of whoever has to answer something: the owner of slots, a server of a pool or of several
-//! that share out keys, or the only one. It lasts from the last success there, while requests were due, to
-//! the first one of whoever has to answer then, or to the end of the run, and has the name of who had to
-//! answer when it began. Where this changes on the way, [`Tenure`]s say who had to, and when.
+//! An outage belongs to a server that has to answer: the owner of slots, one of a pool or ring, or the only
+//! one. It lasts from that server's last success while requests were due, to the first success of the server
+//! responsible then, or to the end of the run. It is named after the server that was responsible when it
+//! began. Where responsibility changes, [`Tenure`]s say who had it, and when.
 
 use std::ops::Range;
 
@@ -14,15 +14,15 @@ use crate::{Outage, Tenure, UsualPauses};
 /// Outages kept for each server.
 const OUTAGES_MAX: usize = 1000;
 
-/// Shortest outages in slices, if something failed and if nothing did.
+/// Shortest outages in slices, with a failure and without one.
 const FAILING_MIN: usize = (Outage::FAILING_MIN_NS / SLICE_NS) as usize;
 const SILENT_MIN: usize = (Outage::SILENT_MIN_NS / SLICE_NS) as usize;
-/// An outage is so many times as long as what usually lies between two successes.
+/// Multiple of the usual distance between two successes above which a gap is an outage.
 const TIMES_USUAL: usize = 20;
-/// Silence is so many times as long as a reply usually takes: a server with many clients may read
-/// the requests of all before it answers any.
+/// Multiple of the usual reply time above which silence is an outage: a server with many clients may read all
+/// their requests before it answers any.
 const TIMES_SERVICE: usize = 4;
-/// Slices before an outage whose rate is the rate before, at most and at least.
+/// Most and fewest slices before an outage whose rate is taken as the rate before.
 const BEFORE_MAX: usize = 100;
 const BEFORE_MIN: usize = 10;
 /// Recovery: the rate over `BACK_OVER` slices must reach `BACK_SHARE` of the rate before the outage.
@@ -30,9 +30,9 @@ const BACK_OVER: usize = 10;
 const BACK_SHARE: f64 = 0.95;
 
 impl SuccessLine {
-    /// The outages of a run that took `elapsed_ns`, in the order in which they began. Without tenures every
-    /// server had to answer all the time. In the spans `away`, which are in order, the client itself did not
-    /// run: what it did not see then says nothing of a server.
+    /// The outages of a run that took `elapsed_ns`, in order of their beginnings. Without tenures every
+    /// server had to answer all the time. In the ordered spans `away` the client itself did not run, which
+    /// says nothing about a server.
     #[must_use]
     pub fn outages(
         &self,
@@ -92,8 +92,8 @@ struct Search<'l> {
     away: Vec<Range<usize>>,
     end: usize,
     usual: UsualPauses,
-    /// Servers and slices whose failures are in an outage that was found: a success at the edge of two
-    /// outages leaves its slice to the first.
+    /// Servers and slices whose failures belong to a found outage: a success at the edge of two outages
+    /// leaves its slice to the first.
     counted: Vec<(u16, Range<usize>)>,
 }
 
@@ -105,7 +105,7 @@ struct Ending {
 }
 
 impl<'l> Search<'l> {
-    /// The outages that began in a tenure.
+    /// Outages that began in a tenure.
     fn of(&mut self, tenure: &Tenure) -> Vec<Outage> {
         let Some(line) = self.lines.get(usize::from(tenure.node)) else { return Vec::new() };
         let unanswered = line.failures.values().any(|f| f.lost + f.timed_out > 0);
@@ -169,8 +169,8 @@ impl<'l> Search<'l> {
         outages
     }
 
-    /// Finds the end of the last silence of a tenure: the first success of an heir, or the tenure's own end if it has
-    /// none, or that of the run.
+    /// Finds the end of the last silence of a tenure: the first success of an heir, or the tenure's own end
+    /// if it has none, or the end of the run.
     fn ending(&self, tenure: &Tenure) -> Ending {
         let Some(to_ns) = tenure.to_ns.filter(|ns| ns / SLICE_NS < self.end as u64) else {
             return Ending { at: self.end, to_the_end: true };
@@ -189,7 +189,7 @@ impl<'l> Search<'l> {
         endings.min_by_key(|ending| ending.at).unwrap_or(end)
     }
 
-    /// The tenure of a server that goes on at this time, or begins.
+    /// The tenure of a server that includes this time or begins then.
     fn tenure_at(&self, node: u16, at_ns: u64) -> Option<&Tenure> {
         let goes_on = |t: &&Tenure| {
             t.node == node && t.from_ns <= at_ns && t.to_ns.is_none_or(|to_ns| to_ns > at_ns)
@@ -197,7 +197,7 @@ impl<'l> Search<'l> {
         self.tenures.iter().find(goes_on)
     }
 
-    /// The lines of a server whose tenure ended, of its heirs, and of theirs.
+    /// The lines of a server whose tenure ended, of its heirs, and of their heirs.
     fn with_heirs(&self, tenure: &Tenure) -> Vec<(u16, &'l NodeLine)> {
         let (mut nodes, mut of) = (vec![tenure.node], vec![tenure]);
         while let Some(tenure) = of.pop() {
@@ -211,7 +211,7 @@ impl<'l> Search<'l> {
         nodes.into_iter().filter_map(|n| Some((n, self.lines.get(usize::from(n))?))).collect()
     }
 
-    /// A silence without what of it, at either end, was the client's own.
+    /// A silence shortened at either end by the client's own absences.
     fn trimmed(&self, mut span: Range<usize>) -> Range<usize> {
         for away in &self.away {
             if away.start <= span.start && away.end > span.start {
@@ -226,13 +226,13 @@ impl<'l> Search<'l> {
         span
     }
 
-    /// Slices of a silence in which the client ran.
+    /// Number of slices of a silence in which the client ran.
     fn seen(&self, span: Range<usize>) -> usize {
         let of =
             |away: &Range<usize>| away.end.min(span.end).saturating_sub(away.start.max(span.start));
         span.len() - self.away.iter().map(of).sum::<usize>().min(span.len())
     }
-    /// The silence in these slices, and what failed in it and is in no other.
+    /// The outage in these slices, with the failures that belong to no other.
     fn outage(&self, node: u16, lines: &[(u16, &NodeLine)], span: Range<usize>) -> Outage {
         let within = within(&span);
         let overlaps =
@@ -262,7 +262,7 @@ impl<'l> Search<'l> {
     }
 }
 
-/// The slices of a silence and those of the successes at its ends, which may hold failures too.
+/// Slices of a silence and of the successes at its ends, which may hold failures too.
 fn within(span: &Range<usize>) -> Range<usize> {
     span.start.saturating_sub(1)..span.end + 1
 }
@@ -278,7 +278,7 @@ fn rate(lines: &[(u16, &NodeLine)], calm_from: usize, to: usize) -> Option<f64> 
     Some(sum(lines, from, to) as f64 * 1e9 / (slices as u64 * SLICE_NS) as f64)
 }
 
-/// The first slice from `at` on where the rate is back.
+/// The first slice from `at` on in which the rate is back.
 fn recovery(lines: &[(u16, &NodeLine)], at: usize, end: usize, rate_per_s: f64) -> Option<usize> {
     let wanted = rate_per_s * (BACK_OVER as u64 * SLICE_NS) as f64 / 1e9 * BACK_SHARE;
     let last = end.checked_sub(BACK_OVER)?;

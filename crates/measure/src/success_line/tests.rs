@@ -25,7 +25,7 @@ fn fail(line: &mut SuccessLine, node: usize, at_ms: u64, failures: Failures) {
     line.add(at_ms / 250 * 250 * MS, &slices);
 }
 
-/// Fails, and nothing is in flight when the interval ends.
+/// Adds failures, with nothing in flight when the interval ends.
 fn fail_unasked(line: &mut SuccessLine, at_ms: u64, failures: Failures) {
     let mut slices = Slices::default();
     slices.failed(at_ms % 250 * MS, &failures);
@@ -73,7 +73,7 @@ fn an_outage_has_its_times_and_counts() {
     assert_eq!(outages[0].length_ns(), 2100 * MS);
 }
 
-/// Errors come at once, so nothing is in flight when somebody looks.
+/// Errors come at once, so nothing is in flight when activity is noted.
 #[test]
 fn errors_without_anything_in_flight_are_one_outage() {
     let mut line = lines(&[(&[(0, 2000)], &[(0, 2000)])]);
@@ -256,11 +256,11 @@ fn a_rate_of_many_millions_is_reported_as_it_is() {
     assert_eq!(outage.recovered_ns, Some(3 * SECOND));
 }
 
-/// From when until when, in milliseconds.
+/// Start and end of each span, in milliseconds.
 type Spans<'s> = &'s [(u64, u64)];
 
-/// Ten successes in each slice of these spans of each server, which is asked all the time that the spans behind
-/// them say.
+/// A line with ten successes in each slice of the first spans of each server, which is asked throughout the
+/// second spans.
 fn lines(nodes: &[(Spans<'_>, Spans<'_>)]) -> SuccessLine {
     let mut line = SuccessLine::default();
     for interval in (0..10_000).step_by(250) {
@@ -288,7 +288,7 @@ fn heir(node: u16, from_ms: u64, to_ms: Option<u64>, heirs: &[u16]) -> Tenure {
     Tenure { inherits: true, ..tenure(node, from_ms, to_ms, heirs) }
 }
 
-/// Outages as who, from when to when in milliseconds, and whether to the end of a run of ten seconds.
+/// Outages as server, start and end in milliseconds, and whether to the end of a run of ten seconds.
 fn outages_of(line: &SuccessLine, tenures: &[Tenure]) -> Vec<(u16, u64, u64, bool)> {
     let outages = line.outages(10 * SECOND, &UsualPauses::default(), tenures, &[]);
     outages.iter().map(|o| (o.node, o.from_ns / MS, o.to_ns / MS, o.to_the_end)).collect()
@@ -391,7 +391,7 @@ fn a_tenure_may_have_begun_before_the_run_and_may_be_over_by_then() {
     assert_eq!(heir(0, 15, Some(20), &[]).since(10 * MS), Some(heir(0, 5, Some(10), &[])));
 }
 
-/// Nothing was due there for a while after the last success, and then again.
+/// Nothing was due there for a while after the last success.
 #[test]
 fn an_outage_begins_when_something_is_asked_again() {
     let line = lines(&[(&[(0, 3000), (8000, 10_000)], &[(0, 3000), (6000, 10_000)])]);

@@ -1,4 +1,4 @@
-//! Horizontal bars: one group for each category, and in it one bar for each series.
+//! Horizontal bars: a group for each category, with a bar for each series.
 
 use std::fmt::Write;
 
@@ -18,13 +18,13 @@ const GAP: u32 = 12;
 const CATEGORY: u32 = 18;
 const TICKS: u32 = 24;
 const NAME: u32 = 20;
-/// Share of the plot that the names of categories may take.
+/// Share of the plot that the names of categories may use.
 const NAMES_MAX: f64 = 0.4;
 
-/// Projection of a value and a category to a place in pixels, for a bar, its whisker and its value.
+/// Projection of a value and a category to pixels, for a bar, its whisker and its value.
 type Place<'a> = &'a dyn Fn(f64, f64) -> (i32, i32);
 
-/// Draws the bars below `frame.top` and gives where they end.
+/// Draws the bars below `frame.top` and returns their lower end.
 pub(super) fn draw(
     chart: &Chart,
     categories: &[String],
@@ -118,7 +118,7 @@ impl Layout {
         Self { narrow, width, top, height, left, right, each, above, group, count, lengths }
     }
 
-    /// Writes the name of each category beside its bars, or above them on a phone.
+    /// Writes the name of each category beside its bars, or above them on narrow pages.
     fn name_categories(&self, categories: &[String], out: &mut String) {
         for (row, name) in categories.iter().enumerate() {
             let middle =
@@ -139,12 +139,12 @@ impl Layout {
     }
 }
 
-/// The points that have a place on the axis.
+/// Points that the axis can show.
 fn shown(chart: &Chart) -> impl Iterator<Item = &DataPoint> {
     chart.series.iter().flat_map(|s| &s.points).filter(|p| chart.shows(p))
 }
 
-/// The axis along the bars: of all values, the upper ends of their intervals, and the guides.
+/// The axis along the bars, over all values, upper ends of intervals, and guides.
 fn lengths(chart: &Chart, narrow: bool) -> Span {
     let mut values: Vec<f64> = shown(chart).map(|p| p.y).collect();
     let intervals = || shown(chart).filter_map(|p| p.interval);
@@ -159,7 +159,7 @@ fn lengths(chart: &Chart, narrow: bool) -> Span {
     span(&chart.y, &values, if narrow { 3 } else { 5 }, true, chart.y.scale == Scale::Linear)
 }
 
-/// Leaves out the labels that would stand on the one before, or begin left of the picture. `reach` is the pixels
+/// Leaves out labels that would overlap the previous one, or begin left of the picture. `reach` is the pixels
 /// of a unit of the axis, `left` the margin.
 fn drop_overlapping_ticks(lengths: &mut Span, reach: f64, left: f64) {
     let mut free = f64::NEG_INFINITY;
@@ -174,14 +174,14 @@ fn drop_overlapping_ticks(lengths: &mut Span, reach: f64, left: f64) {
     });
 }
 
-/// The bars of a chart as they are drawn.
+/// The bars of a chart being drawn.
 struct Bars<'c> {
     chart: &'c Chart,
     categories: &'c [String],
     layout: &'c Layout,
     /// The bars themselves.
     marks: Vec<Mark>,
-    /// Elements that lie over the bars: whiskers, values and guides.
+    /// Elements above the bars: whiskers, values and guides.
     over: String,
 }
 
@@ -195,7 +195,7 @@ impl Bars<'_> {
         }
     }
 
-    /// Draws the bar of a point of series `n`, with its value where it is `alone` in its category.
+    /// Draws the bar of a point of series `n`, with its value if it is `alone` in its category.
     fn draw_bar(&mut self, n: usize, point: &DataPoint, alone: bool, at: Place<'_>) {
         let Layout { above, lengths, .. } = self.layout;
         let axis = &self.chart.y;
@@ -228,7 +228,7 @@ impl Bars<'_> {
         self.marks.push(Mark { shape, title: self.title(n, point) });
     }
 
-    /// Draws the interval of a value across its bar; where it ends.
+    /// Draws the interval of a value across its bar, and returns its right end.
     fn draw_whisker(&mut self, (low, high): (f64, f64), middle: i32, at: Place<'_>) -> i32 {
         let Span { from, to, .. } = self.layout.lengths;
         let place = |v| self.chart.y.scale.place(v).unwrap_or(from).clamp(from, to);

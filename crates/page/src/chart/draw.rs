@@ -1,4 +1,4 @@
-//! A chart becomes one SVG element: legend, plot, guides, and marks to point at.
+//! Drawing of a chart as one SVG element: legend, plot, guides, and marks with tooltips.
 
 use std::fmt::Write;
 
@@ -6,11 +6,11 @@ use super::surface::{shortened, text_width, xml};
 use super::theme::{self, Role};
 use super::{Chart, ChartError, Kind, bars, plot};
 
-/// The widths of charts in pixels: one of two side by side, one on a phone, and a picture of its own.
-/// Text keeps its size in all.
+/// Widths of charts in pixels: one of two side by side, one on a phone, and a separate picture. Text has the
+/// same size in all.
 pub(crate) const WIDE: u32 = 560;
 pub(crate) const NARROW: u32 = 360;
-/// Width of a chart that has the width of the page to itself.
+/// Width of a chart that fills the width of the page.
 pub(crate) const BROAD: u32 = 900;
 const PICTURE: u32 = 760;
 /// Free space around a picture's chart.
@@ -21,16 +21,15 @@ pub(super) const LABEL: f64 = 12.0;
 const TITLE: f64 = 16.0;
 const LEGEND_LINE: u32 = 20;
 const SWATCH: f64 = 18.0;
-/// Length of a line's swatch: long enough to show its dash pattern.
+/// Length of a line's swatch: enough to show its dash pattern.
 const STROKE: f64 = 44.0;
-/// Dash patterns for lines of one colour: strokes and gaps in pixels, to which round ends add
-/// a line's width.
+/// Dash patterns for lines of one colour: strokes and gaps in pixels, to which round ends add a line's width.
 const STROKES: [&str; theme::SERIES] =
     ["", "9 5", "1 5", "14 5 1 5", "20 6", "5 5 1 5", "14 5 1 5 1 5", "1 10"];
-/// Dashes of a line that is planned or compared with.
+/// Dashes of a planned line, or of one for comparison.
 const PLANNED: &str = "4 7";
 
-/// Space in which a plot may be drawn.
+/// Space for a plot.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Frame {
     pub(super) width: u32,
@@ -38,18 +37,18 @@ pub(super) struct Frame {
     pub(super) top: u32,
 }
 
-/// Something to point at: one for each point shown.
+/// A mark with a tooltip for each point shown.
 pub(super) struct Mark {
-    /// The element without its end: a circle or a rectangle.
+    /// The unclosed element: a circle or a rectangle.
     pub(super) shape: String,
     /// The lines of its tooltip.
     pub(super) title: String,
 }
 
-/// The element for a page, which says title and note itself.
+/// The element for a page, which shows title and note itself.
 ///
 /// # Errors
-/// The drawing library gave up.
+/// Returns an error if the drawing library fails.
 pub(crate) fn inline(chart: &Chart, width: u32, class: &str) -> Result<String, ChartError> {
     let (body, height) = body(chart, width, 0)?;
     Ok(format!(
@@ -59,7 +58,7 @@ pub(crate) fn inline(chart: &Chart, width: u32, class: &str) -> Result<String, C
     ))
 }
 
-/// A file of its own.
+/// A separate picture file.
 pub(super) fn standalone(chart: &Chart) -> Result<String, ChartError> {
     // Marks come out when somebody points at them, and some not before.
     let style =
@@ -67,7 +66,7 @@ pub(super) fn standalone(chart: &Chart) -> Result<String, ChartError> {
     picture(chart, &style)
 }
 
-/// A file of its own, with this style sheet.
+/// A separate picture file with this style sheet.
 pub(super) fn picture(chart: &Chart, style: &str) -> Result<String, ChartError> {
     let width = f64::from(PICTURE - 2 * EDGE);
     let top = if chart.of.is_empty() { 36 } else { 56 };
@@ -97,7 +96,7 @@ pub(super) fn picture(chart: &Chart, style: &str) -> Result<String, ChartError> 
     ))
 }
 
-/// All that is within the element, from `top` pixels on, and its height.
+/// Content of the element from `top` pixels on, and its height.
 fn body(chart: &Chart, width: u32, top: u32) -> Result<(String, u32), ChartError> {
     let mut out = String::new();
     let top = legend(chart, width, top, &mut out);
@@ -122,8 +121,8 @@ fn body(chart: &Chart, width: u32, top: u32) -> Result<(String, u32), ChartError
     Ok((out, height))
 }
 
-/// Draws which colour is what, in as many lines as it needs, and gives where they end. One series
-/// is named by the title.
+/// Draws the legend of colours, in as many lines as it needs, and returns its lower end. A single series is
+/// named by the title.
 fn legend(chart: &Chart, width: u32, top: u32, out: &mut String) -> u32 {
     let mut bands: Vec<&str> = chart.bands.iter().map(|band| band.name.as_str()).collect();
     bands.dedup();
@@ -174,14 +173,14 @@ fn legend(chart: &Chart, width: u32, top: u32, out: &mut String) -> u32 {
     top + (line + 1) * LEGEND_LINE + 6
 }
 
-/// The attribute that breaks the line of series `n` into its dashes. After as many series as there are
-/// colours both begin again, one step apart.
+/// The dash attribute of the line of series `n`. Colours and dashes both start again after as many series as
+/// there are colours, one step apart.
 pub(super) fn dashes(dashed: bool, n: usize) -> String {
     let strokes = if dashed { PLANNED } else { STROKES[(n + n / theme::SERIES) % theme::SERIES] };
     if strokes.is_empty() { String::new() } else { format!(" stroke-dasharray=\"{strokes}\"") }
 }
 
-/// Draws what is pointed at, over all else.
+/// Draws the marks above everything else.
 pub(super) fn marks(marks: &[Mark], out: &mut String) {
     for Mark { shape, title } in marks {
         let name = shape.split(' ').next().unwrap_or_default().trim_start_matches('<');

@@ -10,8 +10,8 @@ use super::{Chart, DataPoint};
 
 type Corner = (i32, i32);
 
-/// The cell of a point of series `n` between its upper left and its lower right corner; `most` is what
-/// the heaviest weighs.
+/// The cell of a point of series `n` between its upper left and its lower right corner; `most` is the
+/// greatest weight.
 pub(super) fn cell(
     chart: &Chart,
     (n, point, most): (usize, &DataPoint, f64),
@@ -36,7 +36,7 @@ pub(super) fn cell(
     }
 }
 
-/// Returns the step of shade for a weight, by its logarithm: a single reply among many still shows.
+/// Returns the shade for a weight, by its logarithm, so that a single reply among many still shows.
 fn step(weight: f64, most: f64) -> usize {
     let share = (1.0 + weight).ln() / (1.0 + most).ln();
     if !share.is_finite() {

@@ -44,27 +44,27 @@ pub use unit::Unit;
 /// ```
 #[derive(Debug, Clone)]
 pub struct Chart {
-    /// Title, as a sentence begins: `Response time over time`.
+    /// Title, beginning like a sentence: `Response time over time`.
     pub title: String,
-    /// Subject (test, server and version), for a picture that is apart from its page, which says it elsewhere. Empty
-    /// for nothing.
+    /// Subject (test, server and version), for a picture outside of its page, which shows it elsewhere. Empty
+    /// for none.
     pub of: String,
-    /// Hint for reading the chart, below it; empty for nothing.
+    /// Hint for reading the chart, below it; empty for none.
     pub note: String,
     /// Kind of marks that show the points.
     pub kind: Kind,
-    /// The horizontal axis. Of bars, the one of their categories.
+    /// The horizontal axis; for bars, the axis of their categories.
     pub x: Axis,
-    /// The vertical axis. Of bars, the one of their lengths.
+    /// The vertical axis; for bars, the axis of their lengths.
     pub y: Axis,
-    /// Data: the first eight series have colours of their own.
+    /// Data. The first eight series have different colours.
     pub series: Vec<Series>,
-    /// Lines across the chart that mean something, such as a target or a knee.
+    /// Lines across the chart with a meaning, such as a target or a knee.
     pub guides: Vec<Guide>,
-    /// Spans of the x axis that are shaded, such as outages.
+    /// Shaded spans of the x axis, such as outages.
     pub bands: Vec<Band>,
-    /// Range of the x axis, whatever the points: charts over one span of time are below each other with one scale.
-    /// `None` for as far as the points go.
+    /// Fixed range of the x axis, for charts over one span of time below each other. `None` for the range of
+    /// the points.
     pub extent: Option<(f64, f64)>,
 }
 
@@ -73,23 +73,22 @@ pub struct Chart {
 pub enum Kind {
     /// Lines through points in order of x.
     Lines,
-    /// Lines that keep their height from one point to the next, as counts of intervals do.
+    /// Lines that keep their height until the next point, as for counts of intervals.
     Steps,
-    /// Points without a line, where neither neighbour follows from the other.
+    /// Points without a line, for independent values.
     Scatter,
-    /// Cells of so much of the x axis, each as high as its point's interval and the darker the more
-    /// its point weighs.
+    /// Cells of this width on the x axis, each as high as its point's interval and the darker the greater its
+    /// weight.
     HeatMap(f64),
-    /// Horizontal bars, one for each category and series; a point's x is the number of its
-    /// category, from 0. On a logarithmic axis, where a bar begins nowhere, dots; a category may have
-    /// several of them.
+    /// Horizontal bars, one for each category and series; a point's x is the number of its category, from 0.
+    /// On a logarithmic axis, which has no zero, dots; a category may have several.
     Bars(Vec<String>),
 }
 
 /// An axis.
 #[derive(Debug, Clone)]
 pub struct Axis {
-    /// Name of the quantity, without the unit, which is added.
+    /// Name of the quantity; the unit is added to it.
     pub label: String,
     /// Mapping of values to distances.
     pub scale: Scale,
@@ -100,12 +99,12 @@ pub struct Axis {
 /// Mapping of values to distances.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scale {
-    /// Equal differences, from zero where the values are all positive.
+    /// Equal differences, from zero if all values are positive.
     Linear,
     /// Equal ratios; values must be above zero.
     Log,
-    /// Quantiles (0 to 1) by what is left of 1: 0, 0.9, 0.99, 0.999 and so on are equally far
-    /// apart. For percentile spectra.
+    /// Quantiles (0 to 1) by their distance from 1: 0, 0.9, 0.99, 0.999 and so on are equally spaced. For
+    /// percentile spectra.
     Nines,
 }
 
@@ -136,7 +135,7 @@ pub struct Series {
     pub name: String,
     /// The points, in order of x.
     pub points: Vec<DataPoint>,
-    /// Set for a dashed line: it is planned or compared with.
+    /// Set for a dashed line, which is planned or for comparison.
     pub dashed: bool,
 }
 
@@ -148,7 +147,7 @@ impl Series {
         Self { name: name.into(), points, dashed: false }
     }
 
-    /// A series of points that have more to say.
+    /// Creates a series of points with details.
     #[must_use]
     pub fn from_points(
         name: impl Into<String>,
@@ -171,16 +170,15 @@ pub struct DataPoint {
     pub x: f64,
     /// Value, in the unit of the y axis.
     pub y: f64,
-    /// From where to where the true value may lie, drawn as a whisker: a confidence interval or a
-    /// range of repeats.
+    /// Interval of the true value, drawn as a whisker: a confidence interval or a range of repeats.
     pub interval: Option<(f64, f64)>,
-    /// Number of replies that a point of a heat map is for.
+    /// Number of replies behind a point of a heat map.
     pub weight: f64,
-    /// Set for a point that is too uncertain to be drawn like the others: a bar is then an outline.
+    /// Set for an uncertain point: its bar is drawn as an outline.
     pub hollow: bool,
-    /// The number of its colour, where that is not its series': for better, worse and undecided.
+    /// Number of its colour, if it differs from its series': for better, worse and undecided.
     pub colour: Option<usize>,
-    /// More to say of it when somebody points at it, such as what limited it; empty for nothing.
+    /// Further text of its tooltip, such as its limit; empty for none.
     pub note: String,
 }
 
@@ -191,13 +189,13 @@ impl DataPoint {
         Self { x, y, ..Self::default() }
     }
 
-    /// Adds the interval that its y may lie in.
+    /// Adds the interval of its y.
     #[must_use]
     pub fn within(self, low: f64, high: f64) -> Self {
         Self { interval: Some((low, high)), ..self }
     }
 
-    /// Gives it the colour of the series of that number.
+    /// Sets the colour to that of the series with this number.
     #[must_use]
     pub fn coloured(self, series: usize) -> Self {
         Self { colour: Some(series), ..self }
@@ -209,7 +207,7 @@ impl DataPoint {
         Self { hollow: true, ..self }
     }
 
-    /// Adds a note that is shown with it.
+    /// Adds a note to its tooltip.
     #[must_use]
     pub fn noted(self, note: impl Into<String>) -> Self {
         Self { note: note.into(), ..self }
@@ -225,9 +223,9 @@ impl From<(f64, f64)> for DataPoint {
 /// A line across the chart.
 #[derive(Debug, Clone)]
 pub enum Guide {
-    /// At this x, such as a knee.
+    /// A line at this x, such as a knee.
     X(f64, String),
-    /// At this y, such as a latency that is promised. Of bars, at this length.
+    /// A line at this y, such as a promised latency; for bars, at this length.
     Y(f64, String),
 }
 
@@ -236,9 +234,9 @@ pub enum Guide {
 pub struct Band {
     /// Beginning, in the unit of the x axis.
     pub from: f64,
-    /// End, in the same unit.
+    /// End of the span, in the same unit.
     pub to: f64,
-    /// Name in the legend: bands of one name have one entry.
+    /// Name in the legend; bands with the same name share an entry.
     pub name: String,
     /// Tooltip.
     pub note: String,
@@ -253,7 +251,7 @@ pub struct ChartError {
 }
 
 impl Chart {
-    /// Adds a point to the series of a name, which begins with it if there is none.
+    /// Adds a point to the series with this name, which is created if necessary.
     pub fn add(&mut self, series: &str, point: DataPoint) {
         match self.series.iter_mut().find(|known| known.name == series) {
             Some(series) => series.points.push(point),
@@ -278,7 +276,7 @@ impl Chart {
         }
     }
 
-    /// A chart of lines that keep their height until the next point, without any yet.
+    /// Creates an empty chart of lines that keep their height until the next point.
     #[must_use]
     pub fn steps(title: impl Into<String>, x: Axis, y: Axis) -> Self {
         Self { kind: Kind::Steps, ..Self::lines(title, x, y) }
@@ -290,7 +288,7 @@ impl Chart {
         Self { kind: Kind::Scatter, ..Self::lines(title, x, y) }
     }
 
-    /// A chart of cells that are `width` of the x axis wide, without any yet.
+    /// Creates an empty chart of cells of `width` on the x axis.
     #[must_use]
     pub fn heat_map(title: impl Into<String>, x: Axis, y: Axis, width: f64) -> Self {
         Self { kind: Kind::HeatMap(width), ..Self::lines(title, x, y) }
@@ -321,8 +319,8 @@ impl Chart {
         Self { kind, ..Self::lines(title, Axis::linear("", Unit::Plain), y) }
     }
 
-    /// Makes a chart of the latency at each rate: the curve of a search, with the target and the rate that keeps it
-    /// marked. Points are rates per second and latencies in nanoseconds.
+    /// Makes a chart of the latency at each rate: the curve of a search, with the target and the rate that
+    /// keeps it. Points are rates per second and latencies in nanoseconds.
     #[must_use]
     pub fn rate_curve(
         title: impl Into<String>,
@@ -340,7 +338,7 @@ impl Chart {
         }
     }
 
-    /// Returns the number of points that are shown: those that the scales can show.
+    /// Returns the number of points that the scales can show.
     #[must_use]
     pub fn points_shown(&self) -> usize {
         self.series.iter().flat_map(|series| &series.points).filter(|p| self.shows(p)).count()
@@ -370,10 +368,10 @@ impl Chart {
         crate::html::slug(&self.title)
     }
 
-    /// A picture of its own, which adapts to light and dark.
+    /// A separate picture, which adapts to light and dark.
     ///
     /// # Errors
-    /// The drawing library gave up.
+    /// Returns an error if the drawing library fails.
     pub fn svg(&self) -> Result<String, ChartError> {
         draw::standalone(self)
     }

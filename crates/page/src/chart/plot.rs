@@ -13,26 +13,25 @@ use super::surface::{FINE, Surface, px, shortened, text_width, xml};
 use super::theme::Role;
 use super::{Axis, Chart, ChartError, Guide, Kind, Scale, Series};
 
-/// Heights in pixels: of all above the axis, of the axis's labels, of the line that says what the
-/// axis counts.
+/// Heights in pixels: of the plot, of the axis's labels, and of the axis's title.
 const PLOT: u32 = 240;
 const TICKS: u32 = 24;
 const NAME: u32 = 20;
-/// Height of the line with the label of the y axis: that of its topmost value reaches into it.
+/// Height of the line with the title of the y axis, into which its topmost label reaches.
 const HEAD: u32 = 26;
-/// Room for labels beside charts that stand below each other with one x axis: of the y axis, and for
-/// half of the last label of the x axis.
+/// Room for labels beside charts that are below each other with a common x axis: for the y axis, and half of
+/// the last label of the x axis.
 const SHARED_LABELS: f64 = 58.0;
 const SHARED_END: f64 = 20.0;
-/// A band is at least so wide, so that a short one is seen.
+/// Least width of a band, so that a short one is visible.
 const BAND_MIN: i32 = 2 * FINE;
-/// Series with more points show a line only, and a point when it is pointed at.
+/// Number of points above which a series shows a line only, with points on hover.
 const POINTS_SEEN: usize = 40;
 
 /// Projection of a place on both axes to a point in the picture.
 type Projection<'a> = &'a dyn Fn(f64, f64) -> Point;
 
-/// Draws the plot below `frame.top` and gives where it ends.
+/// Draws the plot below `frame.top` and returns its lower end.
 pub(super) fn draw(chart: &Chart, frame: Frame, out: &mut String) -> Result<u32, ChartError> {
     let layout = Layout::new(chart, frame);
     let mut mesh = String::new();
@@ -74,7 +73,7 @@ pub(super) fn draw(chart: &Chart, frame: Frame, out: &mut String) -> Result<u32,
     Ok(layout.height)
 }
 
-/// Both axes, the margins beside them, and where the plot ends, in pixels.
+/// Both axes, their margins, and the lower end of the plot, in pixels.
 struct Layout {
     x: Span,
     y: Span,
@@ -98,7 +97,7 @@ impl Layout {
     }
 }
 
-/// Drawing on the mesh and below it.
+/// State of drawing on the mesh and below it.
 struct Drawing<'c> {
     chart: &'c Chart,
     layout: &'c Layout,
@@ -110,9 +109,9 @@ struct Drawing<'c> {
     shapes: String,
     /// The names of guides, above the lines.
     names: String,
-    /// The corners of each line, and of which series it is.
+    /// Corners of each line, and its series.
     lines: Vec<(usize, Vec<Point>)>,
-    /// Marks that answer to the pointer.
+    /// Marks with tooltips.
     marks: Vec<Mark>,
 }
 
@@ -142,7 +141,7 @@ impl<'c> Drawing<'c> {
         }
     }
 
-    /// Draws a point of a series and adds it to its line; of a heat map a cell.
+    /// Draws a point of a series and adds it to its line; for a heat map, a cell.
     fn draw_point(
         &mut self,
         (n, series): (usize, &Series),
@@ -199,7 +198,7 @@ impl<'c> Drawing<'c> {
 }
 
 impl Layout {
-    /// Returns the beginning of a guide; `None` if it lies outside of the plot.
+    /// Returns the start of a guide; `None` if it is outside of the plot.
     fn guide(&self, chart: &Chart, guide: &Guide, at: Projection<'_>) -> Option<Point> {
         let within = |span: &Span, place: &f64| (span.from..=span.to).contains(place);
         match guide {
@@ -216,7 +215,7 @@ impl Layout {
     }
 }
 
-/// The ranges of both axes. A guide across the y axis is part of it, so that it is seen.
+/// Ranges of both axes. The y axis includes guides across it, so that they are visible.
 fn spans(chart: &Chart, width: u32) -> (Span, Span) {
     let shown = || chart.series.iter().flat_map(|s| &s.points).filter(|p| chart.shows(p));
     let xs: Vec<f64> = match chart.extent {
@@ -233,7 +232,7 @@ fn spans(chart: &Chart, width: u32) -> (Span, Span) {
     (span(&chart.x, &xs, wanted, false, true), span(&chart.y, &ys, 5, true, false))
 }
 
-/// Without the labels that would stand on another.
+/// Leaves out labels that would overlap.
 fn thinned(mut span: Span, width: f64) -> Span {
     let mut free = f64::NEG_INFINITY;
     let (from, scale) = (span.from, width / (span.to - span.from));
@@ -248,7 +247,7 @@ fn thinned(mut span: Span, width: f64) -> Span {
     span
 }
 
-/// Writes the labels of the axes: that of the y axis above it, that of the x axis at its end.
+/// Writes the titles of the axes: the y axis's above it, the x axis's at its end.
 fn names(chart: &Chart, Frame { width, top }: Frame, height: u32, out: &mut String) {
     for (axis, x, y, anchor) in
         [(&chart.y, 0, top + 12, "start"), (&chart.x, width - 14, height - 6, "end")]
@@ -269,7 +268,7 @@ fn name(axis: &Axis) -> String {
     }
 }
 
-/// The points of a series between those that cannot be shown.
+/// Runs of a series' points between those that cannot be shown.
 fn stretches<'c>(chart: &Chart, series: &'c Series) -> Vec<Vec<&'c super::DataPoint>> {
     series
         .points
@@ -324,7 +323,7 @@ fn whisker(n: usize, (x, low): (i32, i32), (_, high): (i32, i32)) -> String {
 
 type Point = (i32, i32);
 
-/// Shades the bands, below all else.
+/// Shades the bands, below everything else.
 fn bands(
     chart: &Chart,
     ((left, top), (right, bottom)): (Point, Point),
@@ -352,8 +351,7 @@ fn bands(
     }
 }
 
-/// Draws the guides, and above all lines what they are called, each name below the one before so that none covers
-/// another.
+/// Draws the guides, and above all lines their names, each below the previous one so that none overlap.
 fn guides(
     chart: &Chart,
     ((left, top), (right, bottom)): (Point, Point),

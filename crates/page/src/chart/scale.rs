@@ -1,4 +1,4 @@
-//! From values to distances: scales, ranges and the values that an axis names.
+//! Scales: conversion from values to distances, ranges, and the labelled values of an axis.
 
 use std::ops::Range;
 
@@ -16,7 +16,7 @@ pub(super) struct Span {
 }
 
 impl Scale {
-    /// Returns the place of a value, in equal distances; `None` if the scale has none for it.
+    /// Returns the position of a value, in equal distances; `None` if the scale cannot show it.
     pub(crate) fn place(self, value: f64) -> Option<f64> {
         match self {
             Self::Linear => value.is_finite().then_some(value),
@@ -26,7 +26,7 @@ impl Scale {
     }
 }
 
-/// The library asks an axis where a distance is on it and what it names.
+/// Interface for the library: position of a distance on an axis, and labels.
 impl Ranged for Span {
     type FormatOption = NoDefaultFormatting;
     type ValueType = f64;
@@ -56,8 +56,8 @@ impl ValueFormatter<f64> for Span {
     }
 }
 
-/// The range that holds all values, and about `wanted` ticks. `from_zero` begins a linear range at
-/// zero whatever the values; `fitted` ends it at the greatest value and not at a tick.
+/// The range that holds all values, with about `wanted` ticks. `from_zero` begins a linear range at zero;
+/// `fitted` ends it at the greatest value instead of a tick.
 pub(super) fn span(
     axis: &Axis,
     values: &[f64],
@@ -115,7 +115,7 @@ fn linear(
     Span { from, to, ticks: ticks.into_iter().zip(labels).collect() }
 }
 
-/// A tick that is no further beyond the greatest value, as a share of the range, is on the axis.
+/// Distance beyond the greatest value, as a share of the range, up to which a tick is on the axis.
 const NEAR: f64 = 0.02;
 
 /// 1, 2 or 5 times a power of ten, at least this much.
@@ -164,7 +164,7 @@ fn log(axis: &Axis, values: &[f64], (low, high): (f64, f64), wanted: usize, fitt
     Span { from, to, ticks: ticks.filter(within).map(named).collect() }
 }
 
-/// 0, 50, 90, 99, 99.9 and so on, as far as there is something.
+/// Ticks 0, 50, 90, 99, 99.9 and so on, up to the greatest value.
 fn nines(high: f64) -> Span {
     let to = high.max(1.0) * 1.01;
     let half = Scale::Nines.place(0.5).unwrap_or_default();
@@ -183,7 +183,7 @@ fn percentile(nines: usize) -> String {
     }
 }
 
-/// A value of an axis in words, for somebody who points at it.
+/// A value of an axis in words, for a tooltip.
 pub(super) fn label(axis: &Axis, value: f64) -> String {
     if axis.scale != Scale::Nines {
         return format!("{} {}", axis.label, axis.unit.show(value)).trim().to_owned();

@@ -1,7 +1,7 @@
-//! What `plotters` draws on: SVG whose colours are roles.
+//! Drawing surface of `plotters`: SVG whose colours are roles.
 //!
-//! The library's own SVG backend writes fixed colours and whole pixels. Here an element carries the
-//! class of its role, and the library counts in tenths of a pixel.
+//! The library's own SVG backend writes fixed colours and whole pixels. Here an element carries the class of
+//! its role, and the library counts in tenths of a pixel.
 
 use std::convert::Infallible;
 use std::fmt::Write;
@@ -16,23 +16,23 @@ use super::theme::Role;
 /// Units of the library in a pixel.
 pub(super) const FINE: i32 = 10;
 
-/// An SVG that grows.
+/// An SVG being drawn.
 pub(super) struct Surface<'a> {
     pub(super) out: &'a mut String,
-    /// In pixels.
+    /// Size in pixels.
     pub(super) size: (u32, u32),
 }
 
 type DrawResult = Result<(), DrawingErrorKind<Infallible>>;
 
-/// A length of the library in pixels, in as few digits as it needs.
+/// A length of the library in pixels, with as few digits as possible.
 pub(super) fn px(fine: i32) -> String {
     let (whole, tenth) = (fine.abs() / FINE, fine.abs() % FINE);
     let sign = if fine < 0 { "-" } else { "" };
     if tenth == 0 { format!("{sign}{whole}") } else { format!("{sign}{whole}.{tenth}") }
 }
 
-/// Text of anybody as text of XML, without characters that XML forbids.
+/// Text escaped for XML, without characters that XML forbids.
 pub(super) fn xml(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for c in text.chars() {
@@ -49,8 +49,7 @@ pub(super) fn xml(text: &str) -> String {
     safe
 }
 
-/// The width of a text in pixels in a wide sans-serif font (DejaVu Sans) of this size; in others it
-/// is less.
+/// Width in pixels of a text of this size in a wide sans-serif font (DejaVu Sans); other fonts are narrower.
 pub(super) fn text_width(text: &str, size: f64) -> f64 {
     let em = |c: char| match c {
         'i' | 'l' | 'j' | '.' | ',' | ':' | ';' | '|' | '\'' | '!' | 'I' => 0.32,
@@ -64,7 +63,7 @@ pub(super) fn text_width(text: &str, size: f64) -> f64 {
     text.chars().map(em).sum::<f64>() * size
 }
 
-/// A text that ends with `…` where it would be wider.
+/// Text cut to a width, with `…` at the end.
 pub(super) fn shortened(text: &str, size: f64, width_max: f64) -> String {
     if text_width(text, size) <= width_max {
         return text.to_owned();
@@ -95,7 +94,7 @@ impl DrawingBackend for Surface<'_> {
         Ok(())
     }
 
-    /// Nothing that is drawn here is made of pixels.
+    /// Does nothing, as no drawing here uses pixels.
     fn draw_pixel(&mut self, _: BackendCoord, _: BackendColor) -> DrawResult {
         Ok(())
     }

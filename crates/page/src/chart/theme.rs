@@ -1,7 +1,7 @@
-//! Colours: a role for each thing that is drawn, on light paper and on dark.
+//! Colours: a role for each drawn thing, on light and on dark paper.
 //!
-//! Every element carries the light colour as an attribute and its role as a class, so that a style
-//! sheet can turn it dark and a program without style sheets still shows it.
+//! Every element carries the light colour as an attribute and its role as a class, so that a style sheet can
+//! turn it dark and a program without style sheets still shows it.
 
 use plotters::style::RGBColor;
 
@@ -16,7 +16,7 @@ pub(crate) enum Role {
     Grid,
     /// Background of everything.
     Paper,
-    /// Lines across a chart that mean something.
+    /// Lines across a chart with a meaning.
     Guide,
     /// Shade of a span of time.
     Band,
@@ -26,7 +26,7 @@ pub(crate) enum Role {
     Heat(usize),
 }
 
-/// Steps from few to many. They differ in lightness alone, so that nobody needs colours for them.
+/// Steps from few to many. They differ in lightness, so that they need no colour vision.
 pub(crate) const HEATS: usize = 6;
 const HEAT: [(Hex, Hex); HEATS] = [
     (0xd3e3fd, 0x1d2f4d),
@@ -37,11 +37,11 @@ const HEAT: [(Hex, Hex); HEATS] = [
     (0x0c3577, 0xd0e3ff),
 ];
 
-/// Series that differ by colour. Further ones repeat the colours, in dashes.
+/// Number of series with different colours. Further ones repeat the colours, in dashes.
 pub(crate) const SERIES: usize = 8;
 
-/// Contrast with the paper is at least 4.5 for text and 3 for lines, and neighbours in the list
-/// differ in lightness too, for those who do not tell colours apart.
+/// Colours of fixed roles. Contrast with the paper is at least 4.5 for text and 3 for lines, and neighbours
+/// in the list differ in lightness too, for people who do not see the colours.
 const FIXED: [(Role, &str, Hex, Hex); 6] = [
     (Role::Ink, "ink", 0x1b1f24, 0xe8eaed),
     (Role::Muted, "muted", 0x5b6571, 0xa3acb8),
@@ -87,26 +87,26 @@ impl Role {
         RGBColor(r, g, b)
     }
 
-    /// The role whose light colour this is.
+    /// The role with this light colour.
     pub(super) fn from_rgb((r, g, b): (u8, u8, u8)) -> Self {
         let all = FIXED.iter().map(|(role, ..)| *role).chain((0..SERIES).map(Self::Series));
         all.into_iter().find(|role| role.rgb() == RGBColor(r, g, b)).unwrap_or(Self::Ink)
     }
 
-    /// Attributes that fill with it.
+    /// Attributes that fill with this colour.
     pub(super) fn fill(self) -> String {
         let (name, light, _) = self.entry();
         format!("class=\"f-{name}\" fill=\"#{light:06x}\"")
     }
 
-    /// Attributes that draw lines in it.
+    /// Attributes that draw lines in this colour.
     pub(super) fn stroke(self) -> String {
         let (name, light, _) = self.entry();
         format!("class=\"s-{name}\" stroke=\"#{light:06x}\"")
     }
 }
 
-/// The style sheet that colours charts on dark paper.
+/// Style sheet for charts on dark paper.
 pub(crate) fn dark_css() -> String {
     let all = FIXED.iter().map(|(role, ..)| *role).chain((0..SERIES).map(Role::Series));
     let all = all.chain((0..HEATS).map(Role::Heat));
@@ -130,7 +130,8 @@ mod tests {
         assert_eq!(Role::Series(8).rgb(), Role::Series(0).rgb());
     }
 
-    /// Relative luminance as in WCAG 2, <https://www.w3.org/TR/WCAG21/#dfn-relative-luminance>.
+    /// Contrast of two colours, by relative luminance as in WCAG 2,
+    /// <https://www.w3.org/TR/WCAG21/#dfn-relative-luminance>.
     fn contrast(a: Hex, b: Hex) -> f64 {
         let luminance = |hex: Hex| {
             let [_, r, g, b] = hex.to_be_bytes().map(|c| {

@@ -1,4 +1,4 @@
-//! Figures as text: enough digits to tell them apart, and a unit.
+//! Figures as text: enough digits to distinguish them, and a unit.
 
 use std::time::{Duration, SystemTime};
 
@@ -23,7 +23,7 @@ pub enum Unit {
     Share,
     /// A ratio, shown as `×1.25`.
     Ratio,
-    /// Days since the first of January 1970, shown as `2026-11-25`, with the time of day where that is not midnight.
+    /// Days since 1 January 1970, shown as `2026-11-25`, with the time of day unless it is midnight.
     Date,
 }
 
@@ -42,14 +42,13 @@ impl Unit {
         self.label(value, true)
     }
 
-    /// A figure with trailing zeros, so that figures in a column stand below each other:
-    /// `3.50 ms`, `31.0 ms`.
+    /// A figure with trailing zeros, so that figures in a column align: `3.50 ms`, `31.0 ms`.
     #[must_use]
     pub fn show_even(self, value: f64) -> String {
         self.label(value, false)
     }
 
-    /// The labels of neighbouring ticks, with the digits that tell them apart.
+    /// Labels of neighbouring ticks, with enough digits to differ.
     pub(super) fn ticks(self, values: &[f64]) -> Vec<String> {
         let labels = |figures: usize| -> Vec<String> {
             values.iter().map(|value| self.written(*value, figures, true)).collect()
@@ -91,7 +90,7 @@ impl Unit {
     }
 }
 
-/// A moment in UTC, to the minute. Days that no calendar has are those of a broken clock.
+/// A moment in UTC, to the minute. Clamps days that no calendar has, which come from a broken clock.
 fn date(days: f64) -> String {
     let minutes = (days * 1440.0).round().clamp(0.0, 4.2e9) as u64;
     let moment = SystemTime::UNIX_EPOCH + Duration::from_secs(minutes * 60);
@@ -109,7 +108,7 @@ fn large(value: f64, gap: &str, digits: impl Fn(f64) -> String) -> String {
     format!("{}{gap}{name}", digits(value / size))
 }
 
-/// So many significant digits, if brief without zeros at the end; whole numbers in full.
+/// Formats with this many significant digits, without trailing zeros if `brief`; whole numbers in full.
 fn digits(value: f64, figures: usize, brief: bool) -> String {
     let more = figures - FIGURES;
     let decimals = match value {

@@ -1,4 +1,4 @@
-//! Answers to which of several servers keeps a target, and at what cost, with what they rest on.
+//! Answers to the choice between servers under a target, with their grounds.
 
 use report::compare::{Candidate, Comparison, Question, RateCurve, TargetState};
 
@@ -57,7 +57,7 @@ pub(super) fn blocks(comparison: &Comparison) -> Vec<Block> {
     blocks
 }
 
-/// The servers as fast as they go, where that is known.
+/// Describes the servers at full speed, if known.
 fn fastest(question: &Question) -> Option<String> {
     let limit = |of: &Candidate| Some(format!("{} {}/s", of.name, grouped(of.limit?.0)));
     let limits: Vec<String> = question.candidates.iter().filter_map(limit).collect();
@@ -104,7 +104,7 @@ fn limits(question: &Question) -> Option<Block> {
     Some(bars(question, &title, Unit::PerSecond, |of| Some(of.limit?.0)))
 }
 
-/// The latency that the target bounds, with its interval and the bound.
+/// The latency in the target, with its interval and the bound.
 fn latencies(question: &Question, target: Option<&str>) -> Chart {
     let names = question.candidates.iter().map(|of| of.name.as_str());
     let clause = |of: &Candidate| of.clauses.iter().find(|of| of.is_latency).cloned();

@@ -6,16 +6,16 @@ use report::{Metric, Run};
 use crate::runs::{self, outages, spectrum};
 use crate::{Axis, Band, Block, Chart, DataPoint, Guide, Series, Unit};
 
-/// A bar that goes further from its dot, as a factor, is cut off: it would leave no room for the others.
+/// Factor at which a bar's end is cut off, as a longer one would leave no room for the others.
 const CHARTED_MAX: f64 = 100.0;
-/// Figures that charts show of every run.
+/// Figures of which charts show every run.
 const REPEATED: [Metric; 2] = [Metric::Throughput, Metric::P99];
-/// Colours of what is better, worse and undecided, by the numbers of series.
+/// Colours of better, worse and undecided, as numbers of series.
 const BETTER: usize = 2;
 const WORSE: usize = 1;
 const UNDECIDED: usize = 6;
 
-/// Charts that stand before the figures.
+/// Charts before the figures.
 pub(super) fn before_figures(test: &ComparedTest) -> Vec<Block> {
     let judged = test.pairs.iter().filter(|pair| pair.refused.is_none());
     let strips = repeated(test).into_iter().map(|row| strip(test, &row));
@@ -28,14 +28,14 @@ pub(super) fn run_by_run(test: &ComparedTest) -> Vec<Block> {
     charts.map(Block::Chart).collect()
 }
 
-/// The figures of which every run is shown, where a server has several runs.
+/// The figures of which every run is shown, if a server has several runs.
 fn repeated(test: &ComparedTest) -> Vec<FigureRow<'_>> {
     let several = |row: &FigureRow<'_>| row.values().flatten().any(|(_, values)| values.len() > 1);
     let shown = |row: &FigureRow<'_>| REPEATED.contains(&row.metric) && several(row);
     test.figures().into_iter().filter(shown).collect()
 }
 
-/// A figure in titles, its axis, and how many units of the axis are one of the figure.
+/// Title of a figure, its axis, and the units of the axis in one of the figure.
 fn described(test: &ComparedTest, metric: Metric) -> (&'static str, Axis, f64) {
     let unit = test.pairs.first().map(|pair| pair.setup.unit).unwrap_or_default();
     if metric == Metric::P99 {
@@ -44,7 +44,7 @@ fn described(test: &ComparedTest, metric: Metric) -> (&'static str, Axis, f64) {
     ("Throughput", Axis::log(unit.rate_title().to_lowercase(), Unit::PerSecond), 1.0)
 }
 
-/// The median run of each server by throughput, if each has one.
+/// The run of each server with median throughput, if each has one.
 pub(super) fn middle_runs(test: &ComparedTest) -> Vec<(&str, &Run)> {
     let all = test.sides().map(|side| Some((side.name(), side.middle()?)));
     all.collect::<Option<Vec<_>>>().unwrap_or_default()
@@ -104,7 +104,7 @@ fn ratios(pair: &TestComparison) -> Chart {
     chart
 }
 
-/// Every run of each server as a dot: whether they overlap can be seen.
+/// Every run of each server as a dot, which shows whether they overlap.
 fn strip(test: &ComparedTest, row: &FigureRow<'_>) -> Chart {
     let (name, axis, factor) = described(test, row.metric);
     let names = test.sides().map(|side| side.name());
@@ -120,7 +120,7 @@ fn strip(test: &ComparedTest, row: &FigureRow<'_>) -> Chart {
     chart
 }
 
-/// A figure of all servers, run by run: what changed while the comparison went on.
+/// A figure of all servers, run by run, which shows changes during the comparison.
 fn over_runs(test: &ComparedTest, row: &FigureRow<'_>) -> Chart {
     let (name, axis, factor) = described(test, row.metric);
     let axis = if row.metric == Metric::P99 { axis } else { Axis::linear(axis.label, axis.unit) };

@@ -1,6 +1,6 @@
-//! A comparison on a page and in a terminal: the findings first, then what they rest on.
+//! A comparison on a page and in a terminal: the findings first, then their grounds.
 //!
-//! Ratios and what follows from them are [`report::compare`]'s; none is computed here.
+//! [`report::compare`] computes ratios and conclusions; none is computed here.
 
 mod answers;
 mod charts;
@@ -20,10 +20,10 @@ use report::{Metric, Summary};
 use crate::runs::{self, moments, outages};
 use crate::{Block, Page, Section, Tone, Verdict, sentence};
 
-/// Settings that differ and that a terminal lists; the others are counted.
+/// Most differing settings that a terminal lists; the others are counted.
 const SETTINGS_MAX: usize = 16;
 
-/// The page; `command_line` compares anew.
+/// The page; `command_line` repeats the comparison.
 #[must_use]
 pub fn page(comparison: &Comparison, command_line: &str) -> Page {
     let mut page = Page { byline: vec![comparison.how.clone()], ..Page::default() };
@@ -77,7 +77,7 @@ fn title(comparison: &Comparison) -> String {
     }
 }
 
-/// A section for each test; of a load at several rates they are folded.
+/// A section for each test; for a load at several rates they are folded.
 fn tests(comparison: &Comparison) -> Vec<Section> {
     let many = comparison.curves().iter().any(RateCurve::has_several);
     let section = |test: &ComparedTest| {
@@ -87,7 +87,7 @@ fn tests(comparison: &Comparison) -> Vec<Section> {
     comparison.tests.iter().map(section).collect()
 }
 
-/// Text before the tests: the servers, in what they differ, and the method.
+/// Text before the tests: the servers, their differences, and the method.
 #[must_use]
 pub fn head(comparison: &Comparison) -> Vec<Block> {
     let lines = (1..).zip(&comparison.subjects).map(|(at, of)| format!("{at}  {}", of.line()));
@@ -123,7 +123,7 @@ pub fn table_head(table: &TermsTable) -> Section {
     Section::new(&table.title, blocks)
 }
 
-/// Text of the answers for which several servers are compared: which keeps the target, and at what cost.
+/// Text of the choice between servers: those that keep the target, and their costs.
 #[must_use]
 pub fn answers(comparison: &Comparison) -> Vec<Block> {
     answers::blocks(comparison)
@@ -148,7 +148,7 @@ pub fn test(test: &ComparedTest) -> Vec<Block> {
     blocks
 }
 
-/// A line for each server beside the first: its headline, and of a closed loop what p99 does.
+/// A line for each server beside the first: its headline, and in a closed loop the change of p99.
 #[must_use]
 pub fn headlines(test: &ComparedTest) -> Vec<String> {
     let line = |pair: &TestComparison| {
@@ -220,7 +220,7 @@ fn limits(test: &ComparedTest) -> Vec<String> {
     known.map(|side| describe_limits(side.name(), side.limits())).collect()
 }
 
-/// Texts without those that were there before.
+/// Texts without repetition.
 fn once_each(texts: impl Iterator<Item = String>) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
     for text in texts {
@@ -305,8 +305,7 @@ fn subjects(comparison: &Comparison) -> Vec<Block> {
     servers.chain(differing).chain(started.map(Block::Code)).collect()
 }
 
-/// A section of warnings of what spoils the runs and of differences beside the servers, which is never folded; `None`
-/// without any.
+/// A section, never folded, of warnings about the runs and of further differences; `None` without any.
 fn warnings(comparison: &Comparison) -> Option<Section> {
     let notes = comparison.warnings.iter().cloned().chain(spoiled(&comparison.tests));
     let blocks: Vec<Block> =

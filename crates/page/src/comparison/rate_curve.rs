@@ -1,5 +1,5 @@
-//! What is shown of servers at several rates: throughput against latency of all of them, with the target and the
-//! rate up to which each keeps it.
+//! Servers at several rates: throughput against latency of all of them, with the target and the highest rate
+//! at which each keeps it.
 
 use report::compare::{Candidate, ClauseValue, Knee, RateCurve, TargetState, distinct_parts};
 use report::{Metric, grouped};
@@ -7,7 +7,7 @@ use report::{Metric, grouped};
 use super::tables::{NONE, kept};
 use crate::{Block, Chart, DataPoint, Guide, Series, Table, Tone, Unit, Verdict};
 
-/// Knees nearer to each other than this share are one line.
+/// Relative distance up to which knees share a line.
 const ALIKE: f64 = 0.01;
 
 /// Response time against throughput: a line for each server, the target across, and the knees.
@@ -72,7 +72,7 @@ fn latency_clause(of: &Candidate) -> Option<&ClauseValue> {
     of.clauses.iter().find(|clause| clause.is_latency)
 }
 
-/// The response time that the target bounds, or else the 99th percentile, in nanoseconds, with its interval.
+/// The latency in the target, or without one the 99th percentile, in nanoseconds, with its interval.
 fn latency(of: &Candidate) -> Option<(f64, Option<[f64; 2]>)> {
     match latency_clause(of) {
         Some(clause) => Some((clause.mean?, clause.interval)),

@@ -1,4 +1,4 @@
-//! Results of two servers on recorded traffic beside its figures.
+//! Results of two servers on recorded traffic, beside its figures.
 
 use report::compare::{Comparison, Difference};
 use report::grouped;
@@ -6,7 +6,7 @@ use workload::quantity::counted;
 
 use crate::{Block, Section, Table};
 
-/// The section; none where no recorded traffic was sent.
+/// The section; `None` without recorded traffic.
 pub(super) fn section(comparison: &Comparison) -> Option<Section> {
     let replayed = comparison.replayed.as_ref()?;
     let names = comparison.names();

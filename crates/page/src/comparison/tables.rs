@@ -1,4 +1,4 @@
-//! Tables of a comparison: a column for each server, for a page and a terminal alike.
+//! Tables of a comparison, with a column for each server, for a page and a terminal.
 
 use report::compare::{
     self, ComparedTest, FigureRow, Question, Row, SettingDifference, TargetState, TestComparison,
@@ -8,14 +8,14 @@ use report::{Metric, grouped};
 
 use crate::Table;
 
-/// Servers beside the first in one table: more are too wide for a terminal and a telephone.
+/// Most servers beside the first in one table, for the widths of a terminal and a phone.
 const OTHERS_MAX: usize = 2;
-/// Servers in one table of what they cost.
+/// Most servers in one table of costs.
 const SERVERS_MAX: usize = 4;
-/// Cell of what is not known.
+/// Cell of an unknown value.
 pub(super) const NONE: &str = "–";
 
-/// Figures of a test and of its operations, with what their ratios to the first server say.
+/// Figures of a test and of its operations, with the conclusions from their ratios to the first server.
 pub(super) fn figures(test: &ComparedTest) -> Vec<Table> {
     let names: Vec<String> = test.sides().map(|side| side.name().to_owned()).collect();
     let names = distinct_parts(&names);
@@ -40,7 +40,7 @@ pub(super) fn figures(test: &ComparedTest) -> Vec<Table> {
     tables.collect()
 }
 
-/// Columns of two servers. On a phone the conclusion is what is seen beside the figure's name.
+/// Columns of two servers. On a phone the conclusion is visible beside the figure's name.
 fn columns_of_two(names: &[String]) -> Table {
     let verdict_of = format!("{} is", names[1]);
     Table::new(["figure", &verdict_of, "ratio", "95 % interval", &names[0], &names[1]])
@@ -58,7 +58,7 @@ fn columns_of(names: &[String], others: &[usize]) -> Table {
     Table::new(["figure", &names[0]].into_iter().chain(others))
 }
 
-/// Adds a figure of the first server and of these others, and below it what the ratios say.
+/// Adds a row of a figure of the first server and of these others, and below it the conclusions.
 fn add_row(table: &mut Table, row: &FigureRow<'_>, others: &[usize]) {
     let Some((pair, _)) = row.others.iter().find_map(|other| *other) else { return };
     let values: Vec<_> = row.values().collect();
@@ -82,7 +82,7 @@ fn label(pair: &TestComparison, metric: Metric) -> String {
     pair.setup.unit.label(metric).to_owned()
 }
 
-/// The ratio, its interval and what it says, or dashes where the comparison was refused.
+/// The ratio, its interval and the conclusion, or dashes if the comparison was refused.
 pub(super) fn ratio_cells(pair: &TestComparison, row: &Row) -> [String; 3] {
     if pair.refused.is_some() {
         return [NONE.to_owned(), NONE.to_owned(), "none".to_owned()];
@@ -90,7 +90,7 @@ pub(super) fn ratio_cells(pair: &TestComparison, row: &Row) -> [String; 3] {
     [format!("{:.3}", row.ratio.ratio), row.describe_interval(), verdict(row)]
 }
 
-/// Costs of the servers on a load, and whether they keep the target.
+/// Costs of the servers on a load, and the state of the target.
 pub(super) fn costs(question: &Question) -> Vec<Table> {
     let all: Vec<String> = question.candidates.iter().map(|of| of.name.clone()).collect();
     let all = distinct_parts(&all);
@@ -121,7 +121,7 @@ pub(super) fn costs(question: &Question) -> Vec<Table> {
     tables.collect()
 }
 
-/// Says in a word whether a target was kept.
+/// Result of a target in a word.
 pub(super) fn kept(state: Option<TargetState>) -> &'static str {
     match state {
         None => NONE,
@@ -132,7 +132,7 @@ pub(super) fn kept(state: Option<TargetState>) -> &'static str {
     }
 }
 
-/// The settings in which the servers differ: the first `most` of them, if only so many are shown.
+/// The settings in which the servers differ, at most the first `most`.
 pub(super) fn differences(
     names: &[String],
     differences: &[SettingDifference],
@@ -148,10 +148,10 @@ pub(super) fn differences(
     (!table.rows.is_empty()).then_some(table)
 }
 
-/// Characters of a setting's value that are shown.
+/// Most characters of a setting's value that are shown.
 const VALUE_MAX: usize = 25;
 
-/// Values in so many characters, those of which the first are the same from shortly before where they differ.
+/// Values of at most this many characters; those with a common beginning start shortly before they differ.
 fn without_alike_start(values: &[String]) -> Vec<String> {
     let letters: Vec<Vec<char>> = values.iter().map(|value| value.chars().collect()).collect();
     let Some((first, others)) = letters.split_first() else { return Vec::new() };

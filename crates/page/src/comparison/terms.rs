@@ -1,4 +1,4 @@
-//! The tables of servers of different protocols: what is equal, and the figures of each table side by side.
+//! Tables of servers of different protocols: the equal terms, and the figures of each table side by side.
 
 use report::Metric;
 use report::compare::{ComparedTest, Table as TermsTable, Terms, TestComparison};

@@ -10,7 +10,7 @@ use statistics::Noise;
 use super::*;
 use crate::term;
 
-/// Runs whose rate wavers a little; `change` is done to each.
+/// Runs whose rate wavers a little, each modified by `change`.
 fn runs(count: usize, rps: f64, seed: u64, change: impl Fn(&mut Run)) -> Vec<RunDigest> {
     let mut noise = Noise::new(seed);
     let run = |_| {
@@ -60,7 +60,7 @@ pub(super) fn comparison(names: &[&str], tests: Vec<ComparedTest>) -> Comparison
     }
 }
 
-/// SET on servers whose rates are off that of the first by so many per cent.
+/// SET on servers whose rates differ from that of the first by these percentages.
 fn of(pairing: Pairing, count: usize, changes: &[f64]) -> Comparison {
     const NAMES: [&str; 5] = ["first", "second", "third", "fourth", "fifth"];
     let a = runs(count, 1e5, 1, |_| ());
@@ -73,7 +73,7 @@ fn of(pairing: Pairing, count: usize, changes: &[f64]) -> Comparison {
     comparison(&NAMES[..=changes.len()], vec![test])
 }
 
-/// All that a terminal shows.
+/// All text for a terminal.
 fn text(comparison: &Comparison) -> String {
     let tests = comparison.tests.iter().flat_map(test);
     let blocks = head(comparison).into_iter().chain(answers(comparison)).chain(tests);
@@ -138,7 +138,7 @@ fn columns_of_servers_that_differ_in_settings_are_named_by_these() {
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
 }
 
-/// SET on equal terms, where servers found so many of the keys that they were asked for.
+/// SET on equal terms, where servers had these hits.
 fn finding(hits: [u64; 2]) -> Comparison {
     let side = |hits: u64| {
         runs(4, 1e5, 1, |run| {

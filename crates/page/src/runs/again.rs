@@ -1,4 +1,4 @@
-//! The command line that asks for the same.
+//! Command lines that repeat a page's tests.
 
 use report::command_line::{Names, chosen, command_line, unexpressed};
 

@@ -1,11 +1,11 @@
-//! Who put on the load of a test, and what a probe saw beside it.
+//! Clients that generated the load of a test, and the probe beside it.
 
 use report::{CLIENT_COLUMNS, Clients, Probe, Summary};
 
 use super::figures::{LATENCIES, latencies};
 use crate::{Block, Table, Tone};
 
-/// The probe first: its latencies are those that a user of the server sees.
+/// Blocks with the probe first, as its latencies are those of a user of the server.
 pub(super) fn blocks(summary: &Summary<'_>) -> Vec<Block> {
     let run = summary.run;
     let mut blocks = Vec::new();

@@ -1,10 +1,10 @@
-//! What a page tells of new connections: how long each stage of opening took.
+//! New connections on a page: the duration of each stage of opening.
 
 use report::{LatencyFigures, Summary, grouped};
 
 use crate::{Block, Table, Unit};
 
-/// A row for each stage; nothing of a run on connections that stay.
+/// A table with a row for each stage; `None` for a run on lasting connections.
 pub(super) fn blocks(summary: &Summary<'_>) -> Option<Block> {
     let stages = summary.connects.as_ref()?;
     let mut table = Table::new(["stage", "avg", "min", "p50", "p95", "p99", "max", "connections"]);

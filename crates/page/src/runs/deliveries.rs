@@ -1,11 +1,11 @@
-//! What a page tells of messages and their deliveries: how long each part of the way took, and exact counts.
+//! Messages and their deliveries on a page: the duration of each part of their way, and exact counts.
 
 use measure::{Backlog, Deliveries, DeliveryCounts, Waits};
 use report::{DeliveryFigures, LatencyFigures, Run, Summary, WaitFigures, grouped};
 
 use crate::{Axis, Block, Chart, Series, Table, Tone, Unit, sentence};
 
-/// The way of the messages as a table, and a note of what went wrong; nothing of a run without receivers.
+/// The way of the messages as a table, and a note of problems; empty for a run without receivers.
 pub(super) fn blocks(summary: &Summary<'_>) -> Vec<Block> {
     let Some(figures) = &summary.deliveries else { return Vec::new() };
     let mut blocks = Vec::new();
@@ -17,9 +17,9 @@ pub(super) fn blocks(summary: &Summary<'_>) -> Vec<Block> {
     blocks
 }
 
-/// The messages that were sent and not received yet, over time; nothing of a run without queues.
+/// The messages in flight over time; `None` for a run without queues.
 pub(super) fn backlog(run: &Run) -> Option<Chart> {
-    /// No screen shows more apart.
+    /// Most points; a screen cannot show more.
     const POINTS_MAX: usize = 240;
     let waits = run.measurement.deliveries.as_ref()?.waits.as_ref()?;
     let (most, _) = waits.backlogs()?;
@@ -40,7 +40,7 @@ pub(super) fn backlog(run: &Run) -> Option<Chart> {
     Some(chart)
 }
 
-/// Makes tables of the counts and of how evenly receivers got messages; none of a run without receivers.
+/// Makes tables of the counts and of the distribution over receivers; empty for a run without receivers.
 pub(super) fn counts(summary: &Summary<'_>) -> Vec<Block> {
     let Some(figures) = &summary.deliveries else { return Vec::new() };
     let mut blocks = vec![Block::Table(count_table(figures))];
@@ -55,9 +55,9 @@ pub(super) fn counts(summary: &Summary<'_>) -> Vec<Block> {
     blocks
 }
 
-/// The words by which charts of a run name what it measured.
+/// Words with which charts of a run name its measurements.
 pub(super) struct ChartWords {
-    /// The line of what came.
+    /// Name of the line of replies.
     pub(super) answered: &'static str,
     /// The axis of response times.
     pub(super) response: &'static str,
@@ -65,13 +65,13 @@ pub(super) struct ChartWords {
     pub(super) latency: &'static str,
     /// The lines of these two.
     pub(super) lines: [&'static str; 2],
-    /// Noun of the deliveries that are counted.
+    /// Noun of the counted deliveries.
     pub(super) counted: &'static str,
-    /// Noun of the replies that cells count.
+    /// Noun of the replies in cells of heat maps.
     pub(super) replies: &'static str,
 }
 
-/// The words of a run: of one with receivers, those of deliveries.
+/// Returns the words of a run, which are about deliveries if it has receivers.
 pub(super) fn words(run: &Run) -> ChartWords {
     if run.plan.delivery.is_some() {
         return ChartWords {
@@ -93,7 +93,7 @@ pub(super) fn words(run: &Run) -> ChartWords {
     }
 }
 
-/// The figures of the top: what was received, and how many messages were sent for it.
+/// The top figures: received messages, and the number sent for them.
 pub(super) fn key_figures(figures: &DeliveryFigures<'_>) -> Vec<(String, String)> {
     let Deliveries { counts, expected, .. } = figures.deliveries;
     let DeliveryCounts { received, doubled, out_of_order, .. } = *counts;
@@ -167,7 +167,7 @@ fn way(summary: &Summary<'_>, figures: &DeliveryFigures<'_>) -> Table {
     table
 }
 
-/// Makes the table of receivers that wait, and of the messages that heaped up before them.
+/// Makes the table of waiting receivers, and of the backlog before them.
 fn wait_table(figures: &WaitFigures<'_>, of: &DeliveryFigures<'_>) -> Table {
     let Waits { wake_up, timeout_late, unblocked, unsettled, left, pending, .. } = figures.waits;
     let mut table = Table::new(["waits", "number", "share of messages received"]);

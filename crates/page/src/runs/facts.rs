@@ -1,4 +1,4 @@
-//! The facts of a run: its plan, its server, and the machine it ran on.
+//! Facts of a run: its plan, server, and machine.
 
 use std::time::SystemTime;
 
@@ -23,7 +23,7 @@ pub(super) fn byline(sources: &[Source<'_>]) -> Vec<String> {
     line
 }
 
-/// To the second, in UTC.
+/// Start to the second, in UTC.
 fn started(time: SystemTime) -> String {
     let whole = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs();
     let time = SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(whole.min(253_402_300_799));
@@ -35,7 +35,7 @@ pub(super) fn product(server: &ServerFacts) -> String {
     server.name().unwrap_or_else(|| "an unnamed server".to_owned())
 }
 
-/// Every server with its version, and every keystorm with its.
+/// All servers and keystorms with their versions.
 pub(super) fn versions<'r>(runs: impl Iterator<Item = &'r Run>) -> Vec<String> {
     let mut found: [Vec<String>; 2] = Default::default();
     for run in runs {
@@ -100,7 +100,7 @@ fn plan(plan: &Plan) -> Pairs {
     pairs.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
-/// Returns the noun of what `-n` and a rate count.
+/// Returns the noun of the unit of `-n` and rates.
 fn counted_as(plan: &Plan) -> &'static str {
     if plan.counts_operations() { "operation" } else { "request" }
 }
@@ -159,7 +159,7 @@ fn keys(plan: &Plan) -> String {
     }
 }
 
-/// Returns the settings of this plan that most plans do not have.
+/// Returns the settings of this plan that are unusual.
 fn unusual(plan: &Plan) -> Vec<(&'static str, String)> {
     let concurrency = &plan.load.concurrency;
     let mut pairs = Vec::new();

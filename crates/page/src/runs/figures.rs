@@ -1,4 +1,4 @@
-//! What tests yielded, in sentences and tables.
+//! Results of tests, in sentences and tables.
 
 use measure::{Ending, Latency};
 use report::slo::{ClauseResult, Outcome, SloResult};
@@ -8,7 +8,7 @@ use workload::Stop;
 use super::{Source, Test, deliveries, outages, over_time, spectrum};
 use crate::{Axis, Block, Chart, DataPoint, Section, Series, Table, Tone, Unit, Verdict, sentence};
 
-/// Lines that can be distinguished in one chart.
+/// Most lines that can be distinguished in one chart.
 const OVERLAID_MAX: usize = 8;
 
 /// Returns the main finding of a test.
@@ -67,12 +67,12 @@ pub(super) fn verdict(test: &Test<'_>) -> Verdict {
     Verdict { headline, text, tone: tone(summary), figures, events }
 }
 
-/// Returns the noun of what ended, in the plural.
+/// Returns the plural noun of the counted unit.
 fn ended_noun(summary: &Summary<'_>) -> &'static str {
     if summary.deliveries.is_some() { "deliveries" } else { summary.counted_noun() }
 }
 
-/// Returns the targets of the test, each with whether it was kept.
+/// Returns the targets of the test with their results.
 fn targets(summary: &Summary<'_>) -> Vec<(String, String)> {
     let word = |kept: bool| if kept { "kept" } else { "missed" }.to_owned();
     let schedule = summary.schedule.as_ref().map(|s| ("schedule".to_owned(), word(s.kept())));
@@ -86,7 +86,7 @@ fn targets(summary: &Summary<'_>) -> Vec<(String, String)> {
     target.chain(schedule).chain(misses).collect()
 }
 
-/// Returns the cost of a request at both ends, as far as it is known.
+/// Returns the CPU time of a request at both ends, as far as known.
 fn cpu(summary: &Summary<'_>) -> Vec<(String, String)> {
     let CpuFigures { server_us, client_us, server_cores, .. } = CpuFigures::from_summary(summary);
     let cost = |name: &str, us: Option<f64>| {
@@ -137,7 +137,7 @@ pub(super) fn figure(latency: &Latency, quantile: f64) -> String {
     figure_known(latency, quantile, 0)
 }
 
-/// Returns a figure of latencies of which those up to `below_ns` are known only to be below it.
+/// Returns a figure of latencies, which are only known to be below `below_ns` up to that.
 fn figure_known(latency: &Latency, quantile: f64, below_ns: u64) -> String {
     let ns = if quantile >= 1.0 { latency.max_ns() } else { latency.quantile_ns(quantile) };
     let describe = |ns: u64| {
@@ -158,18 +158,18 @@ pub(super) fn mean(latency: &Latency) -> String {
     latency.mean_ns().map_or("–".to_owned(), report::msec)
 }
 
-/// The columns of a distribution in every table of runs, and its cells.
+/// Columns and cells of a distribution in every table of runs.
 pub(super) const LATENCIES: [&str; 6] =
     ["avg (ms)", "p50 (ms)", "p95 (ms)", "p99 (ms)", "p99.9 (ms)", "max (ms)"];
 
-/// The quantiles among them.
+/// Quantiles of those columns.
 const QUANTILES: [f64; 4] = [0.5, 0.95, 0.99, 0.999];
 
 pub(super) fn latencies(latency: &Latency) -> [String; 6] {
     latencies_known(latency, 0)
 }
 
-/// Returns the figures of latencies of which those up to `below_ns` are known only to be below it.
+/// Returns the figures of latencies, which are only known to be below `below_ns` up to that.
 fn latencies_known(latency: &Latency, below_ns: u64) -> [String; 6] {
     let below = |known: bool, text: String| {
         if known { text } else { format!("<{}", report::msec_at_most(below_ns)) }
@@ -182,7 +182,7 @@ fn latencies_known(latency: &Latency, below_ns: u64) -> [String; 6] {
     [below(is_known, mean(latency)), at(0.5), at(0.95), at(0.99), at(0.999), at(1.0)]
 }
 
-/// Says that tests are missing.
+/// Verdict on missing tests.
 pub(super) fn incomplete(source: &Source<'_>) -> Verdict {
     let of = if source.name.is_empty() { String::new() } else { format!(" of {}", source.name) };
     if let Some(cut) = source.runs.last().and_then(interrupted) {
@@ -196,7 +196,7 @@ pub(super) fn incomplete(source: &Source<'_>) -> Verdict {
     Verdict { tone: Tone::Warning, ..Verdict::new(format!("Some tests{of} were not run"), text) }
 }
 
-/// Returns the part of a test of a given length that was done when it was interrupted, such as `after 111 s of 600 s`.
+/// Returns the completed part of a test by time that was interrupted, such as `after 111 s of 600 s`.
 fn interrupted(run: &Run) -> Option<String> {
     let Stop::AfterNs(planned_ns) = run.plan.load.stop else { return None };
     let time = |ns: u64| Unit::Seconds.show_even(ns as f64 / 1e9);
@@ -233,7 +233,7 @@ pub(super) fn overview(tests: &[Test<'_>]) -> Verdict {
     Verdict { tone, ..Verdict::new(format!("{} tests", tests.len()), text) }
 }
 
-/// Reason why no run of those compared can be called the faster.
+/// Reason why compared single runs are not ranked.
 pub(super) const SINGLE: &str = "Single runs are not ranked: without a confidence interval any \
     difference may be chance. Use --repeat, or keystorm compare.";
 
@@ -246,7 +246,7 @@ pub(super) fn are_single(tests: &[Test<'_>]) -> bool {
     singles.iter().any(|a| singles.iter().any(|b| other(a, b)))
 }
 
-/// Returns whether the figures of a run are those of a disturbance rather than of the server.
+/// Returns whether a disturbance, rather than the server, decided the figures of a run.
 fn is_disturbed(run: &Run) -> bool {
     run.verdict.limited_by == LimitedBy::Contention
 }
@@ -272,7 +272,7 @@ fn limits(tests: &[Test<'_>]) -> String {
     }
 }
 
-/// Warnings that every test has.
+/// Warnings common to all tests.
 fn shared<'t>(tests: &'t [Test<'_>]) -> Vec<&'t Warning> {
     let [first, others @ ..] = tests else { return Vec::new() };
     let everywhere = |warning: &&Warning| {
@@ -281,7 +281,7 @@ fn shared<'t>(tests: &'t [Test<'_>]) -> Vec<&'t Warning> {
     first.summary.run.warnings.iter().filter(everywhere).collect()
 }
 
-/// All tests in one table, and in charts where a picture says more.
+/// All tests in one table, and in charts where these help.
 pub(super) fn side_by_side(sources: &[Source<'_>], tests: &[Test<'_>]) -> Section {
     let columns = ["test", "requests/s"].into_iter().chain(LATENCIES);
     let cpu = ["server CPU/request", "client CPU/request"];
@@ -335,7 +335,7 @@ pub(super) fn side_by_side(sources: &[Source<'_>], tests: &[Test<'_>]) -> Sectio
     Section::new("Side by side", blocks)
 }
 
-/// A group of bars for each test, and in it one for each source that has a test of that name.
+/// A group of bars for each test, with one for each source that has a test with that name.
 fn bars(
     title: &str,
     sources: &[Source<'_>],
@@ -370,7 +370,7 @@ fn bars(
     chart
 }
 
-/// Returns the warnings about the figures of a test, without those that are true of all tests.
+/// Returns the warnings of a test, without those common to all tests.
 pub(super) fn notes(Test { summary, .. }: &Test<'_>, tests: &[Test<'_>]) -> Vec<Block> {
     let known = shared(tests);
     let mut notes: Vec<Block> = Vec::new();

@@ -1,4 +1,4 @@
-//! All response times over time: how many lay where, as a heat map.
+//! All response times over time, as a heat map.
 
 use report::Run;
 
@@ -7,12 +7,12 @@ use super::over_time::{groups_at_most, in_course};
 use crate::{Axis, Chart, DataPoint, Series, Unit};
 use report::grouped;
 
-/// Columns at most: more cells would make the page large and show no more.
+/// Most columns: more would make the page large and show no more.
 const COLUMNS_MAX: u64 = 90;
 /// Cells in each factor of ten.
 const PER_DECADE: f64 = 6.0;
 
-/// The chart; `None` of a test too short to have a course.
+/// The chart; `None` for a test that is too short.
 pub(super) fn latency_heat(title: &str, run: &Run) -> Option<Chart> {
     let groups = groups_at_most(run, COLUMNS_MAX);
     let first = groups.first().filter(|_| groups.len() > 2)?;

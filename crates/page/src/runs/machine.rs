@@ -1,4 +1,4 @@
-//! What the client's machine did through a run, as charts over the same time as the latencies above them.
+//! State of the client's machine during a run, as charts over the same time as the latencies above them.
 
 use report::{MachinePoint, Run, machine_course};
 
@@ -7,7 +7,8 @@ use crate::{Axis, Chart, DataPoint, Series, Unit};
 
 type Figure = fn(&MachinePoint) -> Option<f64>;
 
-/// Waiting for a CPU and stolen time, interrupts, and frequency; none of a run that was not looked at.
+/// Charts of waiting for a CPU and stolen time, interrupts, and frequency; empty if the machine was not
+/// watched.
 pub(super) fn charts(run: &Run) -> Vec<Chart> {
     let course = machine_course(run);
     let lines = |title: &str, label: &str, unit: Unit, figures: &[(&str, Figure)]| {

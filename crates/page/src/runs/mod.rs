@@ -1,7 +1,7 @@
-//! A page of saved runs: the figures first, then how they came about.
+//! A page of saved runs: the figures first, then their background.
 //!
-//! Owns which sections there are and their order. Figures are those of [`Summary`]; none is
-//! computed here that a terminal report shows too.
+//! Owns the sections and their order. Figures come from [`Summary`]; none that a terminal report shows is
+//! computed here.
 
 mod again;
 mod clients;
@@ -32,18 +32,18 @@ pub(crate) use over_time::overlaid;
 pub use over_time::{latency_over_time, throughput_over_time};
 pub use spectrum::spectrum;
 
-/// The tests of one job: those of a file, or those carried out so far.
+/// The tests of one job, from a file, or carried out so far.
 #[derive(Debug, Clone)]
 pub struct Source<'r> {
-    /// Name that tells the source from the others, such as that of its file; empty for the only one.
+    /// Name that distinguishes the source, such as its file's; empty for the only one.
     pub name: String,
     /// Tests of the source, in order.
     pub runs: &'r [Run],
-    /// Set if every test that was asked for is there.
+    /// Set if every requested test is there.
     pub complete: bool,
 }
 
-/// A test with its figures and a name that no other test on the page has.
+/// A test with its figures and a unique name on the page.
 struct Test<'r> {
     name: String,
     /// Number of the source, and below it of the test.
@@ -51,7 +51,7 @@ struct Test<'r> {
     summary: Summary<'r>,
 }
 
-/// More tests have no verdict of their own at the top: the table says it shorter.
+/// Most tests with separate verdicts at the top; for more, a table is shorter.
 const LEDE_MAX: usize = 3;
 
 /// The page of these runs.
@@ -86,22 +86,22 @@ pub fn page(sources: &[Source<'_>]) -> Page {
     page
 }
 
-/// Returns the part about these runs of a page about more: its byline (time, place and programs), and a section of
-/// plan, server and machine.
+/// Returns the part about these runs for a larger page: its byline (time, place and programs), and a section
+/// of plan, server and machine.
 #[must_use]
 pub fn about(runs: &[Run]) -> (Vec<String>, Section) {
     let source = [Source { name: String::new(), runs, complete: true }];
     (facts::byline(&source), facts::section(&source))
 }
 
-/// The outages and worst moments of a run as tables; none of a run without any.
+/// Outages and worst moments of a run as tables; empty without any.
 #[must_use]
 pub fn incidents(run: &Run) -> Vec<Block> {
     let summary = Summary::from_run(run);
     outages::table(&summary, None).into_iter().chain(moments::blocks(&summary, None)).collect()
 }
 
-/// The product and version of the server that a run was against.
+/// Product and version of a run's server.
 #[must_use]
 pub fn product(run: &Run) -> String {
     facts::product(&run.server)
@@ -113,16 +113,16 @@ pub fn versions(run: &Run) -> Vec<String> {
     facts::versions(std::iter::once(run))
 }
 
-/// The names that are taken. There may be thousands of tests of one name.
+/// Names in use. There may be thousands of tests with one name.
 #[derive(Default)]
 struct Names {
     taken: HashSet<String>,
-    /// The number that the last test of a name got.
+    /// Number of the last test with each name.
     last: HashMap<String, usize>,
 }
 
 impl Names {
-    /// This name, or with the first number behind it that no other test has.
+    /// Returns this name, or with the first number after it that no other test has.
     fn of_its_own(&mut self, name: String) -> String {
         if self.taken.insert(name.clone()) {
             return name;
@@ -164,7 +164,7 @@ fn title(sources: &[Source<'_>], tests: &[Test<'_>]) -> String {
     }
 }
 
-/// Describes in a few words the load that was asked for.
+/// Describes the load in a few words.
 fn asked(run: &Run) -> String {
     let connections = run.plan.own_connections();
     let over = match &run.plan.delivery {
@@ -186,8 +186,8 @@ fn asked(run: &Run) -> String {
     }
 }
 
-/// Returns the titles of a test's charts, by what was measured: latency and throughput over time, all latencies over
-/// time, and their percentiles.
+/// Returns the titles of a test's charts, by measured quantity: latency and throughput over time, all
+/// latencies over time, and their percentiles.
 fn titles(run: &Run) -> [&'static str; 4] {
     match run.plan.delivery {
         Some(_) => [
@@ -205,7 +205,7 @@ fn titles(run: &Run) -> [&'static str; 4] {
     }
 }
 
-/// All about one test.
+/// The section of one test.
 fn section(test: &Test<'_>, tests: &[Test<'_>], verdict: bool) -> Section {
     let run = test.summary.run;
     let mut blocks = Vec::new();

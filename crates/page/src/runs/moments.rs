@@ -4,8 +4,8 @@ use report::{Summary, WorstMoments, msec_at_most};
 
 use crate::{Block, Table, Tone};
 
-/// The table with what could not be looked at, where there is something for it. `of` is the server, where the
-/// page is about several.
+/// The table, and the unavailable sources, if there are any. `of` is the server, if the page is about
+/// several.
 pub(crate) fn blocks(summary: &Summary<'_>, of: Option<&str>) -> Vec<Block> {
     let Some(found) = WorstMoments::from_run(summary.run) else { return Vec::new() };
     let WorstMoments { interval_s, usual_p99_ms, moments, totals, besides, unseen } = found;

@@ -1,5 +1,4 @@
-//! The spans in which nothing succeeded: as shades of charts over time, as lines below the verdict, and
-//! as a table.
+//! Outages: as shades of charts over time, as lines below the verdict, and as a table.
 
 use std::time::SystemTime;
 
@@ -10,7 +9,7 @@ use workload::quantity::counted;
 use crate::{Band, Block, Table, Unit};
 use report::grouped;
 
-/// Lines below the verdict; the table has the rest.
+/// Most lines below the verdict; the table has the rest.
 const LINES_MAX: usize = 5;
 /// Rows of the table.
 const ROWS_MAX: usize = 100;
@@ -39,7 +38,7 @@ pub(super) fn lines(summary: &Summary<'_>) -> Vec<String> {
     lines
 }
 
-/// The table, where there is something for it. `of` is the server, where the page is about several.
+/// The table, if there are outages. `of` is the server, if the page is about several.
 pub(crate) fn table(summary: &Summary<'_>, of: Option<&str>) -> Option<Block> {
     let (run, all) = (summary.run, summary.outages());
     let at = |ns| wall_clock(run.measurement.started_at, ns);
@@ -79,7 +78,7 @@ fn lasted(outage: &Outage) -> String {
     Unit::Seconds.show_even(outage.length_ns() as f64 / 1e9)
 }
 
-/// The server that was out, where there are several.
+/// Name of the outage's server, if there are several.
 fn server(run: &Run, outage: &Outage) -> String {
     report::server_name(&run.plan, &run.measurement, outage).unwrap_or_else(|| "–".to_owned())
 }

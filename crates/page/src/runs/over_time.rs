@@ -7,13 +7,13 @@ use super::deliveries::words;
 use super::outages;
 use crate::{Axis, Band, Chart, DataPoint, Guide, Series, Unit};
 
-/// More points than this are put together: no screen shows them apart.
+/// Number of points above which they are merged; a screen cannot show more.
 const POINTS_MAX: u64 = 240;
-/// A last interval that is cut shorter than this share of its length has no rate worth showing.
+/// Share of its length below which a cut last interval has no meaningful rate.
 const CUT_SHORT: f64 = 0.2;
 
-/// The chart over the whole time of a run, with its outages and gaps of what it sends shaded: charts of one run have
-/// one axis.
+/// Sets the chart's range to the whole time of a run and shades its outages and gaps, so that charts of one
+/// run share an axis.
 #[must_use]
 pub(super) fn in_course(chart: Chart, run: &Run) -> Chart {
     let elapsed_s = run.measurement.elapsed_ns as f64 / 1e9;
@@ -29,7 +29,7 @@ pub(super) fn in_course(chart: Chart, run: &Run) -> Chart {
     chart
 }
 
-/// Returns the gaps in a record that is replayed, of which its users knew nothing.
+/// Returns the gaps in a replayed record that its users did not notice.
 fn gaps_of_record(run: &Run) -> impl Iterator<Item = Band> {
     let stalls = run.plan.recorded.iter().flat_map(|recorded| &recorded.stalls);
     stalls.map(|stall| {
@@ -43,9 +43,9 @@ fn gaps_of_record(run: &Run) -> impl Iterator<Item = Band> {
     })
 }
 
-/// Neighbouring intervals of a timeline put together, silent ones included.
+/// Adjacent intervals of a timeline, merged, including silent ones.
 pub(super) struct Group<'r> {
-    /// The middle of it in seconds from the start of the measured part.
+    /// Middle, in seconds from the start of the measured part.
     pub(super) middle_s: f64,
     pub(super) from_s: f64,
     pub(super) to_s: f64,
@@ -57,8 +57,8 @@ impl Group<'_> {
         self.points.iter().map(count).fold(0, u64::saturating_add)
     }
 
-    /// All response times; `None` without a reply. They are put together anew each time: those of all groups at once
-    /// would take megabytes.
+    /// All response times; `None` without a reply. Merged anew on each call, as those of all groups would
+    /// take megabytes.
     pub(super) fn response(&self) -> Option<Latency> {
         let encoded = self.points.iter().filter_map(|point| point.response.as_ref());
         let decoded = encoded.filter_map(|encoded| encoded.decode().ok());
@@ -69,8 +69,7 @@ impl Group<'_> {
     }
 }
 
-/// Requests per second over time, with what the schedule asked for and with errors, if there were
-/// any.
+/// Requests per second over time, with the scheduled rate and with errors, if there were any.
 #[must_use]
 pub fn throughput_over_time(title: &str, run: &Run) -> Chart {
     let groups = groups(run);
@@ -174,7 +173,7 @@ fn groups(run: &Run) -> Vec<Group<'_>> {
     groups_at_most(run, POINTS_MAX)
 }
 
-/// No more than so many, each of as many intervals.
+/// Groups of equally many intervals, at most `most`.
 pub(super) fn groups_at_most(run: &Run, most: u64) -> Vec<Group<'_>> {
     let timeline = &run.measurement.timeline;
     let (interval_ns, elapsed_ns) = (timeline.interval_ns, run.measurement.elapsed_ns);

@@ -1,16 +1,16 @@
-//! What `--sample` saw of the servers, as charts over the same time as the latencies above them.
+//! Samples of the servers (`--sample`), as charts over the same time as the latencies above them.
 
 use report::{Run, ServerPoint, server_course};
 
 use super::over_time::in_course;
 use crate::{Axis, Chart, DataPoint, Series, Unit};
 
-/// Servers whose lines can be distinguished in one chart.
+/// Most servers whose lines can be distinguished in one chart.
 const SERVERS_MAX: usize = 8;
 
 type Figure = fn(&ServerPoint) -> Option<f64>;
 
-/// CPU, memory, clients and commands of each server; none without samples.
+/// Charts of CPU, memory, clients and commands of each server; empty without samples.
 pub(super) fn charts(run: &Run) -> Vec<Chart> {
     let course = server_course(run);
     let wanted: [(&str, &str, Unit, Figure); 4] = [

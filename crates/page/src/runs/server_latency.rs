@@ -1,10 +1,10 @@
-//! The server's own latency, as tables: how long it ran each command, and what it recorded meanwhile.
+//! The server's own latency, as tables: execution times of commands, and recorded events.
 
 use report::{CommandInServer, ServerLatencyFigures, Summary, grouped};
 
 use crate::{Block, Table, Unit};
 
-/// Both tables, as far as there is something for them; none where the servers were not asked.
+/// Both tables, as far as they have content; empty if the servers were not asked.
 pub(super) fn blocks(summary: &Summary<'_>) -> Vec<Block> {
     let Some(found) = ServerLatencyFigures::from_run(summary.run) else { return Vec::new() };
     let mut blocks = Vec::new();

@@ -1,10 +1,10 @@
-//! Where response times were spent, as a table.
+//! Parts of response times, as a table.
 
 use report::{SpanParts, Summary, grouped};
 
 use crate::{Block, Table, Tone, Unit};
 
-/// A row for the mean and some percentiles; a note where there are no stamps; nothing where none were asked for.
+/// A row for the mean and some percentiles, or a note without stamps; `None` if stamps were not requested.
 pub(super) fn block(summary: &Summary<'_>) -> Option<Block> {
     let spans = summary.spans.as_ref()?;
     if spans.missing.is_some() {

@@ -1,4 +1,4 @@
-//! How latencies spread: each percentile on a scale of nines.
+//! Distribution of latencies: percentiles on a scale of nines.
 
 use measure::Latency;
 use report::Run;
@@ -6,11 +6,11 @@ use report::Run;
 use super::deliveries::words;
 use crate::{Axis, Chart, DataPoint, Series, Unit};
 
-/// Points in each factor of ten of what is left of 1.
+/// Points for each factor of ten of the distance from 1.
 const PER_DECADE: u32 = 10;
 
-/// Response times of all requests by percentile, a line for each run; of a single run on a schedule,
-/// service times too. Runs are named where there are several.
+/// Response times of all requests by percentile, a line for each run; for a single run on a schedule, service
+/// times too. Several runs are named.
 #[must_use]
 pub fn spectrum(title: &str, runs: &[(&str, &Run)]) -> Chart {
     let named = runs.first().map(|(_, run)| words(run));
@@ -40,8 +40,8 @@ pub fn spectrum(title: &str, runs: &[(&str, &Run)]) -> Chart {
     chart
 }
 
-/// The latency at quantiles ever nearer to 1, as far as there are requests to tell them apart, and
-/// the greatest, which lies half a request from the end.
+/// The latency at quantiles ever nearer to 1, as far as the requests resolve them, and the greatest, which is
+/// half a request from the end.
 fn series(name: &str, latency: &Latency) -> Series {
     let count = latency.count() as f64;
     let left = (0..).map(|n| 10f64.powf(-f64::from(n) / f64::from(PER_DECADE)));

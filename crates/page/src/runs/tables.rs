@@ -74,7 +74,7 @@ fn traffic(bytes: u64, per_s: f64) -> String {
     format!("{} ({})", Unit::Bytes.show(bytes as f64), Unit::BytesPerSecond.show(per_s))
 }
 
-/// Makes the table of the nodes of a cluster that had part in the load.
+/// Makes the table of the cluster nodes with a part in the load.
 fn nodes(summary: &Summary<'_>) -> Option<Block> {
     let mut table = Table::new([
         "node", "role", "slots", "requests", "share", "errors", "moved", "asked", "retried",

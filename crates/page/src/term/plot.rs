@@ -5,12 +5,12 @@ use report::escape;
 use super::{BOLD, SERIES, painted};
 use crate::{Chart, DataPoint, Kind, Scale};
 
-/// Lines of text that the plot takes.
+/// Lines of text in the plot.
 const HEIGHT: usize = 8;
 /// Marks for the points of a series, in every font.
 const MARKS: [char; 8] = ['o', 'x', '+', '*', '#', '@', '%', '&'];
 
-/// A chart with its title, axes and, of several series, their names. `width` is in columns.
+/// A chart with its title, axes and, for several series, their names. `width` is in columns.
 pub(super) fn plot(chart: &Chart, width: usize, colour: bool) -> String {
     let title = painted(&escape(&chart.title), BOLD, colour);
     let Some(bounds) = Bounds::new(chart) else {
@@ -41,12 +41,12 @@ pub(super) fn plot(chart: &Chart, width: usize, colour: bool) -> String {
     text
 }
 
-/// Returns the place of a point, if both axes have one for it.
+/// Returns the position of a point, if both axes can show it.
 fn place(chart: &Chart, point: &DataPoint) -> Option<(f64, f64)> {
     Some((chart.x.scale.place(point.x)?, chart.y.scale.place(point.y)?))
 }
 
-/// The values of all points that are shown.
+/// Values of all points that are shown.
 fn shown(chart: &Chart, value: fn(&DataPoint) -> f64) -> impl Iterator<Item = f64> {
     chart.series.iter().flat_map(|s| &s.points).filter(|p| chart.shows(p)).map(value)
 }
@@ -68,7 +68,7 @@ struct Bounds {
 }
 
 impl Bounds {
-    /// Around all points; `None` if there are none. A linear y axis begins at zero.
+    /// The plot area of all points; `None` without points. A linear y axis begins at zero.
     fn new(chart: &Chart) -> Option<Self> {
         let points = chart.series.iter().flat_map(|s| &s.points);
         let all: Vec<(f64, f64)> = points.filter_map(|p| place(chart, p)).collect();
@@ -82,7 +82,7 @@ impl Bounds {
     }
 }
 
-/// The least and the greatest, apart even if they are equal.
+/// The least and the greatest value, separated even if they are equal.
 fn ends(values: Vec<f64>) -> (f64, f64) {
     let (low, high) = (least(values.iter().copied()), greatest(values.into_iter()));
     if high > low { (low, high) } else { (low - 1.0, low + 1.0) }
@@ -92,7 +92,7 @@ fn ends(values: Vec<f64>) -> (f64, f64) {
 struct Labels {
     high: String,
     low: String,
-    /// Columns that they take, with one between them and the axis.
+    /// Columns of the labels, and one between them and the axis.
     margin: usize,
 }
 
@@ -120,9 +120,9 @@ impl Labels {
 /// A character of the plot.
 #[derive(Clone, Copy, Default)]
 struct Cell {
-    /// The dots of a Braille character, by their bits in U+2800.
+    /// Dots of a Braille character, as bits in U+2800.
     dots: u8,
-    /// The series that drew it last.
+    /// Series that drew it last.
     series: usize,
     /// Set if the cell has the mark of the series instead of dots.
     is_mark: bool,
@@ -139,7 +139,7 @@ impl Grid {
         Self { columns, bounds, cells: vec![vec![Cell::default(); columns]; HEIGHT] }
     }
 
-    /// The dot of a place: two in each column, four in each line.
+    /// The dot at a position: two in each column, four in each line.
     fn dot(&self, (x, y): (f64, f64)) -> (usize, usize) {
         let Bounds { left, right, bottom, top } = self.bounds;
         let (columns, lines) = (self.columns * 2 - 1, HEIGHT * 4 - 1);
@@ -156,7 +156,7 @@ impl Grid {
         *cell = Cell { dots: cell.dots | BITS[x % 2][y % 4], series, is_mark: false };
     }
 
-    /// Sets the points of a series and, if it is `joined`, what lies between them.
+    /// Sets the points of a series and, if it is `joined`, the line between them.
     fn draw_line(&mut self, series: usize, points: &[(f64, f64)], joined: bool) {
         let fine = self.columns * 4;
         points.iter().for_each(|point| self.set(series, *point));
@@ -189,7 +189,7 @@ impl Grid {
     }
 }
 
-/// The line below the plot: the ends of the x axis and what it counts.
+/// The line below the plot, with the ends of the x axis and its title.
 fn x_axis(chart: &Chart, margin: usize, columns: usize) -> String {
     let first = chart.x.unit.show(least(shown(chart, |p| p.x)));
     let last = chart.x.unit.show(greatest(shown(chart, |p| p.x)));

@@ -1,9 +1,8 @@
-//! Words in lines of a terminal.
+//! Line breaking of words for a terminal.
 
 use super::WIDTH;
 
-/// A text in lines, those after the first with `indent` spaces before them. A word that is longer has a line of its
-/// own.
+/// Text in lines, with `indent` spaces before all but the first. A longer word has its own line.
 pub(super) fn wrapped(text: &str, indent: usize) -> String {
     let (mut all, mut line, mut width) = (String::new(), String::new(), 0);
     for word in text.split_inclusive(' ') {
@@ -18,7 +17,7 @@ pub(super) fn wrapped(text: &str, indent: usize) -> String {
     all + line.trim_end() + "\n"
 }
 
-/// A name in lines of at most so many columns.
+/// A name in lines of at most `width` columns.
 pub(super) fn broken(name: &str, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in name.split_whitespace() {
@@ -37,7 +36,7 @@ pub(super) fn broken(name: &str, width: usize) -> Vec<String> {
     lines
 }
 
-/// A word in parts of at most so many columns: one that is longer is broken behind hyphens and slashes, and else
+/// Parts of a word of at most `width` columns; a longer word is broken after hyphens and slashes, or else
 /// anywhere.
 fn parts_of(word: &str, width: usize) -> Vec<String> {
     if word.chars().count() <= width {

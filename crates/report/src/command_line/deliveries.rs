@@ -6,9 +6,9 @@ use workload::{
     Delivery, DeliveryKind, Named, Plan, Queue, ReplicaWait, StreamAck, Subscription, quantity,
 };
 
-/// Nanoseconds that the last messages are waited for unless a command line says otherwise.
+/// Default wait for the last messages, in nanoseconds.
 const DRAIN_NS: u64 = 5_000_000_000;
-/// Entries that streams are trimmed to unless a command line says otherwise.
+/// Default number of entries that streams are trimmed to.
 const MAXLEN: &[u8] = b"100000";
 
 /// Returns the name of a kind for `deliver`.
@@ -24,7 +24,7 @@ pub(super) fn name(kind: DeliveryKind) -> &'static str {
     }
 }
 
-/// Options with their values, in order; empty where an option has none.
+/// Options with their values, in order; empty for options without a value.
 #[derive(Default)]
 struct Options(Vec<(&'static str, String)>);
 
@@ -39,7 +39,7 @@ impl Options {
     }
 }
 
-/// The options of a delivery with so many threads that receive in each client.
+/// The options of a delivery with this many receiving threads in each client.
 pub(super) fn options(
     plan: &Plan,
     delivery: &Delivery,

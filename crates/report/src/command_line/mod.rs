@@ -1,5 +1,4 @@
-//! A plan as a command line of keystorm's: the options that its specification has, and those of its receivers and
-//! clients.
+//! A plan as a keystorm command line: the options of its specification, its receivers and its clients.
 
 mod deliveries;
 mod unexpressed;
@@ -13,11 +12,11 @@ use crate::Run;
 
 pub use unexpressed::{needs_a_file, unexpressed, unexpressed_beside_a_file};
 
-/// Names by which a test of the suite may be asked for.
+/// Names of a test of the suite in `-t`.
 pub type Names = &'static [&'static str];
 
-/// A name for each test. One that comes with another, as the `LPUSH` that fills the list for
-/// `LRANGE`, goes by that one's name.
+/// A name for each test. A test that comes with another, such as the `LPUSH` that fills the list for
+/// `LRANGE`, has that one's name.
 #[must_use]
 pub fn chosen(mut tests: Vec<Names>) -> Vec<&'static str> {
     tests.sort_by_key(|names| names.len());
@@ -32,8 +31,8 @@ pub fn chosen(mut tests: Vec<Names>) -> Vec<&'static str> {
     chosen
 }
 
-/// The command line of keystorm that asks for what a plan says, so many times, without its passwords and without
-/// what no option can ask for ([`unexpressed()`]).
+/// Keystorm command line for a plan with this many repeats, without passwords and without parts that no
+/// option expresses ([`unexpressed()`]).
 #[must_use]
 pub fn command_line_of(plan: &Plan, repeats: u32) -> String {
     let (mut words, test) = command_line(plan, None);
@@ -57,14 +56,14 @@ fn joined(mut words: Vec<String>, repeats: u32) -> String {
     shell_words::join(words)
 }
 
-/// The words of a plan are texts, so all have some.
+/// Quotes nothing: the words of a plan are texts, so the specification always has words.
 fn words(mut line: Vec<String>, spec: &LoadSpec) -> Vec<String> {
     line.extend(spec.words().unwrap_or_default());
     line
 }
 
-/// The options of a plan's command line with their values, in order: `given` where an option has none. What it
-/// sends is `the command`.
+/// The options of a plan's command line with their values, in order: `given` for an option without a value,
+/// and `the command` for the commands.
 pub(crate) fn options_of(plan: &Plan) -> Vec<(String, String)> {
     let given = |value: String| if value.is_empty() { "given".to_owned() } else { value };
     let recorded = plan.recorded.as_ref();
@@ -85,8 +84,8 @@ pub(crate) fn options_of(plan: &Plan) -> Vec<(String, String)> {
     options
 }
 
-/// The words of the command line of one test, which was run so if it was, and the names that the suite has
-/// for it, if any.
+/// The words of the command line of one test, with the settings of `run`, and the suite's names for the test,
+/// if any.
 #[must_use]
 pub fn command_line(plan: &Plan, run: Option<&Run>) -> (Vec<String>, Option<Names>) {
     let mut line = vec!["keystorm".to_owned()];
@@ -110,7 +109,7 @@ pub fn command_line(plan: &Plan, run: Option<&Run>) -> (Vec<String>, Option<Name
     (words, spec::suite_test(plan).map(|test| test.names))
 }
 
-/// Writes the clients, and returns the threads of each that receive.
+/// Adds the clients, and returns the receiving threads of each.
 fn clients(plan: &Plan, run: Option<&Run>, spec: &mut LoadSpec, line: &mut Vec<String>) -> u16 {
     if let Some(probe) = run.and_then(|run| run.probe.as_ref()) {
         line.extend(["--probe".to_owned(), probe.rate_per_s.to_string()]);
@@ -127,7 +126,7 @@ fn clients(plan: &Plan, run: Option<&Run>, spec: &mut LoadSpec, line: &mut Vec<S
     receivers
 }
 
-/// The options of a record that is sent again, as far as a plan says.
+/// The options for replaying a record, as far as a plan holds them.
 fn of_record(plan: &Plan, recorded: &RecordedTraffic) -> LoadSpec {
     let mut spec = LoadSpec::of_server(plan);
     let concurrency = &plan.load.concurrency;

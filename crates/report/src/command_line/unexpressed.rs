@@ -1,10 +1,10 @@
-//! What a plan has that no command line of keystorm's own says: front ends of other tools do.
+//! Parts of a plan that no option of keystorm expresses; front ends of other tools set them.
 
 use spec::is_mixed;
 use workload::argument::TAG_PLACEHOLDER;
 use workload::{KeyDist, KeySpace, Piece, Plan, secret::HIDDEN};
 
-/// Returns the parts of a plan that its command line leaves out, a sentence each.
+/// Returns the parts of a plan that its command line leaves out, one sentence each.
 #[must_use]
 pub fn unexpressed(plan: &Plan) -> Vec<String> {
     let mut unexpressed = unexpressed_beside_a_file(plan);
@@ -49,7 +49,7 @@ pub fn needs_a_file(plan: &Plan) -> bool {
     draws_in_different_ways(plan) || sends_together(plan) || has_semicolons(plan)
 }
 
-/// Returns whether some operation's keys are not those of the whole plan.
+/// Returns whether some operation has a key space of its own.
 fn draws_in_different_ways(plan: &Plan) -> bool {
     let as_all = |keys: &KeySpace| match keys.draw == KeyDist::INSERT {
         // Where a key is inserted, its command says so.
@@ -59,7 +59,7 @@ fn draws_in_different_ways(plan: &Plan) -> bool {
     plan.key_spaces().any(|(_, keys)| !as_all(keys))
 }
 
-/// Returns whether a step of an operation has several commands, which are operations to a command line.
+/// Returns whether a step of an operation has several commands, which a command line reads as operations.
 fn sends_together(plan: &Plan) -> bool {
     let operations = plan.mix.iter().flat_map(|mix| &mix.operations);
     let mut steps = operations.flat_map(|operation| &operation.steps);

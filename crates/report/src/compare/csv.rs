@@ -30,10 +30,10 @@ pub fn write_head(out: &mut dyn Write) -> io::Result<()> {
     write_row(&COLUMNS.map(str::to_owned), out)
 }
 
-/// The rows of a test that goes by that name, and of its operations.
+/// Writes the rows of a test under that name, and of its operations.
 ///
 /// # Errors
-/// An error of the writer.
+/// Returns errors of the writer.
 pub fn write_test(
     test: &ComparedTest,
     name: &str,
@@ -85,7 +85,7 @@ fn write_rows(
     Ok(())
 }
 
-/// The cells of a ratio, its interval and what it says; empty of the first server.
+/// Cells of a ratio, its interval and its conclusion; empty for the first server.
 fn judged(compared: Option<(&TestComparison, &Row)>) -> [String; 5] {
     let Some((pair, row)) = compared else { return Default::default() };
     let is_judged = pair.refused.is_none();
@@ -101,7 +101,7 @@ fn judged(compared: Option<(&TestComparison, &Row)>) -> [String; 5] {
     ]
 }
 
-/// The stable word for what a ratio allows to say.
+/// Stable word for the conclusion from a ratio.
 pub(super) fn conclusion(row: &Row, shown: bool) -> &'static str {
     if !shown {
         return "not-told";

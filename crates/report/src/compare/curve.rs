@@ -1,34 +1,34 @@
-//! One load at one rate or at several: up to which rate each server keeps the target, or keeps up.
+//! One load at several rates: the highest rate at which each server keeps the target, or keeps up.
 
 use super::{Comparison, Question, TargetState};
 use crate::quantity::grouped;
 
-/// Results of one load at all of its rates, from the lowest.
+/// Results of one load at all its rates, in ascending order.
 #[derive(Debug, Clone)]
 pub struct RateCurve<'d> {
     /// Name of the load.
     pub name: &'d str,
     /// A rate each.
     pub rates: Vec<&'d Question>,
-    /// The target as it was typed.
+    /// The target in the user's text.
     pub target: Option<&'d str>,
 }
 
 /// Highest rate that a server reached, and the next higher one.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Knee {
-    /// The highest rate per second at which the target was kept, with none below at which it was missed;
+    /// Highest rate per second at which the target was kept, with no lower one at which it was missed;
     /// without a target, at which the server kept up.
     pub rate_rps: Option<f64>,
-    /// The next higher rate, and what became of the target there; `None` where no higher one was tried.
+    /// The next higher rate, and the state of the target there; `None` if no higher one was tried.
     pub next: Option<(f64, TargetState)>,
 }
 
-/// A server that answers less than this share of what was asked for does not keep up.
+/// Share of the requested rate below which a server does not keep up.
 const KEPT_UP: f64 = 0.99;
 
 impl Comparison {
-    /// The loads in the order in which they were named, each with all of its rates.
+    /// The loads in the order of the command line, each with all its rates.
     #[must_use]
     pub fn curves(&self) -> Vec<RateCurve<'_>> {
         let mut curves: Vec<RateCurve<'_>> = Vec::new();
@@ -50,7 +50,7 @@ fn rate_of(question: &Question) -> f64 {
 }
 
 impl<'d> RateCurve<'d> {
-    /// A load at one rate.
+    /// Starts a curve with a load at one rate.
     #[must_use]
     pub fn of(question: &'d Question, target: Option<&'d str>) -> Self {
         Self { name: &question.name, rates: vec![question], target }
@@ -62,7 +62,8 @@ impl<'d> RateCurve<'d> {
         self.rates.len() > 1
     }
 
-    /// Returns the state of the target, or else of the rate, at one of the rates; `side` counts servers from 0.
+    /// Returns the state of the target, or without one of the rate, at one of the rates; `side` counts
+    /// servers from 0.
     #[must_use]
     pub fn state(&self, question: &Question, side: usize) -> Option<TargetState> {
         let candidate = question.candidates.get(side)?;
@@ -130,7 +131,8 @@ impl<'d> RateCurve<'d> {
         }
     }
 
-    /// Describes the worth of the difference at the highest rate that all servers keep, or else any does.
+    /// Describes how much the difference matters, at the highest rate that all servers keep, or else any
+    /// server.
     #[must_use]
     pub fn worth(&self) -> Vec<String> {
         if !self.has_several() {

@@ -1,4 +1,4 @@
-//! What a comparison takes from a run.
+//! The part of a run that a comparison needs.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ pub struct RunDigest {
 }
 
 impl RunDigest {
-    /// Makes the digest of a run that ended as planned; `None` of any other.
+    /// Makes the digest of a run that ended as planned; `None` for any other.
     #[must_use]
     pub fn from_run(run: &Run) -> Option<Self> {
         let complete = run.measurement.ending == Ending::Complete;
@@ -40,7 +40,7 @@ impl RunDigest {
         complete.then(glance)
     }
 
-    /// A figure of the run; `None` where it was not measured.
+    /// Value of a metric; `None` if it was not measured.
     #[must_use]
     pub fn figure(&self, metric: Metric) -> Option<f64> {
         self.figures.get(metric)
@@ -58,7 +58,7 @@ impl RunDigest {
     }
 }
 
-/// Returns the figures of a run. A run without a reply is known to have less than one in its time.
+/// Returns the figures of a run. A run without a reply had a rate below one per its length.
 fn figures(summary: &Summary<'_>) -> Figures {
     let figures = Figures::from_summary(summary);
     let at_most = (summary.elapsed_s > 0.0).then(|| 1.0 / summary.elapsed_s);

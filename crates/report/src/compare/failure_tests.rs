@@ -3,7 +3,7 @@
 use super::tests::{compared, comparison, glances, setup};
 use super::*;
 
-/// Runs of which so many of 2,000 requests failed.
+/// Runs with this many failures of 2,000 requests.
 fn failing(failed: u64) -> Vec<RunDigest> {
     let fail = |mut glance: RunDigest| {
         glance.failures = Failures { asked: 2000, failed };

@@ -1,4 +1,5 @@
-//! `--fail-on-regression`: whether a server is worse than the first by more than is allowed, and how sure that is.
+//! `--fail-on-regression`: whether a server is worse than the first by more than allowed, and with what
+//! certainty.
 
 use serde::Serialize;
 use statistics::holm;
@@ -7,27 +8,27 @@ use super::headline::{HELP, called};
 use super::{Comparison, RefusalKind, Row, TestComparison};
 use crate::{Metric, listed};
 
-/// Figures that a gate watches by default: those that a service promises.
+/// Figures that a gate watches by default, which services promise to their users.
 pub const WATCHED: [Metric; 2] = [Metric::Throughput, Metric::P99];
 
-/// A figure by which a server is, or may be, worse than allowed.
+/// A figure in which a server is, or may be, worse than allowed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Regression {
     /// The test, by its whole name.
     pub test: String,
-    /// Names of the first server and of this one.
+    /// Names of the first server and of the other.
     pub names: [String; 2],
     /// The figure.
     pub metric: Metric,
-    /// Value of this server over that of the first.
+    /// Ratio of the other server's value to the first's.
     pub ratio: f64,
     /// The interval of the ratio in words.
     pub interval: String,
     /// Set if that interval, by itself, is beyond the allowed range.
     pub is_beyond: bool,
-    /// Number of blocks, or runs a side, that would find a change as large as is allowed.
+    /// Number of blocks, or runs a side, that would detect a change as large as allowed.
     pub blocks_for_it: Option<usize>,
-    /// The smallest change that those there were could find, as a share.
+    /// Smallest change that the present ones could detect, as a share.
     pub smallest_visible: Option<f64>,
 }
 
@@ -35,28 +36,28 @@ pub struct Regression {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum GateState {
-    /// Nothing is worse than allowed, and the intervals leave no room for it.
+    /// Nothing is worse than allowed, and the intervals exclude it.
     Passed,
-    /// The runs do not say.
+    /// The runs do not decide.
     Undecided,
-    /// Something surely is, or more requests failed than may.
+    /// Something surely is worse, or more requests failed than allowed.
     Failed,
 }
 
-/// A gate, and what it rests on.
+/// A gate and its grounds.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Gate {
     /// Result of the gate.
     pub state: GateState,
     /// Surely worse than allowed: the chance that any of these is wrong is 5 % in all.
     pub found: Vec<Regression>,
-    /// Not found to be, but their intervals leave room for it.
+    /// Perhaps worse: the intervals do not exclude it.
     pub possible: Vec<Regression>,
     /// Without an interval, so that there is no conclusion.
     pub unknown: Vec<Regression>,
-    /// Figures that were not measured, each with its test.
+    /// Unmeasured figures, each with its test.
     pub missing: Vec<(String, Metric)>,
-    /// Number of figures that were judged: each is a chance to be wrong.
+    /// Number of figures judged, each with a chance to be wrong.
     pub judged: usize,
 }
 
@@ -108,7 +109,7 @@ impl Comparison {
         Gate { state, found, possible, unknown, missing, judged: figures }
     }
 
-    /// The watched figures of all tests, and those that were not measured, each with its test.
+    /// The watched figures of all tests, and the unmeasured ones, each with its test.
     fn watched_rows(&self) -> (Vec<WatchedRow<'_>>, Vec<(String, Metric)>) {
         let (mut rows, mut missing) = (Vec::new(), Vec::new());
         for test in &self.tests {
@@ -133,7 +134,7 @@ impl Comparison {
     }
 }
 
-/// A figure that the gate watches, of a test and a server.
+/// A watched figure of a test and a server.
 struct WatchedRow<'c> {
     test: String,
     names: &'c [String; 2],
@@ -156,7 +157,7 @@ impl WatchedRow<'_> {
     }
 }
 
-/// A figure that the gate watches. A get of several keys may be several requests to one side.
+/// A watched figure. A get of several keys may be several requests on one side.
 pub(super) fn watched(test: &TestComparison, metric: Metric) -> Option<&Row> {
     match (metric, test.row(Metric::Keys)) {
         (Metric::Throughput, Some(keys)) => Some(keys),
@@ -164,7 +165,7 @@ pub(super) fn watched(test: &TestComparison, metric: Metric) -> Option<&Row> {
     }
 }
 
-/// A figure of each command of recorded traffic, where there are enough of it, or where few are slow.
+/// A figure of each command of recorded traffic that is frequent enough, or rare but slow.
 fn of_commands(test: &TestComparison, metric: Metric) -> impl Iterator<Item = (String, &Row)> {
     let row = move |of: &'_ super::OperationComparison| {
         of.rows.iter().position(|row| row.metric == metric)
@@ -172,10 +173,11 @@ fn of_commands(test: &TestComparison, metric: Metric) -> impl Iterator<Item = (S
     test.operations.iter().filter_map(move |of| Some((of.name.clone(), &of.rows[row(of)?])))
 }
 
-/// Open questions that are listed; the others are counted.
+/// Most open questions listed; the others are counted.
 const OPEN_MAX: usize = 8;
 
-/// Describes the gate's result, a sentence a line: first the one that the exit code follows from. Empty without a gate.
+/// Describes the gate's result, one sentence a line, of which the first decides the exit code. Empty without
+/// a gate.
 #[must_use]
 pub fn notes(comparison: &Comparison) -> Vec<String> {
     let Some((percent, gate)) = comparison.threshold.zip(comparison.gate()) else {
@@ -205,7 +207,7 @@ pub fn notes(comparison: &Comparison) -> Vec<String> {
     lines
 }
 
-/// Sentences on what a gate that is passed excludes, one for each server.
+/// Sentences on what a passed gate excludes, one for each server.
 fn passed(comparison: &Comparison, percent: f64) -> Vec<String> {
     let names = comparison.names();
     let figures = figures(&comparison.watched);
@@ -219,7 +221,8 @@ fn passed(comparison: &Comparison, percent: f64) -> Vec<String> {
     names.iter().skip(1).map(line).collect()
 }
 
-/// Tests without a ratio, and why, of those of which too many requests failed or of the others, each once.
+/// Tests without a ratio and the reasons, without repetition: those refused for failed requests, or the
+/// others.
 fn refusals(comparison: &Comparison, failures: bool) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for test in &comparison.tests {

@@ -1,4 +1,4 @@
-//! Gates: when they fail, and that they say what the tables say.
+//! Gates: when they fail, and their agreement with the tables.
 
 use measure::Latency;
 use statistics::Noise;
@@ -91,7 +91,7 @@ fn what_may_be_chance_among_many_figures_is_not_called_unknown() {
     assert!(notes.contains("but with 18 figures judged that may be chance"), "{notes}");
 }
 
-/// Servers beside a first one, each off by so many per cent.
+/// A first server and others that each differ by this many per cent.
 fn several(changes: &[f64], allowed: f64) -> Comparison {
     let a = glances(10, 1e5, 0.004, 1);
     let pair = |(at, percent): (u64, &f64)| {
@@ -148,12 +148,13 @@ fn a_document_has_every_server_beside_the_first() {
     assert_eq!(csv.lines().filter(|line| line.contains("\"p99_ms\"")).count(), 3, "{csv}");
 }
 
-/// Five blocks of recorded traffic: each figure of each command wavers, and `HGETALL` takes longer on the second.
+/// Five blocks of recorded traffic: each figure of each command wavers, and `HGETALL` takes longer on the
+/// second.
 fn replayed(seed: u64, us: f64, longer_us: f64) -> Comparison {
     replayed_of(500, seed, us, longer_us)
 }
 
-/// Runs with so many `HGETALL`.
+/// Runs with this many `HGETALL`.
 fn replayed_of(replies: u64, seed: u64, us: f64, longer_us: f64) -> Comparison {
     let base = glances(1, 1e5, 0.0, 1).remove(0);
     let mut noise = Noise::new(seed);

@@ -1,4 +1,4 @@
-//! What a test says in a sentence: about the figure that was asked for.
+//! The finding of a test in a sentence, on its main figure.
 
 use std::sync::Arc;
 
@@ -9,10 +9,10 @@ use super::sure::lasting;
 use super::{Pairing, Row, TestComparison};
 use crate::{Direction, Metric, Run};
 
-/// A change as large as this is what people tune for, where no gate names another, in per cent.
+/// Change that is worth tuning for, in per cent, unless a gate gives another.
 const CHANGE_PERCENT: f64 = 5.0;
 
-/// Advice for a test that even many more blocks would not decide.
+/// Advice for a test that many more blocks would not decide either.
 pub(super) const HELP: &str = "make the runs longer, or put chrt -f 10 in front of the command";
 
 /// A figure in a sentence.
@@ -34,7 +34,7 @@ pub fn called(metric: Metric) -> &'static str {
     }
 }
 
-/// By how much a ratio is off 1, with its sign.
+/// Change that a ratio expresses, with its sign.
 #[must_use]
 pub fn change(ratio: f64) -> String {
     let percent = (ratio - 1.0) * 100.0;
@@ -46,12 +46,12 @@ pub fn change(ratio: f64) -> String {
     }
 }
 
-/// Nobody reads more digits of a change.
+/// Largest change that is shown in digits.
 const PERCENT_MAX: f64 = 1e6;
 
 impl TestComparison {
-    /// The figure that the test is about: where a schedule sets the throughput, how long requests take;
-    /// where a get may be several requests, how many keys.
+    /// The main figure of the test: the latency if a schedule sets the throughput, and the rate of keys if a
+    /// get may be several requests.
     #[must_use]
     pub fn asked(&self) -> Metric {
         match (self.setup.open_loop, self.row(Metric::Keys)) {
@@ -61,8 +61,8 @@ impl TestComparison {
         }
     }
 
-    /// Returns the finding, as a sentence without a full stop: if that figure is undecided, server CPU per request may
-    /// be decided.
+    /// Returns the finding as a sentence without a full stop. If the main figure is undecided, server CPU per
+    /// request may be decided.
     #[must_use]
     pub fn headline(&self) -> String {
         if let Some(refused) = &self.refused {
@@ -77,7 +77,7 @@ impl TestComparison {
         }
     }
 
-    /// Returns the finding in a word, as programs read it: of the figure that was asked for.
+    /// Returns the finding on the main figure in a word, for programs.
     #[must_use]
     pub fn answer(&self) -> &'static str {
         let of_row = |metric: Metric| {
@@ -101,7 +101,7 @@ impl TestComparison {
         row.ratio.differs_among(self.rows.len() * self.setup.headlines)
     }
 
-    /// Returns whether its runs leave its question undecided.
+    /// Returns whether the main figure is undecided.
     #[must_use]
     pub fn is_open(&self) -> bool {
         let row = self.row(self.asked()).filter(|_| self.refused.is_none());
@@ -159,8 +159,8 @@ impl TestComparison {
         row.b_is_better().filter(|_| sure)
     }
 
-    /// The smallest changes that the runs could have shown, and how many would show one of `percent`, or of
-    /// 5 % where no gate names another. `None` where nothing has an interval.
+    /// The smallest changes that the runs could have detected, and the number of runs for one of `percent`,
+    /// or of 5 % without a gate. `None` if nothing has an interval.
     #[must_use]
     pub fn resolution(&self, percent: Option<f64>) -> Option<String> {
         let wanted = percent.filter(|percent| *percent > 0.0).unwrap_or(CHANGE_PERCENT);
@@ -208,7 +208,7 @@ impl TestComparison {
             .then(|| all_s / blocks as f64)
     }
 
-    /// Returns the number of blocks, or runs a side, that its ratios are of, and the name of the unit.
+    /// Returns the number of blocks, or runs a side, in its ratios, and the name of the unit.
     #[must_use]
     pub fn counted(&self) -> (usize, &'static str) {
         let [a, b] = self.runs;
@@ -220,7 +220,7 @@ impl TestComparison {
     }
 }
 
-/// A share as a change that can be seen.
+/// A detectable change from a share.
 fn visible(share: f64) -> String {
     match share * 100.0 {
         percent if percent < 10.0 => format!("{percent:.1} %"),

@@ -16,10 +16,10 @@ use super::{
 use crate::record::steady;
 use crate::{Run, Summary};
 
-/// The text of the document, with a line end behind it.
+/// Text of the document, with a line end.
 ///
 /// # Errors
-/// A figure has no JSON.
+/// Returns an error if a figure has no JSON form.
 pub fn to_json(comparison: &Comparison) -> serde_json::Result<String> {
     Ok(steady(&crate::json::pretty(&document(comparison))?) + "\n")
 }
@@ -53,7 +53,7 @@ fn document(comparison: &Comparison) -> Value {
     document
 }
 
-/// Returns what came of the gate; null without one.
+/// Returns the result of the gate; null without one.
 fn gate(comparison: &Comparison) -> Option<Value> {
     let (percent, gate) = comparison.threshold.zip(comparison.gate())?;
     let list = |of: &[Regression]| of.iter().map(regression).collect::<Vec<_>>();
@@ -205,7 +205,7 @@ fn cost(candidate: &Candidate) -> Value {
     })
 }
 
-/// Returns the joint result of the rates of one load; the figures of each rate are a test's.
+/// Returns the joint result of the rates of one load; the tests have the figures of each rate.
 fn curve(curve: &RateCurve<'_>) -> Value {
     let servers = curve.rates.first().map_or(&[][..], |first| &first.candidates);
     let server = |(side, of): (usize, &Candidate)| {
@@ -226,7 +226,7 @@ fn curve(curve: &RateCurve<'_>) -> Value {
     })
 }
 
-/// The machine that put on the load, as the first run knows it.
+/// The machine that generated the load, as recorded in the first run.
 fn host(tests: &[ComparedTest]) -> Value {
     let mut runs = tests.iter().flat_map(ComparedTest::sides).flat_map(TestSide::counted);
     let host = runs.next().and_then(|run| run.host.as_ref());

@@ -1,19 +1,19 @@
-//! What limited the runs of each side, and what that says against their ratio.
+//! Limits of the runs of each side, and the doubts that they cast on the ratio.
 
 use super::RunDigest;
 use crate::{Finding, LimitedBy, verdict};
 
-/// Limit of a run, as tables tell it.
+/// Limit of a run, for tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limit {
     /// Cause of the limit.
     pub by: LimitedBy,
-    /// Nothing did: the schedule was kept.
+    /// Set if nothing limited it: the schedule was kept.
     pub kept: bool,
 }
 
 impl Limit {
-    /// In a word or two, as the verdict says it.
+    /// Name in a word or two, from the verdict.
     #[must_use]
     pub fn name(self) -> &'static str {
         verdict::class(self.by, self.kept.then_some(Finding::ScheduleKept))
@@ -23,7 +23,7 @@ impl Limit {
 /// Limits of the runs of a side, most frequent first.
 pub type Limits = Vec<(Limit, usize)>;
 
-/// Counts them.
+/// Counts the limits.
 pub(super) fn limits(side: &[RunDigest]) -> Limits {
     let mut limits: Limits = Vec::new();
     for RunDigest { limited_by: by, kept, .. } in side {
@@ -42,7 +42,7 @@ pub(super) fn mostly(limits: &Limits, runs: usize) -> Option<LimitedBy> {
     limits.first().filter(|(_, count)| count * 2 >= runs).map(|(limit, _)| limit.by)
 }
 
-/// Reason for doubt of a ratio, from the limits of its sides.
+/// Reason for doubting a ratio, from the limits of its sides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Caution {
     /// The client limited the first, the second or both.
@@ -53,12 +53,12 @@ pub enum Caution {
     ByNetwork,
     /// Too few requests were in flight to keep either server busy.
     FewInFlight,
-    /// The rate that was asked for is the throughput of both.
+    /// The requested rate is the throughput of both.
     RateSet,
 }
 
 impl Caution {
-    /// In a sentence without a full stop, of sides that are called so.
+    /// Sentence without a full stop, with these names of the sides.
     #[must_use]
     pub fn describe(self, [first, second]: &[String; 2]) -> String {
         let limited = |name: &str| {
@@ -126,8 +126,8 @@ pub fn limited(limits: &Limits) -> String {
     limits.iter().enumerate().map(part).collect::<Vec<_>>().join(", ")
 }
 
-/// Describes the limits of the runs of a side with its name: `redis limited by: server (9 of 10 runs), client (1)`. A
-/// side that kept its schedule in some runs was not limited in those.
+/// Describes the limits of the runs of a side with its name: `redis limited by: server (9 of 10 runs), client
+/// (1)`. Runs that kept their schedule count as not limited.
 #[must_use]
 pub fn describe_limits(name: &str, limits: &Limits) -> String {
     let is_kept = limits.iter().any(|(limit, _)| limit.kept);

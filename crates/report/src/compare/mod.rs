@@ -1,9 +1,9 @@
-//! Servers compared with the first of them: for each test and figure the ratio, how sure it is, and what limited each
-//! side.
+//! Servers compared with the first of them: for each test and figure the ratio, its certainty, and the limits
+//! of each side.
 //!
-//! Owns which values meet, which ratios count as a regression, and what a reader must be warned of.
-//! The arithmetic is `statistics`'s, the figures are [`Metric`]'s. Carrying out the runs is left to
-//! the caller, layouts to the files beside this.
+//! Owns the pairing of values, the definition of a regression, and warnings for the reader. `statistics` has
+//! the arithmetic, [`Metric`] the figures. The caller carries out the runs, and sibling files lay out the
+//! result.
 
 mod csv;
 mod curve;
@@ -70,7 +70,7 @@ pub use tested::{ComparedTest, FigureRow, TestSide, spoiled};
 /// The name of the JSON document's layout.
 pub const SCHEMA: &str = "keystorm.compare/1";
 
-/// Figures that are compared, in the order of reports.
+/// Figures compared, in the order of reports.
 pub const COMPARED: [Metric; 9] = [
     Metric::Throughput,
     Metric::Keys,
@@ -87,38 +87,38 @@ pub const COMPARED: [Metric; 9] = [
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Pairing {
-    /// In blocks of A B B A: each block has one ratio, that of its geometric means, and the two runs of a side bound
-    /// how well blocks may agree ([`RatioEstimate::of_blocks`](statistics::RatioEstimate::of_blocks)). What changes
-    /// steadily while a
-    /// block runs cancels out of the ratio.
+    /// In blocks of A B B A: each block has one ratio, that of its geometric means, and the two runs of a
+    /// side bound the possible agreement of blocks
+    /// ([`RatioEstimate::of_blocks`](statistics::RatioEstimate::of_blocks)). Steady changes during a block
+    /// cancel out of the ratio.
     Blocks,
-    /// Not at all: two samples, each of a sitting of its own.
+    /// Unpaired: two samples, each from a session of its own.
     None,
 }
 
-/// The per cent of a side's requests that may fail where nobody says how many.
+/// Default percentage of a side's requests that may fail.
 pub const ERRORS_DEFAULT: f64 = 0.1;
 
-/// Settings that the tests of a comparison have in common.
+/// Settings common to the tests of a comparison.
 #[derive(Debug, Clone)]
 pub struct Setup {
     /// Names of the two sides.
     pub names: [String; 2],
     /// Pairing of the values.
     pub pairing: Pairing,
-    /// Digits of a percentile, as the plan has them.
+    /// Precision of percentiles in digits, from the plan.
     pub precision: u8,
     /// Set if a schedule sets the throughput.
     pub open_loop: bool,
-    /// Recorded traffic is sent, of which each command is judged.
+    /// Set if recorded traffic is sent, whose commands are judged separately.
     pub recorded: bool,
     /// Unit of rates and CPU times.
     pub unit: CountUnit,
-    /// The per cent of a side's requests that may fail; with more, there is no ratio.
+    /// Percentage of a side's requests that may fail; above it, there is no ratio.
     pub errors_allowed: f64,
-    /// Number of times that growing data is judged, at most: each look has its share of the chance to be wrong.
+    /// Largest number of times that growing data is judged; the looks share the chance of an error.
     pub looks: u32,
-    /// Number of tests that a report has a headline of: each is a chance to be wrong.
+    /// Number of tests with a headline in a report, each with a chance to be wrong.
     pub headlines: usize,
 }
 
@@ -156,11 +156,11 @@ impl Setup {
 pub struct TestComparison {
     /// Name of the test.
     pub name: String,
-    /// Settings that it has in common with the others.
+    /// Settings common to all tests.
     pub setup: Setup,
     /// Numbers of runs of A and of B.
     pub runs: [usize; 2],
-    /// A row for each figure that both sides know.
+    /// A row for each figure that both sides have.
     pub rows: Vec<Row>,
     /// Comparison of each operation of a mix.
     pub operations: Vec<OperationComparison>,
@@ -168,21 +168,21 @@ pub struct TestComparison {
     pub limits: [Limits; 2],
     /// Reasons for doubt of a ratio.
     pub warnings: Vec<Caution>,
-    /// Number of the table that the test belongs to, if there are several.
+    /// Number of the test's table, if there are several.
     pub table: Option<usize>,
-    /// The share of reads that found their key, in hundredths, of A and of B, where that was compared.
+    /// Share of reads that hit, in percent, of A and of B, if compared.
     pub hit_ratios: [Option<f64>; 2],
     /// Reason why the test has no ratios, if it has none.
     pub refused: Option<Refusal>,
-    /// The requests of A and of B, those of blocks that do not count included.
+    /// Requests of A and of B, including those of void blocks.
     pub failures: [Failures; 2],
-    /// The share of the time for which others held up client or server, of A and of B.
+    /// Share of the time for which others held up client or server, of A and of B.
     pub held: [f64; 2],
-    /// All runs that count, of each side.
+    /// All counting runs of each side.
     pub counted: [Vec<Arc<Run>>; 2],
-    /// Blocks in which the client did not do what was asked, and why, the most frequent first.
+    /// Void blocks, in which the client did not do its work, by cause, the most frequent first.
     pub void: Vec<(Cause, usize)>,
-    /// Run of each side that is in the middle by throughput, to look at in full.
+    /// Each side's run with median throughput, for a closer look.
     pub middle: [Option<Arc<Run>>; 2],
 }
 
@@ -219,8 +219,7 @@ impl TestComparison {
         }
     }
 
-    /// Adds blocks in which the client did not do what was asked, each with its cause, and their runs: what failed in
-    /// them counts.
+    /// Adds void blocks with their causes and runs; failures in them count.
     #[must_use]
     pub fn with_void(mut self, causes: &[Cause], runs: [&[RunDigest]; 2]) -> Self {
         self.void = Cause::counts(causes);
@@ -233,8 +232,8 @@ impl TestComparison {
         self
     }
 
-    /// Returns the test with percentiles of all requests together in place of those of the runs' mean, as a target is
-    /// judged: one figure has one value in a report.
+    /// Returns the test with percentiles of all requests together instead of means over runs, like the
+    /// judgement of a target, so that a figure has one value in a report.
     #[must_use]
     pub fn pooled(mut self) -> Self {
         let times =
@@ -255,13 +254,13 @@ impl TestComparison {
         self.warnings.iter().map(|caution| caution.describe(&self.setup.names)).collect()
     }
 
-    /// Describes the blocks that do not count, in a sentence without a full stop.
+    /// Describes the void blocks, in a sentence without a full stop.
     #[must_use]
     pub fn describe_void(&self) -> Option<String> {
         refusal::describe_void(&self.void).filter(|_| self.refused.is_none())
     }
 
-    /// Returns the test as a part of the table of this number; it has ratios only if the runs allow it.
+    /// Returns the test as a part of this table; it has ratios only if the runs allow it.
     #[must_use]
     pub fn on_equal_terms(mut self, table: usize, a: &[RunDigest], b: &[RunDigest]) -> Self {
         self.table = Some(table);
@@ -279,7 +278,7 @@ impl TestComparison {
         self
     }
 
-    /// All rows, those of its operations included.
+    /// All rows, including those of its operations.
     pub fn all_rows(&self) -> impl Iterator<Item = &Row> {
         self.rows.iter().chain(self.operations.iter().flat_map(|of| &of.rows))
     }
@@ -291,7 +290,7 @@ impl TestComparison {
     }
 }
 
-/// The response times of all requests of these runs; `None` of no run.
+/// Response times of all requests of these runs; `None` without runs.
 pub(crate) fn response_times<'r>(runs: impl Iterator<Item = &'r Run>) -> Option<measure::Latency> {
     let mut all = runs.map(|run| Summary::from_run(run).response_times);
     let mut times = all.next()?;
@@ -299,7 +298,7 @@ pub(crate) fn response_times<'r>(runs: impl Iterator<Item = &'r Run>) -> Option<
     Some(times)
 }
 
-/// The run in the middle by throughput, the lower of two.
+/// The run with median throughput, the lower of two.
 fn middle(side: &[RunDigest]) -> Option<Arc<Run>> {
     let throughput = |glance: &RunDigest| glance.figures.get(Metric::Throughput).unwrap_or(0.0);
     let mut sorted: Vec<&RunDigest> = side.iter().collect();
@@ -307,34 +306,34 @@ fn middle(side: &[RunDigest]) -> Option<Arc<Run>> {
     Some(sorted.get(sorted.len().checked_sub(1)? / 2)?.run.clone())
 }
 
-/// All of it, as far as it has come.
+/// All results of a comparison so far.
 #[derive(Debug, Clone)]
 pub struct Comparison {
     /// The servers; the others are compared with the first.
     pub subjects: Vec<Subject>,
-    /// The target that the servers are to keep, as it was typed.
+    /// The target of the servers, in the user's text.
     pub target: Option<String>,
     /// Method of the runs, in a sentence.
     pub how: String,
-    /// The command line that compares anew, without passwords.
+    /// The command line that repeats the comparison, without passwords.
     pub command_line: String,
     /// Set if every test was compared as planned.
     pub complete: bool,
     /// The tests.
     pub tests: Vec<ComparedTest>,
-    /// Differences beside the servers, and other warnings.
+    /// Warnings, such as differences that are not the servers'.
     pub warnings: Vec<String>,
-    /// The per cent that `--fail-on-regression` allows.
+    /// Percentage that `--fail-on-regression` allows.
     pub threshold: Option<f64>,
-    /// The figures that it is about.
+    /// The figures that it watches.
     pub watched: Vec<Metric>,
-    /// Number of times, at most, that servers are judged: more are more chances to be wrong.
+    /// Largest number of times that servers are judged; more mean more chances of an error.
     pub looks: u32,
-    /// The per cent of a side's requests that may fail.
+    /// Percentage of a side's requests that may fail.
     pub errors_allowed: f64,
-    /// On which terms servers of different protocols are compared, if they are.
+    /// Terms of a comparison of different protocols, if it is one.
     pub terms: Option<Terms>,
-    /// Recorded traffic, if two servers got that, and their answers.
+    /// Recorded traffic and its answers, if two servers got it.
     pub replayed: Option<ReplayedTraffic>,
 }
 
@@ -351,7 +350,7 @@ impl Comparison {
         differing_settings(&self.subjects)
     }
 
-    /// A test's name, behind that of its table.
+    /// A test's name, after that of its table.
     #[must_use]
     pub fn name_of(&self, test: &ComparedTest) -> String {
         let table = test.table().zip(self.terms.as_ref());
@@ -366,7 +365,8 @@ impl Comparison {
         self.tests.iter().flat_map(|test| &test.pairs)
     }
 
-    /// Returns whether the runs leave a question undecided: that of the gate, of the target, or else of a test.
+    /// Returns whether the runs leave a question undecided: the gate's, the target's, or without these a
+    /// test's.
     #[must_use]
     pub fn is_open(&self) -> bool {
         let asks_for_rates = self.curves().iter().any(RateCurve::has_several);
@@ -378,7 +378,7 @@ impl Comparison {
         is_open || self.is_target_open()
     }
 
-    /// Returns whether the runs do not decide of some server whether it keeps the target.
+    /// Returns whether the runs do not decide for some server whether it keeps the target.
     #[must_use]
     pub fn is_target_open(&self) -> bool {
         let questions = self.tests.iter().filter_map(|test| test.question.as_ref());
@@ -401,11 +401,10 @@ impl Comparison {
     }
 }
 
-/// Noise that makes intervals worth narrowing, as a share of the time.
+/// Noise, as a share of the time, from which narrower intervals are worth advice.
 const HELD_MIN: f64 = 0.03;
 
-/// Share of the time in which others held up client or servers while something stayed open, and what narrows its
-/// intervals.
+/// Describes the noise while something stayed open, and the remedy.
 #[must_use]
 pub fn noise(comparison: &Comparison) -> Option<String> {
     let open = comparison.pairs().filter(|pair| pair.is_open());

@@ -1,4 +1,4 @@
-//! What servers are called, and in which settings they differ.
+//! Names of servers, and the settings in which they differ.
 
 use serde::Serialize;
 
@@ -14,7 +14,7 @@ pub struct SettingDifference {
 }
 
 impl SettingDifference {
-    /// The values as they are shown.
+    /// The values in display form.
     #[must_use]
     pub fn shown(&self) -> Vec<String> {
         let shown = |value: &Option<String>| match value.as_deref() {
@@ -26,7 +26,7 @@ impl SettingDifference {
     }
 }
 
-/// Settings that always differ between two servers, and that no request notices.
+/// Settings that always differ between servers without an effect on requests.
 const PASSED_OVER: [&str; 29] = [
     "appenddirname",
     "appendfilename",
@@ -59,7 +59,7 @@ const PASSED_OVER: [&str; 29] = [
     "unixsocket",
 ];
 
-/// Settings that bear on speed, the most first; the others follow by name.
+/// Settings that affect speed, in order of effect; the others follow by name.
 const NOTABLE: [&str; 14] = [
     "io-threads",
     "num_threads",
@@ -77,11 +77,11 @@ const NOTABLE: [&str; 14] = [
     "lazyfree-lazy-user-del",
 ];
 
-/// Settings named in what a server is called.
+/// Most settings in a server's name.
 const NAMED_MAX: usize = 2;
 
-/// The settings in which servers differ, those that bear on speed first. Of different products, those
-/// that all of them know.
+/// The settings in which servers differ, those that affect speed first. For different products, only settings
+/// that all of them have.
 #[must_use]
 pub fn differing_settings(subjects: &[Subject]) -> Vec<SettingDifference> {
     let known: Vec<&Subject> = subjects.iter().filter(|of| !of.settings.is_empty()).collect();
@@ -109,8 +109,8 @@ pub fn differing_settings(subjects: &[Subject]) -> Vec<SettingDifference> {
     names.into_iter().filter_map(difference).collect()
 }
 
-/// Gives servers names: those that somebody chose, product and version, and where these are alike, what
-/// differs.
+/// Gives servers names: the chosen ones, or product and version, and if these are equal, the differing
+/// settings.
 pub fn name(subjects: &mut [Subject], chosen: &[Option<String>]) {
     let differences = differing_settings(subjects);
     let servers: Vec<String> = subjects.iter().map(|of| of.server.clone()).collect();
@@ -143,7 +143,7 @@ pub fn name(subjects: &mut [Subject], chosen: &[Option<String>]) {
     }
 }
 
-/// A setting of more characters than this is too long for a name.
+/// Length of a setting's value above which it is left out of a name.
 const VALUE_MAX: usize = 24;
 
 fn with_settings(server: &str, differences: &[SettingDifference], at: usize) -> String {
@@ -160,8 +160,8 @@ fn with_settings(server: &str, differences: &[SettingDifference], at: usize) -> 
     if named.is_empty() { server.to_owned() } else { format!("{server}, {named}") }
 }
 
-/// Names that are no longer than `width`, in characters. Of those that would be cut to the same, what they
-/// begin with alike is left out: what tells them apart comes after it.
+/// Names of at most `width` characters. Names that would be cut to the same text lose their common beginning,
+/// since the difference comes after it.
 #[must_use]
 pub fn shortened(names: &[String], width: usize) -> Vec<String> {
     let cut = |name: &str| {
@@ -182,15 +182,15 @@ pub fn shortened(names: &[String], width: usize) -> Vec<String> {
     names.iter().map(of).collect()
 }
 
-/// Finds the end of the part that a name and others have in common at their beginning: behind a product or a setting,
-/// if they share any.
+/// Finds the end of the common beginning of a name and others, after a product or a setting, if they share
+/// any.
 fn common_part(name: &str, others: &[&String]) -> Option<usize> {
     let parts = [", ", " on "].into_iter();
     let parts = parts.flat_map(|by| name.match_indices(by).map(move |(at, _)| at + by.len()));
     parts.filter(|at| others.iter().all(|other| other.get(..*at) == name.get(..*at))).max()
 }
 
-/// Names without what all of them begin with alike.
+/// Names without their common beginning.
 #[must_use]
 pub fn distinct_parts(names: &[String]) -> Vec<String> {
     let Some((first, others)) = names.split_first() else { return Vec::new() };

@@ -1,4 +1,4 @@
-//! What noise does to a comparison, and what it does not.
+//! Effects of noise on a comparison, and their limits.
 
 use std::sync::Arc;
 
@@ -8,7 +8,8 @@ use super::tests::{compared, comparison, glances};
 use super::*;
 use crate::Figures;
 
-/// Whatever the interval: one that lies wholly beyond 1 differs, however wide it is, and none is "unsteady".
+/// The interval alone decides: one wholly beyond 1 is a difference, however wide it is, and none is
+/// "unsteady".
 #[test]
 fn an_interval_alone_decides_what_a_row_says() {
     let (a, b) = (glances(4, 1e5, 0.01, 1), glances(4, 1e5, 0.01, 2));
@@ -79,7 +80,7 @@ fn void_blocks_do_not_count_but_for_what_failed_in_them() {
     assert_eq!(comparison(vec![test], Some(5.0)).gate().unwrap().state, GateState::Failed);
 }
 
-/// Runs of which the second side uses so much more CPU for each request, at a throughput that says nothing.
+/// Runs whose second side uses this much more CPU per request, at a meaningless throughput.
 fn costing(more: f64) -> TestComparison {
     let wild = |glances: Vec<RunDigest>, factor: f64| -> Vec<RunDigest> {
         let with = |(at, mut glance): (usize, RunDigest)| {

@@ -1,4 +1,4 @@
-//! The operations of a mix, or the commands of recorded traffic, compared: the same figures of each that reports have.
+//! Comparison of operations of a mix, or of commands of recorded traffic, by the figures in reports.
 
 use measure::CommandTally;
 use workload::CommandSpec;
@@ -12,8 +12,7 @@ use crate::{Figures, Metric, Run, Summary, escape};
 const COMPARED: [Metric; 5] =
     [Metric::Throughput, Metric::P50, Metric::P99, Metric::P99_9, Metric::ServerCpu];
 
-/// A recorded command of which there are few is compared where it takes this long on either side: all others wait for
-/// it.
+/// Latency from which a rare recorded command is compared, as all others wait for it.
 const SLOW_MS: f64 = 10.0;
 
 /// Comparison of one operation on both sides.
@@ -21,7 +20,7 @@ const SLOW_MS: f64 = 10.0;
 pub struct OperationComparison {
     /// Name of the operation, safe for a terminal.
     pub name: String,
-    /// A row for each figure that both sides know.
+    /// A row for each figure that both sides have.
     pub rows: Vec<Row>,
 }
 
@@ -47,7 +46,7 @@ fn of_commands(run: &Run) -> Vec<(String, Figures)> {
     commands.into_iter().map(of).collect()
 }
 
-/// The server's CPU time for each call of a command with all of its subcommands, in microseconds.
+/// The server's CPU time per call of a command with all its subcommands, in microseconds.
 fn server_cpu_us(run: &Run, name: &str) -> Option<f64> {
     let name = name.to_ascii_lowercase();
     let server = run.watched.servers.first()?;

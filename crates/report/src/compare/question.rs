@@ -1,7 +1,7 @@
-//! Which of several servers keeps a target at a rate, and what each costs there.
+//! The choice between servers: which keep a target at a rate, and what each costs there.
 //!
-//! Owns the answer: who keeps it, who needs least, and how far each is from its limit. What a target says of a run is
-//! left to the caller.
+//! Owns the answer: the servers that keep it, the most economical one, and the distance of each from its
+//! limit. The caller judges runs by the target.
 
 use serde::Serialize;
 use statistics::{Interval, Mean};
@@ -14,13 +14,13 @@ use crate::{CountUnit, Failures, Finding, LimitedBy, Lookups, Metric, Summary};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TargetState {
-    /// The target was kept, and the interval leaves no room for missing it.
+    /// The target was kept, and the interval excludes a miss.
     Yes,
-    /// The target was missed, and the interval leaves no room for keeping it.
+    /// The target was missed, and the interval excludes keeping it.
     No,
-    /// The runs do not say.
+    /// The runs do not decide.
     Undecided,
-    /// In no run did the client do what was asked, so that there is no conclusion.
+    /// The client did its work in no run, so that there is no conclusion.
     Void,
 }
 
@@ -42,12 +42,12 @@ impl TargetState {
 pub struct ClauseValue {
     /// The clause, such as `p99<2ms`.
     pub clause: String,
-    /// Value of all runs together, in the unit of the bound: nanoseconds, or a share of errors; `None` of a response
-    /// time if nothing succeeded.
+    /// Value of all runs together, in the unit of the bound: nanoseconds, or a share of errors; `None` for a
+    /// response time if nothing succeeded.
     pub mean: Option<f64>,
-    /// From where to where the true one lies 95 times in 100.
+    /// Interval that contains the true value 95 times in 100.
     pub interval: Option<[f64; 2]>,
-    /// Bound that the value must stay below, or above if it is a goodput.
+    /// Bound that the value must stay below, or above for a goodput.
     pub below: f64,
     /// Set if the value is a time.
     #[serde(skip)]
@@ -61,15 +61,16 @@ pub struct Candidate {
     pub name: String,
     /// State of the target; `None` without one.
     pub kept: Option<TargetState>,
-    /// Reason why the target is missed or its state not known; empty if it is kept.
+    /// Reason why the target is missed or undecided; empty if it is kept.
     pub why: String,
     /// The clauses of the target.
     pub clauses: Vec<ClauseValue>,
-    /// Runs that count.
+    /// Number of counting runs.
     pub runs: usize,
     /// Requests answered per second, the mean over the runs.
     pub throughput_rps: Option<f64>,
-    /// Answers per second of what a schedule asks for: of messages, if each is answered by several deliveries.
+    /// Answers per second in the unit of the schedule: for messages, each counts once for any number of
+    /// deliveries.
     pub pace_rps: Option<f64>,
     /// The median response time of all runs together, in milliseconds.
     pub p50_ms: Option<f64>,
@@ -77,23 +78,23 @@ pub struct Candidate {
     pub p99_ms: Option<f64>,
     /// Microseconds of the server's CPU for each request.
     pub server_cpu_us: Option<f64>,
-    /// From where to where the true one lies 95 times in 100.
+    /// Interval that contains the true value 95 times in 100.
     pub server_cpu_interval: Option<Interval>,
     /// Microseconds of the client's.
     pub client_cpu_us: Option<f64>,
-    /// Bytes of memory that its processes held after the last run; what a server itself counts is another measure.
+    /// Memory of its processes after the last run, in bytes; not the server's own count.
     pub memory_bytes: Option<u64>,
-    /// Requests per second as fast as it went, and what limited that; `None` where too many of them failed.
+    /// Requests per second at full speed and the limit there; `None` if too many of them failed.
     pub limit: Option<(f64, LimitedBy)>,
-    /// The slowest and the fastest of the runs that went as fast as they could.
+    /// The slowest and the fastest of the runs at full speed.
     pub limit_range: Option<[f64; 2]>,
     /// The share of its requests that failed.
     pub failures: Failures,
-    /// The share of what was filled and looked for that was found, 0 to 1; `None` where nothing was to be.
+    /// Share of hits among lookups of filled keys, 0 to 1; `None` without a fill.
     pub found: Option<f64>,
 }
 
-/// The share that runs found of what they looked for, where that was filled and is meant to be there.
+/// Share of hits in the runs, if the keys were filled.
 fn found(runs: &[RunDigest]) -> Option<f64> {
     let of = |glance: &RunDigest| {
         let plan = &glance.run().plan;
@@ -105,12 +106,12 @@ fn found(runs: &[RunDigest]) -> Option<f64> {
     Lookups::sum(&all).found_share()
 }
 
-/// Returns whether a run was so short that the looks at the server cost as much CPU as its requests.
+/// Returns whether a run was so short that queries of the server cost as much CPU as its requests.
 fn is_short(glance: &RunDigest) -> bool {
     glance.run().verdict.finding == Some(Finding::Short)
 }
 
-/// The mean rate of what a schedule asks for.
+/// Mean rate in the unit of the schedule.
 fn pace(runs: &[RunDigest]) -> Option<f64> {
     let rates: Vec<f64> =
         runs.iter().map(|glance| Summary::from_run(glance.run()).answered_rps()).collect();
@@ -124,7 +125,7 @@ fn range(runs: &[RunDigest]) -> Option<[f64; 2]> {
 }
 
 impl Candidate {
-    /// The figures of runs that count, and of those as fast as it went.
+    /// Makes the figures from counting runs, and from those at full speed.
     #[must_use]
     pub fn new(name: &str, runs: &[RunDigest], fastest: &[RunDigest]) -> Self {
         let spread = |of: &[RunDigest], metric| {
@@ -174,13 +175,13 @@ impl Candidate {
         }
     }
 
-    /// Returns the share of one core that its requests take at the rate that they came to, 0 to 1 and above.
+    /// Returns the share of one core that its requests take at their rate, which may exceed 1.
     #[must_use]
     pub fn cores(&self) -> Option<f64> {
         Some(self.server_cpu_us? * self.throughput_rps? / 1e6)
     }
 
-    /// Returns the share of its limit that was asked of it.
+    /// Returns the requested share of its limit.
     #[must_use]
     pub fn share_of_limit(&self) -> Option<f64> {
         let (limit, _) = self.limit?;
@@ -195,13 +196,13 @@ pub struct Question {
     pub name: String,
     /// Unit of rates and CPU times.
     pub unit: CountUnit,
-    /// Requests, or messages to be sent, per second that were asked for; `None` for as fast as it goes.
+    /// Requested rate of requests, or of messages to send; `None` for full speed.
     pub rate_rps: Option<f64>,
-    /// The servers in the order in which they were named.
+    /// The servers in the order of the command line.
     pub candidates: Vec<Candidate>,
 }
 
-/// Two figures nearer to each other than this are not worth a sentence.
+/// Relative distance of two figures below which they are not worth a sentence.
 const WORTH: f64 = 0.03;
 
 impl Question {
@@ -239,8 +240,8 @@ impl Question {
         format!("{}: {}", self.name, parts.join("; "))
     }
 
-    /// Returns the servers to choose from: those that keep the target, or all if none is known to, or there is no
-    /// target.
+    /// Returns the servers to choose from: those that keep the target, or all if none is known to or there is
+    /// no target.
     fn eligible(&self) -> Vec<&Candidate> {
         let keep: Vec<&Candidate> =
             self.candidates.iter().filter(|of| of.kept == Some(TargetState::Yes)).collect();
@@ -266,7 +267,7 @@ impl Question {
         lines
     }
 
-    /// Describes the share of what was filled that each server found, if it is not all.
+    /// Describes each server's share of hits among filled keys, if it is not all.
     fn hits(&self) -> Option<String> {
         let known = |of: &Candidate| Some(format!("{} found {}", of.name, percent_of(of.found?)));
         let lacks = self.candidates.iter().any(|of| of.found.is_some_and(|share| share < 1.0));
@@ -299,8 +300,8 @@ impl Question {
         ))
     }
 
-    /// Names the server with the most room. Nothing is concluded from limits that overlap, or that other programs
-    /// decided.
+    /// Names the server with the most room. Limits that overlap, or that other programs decided, allow no
+    /// conclusion.
     fn room(&self, eligible: &[&Candidate]) -> Option<String> {
         let (low, high) = ends(eligible, &|of| Some(of.limit?.0))?;
         let ranges = high.candidate.limit_range.zip(low.candidate.limit_range);
@@ -323,13 +324,13 @@ impl Question {
     }
 }
 
-/// A candidate at one end of a figure.
+/// A candidate at one end of a figure's range.
 struct EndOfRange<'c> {
     candidate: &'c Candidate,
     figure: f64,
 }
 
-/// Returns the servers with the least and the most of a figure, if all have one and it differs enough to matter.
+/// Returns the servers with the least and the greatest value, if all have one and the difference matters.
 fn ends<'c>(
     eligible: &[&'c Candidate],
     figure: &dyn Fn(&Candidate) -> Option<f64>,
@@ -354,7 +355,7 @@ fn memory_worth(eligible: &[&Candidate]) -> Option<String> {
     ))
 }
 
-/// A share in per cent that is 100 only where nothing is missing.
+/// Percentage of a share that is 100 only if nothing is missing.
 fn percent_of(share: f64) -> String {
     let hundredths = (share * 1e4).floor() / 100.0;
     format!("{hundredths:.2} %")

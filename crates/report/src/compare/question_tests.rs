@@ -1,4 +1,4 @@
-//! Decisions: who keeps a target, and the sentences about it.
+//! Decisions between servers, and their sentences.
 
 use statistics::Interval;
 
@@ -92,7 +92,7 @@ fn messages_are_counted_as_messages() {
     }
 }
 
-/// GET at these rates on two servers, of which each is given the states of the target.
+/// GET at these rates on two servers with these states of the target.
 fn at_rates(states: [&[TargetState]; 2], target: Option<&str>) -> Comparison {
     let questions = [5_000.0, 1_000.0, 20_000.0].into_iter().enumerate().map(|(at, rate)| {
         let of = |(name, states): (&str, &[TargetState])| Candidate {

@@ -1,4 +1,4 @@
-//! When the runs of a test do not support a ratio, and why.
+//! Reasons against a ratio from the runs of a test.
 
 use workload::quantity;
 
@@ -10,15 +10,15 @@ use crate::{Cause, Failures, LimitedBy};
 /// Kind of reason against telling a ratio.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RefusalKind {
-    /// More requests of a side failed than may: it did other work, or none.
+    /// More requests of a side failed than allowed, so that it did other work, or none.
     Failures,
-    /// Nothing was measured in runs of either side.
+    /// Nothing was measured in the runs of either side.
     Unmeasured,
-    /// The sides found different shares of their keys, or little of what was filled.
+    /// The sides had different shares of hits, or few hits among filled keys.
     Hits,
     /// The client limited a side.
     Client,
-    /// The client did in no block what was asked of it.
+    /// The client did its work in no block.
     Void,
 }
 
@@ -27,7 +27,7 @@ pub enum RefusalKind {
 pub struct Refusal {
     /// Kind of the reason.
     pub kind: RefusalKind,
-    /// In a sentence.
+    /// Reason in a sentence.
     pub text: String,
 }
 
@@ -51,7 +51,7 @@ pub(super) fn of_runs(setup: &Setup, sides: [&[RunDigest]; 2]) -> Option<Refusal
         .or_else(|| unfound(setup, sides))
 }
 
-/// Returns a refusal if a side found little of what was filled: the ratio would be one of misses.
+/// Returns a refusal if a side had few hits among filled keys, since the ratio would be about misses.
 fn unfound(setup: &Setup, sides: [&[RunDigest]; 2]) -> Option<Refusal> {
     let of = |(name, side): (&String, &[RunDigest])| {
         let found = side.iter().find_map(|glance| crate::unfound(&glance.run))?;
@@ -62,7 +62,7 @@ fn unfound(setup: &Setup, sides: [&[RunDigest]; 2]) -> Option<Refusal> {
     if of_sides.is_empty() { None } else { Refusal::new(RefusalKind::Hits, text) }
 }
 
-/// Returns a refusal if more requests failed than may: noise makes none fail, so all runs count.
+/// Returns a refusal if more requests failed than allowed. All runs count, as noise makes no request fail.
 pub(super) fn failed(setup: &Setup, sides: [Failures; 2]) -> Option<Refusal> {
     let allowed = setup.errors_allowed;
     if setup.recorded {
@@ -81,7 +81,7 @@ pub(super) fn failed(setup: &Setup, sides: [Failures; 2]) -> Option<Refusal> {
     Refusal::new(RefusalKind::Failures, text)
 }
 
-/// Refusal where more fails on the second: some requests of recorded traffic may fail on every server.
+/// Returns a refusal if more fails on the second; some requests of recorded traffic may fail on every server.
 fn more_failed(setup: &Setup, [of_a, of_b]: [f64; 2]) -> Option<Refusal> {
     let [first, second] = &setup.names;
     let allowed = setup.errors_allowed;
@@ -96,7 +96,7 @@ fn more_failed(setup: &Setup, [of_a, of_b]: [f64; 2]) -> Option<Refusal> {
     if of_b > of_a + allowed { Refusal::new(RefusalKind::Failures, text()) } else { None }
 }
 
-/// A share in hundredths, with the digits that tell it from 0 and 100.
+/// A percentage with enough digits to distinguish it from 0 and 100.
 #[must_use]
 pub fn share(percent: f64) -> String {
     match percent {
@@ -106,7 +106,8 @@ pub fn share(percent: f64) -> String {
     }
 }
 
-/// A side that answers nothing for a whole run is slower than one that does; where both do, the runs are too short.
+/// Returns a refusal if nothing was answered on either side, as the runs are too short. A side that answers
+/// nothing for a whole run is slower than one that does.
 fn unmeasured(sides: [&[RunDigest]; 2]) -> Option<Refusal> {
     let empty = sides.map(|side| side.iter().filter(|glance| glance.is_empty()).count());
     if empty.contains(&0) {
@@ -117,8 +118,7 @@ fn unmeasured(sides: [&[RunDigest]; 2]) -> Option<Refusal> {
     Refusal::new(RefusalKind::Unmeasured, text)
 }
 
-/// Describes the blocks that do not count, by the causes that spoiled them, in a sentence without a full stop; `None`
-/// if there are none.
+/// Describes the void blocks by cause, in a sentence without a full stop; `None` if there are none.
 #[must_use]
 pub fn describe_void(void: &[(Cause, usize)]) -> Option<String> {
     let blocks: u64 = void.iter().map(|(_, blocks)| *blocks as u64).sum();
@@ -134,7 +134,7 @@ pub fn describe_void(void: &[(Cause, usize)]) -> Option<String> {
     (blocks > 0).then(text)
 }
 
-/// Returns the reason why nothing is concluded if no block counts.
+/// Returns the reason against a conclusion if no block counts.
 pub(super) fn of_void(counted: usize, void: &[(Cause, usize)]) -> Option<Refusal> {
     let blocks: usize = void.iter().map(|(_, blocks)| blocks).sum();
     let (cause, _) = void.first().filter(|_| counted == 0)?;

@@ -1,5 +1,5 @@
-//! What two servers make of recorded traffic beside its figures: whether they answer alike, and how many times the
-//! traffic each takes.
+//! Two servers under recorded traffic, beside its figures: agreement of their answers, and the multiple of
+//! the traffic that each can take.
 
 use serde::Serialize;
 use workload::RecordedTraffic;
@@ -7,7 +7,7 @@ use workload::quantity::counted;
 
 use crate::grouped;
 
-/// Between what is kept and what is missed lies no more than this factor, where a search came to its end.
+/// Largest factor between kept and missed speeds at the end of a complete search.
 const WIDE: f64 = 1.1;
 
 /// Recorded traffic that was sent to two servers.
@@ -16,18 +16,18 @@ pub struct ReplayedTraffic {
     /// The record.
     #[serde(flatten)]
     pub record: RecordedTraffic,
-    /// Answers that were compared, if they were.
+    /// Comparison of the answers, if there was one.
     pub answers: Option<AnswerComparison>,
-    /// The traffic that each keeps a target with, if that was asked for.
+    /// Speeds at which each server keeps a target, if that was requested.
     pub head_room: Option<HeadRoom>,
 }
 
 /// Answers of both servers to the same commands, in the same order.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct AnswerComparison {
-    /// Commands that both were asked.
+    /// Commands sent to both.
     pub asked: u64,
-    /// Commands of which it is known what an equal answer is.
+    /// Commands whose equal answers can be recognised.
     pub compared: u64,
     /// Commands whose answers differ.
     pub different: u64,
@@ -40,33 +40,33 @@ pub struct AnswerComparison {
 pub struct Difference {
     /// The command.
     pub command: String,
-    /// The answers of the two, as a kind: `a number`, `an error WRONGTYPE`.
+    /// The kinds of both answers: `a number`, `an error WRONGTYPE`.
     pub kinds: [String; 2],
-    /// Commands that show it.
+    /// Number of commands that show it.
     pub count: u64,
     /// The shortest command that shows it, and both answers.
     pub example: [String; 3],
 }
 
-/// The room of both servers.
+/// The highest tolerable speeds of both servers.
 #[derive(Debug, Clone, Serialize)]
 pub struct HeadRoom {
-    /// The target, as it was typed.
+    /// The target in the user's text.
     pub target: String,
     /// The speeds of A and B.
     pub sides: [SpeedRange; 2],
 }
 
-/// Between which speeds a server begins to miss a target: how many times the recorded traffic.
+/// Range of speeds in which a server begins to miss a target, as multiples of the recorded traffic.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct SpeedRange {
-    /// The highest speed that is kept.
+    /// The highest kept speed.
     pub kept: Option<f64>,
-    /// The lowest above it that is missed.
+    /// The lowest missed speed above it.
     pub missed: Option<f64>,
-    /// True where the machine or the client decided, or time ran out, before one was missed.
+    /// Set if the machine or the client was the limit, or time ran out, before a miss.
     pub is_open: bool,
-    /// A speed above that could not be judged, and why.
+    /// A higher speed that could not be judged, with the reason.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unjudged: Option<Unjudged>,
 }
@@ -86,16 +86,16 @@ pub struct Unjudged {
 pub enum UnjudgedReason {
     /// The client could send no more.
     Client,
-    /// Other programs or the hypervisor can have made all that was missed.
+    /// Other programs or the hypervisor may have caused every miss.
     Machine,
-    /// Trials of it disagree, or have too few requests.
+    /// Trials disagree, or have too few requests.
     Trials,
     /// The time for the search was over.
     Budget,
 }
 
 impl Unjudged {
-    /// In words, for a parenthesis.
+    /// Reason in words, for a parenthesis.
     fn describe(self) -> String {
         let speed = times(self.speed);
         match self.reason {
@@ -108,7 +108,7 @@ impl Unjudged {
 }
 
 impl SpeedRange {
-    /// In words: `up to 2.3 times this traffic`.
+    /// Describes it: `up to 2.3 times this traffic`.
     #[must_use]
     pub fn describe(&self) -> String {
         match (self.kept, self.missed) {
@@ -135,7 +135,7 @@ impl SpeedRange {
 }
 
 impl HeadRoom {
-    /// Tells whether B surely keeps the target with less traffic, by more than is allowed.
+    /// Returns whether B surely keeps the target only with less traffic, by more than allowed.
     #[must_use]
     pub fn is_less_on_b(&self, allowed: f64) -> bool {
         let [a, b] = &self.sides;
@@ -152,7 +152,7 @@ fn times(factor: f64) -> String {
 }
 
 impl ReplayedTraffic {
-    /// Faults of the second server whatever its figures are, a part of a sentence each.
+    /// Faults of the second server regardless of its figures, each a part of a sentence.
     pub(super) fn faults(&self, names: &[String], allowed_percent: f64) -> Vec<String> {
         let [first, second, ..] = names else { return Vec::new() };
         let answers = self.answers.as_ref().filter(|answers| answers.different > 0);
@@ -183,7 +183,7 @@ impl ReplayedTraffic {
         answers.into_iter().chain(room).collect()
     }
 
-    /// Kinds of answers that differ.
+    /// Kinds of differing answers.
     #[must_use]
     pub fn differences(&self) -> &[Difference] {
         self.answers.as_ref().map_or(&[], |answers| &answers.differences)

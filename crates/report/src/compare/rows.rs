@@ -1,4 +1,4 @@
-//! One figure of both sides: the ratio, how sure it is, and what that says of B.
+//! One figure of both sides: the ratio, its certainty, and the conclusion about B.
 
 use statistics::{Conclusion, Interval, Mean, RatioEstimate};
 
@@ -13,16 +13,16 @@ pub struct Row {
     pub metric: Metric,
     /// The values of each run, A's and B's.
     pub values: [Vec<f64>; 2],
-    /// Their geometric means.
+    /// Geometric means of both sides.
     pub means: [f64; 2],
     /// B over A.
     pub ratio: RatioEstimate,
-    /// The smallest change that anybody notices, whatever its ratio, in the unit of the figure.
+    /// The smallest noticeable change, whatever the ratio, in the unit of the figure.
     pub least: f64,
 }
 
 impl Row {
-    /// Returns whether B is the better one by the ratio, whatever its interval. `None` if they are equal.
+    /// Returns whether the ratio makes B the better one, whatever its interval. `None` if they are equal.
     #[must_use]
     pub fn b_is_better(&self) -> Option<bool> {
         let higher = self.ratio.ratio > 1.0;
@@ -37,7 +37,7 @@ impl Row {
         self.ratio.interval.map_or("none".to_owned(), ends)
     }
 
-    /// The ratio that is worse than 1 by so many per cent.
+    /// The ratio that is worse than 1 by this many per cent.
     fn bound(&self, percent: f64) -> f64 {
         match self.metric.better() {
             Direction::Higher => 1.0 - percent / 100.0,
@@ -45,7 +45,7 @@ impl Row {
         }
     }
 
-    /// Tells whether the whole interval lies within what nobody notices.
+    /// Returns whether the whole interval is within unnoticeable changes.
     fn is_slight(&self) -> bool {
         let share = self.least / self.means[0];
         self.ratio
@@ -53,9 +53,9 @@ impl Row {
             .is_some_and(|of| of.low >= (1.0 - share).max(0.0) && of.high <= 1.0 + share)
     }
 
-    /// The probability of what was measured, or of what is as far off in either direction, if B were worse by
-    /// `percent` and no more: it is below 5 % exactly where the interval lies beyond that, so that a gate and
-    /// a table say the same.
+    /// Probability of the measured ratio, or of one as far off in either direction, if B were worse by
+    /// exactly `percent`. It is below 5 % exactly if the interval lies beyond that, so that gates and tables
+    /// agree.
     pub(super) fn p_worse(&self, percent: f64) -> Option<f64> {
         let one_sided = match self.metric.better() {
             Direction::Higher => self.ratio.p_below(self.bound(percent)),
@@ -72,7 +72,7 @@ impl Row {
         })
     }
 
-    /// Returns whether the interval leaves room for B to be worse by more than `percent`.
+    /// Returns whether the interval allows B to be worse by more than `percent`.
     pub(super) fn may_be_worse(&self, percent: f64) -> bool {
         self.ratio.interval.is_none_or(|Interval { low, high }| match self.metric.better() {
             Direction::Higher => low < self.bound(percent),
@@ -81,7 +81,7 @@ impl Row {
     }
 }
 
-/// A factor in at most six columns: no digit is of use beyond the third of a large one.
+/// A factor in at most six columns; more than three digits of a large one are useless.
 fn factor(factor: f64) -> String {
     match factor {
         f if f < 10.0 => format!("{f:.3}"),
@@ -91,7 +91,7 @@ fn factor(factor: f64) -> String {
     }
 }
 
-/// Makes the row of the values of both sides, if both know the figure.
+/// Makes the row of the values of both sides, if both have the figure.
 pub(super) fn row(
     metric: Metric,
     setup: &Setup,
@@ -122,7 +122,7 @@ pub(super) fn row(
     Some(Row { metric, means, ratio: ratio?, values, least })
 }
 
-/// The smallest change of a command that is anybody's concern: 50 µs, or half a microsecond of the server's CPU.
+/// The smallest noticeable change of a command: 50 µs, or half a microsecond of the server's CPU.
 fn noticed(metric: Metric) -> f64 {
     match metric {
         Metric::ServerCpu => 0.5,

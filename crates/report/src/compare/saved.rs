@@ -1,4 +1,4 @@
-//! Comparing runs that were kept: apples with apples.
+//! Comparison of saved runs that did the same work.
 
 use measure::Ending;
 use workload::Plan;
@@ -8,8 +8,8 @@ use super::{ComparedTest, Comparison, Pairing, RunDigest, Setup, Subject, TestCo
 use crate::differ::{Difference, differences, load_data};
 use crate::{LoadedRecord, RecordError, Run};
 
-/// Paths at which plans that are compared may differ: those that identify the server. The seed is the time unless it
-/// was given, and it does not matter which keys are drawn if there are many.
+/// Paths at which compared plans may differ: those that identify the server. The seed is the time unless it
+/// was given, and the drawn keys do not matter if there are many.
 const MAY_DIFFER: [&str; 10] = [
     "target.endpoint",
     "target.credentials",
@@ -23,10 +23,10 @@ const MAY_DIFFER: [&str; 10] = [
     "data.loaded_by",
 ];
 
-/// Returns the load of a plan as text that is equal for two plans of the same load on whatever server.
+/// Returns the load of a plan as text that is equal for two plans of the same load on any servers.
 ///
 /// # Errors
-/// The plan has no JSON.
+/// Returns an error if the plan has no JSON form.
 pub fn load_of(plan: &Plan) -> Result<String, RecordError> {
     let mut data = load_data(plan)?;
     for path in MAY_DIFFER {
@@ -41,7 +41,7 @@ pub fn load_of(plan: &Plan) -> Result<String, RecordError> {
     Ok(data.to_string())
 }
 
-/// The options that ask for a plan's load, with their values, without those that name the server.
+/// The options for a plan's load, with their values, without those that name the server.
 #[must_use]
 pub fn options_of(plan: &Plan) -> Vec<(String, String)> {
     const OF_SERVERS: [&str; 6] = ["-h", "-p", "-s", "-u", "-a", "--seed"];
@@ -52,24 +52,25 @@ pub fn options_of(plan: &Plan) -> Vec<(String, String)> {
     .collect()
 }
 
-/// Paths that may differ between servers that are compared, and are reported; runs of one series over time must not.
+/// Paths that may differ between compared servers, and are reported; runs of a series over time must agree on
+/// them.
 const OF_CONNECTION: [&str; 1] = ["target.tls"];
 
-/// Paths at which plans differ that ask for the same in different protocols.
+/// Paths at which equal loads in different protocols differ.
 const SAID_ELSEWISE: [&str; 3] = ["protocol", "sequence", "data.fill"];
 
-/// In what the plans of a test differ that are to be compared, a line for each place.
+/// Differences between two plans of a test to compare, a line for each path.
 ///
 /// # Errors
-/// A plan has no JSON.
+/// Returns an error if a plan has no JSON form.
 pub fn unlike(names: [&str; 2], a: &Plan, b: &Plan) -> Result<Vec<String>, RecordError> {
     unlike_but(names, a, b, &[&MAY_DIFFER[..], &OF_CONNECTION].concat())
 }
 
-/// Returns the differences of plans that were made of one, in the words of different protocols.
+/// Returns the differences of plans that were derived from one for different protocols.
 ///
 /// # Errors
-/// A plan has no JSON.
+/// Returns an error if a plan has no JSON form.
 pub fn unlike_beside_words(
     names: [&str; 2],
     a: &Plan,
@@ -91,7 +92,7 @@ fn unlike_but(
     Ok(found.into_iter().map(line).collect())
 }
 
-/// Returns notable differences of two runs beside their plans.
+/// Returns notable differences of two runs outside their plans.
 #[must_use]
 pub fn beside(names: &[String; 2], a: &Run, b: &Run) -> Vec<String> {
     let mut found = Vec::new();
@@ -116,7 +117,7 @@ pub fn beside(names: &[String; 2], a: &Run, b: &Run) -> Vec<String> {
     found
 }
 
-/// Describes the way to a server: the kind of connection, and the settings of TLS.
+/// Describes the connection to a server: its kind, and the settings of TLS.
 fn way(run: &Run) -> String {
     fn is_unix(endpoint: &workload::Endpoint) -> bool {
         use workload::Endpoint;
@@ -140,10 +141,10 @@ fn way(run: &Run) -> String {
     }
 }
 
-/// Compares two files, each by its name: test by test, all repeats of one side with all of the other.
+/// Compares two named files: test by test, all repeats of one side with all of the other.
 ///
 /// # Errors
-/// In what they differ that must be alike, or why there is nothing to compare.
+/// Returns the differences that forbid a comparison, or the reason why there is nothing to compare.
 pub fn of_saved(
     names: [&str; 2],
     a: &LoadedRecord,
@@ -200,7 +201,7 @@ pub fn of_saved(
     })
 }
 
-/// Checks that both sides have the same tests, and plans that differ in nothing but the server.
+/// Checks that both sides have the same tests, and that their plans differ only in the server.
 fn check_alike(names: [&str; 2], sides: &[Vec<Vec<&Run>>; 2]) -> Result<(), RecordError> {
     let lists = sides.each_ref().map(|tests| {
         tests.iter().map(|runs| runs[0].plan.name.as_str()).collect::<Vec<_>>().join(", ")
@@ -227,7 +228,7 @@ fn check_alike(names: [&str; 2], sides: &[Vec<Vec<&Run>>; 2]) -> Result<(), Reco
     }
 }
 
-/// The runs of a test that completed, of each side; warns of those that did not.
+/// The complete runs of a test, of each side; warns of the others.
 fn complete(
     names: [&str; 2],
     sides: [&Vec<&Run>; 2],
@@ -253,7 +254,7 @@ fn complete(
     Ok(complete)
 }
 
-/// The runs of each test, in order: repeats of one belong together and their plans are alike.
+/// The runs of each test, in order; repeats of a test must be adjacent and have equal plans.
 fn tests<'l>(name: &str, loaded: &'l LoadedRecord) -> Result<Vec<Vec<&'l Run>>, RecordError> {
     let mut tests: Vec<Vec<&Run>> = Vec::new();
     for run in &loaded.runs {

@@ -1,4 +1,4 @@
-//! Comparisons of saved runs: which runs belong together, and what is refused.
+//! Comparisons of saved runs: grouping of runs, and refusals.
 
 use measure::Ending;
 use workload::PlanParts;

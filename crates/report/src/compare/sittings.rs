@@ -1,16 +1,16 @@
-//! What has to be allowed for between runs that were not made in turn: another hour of the machine, and what others did
-//! to one side and not to the other.
+//! Allowances for runs that did not alternate: the machine's changes over time, and disturbances of one side
+//! only.
 //!
-//! The first is a standard deviation on top of that of the runs
-//! ([`RatioEstimate::of_sittings`](statistics::RatioEstimate)). The second
-//! goes one way: other programs make a server slower and never faster, so the side that they held up more may be better
-//! than it was measured, by as much as the time can explain for which it was held up.
+//! The first is a standard deviation added to that of the runs
+//! ([`RatioEstimate::of_sittings`](statistics::RatioEstimate)). The second goes one way: other programs make
+//! a server slower and never faster. So the side that they held up more may be better than measured, by as
+//! much as that time can explain.
 
 use super::RunDigest;
 use crate::{Direction, Held, Metric};
 
-/// Returns the least change of a figure from one hour of a quiet machine to another, as a standard deviation: clock
-/// rates, places of threads and memory, and other programs differ.
+/// Returns the least change of a figure between hours of a quiet machine, as a standard deviation: clock
+/// rates, placement of threads and memory, and other programs differ.
 pub(super) fn drift(metric: Metric) -> f64 {
     match metric {
         Metric::Throughput | Metric::Keys | Metric::ClientCpu | Metric::ServerCpu => 0.01,
@@ -21,15 +21,15 @@ pub(super) fn drift(metric: Metric) -> f64 {
     }
 }
 
-/// By which factors B / A may be lower and higher than it was measured.
+/// Factors by which B / A may be lower and higher than measured.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Excuse {
     /// The side that was held up more.
     side: usize,
-    /// By how much more.
+    /// The excess of its noise over the other's.
     held: Held,
-    /// Percentiles of that side: the quantile of each, and the quantile without the requests that can have been
-    /// delayed.
+    /// Percentiles of that side: the quantile of each, and the quantile without the requests that may have
+    /// been delayed.
     percentiles: Vec<(Metric, f64)>,
 }
 
@@ -51,7 +51,7 @@ impl Excuse {
         Self { side, held, percentiles: super::COMPARED.into_iter().filter_map(factor).collect() }
     }
 
-    /// For a figure: by which factor the ratio may be lower, and higher.
+    /// Factors for a metric by which the ratio may be lower, and higher.
     pub(super) fn of(&self, metric: Metric) -> [f64; 2] {
         let known = self.percentiles.iter().find(|(of, _)| *of == metric);
         let by = known.map_or(self.held.factor(), |(_, factor)| *factor);

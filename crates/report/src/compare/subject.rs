@@ -1,4 +1,4 @@
-//! One of the two that are compared: what it is called, what it is, and where it was.
+//! A compared server: its name, product and address.
 
 use serde::Serialize;
 use workload::Endpoint;
@@ -10,34 +10,34 @@ use crate::{Run, escape};
 pub struct Subject {
     /// Name in sentences and charts.
     pub name: String,
-    /// Product and version, as the server says.
+    /// Product and version, as reported by the server.
     pub server: String,
     /// Address of the server, or the program that was started.
     pub address: String,
-    /// The program that was started for this.
+    /// The program that was started for the comparison.
     #[serde(skip)]
     pub program: Option<String>,
-    /// The file that its runs are from.
+    /// The file of its runs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
-    /// Command line by which it was started, if it was started for this; a server of several processes has that of the
-    /// first.
+    /// Command line that started it, if it was started for the comparison; for several processes, the first
+    /// one's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub command_line: Option<String>,
-    /// Settings, as far as the server shows them, without secrets.
+    /// Visible settings, without secrets.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub settings: Vec<(String, String)>,
 }
 
 impl Subject {
-    /// The subject of a run, as the runs of `address` know it.
+    /// Makes the subject of runs at `address`.
     #[must_use]
     pub fn new(facts: &host::ServerFacts, address: String, file: Option<String>) -> Self {
         let server = facts.name().unwrap_or_else(|| "unknown server".to_owned());
         Self { name: server.clone(), server, address, file, ..Self::default() }
     }
 
-    /// Makes the subject of a run that was kept.
+    /// Makes the subject of a saved run.
     #[must_use]
     pub fn of_run(run: &Run, file: String) -> Self {
         let address = match &run.plan.target.endpoint {
@@ -56,7 +56,7 @@ impl Subject {
         subject
     }
 
-    /// In a line, safe for a terminal.
+    /// Describes it in a line, safe for a terminal.
     #[must_use]
     pub fn line(&self) -> String {
         let Self { name, server, address, file, .. } = self;
@@ -70,7 +70,7 @@ impl Subject {
     }
 }
 
-/// The program that is started for an endpoint, as it was typed.
+/// The program that is started for an endpoint, in the user's text.
 #[must_use]
 pub fn program(endpoint: &Endpoint) -> Option<String> {
     match endpoint {

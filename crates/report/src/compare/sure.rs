@@ -1,5 +1,5 @@
-//! `--until-sure`: whether the interval that a comparison is about is as narrow as was asked for, and how many blocks
-//! would make it so.
+//! `--until-sure`: whether the interval of a comparison is as narrow as requested, and the number of blocks
+//! for that.
 
 use super::{TestComparison, called};
 use crate::Metric;
@@ -9,11 +9,11 @@ use crate::Metric;
 pub struct Width {
     /// The test.
     pub test: String,
-    /// The figure that it is about: throughput, or p99 where a schedule sets the throughput.
+    /// The main figure: throughput, or p99 if a schedule sets the throughput.
     pub metric: Metric,
-    /// Half of its interval, as a share of the ratio; `None` where there is no interval.
+    /// Half of its interval, as a share of the ratio; `None` without an interval.
     pub half: Option<f64>,
-    /// Number of blocks that would have an interval as narrow as was asked for; `None` if a thousand are too few.
+    /// Number of blocks for an interval as narrow as requested; `None` if a thousand are too few.
     pub blocks_for_it: Option<usize>,
 }
 
@@ -24,7 +24,7 @@ impl Width {
         self.half.is_some_and(|half| half <= share)
     }
 
-    /// Describes in a sentence the width and the blocks that more would take; `block_s` is the time of a block.
+    /// Describes in a sentence the width and the time for more blocks; `block_s` is the time of a block.
     #[must_use]
     pub fn sentence(&self, share: f64, block_s: f64) -> String {
         let Self { test, metric, half, blocks_for_it } = self;
@@ -54,7 +54,7 @@ impl Width {
     }
 }
 
-/// A time in the unit that leaves two or three digits.
+/// A time in the unit that gives two or three digits.
 pub(super) fn lasting(seconds: f64) -> String {
     match seconds {
         s if s < 180.0 => format!("{s:.0} s"),
@@ -81,8 +81,8 @@ impl TestComparison {
     }
 }
 
-/// Returns the number of blocks to have next, after `taken` in `elapsed_s` seconds; `None` if all intervals are narrow
-/// enough, or could not be within `bound_s` seconds in all.
+/// Returns the next number of blocks, after `taken` in `elapsed_s` seconds; `None` if all intervals are
+/// narrow enough, or cannot be within `bound_s` seconds in all.
 #[must_use]
 pub fn next_blocks(
     widths: &[Width],
@@ -116,7 +116,7 @@ mod tests {
         }
     }
 
-    /// Blocks of a ratio of 1.03 with a noise of 3 % are taken until it is known to 2 %, of 10 s each.
+    /// Takes blocks of 10 s with a ratio of 1.03 and a noise of 3 % until the ratio is known to 2 %.
     fn taken(seed: u64, bound_s: f64) -> (RatioEstimate, usize) {
         let mut noise = Noise::new(seed);
         let (mut a, mut b) = (Vec::new(), Vec::new());

@@ -1,5 +1,5 @@
-//! Servers of different protocols on equal terms: which table a comparison belongs to, and whether it
-//! may have a ratio.
+//! Comparison of servers of different protocols on equal terms: the table of a comparison, and whether it may
+//! have a ratio.
 
 use serde::Serialize;
 
@@ -15,7 +15,7 @@ pub struct Table {
     pub title: String,
     /// Hint for reading the table.
     pub text: String,
-    /// Servers that are compared in it.
+    /// Servers compared in it.
     #[serde(skip)]
     pub subjects: Vec<Subject>,
 }
@@ -23,7 +23,7 @@ pub struct Table {
 /// Equal terms of both sides, omissions, and the tables so far.
 #[derive(Debug, Clone, Default)]
 pub struct Terms {
-    /// Terms that both sides got alike, by name.
+    /// Terms common to both sides, by name.
     pub equal: Vec<(String, String)>,
     /// Omissions from the measurement, with reasons, a sentence each.
     pub left_out: Vec<String>,
@@ -31,11 +31,11 @@ pub struct Terms {
     pub tables: Vec<Table>,
 }
 
-/// Hit ratios that differ by more, in hundredths, are those of different work.
+/// Difference of hit ratios, in percent, above which the sides did different work.
 pub const HITS_APART_MAX: f64 = 0.1;
 
-/// The share of reads that found their key, in hundredths: by the servers' own counts, over all runs of
-/// a side. `None` where nothing was read, or a server does not tell.
+/// Share of reads that hit, in percent, by the servers' own counts over all runs of a side. `None` if nothing
+/// was read, or a server does not report it.
 pub(super) fn hit_ratio(side: &[RunDigest]) -> Option<f64> {
     servers_hit_ratio(side.iter().map(|glance| &*glance.run))
 }

@@ -8,11 +8,12 @@ use crate::{Failures, Metric, Run, Warning};
 /// Comparison of one test on all servers.
 #[derive(Debug, Clone)]
 pub struct ComparedTest {
-    /// Name of the test, with its rate where there are several.
+    /// Name of the test, with its rate if there are several.
     pub name: String,
     /// Comparison of each other server with the first.
     pub pairs: Vec<TestComparison>,
-    /// Costs of each server, and whether it keeps a target; `None` where nobody asks which server to choose.
+    /// Costs of each server and the state of its target; `None` if the comparison is not for choosing a
+    /// server.
     pub question: Option<Question>,
 }
 
@@ -23,7 +24,7 @@ pub struct FigureRow<'t> {
     pub metric: Metric,
     /// Mean and values of the first server.
     pub first: (f64, &'t [f64]),
-    /// Comparison of each other server with the first; `None` where it does not tell the figure.
+    /// Comparison of each other server with the first; `None` if it lacks the figure.
     pub others: Vec<Option<(&'t TestComparison, &'t Row)>>,
 }
 
@@ -40,7 +41,7 @@ impl<'t> FigureRow<'t> {
 /// A server in a test.
 #[derive(Debug, Clone, Copy)]
 pub struct TestSide<'t> {
-    /// Comparison that it is a side of.
+    /// Comparison that this is a side of.
     pub pair: &'t TestComparison,
     at: usize,
 }
@@ -64,31 +65,31 @@ impl<'t> TestSide<'t> {
         &self.pair.limits[self.at]
     }
 
-    /// Requests of the server, those of blocks that do not count included.
+    /// Requests of the server, including those of void blocks.
     #[must_use]
     pub fn failures(self) -> Failures {
         self.pair.failures[self.at]
     }
 
-    /// The share of the time for which others held up client or server.
+    /// Share of the time for which others held up client or server.
     #[must_use]
     pub fn held(self) -> f64 {
         self.pair.held[self.at]
     }
 
-    /// The share of its reads that found their key, in hundredths, where that was compared.
+    /// Share of its reads that hit, in percent, if compared.
     #[must_use]
     pub fn hit_ratio(self) -> Option<f64> {
         self.pair.hit_ratios[self.at]
     }
 
-    /// Runs of the server that count.
+    /// Counting runs of the server.
     #[must_use]
     pub fn counted(self) -> &'t [Arc<Run>] {
         &self.pair.counted[self.at]
     }
 
-    /// Run of the server that is in the middle by throughput.
+    /// The server's run with median throughput.
     #[must_use]
     pub fn middle(self) -> Option<&'t Run> {
         self.pair.middle[self.at].as_deref()
@@ -96,7 +97,7 @@ impl<'t> TestSide<'t> {
 }
 
 impl ComparedTest {
-    /// Makes the test of two servers of which nobody asks which to choose.
+    /// Makes the test of two servers without a choice between them.
     #[must_use]
     pub fn of_pair(pair: TestComparison) -> Self {
         Self { name: pair.name.clone(), pairs: vec![pair], question: None }
@@ -146,8 +147,8 @@ impl ComparedTest {
         super::COMPARED.into_iter().filter_map(figure).collect()
     }
 
-    /// Returns the finding in a sentence without a full stop: which servers keep the target, or how the others differ
-    /// from the first.
+    /// Returns the finding in a sentence without a full stop: the servers that keep the target, or the
+    /// others' differences from the first.
     #[must_use]
     pub fn headline(&self, target: Option<&str>) -> String {
         match &self.question {
@@ -159,15 +160,15 @@ impl ComparedTest {
         }
     }
 
-    /// Number of the table that the test belongs to, if there are several.
+    /// Number of the test's table, if there are several.
     #[must_use]
     pub fn table(&self) -> Option<usize> {
         self.pairs.first()?.table
     }
 }
 
-/// Describes the warnings of the runs of these tests, each with its share of the runs of every server. Figures in the
-/// text are those of the first run.
+/// Describes the warnings of the runs of these tests, each with its share of the runs of every server.
+/// Figures in the text are from the first run.
 #[must_use]
 pub fn spoiled(tests: &[ComparedTest]) -> Vec<String> {
     let sides = || tests.iter().flat_map(ComparedTest::sides);

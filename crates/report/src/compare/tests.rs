@@ -1,4 +1,4 @@
-//! Comparisons: what is paired, concluded, warned of and refused.
+//! Comparisons: pairing, conclusions, warnings and refusals.
 
 use measure::Latency;
 use statistics::Noise;
@@ -230,7 +230,7 @@ fn text_of_servers_steers_no_terminal() {
     }
 }
 
-/// Runs whose servers found so many keys of those that they were asked for.
+/// Runs whose servers had these hits and misses.
 fn finding(hits: u64, misses: u64, by: LimitedBy) -> Vec<RunDigest> {
     let glance = |mut glance: RunDigest| {
         let mut run = (*glance.run).clone();

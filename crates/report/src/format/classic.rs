@@ -1,7 +1,7 @@
 //! `classic`: the report of `redis-benchmark` before Redis 6.
 //!
-//! Owns that layout, for scripts that still read it. Those versions cut a latency down to whole
-//! milliseconds, so that 1.9 ms counted as `<= 1`; here it is rounded up and the line is true.
+//! Owns that layout, for scripts that still read it. Those versions cut a latency down to whole milliseconds,
+//! so that 1.9 ms counted as `<= 1`; here it is rounded up and the line is true.
 
 use std::io::{self, Write};
 
@@ -67,7 +67,7 @@ impl Format for Classic {
     }
 }
 
-/// Writes a latency as a line, which the versions of then did not have.
+/// Writes a latency as a line, which those versions did not have.
 fn write_latency(what: &str, figures: &LatencyFigures, out: &mut dyn Write) -> io::Result<()> {
     let [p50, p99, max] = [figures.p50_ns, figures.p99_ns, figures.max_ns].map(msec_at_most);
     writeln!(out, "  {what}: p50={p50} p99={p99} max={max} msec")

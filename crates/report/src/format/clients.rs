@@ -1,4 +1,4 @@
-//! Several clients in our own report: how far apart they began, and a row for each.
+//! Several clients in keystorm's own report: the skew of their starts, and a row for each.
 
 use std::io::{self, Write};
 

@@ -1,4 +1,4 @@
-//! The end of a report of several tests: one table, and what spoiled more than one of them.
+//! The end of a report on several tests: one table, and warnings common to several tests.
 
 use std::io::{self, Write};
 
@@ -23,7 +23,7 @@ struct Row {
 }
 
 impl ClosingRows {
-    /// Adds a test, and gives what it warns of that no test before it did.
+    /// Adds a test. Returns the warnings that no earlier test had.
     pub(super) fn add<'r>(&mut self, summary: &Summary<'r>) -> Vec<&'r str> {
         let [_, _, p50, _, p99, max] = marked_columns_or("-", &summary.response);
         self.rows.push(Row {
@@ -37,7 +37,7 @@ impl ClosingRows {
         new.map(|warning| warning.text.as_str()).collect()
     }
 
-    /// The last tests were repeats of one: they have one row, of their means.
+    /// Replaces the rows of the last tests, which were repeats of one, by one row of means.
     pub(super) fn gather(&mut self, repeats: &Repeats) {
         let first = self.rows.len().saturating_sub(repeats.carried_out());
         let runs = self.rows.split_off(first);
@@ -62,7 +62,7 @@ impl ClosingRows {
         self.rows.is_empty()
     }
 
-    /// Writes the table of several tests, nothing of one, and forgets them.
+    /// Writes the table of several tests, or nothing for one, and forgets them.
     pub(super) fn write(&mut self, warnings: bool, out: &mut dyn Write) -> io::Result<()> {
         let Self { rows, warned } = std::mem::take(self);
         if rows.len() < 2 {

@@ -1,4 +1,4 @@
-//! What a report tells of messages and their deliveries.
+//! Messages and their deliveries in a report.
 
 use std::io::{self, Write};
 
@@ -7,7 +7,7 @@ use workload::quantity::counted;
 use crate::deliveries::backlog;
 use crate::{DeliveryFigures, LatencyFigures, Summary};
 
-/// The rows of latencies: what each is called, and its figures. The first is the headline.
+/// Names and figures of the rows of latencies. The first is the headline.
 pub(super) fn rows<'s>(
     summary: &'s Summary<'_>,
     figures: &'s DeliveryFigures<'_>,

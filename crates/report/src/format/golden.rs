@@ -1,7 +1,6 @@
 //! Golden files: every format of every kind of run, byte for byte.
 //!
-//! After a wanted change, `INSTA_UPDATE=always cargo test -p keystorm-report` writes them anew; read the
-//! diff.
+//! After a wanted change, `INSTA_UPDATE=always cargo test -p keystorm-report` rewrites them; read the diff.
 
 use crate::{FORMATS, FormatOptions, Run, Summary, conformance, fixture};
 
@@ -14,7 +13,7 @@ fn rendered_with(format: &str, options: FormatOptions, run: &Run) -> String {
     String::from_utf8(out).unwrap()
 }
 
-/// Formats for people. That for programs has a schema instead of a golden file.
+/// Formats for people. The one for programs has a schema instead of a golden file.
 fn formats() -> impl Iterator<Item = &'static (&'static str, super::Build)> {
     FORMATS.iter().filter(|(name, _)| *name != "json")
 }
@@ -31,7 +30,7 @@ fn every_format_keeps_what_formats_keep() {
     FORMATS.iter().for_each(|(_, build)| conformance::check(*build));
 }
 
-/// A report in a peer's name of a run in which all went well has no lines that the peer has no words for.
+/// A report under another tool's name, of a run without problems, has only that tool's lines.
 #[test]
 fn a_peer_says_nothing_of_ours() {
     const OURS: [&str; 8] = [

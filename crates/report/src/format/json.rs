@@ -1,8 +1,7 @@
-//! `json`: the document that `--json` keeps, on standard output.
+//! `json`: the document of `--json`, on standard output.
 //!
-//! Owns when it is printed: once, when all is done or nothing more comes, because a document has
-//! one end. Tests that are repeated for ever make a document each round. What is in it is
-//! [`record`](crate::record)'s business.
+//! Owns the time of printing: once, at the end, because a document has one end. Endlessly repeated tests make
+//! a document each round. [`record`](crate::record) owns its content.
 
 use std::io::{self, Write};
 

@@ -40,36 +40,36 @@ pub trait Format {
         Ok(())
     }
 
-    /// The report of one run.
+    /// Writes the report of one run.
     ///
     /// # Errors
-    /// An error of the writer.
+    /// Returns errors of the writer.
     fn each(&mut self, summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()>;
 
     /// Writes the joint result of several runs of one plan, after the last of them.
     ///
     /// # Errors
-    /// An error of the writer.
+    /// Returns errors of the writer.
     fn repeats(&mut self, repeats: &Repeats, out: &mut dyn Write) -> io::Result<()> {
         let _ = (repeats, out);
         Ok(())
     }
 
-    /// Writes the text after the last report; `suite` tells the tests of a suite from a command of the user's own, as
-    /// `redis-benchmark` does.
+    /// Writes the text after the last report; `suite` distinguishes the tests of a suite from a user's
+    /// command, as `redis-benchmark` does.
     ///
     /// # Errors
-    /// An error of the writer.
+    /// Returns errors of the writer.
     fn finish(&mut self, suite: bool, out: &mut dyn Write) -> io::Result<()> {
         let _ = (suite, out);
         Ok(())
     }
 
-    /// Writes the very end, also if some of the runs were not carried out and [`finish`](Self::finish) has not been
+    /// Writes the very end, even if some runs were not carried out and [`finish`](Self::finish) has not been
     /// called.
     ///
     /// # Errors
-    /// An error of the writer.
+    /// Returns errors of the writer.
     fn close(&mut self, out: &mut dyn Write) -> io::Result<()> {
         let _ = out;
         Ok(())
@@ -81,24 +81,24 @@ pub trait Format {
 pub struct FormatOptions {
     /// Set if plans record the latency to the first byte, so that a header announces it.
     pub first_byte: bool,
-    /// Set if the tests are a suite, and not one command of the user's own.
+    /// Set if the tests are a suite rather than a user's command.
     pub suite: bool,
-    /// Set if layouts that are ours to change tell what limited a test: reports in a sentence, with what spoiled it,
-    /// the line of `-q` in a word.
+    /// Set if keystorm's own layouts name the limit of a test: reports in a sentence, with warnings; the line
+    /// of `-q` in a word.
     pub verdict: bool,
-    /// Whose reports these are: by a peer's name they hold what the peer would print.
+    /// Style of the reports: under another tool's name they hold what that tool would print.
     pub persona: Persona,
-    /// Set if our own report has every step of the distributions, not a few.
+    /// Set if keystorm's report has every step of the distributions, instead of a few.
     pub full_distribution: bool,
 }
 
 /// Makes a format.
 pub type Build = fn(FormatOptions) -> Box<dyn Format>;
 
-/// A format by the name that selects it.
+/// A format with its name.
 pub type FormatRow = (&'static str, Build);
 
-/// Every format of keystorm's own, and those of the tools on whose text they stand.
+/// Keystorm's own formats, and those of the tools that it extends.
 pub const FORMATS: &[FormatRow] = &[
     ("text", |options| Box::new(text::Text::new(options))),
     ("redis", |options| Box::new(redis_text::RedisText::new(options))),
@@ -110,7 +110,7 @@ pub const FORMATS: &[FormatRow] = &[
     ("samples", |_| Box::new(timeline_csv::SamplesCsv)),
 ];
 
-/// The formats that other tools' crates have brought.
+/// Formats added by other tools' crates.
 static ADDED: OnceLock<Vec<FormatRow>> = OnceLock::new();
 
 /// Adds the formats of other tools, once, before a command line is read. Later calls have no effect.
@@ -118,7 +118,7 @@ pub fn add_formats(rows: Vec<FormatRow>) {
     let _ = ADDED.set(rows);
 }
 
-/// Every format: keystorm's own, and those that were added.
+/// All formats: keystorm's own, and added ones.
 pub fn formats() -> impl Iterator<Item = &'static FormatRow> {
     FORMATS.iter().chain(ADDED.get().into_iter().flatten())
 }
@@ -129,13 +129,13 @@ pub fn by_name(name: &str, options: FormatOptions) -> Option<Box<dyn Format>> {
     formats().find(|(n, _)| *n == name).map(|(_, build)| build(options))
 }
 
-/// Returns whether a layout says in full what limited a test, so that nothing need be printed beside it.
+/// Returns whether a layout states the limit of a test in full, so that it need not be printed separately.
 #[must_use]
 pub fn tells_verdicts(name: &str, options: FormatOptions) -> bool {
     name == "json" || options.verdict && matches!(name, "text" | "classic")
 }
 
-/// A text that ends with `…` where it would be wider than that many characters.
+/// Text cut to `width` characters, with `…` at the end.
 fn fitted(text: &str, width: usize) -> String {
     if text.chars().count() > width {
         text.chars().take(width.saturating_sub(1)).chain(['…']).collect()
@@ -144,7 +144,7 @@ fn fitted(text: &str, width: usize) -> String {
     }
 }
 
-/// The lines that every report for people begins with, up to `keep alive`.
+/// Writes the first lines of every report for people, up to `keep alive`.
 fn write_head(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
     let plan = &summary.run.plan;
     writeln!(out, "====== {} ======", summary.title)?;
@@ -158,7 +158,7 @@ fn write_head(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "  keep alive: {}", u8::from(plan.load.concurrency.keep_alive))
 }
 
-/// Writes what TLS was agreed on; nothing without TLS.
+/// Writes the TLS agreement; nothing without TLS.
 fn write_tls(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
     let Some(tls) = &summary.tls else { return Ok(()) };
     if !tls.negotiated.is_empty() {
@@ -175,8 +175,8 @@ fn handshake<'s>(summary: &'s Summary<'_>) -> Option<&'s LatencyFigures> {
     summary.tls.as_ref()?.handshake.as_ref()
 }
 
-/// The error replies by kind and an example of each, or nothing if there were none; and what went wrong
-/// with connections.
+/// Writes the error replies by kind with an example of each, if there were any, and the faults of
+/// connections.
 fn write_errors(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
     if summary.errors == 0 {
         return outages::write(summary, out);
@@ -191,17 +191,17 @@ fn write_errors(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
     outages::write(summary, out)
 }
 
-/// The spans in which nothing succeeded, or nothing if there were none.
+/// Writes the spans in which nothing succeeded, if there were any.
 pub(crate) fn write_outages(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
     outages::write_outages(summary, out)
 }
 
-/// Requests without a reply and outages in one line, each after a comma.
+/// Describes unanswered requests and outages in one line, each after a comma.
 pub(crate) fn trouble(summary: &Summary<'_>) -> String {
     outages::in_a_line(summary) + &deliveries::trouble(summary)
 }
 
-/// Writes what limited the run and what spoiled it, if that is wanted.
+/// Writes the limit and the warnings of the run, if wanted.
 fn write_verdict(wanted: bool, summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
     if wanted {
         verdict_lines(summary).try_for_each(|line| writeln!(out, "  {line}"))
@@ -210,7 +210,7 @@ fn write_verdict(wanted: bool, summary: &Summary<'_>, out: &mut dyn Write) -> io
     }
 }
 
-/// Returns what limited the run and what spoiled it, a line each, safe for a terminal.
+/// Returns the limit and the warnings of the run, one line each, safe for a terminal.
 fn verdict_lines<'s>(summary: &'s Summary<'_>) -> impl Iterator<Item = String> + 's {
     let limited = escape(summary.run.verdict.line());
     let warnings = summary.run.warnings.iter().map(|it| format!("warning: {}", escape(&it.text)));

@@ -1,4 +1,4 @@
-//! The worst moments of a run, for reports that people read. Nothing of it is printed of a run without.
+//! The worst moments of a run, for reports to people. Prints nothing if there are none.
 
 use std::io::{self, Write};
 

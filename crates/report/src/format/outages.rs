@@ -1,5 +1,5 @@
-//! What went wrong on the way, for reports that people read: requests without a reply, connections
-//! that were lost, and outages. Nothing of it is printed of a run in which all went well.
+//! Problems of a run, for reports to people: unanswered requests, lost connections, and outages. Prints
+//! nothing if there are none.
 
 use std::fmt::Write as _;
 use std::io::{self, Write};
@@ -11,7 +11,7 @@ use crate::outages::{only_waited, server_name};
 use crate::quantity::msec_at_most;
 use crate::{Summary, escape};
 
-/// Outages shown; the rest is counted.
+/// Most outages shown; the rest is counted.
 const SHOWN_MAX: usize = 20;
 
 /// The lines below the summary.
@@ -42,7 +42,7 @@ pub(super) fn write(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()
     Ok(())
 }
 
-/// Messages that no request asked for, or nothing if none came.
+/// Writes the number of messages that no request asked for, if any came.
 pub(super) fn write_pushes(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
     match summary.connections().pushes {
         0 => Ok(()),
@@ -127,7 +127,7 @@ fn write_outage(
     }
 }
 
-/// Describes the troubles for a report of one line; empty of a run in which all went well.
+/// Describes the problems for a report of one line; empty if there are none.
 pub(super) fn in_a_line(summary: &Summary<'_>) -> String {
     let (connections, outages) = (summary.connections(), summary.outages());
     let mut line = String::new();

@@ -1,8 +1,9 @@
-//! `csv`: the table of `redis-benchmark --csv`, and by our own name what replies found behind it.
+//! `csv`: the table of `redis-benchmark --csv`, and under keystorm's own name the hits and misses of replies.
 //!
-//! Owns its columns and the quoting. Every row has the header's columns and no more, so the reason of an early
-//! end, or error replies, are not in it: the caller says those where a person sees them. The names of tests that are
-//! not whole say so: who looks for a test by its name finds none, as in the table of redis-benchmark, which ends there.
+//! Owns its columns and the quoting. Every row has the header's columns and no more, so it lacks the reason
+//! of an early end, or error replies, which the caller prints for a person. The names of incomplete tests say
+//! so: a program that looks for a test by its name finds none, as in the table of redis-benchmark, which ends
+//! there.
 
 use std::io::{self, Write};
 
@@ -12,14 +13,14 @@ use crate::{
     LatencyFigures, Persona, Repeats, Summary,
 };
 
-/// Keystorm's own columns: what a request cost, in microseconds.
+/// Keystorm's own columns: CPU time per request, in microseconds.
 const CPU: [&str; 2] = ["server_cpu_us_per_request", "client_cpu_us_per_request"];
 
 /// See the file's head.
 pub(super) struct RedisCsv {
     first_byte: bool,
     persona: Persona,
-    /// Tests that were carried out several times.
+    /// Tests that were repeated.
     repeats: Vec<Repeats>,
     /// Counts of messages, a row for each test that has receivers.
     deliveries: Vec<Vec<String>>,
@@ -29,8 +30,8 @@ pub(super) struct RedisCsv {
 }
 
 impl RedisCsv {
-    /// A table, with two more columns if the latency to the first byte is recorded, and two by our
-    /// own name.
+    /// Creates a table, with two more columns for the latency to the first byte, and two under keystorm's own
+    /// name.
     pub(super) fn new(options: FormatOptions) -> Self {
         let FormatOptions { first_byte, persona, .. } = options;
         Self {
@@ -44,7 +45,7 @@ impl RedisCsv {
         }
     }
 
-    /// Without replies keystorm's cells are empty; the imitated tools write 0.
+    /// Leaves cells empty without replies; the imitated tools write 0.
     fn latency(&self, figures: &LatencyFigures) -> [String; 6] {
         if self.persona.is_peer() { msec_columns(figures) } else { msec_columns_or("", figures) }
     }
@@ -114,7 +115,7 @@ impl Format for RedisCsv {
         Ok(())
     }
 
-    /// Kept until the end: no row of the table of tests is anything but a test.
+    /// Keeps repeats until the end, as every row of the table of tests is a test.
     fn repeats(&mut self, repeats: &Repeats, out: &mut dyn Write) -> io::Result<()> {
         let _ = out;
         self.repeats.push(repeats.clone());
@@ -141,13 +142,13 @@ impl Format for RedisCsv {
 /// A row of a CSV, every cell quoted, as redis-benchmark writes it.
 ///
 /// # Errors
-/// What the writer fails with.
+/// Returns errors of the writer.
 pub fn write_row(cells: &[String], out: &mut dyn Write) -> io::Result<()> {
     let quoted: Vec<String> = cells.iter().map(|cell| quote(cell)).collect();
     writeln!(out, "{}", quoted.join(","))
 }
 
-/// As RFC 4180 says; control characters are already spelt out.
+/// Quotes a cell by RFC 4180; control characters are already escaped.
 fn quote(cell: &str) -> String {
     format!("\"{}\"", cell.replace('"', "\"\""))
 }

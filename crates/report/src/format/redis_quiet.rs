@@ -1,7 +1,7 @@
-//! `quiet`: one line a test, as `redis-benchmark -q` prints, and one for each operation of a mix.
+//! `quiet`: one line for each test, as `redis-benchmark -q` prints, and one for each operation of a mix.
 //!
-//! Owns those lines. What the tool does not know follows its text, so that a script that reads the
-//! beginning finds it unchanged; by the tool's own name, only what went wrong does.
+//! Owns those lines. Keystorm's additions follow the tool's text, so that a script that reads the beginning
+//! still works; under the tool's own name, only problems are added.
 
 use std::io::{self, Write};
 

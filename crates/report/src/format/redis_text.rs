@@ -1,9 +1,9 @@
 //! `redis`: the default report of `redis-benchmark` and `valkey-benchmark`.
 //!
-//! Owns the layout, which follows Redis 6 to 8 and Valkey byte for byte. The figures are finer:
-//! microseconds instead of steps of eight, and nothing is cut off at three seconds. What those
-//! tools do not know (errors, an early end, service time, first byte) stands in lines of its own, and
-//! by their names only where something went wrong or was asked for.
+//! Owns the layout, which follows Redis 6 to 8 and Valkey byte for byte. The figures are finer: microseconds
+//! instead of steps of eight, and nothing is cut off at three seconds. Content that those tools lack (errors,
+//! an early end, service time, first byte) is in separate lines, and under their names only if there were
+//! problems or it was requested.
 
 use std::io::{self, Write};
 
@@ -64,7 +64,7 @@ fn write_setup(summary: &Summary<'_>, persona: Persona, out: &mut dyn Write) -> 
     if persona.is_peer() { Ok(()) } else { write_placement(summary, out) }
 }
 
-/// The nodes of a cluster, in the peers' layout: the masters, or with `valkey-benchmark` those that
+/// Writes the nodes of a cluster, in the tools' layout: the masters, or with `valkey-benchmark` those that
 /// `--rfr` names.
 fn write_nodes(
     nodes: &[NodeFacts],
@@ -95,8 +95,7 @@ fn write_nodes(
     Ok(())
 }
 
-/// Settings that redis-benchmark lacks, so that its layout has no place for them: written when one was given, or
-/// when an engine was not available.
+/// Writes settings that redis-benchmark lacks, if one was given, or if an engine was not available.
 pub(super) fn write_placement(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
     let (plan, measurement) = (&summary.run.plan, &summary.run.measurement);
     if !plan.load.concurrency.cpus.is_empty() {
@@ -117,8 +116,8 @@ fn list(cpus: &[usize]) -> String {
     cpus.iter().map(usize::to_string).collect::<Vec<_>>().join(",")
 }
 
-/// The block that `valkey-benchmark` prints with `--rps`. A run shorter than one interval has a
-/// target and no distribution.
+/// Writes the block that `valkey-benchmark` prints with `--rps`. A run shorter than one interval has a target
+/// and no distribution.
 fn write_rates(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
     let Some(target_rps) = summary.target_rps() else {
         return Ok(());
@@ -186,8 +185,8 @@ fn write_latency(what: &str, figures: &LatencyFigures, out: &mut dyn Write) -> i
 const NODE_COLUMNS: [&str; 10] =
     ["role", "slots", "requests", "avg", "p50", "p99", "max", "errors", "redirects", "unanswered"];
 
-/// Writes the figures of each node of a cluster, or of each of several servers. Redirects are no results, so they are
-/// in no other figure. Latencies are in milliseconds, which `unit` calls as the rest of the report does.
+/// Writes the figures of each node of a cluster, or of each of several servers. Redirects are not results, so
+/// no other figure includes them. Latencies are in milliseconds, with the rest of the report's `unit`.
 pub(super) fn write_node_table(
     nodes: &[NodeFigures],
     unit: &str,

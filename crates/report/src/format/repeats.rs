@@ -1,14 +1,14 @@
-//! What the layouts say of tests that were carried out several times.
+//! Repeated tests in the layouts.
 //!
-//! Owns the lines that come after those of the single runs, which stand as they always do. They are
-//! alike in layouts for people; a CSV gets a second table at its end.
+//! Owns the lines after those of the single runs, which are unchanged. They are alike in all layouts for
+//! people; a CSV gets a second table at its end.
 
 use std::io::{self, Write};
 
 use crate::repeats::plus_minus;
 use crate::{Metric, Repeats};
 
-/// A table: a line for each figure.
+/// Writes a table with a line for each figure.
 pub(super) fn write_table(repeats: &Repeats, out: &mut dyn Write) -> io::Result<()> {
     if repeats.count() == 0 {
         return Ok(());
@@ -65,8 +65,8 @@ pub(super) fn write_line(repeats: &Repeats, out: &mut dyn Write) -> io::Result<(
 /// The columns of [`write_rows`].
 const COLUMNS: [&str; 6] = ["test", "figure", "repeats", "mean", "low", "high"];
 
-/// A table for programs, below that of the runs and after an empty line: a row for each test and
-/// figure. Nothing where nothing was repeated.
+/// Writes a table for programs, after that of the runs and an empty line, with a row for each test and
+/// figure. Nothing without repeats.
 pub(super) fn write_rows(all: &[Repeats], out: &mut dyn Write) -> io::Result<()> {
     let mut rows = all.iter().filter(|repeats| repeats.count() > 0).peekable();
     if rows.peek().is_none() {

@@ -1,4 +1,4 @@
-//! Rows of the tables of a report, and the note on the marks in them.
+//! Rows of the tables of a report, and the note on their marks.
 
 use std::io::{self, Write};
 
@@ -6,11 +6,11 @@ use super::fitted;
 use crate::quantity::QUANTILES;
 use crate::{Summary, resting};
 
-/// Widths of six columns, and of the seven of an open loop: lines of at most 80.
+/// Widths of six columns, and of the seven of an open loop, for lines of at most 80.
 const WIDTHS: [usize; 6] = [9; 6];
 const OPEN_WIDTHS: [usize; 7] = [7, 7, 7, 7, 8, 8, 8];
 
-/// Writes six or seven columns, and what they are of.
+/// Writes six or seven columns with their label.
 pub(super) fn write_row(
     label: &str,
     cells: &[impl AsRef<str>],
@@ -24,7 +24,7 @@ pub(super) fn write_row(
     writeln!(out)
 }
 
-/// Writes the meaning of the marks at percentiles, if the least of these numbers of replies leads to one.
+/// Writes the meaning of the marks at percentiles, if the smallest of these counts leads to one.
 pub(super) fn write_note(quantiles: &[f64], counts: &[u64], out: &mut dyn Write) -> io::Result<()> {
     let least = counts.iter().copied().filter(|count| *count > 0).min().unwrap_or_default();
     match resting::note(quantiles, least) {

@@ -1,10 +1,10 @@
-//! What the servers say of the latency (`--server-latency`), for reports that people read.
+//! The servers' own latency (`--server-latency`), for reports to people.
 
 use std::io::{self, Write};
 
 use crate::{ServerLatencyFigures, Summary};
 
-/// A line for each command and one for each event; nothing where the servers were not asked.
+/// Writes a line for each command and one for each event; nothing if the servers were not asked.
 pub(super) fn write(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
     let Some(found) = ServerLatencyFigures::from_run(summary.run) else { return Ok(()) };
     for command in &found.commands {

@@ -1,8 +1,8 @@
-//! `text`: our own report for people.
+//! `text`: keystorm's own report for people.
 //!
-//! Owns its order: what a reader came for stands first and fits a screen (figures, operations, what
-//! limited the test, what spoiled it), how latencies spread comes after it, and several tests end in
-//! one table. The peers' report is in [`redis_text`](super::redis_text).
+//! Owns its order: the important part comes first and fits a screen (figures, operations, limit, warnings),
+//! then the distribution of latencies, and several tests end in one table. [`redis_text`](super::redis_text)
+//! has the imitated tools' report.
 
 use std::io::{self, Write};
 
@@ -89,7 +89,7 @@ impl Format for Text {
     }
 }
 
-/// Writes the share of keys that were there, if requests ask for several; of each command, if several ask.
+/// Writes the share of existing keys, if requests ask for several; for each command, if several commands do.
 fn write_keys(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
     let total = &summary.run.measurement.total;
     let all = total.keys();
@@ -153,7 +153,7 @@ fn write_setup(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
     redis_text::write_placement(summary, out)
 }
 
-/// Over how many connections, and what goes over each.
+/// Writes the connections and their use.
 fn write_concurrency(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
     let plan = &summary.run.plan;
     let concurrency = &plan.load.concurrency;
@@ -191,7 +191,7 @@ fn write_concurrency(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<(
     )
 }
 
-/// Product, version and the settings that cost most; of a cluster, for its masters together.
+/// Writes product, version and the settings that cost most; for a cluster, of its masters together.
 fn write_server(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
     let server = &summary.run.server;
     let name = server.name().map_or("unknown server".to_owned(), escape);
@@ -326,8 +326,8 @@ fn write_figures(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
     }
 }
 
-/// A line for each operation of a mix, or each different command of a sequence, where there is more to
-/// tell than the figures above do.
+/// Writes a line for each operation of a mix, or each distinct command of a sequence, if that adds to the
+/// figures above.
 fn write_operations(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
     let run = summary.run;
     if !summary.operations.is_empty() {
@@ -353,7 +353,7 @@ fn write_command(label: &str, command: &CommandFigures, out: &mut dyn Write) -> 
     write_row(label, &[&hits, &misses, &avg, &p50, &p99, &max], out)
 }
 
-/// Each operation, and the commands of those that have several.
+/// Writes each operation, and the commands of those with several.
 fn write_mix(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
     let share =
         |count: u64| format!("{:.1} %", 100.0 * count as f64 / summary.counted().max(1) as f64);

@@ -1,4 +1,4 @@
-//! What the report for people keeps to, whatever it is of.
+//! Properties of the report for people, for any run.
 
 use super::*;
 use crate::{Warning, WarningKind, fixture};

@@ -1,4 +1,4 @@
-//! `timeline` and `samples`: a row for each interval of a test, and one for each look at a server
+//! `timeline` and `samples`: a row for each interval of a test, and one for each sample of a server
 //! (`--sample`), as CSV for other programs.
 
 use std::io::{self, Write};

@@ -1,4 +1,4 @@
-//! What several clients measured, as one measurement.
+//! Measurements of several clients, merged into one.
 
 use std::ops::Range;
 use std::time::{Duration, SystemTime};
@@ -8,7 +8,7 @@ use measure::{Absence, Deliveries, Ending, Measurement, Outage, Timeline};
 use super::remarks::joined;
 use crate::RecordError;
 
-/// Merges the measurements of clients each of which has `receiver_threads` threads that receive. Counts and histograms
+/// Merges the measurements of clients, each with `receiver_threads` receiving threads. Counts and histograms
 /// add up, and so do timelines, by wall clock.
 pub(super) fn measurement(
     names: &[String],
@@ -74,7 +74,8 @@ pub(super) fn measurement(
     })
 }
 
-/// Merges the deliveries of all clients. Threads of senders are before those of receivers in the joint workers, too.
+/// Merges the deliveries of all clients. Threads of senders precede those of receivers in the merged workers,
+/// too.
 fn deliveries(shares: &mut [Measurement], offsets: &[u64]) -> Option<Box<Deliveries>> {
     let mut all: Option<Box<Deliveries>> = None;
     for (share, offset_ns) in shares.iter_mut().zip(offsets) {
@@ -90,7 +91,7 @@ fn deliveries(shares: &mut [Measurement], offsets: &[u64]) -> Option<Box<Deliver
     all
 }
 
-/// From when to when all ran; of those who never did, where the last began.
+/// Span in which all clients ran; empty at the last start if they never all did.
 fn all_ran(shares: &[Measurement], offset_ns: impl Fn(&Measurement) -> u64) -> Range<u64> {
     let span = |share: &Measurement| {
         let offset_ns = offset_ns(share);
@@ -102,7 +103,7 @@ fn all_ran(shares: &[Measurement], offset_ns: impl Fn(&Measurement) -> u64) -> R
     start..end.max(start)
 }
 
-/// The outages that all saw, by index of the node in the merged nodes.
+/// Outages common to all clients, by index of the node in the merged nodes.
 fn outages(shares: &[Measurement], offset_ns: impl Fn(&Measurement) -> u64) -> Vec<Outage> {
     let mut names: Vec<&str> = Vec::new();
     for node in shares.iter().flat_map(|share| &share.nodes) {
@@ -144,7 +145,7 @@ fn absences(shares: &[Measurement], offset_ns: impl Fn(&Measurement) -> u64) -> 
     all
 }
 
-/// Complete if all were; else what kept one from it, a failure before an interruption.
+/// Complete if all were; otherwise the reason of one that was not, a failure before an interruption.
 fn ending(names: &[String], shares: &[Measurement]) -> Ending {
     let mut failures = names.iter().zip(shares).filter_map(|(name, share)| match &share.ending {
         Ending::Failed(failure) => Some(failure.at(name)),

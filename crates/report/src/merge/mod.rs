@@ -1,9 +1,8 @@
-//! Runs of several clients as one.
+//! Runs of several clients, merged into one.
 //!
-//! Owns which documents add up, test by test. What the plans are together is [`plans`]'s job, what was
-//! measured [`measurements`]'s: counts and histograms without loss, timelines by wall clock, time from
-//! the earliest start to the latest end; what is said of all [`remarks`]'s. What is merged may be merged
-//! again.
+//! Owns the choice of documents that add up, test by test. [`plans`] merges the plans, [`measurements`] the
+//! measurements: counts and histograms without loss, timelines by wall clock, time from the earliest start to
+//! the latest end. [`remarks`] merges the remarks. Merged runs may be merged again.
 
 mod measurements;
 mod plans;
@@ -18,10 +17,10 @@ use measurements::measurement;
 use plans::{lacking, merged_plan};
 use remarks::{joined, verdict, warnings};
 
-/// Merges the measurements of parts of one load that ran at the same time, each with the name that errors give it.
+/// Merges the measurements of parts of one load that ran at the same time, each with its name for errors.
 ///
 /// # Errors
-/// There is none, or their timelines do not add up.
+/// Returns an error if there are none, or their timelines do not add up.
 pub fn measured_together(
     names: &[String],
     parts: Vec<measure::Measurement>,
@@ -29,11 +28,11 @@ pub fn measured_together(
     measurement(names, 0, parts)
 }
 
-/// Adds up what several clients saw, each by the name that it goes by in errors. Of one plan's shares
-/// those in `missing` may lack: the sum is then of the others, and a test that is not complete.
+/// Merges the runs of several clients, each with its name for errors. Shares of one plan whose numbers are in
+/// `missing` may be absent; the sum then covers the others, and its test is incomplete.
 ///
 /// # Errors
-/// In what they differ that one run has in common, or why the sum is none.
+/// Returns the differences that forbid a merge, or the reason why there is nothing to merge.
 pub fn merge(
     parts: Vec<(String, LoadedRecord)>,
     missing: &[u32],
@@ -60,8 +59,7 @@ pub fn merge(
     Ok(LoadedRecord { runs, suite, complete })
 }
 
-/// Refuses a run that stands twice among the parts, whatever its files are called: it would count
-/// twice.
+/// Refuses a run that is among the parts twice, under any file names, as it would count twice.
 fn each_once(parts: &[(String, LoadedRecord)]) -> Result<(), RecordError> {
     for (at, (name, loaded)) in parts.iter().enumerate() {
         let same = |other: &LoadedRecord| {
@@ -91,7 +89,7 @@ fn hosts(shares: &[Run]) -> Vec<host::HostFacts> {
 }
 
 /// Returns whether two runs are one: no other run begins and ends in the same nanoseconds and takes the same
-/// nanoseconds of CPU.
+/// CPU time to the nanosecond.
 fn is_same(a: &Run, b: &Run) -> bool {
     let shard = a.plan.load.shard == b.plan.load.shard;
     let (a, b) = (&a.measurement, &b.measurement);

@@ -1,11 +1,11 @@
-//! The plan of runs that add up: what must agree, and what the shares of one plan are together.
+//! The plan of merged runs: required agreement, and the joint plan of shares.
 
 use workload::{Pace, Plan, PlanParts, Shard, Stop, limits};
 
 use crate::differ::{Difference, differences};
 use crate::{RecordError, Run};
 
-/// Paths at which plans may differ whose runs add up: the properties of one machine.
+/// Paths at which plans of merged runs may differ: properties of one machine.
 const OF_MACHINES: [&str; 5] = [
     "load.concurrency.workers",
     "load.concurrency.multi_thread",
@@ -14,13 +14,13 @@ const OF_MACHINES: [&str; 5] = [
     "load.shard",
 ];
 
-/// Returns whether plans may differ at a path if they are no shares of one, but add up to one.
+/// Returns whether plans that are not shares of one may differ at a path, because its values add up.
 fn adds_up(path: &str) -> bool {
     let rate = path.starts_with("load.pace.open.stages.") && path.ends_with("_per_s");
     rate || ["load.concurrency.connections", "load.stop.requests", "load.seed"].contains(&path)
 }
 
-/// The plan of the whole, or of what there is of it.
+/// The plan of the whole, or of its present shares.
 pub(super) fn merged_plan(
     names: &[String],
     shares: &[Run],
@@ -77,7 +77,7 @@ pub(super) fn merged_plan(
     parts.build().map_err(|e| fault(format!("the merged plan is invalid: {e}")))
 }
 
-/// The plan of a share as one of its own, to be added to those of others.
+/// The plan of a share as a whole plan, to be merged with others.
 fn alone(share: &Plan) -> PlanParts {
     let mut parts: PlanParts = (**share).clone();
     parts.load.concurrency.connections = share.own_connections();
@@ -94,7 +94,7 @@ fn alone(share: &Plan) -> PlanParts {
     parts
 }
 
-/// Returns whether these are the shares of one plan: every one of them but those in `missing`, each once.
+/// Returns whether these are all shares of one plan but those in `missing`, each once.
 fn all_shards(names: &[String], shares: &[Run], missing: &[u32]) -> Result<bool, RecordError> {
     if shares.iter().all(|share| share.plan.load.shard.is_whole()) {
         return match missing.first() {
@@ -142,7 +142,7 @@ fn all_shards(names: &[String], shares: &[Run], missing: &[u32]) -> Result<bool,
     }
 }
 
-/// The remark on a sum without these shares; `None` if there are none.
+/// The remark on a sum without these shares; `None` if none is missing.
 pub(super) fn lacking(missing: &[u32], of: u32) -> Option<String> {
     let numbers = missing.iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
     match missing {

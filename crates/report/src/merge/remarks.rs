@@ -1,9 +1,9 @@
-//! Verdict and warnings of the runs of several clients: what limited them, and what a reader must know.
+//! Verdict and warnings of merged runs.
 
 use crate::{LimitedBy, Run, Verdict, Warning, WarningKind, escape};
 
-/// The verdict of the whole, if the clients agree with it. Clients that were limited by different
-/// things were not limited by one.
+/// The verdict of the whole, if the clients' verdicts agree with it. Clients with different limits have no
+/// common one.
 pub(super) fn verdict(names: &[String], limits: &[LimitedBy], whole: Verdict) -> Verdict {
     let count = limits.len();
     if limits.iter().all(|limit| *limit == whole.limited_by) {
@@ -32,7 +32,7 @@ pub(super) fn verdict(names: &[String], limits: &[LimitedBy], whole: Verdict) ->
     Verdict::new(LimitedBy::Unknown, None, statement, advice, whole.evidence)
 }
 
-/// The clients' own, and that they did not run at the same time, if so.
+/// The clients' own warnings, and one if they did not run at the same time.
 pub(super) fn warnings(names: &[String], shares: &[Run]) -> Vec<Warning> {
     let mut warnings: Vec<Warning> = Vec::new();
     for warning in shares.iter().flat_map(|share| &share.warnings) {

@@ -1,4 +1,4 @@
-//! Runs that add up, and runs that do not.
+//! Runs that can be merged, and runs that cannot.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};

@@ -1,10 +1,10 @@
-//! Runs as data that outlives them: the JSON document `keystorm.run/1`.
+//! Saved runs: the JSON document `keystorm.run/1`.
 //!
-//! Owns its layout, as far as tallies do not have it themselves, and the way back: what is loaded is a [`Run`] again,
-//! equal in every count and bucket, of which every format can be printed. Files are the caller's business. Nothing in
-//! a document is believed before it is checked, since anybody may have written it.
+//! Owns its layout, except that of tallies, and the way back: a loaded document is a [`Run`] again, equal in
+//! every count and bucket, which every format can print. The caller handles files. A document is checked
+//! before use, since anybody may have written it.
 //!
-//! The layout is explained in `docs/results.md` and fixed by `docs/schema/keystorm.run.1.json`.
+//! `docs/results.md` explains the layout, and `docs/schema/keystorm.run.1.json` fixes it.
 
 mod repeats;
 mod test;
@@ -24,7 +24,7 @@ use crate::{Repeat, Run, Summary};
 use repeats::RepeatsRecord;
 use test::{BusyWorker, SavedTest, WrittenTest};
 
-/// The name of the layout. The number changes when what is written before cannot be read after.
+/// Name of the layout. The number changes when older documents cannot be read any more.
 pub const SCHEMA: &str = "keystorm.run/1";
 /// Beginning of the names of all versions of the document.
 const SCHEMA_FAMILY: &str = "keystorm.run/";
@@ -38,14 +38,14 @@ const EXPERIMENTS: [&str; 6] = [
     "keystorm.impact/1",
 ];
 
-/// Reason why a document cannot be written or read, in words for a person. May quote the document, and so is to be
-/// escaped where it is shown.
+/// Reason why a document cannot be written or read, in words for a person. May quote the document, and so
+/// must be escaped for display.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{0}")]
 pub struct RecordError(String);
 
 impl RecordError {
-    /// Makes the error of a document, or of data to be written, that contradicts itself.
+    /// Makes the error for a document, or data to be written, that contradicts itself.
     pub fn wrong(what: impl Into<String>) -> Self {
         Self(what.into())
     }
@@ -61,32 +61,31 @@ impl From<CodecError> for RecordError {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Record {
     schema: String,
-    /// Set if every test that was asked for has been carried out as planned.
+    /// Set if every requested test has been carried out as planned.
     complete: bool,
-    /// Set if the tests are a suite, and not one command of the user's own.
+    /// Set if the tests are a suite rather than a user's command.
     suite: bool,
     /// The machine of the client.
     #[serde(default)]
     host: Option<HostFacts>,
-    /// Further machines, of a run that was merged.
+    /// Further machines of a merged run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     other_hosts: Vec<HostFacts>,
     server: ServerFacts,
     client: Client,
     /// The plan of each test, in the order of the tests.
     plan: Vec<Plan>,
-    /// Each as it was written: histograms are encoded once, however often the document is saved.
+    /// The tests in written form, so that histograms are encoded once, however often the document is saved.
     tests: Vec<Box<RawValue>>,
-    /// Tests that were carried out several times, one block each. Follows from the tests, and so is
-    /// written and never read.
+    /// Repeated tests, one block each. Derived from the tests, so written and never read.
     #[serde(skip_deserializing, skip_serializing_if = "Vec::is_empty")]
     repeats: Vec<RepeatsRecord>,
-    /// Figures that the blocks and sums follow from, in the order of the tests.
+    /// Figures from which the blocks and sums are derived, in the order of the tests.
     #[serde(skip)]
     figures: Vec<TestFigures>,
 }
 
-/// Figures of a test that was put into a document.
+/// Figures of a saved test.
 #[derive(Debug, Clone)]
 struct TestFigures {
     repeat: Option<Repeat>,
@@ -96,11 +95,11 @@ struct TestFigures {
     workers: Vec<WorkerUse>,
 }
 
-/// The program that put on the load.
+/// The program that generated the load.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 struct Client {
     version: String,
-    /// Every engine that moved bytes.
+    /// Every engine used.
     engine: String,
     /// CPU time of each worker in all tests together.
     #[serde(skip_deserializing)]
@@ -112,15 +111,15 @@ struct Client {
 pub struct LoadedRecord {
     /// The tests in order.
     pub runs: Vec<Run>,
-    /// See [`Record::new`].
+    /// Set if the tests are a suite; see [`Record::new`].
     pub suite: bool,
-    /// See [`Record::set_complete`].
+    /// Set if every test was carried out; see [`Record::set_complete`].
     pub complete: bool,
 }
 
 impl Record {
-    /// A document without tests. `suite` tells the tests of a suite from a command of the user's
-    /// own, whose reports end differently.
+    /// Creates a document without tests. `suite` distinguishes the tests of a suite from a user's command,
+    /// whose report ends differently.
     #[must_use]
     pub fn new(suite: bool) -> Self {
         Self {
@@ -138,10 +137,10 @@ impl Record {
         }
     }
 
-    /// Puts test number `at`: replaces the one that stands there, or adds it at the end.
+    /// Puts test number `at`: replaces it, or adds it at the end.
     ///
     /// # Errors
-    /// A count is too large to be written.
+    /// Returns an error if a count is too large to be written.
     pub fn put(&mut self, at: usize, summary: &Summary<'_>) -> Result<(), RecordError> {
         let run = summary.run;
         let test = serde_json::value::to_raw_value(&WrittenTest::new(summary));
@@ -169,7 +168,7 @@ impl Record {
         Ok(())
     }
 
-    /// Notes that every test that was asked for has been carried out, if they all ended well.
+    /// Notes that every requested test has been carried out, if they all ended well.
     pub fn set_complete(&mut self) {
         self.complete = self.figures.iter().all(|test| test.complete);
     }
@@ -180,19 +179,19 @@ impl Record {
         self.tests.is_empty()
     }
 
-    /// The text of the document, with a line end behind it.
+    /// Text of the document, with a line end.
     ///
     /// # Errors
-    /// A figure has no JSON.
+    /// Returns an error if a figure has no JSON form.
     pub fn to_json(&self) -> Result<String, RecordError> {
         let text = crate::json::pretty(self).map_err(|e| RecordError(e.to_string()))?;
         Ok(steady(&text) + "\n")
     }
 
-    /// Reads the text of a document; of an experiment's, the runs in it.
+    /// Parses the text of a document; for an experiment's, the runs in it.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// Returns the fault of the text.
     pub fn from_json(text: &[u8]) -> Result<Self, RecordError> {
         #[derive(Deserialize)]
         struct Head {
@@ -233,10 +232,10 @@ impl Record {
         serde_json::from_slice(text).map_err(|e| broken(text, &e))
     }
 
-    /// The runs of the document.
+    /// Loads the runs of the document.
     ///
     /// # Errors
-    /// What in it contradicts itself or cannot be.
+    /// Returns the contradiction or impossible value in it.
     pub fn load(mut self) -> Result<LoadedRecord, RecordError> {
         let (plans, tests) = (std::mem::take(&mut self.plan), std::mem::take(&mut self.tests));
         if plans.len() != tests.len() {
@@ -260,21 +259,21 @@ impl Record {
         Ok(LoadedRecord { runs, suite: self.suite, complete: self.complete })
     }
 
-    /// The runs of a text whose timelines nobody reads, which takes longer than all else: they are empty, as far as the
-    /// text is laid out as it was written.
+    /// Loads the runs of a text without their timelines, which take most of the time. The timelines are empty
+    /// if the text is laid out as keystorm writes it.
     ///
     /// # Errors
-    /// What is wrong with the text, except in its timelines.
+    /// Returns the fault of the text, except in its timelines.
     pub fn load_without_timelines(text: &[u8]) -> Result<LoadedRecord, RecordError> {
         Self::from_json(&without_timelines(text))?.load()
     }
 }
 
-/// Beginning of a timeline with points in a document as it is written.
+/// Beginning of a timeline with points in a written document.
 const TIMELINE: &[u8] = b"\"timeline\": [\n";
 
-/// The text of a document without the points of its timelines, as far as it is laid out as it was written: most of a
-/// long run is one, and finding its end takes less than reading it.
+/// Text of a document without the points of its timelines, if it is laid out as keystorm writes it. They are
+/// most of a long run, and finding their end takes less time than parsing them.
 fn without_timelines(text: &[u8]) -> Cow<'_, [u8]> {
     let begin = memmem::Finder::new(TIMELINE);
     let (mut kept, mut rest) = (Vec::new(), text);
@@ -293,8 +292,7 @@ fn without_timelines(text: &[u8]) -> Cow<'_, [u8]> {
     kept.into()
 }
 
-/// Returns the JSON without a character that steers a terminal: such occur within strings only, where JSON can spell
-/// them out.
+/// Returns the JSON with terminal control characters escaped; such occur only within strings.
 #[must_use]
 pub fn steady(json: &str) -> String {
     let mut steady = String::with_capacity(json.len());
@@ -308,7 +306,7 @@ pub fn steady(json: &str) -> String {
     steady
 }
 
-/// A document that JSON, or the layout, does not know.
+/// The error for a document that is not JSON, or has another layout.
 fn broken(text: &[u8], error: &serde_json::Error) -> RecordError {
     if error.is_eof() || ends_in_a_word(text, error) {
         return RecordError(if text.is_empty() {
@@ -324,7 +322,8 @@ fn broken(text: &[u8], error: &serde_json::Error) -> RecordError {
     }
 }
 
-/// Returns whether a document is wrong at its very end: half a number is to the reader no end but a fault.
+/// Returns whether a document is truncated in a word or number, which the parser reports as a fault rather
+/// than an end.
 fn ends_in_a_word(text: &[u8], error: &serde_json::Error) -> bool {
     let last_line = text.iter().filter(|byte| **byte == b'\n').count() + 1;
     let length = text.iter().rev().take_while(|byte| **byte != b'\n').count();

@@ -1,6 +1,6 @@
-//! Tests that were carried out several times, in a saved run: the means and how sure they are.
+//! Repeated tests in a saved run: means and their certainty.
 //!
-//! Derived from the tests beside it for those who read; loading derives it anew.
+//! Derived from the tests for readers; loading derives it again.
 
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -16,11 +16,11 @@ use crate::{Metric, Repeats};
 #[derive(Debug, Clone, Serialize)]
 pub(super) struct RepeatsRecord {
     name: String,
-    /// Number of repeats that were asked for.
+    /// Requested number of repeats.
     planned: u32,
-    /// Number of repeats that ended as planned; the means are of these.
+    /// Number of repeats that ended as planned, over which the means are taken.
     count: usize,
-    /// By metric; one that a repeat does not know is left out.
+    /// Figures by metric, without those that a repeat lacks.
     figures: Map<String, Value>,
     /// Set if the intervals are narrow enough to conclude.
     conclusive: bool,
@@ -32,7 +32,7 @@ pub(super) struct RepeatsRecord {
     target: Option<SloResult>,
 }
 
-/// The blocks of tests, whose plans and figures these are.
+/// The blocks of tests with these plans and figures.
 pub(super) fn blocks(plans: &[Plan], tests: &[TestFigures]) -> Vec<RepeatsRecord> {
     let mut gathering = RepeatCollector::default();
     let mut blocks: Vec<RepeatsRecord> = Vec::new();
@@ -61,7 +61,7 @@ impl RepeatsRecord {
     }
 }
 
-/// A mean as JSON; `null` for the interval of a single value.
+/// A mean as JSON, with `null` for the interval of a single value.
 fn mean(mean: &Mean) -> Value {
     json!({
         "mean": mean.mean,

@@ -1,6 +1,6 @@
-//! One test in a saved run: its figures, and everything that they are derived from.
+//! One test in a saved run: its figures, and the measurements that they are derived from.
 //!
-//! What is written beside what was measured, such as names and percentiles, follows from the rest, and is never read.
+//! Derived data, such as names and percentiles, is written for readers and never read.
 
 use std::time::{Duration, SystemTime};
 
@@ -19,7 +19,7 @@ use crate::{
     Run, SpanParts, Summary, Verdict, Warning, WorstMoments,
 };
 
-/// A test as it is written.
+/// A test in written form.
 #[derive(Serialize)]
 pub(super) struct WrittenTest<'r> {
     name: &'r str,
@@ -165,12 +165,12 @@ impl BusyWorker {
     }
 }
 
-/// Whole nanoseconds of what stands above in seconds.
+/// Times in whole nanoseconds, which are elsewhere in seconds.
 #[derive(Serialize, Deserialize)]
 struct ExactTimes {
     elapsed_ns: u64,
     timeline_interval_ns: u64,
-    /// From when to when all clients of a merged run ran.
+    /// Span in which all clients of a merged run ran.
     #[serde(skip_serializing_if = "Option::is_none")]
     all_ran_ns: Option<[u64; 2]>,
 }
@@ -249,7 +249,7 @@ impl<'r> WrittenTest<'r> {
     }
 }
 
-/// A test as it is read.
+/// A test in the form in which it is read.
 #[derive(Deserialize)]
 pub(super) struct SavedTest {
     repeat: Option<Repeat>,
@@ -303,7 +303,7 @@ impl SavedTarget {
 }
 
 impl SavedTest {
-    /// The run; the record has what all its tests have in common.
+    /// Restores the run; the record has the data common to all its tests.
     pub(super) fn run(self, plan: Plan, common: &super::Record) -> Result<Run, RecordError> {
         let total = Tally {
             commands: self.commands,
@@ -373,7 +373,7 @@ impl SavedTest {
     }
 }
 
-/// Shortest interval that is read: a thousand a second are more than anything writes.
+/// Shortest accepted interval; nothing writes more than a thousand a second.
 const INTERVAL_NS_MIN: u64 = 1_000_000;
 
 fn timeline(interval_ns: u64, points: Vec<Point>) -> Result<Timeline, RecordError> {
@@ -392,7 +392,7 @@ fn timeline(interval_ns: u64, points: Vec<Point>) -> Result<Timeline, RecordErro
     Ok(Timeline::from_points(interval_ns, points))
 }
 
-/// Years that RFC 3339 has no digits for are those of a broken clock.
+/// Clamps years that RFC 3339 has no digits for, which come from a broken clock.
 fn rfc3339(time: SystemTime) -> String {
     const YEAR_9999_S: u64 = 253_402_300_799;
     let last = SystemTime::UNIX_EPOCH + Duration::from_secs(YEAR_9999_S);

@@ -1,4 +1,4 @@
-//! Documents: written, read, and refused.
+//! Documents written, read, and refused.
 
 use super::*;
 use crate::{FORMATS, FormatOptions, Summary, fixture};

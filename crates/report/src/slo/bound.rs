@@ -1,14 +1,14 @@
-//! What trials show of one clause of a target: a value, the interval that holds the true one 19 times in 20,
-//! and what that says.
+//! Evidence of trials for one clause of a target: a value, the interval that holds the true one 19 times in
+//! 20, and the outcome.
 //!
-//! The outcome is read off the interval that is shown: all of it below the bound is kept, all of it at or
-//! above the bound is missed, and anything else is undecided. It never reaches below the quickest reply, however
-//! far its spans differ. Two things widen it beyond the spread of requests. Requests that meet one hiccup are no
-//! independent witnesses, nor are neighbouring spans of one trial ([`Share::of_trials`]). And one bad trial among
-//! several is no rate's fault, so the lower end is never above what the others show without it.
+//! The outcome follows from the interval shown: wholly below the bound is kept, wholly at or above it is
+//! missed, and anything else is undecided. The interval never reaches below the quickest reply, however far
+//! its spans differ. Two things widen it beyond the spread of requests. Requests that meet one hiccup are not
+//! independent, nor are adjacent spans of one trial ([`Share::of_trials`]). And a single bad trial must not
+//! decide on a rate, so the lower end is never above the result of the others.
 //!
-//! Noise makes nothing faster, so that what is kept is kept. What is missed is only where it is missed with everything
-//! off that noise can have made, too.
+//! Noise makes nothing faster, so a kept target is kept. A target is missed only if it is missed even after
+//! subtracting everything that noise can have caused.
 
 use measure::Latency;
 use serde::{Deserialize, Serialize};
@@ -18,20 +18,20 @@ use super::{Clause, Measure, Outcome};
 use crate::verdict::{Noise, SpanResponses};
 use crate::{Failures, Summary};
 
-/// A bound of the target, and the value held against it.
+/// A bound of the target, and the value compared with it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Bound {
-    /// Measure that is bounded, and its bound.
+    /// The bounded measure, and its bound.
     pub clause: Clause,
-    /// Value that was measured: nanoseconds, or a share.
+    /// Measured value: nanoseconds, or a share.
     pub value: f64,
-    /// The lower end of the interval that holds the true value 19 times in 20, where there is one.
+    /// Lower end of the interval that holds the true value 19 times in 20, if there is one.
     pub low: Option<f64>,
-    /// Upper end of the interval; `None` if too few requests say how far it goes, and of a maximum.
+    /// Upper end of the interval; `None` for a maximum, and if too few requests determine it.
     pub high: Option<f64>,
     /// Outcome of the clause.
     pub outcome: Outcome,
-    /// The share of the requests that were beyond it by what the server recorded, where that alone misses it.
+    /// Share of the requests beyond it due to events in the server's journal, if these alone miss it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recorded: Option<f64>,
 }
@@ -51,15 +51,15 @@ pub(super) enum ClauseEvidence {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ClauseTrial<'t> {
     pub(super) seen: &'t ClauseEvidence,
-    /// Rest of `seen` without everything that noise can have made.
+    /// Rest of `seen` without everything that noise can have caused.
     pub(super) left: &'t ClauseEvidence,
-    /// The share of the responses that were beyond it by what the server recorded, where that alone misses it.
+    /// Share of the responses beyond it due to events in the server's journal, if these alone miss it.
     pub(super) recorded: Option<f64>,
     /// All response times.
     pub(super) response: &'t Latency,
 }
 
-/// The ends of an interval, as far as they are known.
+/// Ends of an interval, as far as known.
 type Ends = (Option<f64>, Option<f64>);
 
 impl ClauseEvidence {
@@ -117,7 +117,7 @@ impl ClauseEvidence {
         }
     }
 
-    /// Returns the evidence that is left without everything that noise can have made.
+    /// Returns the evidence without everything that noise can have caused.
     pub(super) fn without(
         &self,
         noise: &Noise<'_>,
@@ -140,8 +140,8 @@ impl ClauseEvidence {
         }
     }
 
-    /// The share of the responses that were beyond a clause by what the server recorded, where that alone misses it:
-    /// that it was so is no matter of chance.
+    /// Share of the responses beyond a clause due to events in the server's journal, if these alone miss it;
+    /// no chance is involved in that.
     pub(super) fn recorded(
         noise: &Noise<'_>,
         clause: &Clause,
@@ -167,7 +167,7 @@ impl ClauseEvidence {
         }
     }
 
-    /// Returns the joint evidence of trials; `None` without a trial.
+    /// Returns the joint evidence of trials; `None` without any.
     pub(super) fn together<'t>(trials: impl Iterator<Item = &'t Self>) -> Option<Self> {
         trials.cloned().reduce(|mut all, more| {
             match (&mut all, more) {
@@ -187,7 +187,7 @@ impl ClauseEvidence {
 }
 
 impl Clause {
-    /// Returns whether the clause is surely missed, without everything that noise can have made.
+    /// Returns whether the clause is surely missed, even without everything that noise can have caused.
     fn is_missed_without_noise(&self, trials: &[ClauseTrial<'_>]) -> bool {
         let left: Vec<ClauseTrial<'_>> =
             trials.iter().map(|trial| ClauseTrial { seen: trial.left, ..*trial }).collect();
@@ -214,7 +214,7 @@ impl Clause {
         }
     }
 
-    /// Returns the most that may count against the clause.
+    /// Returns the largest figure that the clause allows.
     fn allowed(&self) -> f64 {
         match self.measure {
             Measure::Quantile(quantile) => 1.0 - quantile,
@@ -222,7 +222,7 @@ impl Clause {
         }
     }
 
-    /// Returns whether the evidence of a trial, or what is left of it, is beyond the clause.
+    /// Returns whether the evidence of a trial, or its rest, violates the clause.
     pub(super) fn is_beyond(&self, seen: &ClauseEvidence) -> bool {
         match self.measure {
             Measure::Quantile(_) | Measure::Errors | Measure::Late => {
@@ -233,7 +233,7 @@ impl Clause {
         }
     }
 
-    /// The value over trials, and what it says.
+    /// Value over all trials, and its outcome.
     pub(super) fn bound(&self, trials: &[ClauseTrial<'_>]) -> Bound {
         let (value, (low, high)) = match self.measure {
             Measure::Quantile(quantile) => quantile_of(trials, quantile),
@@ -271,7 +271,7 @@ impl Clause {
         Bound { clause: self.clone(), value, low, high, outcome, recorded }
     }
 
-    /// The share of errors, with the margin of a share that is as large as the bound.
+    /// Share of errors, with a margin as for a share as large as the bound.
     fn errors(&self, trials: &[ClauseTrial<'_>]) -> (f64, Ends) {
         let share = |trials: &[ClauseTrial<'_>]| {
             Share::of_trials(&trials.iter().map(|trial| trial.seen.groups()).collect::<Vec<_>>())
@@ -285,7 +285,7 @@ impl Clause {
     }
 }
 
-/// The trials without the one that speaks most against the clause; none without another.
+/// Trials without the one that speaks most against the clause; empty if it is the only one.
 fn without_worst<'t>(trials: &[ClauseTrial<'t>]) -> Vec<ClauseTrial<'t>> {
     let worst = (0..trials.len())
         .max_by(|a, b| trials[*a].seen.badness().total_cmp(&trials[*b].seen.badness()));
@@ -330,7 +330,7 @@ fn mean_of(trials: &[ClauseTrial<'_>]) -> (f64, Ends) {
     (value, (low, interval.map(|interval| interval.high)))
 }
 
-/// The rate over all spans; the upper end is never below what the other trials show without the worst.
+/// Rate over all spans; the upper end is never below the result of the trials without the worst.
 fn rate_of(trials: &[ClauseTrial<'_>]) -> (f64, Ends) {
     let spans = |trials: &[ClauseTrial<'_>]| -> Vec<f64> {
         let means = trials.iter().filter_map(|trial| match trial.seen {
@@ -351,7 +351,7 @@ fn rate_of(trials: &[ClauseTrial<'_>]) -> (f64, Ends) {
 }
 
 impl Bound {
-    /// The value with its interval, in words.
+    /// Describes the value with its interval.
     pub(super) fn describe(&self) -> String {
         let Self { clause, value, low, high, recorded, .. } = self;
         let describe = |value: f64| clause.describe(value);

@@ -3,7 +3,7 @@ use statistics::Noise;
 use super::*;
 use crate::slo::Slo;
 
-/// A trial of spans with a thousand requests each, of which so many took 10 ms and the others 1 ms.
+/// A trial of spans with a thousand requests each, this many of which took 10 ms and the others 1 ms.
 fn trial(slow: &[u64]) -> (ClauseEvidence, Latency) {
     let mut response = Latency::new(3);
     for slow in slow {

@@ -1,11 +1,11 @@
-//! What is certain of a target that noise left undecided, and what would decide it.
+//! Certain facts about a target that noise left undecided, and the remedy.
 
 use super::bound::ClauseEvidence;
 use super::{Bound, Measure, Outcome};
 use crate::{Cause, Disturbance};
 
-/// Describes what noise cannot have made, a sentence for each bound that is not kept. `left` returns the evidence of
-/// the trials for the bound of this number, without everything that noise can have made.
+/// Describes what noise cannot have caused, a sentence for each violated bound. `left` returns the evidence
+/// of the trials for the bound of this number, without everything that noise can have caused.
 pub(super) fn certainties<'t, L: Iterator<Item = &'t ClauseEvidence>>(
     bounds: &[Bound],
     left: impl Fn(usize) -> L,
@@ -29,12 +29,12 @@ pub(super) fn certainties<'t, L: Iterator<Item = &'t ClauseEvidence>>(
 }
 
 impl Disturbance {
-    /// Describes what happened, with the figures that show it.
+    /// Describes the event, with the figures that show it.
     pub(super) fn sentence(&self) -> String {
         format!("{}: {}", self.cause.describe(), self.text)
     }
 
-    /// Returns advice that would keep the disturbance from another run.
+    /// Returns advice against the disturbance in another run.
     pub(super) fn remedy(&self) -> &'static str {
         match self.cause {
             Cause::CpuHeld => {

@@ -1,4 +1,4 @@
-//! Targets of runs whose noise is known, on fake time: the same requests with and without it.
+//! Targets of runs with known noise, on fake time: the same requests with and without it.
 
 use std::collections::VecDeque;
 use std::time::UNIX_EPOCH;
@@ -15,13 +15,13 @@ const SECOND: f64 = 1e9;
 const MS: f64 = 1e6;
 const QUARTER: f64 = 0.25 * SECOND;
 
-/// A span in which something stands still, in nanoseconds.
+/// A span of a pause, in nanoseconds.
 type Pause = (f64, f64);
 
 /// Events of a run.
 pub(crate) struct Course {
     pub(crate) seconds: f64,
-    /// Connections of a closed loop; 0 of an open one.
+    /// Connections of a closed loop; 0 for an open one.
     pub(crate) slots: usize,
     pub(crate) due: Vec<f64>,
     pub(crate) service_ns: f64,
@@ -30,11 +30,12 @@ pub(crate) struct Course {
     /// Times at which the server, or the client, has no CPU.
     pub(crate) server_waits: Vec<Pause>,
     pub(crate) client_waits: Vec<Pause>,
-    /// Time for which the server waits for a CPU whenever it is woken.
+    /// Time for which the server waits for a CPU at each wake-up.
     pub(crate) wake_up_ns: f64,
 }
 
-/// The end of work of this length that begins then and rests in pauses; how long it rested is noted.
+/// The end of work of this length from this time on, suspended by pauses; the pauses met are added to
+/// `rested`.
 fn end_of(from_ns: f64, work_ns: f64, pauses: &[Pause], rested: &mut Vec<Pause>) -> f64 {
     let mut end_ns = from_ns + work_ns;
     for (start, end) in pauses.iter().filter(|(_, end)| *end > from_ns) {
@@ -82,7 +83,7 @@ impl Course {
         }
     }
 
-    /// Plays the run: the time of each answer, the length of each stall by the clock on the wall, and the waits.
+    /// Plays the run: the time of each answer, the wall-clock length of each stall, and the waits.
     pub(crate) fn played(&self, with_noise: bool) -> Played {
         let none = Vec::new();
         let server_waits = if with_noise { &self.server_waits } else { &none };
@@ -141,13 +142,13 @@ fn joined(mut pauses: Vec<Pause>) -> Vec<Pause> {
     joined
 }
 
-/// Seconds of waits that ended in a span: the kernel counts a wait when it ends.
+/// Seconds of waits that ended in a span, as the kernel counts a wait when it ends.
 fn ended_s(pauses: &[Pause], from_ns: f64, to_ns: f64) -> f64 {
     let ended = pauses.iter().filter(|(_, end)| (from_ns..to_ns).contains(end));
     ended.map(|(from, to)| (to - from) / SECOND).sum()
 }
 
-/// The run as it is measured.
+/// The measured run.
 pub(crate) fn run(course: &Course, played: &Played) -> Run {
     let rate = played.responses.len() as f64 / course.seconds;
     let elapsed_ns = (course.seconds * SECOND) as u64;

@@ -1,9 +1,9 @@
-//! Whether a rate keeps a target: what a trial showed, and what several trials say together.
+//! Judgement of a rate by a target, from one trial or several together.
 //!
-//! Kept and missed are statements that hold 19 times in 20; between the two a rate is undecided. Noise makes nothing
-//! faster: what is kept beside it is kept. What is missed with everything off that it can have made is missed. Between
-//! the two it is undecided, too, and what is certain all the same is said. Void is only a trial in which the client
-//! itself did not do what was asked.
+//! Kept and missed are statements that hold 19 times in 20; between the two a rate is undecided. Noise makes
+//! nothing faster: a target kept despite noise is kept. A target missed even without everything that noise
+//! can have caused is missed. Between the two it is undecided, too, and certain facts are reported all the
+//! same. A trial is void only if the client itself did not do its work.
 
 use measure::Latency;
 use serde::{Deserialize, Serialize};
@@ -16,16 +16,16 @@ use crate::schedule::{BEHIND_SHARE, MISSED_NS, MISSED_SHARE};
 use crate::verdict::{Noise, SpanResponses};
 use crate::{Disturbance, Failures, Fault, Run, Summary, grouped};
 
-/// The share of the requests that were due that may lack a reply.
+/// Share of the due requests that may lack a reply.
 const UNANSWERED_SHARE: f64 = 0.01;
-/// The share of the requests that may fail, in hundredths, where the target has no bound of its own: latencies
-/// are those of requests that succeed.
+/// Percentage of requests that may fail if the target has no bound on errors, since latencies only cover
+/// successful requests.
 const FAILED_PERCENT: f64 = 1.0;
 
-/// No machine answers over a socket in less.
+/// Least possible response time over a socket.
 const QUICKEST_NS: u64 = 1_000;
 
-/// Number of trials of which, if only one counts, that one does not miss the target for all.
+/// Number of trials of which a single counting one does not decide a miss for all.
 const ALONE_OF: usize = 3;
 
 /// Outcome of a rate under a target.
@@ -36,13 +36,13 @@ pub enum Outcome {
     Kept,
     /// The target was missed.
     Missed,
-    /// Both can be: too few requests, or noise that can have made what was missed.
+    /// Either is possible: there are too few requests, or noise can have caused the miss.
     Undecided,
-    /// The client did not do what was asked.
+    /// The client did not do its work.
     Void,
 }
 
-/// Miss beside the bounds of the target.
+/// Miss other than of the target's bounds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Miss {
@@ -50,11 +50,11 @@ pub enum Miss {
     Incomplete,
     /// No request was answered.
     Silent,
-    /// Too many requests failed, under a target that does not bound their share.
+    /// Too many requests failed, under a target without a bound on errors.
     Failed,
     /// Requests were due and never sent.
     NeverSent,
-    /// Requests left late: every connection was waiting for replies.
+    /// Requests left late because every connection was waiting for replies.
     NoRoom,
     /// Requests left late although connections had room.
     Late,
@@ -66,7 +66,7 @@ pub enum Miss {
     Undelivered,
     /// Messages heaped up.
     Backlog,
-    /// Most of what was filled was not found.
+    /// Most filled keys were not found.
     Unfound,
 }
 
@@ -79,7 +79,7 @@ pub struct Judgement {
     pub kept: bool,
     /// Reason why the target was not kept, in words; empty if it was.
     pub why: String,
-    /// Misses beside the bounds.
+    /// Misses other than of the bounds.
     #[serde(default)]
     pub misses: Vec<Miss>,
     /// The bounds of the target.
@@ -96,18 +96,18 @@ pub struct Judgement {
 /// Evidence of one trial.
 #[derive(Debug, Clone)]
 pub struct Observation {
-    /// Reason why the client did not do what was asked, of a trial that missed for that.
+    /// Reason why the client did not do its work, if that made the trial miss.
     void: Option<Disturbance>,
-    /// The largest noise that it had.
+    /// Largest noise.
     noise: Option<Disturbance>,
-    /// Set if noise can have made all that the trial missed.
+    /// Set if noise can have caused every miss of the trial.
     is_by_noise: bool,
     misses: Vec<MissedTarget>,
-    /// For each clause of the target.
+    /// Evidence for each clause of the target.
     seen: Vec<ClauseEvidence>,
-    /// Evidence for each clause without everything that noise can have made.
+    /// Evidence for each clause without everything that noise can have caused.
     left: Vec<ClauseEvidence>,
-    /// The share that was beyond it by what the server recorded, where that alone misses it.
+    /// Share beyond each clause due to events in the server's journal, if these alone miss it.
     recorded: Vec<Option<f64>>,
     response: Latency,
 }
@@ -119,7 +119,7 @@ impl Observation {
         Self::of_summary(slo, &Summary::from_run(run))
     }
 
-    /// Takes the evidence of a trial from figures that are known already.
+    /// Takes the evidence of a trial from existing figures.
     pub(super) fn of_summary(slo: &Slo, summary: &Summary<'_>) -> Self {
         let spans = response_spans(summary);
         let noise = Noise::of_run(summary.run, summary.response_times.count());
@@ -155,7 +155,7 @@ impl Observation {
         trial
     }
 
-    /// Returns the trial as evidence for or against the target, whatever disturbed it.
+    /// Returns the trial as evidence, whatever disturbed it.
     #[must_use]
     pub fn undisturbed(&self) -> Self {
         let left = self.seen.clone();
@@ -169,19 +169,19 @@ impl Observation {
         self.response.count()
     }
 
-    /// Returns whether the trial says nothing: the client did not do what was asked.
+    /// Returns whether the trial is void: the client did not do its work.
     #[must_use]
     pub fn is_void(&self) -> bool {
         self.void.is_some()
     }
 
-    /// Returns whether anything was beyond the target.
+    /// Returns whether anything violated the target.
     fn has_missed(&self, slo: &Slo) -> bool {
         let is_beyond = |(clause, seen): (&Clause, &ClauseEvidence)| clause.is_beyond(seen);
         !self.misses.is_empty() || slo.clauses.iter().zip(&self.seen).any(is_beyond)
     }
 
-    /// Returns whether anything was beyond the target without everything that noise can have made.
+    /// Returns whether anything violated the target even without everything that noise can have caused.
     fn has_missed_for_sure(&self, slo: &Slo) -> bool {
         let is_beyond = |(clause, left): (&Clause, &ClauseEvidence)| clause.is_beyond(left);
         self.misses.iter().any(MissedTarget::is_certain)
@@ -189,8 +189,8 @@ impl Observation {
             || slo.clauses.iter().zip(&self.left).any(is_beyond)
     }
 
-    /// Returns whether the trial missed a target that has no interval: the schedule, or a maximum; `without_noise`,
-    /// only what that cannot have made.
+    /// Returns whether the trial missed a target without an interval, which is the schedule or a maximum;
+    /// with `without_noise`, only if noise cannot have caused it.
     fn missed_outright(&self, slo: &Slo, without_noise: bool) -> bool {
         let of = if without_noise { &self.left } else { &self.seen };
         let beyond = |(clause, seen): (&Clause, &ClauseEvidence)| {
@@ -201,7 +201,7 @@ impl Observation {
     }
 }
 
-/// The responses of a run by spans of time; of a run without all of its timeline the whole is one span.
+/// Responses of a run by spans of time; one span for the whole run if its timeline is incomplete.
 pub(crate) fn response_spans(summary: &Summary<'_>) -> Vec<SpanResponses> {
     let Run { measurement, .. } = summary.run;
     let interval_ns = measurement.timeline.interval_ns;
@@ -229,12 +229,12 @@ pub(crate) fn response_spans(summary: &Summary<'_>) -> Vec<SpanResponses> {
     }]
 }
 
-/// Miss beside the clauses, with its text.
+/// Miss of something other than a clause, with its text.
 #[derive(Debug, Clone)]
 struct MissedTarget {
     what: Miss,
     text: String,
-    /// By which share of the requests too many, of what noise can have made.
+    /// Excess share of the requests, for misses that noise can have caused.
     over: Option<f64>,
 }
 
@@ -244,8 +244,8 @@ impl MissedTarget {
     }
 }
 
-/// Finds the misses beside the clauses. A request that is sent late is one with a long response time, so that being
-/// late by less than a bound on that misses nothing.
+/// Finds misses other than of the clauses. The lateness of a request is part of its response time, so
+/// lateness below a bound on that is no miss.
 fn misses(slo: &Slo, summary: &Summary<'_>, noise: &Noise<'_>) -> Vec<MissedTarget> {
     let mut misses = Vec::new();
     if let Some(text) = summary.shortfall() {
@@ -329,7 +329,7 @@ fn failed(slo: &Slo, summary: &Summary<'_>) -> Option<MissedTarget> {
 }
 
 impl Slo {
-    /// Returns the bounds of the clauses over trials; none without a trial.
+    /// Returns the bounds of the clauses over trials; empty without trials.
     pub(super) fn bounds(&self, trials: &[&Observation]) -> Vec<Bound> {
         if trials.is_empty() {
             return Vec::new();
@@ -346,7 +346,7 @@ impl Slo {
         self.clauses.iter().enumerate().map(bound).collect()
     }
 
-    /// Weighs the bounds and the trials that missed outright.
+    /// Weighs the bounds and the trials that missed without an interval.
     fn weigh(&self, trials: &[&Observation], bounds: &[Bound], without_noise: bool) -> Outcome {
         let outright = |without_noise| {
             trials.iter().filter(|trial| trial.missed_outright(self, without_noise)).count()
@@ -361,7 +361,7 @@ impl Slo {
         }
     }
 
-    /// Returns whether trials missed the target if all that they showed were the server's.
+    /// Returns whether trials missed the target if everything measured were the server's doing.
     fn is_missed_as_measured(&self, trials: &[&Observation]) -> bool {
         let as_measured: Vec<Observation> =
             trials.iter().map(|trial| trial.undisturbed()).collect();
@@ -369,7 +369,7 @@ impl Slo {
         self.weigh(&as_measured, &self.bounds(&as_measured), false) == Outcome::Missed
     }
 
-    /// Judges trials of one rate together; those that are void count for nothing, nor do those that noise can have made
+    /// Judges trials of one rate together. Void trials do not count, nor do those that noise can have made
     /// miss if there are others.
     #[must_use]
     pub fn judge(&self, trials: &[&Observation]) -> Judgement {
@@ -419,7 +419,7 @@ impl Slo {
 }
 
 impl Judgement {
-    /// An outcome with its reason, and nothing else.
+    /// Creates an outcome with its reason, and nothing else.
     fn new(outcome: Outcome, why: String) -> Self {
         let kept = outcome == Outcome::Kept;
         let (misses, bounds, certain) = (Vec::new(), Vec::new(), Vec::new());

@@ -1,10 +1,10 @@
-//! What trials say together, by how many of them count.
+//! Joint judgements of trials, by the number that count.
 
 use super::*;
 use crate::fixture;
 use crate::verdict::Cause;
 
-/// A trial that misses this target, whatever noise there was.
+/// A trial that misses this target, whatever the noise.
 fn missed(slo: &Slo) -> Observation {
     let trial = Observation::new(slo, &fixture::open_loop());
     assert!(trial.has_missed_for_sure(slo) && !trial.is_void());

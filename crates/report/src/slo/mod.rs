@@ -1,5 +1,5 @@
-//! A target that latencies must keep: `p99<1ms`, `p50<200us & p99.9<5ms`, `errors<0.1%`; under a deadline also
-//! `late<1%` and `goodput>20k`.
+//! A target for latencies: `p99<1ms`, `p50<200us & p99.9<5ms`, `errors<0.1%`; under a deadline also `late<1%`
+//! and `goodput>20k`.
 
 use naming::{DEADLINE, SLO};
 use serde::{Deserialize, Serialize};
@@ -21,7 +21,7 @@ pub use result::{ClauseResult, SloResult};
 /// A target: every clause must hold.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Slo {
-    /// As it was typed, with single spaces.
+    /// The user's text, with single spaces.
     pub text: String,
     /// Clauses of the target.
     pub clauses: Vec<Clause>,
@@ -32,11 +32,12 @@ pub struct Slo {
 pub struct Clause {
     /// Measure that is bounded.
     pub measure: Measure,
-    /// The bound: nanoseconds of a latency, a share, a rate. What is measured stays below it; a goodput, above it.
+    /// The bound: nanoseconds of a latency, a share, or a rate. The measured value must stay below it; a
+    /// goodput, above it.
     pub below: f64,
 }
 
-/// Measure that a clause bounds. Latencies are response times: from when a request was due.
+/// Measure that a clause bounds. Latencies are response times, which count from the due time.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Measure {
@@ -46,7 +47,7 @@ pub enum Measure {
     Mean,
     /// The greatest.
     Max,
-    /// Error replies, requests that were lost or timed out, and those that were never answered, as a share of all.
+    /// Error replies, requests that were lost or timed out, and unanswered ones, as a share of all.
     Errors,
     /// Requests answered after the deadline or given up at it, as a share of all that were due.
     Late,
@@ -55,10 +56,10 @@ pub enum Measure {
 }
 
 impl Slo {
-    /// Reads a target.
+    /// Parses a target.
     ///
     /// # Errors
-    /// What cannot be read, and what could, in words for a person.
+    /// Returns an error with examples, in words for a person.
     pub fn parse(text: &str) -> Result<Self, String> {
         let clauses: Result<Vec<Clause>, String> =
             text.split([',', '&']).map(str::trim).filter(|c| !c.is_empty()).map(clause).collect();
@@ -76,16 +77,16 @@ impl Slo {
         self.clauses.iter().any(|clause| clause.measure == Measure::Errors)
     }
 
-    /// Returns whether the target bounds what comes too late, which takes a deadline.
+    /// Returns whether the target bounds late answers, which requires a deadline.
     #[must_use]
     pub fn bounds_late(&self) -> bool {
         self.clauses.iter().any(|c| matches!(c.measure, Measure::Late | Measure::Goodput))
     }
 
-    /// Checks that the target can be held against these plans.
+    /// Checks that the target applies to these plans.
     ///
     /// # Errors
-    /// It bounds what comes too late, and one of them has no deadline.
+    /// Returns an error if it bounds late answers and a plan has no deadline.
     pub fn check_plans(&self, plans: &[Plan]) -> Result<(), String> {
         if self.bounds_late() && plans.iter().any(|plan| plan.recovery.deadline_ns.is_none()) {
             Err(format!(
@@ -104,7 +105,7 @@ impl Slo {
         latencies.max_by(|a, b| a.measure.rank().total_cmp(&b.measure.rank()))
     }
 
-    /// Returns the requests that a run needs so that at least ten are beyond every percentile.
+    /// Returns the number of requests with which at least ten are beyond every percentile.
     #[must_use]
     pub fn requests_min(&self) -> u64 {
         const BEYOND: f64 = resting::BEYOND_MIN as f64;
@@ -150,7 +151,7 @@ impl Measure {
         }
     }
 
-    /// A bound in its unit, to the last digit that was typed.
+    /// A bound in its unit, with all its digits.
     fn exact(self, value: f64) -> (f64, &'static str) {
         let (size, unit) = match self {
             Self::Errors | Self::Late => (0.01, "%"),
@@ -160,7 +161,7 @@ impl Measure {
         (scaled(value, size), unit)
     }
 
-    /// A value of it for people, such as `1.31 ms`.
+    /// A value for people, such as `1.31 ms`.
     #[must_use]
     pub fn describe(self, value: f64) -> String {
         let (number, unit) = self.in_unit(value);
@@ -177,7 +178,7 @@ impl Measure {
 }
 
 impl Clause {
-    /// On which side of the bound the value stays.
+    /// Side of the bound on which the value must stay.
     fn sign(&self) -> &'static str {
         if self.measure == Measure::Goodput { ">" } else { "<" }
     }
@@ -198,8 +199,8 @@ impl Clause {
         format!("{} {} {number} {unit}", self.measure, self.sign())
     }
 
-    /// A measured value for people, in the unit of the target that it is held against: `0.97 ms` beside `2 ms`,
-    /// unless that unit makes an awkward number of it.
+    /// A measured value for people, in the unit of its target: `0.97 ms` beside `2 ms`, unless that unit
+    /// gives an awkward number.
     #[must_use]
     pub fn describe(&self, value: f64) -> String {
         let (size, unit) = unit_of(self.below);
@@ -231,24 +232,24 @@ impl std::fmt::Display for Clause {
     }
 }
 
-/// Nanoseconds in the unit that suits them.
+/// Nanoseconds in a suitable unit.
 fn time(ns: f64) -> (String, &'static str) {
     let (size, unit) = unit_of(ns);
     (trimmed(ns / size), unit)
 }
 
-/// The unit that suits a time in nanoseconds, and how many of them it has.
+/// A suitable unit for a time in nanoseconds, with its length.
 fn unit_of(ns: f64) -> (f64, &'static str) {
     let units = [(1e9, "s"), (1e6, "ms"), (1e3, "us")];
     units.into_iter().find(|(size, _)| ns >= *size).unwrap_or((1.0, "ns"))
 }
 
-/// Returns a value in units of `size`, a power of ten: as exact as its digits, since 0.999 * 100 is not 99.9.
+/// Returns a value in units of `size`, a power of ten, without rounding errors: 0.999 * 100 is not 99.9.
 fn scaled(value: f64, size: f64) -> f64 {
     format!("{value}e{}", -size.log10().round()).parse().unwrap_or(value / size)
 }
 
-/// Up to three decimals, without zeros that say nothing; two digits of what is less.
+/// A number with up to three decimals, without trailing zeros; two digits if it is smaller.
 fn trimmed(value: f64) -> String {
     let small = value > 0.0 && value < 0.000_5;
     let decimals = if small { 1 - value.log10().floor() as i32 } else { 3 };

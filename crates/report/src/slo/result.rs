@@ -1,11 +1,11 @@
-//! What became of a target, of one run or of several, in the words of every layout.
+//! Result of a target, for one run or for several, in the words of every layout.
 
 use serde::{Serialize, Serializer};
 
 use super::{Bound, Judgement, Measure, Observation, Outcome, Slo};
 use crate::{Summary, resting};
 
-/// A target held against what was measured.
+/// A target compared with measurements.
 #[derive(Debug, Clone, Serialize)]
 pub struct SloResult {
     /// The target.
@@ -14,7 +14,7 @@ pub struct SloResult {
     /// Judgement of the target.
     #[serde(flatten)]
     pub judgement: Judgement,
-    /// Values that were measured for each clause, also if nothing is judged.
+    /// Measured values for each clause, even if nothing is judged.
     #[serde(skip)]
     bounds: Vec<Bound>,
     /// The requests that were answered.
@@ -29,11 +29,11 @@ fn text<S: Serializer>(slo: &Slo, serializer: S) -> Result<S::Ok, S::Error> {
 /// A clause of a target, for people.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClauseResult {
-    /// Such as `p99 < 2 ms`.
+    /// Name, such as `p99 < 2 ms`.
     pub name: String,
     /// Outcome of the clause.
     pub outcome: Outcome,
-    /// Value that was measured, such as `1.31 ms`, with the mark of a percentile that rests on few samples.
+    /// Measured value, such as `1.31 ms`, with the mark of a percentile of few samples.
     pub value: String,
 }
 
@@ -57,7 +57,7 @@ impl SloResult {
         Self::of_trials(slo, &[Observation::of_summary(slo, summary)])
     }
 
-    /// Makes the joint result of several runs. Those in which the client did not do what was asked count for nothing.
+    /// Makes the joint result of several runs, without void ones.
     #[must_use]
     pub fn of_trials(slo: &Slo, trials: &[Observation]) -> Self {
         let valid: Vec<&Observation> = trials.iter().filter(|trial| !trial.is_void()).collect();
@@ -75,7 +75,7 @@ impl SloResult {
         self.judgement.outcome
     }
 
-    /// Each clause. That of a single one is the outcome of the whole, to which the schedule belongs.
+    /// Results of the clauses. A single clause has the outcome of the whole, which includes the schedule.
     #[must_use]
     pub fn clauses(&self) -> Vec<ClauseResult> {
         let whole = self.outcome();
@@ -92,7 +92,7 @@ impl SloResult {
         self.bounds.iter().map(clause).collect()
     }
 
-    /// The value of a clause, with its mark.
+    /// Value of a clause, with its mark.
     fn value(&self, bound: &Bound) -> String {
         let value = bound.clause.describe(bound.value);
         match bound.clause.measure {
@@ -104,14 +104,14 @@ impl SloResult {
         }
     }
 
-    /// Such as `p99<2ms kept (1.31 ms)`.
+    /// Short form, such as `p99<2ms kept (1.31 ms)`.
     #[must_use]
     pub fn short(&self) -> String {
         let values: Vec<String> = self.bounds.iter().map(|bound| self.value(bound)).collect();
         format!("{} {} ({})", self.slo.text, self.outcome().word(), values.join(", "))
     }
 
-    /// Such as `p99<2ms: missed: p99 3.2 ms (95 % interval 3.1 ms to 3.4 ms)`.
+    /// Sentence, such as `p99<2ms: missed: p99 3.2 ms (95 % interval 3.1 ms to 3.4 ms)`.
     #[must_use]
     pub fn sentence(&self) -> String {
         let Judgement { outcome, why, .. } = &self.judgement;

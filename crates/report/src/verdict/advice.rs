@@ -1,4 +1,4 @@
-//! What to do about each finding, in one sentence.
+//! Advice for each finding, in one sentence.
 
 use super::causes::{Causes, WaitCause};
 use super::evidence::Evidence;
@@ -82,7 +82,7 @@ const LOSSES: &str = "find where the network between client and server loses pac
 const SLOW_COMMANDS: &str =
     "make these quicker, smaller or rarer: while one runs, the server answers nobody";
 
-/// Returns whether this made more requests wait than anything else.
+/// Returns whether this cause delayed more requests than any other.
 fn is_largest(evidence: &Evidence, cause: WaitCause) -> bool {
     evidence.causes.as_ref().and_then(Causes::largest) == Some(cause)
 }

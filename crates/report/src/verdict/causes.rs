@@ -1,10 +1,11 @@
-//! What made requests of a run wait, shared out over causes by the time of each.
+//! The causes that made requests of a run wait, each with its share of the waiting requests.
 //!
-//! Slow is a response that came [`MISSED_NS`] later than the usual one or more. A slow one is charged once: to what
-//! the servers recorded of themselves, as many as fell due in that; then to noise, as many as that can have delayed,
-//! each by the part of its time in which threads waited; then to the network, one connection's for each TCP segment
-//! that was sent again; what is left is unexplained. In a closed loop nothing falls due while a connection waits, so a
-//! response counts by its time. All figures that say why requests waited are taken from here.
+//! A response is slow if it came [`MISSED_NS`] or more later than usual. Each slow response is charged to one
+//! cause, in this order. First, slow commands that the servers recorded take as many as fell due during them.
+//! Then noise takes as many as it can have delayed, weighted by the part of their time in which threads
+//! waited. Then the network takes those of one connection for each retransmitted TCP segment. The rest is
+//! unexplained. In a closed loop nothing falls due while a connection waits, so a response is weighted by its
+//! time. All figures about the reasons for waiting come from here.
 
 use std::collections::BTreeMap;
 
@@ -18,11 +19,11 @@ use crate::schedule::MISSED_NS;
 use crate::slo::response_spans;
 use crate::{Cause, Finding, Run, Summary, escape, listed};
 
-/// Fewer slow responses than this share are not worth a word.
+/// Least share of slow responses that is reported.
 const SLOW_MIN: f64 = 0.001;
-/// Commands that are named.
+/// Most commands that are named.
 const NAMED_MAX: usize = 3;
-/// Times between neighbours differ from their median by this part of it at most where something comes back regularly.
+/// Greatest deviation of the gaps between regular events from their median, relative to it.
 const REGULAR: f64 = 0.35;
 
 /// Cause that made requests wait.
@@ -31,26 +32,27 @@ const REGULAR: f64 = 0.35;
 pub enum WaitCause {
     /// Slow commands of the server, forks, and events of its latency monitor.
     ServerCommands,
-    /// Other programs that held the CPU of client or server.
+    /// Other programs used the CPU of client or server.
     CpuHeld,
-    /// Client and server, which took each other's CPU.
+    /// Client and server took each other's CPU.
     CpuShared,
     /// The hypervisor.
     CpuStolen,
-    /// The client, which was stopped, by its quota or as a whole, or was late.
+    /// The client was stopped, by its quota or as a whole, or was late.
     Client,
-    /// The network, where this machine sent TCP segments again.
+    /// The network: this machine had to send TCP segments again.
     Network,
-    /// Nothing that was looked at.
+    /// None of the examined causes.
     Unexplained,
 }
 
 /// Share of one cause in the slow responses.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CauseShare {
-    /// Cause that the share is of.
+    /// The cause.
     pub cause: WaitCause,
-    /// The share of all responses that were slow by it, 0 to 1; in a closed loop, of the time of all.
+    /// The share of all responses that were slow for this cause, 0 to 1; in a closed loop, its share of the
+    /// time of all responses.
     pub share: f64,
 }
 
@@ -61,9 +63,9 @@ pub struct SlowCommands {
     pub name: String,
     /// Number of these commands.
     pub count: usize,
-    /// Their total time, in seconds.
+    /// Total duration, in seconds.
     pub time_s: f64,
-    /// About how often they came, in seconds between two, where that is regular.
+    /// Approximate interval in seconds, if they came regularly.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub every_s: Option<f64>,
 }
@@ -71,11 +73,11 @@ pub struct SlowCommands {
 /// Causes that made requests of a run wait.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Causes {
-    /// From this response time on they are called slow, in milliseconds.
+    /// Response time in milliseconds from which responses are slow.
     pub slow_ms: f64,
     /// By cause, the largest first.
     pub shares: Vec<CauseShare>,
-    /// Slow commands that the servers recorded, the longest in total first.
+    /// Slow commands that the servers recorded, those with the longest total first.
     pub commands: Vec<SlowCommands>,
     /// Set if shares are of the time of all responses, as in a closed loop, and not of their number.
     #[serde(default)]
@@ -86,7 +88,7 @@ pub struct Causes {
 }
 
 impl Causes {
-    /// Finds the causes in a run; `None` of one without slow responses.
+    /// Finds the causes in a run; `None` for a run without slow responses.
     pub(super) fn of_run(run: &Run) -> Option<Self> {
         let is_open = run.plan.load.pace.schedule().is_some();
         let summary = Summary::from_run(run);
@@ -142,17 +144,18 @@ impl Causes {
         self.shares.first().map(|share| share.cause)
     }
 
-    /// For how long the server ran slow commands, in seconds.
+    /// Total duration of the servers' slow commands, in seconds.
     pub(super) fn commands_s(&self) -> f64 {
         self.commands.iter().map(|commands| commands.time_s).sum()
     }
 
-    /// The share of the responses that were slow by this.
+    /// The share of responses that were slow for this cause.
     pub(super) fn of(&self, cause: WaitCause) -> f64 {
         self.shares.iter().find(|share| share.cause == cause).map_or(0.0, |share| share.share)
     }
 
-    /// `KEYS 5 times, 0.95 s, and EVAL 3 times, 0.45 s, made 2.3 % of requests wait; other programs' CPU use 1.7 %`.
+    /// Formats the causes: `KEYS 5 times, 0.95 s, and EVAL 3 times, 0.45 s, made 2.3 % of requests wait;
+    /// other programs' CPU use 1.7 %`.
     #[must_use]
     pub(super) fn sentence(&self, of_messages: bool) -> String {
         let noun = if of_messages { "messages" } else { "requests" };
@@ -175,7 +178,7 @@ impl Causes {
         parts.chain(pauses).collect::<Vec<_>>().join("; ")
     }
 
-    /// The commands that took longest together.
+    /// The commands with the longest total duration, in words.
     fn named(&self) -> String {
         let named = self.commands.iter().take(NAMED_MAX).map(SlowCommands::describe);
         listed(&named.collect::<Vec<_>>(), ", and ")
@@ -237,7 +240,7 @@ pub(crate) fn pauses(run: &Run) -> Option<String> {
     (calls > 0).then(|| format!("CLIENT PAUSE was called {} meanwhile", times(calls)))
 }
 
-/// A share with a decimal place: these are small.
+/// Formats a share with one decimal place, since these shares are small.
 fn tenths(share: f64) -> String {
     match share * 100.0 {
         percent if percent < 0.1 => "less than 0.1 %".to_owned(),
@@ -246,7 +249,7 @@ fn tenths(share: f64) -> String {
     }
 }
 
-/// `; …` of what made requests wait, where the finding does not say it.
+/// Formats the causes of waiting as `; …`, if the finding does not name them already.
 pub(super) fn waited(finding: Finding, evidence: &Evidence) -> String {
     let Some(causes) = &evidence.causes else { return String::new() };
     let slow_commands = causes.of(WaitCause::ServerCommands) > 0.0;
@@ -258,7 +261,7 @@ pub(super) fn waited(finding: Finding, evidence: &Evidence) -> String {
     if matters { format!("; {}", causes.sentence(evidence.of_messages)) } else { String::new() }
 }
 
-/// Stalls by command.
+/// Groups stalls by command.
 pub(crate) fn by_command(stalls: &[Stall<'_>]) -> Vec<SlowCommands> {
     let mut by_name: BTreeMap<String, Vec<&Stall<'_>>> = BTreeMap::new();
     stalls.iter().for_each(|stall| by_name.entry(stall.name()).or_default().push(stall));
@@ -277,8 +280,8 @@ pub(crate) fn by_command(stalls: &[Stall<'_>]) -> Vec<SlowCommands> {
     all
 }
 
-/// The time between two of events that come back regularly, in order of time: three at least. `SLOWLOG` tells the
-/// second, so that each gap may be one off.
+/// The interval between events that come regularly, at least three, given in order of time. `SLOWLOG` gives
+/// whole seconds, so each gap may be wrong by one.
 fn period_s(at_s: &[f64]) -> Option<f64> {
     let mut gaps: Vec<f64> = at_s.windows(2).map(|two| two[1] - two[0]).collect();
     if gaps.len() < 2 {

@@ -5,7 +5,7 @@ use super::*;
 use crate::slo::fake_time_tests::{Course, run};
 use crate::{Finding, LimitedBy, Verdict, WorstMoments};
 
-/// Courses of which `change` keeps some things out, with their runs.
+/// Runs of courses to which `change` was applied.
 fn courses(change: impl Fn(&mut Course)) -> Vec<Run> {
     let mut chance = Chance::new(46);
     let one = |_| {
@@ -22,7 +22,7 @@ fn without_noise(course: &mut Course) {
     course.wake_up_ns = 0.0;
 }
 
-/// The share of the responses that were slow.
+/// The share of responses that were slow.
 fn slow(run: &Run, causes: &Causes) -> f64 {
     let all = Summary::from_run(run).response_times;
     let slow = all.recorded().filter(|(ns, _)| *ns as f64 >= causes.slow_ms * 1e6);
@@ -82,7 +82,7 @@ fn closed(course: &mut Course) {
     course.service_ns = course.service_ns.max(200_000.0);
 }
 
-/// The share of the time of all responses that slow ones took.
+/// The share of slow responses in the time of all responses.
 fn slow_time(run: &Run, causes: &Causes) -> f64 {
     let all = Summary::from_run(run).response_times;
     let time = |least_ns: f64| {

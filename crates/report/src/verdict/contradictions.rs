@@ -1,8 +1,8 @@
-//! What no two lines of one report may say at once, for tests.
+//! Contradictions between lines of one report, for tests.
 //!
-//! Holds the lines that people read against each other and against the evidence beside them, and
-//! knows nothing of the rules that made them: a rule that is wrong, or a figure that two lines take
-//! from different places, shows here.
+//! Compares the lines that people read with each other and with the evidence beside them, without knowing the
+//! rules that made them. So a wrong rule, or a figure that two lines take from different sources, shows up
+//! here.
 
 use measure::{Ending, Failures};
 
@@ -11,7 +11,7 @@ use super::evidence::BLOCKING;
 use super::rules::UNREAD;
 use crate::Summary;
 
-/// Returns the lines of this report that cannot be true together; none of a report that agrees with itself.
+/// Returns the lines of this report that cannot be true together; empty for a consistent report.
 #[must_use]
 pub fn contradictions(summary: &Summary<'_>) -> Vec<String> {
     let report = Report::from_summary(summary);
@@ -29,19 +29,19 @@ pub fn contradictions(summary: &Summary<'_>) -> Vec<String> {
         .collect()
 }
 
-/// The lines, and what stands beside them.
+/// The lines, and the figures beside them.
 struct Report<'s> {
     summary: &'s Summary<'s>,
     class: LimitedBy,
     /// Limit of the run, with advice.
     text: &'s str,
-    /// The line of the schedule; empty of a closed loop.
+    /// The line about the schedule; empty for a closed loop.
     schedule: String,
     /// The lines of the outages.
     outages: String,
 }
 
-/// Share of the time from which on an end was full, or could have had no more.
+/// Share of time from which client or server counts as full, or as kept from being busier.
 const FULL: f64 = 0.9;
 const HELD: f64 = 0.1;
 
@@ -56,7 +56,7 @@ impl<'s> Report<'s> {
         Self { summary, class: verdict.limited_by, text: &verdict.text, schedule, outages }
     }
 
-    /// A figure of the evidence; 0 where it is not known.
+    /// A figure of the evidence; 0 if it is unknown.
     fn known(&self, name: &str) -> f64 {
         let mut evidence = self.summary.run.verdict.evidence.iter();
         evidence.find(|evidence| evidence.name == name).map_or(0.0, |evidence| evidence.value)
@@ -66,7 +66,7 @@ impl<'s> Report<'s> {
         self.text.contains(words)
     }
 
-    /// The busy share of an end, and the share in which it was kept from a CPU.
+    /// Busy share of the server, and the share in which it was kept from a CPU.
     fn server(&self) -> (f64, f64) {
         let parts = [
             "main_thread_busy",
@@ -86,8 +86,8 @@ impl<'s> Report<'s> {
         (self.known("client_worker_busy"), held)
     }
 
-    /// Returns whether an end was kept from a CPU for over twice as long as the other end had one, while our threads
-    /// together left a tenth of the CPUs to others.
+    /// Returns whether client or server was kept from a CPU for over twice as long as the other had one,
+    /// while both together left a tenth of the CPUs to other programs.
     fn others_took_it(&self) -> bool {
         let run = self.summary.run;
         let wall_ns = run.measurement.workers.iter().map(|worker| worker.wall_ns).max();
@@ -274,7 +274,7 @@ impl<'s> Report<'s> {
     }
 }
 
-/// The shares of requests that a line says left late.
+/// The shares of late requests that a line states.
 fn shares_late(line: &str) -> Vec<String> {
     let words = ["% sent more than 10", "% over 10 ms late", "were sent over 10"];
     let before = words.iter().filter_map(|words| line.split_once(words)).map(|(before, _)| before);

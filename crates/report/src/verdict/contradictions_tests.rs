@@ -10,14 +10,14 @@ use crate::{Run, fixture};
 
 const SECOND: u64 = 1_000_000_000;
 
-/// Events of a run, in figures that rules decide by. Shares are of the run.
+/// Events of a run, as the figures that rules use. Shares are relative to the run.
 #[derive(Debug, Clone)]
 struct Story {
     rate: Option<f64>,
     connections: u32,
     depth: u32,
     by_count: bool,
-    /// Replies of so many, each so long, and so much later than the end.
+    /// Number of requests, their response time, and the time of the last reply after the end.
     requests: u64,
     service_ns: u64,
     grows: bool,
@@ -26,9 +26,9 @@ struct Story {
     lost: u64,
     unanswered: u64,
     ending: u8,
-    /// From, length and failures of an outage.
+    /// Start, length and failed requests of an outage.
     outage: Option<(f64, f64, u64)>,
-    /// Requests that were sent late by 50 ms, those of them for want of room, and requests never sent.
+    /// Requests sent late by 50 ms, the part of them that had no free connection, and requests never sent.
     late: u64,
     no_room: bool,
     unsent: u64,
@@ -234,7 +234,7 @@ proptest! {
     }
 }
 
-/// A report of this text, under the schedule of an open loop that was kept.
+/// A report with this text, for an open loop that kept its schedule.
 fn saying(limited_by: LimitedBy, text: &str) -> Run {
     let mut run = fixture::open_loop();
     run.verdict.limited_by = limited_by;

@@ -1,9 +1,9 @@
-//! Whether a run says something about the server, or only about the client and the machine under it.
+//! Judgement whether a run shows something about the server, or only about the client and its machine.
 //!
-//! Owns the judgement by which every experiment leaves out, repeats or marks a run: a search, a sweep,
-//! a survey, repeats and a comparison. It is weaker than a verdict: a run may keep its schedule, and
-//! be limited by nothing else, while other programs made a few of its requests wait. Of a run that is held
-//! against a target, [`attribution`](super::attribution) judges that, in relation to the target.
+//! By this judgement every experiment leaves out, repeats or marks a run: a search, a sweep, a survey,
+//! repeats and a comparison. It is weaker than a verdict: a run may keep its schedule, and have no other
+//! limit, while other programs delay a few of its requests. For a run with a target,
+//! [`attribution`](super::attribution) judges that in relation to the target.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,27 +14,28 @@ use super::{EvidenceFigure, rules};
 use crate::schedule::{Fault, ScheduleFigures};
 use crate::{Finding, Run};
 
-/// A thread that waits for a CPU for this share of the time in which it could run is held up by others:
-/// alone on a CPU it waits for less than a tenth.
+/// Share of the time in which a thread could run, from which waiting for a CPU counts as a disturbance: alone
+/// on a CPU, a thread waits for less than a tenth.
 const WAIT_OF_WANTED: f64 = 0.25;
-/// Others that held a thread up ran for this part of the time that it waited for at least.
+/// Least CPU time of other programs, relative to the time that a thread waited, for which they count as the
+/// reason.
 const OTHERS_OF_WAIT: f64 = 0.5;
-/// Others that ran for less than this share of the run, or than these seconds, changed little of it. The kernel counts
-/// in hundredths of a second, by kind of time, so less than two of them may be none.
+/// Least share of the run, and least number of seconds, for which the CPU time of other programs matters. The
+/// kernel counts in hundredths of a second, by kind of time, so less than two of them may be zero.
 const OTHERS_MIN: f64 = 0.01;
 const OTHERS_MIN_S: f64 = 0.02;
-/// Less waiting than this share of the run is a thing of single wake-ups.
+/// Share of the run below which waiting is due to single wake-ups.
 const WAIT_MIN: f64 = 0.002;
 
-/// Cause that makes a run say nothing of the server.
+/// Cause for which a run shows nothing about the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Cause {
-    /// Other programs held the CPU of client or server.
+    /// Other programs used the CPU of client or server.
     CpuHeld,
     /// Client and server took each other's CPU.
     CpuShared,
-    /// The hypervisor gave the CPU to others.
+    /// The hypervisor gave the CPU to other machines.
     CpuStolen,
     /// The client had no CPU left.
     ClientBusy,
@@ -47,14 +48,14 @@ pub enum Cause {
 }
 
 impl Cause {
-    /// Returns whether others than client and server were at work: other programs, or the hypervisor.
+    /// Returns whether the cause lies outside of client and server: other programs, or the hypervisor.
     #[must_use]
     pub fn by_others(self) -> bool {
         matches!(self, Self::CpuHeld | Self::CpuStolen)
     }
 
-    /// Returns whether the cause passes, so that the same run may be free of it another time. A saturated client, or a
-    /// CPU that client and server share, is there in every run, and the verdict names it.
+    /// Returns whether the cause is temporary, so that a repeat may be free of it. A saturated client, or a
+    /// CPU that client and server share, affects every run, and the verdict names it.
     #[must_use]
     pub fn is_passing(self) -> bool {
         match self {
@@ -67,7 +68,7 @@ impl Cause {
         }
     }
 
-    /// Returns the name, as documents spell it.
+    /// Returns the name, as used in documents.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -95,7 +96,7 @@ impl Cause {
         counts
     }
 
-    /// Describes what happened, in a few words behind which `in 3 of 10 runs` fits.
+    /// Describes the cause in a few words that can be followed by `in 3 of 10 runs`.
     #[must_use]
     pub fn describe(self) -> &'static str {
         match self {
@@ -110,19 +111,19 @@ impl Cause {
     }
 }
 
-/// Reason why a run is void: neither for nor against anything about the server.
+/// Reason why a run is void, as evidence neither for nor against the server.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Disturbance {
     /// Cause of the disturbance.
     pub cause: Cause,
-    /// The figures that show it.
+    /// The figures that prove it.
     pub evidence: Vec<EvidenceFigure>,
     /// Short sentence with the evidence, without a full stop.
     pub text: String,
 }
 
 impl Disturbance {
-    /// Returns the reason why a run is void; `None` of one that counts.
+    /// Returns the reason why a run is void; `None` for a valid one.
     #[must_use]
     pub fn from_run(run: &Run) -> Option<Self> {
         Self::of_evidence(&Evidence::new(&run.plan, &run.measurement, &run.watched))
@@ -206,7 +207,7 @@ impl Disturbance {
         Self { cause, evidence: vec![figures], text }
     }
 
-    /// Makes the disturbance of threads that waited for a CPU.
+    /// Returns the disturbance of threads that waited for a CPU.
     fn held(cause: Cause, evidence: &Evidence) -> Self {
         let server = evidence.server.filter(|_| evidence.server_here).map(|side| side.time);
         let ends = [("the client", evidence.client), ("the server", server)];
@@ -231,14 +232,14 @@ impl Disturbance {
     }
 }
 
-/// Returns whether a thread was kept from its CPU for long enough to change what is measured.
+/// Returns whether a thread was kept from its CPU for long enough to affect the measurement.
 fn is_held(time: ThreadUse) -> bool {
     let held = time.held();
     time.starved() || (held >= WAIT_MIN && held >= WAIT_OF_WANTED * time.taken())
 }
 
-/// Returns whether others used enough CPU time to have made a thread wait for this share of the run. A server that is
-/// woken on the CPU of a client that spins waits for a moment on an idle machine, too.
+/// Returns whether other programs used enough CPU time to explain that a thread waited for this share of the
+/// run. A server that is woken on the CPU of a spinning client waits for a moment on an idle machine, too.
 fn others_ran(evidence: &Evidence, held: f64) -> bool {
     let least = (held * OTHERS_OF_WAIT).max(OTHERS_MIN).max(OTHERS_MIN_S / evidence.load_s);
     evidence.others.is_none_or(|others| others >= least)

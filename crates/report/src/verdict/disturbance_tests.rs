@@ -1,8 +1,7 @@
 use super::*;
 use crate::fixture;
 
-/// A run of an open loop in which client and server had these shares of the time: on a CPU, and waiting
-/// for one.
+/// A run of an open loop in which client and server spent these shares of time on a CPU and waiting for one.
 fn run(client: (f64, f64), server: (f64, f64), stolen: f64) -> Run {
     let mut run = fixture::open_loop();
     fixture::use_cpu(&mut run, client, server);

@@ -1,9 +1,9 @@
-//! Whether a run is of one state: a neighbour that arrives at half time, a cache that fills, a disk that falls
-//! behind leave two, and one mean over both describes neither.
+//! Test whether both halves of a run are alike. A neighbour that starts work at half time, a cache that
+//! fills, or a disk that falls behind make them differ, and then one mean describes neither.
 //!
-//! Each half is cut into blocks of intervals, and the ranks of all blocks are compared (Mann and Whitney,
-//! 1947). A difference is reported if it is neither chance nor small. In a closed loop it is of the throughput,
-//! in an open one, whose throughput is given, of the mean response time.
+//! Each half is divided into blocks of intervals, and the ranks of all blocks are compared (Mann and Whitney,
+//! 1947). A difference is reported if it is neither due to chance nor small. In a closed loop, throughput is
+//! compared; in an open one, whose throughput is given, the mean response time is.
 
 use measure::{Ending, Measurement, Point};
 use workload::{Pace, Plan};
@@ -14,10 +14,10 @@ use crate::quantity::grouped;
 /// Blocks of each half, at most and at least.
 const BLOCKS_MAX: u64 = 10;
 const BLOCKS_MIN: u64 = 6;
-/// Distance of the sum of ranks from that of one state, in standard deviations, that makes a drift sure: by chance one
-/// run in a thousand is further.
+/// Standard deviations between the sum of ranks and its expectation from which a drift is certain: chance
+/// exceeds this in one run in a thousand.
 const SURE: f64 = 3.0;
-/// By how much the halves differ at least: throughput, and response times, which vary more.
+/// Least difference of the halves that is reported: for throughput, and for response times, which vary more.
 const RATE_MIN: f64 = 0.1;
 const TIME_MIN: f64 = 0.5;
 
@@ -72,7 +72,7 @@ fn mean_s(points: &[&Point], _interval_s: f64, _intervals: u64) -> Option<f64> {
     (n > 0.0).then(|| sum / n / 1e9)
 }
 
-/// The values of the blocks of both halves. `None` if there are too few.
+/// The values of the blocks of both halves; `None` if there are too few.
 fn halves(measurement: &Measurement, value: Value) -> Option<[Vec<f64>; 2]> {
     let timeline = &measurement.timeline;
     let full = timeline.full_intervals(measurement.elapsed_ns);
@@ -101,8 +101,8 @@ fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// Returns the distance of the number of pairs in which the second value is above the first from half of them, in
-/// standard deviations.
+/// Returns by how many standard deviations the number of pairs with a higher second value differs from half
+/// of the pairs.
 fn deviations(first: &[f64], second: &[f64]) -> f64 {
     let pairs = first.iter().flat_map(|a| second.iter().map(move |b| (a, b)));
     let above: f64 = pairs
@@ -124,7 +124,7 @@ mod tests {
     use super::*;
     use crate::{Run, fixture};
 
-    /// A run of intervals that have so many requests, and a mean response time of so many microseconds.
+    /// A run of intervals with these numbers of requests and mean response times in microseconds.
     fn run(open: bool, intervals: impl Iterator<Item = (f64, f64)>) -> Run {
         let mut run = if open { fixture::open_loop() } else { fixture::complete() };
         run.measurement.ending = Ending::Complete;

@@ -1,6 +1,6 @@
-//! What a verdict is weighed from: the figures of a run and of what was watched, side by side.
+//! Evidence for a verdict: the figures of a run and of the observations beside it.
 //!
-//! Owns how they are taken from their sources. Weighing them is left to [`super::rules`].
+//! Owns their collection from all sources. [`super::rules`] weighs them.
 
 use std::collections::BTreeMap;
 
@@ -16,22 +16,22 @@ use crate::outages::server_name;
 use crate::schedule::ScheduleFigures;
 use crate::{SpanFigures, SpanParts};
 
-/// Everything that the rules look at, and nothing else.
+/// All figures that the rules use.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Evidence {
     /// Answered requests, error replies included.
     pub(super) requests: u64,
     /// Error replies, and requests that were given up or never answered.
     pub(super) failed: u64,
-    /// Reads among them that found nothing where everything must be there.
+    /// Reads among the failures that found nothing, although all data should exist.
     pub(super) missing: u64,
-    /// Reads among them that brought another value than was written.
+    /// Reads among the failures that returned another value than was written.
     pub(super) corrupt: u64,
-    /// Requests that were never answered, for whatever reason.
+    /// Requests that were never answered, for any reason.
     pub(super) unanswered: u64,
-    /// Spans in which nothing succeeded.
+    /// Spans without any success.
     pub(super) outages: Option<Outages>,
-    /// For how long the client itself did not run.
+    /// Total time in seconds in which the client itself did not run.
     pub(super) absent_s: f64,
     /// Set if an error ended the run.
     pub(super) broken_off: bool,
@@ -41,7 +41,7 @@ pub(super) struct Evidence {
     pub(super) recorded: bool,
     /// Length of the measured part.
     pub(super) span_s: f64,
-    /// Time for which the workers worked, warm-up and the wait for the last replies included.
+    /// Time in which the workers worked, including warm-up and the wait for the last replies.
     pub(super) load_s: f64,
     /// Answered requests per second.
     pub(super) achieved_rps: f64,
@@ -49,7 +49,7 @@ pub(super) struct Evidence {
     pub(super) schedule: Option<Schedule>,
     /// Connections.
     pub(super) connections: u64,
-    /// Requests that may be in flight at once.
+    /// Number of requests that may be in flight at once.
     pub(super) slots: u64,
     /// Mean service time.
     pub(super) service_s: Option<f64>,
@@ -61,34 +61,34 @@ pub(super) struct Evidence {
     pub(super) client_name: Option<String>,
     /// Set if the busiest worker receives messages, in a run that has receivers.
     pub(super) busiest_receives: bool,
-    /// Messages that had heaped up when the last was sent, and how many were sent, where that is a backlog.
+    /// Backlog of messages when the last one was sent, and number of messages sent, if there is a backlog.
     pub(super) backlog: Option<(u64, u64)>,
     /// Number of workers.
     pub(super) workers: usize,
     /// CPUs that the client may use.
     pub(super) cpus: Option<usize>,
-    /// Set if server and workers are more threads than there are CPUs for them.
+    /// Set if server and workers have more threads than CPUs.
     pub(super) must_share: bool,
-    /// Mean number of CPUs that server and workers had together.
+    /// Mean number of CPUs that server and workers used together.
     pub(super) ours: f64,
-    /// The server with the least CPU to spare, of those that tell.
+    /// The server with the least CPU time to spare, among those with known figures.
     pub(super) server: Option<ServerSide>,
-    /// Number of servers that are known.
+    /// Number of servers with known figures.
     pub(super) servers: usize,
     /// Set if the server runs on this machine.
     pub(super) server_here: bool,
-    /// Share of this machine's CPU time that its hypervisor gave to others.
+    /// Share of this machine's CPU time that the hypervisor gave to others.
     pub(super) stolen: f64,
-    /// CPUs that other programs than the client and the servers used on this machine, on average; `None` where that is
-    /// not known.
+    /// Mean number of CPUs that programs other than client and servers used on this machine; `None` if
+    /// unknown.
     pub(super) others: Option<f64>,
     /// Share of the time in which that server executed commands, by its own count.
     pub(super) executing: Option<f64>,
-    /// Reason why nothing is known of the server.
+    /// Reason why nothing is known about the server.
     pub(super) unseen: Option<String>,
     /// Set if the server waits for its disk before it answers writes.
     pub(super) waits_for_disk: bool,
-    /// A command of the plan whose reply is late by intent.
+    /// A command of the plan whose reply is late on purpose.
     pub(super) blocking: Option<String>,
     /// Round trip of a command that does nothing, without load.
     pub(super) round_trip_s: Option<f64>,
@@ -96,37 +96,37 @@ pub(super) struct Evidence {
     pub(super) bytes_per_s: f64,
     /// Parts of response times, if the kernel stamped replies.
     pub(super) spans: Option<SpanFigures>,
-    /// Use of the link, and its name.
+    /// Utilization of the network link, and its name.
     pub(super) link: Option<(f64, String)>,
-    /// Causes that made requests wait, as far as they were looked for.
+    /// Causes that made requests wait, as far as examined.
     pub(super) causes: Option<Causes>,
-    /// Set if others use the server, too.
+    /// Set if other clients use the server, too.
     pub(super) is_shared: bool,
 }
 
-/// Schedule of an open loop, and how it was kept.
+/// Schedule of an open loop, and its fulfilment.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Schedule {
-    /// Figures of the schedule, which the line of the report is made of, too.
+    /// Figures of the schedule, which are also in the report's line about it.
     pub(super) figures: ScheduleFigures,
     /// Mean lateness of requests, in seconds.
     pub(super) late_s: f64,
 }
 
-/// Spans in which nothing succeeded, of the node that had most of them.
+/// Spans without success, of the node with the longest ones.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Outages {
     /// Number of outages.
     pub(super) count: usize,
-    /// All of them together.
+    /// Total length of these spans.
     pub(super) total_s: f64,
     /// The node, on a cluster.
     pub(super) node: Option<String>,
-    /// Requests that failed in them; those of all nodes, if all were out at the end.
+    /// Requests that failed in these spans; for all nodes, if all were out at the end.
     pub(super) failed: u64,
     /// Set if an outage lasted to the end.
     pub(super) to_the_end: bool,
-    /// For how long at the end nothing succeeded on any server.
+    /// Time at the end without success on any server.
     pub(super) all_s: Option<f64>,
 }
 
@@ -156,9 +156,9 @@ impl Outages {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct ServerSide {
     pub(super) time: ThreadUse,
-    /// Part of the server that the time is of.
+    /// Part of the server that used the time.
     pub(super) part: BusyPart,
-    /// Set if that part polls, so that its time on a CPU is no sign of work.
+    /// Set if that part polls, so that its CPU time is no sign of work.
     pub(super) polls: bool,
 }
 
@@ -170,7 +170,7 @@ impl ServerSide {
     }
 }
 
-/// Commands whose replies come when something else happens.
+/// Commands whose replies wait for another event.
 pub(super) const BLOCKING: [&str; 14] = [
     "BLPOP",
     "BRPOP",
@@ -188,13 +188,13 @@ pub(super) const BLOCKING: [&str; 14] = [
     "SUBSCRIBE",
 ];
 
-/// Returns whether the thread of this number receives messages: the threads of receivers are behind those of senders.
+/// Returns whether thread `number` receives messages: the threads of receivers come after those of senders.
 fn receives(plan: &Plan, measurement: &Measurement, number: usize) -> bool {
     let receivers = plan.delivery.is_some().then(|| usize::from(plan.receiver_threads()));
     receivers.is_some_and(|receivers| number + receivers >= measurement.workers.len())
 }
 
-/// Requests that can be in flight at once.
+/// Number of requests that can be in flight at once.
 fn slots(plan: &Plan, measurement: &Measurement) -> u64 {
     crate::connections::count(plan, measurement)
         * u64::from(plan.load.concurrency.pipeline_depth)
@@ -202,7 +202,7 @@ fn slots(plan: &Plan, measurement: &Measurement) -> u64 {
 }
 
 impl Evidence {
-    /// Puts together what is known of a run.
+    /// Collects everything known about a run.
     pub(super) fn new(plan: &Plan, measurement: &Measurement, watched: &WatchRecord) -> Self {
         let total = &measurement.total;
         let requests = measurement.counted();
@@ -274,53 +274,51 @@ impl Evidence {
         }
     }
 
-    /// Requests that were sent, whatever became of them.
+    /// Number of requests sent, whatever their outcome.
     pub(super) fn asked(&self) -> u64 {
         self.requests.saturating_add(self.unanswered)
     }
 
-    /// Requests in flight on average, by Little's law.
+    /// Mean number of requests in flight, by Little's law.
     pub(super) fn in_flight(&self) -> f64 {
         self.achieved_rps * self.service_s.unwrap_or(0.0)
     }
 
-    /// The share of the service time that a round trip takes that finds both ends idle. `None` if
-    /// either is not known.
+    /// The round trip on an idle connection, relative to the service time. `None` if either is unknown.
     pub(super) fn on_the_way(&self) -> Option<f64> {
         let service_s = self.service_s.filter(|s| *s > 0.0)?;
         Some((self.round_trip_s? / service_s).min(1.0))
     }
 
-    /// The share of the service time that is made up of the idle round trip, and of the server's
-    /// and the client's work on the requests in flight. What is left was spent somewhere between
-    /// them. `None` if too little is known.
+    /// The part of the service time that is explained by the idle round trip and by the work of server and
+    /// client on the requests in flight. The rest was spent between them. `None` if too little is known.
     ///
-    /// While a request is in flight so are the others, and each costs the server its CPU time per
-    /// request. By Little's law the sum of these over the service time is the busy share itself.
+    /// While a request is in flight so are the others, and each costs the server its CPU time per request. By
+    /// Little's law, the sum of these relative to the service time equals the busy share.
     pub(super) fn explained(&self) -> Option<f64> {
         let client = self.client.map_or(0.0, ThreadUse::taken);
         let server = self.server.map_or(0.0, |server| server.time.taken());
         Some((self.on_the_way()? + client + server).min(1.0))
     }
 
-    /// The share of the mean response time in which replies lay in this kernel, unread; 0 where that is not known.
+    /// Unread time of replies in this kernel, relative to the mean response time; 0 if unknown.
     pub(super) fn unread(&self) -> f64 {
         let mean = self.spans.as_ref().and_then(|spans| spans.parts_of("mean"));
         mean.map_or(0.0, SpanParts::read_share)
     }
 
-    /// Returns the noun of what waited in the kernel to be read.
+    /// Returns the noun for messages or replies that waited in the kernel to be read.
     pub(super) fn stamped_noun(&self) -> &'static str {
         self.spans.as_ref().map_or("replies", SpanFigures::stamped_noun)
     }
 
-    /// Returns the parts of the 99th percentile, the time unread among them.
+    /// Returns the parts of the 99th percentile, including the unread time.
     pub(super) fn unread_p99(&self) -> Option<&SpanParts> {
         self.spans.as_ref()?.parts_of("p99")
     }
 
-    /// Connections with requests in flight that are not on the way, for each thread that could work
-    /// on them. Where these are many, a thread that is not busy waits for something else.
+    /// Number of connections with requests in flight that are not in the network, per thread that could work
+    /// on them. If there are many, an idle thread waits for something else.
     pub(super) fn queued(&self) -> f64 {
         let share = if self.slots > 0 { self.in_flight() / self.slots as f64 } else { 0.0 };
         let here = 1.0 - self.on_the_way().unwrap_or(0.0);
@@ -335,7 +333,7 @@ fn busiest(servers: &[ServerUse], load_s: f64) -> Option<(&ServerUse, ServerSide
     known.max_by(|(_, a), (_, b)| a.time.taken().total_cmp(&b.time.taken()))
 }
 
-/// Returns whether the servers here and the workers cannot each have a CPU.
+/// Returns whether there are too few CPUs for the local servers and the workers.
 fn must_share(plan: &Plan, workers: usize, watched: &WatchRecord) -> bool {
     let pinned = &plan.load.concurrency.cpus;
     let ours = if pinned.is_empty() { &watched.cpus } else { pinned };
@@ -350,8 +348,8 @@ fn must_share(plan: &Plan, workers: usize, watched: &WatchRecord) -> bool {
     meet && !ours.is_empty() && all.len() < threads
 }
 
-/// Explains that client and server were pinned to CPUs that they must share, or that there is only one; `None` if
-/// neither is so.
+/// Explains that client and server are pinned to the same CPUs, or that there is only one CPU; `None` if
+/// neither is true.
 pub(super) fn shared_cpus(
     plan: &Plan,
     measurement: &Measurement,
@@ -376,7 +374,7 @@ pub(super) fn shared_cpus(
     ))
 }
 
-/// CPUs that the workers and the servers here used together, on average.
+/// Mean number of CPUs that the workers and the local servers used together.
 fn ours(measurement: &Measurement, watched: &WatchRecord, load_s: f64) -> f64 {
     let here = watched.servers.iter().filter(|server| !server.cpus.is_empty());
     let theirs = here.map(|server| {
@@ -387,7 +385,7 @@ fn ours(measurement: &Measurement, watched: &WatchRecord, load_s: f64) -> f64 {
     theirs.chain(workers.map(WorkerUse::busy)).sum()
 }
 
-/// With `appendfsync always` a reply to a write waits until the write is on disk.
+/// Returns whether a reply to a write waits until the write is on disk, as with `appendfsync always`.
 fn waits_for_disk(server: &ServerUse) -> bool {
     server.setting("appendonly") == Some("yes") && server.setting("appendfsync") == Some("always")
 }

@@ -1,7 +1,6 @@
-//! How much of a run others than client and server may have taken, whatever came of it.
+//! Share of a run that programs other than client and server may have taken, regardless of its effect.
 //!
-//! Owns what a comparison with a run of another hour has to allow for: runs in turn had the same noise, and need none
-//! of it.
+//! Used for comparisons with runs of another time. Runs in turn have the same noise and do not need it.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,19 +11,19 @@ use crate::Run;
 /// Shares of a run that others took.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Held {
-    /// The share of the time for which the thread that was held up most waited for a CPU, or for which the hypervisor
-    /// gave it to others.
+    /// Share of time for which the most delayed thread waited for a CPU, or for which the hypervisor gave it
+    /// to others.
     pub share: f64,
-    /// The share of the requests that this can have delayed: those that were due then, and of a schedule those behind
-    /// them until the backlog was gone.
+    /// Share of requests that may have been delayed by it: those due during these times and, with a schedule,
+    /// those after them until the backlog was gone.
     pub delayed: f64,
 }
 
-/// More than that leaves nothing to judge by.
+/// Greatest share; beyond it there is nothing to judge by.
 const HELD_MAX: f64 = 0.99;
 
 impl Held {
-    /// Returns what others took of a run.
+    /// Returns the shares of a run that others took.
     #[must_use]
     pub fn of_run(run: &Run) -> Self {
         let evidence = Evidence::new(&run.plan, &run.measurement, &run.watched);
@@ -39,20 +38,20 @@ impl Held {
         Self { share: held, delayed: (held * behind).min(1.0) }
     }
 
-    /// By how much more than another.
+    /// The amounts by which these shares exceed `other`.
     #[must_use]
     pub fn beyond(self, other: Self) -> Self {
         let more = |ours: f64, theirs: f64| (ours - theirs).max(0.0);
         Self { share: more(self.share, other.share), delayed: more(self.delayed, other.delayed) }
     }
 
-    /// By which factor a figure that counts work by time may be better than it was measured.
+    /// Factor by which a figure of work per time may be better than measured.
     #[must_use]
     pub fn factor(self) -> f64 {
         1.0 / (1.0 - self.share.min(HELD_MAX))
     }
 
-    /// The mean of several; nothing of none.
+    /// The mean of several; zero for an empty list.
     #[must_use]
     pub fn mean(all: impl ExactSizeIterator<Item = Self>) -> Self {
         let count = all.len().max(1) as f64;

@@ -1,15 +1,16 @@
-//! The part of the time of slow responses that noise likely took, by what was measured; [`Noise`] itself is the most
-//! that it can have taken.
+//! The part of the time of slow responses that noise likely took, by the measurements; [`Noise`] itself gives
+//! the most that it can have taken.
 //!
-//! Threads of the client can wait for a CPU while a reply is not there yet, which makes nothing longer. Where the
-//! kernel stamped replies, they cost a response no more than the part of its service time in which it lay unread.
+//! Threads of the client can wait for a CPU before a reply has arrived, which delays nothing. If the kernel
+//! stamped replies, such a wait costs a response no more than the part of its service time in which it lay
+//! unread.
 
 use super::noise::{Noise, SpanResponses};
 use super::noise_sources::Wait;
 use crate::machine_between;
 
 impl Noise<'_> {
-    /// Returns the part of the slow responses of a span that waits for a CPU in their time cover, each by its length.
+    /// Returns the part of a span's slow responses that is covered by waits for a CPU, weighted by length.
     pub(super) fn covered(&self, span: &SpanResponses, slow_ns: f64, usual_ns: f64) -> f64 {
         let around: Vec<&Wait> = self.around(span).map(|(_, wait)| wait).collect();
         let late_ns = span.own_late_max_ns as f64;
@@ -25,8 +26,8 @@ impl Noise<'_> {
         covered / span.beyond(slow_ns).max(1) as f64
     }
 
-    /// Returns the time for which responses of a span likely waited for a CPU, in nanoseconds: the client's and the
-    /// rest; of each wait, the part that is in their time.
+    /// Returns the time in nanoseconds for which responses of a span likely waited for a CPU: for the
+    /// client's, and for the rest. Of each wait, only the part within their time counts.
     pub(crate) fn likely_waited_ns(&self, span: &SpanResponses) -> [f64; 2] {
         let from_ns = span.from_ns.saturating_sub(span.max_ns()) as f64;
         let within = self.around(span).map(|(_, wait)| {
@@ -37,7 +38,8 @@ impl Noise<'_> {
         self.cost_ns(span.max_ns(), within)
     }
 
-    /// Returns the most that these parts of waits cost a response of this length: the client's, and the rest.
+    /// Returns the most that these parts of waits cost a response of this length: of the client's waits, and
+    /// of the rest.
     fn cost_ns(&self, response_ns: u64, waits: impl Iterator<Item = (Wait, f64)>) -> [f64; 2] {
         let (mut ours_ns, mut others_ns) = (0.0, 0.0);
         for (wait, part) in waits {
@@ -52,8 +54,8 @@ impl Noise<'_> {
         [unread_ns.map_or(ours_ns, |unread_ns| ours_ns.min(unread_ns)), others_ns]
     }
 
-    /// Returns the number of responses of a span that segments which this machine sent again can have delayed: on a
-    /// connection each, to a server on another machine.
+    /// Returns the number of responses of a span that retransmitted segments of this machine can have
+    /// delayed: one connection's each, to a server on another machine.
     pub(crate) fn resent(&self, span: &SpanResponses) -> f64 {
         let from_ns = span.from_ns.saturating_sub(span.max_ns());
         let resent = (!self.evidence.server_here)

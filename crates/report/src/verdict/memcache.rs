@@ -1,4 +1,4 @@
-//! What memcached's counts say of a run, which counts keys where it reads and requests elsewhere.
+//! Warnings from memcached's counts, which are of keys for reads and of requests otherwise.
 
 use host::WatchRecord;
 use measure::{Ending, Measurement};
@@ -40,7 +40,7 @@ pub(super) fn others(
     })
 }
 
-/// Pipelines of `get` on a memcached that writes each of their replies by itself.
+/// Warns of pipelines of `get` on a memcached that writes each of their replies separately.
 #[must_use]
 pub fn gets_apart(plan: &Plan, watched: &WatchRecord) -> Option<String> {
     let in_lines = plan.protocol.is_memcache() && plan.protocol != ProtocolKind::MemcacheBinary;
@@ -64,18 +64,19 @@ pub fn gets_apart(plan: &Plan, watched: &WatchRecord) -> Option<String> {
     ))
 }
 
-/// Names of the settings of memcached that bound memory and clients.
+/// Names of memcached's settings that limit memory and clients.
 pub(super) const BOUNDS: Bounds =
     Bounds { memory: "its memory limit (-m)", clients: "its connection limit, -c" };
 
-/// Names of the bounds of a server in its own words.
+/// Names of a server's limits in its own words.
 pub(super) struct Bounds {
     pub(super) memory: &'static str,
-    /// Settings that have a server turn clients away.
+    /// Settings for which the server turns clients away.
     pub(super) clients: &'static str,
 }
 
-/// Pipelines that the server cuts: it serves so many requests of a connection, and then others first.
+/// Warns of pipelines that the server interrupts: it serves a limited number of requests of a connection, and
+/// then others first.
 pub(super) fn cut(plan: &Plan, watched: &WatchRecord) -> Option<String> {
     let depth =
         u64::from(plan.load.concurrency.pipeline_depth).saturating_mul(plan.sequence.len() as u64);

@@ -1,6 +1,6 @@
-//! The command that mostly found nothing: its figures are those of an empty server.
+//! The warning about a command that mostly found nothing: its figures are those of an empty server.
 //!
-//! Owns when that is worth a warning, and what it advises. Misses that the plan asks for are none.
+//! Owns its threshold and its advice. Misses that the plan asks for do not count.
 
 use measure::{CommandTally, Ending, Measurement, Point};
 use workload::{CommandSpec, KeySpace, Pick, Piece, Plan, StepCondition};
@@ -8,15 +8,15 @@ use workload::{CommandSpec, KeySpace, Pick, Piece, Plan, StepCondition};
 use crate::quantity::grouped;
 use crate::{Lookups, Run};
 
-/// More replies with nothing than this are most of what the command did.
+/// Share of empty replies from which there is a warning.
 const MISSES_SHARE: f64 = 0.5;
 
-/// Fewest intervals in a quarter of a run for a hit ratio of it.
+/// Fewest intervals in a quarter of a run for which the quarter has a hit ratio.
 const QUARTER_MIN: u64 = 2;
-/// Standard deviations between a hit ratio that moves and one that does not.
+/// Standard deviations from which the hit ratio counts as changing.
 const MOVES: f64 = 4.0;
 
-/// Tests of the suite that make what these commands look for under this name, an element a request.
+/// Tests of the suite that make the data these commands look for under this name, one element per request.
 const FILLERS: [(&[&str], &[u8], &str); 4] = [
     (&["LPOP", "RPOP", "LINDEX", "LRANGE"], b"mylist", "-t lpush"),
     (&["SPOP", "SRANDMEMBER", "SMEMBERS"], b"myset", "-t sadd"),
@@ -24,12 +24,12 @@ const FILLERS: [(&[&str], &[u8], &str); 4] = [
     (&["ZPOPMIN", "ZPOPMAX", "ZRANGE"], b"myzset", "-t zadd"),
 ];
 
-/// A command that looks for something, whose keys it draws, and what became of it.
+/// A command that looks for something, the source of its keys, and its outcomes.
 struct LookupCommand<'p> {
     command: &'p CommandSpec,
     keys: &'p KeySpace,
     tally: &'p CommandTally,
-    /// Set if its operation goes on with what is sent on a miss.
+    /// Set if its operation fills misses by further commands.
     fills: bool,
 }
 
@@ -43,7 +43,7 @@ impl LookupCommand<'_> {
     }
 }
 
-/// The name of the command that missed most often, and what to do about it.
+/// The name of the command that missed most often, and advice.
 pub(super) fn misses(plan: &Plan, measurement: &Measurement) -> Option<(String, String)> {
     let looked = looked(plan, measurement);
     let unmeant = |looked: &LookupCommand<'_>| {
@@ -56,8 +56,8 @@ pub(super) fn misses(plan: &Plan, measurement: &Measurement) -> Option<(String, 
     Some((name, text))
 }
 
-/// Change of the hit ratio from the beginning of the second half of a run to its end, for a person; `None` without
-/// one, or where nobody can say.
+/// Describes the change of the hit ratio from the start of the second half of a run to its end; `None` if
+/// there is none, or it is unknown.
 pub(super) fn moving_hit_ratio(plan: &Plan, measurement: &Measurement) -> Option<String> {
     let whole = measurement.ending == Ending::Complete && measurement.outages.is_empty();
     let lookups = Lookups::sum(&Lookups::of_commands(plan, &measurement.total));
@@ -89,8 +89,8 @@ pub(super) fn moving_hit_ratio(plan: &Plan, measurement: &Measurement) -> Option
     })
 }
 
-/// Describes a run that was to read what was filled, and found most of it missing: its figures are those of misses,
-/// which are less work.
+/// Describes a run that should have read the filled data, and found most of it missing: its figures are those
+/// of misses, which are less work.
 #[must_use]
 pub fn unfound(run: &Run) -> Option<String> {
     let filled = run.plan.data.fill.is_some() || !run.plan.setup.is_empty();
@@ -98,7 +98,7 @@ pub fn unfound(run: &Run) -> Option<String> {
     Some(text)
 }
 
-/// Each different command that looks for something, as far as the measurement has it.
+/// All different commands that look for something, as far as the measurement distinguishes them.
 fn looked<'p>(plan: &'p Plan, measurement: &'p Measurement) -> Vec<LookupCommand<'p>> {
     let different = plan.different_commands();
     let filling = |at: usize| {
@@ -124,7 +124,7 @@ fn looked<'p>(plan: &'p Plan, measurement: &'p Measurement) -> Vec<LookupCommand
     looked
 }
 
-/// Returns advice for having what the command looks for.
+/// Returns advice for providing the data that the command looks for.
 fn advice(plan: &Plan, looked: &LookupCommand<'_>) -> String {
     if plan.is_recorded() {
         let text = "restore the data that was there when it was recorded, or see --prefill";
@@ -165,7 +165,7 @@ mod tests {
     use crate::fixture;
     use workload::{KeyDist, Mix, Operation, Pick, PlanParts, ProtocolKind, Step};
 
-    /// The warning about a run of these operations: name, hits and misses of each.
+    /// The warning about a run of these operations, given with name, hits and misses of each.
     fn describe(
         operations: &[(&str, u64, u64)],
         change: impl FnOnce(&mut PlanParts),

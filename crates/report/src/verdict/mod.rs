@@ -55,31 +55,32 @@ pub use warnings::{Warning, WarningKind, option_sent, warnings};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LimitedBy {
-    /// The server had no CPU left, or none of its quota.
+    /// The server used all its CPU time, or all its quota.
     Server,
     /// A worker of keystorm had no CPU left.
     Client,
-    /// The link carried what it can.
+    /// The link was fully used.
     Network,
     /// Too few requests in flight to keep anything busy.
     Concurrency,
-    /// Messages heaped up before their receivers, although no thread was busy.
+    /// Messages piled up before their receivers, although no thread was busy.
     Backlog,
-    /// The schedule of an open loop: it was kept, so that the rate asked for is what was measured,
-    /// or missed for a reason that no other limit names.
+    /// The schedule of an open loop. Either it was kept, so that the measured rate is the requested one, or
+    /// missed for a reason that no other limit names.
     Schedule,
     /// Error replies and lost requests.
     Errors,
-    /// Spans in which nothing succeeded.
+    /// Spans without any success.
     Outage,
-    /// Programs here took the CPU from server or client: other processes, the hypervisor, or each other.
+    /// Programs on this machine took the CPU from server or client: other processes, the hypervisor, or each
+    /// other.
     Contention,
-    /// The evidence does not say.
+    /// The evidence does not show it.
     Unknown,
 }
 
 impl LimitedBy {
-    /// Returns the name, as documents spell it.
+    /// Returns the name, as used in documents.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -97,7 +98,7 @@ impl LimitedBy {
     }
 }
 
-/// Figure that a verdict rests on.
+/// Figure that a verdict is based on.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct EvidenceFigure {
     /// Name, such as `server_main_thread_busy`; stable, for programs.
@@ -108,30 +109,30 @@ pub struct EvidenceFigure {
     pub unit: String,
 }
 
-/// Limit of a run, with the reason and advice. Code that decides reads `limited_by` and `finding`; the words are for
+/// Limit of a run, with the reason and advice. Code decides by `limited_by` and `finding`; the words are for
 /// people.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Verdict {
     /// The limit.
     pub limited_by: LimitedBy,
-    /// The reason; `None` of clients with different limits.
+    /// The reason; `None` for clients with different limits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub finding: Option<Finding>,
     /// Line for a person: the limit, its evidence, and one sentence of advice.
     pub text: String,
-    /// The evidence in words, without the limit before it and the advice behind it.
+    /// The evidence in words, without the limit before it and the advice after it.
     pub statement: String,
     /// Advice; empty if there is nothing to do.
     pub advice: String,
     /// The figures behind it.
     pub evidence: Vec<EvidenceFigure>,
-    /// Causes that made requests wait, if some did.
+    /// Causes that made requests wait, if any did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub causes: Option<Causes>,
 }
 
 impl Verdict {
-    /// Finds the limit of a run, from all that is known of it.
+    /// Finds the limit of a run from everything that is known about it.
     #[must_use]
     pub(crate) fn of_run(run: &Run) -> Self {
         let Run { plan, measurement, watched, .. } = run;
@@ -141,7 +142,7 @@ impl Verdict {
         wording::verdict(rules::find_with_causes(&evidence), &evidence)
     }
 
-    /// Takes back the advice to ask for more of a run that missed its target already.
+    /// Removes the advice to increase the load of a run that has missed its target already.
     pub(crate) fn hold_against(&mut self, run: &SloResult) {
         if self.finding == Some(Finding::ScheduleKept) && run.outcome() == Outcome::Missed {
             self.advice.clear();
@@ -149,14 +150,14 @@ impl Verdict {
         }
     }
 
-    /// Finds the limit of a run, from its figures and from what was watched beside it.
+    /// Finds the limit of a run from its figures and the observations beside it.
     #[must_use]
     pub fn find(plan: &Plan, measurement: &Measurement, watched: &WatchRecord) -> Self {
         let evidence = Evidence::new(plan, measurement, watched);
         wording::verdict(rules::find(&evidence), &evidence)
     }
 
-    /// Judges what several clients did together, and names the busiest of them.
+    /// Judges a run of several clients, and names the busiest client.
     #[must_use]
     pub fn of_clients(
         plan: &Plan,
@@ -171,13 +172,13 @@ impl Verdict {
         wording::verdict(rules::find(&evidence), &evidence)
     }
 
-    /// For a run of which nothing is known.
+    /// The verdict on a run about which nothing is known.
     #[must_use]
     pub fn unknown(why: &str) -> Self {
         Self::new(LimitedBy::Unknown, None, why.to_owned(), String::new(), vec![])
     }
 
-    /// Returns the limit in a word or two, for tables: a server that kept up with its schedule limited nothing.
+    /// Returns the limit in a word or two, for tables: a server that kept up with its schedule was no limit.
     #[must_use]
     pub fn class(&self) -> &'static str {
         class(self.limited_by, self.finding)
@@ -201,7 +202,7 @@ impl Verdict {
         }
     }
 
-    /// A verdict, whose line is put together from its parts.
+    /// Creates a verdict with a line composed of its parts.
     pub(crate) fn new(
         limited_by: LimitedBy,
         finding: Option<Finding>,
@@ -216,7 +217,7 @@ impl Verdict {
     }
 }
 
-/// Returns the word of a table for a limit that was found for this reason.
+/// Returns the word for tables for a limit with this reason.
 #[must_use]
 pub fn class(limited_by: LimitedBy, finding: Option<Finding>) -> &'static str {
     match finding {

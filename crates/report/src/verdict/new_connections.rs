@@ -1,13 +1,13 @@
-//! What new connections tell of the server's queue of those that wait to be accepted.
+//! Warnings about the server's queue of connections that wait to be accepted.
 
 use measure::Measurement;
 
 use crate::quantity::grouped;
 
-/// A kernel asks again after a second where its first packet was dropped (RFC 6298, section 2).
+/// Time after which a kernel repeats a dropped first packet (one second, RFC 6298, section 2), less a margin.
 const ASKED_AGAIN_NS: u64 = 950_000_000;
 
-/// Connections that found the queue full, in words; `None` where none did, or connections stay.
+/// Describes connections that found the queue full; `None` if none did, or if connections are kept.
 pub(super) fn beyond_backlog(measurement: &Measurement) -> Option<String> {
     let stages = measurement.total.connections.stages.as_deref()?;
     let slow = stages.connected.recorded().filter(|(ns, _)| *ns >= ASKED_AGAIN_NS);

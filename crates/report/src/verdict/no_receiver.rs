@@ -1,4 +1,4 @@
-//! Messages that reach nobody: channels that no subscriber has.
+//! Messages that reach nobody, on channels without subscribers.
 
 use workload::{DeliveryKind, Plan};
 

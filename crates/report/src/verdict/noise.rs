@@ -1,9 +1,9 @@
-//! The most that noise can have done to the response times of a run.
+//! The greatest effect that noise can have had on the response times of a run.
 //!
-//! Noise makes responses longer and never shorter. How much of it there was is measured: the time in which threads of
+//! Noise makes responses longer and never shorter. Its amount is measured: the time in which threads of
 //! the client and of the server could run and had no CPU (schedstat), what the hypervisor took, how long the client
 //! was stopped, and by how much it sent requests late although connections had room. Each is a wait with a place in
-//! the run, and bounds what it can have delayed, by how much and how many:
+//! the run, and limits the number of requests that it can have delayed, and the delay:
 //!
 //! - A wait of `w` seconds makes no response longer by more than `w`, and only those that were under way in it, or
 //!   behind it in the queue that it left. One that is longer than its bound by more than all waits around it was
@@ -14,7 +14,7 @@
 //!   far below one. It takes at least as long as what it explains: such requests are beyond their bound by no more
 //!   than all waits together.
 //!
-//! What is left beyond a bound with all of these taken off was beyond it on any machine.
+//! Responses that still exceed a bound after subtracting all these would have exceeded it on any machine.
 
 use measure::Latency;
 
@@ -29,12 +29,12 @@ use crate::Run;
 /// The response times of a span of a run.
 #[derive(Debug, Clone)]
 pub(crate) struct SpanResponses {
-    /// From the start of the measured part.
+    /// Nanoseconds from the start of the measured part.
     pub(crate) from_ns: u64,
     pub(crate) to_ns: u64,
     /// Response times with the number of each, the shortest first.
     pub(crate) times: Vec<(u64, u64)>,
-    /// The most by which the client itself was late.
+    /// Greatest delay by the client itself.
     pub(crate) own_late_max_ns: u64,
 }
 
@@ -55,14 +55,14 @@ impl SpanResponses {
     }
 }
 
-/// Noise of a run, and the most that it can have done.
+/// Noise of a run, and its greatest possible effect.
 pub(crate) struct Noise<'r> {
     pub(super) run: &'r Run,
     pub(super) evidence: Evidence,
     standing: Standing,
     waits: Vec<Wait>,
     kinds: Vec<Kind>,
-    /// Requests that fall due in a second; 0 in a closed loop, where none does while it waits.
+    /// Requests that fall due per second; 0 in a closed loop, where none does while it waits.
     rate_per_s: f64,
     /// Number of requests that one short wait can delay.
     at_once: f64,
@@ -70,14 +70,14 @@ pub(crate) struct Noise<'r> {
     responses: f64,
 }
 
-/// Standing of noise: whether it matters to a run at all.
+/// Relevance of noise for a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Standing {
-    /// As far as there was some.
+    /// Noise matters.
     Open,
-    /// The client had no CPU left, and says nothing of a server that has more.
+    /// The client had no CPU time left, so the run shows nothing about a server that has more.
     ClientBusy,
-    /// The server needs more than a whole CPU for this load, whoever else runs.
+    /// The server needs more than a whole CPU for this load, with or without other programs.
     ServerFull,
 }
 
@@ -116,20 +116,20 @@ impl<'r> Noise<'r> {
         Self { run, standing, waits, kinds, rate_per_s, at_once, own_late, responses, evidence }
     }
 
-    /// Returns the reason why the client did not do what was asked, if it had no CPU left.
+    /// Returns the disturbance of a client that had no CPU time left, if so.
     pub(crate) fn client_busy(&self) -> Option<Disturbance> {
         let busy = self.standing == Standing::ClientBusy;
         busy.then(|| Disturbance::of_cause(Cause::ClientBusy, &self.evidence))
     }
 
-    /// Returns the reason why the client did not do what was asked, if it sent this share too many late, and waiting
-    /// for a CPU does not account for that.
+    /// Returns the disturbance of a client that sent the share `over` too late, if waiting for a CPU does not
+    /// explain it.
     pub(crate) fn client_late(&self, over: f64) -> Option<Disturbance> {
         let waited: f64 = self.kinds.iter().map(|kind| kind.share).sum();
         (waited < over).then(|| Disturbance::of_cause(Cause::ClientLate, &self.evidence))
     }
 
-    /// Returns whether noise matters to the run: neither end was full.
+    /// Returns whether noise matters to the run: neither client nor server was full.
     pub(super) fn is_open(&self) -> bool {
         self.standing == Standing::Open
     }
@@ -144,13 +144,15 @@ impl<'r> Noise<'r> {
         }
     }
 
-    /// Returns the number of responses of each span that were as long or longer by what the servers recorded.
+    /// Returns for each span the number of responses of `below_ns` or longer that the servers' records
+    /// explain.
     pub(crate) fn recorded(&self, spans: &[SpanResponses], below_ns: f64) -> Vec<u64> {
         self.by_record(spans, below_ns, &self.waits, 1.0)
     }
 
-    /// Returns the number of responses of each span that were likely as long or longer by what the servers recorded,
-    /// with the queues that it left: of time that has two causes, that is the first.
+    /// Returns for each span the number of responses of `below_ns` or longer that the servers' records likely
+    /// explain, including the queues after slow commands. Of two causes of the same time, the record comes
+    /// first.
     pub(super) fn likely_recorded(&self, spans: &[SpanResponses], below_ns: f64) -> Vec<u64> {
         let server = self.evidence.server.map(|side| side.time);
         self.by_record(spans, below_ns, &[], drain(&self.evidence, server))
@@ -172,7 +174,7 @@ impl<'r> Noise<'r> {
         stalls::beyond_by_record(self.run, spans, below_ns, waits, drain, due)
     }
 
-    /// Returns the waits that can have made responses of a span longer.
+    /// Returns the waits that can have delayed responses of a span.
     pub(super) fn around(&self, span: &SpanResponses) -> impl Iterator<Item = (usize, &Wait)> {
         // The slowest of them was due before it.
         let from_ns = span.from_ns.saturating_sub(span.max_ns()) as f64;
@@ -181,8 +183,8 @@ impl<'r> Noise<'r> {
         self.waits.iter().enumerate().filter(move |(_, wait)| meets(wait))
     }
 
-    /// Returns the number of responses of each span that take `below_ns` or longer, and the number of all, with those
-    /// taken off that noise can have delayed.
+    /// Returns for each span the number of responses of `below_ns` or longer, and the number of all
+    /// responses, without those that noise can have delayed.
     pub(crate) fn beyond_without(&self, spans: &[SpanResponses], below_ns: f64) -> Vec<(u64, u64)> {
         let recorded = self.recorded(spans, below_ns);
         let left = match self.standing {
@@ -194,7 +196,7 @@ impl<'r> Noise<'r> {
         certain.zip(spans.iter().map(SpanResponses::count)).collect()
     }
 
-    /// Returns the number of responses of each span that take `below_ns` or longer and that noise cannot have delayed.
+    /// Returns for each span the number of responses of `below_ns` or longer that noise cannot have delayed.
     fn left(&self, spans: &[SpanResponses], below_ns: f64) -> Vec<u64> {
         let mut left: Vec<Excess> =
             spans.iter().map(|span| Excess::new(self, span, below_ns)).collect();
@@ -206,8 +208,8 @@ impl<'r> Noise<'r> {
         left.iter().map(Excess::left).collect()
     }
 
-    /// Takes off those that fell due in waits, and in the queues behind them. Each wait serves the span that the
-    /// fewest others can, which takes off the most.
+    /// Subtracts responses that fell due during waits or in the queues after them. Each wait serves the span
+    /// that the fewest other waits can serve, which subtracts the most.
     fn take_queues(&self, left: &mut [Excess]) {
         for (at, wait) in self.waits.iter().enumerate() {
             let mut requests = wait.requests;
@@ -222,7 +224,7 @@ impl<'r> Noise<'r> {
         }
     }
 
-    /// Takes off what the client itself sent late by as much.
+    /// Subtracts responses that the client itself sent late by as much.
     fn take_late(&self, spans: &[SpanResponses], left: &mut [Excess]) {
         let Some(own_late) = self.own_late else { return };
         let mut beyond: Vec<(f64, usize, usize)> = Vec::new();
@@ -248,7 +250,7 @@ impl<'r> Noise<'r> {
         }
     }
 
-    /// The longest response that there was without noise, at least.
+    /// Lower bound of the longest response without noise.
     pub(crate) fn greatest_without(&self, spans: &[SpanResponses]) -> u64 {
         let least = |span: &SpanResponses| {
             let waited_ns: f64 = self.around(span).map(|(_, wait)| wait.wait_ns).sum();
@@ -262,7 +264,7 @@ impl<'r> Noise<'r> {
         }
     }
 
-    /// By how much noise can have raised the mean, in nanoseconds.
+    /// Greatest amount by which noise can have raised the mean, in nanoseconds.
     pub(crate) fn raised_mean_ns(&self) -> f64 {
         match self.standing {
             Standing::ServerFull => return 0.0,
@@ -290,7 +292,8 @@ impl<'r> Noise<'r> {
         all.sum::<f64>() / self.responses.max(1.0) + late_ns
     }
 
-    /// Returns whether noise can have made this share of the requests late, or kept it from being answered in time.
+    /// Returns whether noise can have delayed this share of the requests, or prevented timely replies to
+    /// them.
     pub(crate) fn accounts_for(&self, over: f64) -> bool {
         match self.standing {
             Standing::ServerFull => return false,
@@ -301,14 +304,14 @@ impl<'r> Noise<'r> {
         delayed > 0.0 && delayed + self.late_beyond(crate::schedule::MISSED_NS as f64) >= over
     }
 
-    /// The share of the requests that the client itself sent so late.
+    /// The share of requests that the client itself sent this late.
     fn late_beyond(&self, ns: f64) -> f64 {
         let Some(late) = self.own_late.filter(|late| late.count() > 0) else { return 0.0 };
         let beyond = late.recorded().filter(|(late_ns, _)| *late_ns as f64 > ns);
         beyond.map(|(_, n)| n).sum::<u64>() as f64 / late.count() as f64
     }
 
-    /// The largest part of it, for a bound of this length.
+    /// The largest source of noise, for a bound of this length.
     pub(crate) fn largest(&self, below_ns: f64) -> Option<Disturbance> {
         let worst = self.kinds.iter().max_by(|a, b| a.share.total_cmp(&b.share));
         let late = self.late_beyond(below_ns / 2.0);
@@ -325,7 +328,7 @@ impl<'r> Noise<'r> {
     }
 }
 
-/// Makes the disturbance of a client that sent this share of the requests late by `late_ns` or more.
+/// Returns the disturbance of a client that sent this share of requests late by `late_ns` or more.
 fn late_client(share: f64, late_ns: f64) -> Disturbance {
     let late = time(late_ns / 1e9);
     let text =
@@ -334,14 +337,14 @@ fn late_client(share: f64, late_ns: f64) -> Disturbance {
     Disturbance { cause: Cause::ClientLate, evidence, text }
 }
 
-/// Responses of a span beyond a bound: by how much, the least first, and how many.
+/// Responses of a span beyond a bound: their excess, the least first, and their number.
 struct Excess {
-    /// Beyond what all noise around it comes to.
+    /// Number that exceed the bound by more than all noise around them.
     certain: u64,
     by_size: Vec<(f64, f64)>,
-    /// All waits that can have delayed it.
+    /// Sum of all waits that can have delayed them.
     wait_ns: f64,
-    /// The waits that can have delayed it, by number.
+    /// Index of the first wait that can have delayed them.
     first: usize,
     last: usize,
 }
@@ -363,18 +366,19 @@ impl Excess {
         Self { certain, by_size: within, wait_ns, first, last }
     }
 
-    /// Returns the number that is left.
+    /// Returns the number of remaining responses.
     fn left(&self) -> u64 {
         let left: f64 = self.by_size.iter().map(|(_, count)| count).sum();
         self.certain.saturating_add(left.floor() as u64)
     }
 
-    /// Returns whether there are any that waits can have delayed.
+    /// Returns whether waits can have delayed some of the remaining responses.
     fn has_delayed(&self) -> bool {
         self.by_size.iter().any(|(over_ns, count)| *over_ns < self.wait_ns && *count > 1e-9)
     }
 
-    /// Takes off so many that waits can have delayed, the longest first: how many that was.
+    /// Subtracts up to `requests` responses that waits can have delayed, the longest first; returns their
+    /// number.
     fn take_longest(&mut self, requests: f64) -> f64 {
         let (mut left, wait_ns) = (requests, self.wait_ns);
         for (_, count) in self.by_size.iter_mut().rev().filter(|(over_ns, _)| *over_ns < wait_ns) {
@@ -385,7 +389,7 @@ impl Excess {
         requests - left
     }
 
-    /// Takes off those that are beyond by no more than this together, the shortest first.
+    /// Subtracts the responses whose total excess is no more than this, the shortest first.
     fn take_single(&mut self, mut together_ns: f64) {
         let wait_ns = self.wait_ns;
         for (over_ns, count) in self.by_size.iter_mut().filter(|(over, _)| *over < wait_ns) {

@@ -1,4 +1,4 @@
-//! Where the noise of a run comes from: waits with their places in the run, and what kinds of them there are.
+//! Sources of the noise of a run: waits with their positions, and their kinds.
 
 use super::disturbance::Cause;
 use super::evidence::Evidence;
@@ -14,18 +14,18 @@ pub(super) struct Wait {
     pub(super) to_ns: f64,
     pub(super) length_ns: f64,
     pub(super) wait_ns: f64,
-    /// The part of it in which threads of the client had none, however many.
+    /// The part of it in which threads of the client had no CPU, however many.
     pub(super) ours_ns: f64,
     /// The part of it in which servers on this machine had no CPU.
     pub(super) servers_ns: f64,
-    /// The requests that fell due in it, or until that queue was gone.
+    /// Number of requests that fell due in it, or until its queue was gone.
     pub(super) requests: f64,
 }
 
 /// Kind of noise over a whole run.
 pub(super) struct Kind {
     pub(super) cause: Cause,
-    /// The share of the requests that it can have delayed.
+    /// Share of requests that it can have delayed.
     pub(super) share: f64,
 }
 
@@ -34,14 +34,14 @@ pub(super) struct Sources<'e> {
     run: &'e Run,
     evidence: &'e Evidence,
     client: Option<ThreadUse>,
-    /// Use of time by a server on this machine.
+    /// CPU use of a server on this machine.
     server: Option<ThreadUse>,
     workers: f64,
     cpus: f64,
     rate_per_s: f64,
 }
 
-/// For how long who waited in a span, in seconds.
+/// Waiting times in a span, in seconds.
 #[derive(Debug, Clone, Copy, Default)]
 struct Waited {
     ours_s: f64,
@@ -50,7 +50,7 @@ struct Waited {
 }
 
 impl<'e> Sources<'e> {
-    /// Finds the sources in a run in which `rate_per_s` requests fall due in a second.
+    /// Finds the sources in a run in which `rate_per_s` requests fall due per second.
     pub(super) fn new(run: &'e Run, evidence: &'e Evidence, rate_per_s: f64) -> Self {
         let server = evidence.server.filter(|_| evidence.server_here).map(|side| side.time);
         let cpus = run.host.as_ref().and_then(|host| host.cpu.logical).unwrap_or(1) as usize;
@@ -75,7 +75,7 @@ impl<'e> Sources<'e> {
         self.drain(self.client).max(self.drain(self.server))
     }
 
-    /// All of what the hypervisor took may have come off one CPU.
+    /// Time that the hypervisor took, as if all of it came from one CPU.
     fn stolen(&self, share: f64) -> f64 {
         (share * self.cpus).min(1.0)
     }
@@ -97,8 +97,8 @@ impl<'e> Sources<'e> {
         }
     }
 
-    /// All of it in order of time: by spans where this machine was looked at through the run, otherwise as if it had
-    /// been at once.
+    /// All waits in order of time: by spans if this machine was sampled during the run, otherwise as a single
+    /// wait.
     pub(super) fn waits(&self) -> Vec<Wait> {
         let load_s = self.evidence.load_s;
         let spans = if self.run.clients.is_some() { Vec::new() } else { machine_course(self.run) };
@@ -137,7 +137,7 @@ impl<'e> Sources<'e> {
         self.wait(point.t_s, point.lasted_s, waited)
     }
 
-    /// All that can have delayed requests, and which share of them.
+    /// All kinds of noise that can have delayed requests, with their shares.
     pub(super) fn kinds(&self) -> Vec<Kind> {
         let evidence = self.evidence;
         let shared = rules::find(evidence) == Finding::EachOther;
@@ -159,8 +159,8 @@ impl<'e> Sources<'e> {
     }
 }
 
-/// The share of a CPU that a thread's work on all requests that were due takes: more than it ran for where
-/// not all were answered in time.
+/// Share of a CPU that a thread needs for all due requests: more than it used if not all were answered in
+/// time.
 pub(super) fn needed(evidence: &Evidence, thread: ThreadUse) -> f64 {
     let Some(schedule) = &evidence.schedule else { return thread.cpu };
     let (due, span_s) = (schedule.figures.due as f64, schedule.figures.span_ns as f64 / 1e9);
@@ -169,7 +169,7 @@ pub(super) fn needed(evidence: &Evidence, thread: ThreadUse) -> f64 {
     thread.cpu * longer * (due / answered).max(1.0)
 }
 
-/// Returns the length of the queue that a wait leaves, in lengths of the wait, of a thread with this much to do.
+/// Returns the length of the queue after a wait, relative to the wait, for a thread with this much work.
 pub(super) fn drain(evidence: &Evidence, thread: Option<ThreadUse>) -> f64 {
     let needed = thread.map_or(0.0, |thread| needed(evidence, thread));
     1.0 / (1.0 - needed.min(SATURATED))

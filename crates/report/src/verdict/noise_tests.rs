@@ -1,8 +1,8 @@
 use super::*;
 use crate::fixture;
 
-/// A run of an open loop in which client and server had these shares of the time: on a CPU, and waiting
-/// for one. `answered` of the requests that were due were.
+/// A run of an open loop in which client and server spent these shares of time on a CPU and waiting for one.
+/// `answered` of the due requests were answered.
 fn run(client: (f64, f64), server: (f64, f64), answered: f64) -> Run {
     let mut run = fixture::open_loop();
     run.measurement.elapsed_ns = run.plan.scheduled_ns(u64::MAX).unwrap();
@@ -17,7 +17,7 @@ const QUIET: (f64, f64) = (0.3, 0.0);
 const ALL: u64 = 1000;
 const BELOW_NS: f64 = 2e6;
 
-/// The whole of a run in which so many of a thousand took that long.
+/// A single span for a whole run, in which `slow` of a thousand requests took `slow_ns`.
 fn whole(run: &Run, slow: u64, slow_ns: u64) -> [SpanResponses; 1] {
     let late = &run.measurement.total.lateness.as_ref().unwrap().own;
     [SpanResponses {
@@ -28,13 +28,13 @@ fn whole(run: &Run, slow: u64, slow_ns: u64) -> [SpanResponses; 1] {
     }]
 }
 
-/// Returns the number of slow responses that is left of `slow`.
+/// Returns the number of slow responses that remain of `slow`.
 fn left(run: &Run, slow: u64, slow_ns: u64) -> u64 {
     let noise = Noise::of_run(run, ALL);
     noise.beyond_without(&whole(run, slow, slow_ns), BELOW_NS)[0].0
 }
 
-/// The whole run is a wait of this share of it.
+/// Expected number that remains if the whole run is a wait of this share.
 fn expected(run: &Run, share: f64, drain: f64) -> u64 {
     let Noise { rate_per_s, .. } = Noise::of_run(run, ALL);
     (share * run.measurement.elapsed_ns as f64 / 1e9 * rate_per_s * drain) as u64

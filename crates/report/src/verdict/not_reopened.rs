@@ -3,11 +3,11 @@
 use measure::{Ending, Measurement, NotReopened};
 use workload::quantity::counted;
 
-/// Servers that a line names; the rest is counted.
+/// Most servers that a line names; further ones are counted.
 const NAMED_MAX: usize = 3;
 
-/// For each reason the servers concerned, and a line for a person; unescaped. Nothing of a run that failed: what
-/// ended it states the reason.
+/// The servers concerned for each reason, and a line for a person; unescaped. Empty for a failed run, whose
+/// end states the reason.
 pub(super) fn not_reopened(measurement: &Measurement) -> Vec<(String, String)> {
     if matches!(measurement.ending, Ending::Failed(_)) {
         return Vec::new();

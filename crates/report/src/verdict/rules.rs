@@ -1,8 +1,9 @@
-//! How the evidence is weighed: which limit the figures speak for.
+//! Weighing of the evidence: finds the limit that the figures show.
 //!
-//! A pure function, first match wins. The order goes from what spoils every other figure (errors,
-//! outages, too short a run) over what is proved by itself (a schedule that was kept, a CPU that was
-//! busy or taken away, a full link) to what follows from the rest. docs/measuring.md tells it in prose.
+//! A pure function whose first match wins. The order goes from findings that spoil all other figures (errors,
+//! outages, too short a run) over those that are proved by themselves (a schedule that was kept, a CPU that
+//! was busy or taken away, a full link) to those that follow from the rest. docs/measuring.md describes it in
+//! prose.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,37 +13,37 @@ use super::evidence::{Evidence, Outages, Schedule};
 use super::threads::{HELD, SATURATED, ThreadUse};
 use crate::schedule::Fault;
 
-/// A share of errors above this makes the run one of errors. One in a hundred is more than any
-/// tolerable fault and may already change the mean: error replies are often quicker.
+/// Share of errors from which the run is one of errors. One in a hundred is more than any tolerable fault and
+/// may already change the mean: error replies are often quicker.
 pub(super) const ERRORS_SHARE: f64 = 0.01;
-/// More error replies than this are most of what the test was.
+/// Share of error replies above which the test mostly consisted of them.
 pub(super) const ERRORS_MOST: f64 = 0.5;
-/// Nothing succeeded for more than this share of the time: then the mean rate is that of two
-/// different things.
+/// Share of time without success from which the mean rate is a mixture of two different states.
 pub(super) const OUTAGE_SHARE: f64 = 0.01;
-/// A shorter load says little: the looks at the server and the opening of connections weigh as
-/// much as the load itself.
+/// Shortest meaningful load: in a shorter one, looking at the server and opening connections weigh as much as
+/// the load itself.
 pub(super) const LOAD_S_MIN: f64 = 0.05;
-/// A link this full is: headers between frames and bursts leave no more.
+/// Utilization from which a link is full: gaps between frames and bursts leave no more.
 pub(super) const LINK_FULL: f64 = 0.85;
-/// If less than this share of the service time is explained by the idle round trip and by the
-/// work of server and client, most of it was spent between them.
+/// Least part of the service time that the idle round trip and the work of server and client must explain; if
+/// they explain less, most of it was spent between them.
 pub(super) const EXPLAINED: f64 = 0.5;
-/// This share of the requests that may be in flight were: there was no room for more.
+/// Share of possible requests in flight from which there was no room for more.
 pub(super) const FULL: f64 = 0.9;
-/// If replies lay in the client's kernel, unread, for this share of the response time, most of it is the client's.
+/// Part of the response time in which replies lay unread in the client's kernel, from which the client is the
+/// limit.
 pub(super) const UNREAD: f64 = 0.5;
-/// With more connections than that waiting at each thread, a thread would have been busy if it could:
-/// more of them change nothing.
+/// Connections waiting per thread beyond which more of them change nothing: a thread would have been busy if
+/// it could.
 pub(super) const QUEUED_MAX: f64 = 10.0;
 
-/// Limit of a run with its reason: finer than the limit that it names.
+/// Reason for a limit, more specific than the limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Finding {
-    /// An error ended it, or too many replies were errors.
+    /// An error ended the run, or too many replies were errors.
     Errors,
-    /// Nothing succeeded for a while.
+    /// A while without success.
     Outage,
     /// The client itself did not run for a while.
     Absence,
@@ -52,9 +53,9 @@ pub enum Finding {
     Short,
     /// The schedule was kept.
     ScheduleKept,
-    /// The schedule was missed and no other limit found.
+    /// The schedule was missed, for no other limit.
     ScheduleMissed,
-    /// The schedule was kept, replies came slower than that, and no other limit was found.
+    /// The schedule was kept, but replies came more slowly, for no other limit.
     ScheduleBehind,
     /// Client and server took each other's CPU.
     EachOther,
@@ -66,19 +67,19 @@ pub enum Finding {
     Stolen,
     /// The server was busy.
     Server,
-    /// Slow commands of the server made more requests wait than anything else.
+    /// Slow commands of the server delayed more requests than anything else.
     SlowCommands,
     /// The server's CPU quota stopped it.
     ServerQuota,
     /// The server executed commands all the time without using its CPU.
     ServerBlocked,
-    /// The server polls, and does not tell how much of that was work.
+    /// The server polls, and does not report how much of that was work.
     ServerPolls,
     /// A worker was busy.
     Client,
     /// A CPU quota stopped the client.
     ClientQuota,
-    /// Replies lay in the client's kernel for most of the time before they were read.
+    /// Replies spent most of their time unread in the client's kernel.
     ClientReads,
     /// The link was full.
     LinkFull,
@@ -86,24 +87,24 @@ pub enum Finding {
     Between,
     /// Messages heaped up, and neither server nor client was busy.
     Backlog,
-    /// Nobody was busy: more in flight would be faster.
+    /// Neither end was busy: more requests in flight would be faster.
     Concurrency,
-    /// Nobody was busy, though enough was in flight.
+    /// Neither end was busy, though enough requests were in flight.
     Turns,
     /// A CPU was waited for at times, and most of the time went elsewhere.
     Disturbed,
     /// The server waits for its disk.
     Disk,
-    /// The commands wait for something else.
+    /// The commands wait for another event.
     Blocking,
-    /// The server's part is not known.
+    /// The server's part is unknown.
     Unseen,
-    /// Nothing fits.
+    /// No rule applies.
     Unclear,
 }
 
 impl Finding {
-    /// The limit that it names.
+    /// The limit for this reason.
     #[must_use]
     pub fn limit(self) -> LimitedBy {
         match self {
@@ -169,8 +170,9 @@ pub(super) fn find(evidence: &Evidence) -> Finding {
     waiting(evidence)
 }
 
-/// Returns the finding if the time of what made requests wait is known, too: the largest of it is the limit of a
-/// schedule that no full CPU explains, and waiting for a CPU is none if that explains less than what was not seen.
+/// Returns the finding, taking the causes of waiting into account if they are known. The largest cause is the
+/// limit of a schedule that no full CPU explains. Waiting for a CPU is no limit if it explains less than the
+/// unexplained part.
 pub(super) fn find_with_causes(evidence: &Evidence) -> Finding {
     let found = find(evidence);
     let Some(causes) = &evidence.causes else { return found };
@@ -207,7 +209,7 @@ pub(super) fn find_with_causes(evidence: &Evidence) -> Finding {
     if by_commands { Finding::SlowCommands } else { found }
 }
 
-/// Returns the finding that makes the other figures mean little.
+/// Returns the finding that makes the other figures meaningless, if any.
 fn spoiled(evidence: &Evidence) -> Option<Finding> {
     if evidence.broken_off {
         return Some(Finding::Errors);
@@ -238,7 +240,7 @@ fn spoiled(evidence: &Evidence) -> Option<Finding> {
     (evidence.load_s < LOAD_S_MIN).then_some(Finding::Short)
 }
 
-/// Returns the finding of an end's CPU that was the limit: at work, or withheld.
+/// Returns the finding that a CPU of client or server was the limit: busy, or withheld.
 fn cpu(evidence: &Evidence) -> Option<Finding> {
     let late_client =
         |s: &Schedule| !s.figures.kept() && s.figures.fault.is_some_and(Fault::is_own);
@@ -300,7 +302,7 @@ fn cpu(evidence: &Evidence) -> Option<Finding> {
     polls.then_some(Finding::ServerPolls)
 }
 
-/// Returns whether client and server were each kept waiting while the other ran.
+/// Returns whether client and server each waited while the other ran.
 fn each_other(evidence: &Evidence) -> bool {
     let ends = [evidence.client, evidence.server.map(|server| server.time)];
     let takes = |time: &ThreadUse| time.starved() || time.cpu >= SATURATED;
@@ -314,7 +316,7 @@ fn each_other(evidence: &Evidence) -> bool {
     both && starving.peek().is_some() && (all || starving.all(by_ours))
 }
 
-/// Nobody was busy, so requests waited: for what?
+/// Finds what requests waited for if nobody was busy.
 fn waiting(evidence: &Evidence) -> Finding {
     let starved = [evidence.client, evidence.server.map(|side| side.time)];
     if starved.iter().flatten().any(|time| time.starved()) {

@@ -1,9 +1,9 @@
-//! What servers recorded of standing still during a run: slow commands, forks and events of their latency monitor, each
-//! with the place in the run where the client saw it.
+//! Stalls of servers during a run, by their own records: slow commands, forks and events of their latency
+//! monitor, each with the span in which the client saw it.
 //!
-//! `SLOWLOG` and `LATENCY` tell the second in which something ended. Where in that second it was is known from the
-//! responses that had to wait for it. Their times are of the clock on the wall, and hold the server's own waits for a
-//! CPU.
+//! `SLOWLOG` and `LATENCY` give the second in which something ended. Its position within that second follows
+//! from the responses that had to wait for it. Durations are in wall-clock time, and include the server's own
+//! waits for a CPU.
 
 use std::cmp::Reverse;
 
@@ -14,30 +14,32 @@ use super::noise_sources::Wait;
 use crate::Run;
 use crate::journal_entries::{at_unix_s, rank};
 
-/// Something for which a server stood still.
+/// Stall of a server.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Stall<'r> {
     /// Entry that the server recorded.
     pub(crate) entry: &'r JournalEntry,
-    /// Earliest beginning, in nanoseconds from the start of the measured part.
+    /// Earliest start, in nanoseconds from the start of the measured part.
     pub(crate) from_ns: f64,
     /// Latest end, in nanoseconds from the start of the measured part.
     pub(crate) to_ns: f64,
-    /// For how long it lasted.
+    /// Duration.
     pub(crate) length_ns: f64,
 }
 
-/// A response that waited for all of it is as long as this part of it at least: clocks and histograms differ a little.
+/// Least length of a response that waited for a whole stall, relative to it: clocks and histograms differ a
+/// little.
 const SEEN: f64 = 0.9;
-/// The client of a command within a script.
+/// The client that `SLOWLOG` gives for a command within a script.
 const SCRIPT: &str = "?:0";
-/// Latency events of commands and forks, which mostly have an entry of their own.
+/// Latency events of commands and forks, most of which have entries of their own.
 const OF_ENTRIES: [&str; 3] = ["command", "fast-command", "fork"];
 /// Clocks of two programs agree to some milliseconds.
 const CLOCKS_NS: f64 = 1e7;
 
-/// Returns the entries that the servers recorded of a run, each once: a command within a script or transaction of the
-/// same client is a part of that, and so is a latency event of what has an entry of its own.
+/// Returns the entries that the servers recorded in a run, each once: a command within a script or
+/// transaction of the same client is part of that entry, and a latency event is part of the entry for the
+/// same thing.
 pub(crate) fn stalls(run: &Run) -> Vec<Stall<'_>> {
     let elapsed_ns = run.measurement.elapsed_ns as f64;
     let mut all = Vec::new();
@@ -80,7 +82,7 @@ impl Stall<'_> {
         }
     }
 
-    /// Returns whether another, which is no longer, is a part of this, or another record of it.
+    /// Returns whether `other`, which is no longer than this stall, is part of it, or another record of it.
     fn holds(&self, other: &Self) -> bool {
         let (outer, inner) = (self.entry, other.entry);
         let is_of_entry = |event: &JournalEntry| OF_ENTRIES.contains(&&*event.what);
@@ -103,7 +105,8 @@ impl Stall<'_> {
         }
     }
 
-    /// The spans in which the client had responses that may have waited for all of it: they came after its end.
+    /// The spans in which the client had responses that may have waited for the whole stall: they came after
+    /// its end.
     fn seen_in<'s>(&self, spans: &'s [SpanResponses]) -> impl Iterator<Item = usize> + 's {
         let (to_ns, length_ns) = (self.to_ns, self.length_ns);
         let ended_ns = self.from_ns + length_ns;
@@ -116,8 +119,8 @@ impl Stall<'_> {
     }
 }
 
-/// Returns the span in which each stall was seen: the one whose longest response is nearest to it and to those that
-/// were placed there already. The longest are placed first.
+/// Returns the span of each stall: the one whose longest response matches best the sum of this stall and
+/// those already placed there. The longest are placed first.
 pub(crate) fn places(stalls: &[Stall<'_>], spans: &[SpanResponses]) -> Vec<Option<usize>> {
     let mut covered_ns = vec![0.0; spans.len()];
     let mut places = vec![None; stalls.len()];
@@ -135,10 +138,10 @@ pub(crate) fn places(stalls: &[Stall<'_>], spans: &[SpanResponses]) -> Vec<Optio
     places
 }
 
-/// Returns the number of responses of each span that waited `below_ns` or longer for what the servers recorded: no more
-/// than there were. The most that `waits` for a CPU can have made of it is taken off. `due` returns the requests that
-/// wait in a number of nanoseconds of a stall of which there were so many at most, and `drain` is the time until those
-/// are answered, in lengths of the stall.
+/// Returns for each span the number of responses that waited `below_ns` or longer because of recorded stalls,
+/// but no more than there were. The greatest possible effect of `waits` for a CPU is subtracted. `due`
+/// returns the requests that wait in a number of nanoseconds of a stall, given the most that there were, and
+/// `drain` is the time until those are answered, relative to the stall.
 pub(super) fn beyond_by_record(
     run: &Run,
     spans: &[SpanResponses],
@@ -171,8 +174,8 @@ pub(super) fn beyond_by_record(
     spans.iter().zip(room).map(counted).collect()
 }
 
-/// Returns what is left of stalls of this length with waits taken off that may have been within them: each wait once,
-/// from the stall that ended first, which takes off the most.
+/// Returns the remaining length of stalls after subtracting waits that may have been within them: each wait
+/// once, from the stall that ended first, which subtracts the most.
 fn without_waits(
     stalls: &[Stall<'_>],
     spans: &[SpanResponses],

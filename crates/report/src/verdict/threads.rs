@@ -1,17 +1,17 @@
-//! How a thread spent its time: at work, kept from a CPU, or idle.
+//! Use of time by a thread: busy, kept from a CPU, or idle.
 
-/// A thread that is busy, or is kept from a CPU, for this share of the time has none left. A loop
-/// that does nothing else reads 95 to 100 %; the rest goes to the start, the end and interrupts.
+/// Share of time busy, or kept from a CPU, from which a thread has none left. A loop that does nothing else
+/// reads 95 to 100 %; the rest goes to the start, the end and interrupts.
 pub(super) const SATURATED: f64 = 0.90;
-/// A thread that is kept from its CPU for this long is slowed down by something that matters.
+/// Share of time kept from its CPU from which a thread is slowed down noticeably.
 pub(super) const HELD: f64 = 0.10;
 
 /// Shares of the time, 0 to 1.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct ThreadUse {
-    /// On a CPU.
+    /// Share of time on a CPU.
     pub(super) cpu: f64,
-    /// Ready to run, and without a CPU. Most kernels count what a quota stops as that, too.
+    /// Share of time ready to run, without a CPU. Most kernels include the time stopped by a quota.
     pub(super) wait: f64,
     /// Share of the time in which its cgroup's CPU quota throttled it.
     pub(super) throttled: f64,
@@ -29,7 +29,7 @@ impl ThreadUse {
         self.wait.max(self.throttled)
     }
 
-    /// At work or kept from it.
+    /// Share of time busy or kept from a CPU.
     pub(super) fn taken(self) -> f64 {
         self.cpu + self.held()
     }
@@ -39,7 +39,7 @@ impl ThreadUse {
         self.taken() >= SATURATED
     }
 
-    /// Returns whether the thread was kept from a CPU for long enough to matter, and was not full without that.
+    /// Returns whether the thread was kept from a CPU long enough to matter, and was not full without that.
     pub(super) fn starved(self) -> bool {
         self.held() >= HELD && self.cpu < SATURATED
     }

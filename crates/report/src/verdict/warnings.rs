@@ -1,6 +1,6 @@
-//! What spoils a measurement: things that a server did, or that were done to it, beside the load.
+//! Events that spoil a measurement: actions of a server, or effects on it, beside the load.
 //!
-//! Owns when each is worth a warning, and its words. None of them changes a figure.
+//! Owns the thresholds and words of warnings. No warning changes a figure.
 
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -32,7 +32,7 @@ pub enum WarningKind {
     Monitored,
     /// Other clients used the server.
     OtherClients,
-    /// The server removed keys to stay below its limit of memory.
+    /// The server removed keys to stay below its memory limit.
     Evicted,
     /// Memory of the server was swapped out.
     Swapped,
@@ -42,9 +42,9 @@ pub enum WarningKind {
     SettingChanged,
     /// The hypervisor gave CPU time of this machine to others.
     Stolen,
-    /// Most replies of a command said that there was nothing.
+    /// Most replies of a command were empty.
     Misses,
-    /// The values that came back have another size than the plan's.
+    /// Returned values have another size than the plan's.
     ValueSize,
     /// An option follows the command, and the server refused it.
     OptionSent,
@@ -54,21 +54,22 @@ pub enum WarningKind {
     KeysKept,
     /// The server serves fewer requests of a connection at a time than a pipeline has.
     PipelineCut,
-    /// The server writes each reply of a pipeline by itself.
+    /// The server writes each reply of a pipeline separately.
     RepliesApart,
     /// Lost connections to a server could not be opened again.
     NotReopened,
-    /// New connections found the server's queue of them full.
+    /// New connections found the server's queue full.
     Backlog,
-    /// Many local ports wait after their connections were closed.
+    /// Many local ports are still waiting after their connections were closed.
     LocalPorts,
     /// Client and server must share a CPU.
     SharedCpu,
-    /// The first half of the run and the second are of different states.
+    /// The two halves of the run differ.
     Drift,
-    /// The share of reads that found something changed up to the end.
+    /// The hit ratio of reads was still changing at the end.
     HitRatio,
-    /// This machine was bad at generating load when the run began; about a check of `keystorm doctor`.
+    /// This machine was badly suited for generating load when the run began; about a check of `keystorm
+    /// doctor`.
     Machine,
     /// The probe beside the load failed.
     ProbeFailed,
@@ -80,17 +81,17 @@ pub enum WarningKind {
     ClientSilent,
     /// A client began later than the first.
     ClientLate,
-    /// Fewer clients than there are generated the load, from the start or since a loss.
+    /// Fewer clients than planned generated the load, from the start or after a loss.
     ClientsFewer,
 }
 
-/// Warning of something that spoiled a measurement.
+/// Warning about something that spoiled a measurement.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Warning {
     /// Kind, for programs.
     pub kind: WarningKind,
-    /// Subject, of several of this kind that a run may have: a command, a setting, a check, a client. Warnings of one
-    /// kind about one thing differ in their figures only.
+    /// Subject, if a run may have several warnings of this kind: a command, a setting, a check, a client.
+    /// Warnings with equal kind and subject differ in their figures only.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub about: String,
     /// Line for a person, safe for a terminal.
@@ -98,13 +99,13 @@ pub struct Warning {
 }
 
 impl Warning {
-    /// A warning of which a run has at most one; the text is escaped here.
+    /// Creates a warning of which a run has at most one; the text is escaped here.
     #[must_use]
     pub fn new(kind: WarningKind, text: impl AsRef<[u8]>) -> Self {
         Self::about(kind, "", text)
     }
 
-    /// A warning about one of several things; the text is escaped here.
+    /// Creates a warning about one of several subjects; the text is escaped here.
     #[must_use]
     pub fn about(kind: WarningKind, about: impl Into<String>, text: impl AsRef<[u8]>) -> Self {
         Self { kind, about: about.into(), text: escape(text) }
@@ -116,7 +117,7 @@ impl Warning {
         (self.kind, self.about.clone())
     }
 
-    /// Returns the warning as seen by this client.
+    /// Returns the warning with the name of the client that saw it.
     #[must_use]
     pub fn of_client(self, called: &str) -> Self {
         let Self { kind, about, text } = self;
@@ -125,17 +126,18 @@ impl Warning {
     }
 }
 
-/// Other clients matter from this share of our commands, or of the time, on.
+/// Share of our commands, or of the time, from which other clients matter.
 const OTHERS_SHARE: f64 = 0.01;
-/// Fewer commands of others are a health check.
+/// Least number of other clients' commands that matter; fewer are a health check.
 const OTHERS_MIN: u64 = 10;
-/// From this share of stolen CPU time on, results differ from one run to the next.
+/// Share of stolen CPU time from which results differ from one run to the next.
 const STOLEN_SHARE: f64 = 0.05;
-/// A process that holds this much less than its data has pages swapped out; small ones may round.
+/// Resident memory relative to the data below which a process has pages swapped out; small processes may
+/// round.
 const RESIDENT_SHARE: f64 = 0.9;
 const RESIDENT_MIN_BYTES: u64 = 64 << 20;
 
-/// The size of a value if nobody names one.
+/// Default size of a value.
 const VALUE_DEFAULT_BYTES: u64 = 3;
 
 /// Commands that our own connections, monitoring and replication send beside any load.
@@ -159,7 +161,7 @@ pub(crate) const HOUSEKEEPING: [&str; 17] = [
     "time",
 ];
 
-/// Everything that spoiled a run.
+/// All warnings about a run.
 #[must_use]
 pub fn warnings(plan: &Plan, measurement: &Measurement, watched: &WatchRecord) -> Vec<Warning> {
     let memcache = plan.protocol.is_memcache();
@@ -206,7 +208,7 @@ pub fn warnings(plan: &Plan, measurement: &Measurement, watched: &WatchRecord) -
     found
 }
 
-/// Keys of a delivery that could not be removed when it was over.
+/// Warns about keys of a delivery that could not be removed after it.
 fn keys_kept(plan: &Plan, measurement: &Measurement) -> Option<String> {
     let KeptKeys { keys, why } = measurement.deliveries.as_ref()?.kept.as_ref()?;
     let prefix = &plan.delivery.as_ref()?.prefix;
@@ -216,8 +218,8 @@ fn keys_kept(plan: &Plan, measurement: &Measurement) -> Option<String> {
     ))
 }
 
-/// Values of another size than was asked for. The size of a plan that names none is that of its own values,
-/// so values that others wrote cause no warning.
+/// Warns about returned values of another size. Without a size in the plan, the size of its own values is
+/// expected, so values of other programs cause no warning.
 fn value_size(plan: &Plan, measurement: &Measurement) -> Option<String> {
     let read = crate::other_value_size(plan, measurement);
     let read = read.filter(|_| plan.data.payload_bytes != VALUE_DEFAULT_BYTES)?;
@@ -233,8 +235,7 @@ fn bytes(n: f64) -> String {
     format!("{} {}", grouped(n), noun(n as u64, "byte"))
 }
 
-/// The warning about a command that the server refused and that has a word which looks like an option;
-/// unescaped.
+/// The warning about a refused command that contains a word which looks like an option; unescaped.
 #[must_use]
 pub fn option_sent(plan: &Plan, measurement: &Measurement) -> Option<String> {
     let different = plan.different_commands().commands;
@@ -310,7 +311,7 @@ fn of_server(server: &ServerUse, bounds: &Bounds) -> Vec<Warning> {
     found
 }
 
-/// Returns the time at which the server forked last, by this machine's clock; known to a second or two.
+/// Returns the time of the server's last fork by this machine's clock, to a second or two.
 fn forked_at(server: &ServerUse) -> Option<String> {
     let journal = server.journal.as_ref()?;
     let forks = journal.entries.iter().filter(|entry| entry.kind == JournalKind::Fork);
@@ -320,7 +321,8 @@ fn forked_at(server: &ServerUse) -> Option<String> {
     Some(wall_clock_s(UNIX_EPOCH.checked_add(after)?, 0))
 }
 
-/// The kernel tells of a server here; of another, that it holds less memory than its data takes.
+/// Warns about swapped pages: the kernel reports those of a local server; a remote one holds less memory than
+/// its data takes.
 fn swapped(server: &ServerUse) -> Option<String> {
     if let Some(bytes) = server.swap_bytes {
         let grown = server.swap_grown_bytes.unwrap_or(0);

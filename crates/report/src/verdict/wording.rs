@@ -1,5 +1,5 @@
-//! A finding in words: the limit, its evidence, and one sentence of advice; and the same figures
-//! for programs.
+//! Findings in words: the limit, its evidence, and one sentence of advice; also the same figures for
+//! programs.
 
 use host::BusyPart;
 use workload::quantity::noun;
@@ -25,7 +25,7 @@ pub(super) fn verdict(finding: Finding, evidence: &Evidence) -> Verdict {
     Verdict { causes, ..Verdict::new(finding.limit(), Some(finding), statement, advice, figures) }
 }
 
-/// The evidence of a finding, without the limit that it names.
+/// The evidence for a finding, without the limit that it names.
 fn what(finding: Finding, evidence: &Evidence) -> String {
     let (server, client) = (server(evidence, "server "), client(evidence, "client "));
     let so = so(evidence);
@@ -94,7 +94,7 @@ fn what(finding: Finding, evidence: &Evidence) -> String {
     }
 }
 
-/// The evidence of a finding by which neither end was full.
+/// The evidence for a finding in which neither client nor server was full.
 fn idle(finding: Finding, evidence: &Evidence, (server, client): (&str, &str)) -> String {
     let (so, in_flight) = (so(evidence), evidence.in_flight());
     let service = time(evidence.service_s.unwrap_or(0.0));
@@ -138,7 +138,7 @@ fn heaped_up(evidence: &Evidence) -> String {
     )
 }
 
-/// Describes the requests that failed, or those after which an error ended the test.
+/// Describes the failed requests, or those after which an error ended the test.
 fn errors(evidence: &Evidence) -> String {
     let asked = evidence.asked();
     if evidence.broken_off {
@@ -169,7 +169,7 @@ fn between(evidence: &Evidence) -> String {
     )
 }
 
-/// Describes the fate of the requests that failed.
+/// Describes the outcome of the failed requests.
 fn how_it_failed(evidence: &Evidence) -> &'static str {
     let Evidence { failed, missing, corrupt, .. } = *evidence;
     match (missing, corrupt) {
@@ -181,7 +181,7 @@ fn how_it_failed(evidence: &Evidence) -> &'static str {
     }
 }
 
-/// Describes the requests sent and answered of a schedule that was kept.
+/// Describes the sent and answered requests of a schedule that was kept.
 fn kept(evidence: &Evidence) -> String {
     let Some(Schedule { figures, .. }) = &evidence.schedule else { return String::new() };
     let rate = rate(figures.due_rps);
@@ -229,12 +229,12 @@ fn outage(evidence: &Evidence) -> String {
     format!("nothing succeeded{on} for {total_s:.2} s of {span_s:.2} s{of}{all}; {cost}")
 }
 
-/// Names the other user of a CPU that was waited for.
+/// Names the other user of a contended CPU.
 fn others(evidence: &Evidence) -> &'static str {
     if evidence.stolen >= HELD { "the hypervisor" } else { "other programs" }
 }
 
-/// Describes how busy the server was, whose thread is named behind `owner`.
+/// Describes how busy the server was; `owner` precedes the name of its thread.
 fn server(evidence: &Evidence, owner: &str) -> String {
     let Some(ServerSide { time, part, polls }) = evidence.server else {
         return match &evidence.unseen {
@@ -253,7 +253,7 @@ fn server(evidence: &Evidence, owner: &str) -> String {
     in_use(&format!("{of}{part}"), time, polls)
 }
 
-/// Describes how busy the client was, whose worker is named behind `owner`.
+/// Describes how busy the client was; `owner` precedes the name of its worker.
 fn client(evidence: &Evidence, owner: &str) -> String {
     let Some(time) = evidence.client else {
         return "the client's CPU is unknown".to_owned();
@@ -268,8 +268,8 @@ fn client(evidence: &Evidence, owner: &str) -> String {
     in_use(&who, time, false)
 }
 
-/// Describes how long a thread ran, and what kept it from a CPU, which below a hundredth is not worth a word. Busy is
-/// never said of one that `polls`.
+/// Describes how long a thread ran, and what kept it from a CPU, if that was a hundredth of the time. A
+/// thread that `polls` is never called busy.
 fn in_use(who: &str, time: ThreadUse, polls: bool) -> String {
     let (ran, held) = (percent(time.cpu), percent(time.held()));
     match time.held() {
@@ -289,7 +289,7 @@ fn spare(evidence: &Evidence) -> String {
     }
 }
 
-/// `, so …` of an open loop that was not kept, and nothing of a closed one.
+/// Formats the consequence for an open loop that missed its schedule as `, so …`; empty for a closed one.
 fn so(evidence: &Evidence) -> String {
     match &evidence.schedule {
         Some(schedule) if !schedule.figures.kept() => format!(", so {}", shortfall(evidence)),
@@ -304,7 +304,8 @@ fn behind(evidence: &Evidence) -> String {
     evidence.schedule.as_ref().map_or(String::new(), |schedule| schedule.figures.behind())
 }
 
-/// Describes the requests of a schedule that left late or never: the figures of the schedule's own line.
+/// Describes the requests of a schedule that left late or never, by the figures of the line about the
+/// schedule.
 fn shortfall(evidence: &Evidence) -> String {
     let Some(Schedule { figures, late_s }) = &evidence.schedule else { return String::new() };
     let due = figures.counted(figures.due);
@@ -322,7 +323,7 @@ fn shortfall(evidence: &Evidence) -> String {
     parts.join(", and ")
 }
 
-/// Describes whether connections had room meanwhile, if that is known.
+/// Describes whether connections had room meanwhile, if known.
 fn room(evidence: &Evidence) -> &'static str {
     match evidence.schedule.as_ref().and_then(|schedule| schedule.figures.fault) {
         Some(Fault::Client) => ", although connections had room",
@@ -398,7 +399,7 @@ pub(super) fn percent(share: f64) -> String {
     if percent > 0.0 && percent < 1.0 { "less than 1 %".into() } else { format!("{percent:.0} %") }
 }
 
-/// A time with the unit that suits it, to three significant digits.
+/// A time in a suitable unit, to three significant digits.
 pub(crate) fn time(seconds: f64) -> String {
     // What rounds up to a thousand of a unit is one of the next.
     let (number, unit) = match seconds {
@@ -415,7 +416,7 @@ pub(crate) fn time(seconds: f64) -> String {
     format!("{number:.decimals$} {unit}")
 }
 
-/// A rate a second, with so many decimal places as a low one needs.
+/// A rate per second, with as many decimal places as a low one needs.
 pub(crate) fn rate(per_s: f64) -> String {
     if per_s >= 100.0 || per_s <= 0.0 || per_s.fract() == 0.0 {
         return grouped(per_s);

@@ -1,21 +1,21 @@
-//! When each message was acknowledged, for receivers that measure from then.
+//! Acknowledgement times of messages, for receivers that measure from them.
 //!
-//! Senders write and receivers read a ring of instants by the numbers of messages; neither waits for the other.
+//! Senders write and receivers read a ring of instants by message number; neither waits for the other.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use workload::MessageNumbers;
 
-/// Messages whose instants are kept, a power of two: 8 MiB.
+/// Number of messages whose instants are kept, a power of two: 8 MiB.
 const RING: u64 = 1 << 20;
 
-/// Bits of an instant; above them stands which turn of the ring it belongs to. Messages have as many for theirs.
+/// Bits of an instant; the bits above them hold the turn of the ring. Messages use as many for instants.
 const INSTANT_BITS: u32 = 48;
 
 /// The instants of the last messages.
 #[derive(Debug)]
 pub(crate) struct Acknowledgements {
-    /// 0 where there was none.
+    /// An instant for each slot; 0 for none.
     ring: Box<[AtomicU64]>,
     count: AtomicU64,
     numbers: MessageNumbers,
@@ -27,7 +27,7 @@ pub(super) enum AckState {
     NotYet,
     /// At this time, in nanoseconds of the run's clock.
     At(u64),
-    /// So many others were since that it is not known any more when.
+    /// Too long ago: later messages have overwritten the time.
     LongAgo,
 }
 
@@ -38,7 +38,7 @@ fn turn(number: u64) -> u16 {
 }
 
 impl Acknowledgements {
-    /// None yet, of messages with these numbers.
+    /// Creates an empty ring for messages with these numbers.
     pub(super) fn new(numbers: MessageNumbers) -> Self {
         let ring = (0..RING).map(|_| AtomicU64::new(0)).collect();
         Self { ring, count: AtomicU64::new(0), numbers }
@@ -54,7 +54,7 @@ impl Acknowledgements {
         self.count.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Returns how many messages were acknowledged by now.
+    /// Returns the number of acknowledged messages.
     pub(super) fn count(&self) -> u64 {
         self.count.load(Ordering::Relaxed)
     }

@@ -1,4 +1,4 @@
-//! What a receiver with a command that waits has asked for and not yet got, and how commands that wait are written.
+//! Replies that a receiver with a blocking command still expects, and the encoding of blocking commands.
 
 use std::collections::VecDeque;
 
@@ -7,19 +7,19 @@ use super::reply_strings::EntryId;
 /// A reply that is to come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PendingReply {
-    /// Reply to what makes ready: what a receiver had left is put back, a group is made.
+    /// Reply to a preparation: putting back messages that a receiver had left, or making a group.
     Preparation,
-    /// Reply to the PING that shows that all before the command behind it is done.
+    /// Reply to the PING that shows that all commands before the next one are done.
     Pong,
-    /// Number of messages that were removed, or acknowledged, of so many.
+    /// Reply with the number of messages that were removed or acknowledged, of `of`.
     Removal { of: u32 },
-    /// Reply to the command that takes over what others had.
+    /// Reply to the command that takes over messages of other consumers.
     Claim,
-    /// Reply to the command that waits.
+    /// Reply to the blocking command.
     Message,
 }
 
-/// Commands that are sent together, each of which has a reply.
+/// Commands that are sent together, each with a reply.
 #[derive(Debug, Default)]
 pub(super) struct Commands {
     bytes: Vec<u8>,
@@ -52,12 +52,11 @@ impl Pipeline {
         self.0.pop_front()
     }
 
-    /// Returns what comes next.
     pub(super) fn peek(&self) -> Option<PendingReply> {
         self.0.front().copied()
     }
 
-    /// Returns whether only the command that waits is to be answered.
+    /// Returns whether only the blocking command is unanswered.
     pub(super) fn is_settled(&self) -> bool {
         self.0.iter().all(|awaited| *awaited == PendingReply::Message)
     }
@@ -75,14 +74,14 @@ impl Pipeline {
     }
 }
 
-/// Returns whether a server says with this error that it ended a wait: a failover, CLIENT UNBLOCK, a key that went
-/// away.
+/// Returns whether this error says that the server ended a wait: by a failover, by CLIENT UNBLOCK, or because
+/// the key is gone.
 pub(super) fn is_unblocked(error: &[u8]) -> bool {
     error.starts_with(b"UNBLOCKED")
 }
 
-/// A time as commands on lists and sorted sets take it: seconds, with decimals only where there must be some.
-/// Older servers know none.
+/// A time in seconds, as list and sorted-set commands take it. It has decimals only where needed, because
+/// older servers do not accept them.
 pub(super) fn seconds(ns: u64) -> String {
     const SECOND: u64 = 1_000_000_000;
     match ns % SECOND {
@@ -112,7 +111,7 @@ pub(super) fn encoded(words: &[&str]) -> Vec<u8> {
     out
 }
 
-/// Appends the line that an array or a string of so many begins with.
+/// Appends the header line of an array or string of this length.
 #[inline]
 pub(super) fn append_header(kind: u8, count: usize, out: &mut Vec<u8>) {
     out.push(kind);
@@ -137,7 +136,7 @@ pub(super) fn append_number(mut number: u64, out: &mut Vec<u8>) {
     out.extend_from_slice(&digits[at..]);
 }
 
-/// Appends the ID of an entry as a string; `text` is a buffer to write in.
+/// Appends an entry ID as a string; `text` is a scratch buffer.
 #[inline]
 pub(super) fn append_id((ms, number): EntryId, text: &mut Vec<u8>, out: &mut Vec<u8>) {
     text.clear();

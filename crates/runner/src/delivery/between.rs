@@ -1,5 +1,5 @@
-//! Messages that go between processes: what is added up elsewhere, since any process may get a message, and who removes
-//! the keys when all are done with them.
+//! Messages between processes: the shared sums, needed where any process may get a message, and the choice of
+//! the process that removes the keys.
 
 use std::sync::atomic::Ordering;
 
@@ -11,11 +11,11 @@ use super::receivers::{DRAIN_LOOK_NS, Receivers};
 use crate::Barrier;
 use crate::barrier::{ExchangeObserver, Progress, ReceivedPage};
 
-/// For how long it is waited at the end until the receivers of all processes are gone.
+/// Longest wait at the end for the receivers of all processes to be gone.
 const PATIENCE_NS: u64 = 10_000_000_000;
 
 impl Roles<'_> {
-    /// Returns how far the messages of this process are.
+    /// Returns the progress of this process's messages.
     fn progress(&self, closed: bool) -> Progress {
         if !self.competes {
             return Progress { closed, ..Progress::default() };
@@ -35,7 +35,7 @@ impl Roles<'_> {
         self.gate.barrier().and_then(Barrier::exchange)
     }
 
-    /// Reports which messages came to this process, where each comes to one receiver.
+    /// Reports which messages came to this process, if each goes to one receiver.
     fn report_received(&self) {
         let (true, Some(observer)) = (self.competes, self.observer()) else { return };
         for (group, seen) in self.seen.iter().enumerate() {
@@ -45,15 +45,15 @@ impl Roles<'_> {
         }
     }
 
-    /// Returns whether all has come that was sent to receivers of any process.
+    /// Returns whether receivers of all processes have everything that was sent.
     pub(super) fn is_received_by_all(&self) -> bool {
         self.gate.barrier().is_some_and(|barrier| barrier.is_all_received())
     }
 }
 
 impl<E: Engine> Receivers<'_, E> {
-    /// Returns whether messages are known to get through. Of probes that any process may get, each sends its own, and
-    /// who adds them up lets load begin when all have come.
+    /// Returns whether messages are known to get through. If any process may get the probes, each process
+    /// sends its own, and the coordinator starts the load when all have come.
     pub(super) fn is_probed(&self) -> bool {
         let roles = self.context.roles;
         if !roles.competes {
@@ -62,7 +62,7 @@ impl<E: Engine> Receivers<'_, E> {
         roles.are_subscribed() && self.prober.as_ref().is_none_or(Prober::is_done)
     }
 
-    /// Reports how far messages are, if that has changed, which the first thread does.
+    /// Reports the progress of messages if it has changed. Only the first thread does this.
     pub(super) fn report_progress(&mut self, closed: bool) {
         let roles = self.context.roles;
         if self.prober.is_none() || !roles.exchanges {
@@ -74,8 +74,8 @@ impl<E: Engine> Receivers<'_, E> {
         }
     }
 
-    /// Waits until the receivers of all processes are gone. Whether this process removes the keys. For the first
-    /// thread to ask.
+    /// Waits until the receivers of all processes are gone, and returns whether this process removes the
+    /// keys. Only the first thread calls this.
     pub(super) fn removes_keys(&mut self) -> bool {
         let roles = self.context.roles;
         if !roles.exchanges {

@@ -1,4 +1,4 @@
-//! What a server says to clients with a cache.
+//! Messages of a server to clients with a cache.
 
 use wire::resp::RespDecoder;
 use wire::{Decode, Reply};
@@ -60,7 +60,7 @@ pub(super) fn conversation(mode: TrackingMode, payload: &[u8], nil: &str) -> Con
     .concat()
 }
 
-/// Returns what a cache makes of a message of RESP2 to its listener with these keys.
+/// Returns the meaning, for a cache, of a RESP2 message with these keys to its listener.
 fn redirected(mode: TrackingMode, keys: &[u8]) -> (Meaning, Vec<u8>) {
     let delivery = delivery(invalidate(mode), 4);
     let kind = from_delivery(&delivery, false);
@@ -123,7 +123,7 @@ fn words(words: &[&str]) -> Vec<Vec<u8>> {
     words.iter().map(|word| word.as_bytes().to_vec()).collect()
 }
 
-/// Returns the requests of a cache that hears this conversation.
+/// Returns the requests of a cache during this conversation.
 fn asked(mode: TrackingMode) -> Vec<Vec<Vec<u8>>> {
     let delivery = delivery(invalidate(mode), 4);
     let payload = message().to_bytes();

@@ -1,10 +1,11 @@
-//! Client-side caching in the modes in which a server remembers what each client has read: a key that is written, to
-//! the clients that hold it.
+//! Client-side caching in the modes in which a server remembers the reads of each client: a written key is
+//! invalidated at the clients that hold it.
 //!
-//! By <https://redis.io/docs/latest/reference/client-side-caching/>, a server says once that a key has changed, and
-//! then forgets who held it. So a cache reads the key again at once. A key is a stream, of which it reads what is new:
-//! the first message there is the write that was to be invalidated, and those behind it came before the read, so that
-//! nobody had to say more of them. Each write is one or the other at each cache, however they follow one another.
+//! According to <https://redis.io/docs/latest/reference/client-side-caching/>, a server says once that a key
+//! has changed, and then forgets who held it. So a cache reads the key again at once. A key is a stream, of
+//! which the cache reads the new entries. The first message there is the write that was to be invalidated;
+//! the messages behind it came before the read, so no invalidation was due for them. However writes follow
+//! one another, each is one or the other at each cache.
 
 use std::collections::VecDeque;
 
@@ -21,7 +22,7 @@ use super::kind::{Consumer, Dispatch, Kind, Meaning, acknowledged};
 use super::reply_strings::{Capture, EntryId, ReplyStrings};
 use crate::explain;
 
-/// Invalidations of keys that were read.
+/// The delivery kind: invalidations of keys that clients have read.
 pub(super) struct CachedReads<'r> {
     pub(super) delivery: &'r Delivery,
     pub(super) tracking: CacheTracking,
@@ -30,34 +31,35 @@ pub(super) struct CachedReads<'r> {
 /// A reply that is to come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum PendingReply {
-    /// Reply to what asks for something to be so from now on, or for the next command.
+    /// Reply to a setting, for good or for the next command.
     Setting,
     /// Reply to the PING that shows that all keys were read.
     Pong,
-    /// Reply to a read of this place, with the time of the invalidation that it follows, if one came.
+    /// Reply to a read of this place, with the time of the invalidation that caused it, if one did.
     Read { place: u32, invalidated_ns: Option<u64> },
-    /// Reply to a read of what was then removed: there is another behind it.
+    /// Reply to a read whose data was removed meanwhile; another read follows.
     VoidRead,
 }
 
 /// A client that has a cache.
 struct Cache<'r> {
     kind: &'r CachedReads<'r>,
-    /// Command that reads each place, up to where the first entry is named; and the last entry that it had there.
+    /// For each place, the read command up to the name of the first entry, and the last entry that the cache
+    /// had.
     places: Vec<(Vec<u8>, EntryId)>,
-    /// Places that the cache is to hold: all, or those at its node of a cluster.
+    /// Places that the cache is to hold: all, or in a cluster those at its node.
     own: Vec<u32>,
     /// Set for each place that the cache holds.
     held: Vec<bool>,
-    /// Places that are on their way to another node, to be read again later.
+    /// Places that are moving to another node and are read again later.
     postponed: Vec<u32>,
     awaited: VecDeque<PendingReply>,
     now_ns: u64,
     id: Vec<u8>,
-    /// The connection that its invalidations go to, as the server numbers them, if that is another one.
+    /// The server's number of the connection that gets its invalidations, if it is a separate one.
     listener: Option<u64>,
-    /// Invalidations of places that are being read, which came over another connection than the reply: when, and of
-    /// which place. What that reply has, the next read must not ask for again.
+    /// Invalidations that came over the other connection while their place was being read: time and place.
+    /// The next read skips what that reply already had.
     overtaking: Vec<(u32, u64)>,
 }
 
@@ -109,7 +111,7 @@ impl Kind for CachedReads<'_> {
 }
 
 impl Cache<'_> {
-    /// Reads what is new in a place, and has it tracked.
+    /// Reads the new entries of a place, and has the place tracked.
     fn read(&mut self, place: u32, invalidated_ns: Option<u64>, out: &mut Vec<u8>) {
         let Some((head, (ms, number))) = self.places.get(place as usize) else { return };
         if self.kind.tracking.mode == TrackingMode::Optin {
@@ -131,7 +133,7 @@ impl Cache<'_> {
         self.held.get(place as usize).is_some_and(|held| *held)
     }
 
-    /// Returns what an error means: of a read, another node may have the place.
+    /// Returns the meaning of an error reply: for a read, another node may have the place.
     fn turned_away(&mut self, text: &[u8]) -> Meaning {
         let is_redirect = Redirect::parse(&explain::text(text)).is_some();
         match self.awaited.front() {
@@ -148,7 +150,7 @@ impl Cache<'_> {
         }
     }
 
-    /// Reads everything from the beginning: all was removed.
+    /// Reads everything from the beginning, after all data was removed.
     fn read_anew(&mut self, out: &mut Vec<u8>) {
         self.overtaking.clear();
         for awaited in &mut self.awaited {

@@ -1,5 +1,5 @@
-//! What clients with a cache see beside deliveries: for how long they answered with what had been overwritten, what
-//! they had read already, and invalidations that no write of the run caused.
+//! Observations of caching clients beside deliveries: how long they served stale data, messages already read,
+//! and invalidations that no write of the run caused.
 
 use engine::{ConnId, Engine};
 use measure::{DeliveryCounts, Invalidations};
@@ -14,26 +14,27 @@ use super::{Roles, SentTimes};
 /// Counts of one cache beside invalidations.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct CacheCounts {
-    /// Messages that it had by reading.
+    /// Messages that the cache had already read.
     covered: u64,
-    /// Messages that may have been removed before it had them, as of the last invalidation of all keys.
+    /// Messages that may have been removed before the cache had them, as of the last invalidation of all
+    /// keys.
     pub(super) removable: u64,
 }
 
 impl Roles<'_> {
-    /// Returns where senders note when their messages were acknowledged, if receivers need that.
+    /// Returns the acknowledgement times that senders note, if receivers need them.
     pub(crate) fn acknowledgements(&self) -> Option<&Acknowledgements> {
         self.acknowledgements.as_ref()
     }
 
-    /// Returns where senders note when their messages were due and sent, if that does not stand in them.
+    /// Returns the due and sending times that senders note, if messages do not carry them.
     pub(crate) fn sent_times(&self) -> Option<&SentTimes> {
         self.sent_times.as_ref()
     }
 }
 
-/// Finds out what became of invalidations that are missing, if there is another cause than a loss. How many were
-/// missed by caches that were away.
+/// Returns the number of invalidations that were missed by caches that were disconnected, if missing ones
+/// have a cause other than loss.
 pub(super) fn missed(
     kind: DeliveryKind,
     (caches, removable): (&mut Invalidations, u64),
@@ -51,8 +52,8 @@ pub(super) fn missed(
 }
 
 impl<E: Engine> Receivers<'_, E> {
-    /// Takes what a cache found when it read a place again. The first message is the write that it had an invalidation
-    /// for, if it had one; the others had come by then.
+    /// Takes the messages that a cache found when it read a place again. The first is the write whose
+    /// invalidation it had, if it had one; the others had come by then.
     pub(super) fn take_read(
         &mut self,
         conn: ConnId,
@@ -82,7 +83,7 @@ impl<E: Engine> Receivers<'_, E> {
         }
     }
 
-    /// Takes a message that a cache had by reading, so that no invalidation of its own was due.
+    /// Takes a message that a cache had already read, so that no separate invalidation was due.
     fn cover(&mut self, conn: ConnId, delivered: DeliveredMessage) {
         let Some(message) = self.of_this_run(conn, delivered.message) else { return };
         if message.purpose != Purpose::Measured {
@@ -123,7 +124,7 @@ impl<E: Engine> Receivers<'_, E> {
         }
     }
 
-    /// Notes that a cache is to drop everything: what it did not have of what was sent before is removed.
+    /// Notes that a cache is to drop everything: earlier messages that it did not have are removed.
     pub(super) fn flushed(&mut self, conn: ConnId) {
         let Some(caches) = &mut self.invalidations else { return };
         caches.flushes += 1;
@@ -136,7 +137,7 @@ impl<E: Engine> Receivers<'_, E> {
         receiver.cache.removable = (acknowledged + on_their_way).saturating_sub(had);
     }
 
-    /// Deliveries that this thread waits for no more: received, or covered by a read.
+    /// Number of deliveries that this thread no longer waits for: received, or covered by a read.
     pub(super) fn settled(&self) -> u64 {
         self.counts.received + self.invalidations.as_ref().map_or(0, |caches| caches.covered)
     }

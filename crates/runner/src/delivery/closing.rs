@@ -1,5 +1,5 @@
-//! What is done when all has been received: what is left in the keys of a run is counted, and the keys are removed,
-//! each at the server that has it.
+//! Cleaning up after all is received: counts the messages left in the run's keys and removes the keys, each
+//! at its server.
 
 use engine::{Address, ConnId, Engine};
 use measure::KeptKeys;
@@ -11,7 +11,7 @@ use super::stops::{Stop, Stops};
 use crate::handshake::Answer;
 use crate::{Fatal, explain};
 
-/// For how long all that may take: a server that does not answer keeps its keys.
+/// Longest time for the whole cleanup; a server that does not answer keeps its keys.
 const PATIENCE_NS: u64 = 2_000_000_000;
 
 /// Meaning of the first number of a reply.
@@ -21,9 +21,9 @@ pub(crate) enum Remainder {
     Left,
     /// Messages that were received and not acknowledged.
     Pending,
-    /// Nothing: it says whether a key was removed.
+    /// No messages; the reply says whether a key was removed.
     Removal,
-    /// Nothing that is of interest.
+    /// Nothing of interest.
     Nothing,
 }
 
@@ -32,7 +32,7 @@ pub(crate) enum Remainder {
 pub(crate) struct Leftovers {
     pub(crate) left: u64,
     pub(crate) pending: u64,
-    /// Set if a server did not say how much it has.
+    /// Set if a server did not give its count.
     pub(crate) is_uncounted: bool,
     /// Keys that were not removed.
     pub(crate) kept: Option<KeptKeys>,
@@ -56,7 +56,7 @@ impl Leftovers {
     }
 }
 
-/// Appends a command that counts what is left in a key, and one that removes it.
+/// Appends a command that counts the messages left in a key, and one that removes the key.
 pub(super) fn count_and_remove(name: &str, count: &str, out: &mut Vec<u8>) -> Vec<Remainder> {
     encode_command(&[count.as_bytes(), name.as_bytes()], out);
     let mut replies = vec![Remainder::Left];
@@ -64,13 +64,13 @@ pub(super) fn count_and_remove(name: &str, count: &str, out: &mut Vec<u8>) -> Ve
     replies
 }
 
-/// Appends a command that removes a key, and that its reply counts nothing.
+/// Appends a command that removes a key, and the note that its reply counts nothing.
 pub(super) fn append_removal(name: &str, replies: &mut Vec<Remainder>, out: &mut Vec<u8>) {
     encode_command(&[b"UNLINK", name.as_bytes()], out);
     replies.push(Remainder::Removal);
 }
 
-/// Each of the commands that were encoded one behind another. None has an argument with a line's end.
+/// Splits encoded commands, none of which has a line end in an argument.
 fn each_command(commands: &[u8]) -> impl Iterator<Item = &[u8]> {
     let starts = |at: &usize| commands[*at] == b'*' && (*at == 0 || commands[*at - 1] == b'\n');
     let mut starts: Vec<usize> = (0..commands.len()).filter(starts).collect();
@@ -102,12 +102,12 @@ struct NodeClosing {
     replies: Vec<(Remainder, u32)>,
     answered: usize,
     remains: Leftovers,
-    /// Places that another server has, and whether they are only on their way there.
+    /// Places that another server has, and whether they are still moving there.
     moved: Vec<(Stop, u32)>,
 }
 
 impl<E: Engine> Receivers<'_, E> {
-    /// Waits until what has come is acknowledged, too.
+    /// Waits until all received messages are acknowledged.
     pub(super) fn settle(&mut self) -> Result<(), Fatal> {
         let end_ns = self.engine.now_ns() + PATIENCE_NS;
         let gate = self.context.roles.gate;
@@ -124,8 +124,8 @@ impl<E: Engine> Receivers<'_, E> {
         Ok(())
     }
 
-    /// Closes the connections of the receivers, and then has what is left counted and removed. `None` if that is
-    /// not this thread's to do.
+    /// Closes the receivers' connections, then counts and removes leftovers. `None` if another thread does
+    /// that.
     pub(super) fn close(&mut self) -> Option<Leftovers> {
         let roles = self.context.roles;
         if self.prober.is_none() || !roles.delivery.kind.leaves_keys() {
@@ -162,7 +162,7 @@ impl<E: Engine> Receivers<'_, E> {
         Some(remains)
     }
 
-    /// Has these places counted and removed at a server. `None` if it does not answer in time.
+    /// Counts and removes the leftovers of these places at a server. `None` if it does not answer in time.
     fn close_at(&mut self, stop: &Stop, places: &[u32], end_ns: u64) -> Option<NodeClosing> {
         let (roles, address) = (self.context.roles, &stop.address);
         let mut closing = NodeClosing::default();
@@ -253,7 +253,7 @@ impl<E: Engine> Receivers<'_, E> {
 }
 
 impl NodeClosing {
-    /// Takes a reply, whose first number this is.
+    /// Takes a reply with this first number.
     fn answered(&mut self, count: u64) {
         let Some((counts, _)) = self.replies.get(self.answered) else { return };
         self.answered += 1;

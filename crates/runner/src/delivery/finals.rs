@@ -1,5 +1,5 @@
-//! The last message of each place, read where the senders wrote it: receivers that read over and over have all that
-//! there is for them when they have read these.
+//! The last message of each place, read at the server that the senders wrote to. Polling receivers are done
+//! when they have read these.
 
 use engine::Engine;
 use workload::{Delivery, Message};
@@ -7,7 +7,7 @@ use workload::{Delivery, Message};
 use super::receivers::{Receiver, Receivers};
 use super::reply_strings::ReplyStrings;
 
-/// Messages read so far: by the number of a place, its last message; `None` of one that has none.
+/// The last message of each place read so far, by place number; `None` for a place without one.
 #[derive(Debug)]
 pub(super) struct Finals {
     pub(super) messages: Vec<Option<Message>>,
@@ -18,7 +18,7 @@ impl Finals {
         Self { messages: vec![None; delivery.places as usize] }
     }
 
-    /// Takes what a place has, of which these strings were strings.
+    /// Takes the reply with the content of a place.
     pub(super) fn read(&mut self, place: u32, strings: &ReplyStrings) {
         let message = strings.messages().first().map(|had| had.message);
         if let Some(known) = self.messages.get_mut(place as usize) {
@@ -28,8 +28,8 @@ impl Finals {
 }
 
 impl<E: Engine> Receivers<'_, E> {
-    /// Receivers that have not read the last message of their place, or of which that is not known; 0 where none read
-    /// over and over.
+    /// Number of receivers that are not known to have read the last message of their place; 0 without polling
+    /// receivers.
     pub(super) fn behind(&self) -> u64 {
         if self.gap.is_none() {
             return 0;

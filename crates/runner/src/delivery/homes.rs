@@ -1,8 +1,8 @@
-//! Where receivers and probes go: to the one server, or to the nodes of a cluster.
+//! Servers that receivers and probes connect to: the only one, or nodes of a cluster.
 //!
-//! A place that belongs to a hash slot is served by the master that owns it; of others any master will do, and
-//! receivers take them in turn. A node names the new owner of what has moved since ([`Homes::elsewhere`]), and a server
-//! that another has replaced has a successor ([`Homes::successors`]).
+//! A place in a hash slot is served by the master that owns the slot. Any master serves the other places, and
+//! receivers take masters in turn. A node names the new owner of a slot that has moved
+//! ([`Homes::elsewhere`]), and a replaced server has a successor ([`Homes::successors`]).
 
 use std::ops::RangeInclusive;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -18,23 +18,23 @@ use crate::route::cluster::TopologyWatch;
 /// The servers of a run.
 pub(crate) struct Homes<'r> {
     destination: &'r Destination,
-    /// Addresses that receivers connect to, if elsewhere: replica after replica.
+    /// Separate addresses for receivers, if there are some: replica after replica.
     receivers_at: &'r [Address],
-    /// Watch that looks at the cluster again, if it is one.
+    /// Watch of the cluster's topology; `None` outside a cluster.
     watch: Option<&'r TopologyWatch>,
     known: Mutex<Whereabouts>,
 }
 
-/// Places of the servers at present, as far as is known.
+/// Current servers of the places, as far as known.
 #[derive(Debug, Default)]
 struct Whereabouts {
-    /// Number of times that the watch or the destination had changed.
+    /// Number of changes of the watch or the destination that are taken in.
     version: u64,
-    /// The masters of a cluster; empty of a single server.
+    /// Masters of the cluster; empty for a single server.
     masters: Vec<Master>,
     /// Address of a single server.
     address: Option<Address>,
-    /// Servers that were replaced, and by whom, in the order in which that came to be known.
+    /// Replaced servers and their successors, in order of discovery.
     successors: Vec<(Address, Address)>,
 }
 
@@ -72,8 +72,8 @@ fn masters(topology: &Topology) -> Vec<Master> {
 }
 
 impl<'r> Homes<'r> {
-    /// Creates the homes of a run: one server, where `destination` follows it, or the nodes of a cluster, which `watch`
-    /// looks at.
+    /// Creates the homes of a run: one server, followed by `destination`, or the nodes of a cluster, watched
+    /// by `watch`.
     pub(crate) fn new(
         destination: &'r Destination,
         receivers_at: &'r [Address],
@@ -97,12 +97,12 @@ impl<'r> Homes<'r> {
         self.watch.is_some()
     }
 
-    /// The server as people write it.
+    /// The server's address as people write it.
     pub(super) fn name(&self) -> Address {
         self.destination.address()
     }
 
-    /// Returns the number of times that the places of the servers were found anew.
+    /// Returns the number of times that server addresses were resolved anew.
     #[inline]
     fn version(&self) -> u64 {
         match self.watch {
@@ -111,7 +111,7 @@ impl<'r> Homes<'r> {
         }
     }
 
-    /// Servers that were replaced and by whom, since it was asked last.
+    /// Returns the servers replaced since the last call, with their successors.
     pub(super) fn successors(&self, seen: &mut Replacements) -> Vec<(Address, Address)> {
         let version = self.version();
         if seen.version == version {
@@ -134,13 +134,13 @@ impl<'r> Homes<'r> {
         new
     }
 
-    /// Returns whether an address is known as that of a master, and `seen` is up to date.
+    /// Returns whether an address is known as a master's. Brings `seen` up to date.
     pub(super) fn is_master(&self, address: &Address, seen: &Replacements) -> bool {
         let is_it = |master: &Master| master.address == *address;
         seen.version == self.version() && self.known().masters.iter().any(is_it)
     }
 
-    /// Asks where the server is.
+    /// Requests the current address of the server.
     pub(super) fn ask(&self) {
         match self.watch {
             Some(watch) => watch.ask(),
@@ -148,7 +148,7 @@ impl<'r> Homes<'r> {
         }
     }
 
-    /// Returns where a receiver connects.
+    /// Returns the server that a receiver connects to.
     pub(super) fn of_receiver(&self, delivery: &Delivery, receiver: u32) -> Address {
         let replica = match delivery.stations.get(receiver as usize) {
             Some(station) => station.at.unwrap_or(u32::MAX),
@@ -163,7 +163,7 @@ impl<'r> Homes<'r> {
         }
     }
 
-    /// Returns where a message through a place is sent.
+    /// Returns the server that gets messages through a place.
     pub(super) fn of_place(&self, delivery: &Delivery, place: u32) -> Address {
         if !delivery.kind.has_slots() {
             return self.nth(0);
@@ -173,26 +173,27 @@ impl<'r> Homes<'r> {
         owner.map_or_else(|| self.nth(0), |master| master.address)
     }
 
-    /// Some master, another for each number: where one is gone, the next knows who has its slots.
+    /// Returns some master, a different one for each number: if one is gone, the next knows who has its
+    /// slots.
     pub(super) fn nth(&self, n: usize) -> Address {
         let known = self.known();
         let master = known.masters.get(n % known.masters.len().max(1));
         master.map_or_else(|| self.name(), |master| master.address.clone())
     }
 
-    /// The replica behind this one, where receivers read at several.
+    /// Returns the replica after this one, if receivers read at several.
     pub(super) fn next_replica(&self, home: &Address) -> Option<Address> {
         let mut all = self.receivers_at.iter().cycle().skip_while(|at| *at != home);
         self.receivers_at.contains(home).then(|| all.nth(1).cloned()).flatten()
     }
 
-    /// The node that an error refers a receiver at `home` to for good; `None` if it refers to none.
+    /// Returns the node that an error permanently refers a receiver at `home` to; `None` if there is none.
     pub(super) fn redirected(&self, text: &str, home: &Address) -> Option<Address> {
         self.elsewhere(text, home).filter(|stop| !stop.asking).map(|stop| stop.address)
     }
 
-    /// The node that has what a command at `home` was about, as an error says: for good, or for this command as the
-    /// slot is on its way there.
+    /// Returns the node that a redirection names for a command sent to `home`: permanently, or for this
+    /// command while the slot moves.
     pub(super) fn elsewhere(&self, text: &str, home: &Address) -> Option<Stop> {
         match Redirect::parse(text).filter(|_| self.is_cluster())? {
             Redirect::Moved { host, port, .. } => {
@@ -205,12 +206,12 @@ impl<'r> Homes<'r> {
         }
     }
 
-    /// Returns whether an error says that a slot has no server at present, or not one that is known.
+    /// Returns whether an error says that a slot has no known server at present.
     pub(super) fn is_passing(&self, text: &str) -> bool {
         self.is_cluster() && Redirect::parse(text).is_some()
     }
 
-    /// The node that another at `home` names so.
+    /// Returns the node that the node at `home` names this way.
     fn node(&self, host: &str, port: u16, home: &Address) -> Option<Address> {
         let is_it = |master: &&Master| match &master.address {
             Address::Tcp(address) => master.host == host && address.port() == port,
@@ -228,8 +229,8 @@ impl<'r> Homes<'r> {
 }
 
 impl Whereabouts {
-    /// Takes up which masters there are. One that is none any more has the successor that has its slots and was none
-    /// before. While nobody has them, as nodes say in the middle of a failover, it is still the one to be succeeded.
+    /// Takes in the current masters. A former master is succeeded by the new master that has its slots. While
+    /// nobody has them, as nodes say in the middle of a failover, its successor stays open.
     fn take(&mut self, mut masters: Vec<Master>) {
         let is_in = |all: &[Master], one: &Master| all.iter().any(|m| m.address == one.address);
         let has_heir = |former: &Master| {
@@ -257,7 +258,7 @@ impl Whereabouts {
         self.masters = masters;
     }
 
-    /// Takes up where a single server is.
+    /// Takes in the address of a single server.
     fn move_to(&mut self, address: Address) {
         match self.address.replace(address.clone()) {
             Some(former) if former != address => self.successors.push((former, address)),

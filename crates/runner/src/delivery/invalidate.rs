@@ -1,8 +1,9 @@
-//! Client-side caching in broadcast mode: a key that is written, to the clients that are to drop it from their caches.
+//! Client-side caching in broadcast mode: a written key is invalidated at clients that should drop it.
 //!
-//! Receivers track keys by <https://redis.io/docs/latest/reference/client-side-caching/>: the server pushes the names
-//! of all keys that begin with their prefix, whether or not they read them. An invalidation has nothing but names, so
-//! a key is a prefix and a message. One push has all keys that changed in a turn of the server's loop.
+//! Receivers track keys as in <https://redis.io/docs/latest/reference/client-side-caching/>: the server
+//! pushes the names of all keys with their prefix, whether or not they read them. An invalidation holds only
+//! names, so a key is a prefix and a message. One push has all keys that changed in a turn of the server's
+//! loop.
 
 use measure::Tally;
 use wire::Reply;
@@ -22,7 +23,7 @@ pub(super) struct Invalidate<'r> {
 struct Cache<'r> {
     kind: &'r Invalidate<'r>,
     receiver: u32,
-    /// The connection that its invalidations go to, as the server numbers them, if that is another one.
+    /// The server's number of the connection that gets its invalidations, if it is a separate one.
     listener: Option<u64>,
 }
 
@@ -31,7 +32,7 @@ impl Kind for Invalidate<'_> {
         Box::new(Cache { kind: self, receiver, listener: None })
     }
 
-    /// A key is the name of a place, where there are several, and a message.
+    /// Parses keys: the name of a place, if there are several, and a message.
     fn capture(&self) -> Capture {
         Capture { in_place: self.delivery.names_places(), ..Capture::default() }
     }
@@ -40,7 +41,7 @@ impl Kind for Invalidate<'_> {
         Dispatch::FanOut
     }
 
-    /// Every cache is to drop every key with a prefix of its.
+    /// Expects every cache to drop every key with its prefix.
     fn expected(&self, sending: &Tally) -> u64 {
         acknowledged(sending).saturating_mul(self.delivery.receivers_each())
     }
@@ -89,14 +90,15 @@ pub(super) fn is_invalidation(strings: &ReplyStrings) -> bool {
     strings.first() == b"invalidate"
 }
 
-/// Returns whether an invalidation has a null instead of the names of keys, as after FLUSHALL: all are to be dropped.
+/// Returns whether an invalidation has a null instead of names, as after FLUSHALL: all keys are to be
+/// dropped.
 pub(super) fn is_flush(strings: &ReplyStrings) -> bool {
     // The null of an array is no string; a message of RESP2 has the name of its channel, too.
     let names = if is_invalidation(strings) { 1 } else { 2 };
     strings.has_nulls() || strings.count() == names
 }
 
-/// Appends the command by which a client asks to have the keys tracked that it caches, or that begin with a prefix.
+/// Appends the command with which a client has its cached keys, or keys with a prefix, tracked.
 pub(super) fn append_tracking(
     tracking: CacheTracking,
     prefixes: &[String],

@@ -1,7 +1,7 @@
-//! The seam between kinds of delivery and the loop of the receivers.
+//! The seam between kinds of delivery and the receivers' loop.
 //!
-//! A kind says what a receiver asks the server for, what the replies mean and what it asks for next, and how many
-//! deliveries there must be. What the senders send is the plan's. A new kind is a file here and a row in
+//! A kind defines the requests of a receiver, the meaning of replies, the next requests, and the number of
+//! expected deliveries. The plan defines what senders send. A new kind is a file here and a row in
 //! [`from_delivery`]; it must pass the suite in `kind_tests.rs`.
 
 use measure::Tally;
@@ -19,51 +19,53 @@ use super::reply_strings::{Capture, EntryId, ReplyStrings};
 /// Meaning of a reply to a receiver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Meaning {
-    /// The answer to what it asked for when it was set up.
+    /// Reply to a setup request.
     Confirmation,
-    /// So many payloads, each of which should end in a message.
+    /// A number of payloads, each of which should end in a message.
     Messages(u32),
-    /// Nothing that the receiver did not have.
+    /// Nothing new to the receiver.
     Unchanged,
-    /// The server says that all that the receiver caches is void.
+    /// The server's notice that all cached data is void.
     Flush,
-    /// News in a place that a cache has read, and when the invalidation came that made it read, if one did.
+    /// New entries in a place that a cache has read, and the time of the invalidation that caused the read,
+    /// if one did.
     Reread {
-        /// By its number.
+        /// Number of the place.
         place: u32,
-        /// In nanoseconds of the run's clock.
+        /// Time on the run's clock, in nanoseconds.
         invalidated_ns: Option<u64>,
     },
-    /// Message that somebody else than a keystorm has caused, where receivers get that, too.
+    /// A message not caused by any keystorm, where receivers get those too.
     Foreign,
-    /// The time of the command that waited was up.
+    /// Timeout of the blocking command.
     TimedOut,
-    /// There is nothing: the receiver asks again after a pause.
+    /// No message; the receiver asks again after a pause.
     Empty,
     /// The server ended the wait for another reason.
     Unblocked,
-    /// End of what was asked for beside messages. So many messages were not there to be removed or acknowledged.
+    /// End of the requests beside messages, with the number of messages that were not there to be removed or
+    /// acknowledged.
     Settled {
         /// Number of these messages.
         missing: u32,
     },
-    /// The server takes back what was confirmed.
+    /// The server's withdrawal of a confirmation.
     Withdrawal,
-    /// Another node of the cluster has a place that a cache holds, as an error says.
+    /// An error that says that another cluster node has a place of a cache.
     Elsewhere {
-        /// By its number.
+        /// Number of the place.
         place: u32,
     },
-    /// None of these. If it is an error, the receiver cannot go on.
+    /// Any other reply. If it is an error, the receiver cannot go on.
     Other,
 }
 
-/// Rule for who gets a message.
+/// Rule for which receivers get a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Dispatch {
     /// Every receiver of its place.
     FanOut,
-    /// Each of so many groups, by one receiver of the place in it; receiver n is in group n modulo that number.
+    /// A receiver of each of this many groups; receiver n is in group n modulo that number.
     Competing {
         /// 1 of a plain queue.
         groups: u32,
@@ -71,7 +73,7 @@ pub(crate) enum Dispatch {
 }
 
 impl Dispatch {
-    /// Deliveries of each message through a place with so many receivers.
+    /// Deliveries of each message through a place with this many receivers.
     pub(crate) fn copies(self, receivers: u32) -> u32 {
         match self {
             Self::FanOut => receivers,
@@ -88,29 +90,28 @@ pub(crate) trait Kind: Sync {
     /// Returns who gets a message.
     fn sharing(&self) -> Dispatch;
 
-    /// Returns what the loop keeps of replies beside the messages in them.
+    /// Returns the parts of replies that the loop keeps beside messages.
     fn capture(&self) -> Capture {
         Capture::default()
     }
 
-    /// Returns whether the server promises each receiver the messages of one sender through one place in their order.
+    /// Returns whether the server promises each receiver the messages of one sender through one place in
+    /// order.
     fn is_ordered(&self) -> bool {
         true
     }
 
-    /// Nanoseconds after which a command of the receivers that waits is answered without a message, 0 for never;
-    /// `None` if they have no such command.
+    /// Timeout of the receivers' blocking command in nanoseconds, 0 for never; `None` without such a command.
     fn block_ns(&self) -> Option<u64> {
         None
     }
 
-    /// Returns whether receivers read over and over, so that messages between two reads are overtaken.
+    /// Returns whether receivers poll, so that a later message may overtake those between two reads.
     fn is_sampled(&self) -> bool {
         false
     }
 
-    /// Nanoseconds between two looks of receivers that do not wait with a command; `None` if they do, or get messages
-    /// unasked.
+    /// Nanoseconds between two polls; `None` for kinds that block or are pushed to.
     fn pause_ns(&self) -> Option<u64> {
         None
     }
@@ -118,69 +119,70 @@ pub(crate) trait Kind: Sync {
     /// Deliveries to expect of the senders' messages.
     fn expected(&self, sending: &Tally) -> u64;
 
-    /// Further deliveries that were missed because a receiver was away for a time; 0 if unknown.
+    /// Further deliveries that were missed because a receiver was disconnected for a time; 0 if unknown.
     fn away(&self, _sending: &Tally) -> u64 {
         0
     }
 
-    /// Appends what is asked when all is over, to find out what is left and to remove it, and says what each reply
-    /// counts. By default nothing is left.
+    /// Appends the final requests, which count and remove leftovers, and returns the meaning of each reply.
+    /// By default there are none.
     fn closing(&self, _place: u32, _out: &mut Vec<u8>) -> Vec<Remainder> {
         Vec::new()
     }
 }
 
-/// Messages that a server took: each is delivered once where receivers compete.
+/// Messages that a server accepted, each delivered once where receivers compete.
 pub(super) fn acknowledged(sending: &Tally) -> u64 {
     sending.commands.first().map_or(0, |command| command.ok + command.miss)
 }
 
-/// Requests of one receiver. It remembers what it must know between replies.
+/// Requests of one receiver, with the state that it needs between replies.
 pub(crate) trait Consumer {
-    /// Appends what it asks for when a connection is ready, also one that was opened again, and says how many
-    /// confirmations follow. A command that waits stands last, behind a PING that confirms it.
+    /// Appends the requests for a new or reopened connection and returns the number of confirmations to
+    /// expect. A blocking command comes last, behind a PING that confirms it.
     fn ask(&mut self, out: &mut Vec<u8>) -> u32;
 
-    /// Returns what a reply means of which these strings were strings. Appends what the receiver asks for next.
+    /// Returns the meaning of a reply with these strings. Appends the receiver's next requests.
     fn answer(&mut self, reply: Reply<'_>, strings: &ReplyStrings, out: &mut Vec<u8>) -> Meaning;
 
-    /// Has invalidations sent to this connection, by the server's number of it, from when it asks next.
+    /// Has invalidations sent to the connection with this server-side number, from the next request on.
     fn redirect_to(&mut self, _listener: u64) {}
 
-    /// Returns what an invalidation means. Appends what the receiver asks for next.
+    /// Returns the meaning of an invalidation. Appends the receiver's next requests.
     fn invalidation(&mut self, _strings: &ReplyStrings, _out: &mut Vec<u8>) -> Meaning {
         Meaning::Other
     }
 
-    /// Notes when what it answers next was received, where it is one that caches.
+    /// Notes the time at which the next reply was received, for receivers that cache.
     fn heard_at(&mut self, _now_ns: u64) {}
 
-    /// Gives up a place that it holds, and says which entry it had last there; `None` if it does not hold it.
+    /// Gives up a held place and returns the last entry that it had there; `None` if it does not hold the
+    /// place.
     fn release(&mut self, _place: u32) -> Option<EntryId> {
         None
     }
 
-    /// Holds a place from now on, of which it has all up to this entry. Appends what it asks for.
+    /// Takes over a place whose entries it has up to this one. Appends its requests.
     fn adopt(&mut self, _place: u32, _last: EntryId, _out: &mut Vec<u8>) {}
 
-    /// Reads a place that it holds again when it resumes.
+    /// Schedules another read of a held place for when the receiver resumes.
     fn postpone(&mut self, _place: u32) {}
 
-    /// Appends what it asks for after a pause.
+    /// Appends the requests that follow a pause.
     fn resume(&mut self, _out: &mut Vec<u8>) {}
 
-    /// Returns whether nothing is to come but the next message: what came before is acknowledged.
+    /// Returns whether only the next message is to come: all earlier ones are acknowledged.
     fn is_settled(&self) -> bool {
         true
     }
 
-    /// The message that it read last, where it reads over and over.
+    /// Returns the last message read, if receivers poll.
     fn last(&self) -> Option<Message> {
         None
     }
 }
 
-/// The kind of a plan, for one server or for the nodes of a cluster.
+/// Returns the kind of a plan, for one server or for the nodes of a cluster.
 pub(crate) fn from_delivery(delivery: &Delivery, in_cluster: bool) -> Box<dyn Kind + '_> {
     match delivery.kind {
         DeliveryKind::Pubsub { subscription, slow } => {

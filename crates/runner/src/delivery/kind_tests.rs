@@ -1,4 +1,5 @@
-//! What every kind of delivery must keep. A new kind is a row in [`KINDS`], with what a server says to its receivers.
+//! Requirements for every kind of delivery. A new kind is a row in [`KINDS`], with the server's replies to
+//! its receivers.
 
 use wire::resp::{RespDecoder, Value};
 use wire::{Decode, Reply};
@@ -84,10 +85,10 @@ fn message() -> Message {
     Message { purpose: Purpose::Measured, run: 9, sender: 1, number: 77, due_ns: 5, sent_ns: 6 }
 }
 
-/// Replies of a server to one receiver, in order: what each means, and how many messages are in it.
+/// Replies of a server to one receiver, in order, each with its meaning and its number of messages.
 type Conversation = Vec<Step>;
 
-/// A reply: what it means, how many messages it has, and its bytes.
+/// A reply: its meaning, its number of messages, and its bytes.
 type Step = (Meaning, usize, Vec<u8>);
 
 const SETTLED: Meaning = Meaning::Settled { missing: 0 };
@@ -98,7 +99,7 @@ fn conversations(kind: DeliveryKind) -> Vec<Conversation> {
     [false, true].map(|resp3| conversation(kind, &payload, resp3)).to_vec()
 }
 
-/// A reply with so many messages.
+/// A reply with this many messages.
 fn messages(count: u32, bytes: Vec<u8>) -> Step {
     (Meaning::Messages(count), count as usize, bytes)
 }
@@ -189,7 +190,7 @@ fn read_at_a_replica(payload: &[u8], resp3: bool) -> Conversation {
     ]
 }
 
-/// The conversation of a consumer of a group: it makes groups, claims, reads and acknowledges.
+/// Conversation of a consumer of a group: it makes groups, claims, reads and acknowledges.
 fn group(
     ack: StreamAck,
     claim_ns: u64,
@@ -250,7 +251,7 @@ fn entries(payload: &[u8], resp3: bool) -> Vec<u8> {
     }
 }
 
-/// An array of so many elements, with these bytes in it.
+/// An array of `count` elements with these bytes.
 fn array(count: usize, parts: &[Vec<u8>]) -> Vec<u8> {
     [format!("*{count}\r\n").into_bytes(), parts.concat()].concat()
 }
@@ -295,8 +296,8 @@ fn requests(mut bytes: &[u8]) -> Vec<Vec<Vec<u8>>> {
     requests
 }
 
-/// Returns what a receiver makes of what it hears in two pieces: the meaning of each reply with its messages, and all
-/// that it asks for.
+/// Returns a receiver's reading of a reply stream in two pieces: the meaning of each reply with its messages,
+/// and all its requests.
 fn heard(kind: &dyn Kind, bytes: &[u8], at: usize) -> (Vec<(Meaning, usize)>, Vec<u8>) {
     let mut consumer = kind.consumer(0);
     let (mut asked, mut meanings) = (Vec::new(), Vec::new());

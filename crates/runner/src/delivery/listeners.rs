@@ -1,7 +1,7 @@
-//! Invalidations in RESP2, which knows no pushes: each cache has a second connection that listens to the channel to
-//! which the server redirects them.
+//! Invalidations in RESP2, which has no pushes: each cache has a second connection that listens to the
+//! channel to which the server redirects them.
 //!
-//! The listener is opened first, because the cache names it when it asks to have its keys tracked. Neither is of use
+//! The listener is opened first, because the cache names it when it has its keys tracked. Neither is of use
 //! without the other: when one is lost, both are opened again.
 
 use engine::{ConnId, Engine};
@@ -23,7 +23,7 @@ pub(super) struct Listener {
     pub(super) state: State,
     decoder: RespDecoder,
     strings: ReplyStrings,
-    /// Number by which the server knows the connection.
+    /// Server-side number of the connection.
     id: Option<u64>,
 }
 
@@ -40,7 +40,7 @@ impl Listener {
 }
 
 impl Roles<'_> {
-    /// A listener for each of so many receivers, if they have any.
+    /// Creates a listener for each of this many receivers, if the kind needs listeners.
     pub(super) fn listeners(&self, receivers: usize) -> Vec<Listener> {
         let count = if self.delivery.kind.connections_each() == 2 { receivers } else { 0 };
         let capture = Capture { numbers: self.sent_times.is_some(), ..self.kind.capture() };
@@ -58,7 +58,7 @@ impl<E: Engine> Receivers<'_, E> {
         ConnId(self.receivers.len() as u32 + 1 + conn.0)
     }
 
-    /// The receiver whose listener this connection is.
+    /// Returns the receiver that this connection listens for.
     pub(super) fn listening_for(&self, conn: ConnId) -> Option<ConnId> {
         conn.0.checked_sub(self.receivers.len() as u32 + 1).map(ConnId)
     }
@@ -79,7 +79,7 @@ impl<E: Engine> Receivers<'_, E> {
         true
     }
 
-    /// Closes the listener of a receiver that was lost, or the receiver of such a listener. The receiver.
+    /// Closes a lost receiver's listener, or a lost listener's receiver. Returns the receiver.
     pub(super) fn close_pair(&mut self, conn: ConnId) -> ConnId {
         if self.listeners.is_empty() {
             return conn;
@@ -93,7 +93,7 @@ impl<E: Engine> Receivers<'_, E> {
         receiver
     }
 
-    /// A listener is open: it says who it is, and then asks for its number and for invalidations.
+    /// Greets on an open listener: the handshake, then the request for its number and for invalidations.
     pub(super) fn greet_listener(&mut self, own: ConnId) {
         let Some(receiver) = self.listening_for(own) else { return };
         let Some(listener) = self.listeners.get_mut(receiver.0 as usize) else { return };
@@ -112,7 +112,7 @@ impl<E: Engine> Receivers<'_, E> {
         self.engine.send(own, &commands);
     }
 
-    /// Takes what a listener received.
+    /// Takes bytes that a listener received.
     pub(super) fn hear_listener(&mut self, own: ConnId) -> Result<(), Fatal> {
         let Some(receiver) = self.listening_for(own) else { return Ok(()) };
         let Some(listener) = self.listeners.get_mut(receiver.0 as usize) else { return Ok(()) };
@@ -166,7 +166,7 @@ impl<E: Engine> Receivers<'_, E> {
         Ok(())
     }
 
-    /// Hands a receiver what its listener heard.
+    /// Passes the messages of a listener to its receiver.
     fn redirected(&mut self, receiver: ConnId, now_ns: u64) {
         let at = receiver.0 as usize;
         // What the receiver itself is reading may be in the middle of a reply.

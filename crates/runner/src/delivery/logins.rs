@@ -1,5 +1,5 @@
-//! Logins of receivers with passwords that are asked for: a connection that is open waits for the one of now, and keeps
-//! no other waiting.
+//! Logins of receivers whose passwords are asked for: an open connection waits for the current password
+//! without holding up the others.
 
 use engine::{ConnId, Engine, Reason};
 use wire::resp::Resp;
@@ -9,7 +9,7 @@ use crate::Fatal;
 use crate::password::{LOOK_EVERY_NS, LoginPassword};
 
 impl<E: Engine> Receivers<'_, E> {
-    /// Says who a connection is, as soon as the password is known.
+    /// Logs a connection in as soon as the password is known.
     pub(super) fn log_in(&mut self, conn: ConnId) -> Result<(), Fatal> {
         match self.password_of_now() {
             Some(LoginPassword::Pending) => {
@@ -30,7 +30,7 @@ impl<E: Engine> Receivers<'_, E> {
         Ok(())
     }
 
-    /// The password of now, where one is asked for; the handshake has it.
+    /// Returns the current password, if logins ask for one, and puts it into the handshake.
     fn password_of_now(&mut self) -> Option<LoginPassword> {
         let password = self.context.roles.password?.password();
         if let LoginPassword::Known(password) = &password {
@@ -39,7 +39,7 @@ impl<E: Engine> Receivers<'_, E> {
         Some(password)
     }
 
-    /// Waits for the password of now, until `end_ns` at most. Returns whether it is known, or none is needed.
+    /// Waits for the current password, until `end_ns` at most. Returns whether it is known or none is needed.
     pub(super) fn knows_login(&mut self, end_ns: u64) -> bool {
         loop {
             match self.password_of_now() {
@@ -54,7 +54,7 @@ impl<E: Engine> Receivers<'_, E> {
         }
     }
 
-    /// Goes on with the connections that wait for a password.
+    /// Continues with the connections that wait for a password.
     pub(super) fn log_in_waiting(&mut self) -> Result<(), Fatal> {
         for conn in std::mem::take(&mut self.handshake.waiting) {
             if self.is_greeting(conn) {
@@ -64,7 +64,7 @@ impl<E: Engine> Receivers<'_, E> {
         Ok(())
     }
 
-    /// Returns whether a connection is open, and nothing was answered on it.
+    /// Returns whether a connection is open and has no reply yet.
     fn is_greeting(&self, conn: ConnId) -> bool {
         const GREETING: State = State::Handshake { answered: 0 };
         if self.is_prober(conn) {
@@ -79,7 +79,7 @@ impl<E: Engine> Receivers<'_, E> {
         }
     }
 
-    /// Time of the next look for a password that connections wait for.
+    /// Time of the next check for a password that connections wait for.
     pub(super) fn login_wake_ns(&self) -> u64 {
         if self.handshake.waiting.is_empty() {
             u64::MAX
@@ -88,7 +88,7 @@ impl<E: Engine> Receivers<'_, E> {
         }
     }
 
-    /// A server does not let a receiver in for the moment: it comes back.
+    /// Sends a receiver away that the server refuses for the moment; it reconnects later.
     pub(super) fn turned_away(&mut self, conn: ConnId) -> Result<(), Fatal> {
         self.engine.close(conn);
         self.lost(conn, &Reason::ByPeer)

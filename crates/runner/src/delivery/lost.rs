@@ -1,4 +1,4 @@
-//! Receivers that lose their connection or are sent elsewhere, and come back.
+//! Receivers that lose their connection or are redirected, and their return.
 
 use engine::{ConnId, Engine, Reason};
 use naming::RECONNECT;
@@ -8,7 +8,7 @@ use super::probe::Prober;
 use super::receivers::{Receivers, State};
 use crate::{Fatal, explain};
 
-/// A server that refuses a command which waits does so sooner.
+/// Time within which a server that rejects a blocking command does so.
 const REFUSED_WITHIN_NS: u64 = 100_000_000;
 
 impl<E: Engine> Receivers<'_, E> {
@@ -55,8 +55,9 @@ impl<E: Engine> Receivers<'_, E> {
         Ok(())
     }
 
-    /// Has receivers whose server was replaced connect to its successor. One that gets its messages where it is stays:
-    /// a node of a cluster that is a replica now still passes on what is published, and ends waits itself.
+    /// Moves receivers whose server was replaced to its successor. A receiver that still gets its messages
+    /// stays: a cluster node that has become a replica still passes on published messages, and ends blocking
+    /// waits itself.
     pub(super) fn take_news(&mut self) {
         let roles = self.context.roles;
         // A replica is read where the plan says, whatever becomes of its primary.
@@ -82,17 +83,17 @@ impl<E: Engine> Receivers<'_, E> {
         }
     }
 
-    /// Opens the connections again whose pause is over.
+    /// Reopens the connections whose pause is over.
     pub(super) fn reopen(&mut self, now_ns: u64) {
         while let Some(conn) = self.reopening.next(now_ns) {
             self.connect(conn);
         }
     }
 
-    /// A server answers a receiver with an error: it has gone elsewhere, or may soon be able to.
+    /// Handles an error reply to a receiver: a redirection or a temporary refusal.
     ///
     /// # Errors
-    /// Neither, so that the receiver cannot go on.
+    /// Returns an error for any other reply, after which the receiver cannot go on.
     pub(super) fn refused(&mut self, conn: ConnId, text: &[u8]) -> Result<(), Fatal> {
         let text = explain::text(text);
         let started = self.context.roles.gate.start_ns().is_some();
@@ -141,7 +142,7 @@ impl<E: Engine> Receivers<'_, E> {
         Ok(())
     }
 
-    /// A receiver that was in this state gets no messages for a while.
+    /// Notes that a receiver in this state gets no messages for a while.
     fn leave(&mut self, conn: ConnId, was: State) {
         let now_ns = self.engine.now_ns();
         let receiver = &mut self.receivers[conn.0 as usize];
@@ -156,7 +157,7 @@ impl<E: Engine> Receivers<'_, E> {
         }
     }
 
-    /// Has the connection opened again, after a pause that grows from attempt to attempt.
+    /// Schedules the reopening of a connection, after a pause that grows with each attempt.
     fn come_back(&mut self, conn: ConnId) {
         let receiver = &mut self.receivers[conn.0 as usize];
         receiver.attempts += 1;

@@ -1,8 +1,8 @@
 //! Messages and their receivers: the second role of a plan whose senders are ordinary workers.
 //!
-//! The receivers have threads, connections and tallies of their own, and pass the senders' gate: load begins when
-//! every subscription is confirmed and a probe has come through each place. What senders and receivers
-//! share is in [`Roles`], and touched a few times a second.
+//! The receivers have threads, connections and tallies of their own, and pass the senders' gate: load begins
+//! when every subscription is confirmed and a probe has come through each place. Senders and receivers share
+//! [`Roles`], which they touch a few times a second.
 
 mod acknowledgements;
 mod awaited;
@@ -73,48 +73,48 @@ use under_way::InFlightTimeline;
 /// Intervals that a thread may be ahead of the collector.
 const AHEAD_MAX: usize = 4;
 
-/// No end is known yet.
+/// Value of an unknown end.
 const NO_END: u64 = u64::MAX;
 
 /// State that the threads of a run with receivers share.
 pub(crate) struct Roles<'r> {
     delivery: &'r Delivery,
     kind: Box<dyn Kind + 'r>,
-    /// Number that distinguishes messages of this run from those of others.
+    /// Number that marks the messages of this run.
     pub(crate) run: u32,
-    /// The sender in this process's own probes.
+    /// Sender number in this process's own probes.
     pub(super) prober: u32,
-    /// Set if receivers get what other processes send.
+    /// Set if receivers get messages of other processes.
     exchanges: bool,
-    /// Set if each exchanged message comes to one receiver, whichever process has it.
+    /// Set if one receiver in any of the processes gets each exchanged message.
     competes: bool,
     homes: Homes<'r>,
-    /// Connections that any sender may have at once.
+    /// Most connections that all senders may have at once.
     senders: u32,
-    /// The last message of each place, once the senders are done, where receivers read over and over.
+    /// The last message of each place, known once the senders are done, if receivers poll.
     finals: OnceLock<Vec<Option<workload::Message>>>,
     gate: &'r Gate<'r>,
-    /// Source of the current password, if that is asked for.
+    /// Source of the current password, if logins ask for it.
     password: Option<&'r dyn PasswordSource>,
     engine: &'static str,
-    /// Deliveries that there must be; [`NO_END`] while the senders are at work.
+    /// Expected deliveries; [`NO_END`] while the senders are at work.
     expected: AtomicU64,
     threads: Vec<ReceiverThread>,
-    /// Deliveries of probes that there must be, and those that have come.
+    /// Expected deliveries of probes, and those that have come.
     probes: u32,
     probed: AtomicU32,
-    /// Messages already received: by each group, if its receivers compete; by each receiver, if messages come in no
-    /// order.
+    /// Messages already received: by each group, if its receivers compete; by each receiver, if messages come
+    /// in no order.
     seen: Vec<NumberBitmap>,
-    /// Times at which messages were acknowledged, where receivers measure from then.
+    /// Acknowledgement times of messages, if receivers measure from them.
     acknowledgements: Option<Acknowledgements>,
-    /// Times at which messages were due and sent, where that does not stand in them.
+    /// Due and sending times of messages, if messages do not carry them.
     sent_times: Option<SentTimes>,
     /// Measurements of the senders so far.
     sent: Mutex<Option<Tally>>,
     /// Totals of each thread in the end.
     ended: Mutex<Vec<ReceiverTotals>>,
-    /// Subscribers that do not read, and what was seen of them.
+    /// Number of slow subscribers, and the observations of them.
     slow: u32,
     slow_seen: OnceLock<SlowSubscribers>,
 }
@@ -123,13 +123,13 @@ pub(crate) struct Roles<'r> {
 #[derive(Debug, Default)]
 struct ReceiverThread {
     subscribed: AtomicBool,
-    /// Set if all its receivers have read the last message of their place.
+    /// Set if all receivers of the thread have read the last message of their place.
     caught_up: AtomicBool,
     received: AtomicU64,
     ended: AtomicBool,
 }
 
-/// Notes what senders have seen, for those who watch the receivers.
+/// Observer of senders: keeps their figures for those who watch the receivers.
 struct SendersWatch<'r>(&'r Roles<'r>);
 
 impl Observer for SendersWatch<'_> {
@@ -143,7 +143,7 @@ impl Observer for SendersWatch<'_> {
     }
 }
 
-/// Shows what receivers see beside what their senders have seen.
+/// Observer of receivers: shows their figures beside the senders'.
 pub(crate) struct ReceiversWatch<'r> {
     pub(crate) roles: &'r Roles<'r>,
     pub(crate) observer: &'r mut dyn Observer,
@@ -161,7 +161,7 @@ impl Observer for ReceiversWatch<'_> {
     }
 }
 
-/// A number that no other run has.
+/// Returns a number that no other run has.
 fn run_id(seed: u64) -> u32 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let mixed = (now.as_nanos() as u64) ^ u64::from(std::process::id()).rotate_left(40) ^ seed;
@@ -169,8 +169,8 @@ fn run_id(seed: u64) -> u32 {
 }
 
 impl<'r> Roles<'r> {
-    /// Creates the roles of a run, if its plan has receivers. The destination and the watch are those of its senders;
-    /// `senders` are all connections that these may have at once, `engine` is the name of what moves bytes.
+    /// Creates the roles of a run, if its plan has receivers. The destination and the watch are the senders';
+    /// `senders` is the most connections that these may have at once, `engine` the engine's name.
     pub(crate) fn new(
         job: &'r RunJob<'r>,
         (destination, watch): (&'r Destination, Option<&'r TopologyWatch>),
@@ -229,8 +229,8 @@ impl<'r> Roles<'r> {
         Some(roles)
     }
 
-    /// Starts the threads of the receivers, and that of those that do not read, whose engines `unread` makes. The
-    /// collector of what they see, and where from.
+    /// Starts the threads of the receivers, and the one of the slow subscribers with engines made by
+    /// `unread`. Returns the collector and the channel of their reports.
     pub(crate) fn start<'scope>(
         &'scope self,
         scope: &'scope Scope<'scope, '_>,
@@ -268,8 +268,7 @@ impl<'r> Roles<'r> {
         Ok((Collector::new(shape, empties, self.engine), messages))
     }
 
-    /// Starts the thread of the subscribers that do not read, if there are some. `make` makes an engine for one
-    /// connection.
+    /// Starts the thread of slow subscribers, if there are some. `make` makes an engine for one connection.
     fn start_slow<'scope>(
         &'scope self,
         scope: &'scope Scope<'scope, '_>,
@@ -291,7 +290,7 @@ impl<'r> Roles<'r> {
         started.map(drop)
     }
 
-    /// Has what the senders see collected by a thread of its own, which tells the receivers when that is all.
+    /// Starts a thread that collects the senders' figures and tells the receivers when they are complete.
     pub(crate) fn collect<'scope>(
         &'scope self,
         scope: &'scope Scope<'scope, '_>,
@@ -310,7 +309,7 @@ impl<'r> Roles<'r> {
         started.map(drop)
     }
 
-    /// Deliveries that there must be, once the senders are done.
+    /// Returns the number of expected deliveries, once the senders are done.
     fn expected(&self) -> Option<u64> {
         Some(self.expected.load(Ordering::Acquire)).filter(|expected| *expected != NO_END)
     }
@@ -325,14 +324,14 @@ impl<'r> Roles<'r> {
         threads.map(|(_, other)| other).all(|other| other.ended.load(Ordering::Acquire))
     }
 
-    /// Returns whether nothing will be sent any more that receivers of this process get.
+    /// Returns whether no more messages will be sent to receivers of this process.
     fn is_sent(&self) -> bool {
         let is_last = self.gate.barrier().is_none_or(|barrier| barrier.is_all_sent());
         (is_last || self.gate.interrupted()) && self.expected().is_some()
     }
 
-    /// Returns whether everything has come. Of what other processes sent nobody here knows how much that is, but a
-    /// server delivers it before the probes that follow it.
+    /// Returns whether everything has come. The number of messages from other processes is unknown here, but
+    /// a server delivers them before the probes that follow them.
     fn is_complete(&self) -> bool {
         if self.competes {
             return self.is_received_by_all();
@@ -347,8 +346,8 @@ impl<'r> Roles<'r> {
         self.expected().is_some_and(|expected| received.sum::<u64>() >= expected)
     }
 
-    /// The measurement of the receivers with what the senders saw: latencies are those of deliveries, lateness,
-    /// errors and connections those of both.
+    /// Combines both measurements: latencies are deliveries', while lateness, errors and connections include
+    /// both sides'.
     pub(crate) fn together(self, sending: Measurement, mut receiving: Measurement) -> Measurement {
         let expected = self.expected().unwrap_or_else(|| self.kind.expected(&sending.total));
         let ended = self.ended.into_inner().unwrap_or_else(|e| e.into_inner());
@@ -412,15 +411,15 @@ impl<'r> Roles<'r> {
     }
 }
 
-/// Completes what was seen of slow subscribers with what they missed of so many messages, each of which goes to all of
-/// them.
+/// Adds the missed messages to slow subscribers, given the number of acknowledged ones, each of which goes to
+/// all of them.
 fn with_missed(mut slow: SlowSubscribers, acknowledged: u64) -> Box<SlowSubscribers> {
     let all = acknowledged.saturating_mul(u64::from(slow.subscribers));
     slow.missed = all.saturating_sub(slow.received);
     Box::new(slow)
 }
 
-/// Returns the shape of what receivers record: one kind of thing, which was due at a time of its own.
+/// Returns the shape of the receivers' tallies: one kind of event, which was due at a time of its own.
 fn tally_shape(plan: &Plan) -> TallyShape {
     TallyShape {
         commands: 1,

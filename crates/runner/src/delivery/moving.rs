@@ -1,18 +1,18 @@
-//! Places of caches that move from one node of a cluster to another: the same cache holds them there.
+//! Places of caches that move between cluster nodes: the same cache keeps them.
 
 use engine::{Address, ConnId, Engine};
 
 use super::receivers::{Receiver, Receivers, State};
 use crate::{Fatal, explain};
 
-/// After how long a place that is on its way is asked for again.
+/// Pause before a moving place is read again.
 const AGAIN_NS: u64 = 20_000_000;
 
 impl<E: Engine> Receivers<'_, E> {
-    /// A node says that another has this place of a cache.
+    /// Handles a redirection: another node has this place of a cache.
     ///
     /// # Errors
-    /// The cache has no connection to that one.
+    /// Returns an error if the cache has no connection to that node.
     pub(super) fn place_moved(
         &mut self,
         conn: ConnId,

@@ -1,26 +1,25 @@
-//! Whether messages come once, and in the order in which their sender sent them.
+//! Detection of duplicates and of messages out of their sender's order.
 
-/// Messages of one sender that a receiver remembers: what comes once more after so many others counts as out of
-/// order.
+/// Number of messages of one sender that a receiver remembers. An older duplicate counts as out of order.
 const REMEMBERED: usize = 4;
 
-/// Position of a message among those that a receiver had of its sender.
+/// Position of a message among the earlier ones of its sender.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Place {
-    /// Behind them.
+    /// Behind all of them.
     Next,
-    /// At one of them, once more.
+    /// A duplicate of one of them.
     Doubled,
     /// New, and sent before the last of them.
     OutOfOrder,
 }
 
-/// The latest messages that one receiver had of one sender.
+/// The latest messages of one sender at one receiver.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct RecentNumbers {
-    /// Greatest number, plus one; 0 before the first.
+    /// Greatest number plus one; 0 before the first.
     next: u64,
-    /// The lower half of the numbers that came last, in turn.
+    /// Lower halves of the latest numbers, used in turn.
     numbers: [u32; REMEMBERED],
     turn: u8,
 }

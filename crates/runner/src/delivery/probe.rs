@@ -1,5 +1,5 @@
-//! The connection that goes through all places: before load begins it sends a message through each, and a place whose
-//! receivers all had it is one that messages get through; of some kinds it reads the last message of each in the end.
+//! The probing connection. Before load begins it sends a message through each place; a place is ready once
+//! all its receivers have had it. For some kinds it reads the last message of each place at the end.
 
 use std::collections::VecDeque;
 
@@ -19,18 +19,18 @@ use crate::{Fatal, explain};
 /// Places that are asked about at once.
 const AT_ONCE: usize = 1_000;
 
-/// After how long a server that is gone, or does not serve a slot, is asked again.
+/// Pause before a server that is gone, or does not serve a slot, is asked again.
 const AGAIN_NS: u64 = 20_000_000;
 
 /// Next action of a prober.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ProbeAction {
     Nothing,
-    /// The connection is to be opened.
+    /// Open the connection.
     Connect,
-    /// Send what was put together.
+    /// Send the prepared bytes.
     Send,
-    /// All is done.
+    /// Close the connection: all is done.
     Close,
 }
 
@@ -41,16 +41,16 @@ pub(super) struct Prober {
     decoder: RespDecoder,
     strings: ReplyStrings,
     state: State,
-    /// Servers that are asked later.
+    /// Servers to ask later.
     stops: Stops,
-    /// The server that is being asked, and its places whose turn has not come.
+    /// The current server, and its places that are still to be asked about.
     at: Option<(Stop, Vec<u32>)>,
     /// The places whose replies are still to come; `None` for the reply to an ASKING.
     awaited: VecDeque<Option<u32>>,
-    /// Set if the prober waits before it connects again, and until when.
+    /// Set if the prober waits before it connects again, with the end of the wait.
     pauses: bool,
     again_ns: u64,
-    /// Messages that it has read, when the senders are done.
+    /// Messages read after the senders are done.
     finals: Option<Finals>,
 }
 
@@ -62,14 +62,15 @@ enum State {
         answered: usize,
     },
     Ready,
-    /// Replies are still to come.
+    /// Waiting for replies.
     Sent,
-    /// All is done.
+    /// Finished.
     Closed,
 }
 
 impl Prober {
-    /// Creates a prober that asks these servers about their places. `numbers` says that messages are numbers.
+    /// Creates a prober that asks these servers about their places. With `numbers`, messages are bare
+    /// numbers.
     pub(super) fn new(conn: ConnId, stops: Vec<(Address, Vec<u32>)>, numbers: bool) -> Self {
         let capture = Capture { numbers, ..Capture::default() };
         Self {
@@ -86,7 +87,7 @@ impl Prober {
         }
     }
 
-    /// Returns whether the prober has done all that it was to do.
+    /// Returns whether the prober is finished.
     pub(super) fn is_done(&self) -> bool {
         self.state == State::Closed
     }
@@ -96,7 +97,7 @@ impl Prober {
         self.at.as_ref().map(|(stop, _)| &stop.address)
     }
 
-    /// Returns what is to be done now; what is to be sent is then in `out`. Probes are those of this run and sender.
+    /// Returns the next action; bytes to send are then in `out`. Probes carry this run and sender.
     pub(super) fn next(
         &mut self,
         sequence: &[CommandSpec],
@@ -151,8 +152,8 @@ impl Prober {
         }
     }
 
-    /// Begins to read the last message of each place over a new connection to each of these servers, when its probes
-    /// are done, unless it has begun.
+    /// Begins to read the last message of each place over a new connection to each of these servers, once its
+    /// probes are done. Does nothing if it has begun.
     pub(super) fn read_finals(
         &mut self,
         delivery: &Delivery,
@@ -165,24 +166,24 @@ impl Prober {
         self.finals = Some(Finals::new(delivery));
     }
 
-    /// Takes what was read, once that is all.
+    /// Takes the messages read, once they are complete.
     pub(super) fn take_finals(&mut self) -> Option<Vec<Option<Message>>> {
         let finals = self.finals.take_if(|_| self.state == State::Closed)?;
         Some(finals.messages)
     }
 
-    /// The connection is open, and so many steps of a handshake follow.
+    /// Notes that the connection is open and `steps` replies to a handshake follow.
     pub(super) fn opened(&mut self, steps: usize) {
         self.state = if steps == 0 { State::Ready } else { State::Handshake { answered: 0 } };
     }
 
-    /// Returns whether its connection is open, and nothing was answered on it.
+    /// Returns whether the connection is open and has no reply yet.
     pub(super) fn is_greeting(&self) -> bool {
         self.state == State::Handshake { answered: 0 }
     }
 
-    /// The connection was lost: the places that have no reply are asked about at another server, if one knows them, or
-    /// at the same one after a pause.
+    /// Handles the loss of the connection. Places without a reply are asked about at another server, if one
+    /// knows them, or at the same one after a pause.
     pub(super) fn lost(&mut self) {
         let Some((stop, mut places)) = self.at.take() else { return };
         places.extend(self.awaited.drain(..).flatten());
@@ -195,10 +196,10 @@ impl Prober {
         self.state = State::Waiting;
     }
 
-    /// Takes what it received, and says how much of that it has read.
+    /// Takes received bytes and returns how many it has read.
     ///
     /// # Errors
-    /// The server refuses what it is asked, and no other has the place.
+    /// Returns an error if the server refuses a request and no other server has the place.
     pub(super) fn hear(
         &mut self,
         handshake: &Handshake,
@@ -243,7 +244,7 @@ impl Prober {
         Ok(consumed)
     }
 
-    /// Returns where to ask about the place of this error; `None` if the error is no redirection.
+    /// Returns the server that this error refers a place to; `None` if the error is no redirection.
     fn elsewhere(&mut self, homes: &Homes<'_>, error: &str) -> Option<Stop> {
         let (stop, _) = self.at.as_ref()?;
         let other = homes.elsewhere(error, &stop.address);
@@ -271,7 +272,7 @@ fn append_probe_to(
     append_probe(sequence, &Delivery::place_digits(place), message, out);
 }
 
-/// Appends the command of the senders, through the place of this number and with this message. Filler is left out.
+/// Appends the senders' command with this message through the place of this number, without filler.
 pub(super) fn append_probe(
     sequence: &[CommandSpec],
     digits: &str,
@@ -332,7 +333,7 @@ mod tests {
         assert_eq!(bytes.len(), message::BYTES);
     }
 
-    /// Returns what a prober does next, and what it sends.
+    /// Returns the next action of a prober, and the bytes that it sends.
     fn next(prober: &mut Prober, delivery: &Delivery, now_ns: u64) -> (ProbeAction, Vec<u8>) {
         let (mut out, name) = (Vec::new(), Arg { pieces: vec![Piece::Number(Slot::Key)] });
         let sequence = [CommandSpec { args: vec![name], inline: false }];

@@ -1,10 +1,10 @@
-//! Channels: PUBLISH to SUBSCRIBE or PSUBSCRIBE, SPUBLISH to SSUBSCRIBE; and keyspace events, which the server
-//! publishes itself when a key is written. The payload of an event is the key, so a key is a prefix and a message.
-//! Subscribers of an event get the keys of everybody who writes to that database; a node of a cluster publishes the
-//! events of its own keys only, so that a subscriber has a connection to each.
+//! Channels: PUBLISH to SUBSCRIBE or PSUBSCRIBE, and SPUBLISH to SSUBSCRIBE. Also keyspace events, which the
+//! server itself publishes when a key is written. The payload of an event is the key, so a key is a prefix
+//! and a message. Subscribers of an event get the keys of every client that writes to that database. A
+//! cluster node publishes only the events of its own keys, so a subscriber has a connection to each.
 //!
-//! Replies by <https://redis.io/docs/latest/develop/pubsub/#format-of-pushed-messages>: arrays in RESP2, pushes in
-//! RESP3, of which the first string says what they are. Each name is confirmed by an answer of its own.
+//! Replies as in <https://redis.io/docs/latest/develop/pubsub/#format-of-pushed-messages>: arrays in RESP2,
+//! pushes in RESP3, whose first string names their type. Each name is confirmed by a reply of its own.
 
 use measure::{DeliveryCounts, Tally};
 use wire::Reply;
@@ -14,17 +14,17 @@ use workload::{Delivery, DeliveryKind, KeyEvent, Subscription};
 use super::kind::{Consumer, Dispatch, Kind, Meaning};
 use super::reply_strings::ReplyStrings;
 
-/// Names in one SUBSCRIBE: a server runs a command to its end before it serves others.
+/// Most names in one SUBSCRIBE: a server runs a command to its end before it serves others.
 const NAMES_MAX: usize = 1_000;
 
 /// Publish and subscribe.
 pub(super) struct Pubsub<'r> {
     pub(super) delivery: &'r Delivery,
     pub(super) subscription: Subscription,
-    /// Set if PUBLISH names others than the receivers of a message: those at one node of a cluster only, or also
-    /// subscribers that do not read.
+    /// Set if the reply to PUBLISH counts other subscribers than the receivers of a message: only those at
+    /// one cluster node, or also slow ones.
     pub(super) is_broadcast: bool,
-    /// The event that the server publishes, of keys in this database, instead of what senders publish.
+    /// The event that the server publishes for keys in this database, instead of the senders' own messages.
     pub(super) event: Option<(KeyEvent, u32)>,
 }
 
@@ -42,13 +42,13 @@ impl Kind for Pubsub<'_> {
         Dispatch::FanOut
     }
 
-    /// A server finds keys that have expired in no order.
+    /// Returns false for expired keys, which a server finds in no order.
     fn is_ordered(&self) -> bool {
         self.event.is_none_or(|(event, _)| event != KeyEvent::Expired)
     }
 
-    /// Every subscriber of an event gets every key. PUBLISH answers how many receivers a message had: more than there
-    /// are of this run are somebody else's.
+    /// Expects every key at every subscriber of an event. For channels, PUBLISH replies with the number of
+    /// receivers; any beyond this run's belong to others.
     fn expected(&self, sending: &Tally) -> u64 {
         if self.event.is_some() {
             return sent(sending).saturating_mul(self.delivery.receivers_each());
@@ -73,7 +73,7 @@ fn sent(sending: &Tally) -> u64 {
 }
 
 impl Pubsub<'_> {
-    /// Deliveries if no subscriber is away, where all channels have as many.
+    /// Deliveries if no subscriber is disconnected, where all channels have equally many.
     fn to_all(&self, sending: &Tally) -> Option<u64> {
         let by_place = self.delivery.of_all_clients().receivers_by_place();
         let (least, most) = (by_place.iter().min()?, by_place.iter().max()?);
@@ -81,7 +81,7 @@ impl Pubsub<'_> {
     }
 }
 
-/// Events that subscribers which were cut off did not get: nothing says how many a server published meanwhile.
+/// Events missed by subscribers that were disconnected. Nothing says how many a server published meanwhile.
 pub(super) fn missed(kind: DeliveryKind, expected: u64, counts: &DeliveryCounts) -> u64 {
     match kind {
         DeliveryKind::Notify { .. } if counts.cut_off > 0 => {
@@ -129,7 +129,7 @@ impl Consumer for Subscriber<'_> {
     }
 }
 
-/// Returns what a server says to a subscriber.
+/// Returns the meaning of a server's message to a subscriber.
 pub(super) fn meaning(reply: Reply<'_>, strings: &ReplyStrings) -> Meaning {
     if !matches!(reply, Reply::Push | Reply::Found(_)) {
         return Meaning::Other;

@@ -1,12 +1,12 @@
-//! Queues: lists (LPUSH or RPUSH to BLPOP, BRPOP, BLMOVE, BLMPOP or a poll), sorted sets (ZADD to BZPOPMIN, BZPOPMAX
-//! or BZMPOP) and streams (XADD to XREAD, by which every receiver gets each entry, or to XREADGROUP, by which one of
-//! each group does and acknowledges it).
+//! Queues: lists (LPUSH or RPUSH to BLPOP, BRPOP, BLMOVE, BLMPOP or a poll), sorted sets (ZADD to BZPOPMIN,
+//! BZPOPMAX or BZMPOP) and streams. Streams are XADD to XREAD, where every receiver gets each entry, or to
+//! XREADGROUP, where one receiver of each group gets and acknowledges it.
 //!
-//! They differ in what a receiver asks for first, what takes messages and what follows them; [`Queues`] says that of
-//! each, and one [`QueueConsumer`] does it.
+//! They differ in the first requests, the commands that take messages and those that follow; [`Queues`] holds
+//! these for each, and one [`QueueConsumer`] carries them out.
 //!
-//! With BLMOVE a receiver has a list of its own, which a message is moved to and which it is removed from (LREM)
-//! when it was received: a receiver that dies in between leaves it there, and moves it back when it returns.
+//! With BLMOVE each receiver has a list of its own. A message is moved there, and removed (LREM) when it was
+//! received. A receiver that dies in between leaves it there, and moves it back when it returns.
 
 use measure::Tally;
 use wire::Reply;
@@ -22,7 +22,7 @@ use super::reply_strings::{Capture, EntryId, ReplyStrings};
 
 /// Entries that one XAUTOCLAIM takes over.
 const CLAIMED_AT_ONCE: &str = "100";
-/// Reads after which a consumer that claims does so again, also where it never waits in vain.
+/// Reads after which a claiming consumer claims again, even if it never waits in vain.
 const READS_PER_CLAIM: u32 = 100;
 
 /// The queues of a run.
@@ -31,22 +31,22 @@ pub(super) struct Queues<'r> {
     pub(super) queue: Queue,
     /// Most messages that one call takes.
     pub(super) count: u32,
-    /// Nanoseconds that a call waits; 0 is without end.
+    /// Nanoseconds that a call waits; 0 for no limit.
     pub(super) block_ns: u64,
 }
 
 struct QueueConsumer {
     places: Vec<u32>,
-    /// Commands that stand first: what makes the groups, or takes back what was left in the receiver's own list.
+    /// First commands: they make the groups, or take back messages left in the receiver's own list.
     first: Commands,
-    /// Commands that take over what other consumers had.
+    /// Commands that take over messages of other consumers.
     claims: Commands,
-    /// The command that waits, or those that look into one list after another.
+    /// The blocking command, or the polls of one list after another.
     takes: Vec<Vec<u8>>,
     polls: bool,
-    /// The list that it looks into.
+    /// Index of the list that is polled next.
     at: usize,
-    /// The last entry of each place, for readers that say where they go on.
+    /// The last entry of each place, for readers that name their position.
     last: Vec<EntryId>,
     /// Counts the messages that a reply should have.
     payloads: fn(&ReplyStrings) -> u32,
@@ -57,12 +57,12 @@ struct QueueConsumer {
     id: Vec<u8>,
 }
 
-/// Request of a receiver when messages have come.
+/// Request of a receiver after messages have come.
 enum Removal {
     None,
-    /// LREM, by its words in front of the payload.
+    /// LREM, with its words before the payload.
     Payload(Vec<u8>),
-    /// XACK or XACKDEL, by the words in front of IDs for each place.
+    /// XACK or XACKDEL, with the words before the IDs for each place.
     Entries {
         words: Vec<Vec<u8>>,
         del: bool,
@@ -74,7 +74,7 @@ impl Queues<'_> {
         places.iter().map(|place| self.delivery.place_name(*place)).collect()
     }
 
-    /// The list that BLMOVE moves messages to: another for each receiver, in the hash slot of its place.
+    /// Name of the list that BLMOVE moves messages to: one for each receiver, in the hash slot of its place.
     fn own_list(&self, place: u32, receiver: u32) -> String {
         format!("{{{}}}:taken-by:{receiver}", self.delivery.place_name(place))
     }
@@ -91,7 +91,7 @@ impl Queues<'_> {
         encoded(&[before, names, &[end, "COUNT", &count]].concat())
     }
 
-    /// Takes messages off lists, whose left end is `left`.
+    /// Prepares taking messages off lists, whose left end is `left`.
     fn take_lists(&self, consumer: &mut QueueConsumer, number: u32, pop: ListPop, left: bool) {
         let names = self.names(&consumer.places);
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
@@ -136,7 +136,7 @@ impl Queues<'_> {
         }
     }
 
-    /// Reads streams, as a consumer of a group if there are some.
+    /// Prepares reading streams, as a consumer of a group if there are groups.
     fn read_streams(&self, consumer: &mut QueueConsumer, number: u32) {
         let Queue::Stream { groups, ack, claim_ns } = self.queue else { return };
         let names = self.names(&consumer.places);
@@ -285,7 +285,7 @@ fn group(number: u32) -> String {
     format!("group-{number}")
 }
 
-/// Members in a reply to BZMPOP, each with its score: a string in RESP2, a number in RESP3.
+/// Number of members in a reply to BZMPOP. Each has its score: a string in RESP2, a number in RESP3.
 fn members(strings: &ReplyStrings) -> u32 {
     let behind_key = strings.count().saturating_sub(1);
     if strings.has_numbers() { behind_key } else { behind_key / 2 }
@@ -334,7 +334,7 @@ impl Consumer for QueueConsumer {
         }
     }
 
-    /// The first list is looked into first.
+    /// Polls the first list.
     fn resume(&mut self, out: &mut Vec<u8>) {
         self.at = 0;
         self.take(out);
@@ -349,7 +349,7 @@ impl QueueConsumer {
         self.pipeline.push(PendingReply::Message);
     }
 
-    /// Takes the reply of the command that waits.
+    /// Takes the reply to the blocking command.
     #[inline]
     fn taken(&mut self, reply: Reply<'_>, strings: &ReplyStrings, out: &mut Vec<u8>) -> Meaning {
         let is_miss = reply == Reply::Miss;
@@ -375,7 +375,7 @@ impl QueueConsumer {
         if is_miss { Meaning::TimedOut } else { Meaning::Messages((self.payloads)(strings)) }
     }
 
-    /// Takes the reply of a command that does not wait: looks into the next list, or pauses behind the last.
+    /// Takes the reply to a poll: polls the next list, or pauses after the last.
     fn looked(&mut self, reply: Reply<'_>, out: &mut Vec<u8>) -> Meaning {
         if reply != Reply::Miss {
             self.resume(out);
@@ -389,7 +389,7 @@ impl QueueConsumer {
         Meaning::Settled { missing: 0 }
     }
 
-    /// Returns what becomes of an error: a group that is there already is none, and one that is gone is made again.
+    /// Returns the meaning of an error reply: an existing group is no error, and a missing one is made again.
     fn refused(&mut self, text: &[u8], out: &mut Vec<u8>) -> Meaning {
         let meaning = match self.pipeline.peek() {
             Some(PendingReply::Preparation) if text.starts_with(b"BUSYGROUP") => {
@@ -411,13 +411,13 @@ impl QueueConsumer {
         meaning
     }
 
-    /// Returns the position of a place among the receiver's own; the first where a reply names none.
+    /// Returns the index of a place among the receiver's own; 0 if a reply names none.
     #[inline]
     fn position(&self, place: Option<u32>) -> usize {
         place.and_then(|place| self.places.iter().position(|own| *own == place)).unwrap_or(0)
     }
 
-    /// Acknowledges these entries, with one command for those of one stream that stand together.
+    /// Acknowledges these entries, with one command for adjacent entries of one stream.
     fn acknowledge(
         &mut self,
         entries: impl Iterator<Item = (Option<u32>, EntryId)> + Clone,

@@ -1,7 +1,7 @@
-//! The loop of one thread of receivers: set up, hear probes, receive until all has come.
+//! The loop of one thread of receivers: set up, receive probes, receive until all has come.
 //!
-//! What receivers ask for, and again after a reply, and what replies mean is the [`Kind`]'s business. Nothing is
-//! shared with the senders on the way of a message: what a sample needs stands in it.
+//! The [`Kind`] defines requests and the meaning of replies. Nothing is shared with the senders on a
+//! message's way: the message itself carries the data of its sample.
 
 use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
@@ -30,11 +30,12 @@ use crate::reopening::ReconnectQueue;
 use crate::thread_clocks::ThreadClocks;
 use crate::{Fatal, Gauges, Progress};
 
-/// Interval at which a thread looks whether the run has ended: while load runs, and when the senders are done.
+/// Interval at which a thread checks whether the run has ended: while load runs, and after the senders are
+/// done.
 const LOOK_NS: u64 = 20_000_000;
 pub(super) const DRAIN_LOOK_NS: u64 = 1_000_000;
 
-/// Events after which a thread looks whether there is something else to do.
+/// Events after which a thread checks for other work.
 const EVENTS_AT_ONCE: usize = 1_000;
 
 /// State of a receiver's connection.
@@ -44,7 +45,7 @@ pub(super) enum State {
     Handshake {
         answered: usize,
     },
-    /// So many confirmations are still to come.
+    /// Awaiting this many confirmations.
     Asking {
         left: u32,
     },
@@ -53,37 +54,36 @@ pub(super) enum State {
 
 pub(super) struct Receiver<'r> {
     pub(super) state: State,
-    /// The server that it connects to.
+    /// The server that the receiver connects to.
     pub(super) home: Address,
     pub(super) consumer: Box<dyn Consumer + 'r>,
     /// Number in the run.
     pub(super) number: u32,
     pub(super) decoder: RespDecoder,
     pub(super) strings: ReplyStrings,
-    /// Last numbers that it had of each sender; of a kind that names places, through each of them.
+    /// Latest numbers of each sender; for kinds that name places, of each sender and place.
     pub(super) latest: Vec<RecentNumbers>,
-    /// The first of its places.
+    /// First place of the receiver.
     pub(super) first_place: u32,
-    /// Probes that it may still have.
+    /// Probes that the receiver may still get.
     pub(super) probes: u32,
-    /// Deliveries of each message that it gets, where all that it gets have as many.
+    /// Number of receivers that get each of its messages, if equal for all of them.
     pub(super) copies: u32,
-    /// Measured messages that it had.
+    /// Measured messages received.
     pub(super) received: u64,
     pub(super) cache: CacheCounts,
     /// Time at which the receiver asked for messages last.
     pub(super) asked_ns: u64,
-    /// Times that it was tried in vain to open its connection again.
+    /// Failed attempts to reopen its connection.
     pub(super) attempts: u32,
-    /// Time of its last reply, where receivers read over and over.
+    /// Time of its last reply, if receivers poll.
     read_ns: u64,
     pub(super) was_lost: bool,
-    /// Set if the server has let the receiver wait since its connection was opened: a command that waits may be
-    /// refused.
+    /// Set once the server has let a blocking command wait on this connection rather than reject it.
     pub(super) is_proved: bool,
 }
 
-/// Context of a thread of receivers in its run.
+/// Context of a thread of receivers.
 pub(crate) struct ReceiverContext<'r> {
     pub(crate) plan: &'r Plan,
     pub(crate) roles: &'r Roles<'r>,
@@ -95,19 +95,19 @@ pub(crate) struct ReceiverContext<'r> {
 }
 
 impl ReceiverContext<'_> {
-    /// Connections that its engine needs room for.
+    /// Number of connections that its engine needs room for.
     pub(crate) fn connections(&self) -> u32 {
         // Another for the probes.
         let each = self.roles.delivery.kind.connections_each();
         self.receivers.len() as u32 * each + 1
     }
 
-    /// Returns whether a receiver that is lost now comes back.
+    /// Returns whether a receiver that loses its connection now comes back.
     pub(super) fn reconnects(&self) -> bool {
         self.plan.recovery.reconnect && self.roles.gate.start_ns().is_some()
     }
 
-    /// The end of a thread that never began.
+    /// Returns the final reports of a thread that never began.
     pub(crate) fn idle(&self, recorder: Recorder, why: String) -> (Vec<Report>, ReceiverTotals) {
         self.roles.gate.fail(Fatal::new(why));
         (last_words(self.thread, recorder, WorkerUse::default()), ReceiverTotals::default())
@@ -126,28 +126,28 @@ pub(crate) struct Receivers<'r, E> {
     pub(super) context: ReceiverContext<'r>,
     pub(super) handshake: Handshake,
     pub(super) receivers: Vec<Receiver<'r>>,
-    /// Listener of each receiver, where they have any.
+    /// Listener of each receiver, if the kind has listeners.
     pub(super) listeners: Vec<Listener>,
     pub(super) prober: Option<Prober>,
-    /// Replaced servers that it has seen.
+    /// Replaced servers that the thread has seen.
     pub(super) replaced: Replacements,
-    /// Progress that was reported of messages that go between processes.
+    /// Last reported progress of messages between processes.
     pub(super) reported: Progress,
     pub(super) recorder: Recorder,
     pub(super) reopening: ReconnectQueue,
     pub(super) counts: DeliveryCounts,
     pub(super) spread: Option<Spread>,
-    /// From one reply to the next, where receivers read over and over.
+    /// Time from one reply to the next, if receivers poll.
     pub(super) gap: Option<Latency>,
     /// Counts of receivers that cache.
     pub(super) invalidations: Option<Invalidations>,
-    /// Receivers that are ready.
+    /// Number of receivers that are ready.
     pub(super) ready: u32,
-    /// Longest wait of a command that waits, if the kind has one; and the waits seen since load began.
+    /// Longest wait of a blocking command, if the kind has one, and the waits seen since load began.
     pub(super) block_ns: Option<u64>,
     pub(super) waits: Option<Waits>,
     pub(super) under_way: Option<InFlightTimeline>,
-    /// Pause of a kind that looks from time to time, and when which receiver looks again.
+    /// Pause between polls, if the kind polls, and the time of each receiver's next poll.
     pub(super) pause_ns: Option<u64>,
     pub(super) pauses: VecDeque<(u64, ConnId)>,
     pub(super) out: Vec<u8>,
@@ -226,7 +226,7 @@ impl<'r, E: Engine> Receivers<'r, E> {
         }
     }
 
-    /// Receives from end to end. What is left to report of it.
+    /// Receives from setup to end. Returns the final reports and totals.
     pub(crate) fn receive_all(mut self) -> (Vec<Report>, ReceiverTotals) {
         let gate = self.context.roles.gate;
         let mut spent = WorkerUse::default();
@@ -283,7 +283,7 @@ impl<'r, E: Engine> Receivers<'r, E> {
         )
     }
 
-    /// Receives until all that was sent has come, or is not waited for any more.
+    /// Receives until everything sent has come or is given up.
     fn receive_load(&mut self) -> Result<(), Fatal> {
         let roles = self.context.roles;
         let drain_ns = roles.delivery.drain_ns;
@@ -322,7 +322,7 @@ impl<'r, E: Engine> Receivers<'r, E> {
         }
     }
 
-    /// Waits for events until this time, and deals with them.
+    /// Waits for events until this time, and handles them.
     pub(super) fn turn(&mut self, until_ns: u64) -> Result<(), Fatal> {
         let look_ns = self.pauses.front().map_or(u64::MAX, |(due_ns, _)| *due_ns);
         self.wait(until_ns.min(look_ns).min(self.login_wake_ns()))?;
@@ -347,7 +347,7 @@ impl<'r, E: Engine> Receivers<'r, E> {
         waited.map_err(|e| Fatal::new(format!("waiting for messages: {e}")))
     }
 
-    /// Takes what a receiver's connection received.
+    /// Handles bytes on a receiver's connection.
     fn hear(&mut self, conn: ConnId) -> Result<(), Fatal> {
         let receiver = &mut self.receivers[conn.0 as usize];
         if let State::Handshake { answered } = receiver.state {
@@ -402,7 +402,7 @@ impl<'r, E: Engine> Receivers<'r, E> {
         Ok(())
     }
 
-    /// Does what follows from a reply, whose messages are in the receiver's strings.
+    /// Applies the meaning of a reply whose messages are in the receiver's strings.
     #[inline]
     pub(super) fn apply(&mut self, conn: ConnId, meaning: Meaning, now_ns: u64) {
         self.complete(conn);

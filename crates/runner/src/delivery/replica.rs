@@ -1,8 +1,8 @@
-//! Replication: a key that is written at the primary, to those who read it at replicas.
+//! Replication: a key is written at the primary and read at replicas.
 //!
-//! A receiver reads its key over and over. A value that it has not read before is a delivery; values that were
-//! overwritten between two reads are overtaken, which is no loss. So that the last value of a key is known to be there,
-//! it is read at the primary when the senders are done.
+//! A receiver polls its key. A value that it has not read before is a delivery; values overwritten between
+//! two reads are overtaken, which is no loss. To know the last value of a key, it is read at the primary when
+//! the senders are done.
 
 use measure::Tally;
 use wire::Reply;
@@ -22,7 +22,7 @@ pub(super) struct Replica<'r> {
 struct Reader {
     /// The command that reads it.
     get: Vec<u8>,
-    /// Set if the connection has to say that it reads at a replica, which refers it to the master otherwise.
+    /// Set if the connection must send READONLY, because a cluster replica otherwise refers it to the master.
     in_cluster: bool,
     is_readonly: bool,
     is_ready: bool,

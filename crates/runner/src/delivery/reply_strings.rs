@@ -1,51 +1,51 @@
-//! What a receiver keeps of a reply while it passes the decoder: its first string, and the messages that strings
-//! end in.
+//! Parts of a reply that a receiver keeps while it is decoded: its first string, and the messages at the ends
+//! of strings.
 
 use wire::ReplyVisitor;
 use workload::{Message, message};
 
-/// Bytes of the first string that are kept: no name of a push is longer.
+/// Bytes kept of the first string; no push has a longer name.
 const FIRST_MAX: usize = 16;
-/// Digits that the name of a place ends in.
+/// Digits at the end of a place's name.
 const PLACE_DIGITS: usize = 12;
-/// Bytes at the end of a string that are kept: those of a message, and of the number of a place before it.
+/// Bytes kept at the end of a string: a message and the number of a place before it.
 const END_MAX: usize = message::BYTES + PLACE_DIGITS + 1;
 
 /// Parts of a reply that are kept beside messages, for kinds that need them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Capture {
-    /// Bytes of the names of places, where each message is to be known by the one before it.
+    /// Length of place names, if the string before a message names its place.
     pub(crate) place_len: Option<usize>,
-    /// IDs of stream entries, which stand before their messages.
+    /// Set to keep the IDs of stream entries, which come before their messages.
     pub(crate) entry_ids: bool,
     /// The last string as a whole.
     pub(crate) payload: bool,
-    /// All places that are named.
+    /// Set to keep all named places.
     pub(crate) places: bool,
-    /// The place of each message stands before it in the same string.
+    /// Set if the place of each message comes before it in the same string.
     pub(crate) in_place: bool,
-    /// Payloads end in the number of a message only.
+    /// Set if payloads end in a bare message number.
     pub(crate) numbers: bool,
 }
 
 /// The ID of a stream entry: milliseconds and a sequence number.
 pub(crate) type EntryId = (u64, u64);
 
-/// A message in a reply, and what stood before it.
+/// A message in a reply, with its place and entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct DeliveredMessage {
     pub(crate) message: Message,
-    /// The place that it came through, if the reply names it.
+    /// Place of the message, if the reply names it.
     pub(crate) place: Option<u32>,
-    /// The entry that it stands in, if it is one of a stream.
+    /// Stream entry of the message, if it is in one.
     pub(crate) entry: Option<EntryId>,
 }
 
-/// The strings of a reply, as far as a receiver asks for them. Bytes may come in any pieces.
+/// The strings of a reply, as far as a receiver needs them. Bytes may come in any pieces.
 #[derive(Debug, Clone)]
 pub(crate) struct ReplyStrings {
     capture: Capture,
-    /// Strings that have begun.
+    /// Number of strings begun.
     strings: u32,
     first: [u8; FIRST_MAX],
     first_len: usize,
@@ -53,10 +53,10 @@ pub(crate) struct ReplyStrings {
     /// Numbers below 0.
     negatives: u32,
     has_nulls: bool,
-    /// Length of the string that is passing, and how much of it has passed.
+    /// Length of the current string, and the bytes of it so far.
     len: u64,
     passed: u64,
-    /// The last bytes of that, as far as they have passed.
+    /// Last bytes so far of the current string.
     end: [u8; END_MAX],
     place: Option<u32>,
     entry: Option<EntryId>,
@@ -94,13 +94,13 @@ impl ReplyStrings {
         }
     }
 
-    /// The beginning of the first string; empty if there was none.
+    /// Returns the beginning of the first string; empty if there was none.
     #[inline]
     pub(crate) fn first(&self) -> &[u8] {
         &self.first[..self.first_len]
     }
 
-    /// Returns how many strings there were, with nulls that stand instead of one.
+    /// Returns the number of strings, including nulls in their place.
     #[inline]
     pub(crate) fn count(&self) -> u32 {
         self.strings
@@ -112,7 +112,7 @@ impl ReplyStrings {
         self.has_nulls
     }
 
-    /// The places that its strings name, where they are captured.
+    /// Returns the places that the strings name, if they are captured.
     #[inline]
     pub(crate) fn places(&self) -> &[u32] {
         &self.places
@@ -124,13 +124,13 @@ impl ReplyStrings {
         self.has_numbers
     }
 
-    /// Returns how many numbers below 0 there were.
+    /// Returns the number of negative numbers.
     #[inline]
     pub(crate) fn negatives(&self) -> u32 {
         self.negatives
     }
 
-    /// The messages that its strings end in, in their order.
+    /// Returns the messages at the ends of its strings, in order.
     #[inline]
     pub(crate) fn messages(&self) -> &[DeliveredMessage] {
         &self.messages
@@ -141,13 +141,13 @@ impl ReplyStrings {
         self.messages.iter_mut().map(|delivered| &mut delivered.message)
     }
 
-    /// The stream entries that its strings name, each with its place if that is named, where they are captured.
+    /// Returns the captured stream entries, each with its place if named.
     #[inline]
     pub(crate) fn entries(&self) -> &[(Option<u32>, EntryId)] {
         &self.entries
     }
 
-    /// The last string, where it is captured.
+    /// Returns the last string, if it is captured.
     #[inline]
     pub(crate) fn payload(&self) -> &[u8] {
         &self.payload
@@ -164,7 +164,7 @@ impl ReplyStrings {
         self.messages.clear();
     }
 
-    /// Looks at the end of a string that has passed.
+    /// Parses the end of a completed string.
     #[inline]
     fn string_ended(&mut self) {
         let len = self.len as usize;
@@ -193,7 +193,7 @@ impl ReplyStrings {
     }
 }
 
-/// The number of a place whose name ends so; it may be a hash tag.
+/// Returns the place number in a name with this end, which may be a hash tag.
 fn number_of_place(end: &[u8]) -> Option<u32> {
     let end = end.strip_suffix(b"}").unwrap_or(end);
     let digits = &end[end.len().saturating_sub(PLACE_DIGITS)..];

@@ -1,12 +1,11 @@
-//! Which messages have come, where one of several receivers gets each: whichever thread it came to.
+//! Set of received messages, where one of several receivers gets each, on any thread.
 //!
-//! A bit for each number, in pages that are made as numbers rise. Threads of receivers share them, and nobody else
-//! touches them.
+//! A bit for each number, in pages that are made as numbers rise. Only receiver threads touch it.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Numbers of a page, and pages: 4,294,967,296 messages in 512 MiB.
+/// Numbers of a page, and number of pages: 4,294,967,296 messages in 512 MiB.
 const PAGE: u64 = 1 << 16;
 const PAGES: usize = 1 << 16;
 
@@ -27,8 +26,7 @@ impl Default for NumberBitmap {
 }
 
 impl NumberBitmap {
-    /// Notes that a message has come. Whether it is the first of its number; one beyond those that there is room
-    /// for always is.
+    /// Adds a message. Returns whether its number is new; a number beyond the capacity always is.
     #[inline]
     pub(super) fn insert(&self, number: u64) -> bool {
         let Some(page) = self.pages.get((number / PAGE) as usize) else { return true };
@@ -37,7 +35,7 @@ impl NumberBitmap {
         page[(number % PAGE / WORD) as usize].fetch_or(bit, Ordering::Relaxed) & bit == 0
     }
 
-    /// The pages that have numbers: which each is, and its bits.
+    /// Returns the pages in use: index and bits.
     pub(super) fn pages(&self) -> impl Iterator<Item = (usize, Vec<u64>)> {
         let pages = self.pages.iter().enumerate();
         pages.filter_map(|(number, page)| {

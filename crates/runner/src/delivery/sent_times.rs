@@ -1,7 +1,7 @@
-//! When messages were due and sent whose payload has room for a number only.
+//! Due and sending times of messages whose payload has room for a number only.
 //!
-//! Senders write and receivers read a ring by the numbers of messages; neither waits for the other. What was
-//! overwritten, or is being written, is not known: a receiver never gets the times of another message.
+//! Senders write and receivers read a ring by message number; neither waits for the other. A slot that is
+//! overwritten or being written is unknown: a receiver never gets the times of another message.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 
@@ -19,7 +19,7 @@ pub(crate) struct SentTimes {
 /// The times of one message.
 #[derive(Debug, Default)]
 struct Entry {
-    /// The number of the message and 1; 0 while the others are written.
+    /// Message number plus 1; 0 while the other fields are written.
     number: AtomicU64,
     due_ns: AtomicU64,
     sent_ns: AtomicU64,
@@ -27,7 +27,7 @@ struct Entry {
 }
 
 impl SentTimes {
-    /// Creates the times of a run with this end.
+    /// Creates the times for a run with this end.
     pub(super) fn new(stop: &Stop) -> Self {
         let messages = match stop {
             Stop::Requests(count) => (*count).clamp(1, RING_MAX).next_power_of_two(),
@@ -52,7 +52,7 @@ impl SentTimes {
         entry.number.store(message.number + 1, Ordering::Release);
     }
 
-    /// A message with its times and its sender; `None` if they are not kept any more.
+    /// Adds its times and sender to a message; `None` if they are no longer kept.
     #[inline]
     pub(super) fn complete(&self, message: Message) -> Option<Message> {
         let entry = self.entry(message.number);

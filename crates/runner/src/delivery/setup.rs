@@ -1,4 +1,4 @@
-//! Setting up receivers: connections, what they ask for, and the probes that show that messages come through.
+//! Setup of receivers: connections, first requests, and the probes that show that messages come through.
 
 use std::sync::atomic::Ordering;
 
@@ -13,12 +13,12 @@ use super::receivers::{DRAIN_LOOK_NS, Receivers, State};
 use crate::Fatal;
 use crate::opening::Opening;
 
-/// For how long the first messages are waited for without any.
+/// Longest wait for the first messages while none comes.
 const PATIENCE_NS: u64 = 10_000_000_000;
 
 impl<E: Engine> Receivers<'_, E> {
-    /// Opens all connections, asks for messages, and waits until a probe has come through each place and load
-    /// has begun. Whether it has: the run may have been stopped.
+    /// Opens all connections, sends the first requests, and waits until a probe has come through each place
+    /// and load has begun. Returns false if the run was stopped.
     pub(super) fn set_up(&mut self) -> Result<bool, Fatal> {
         let (roles, plan) = (self.context.roles, self.context.plan);
         self.wait(0)?;
@@ -60,7 +60,7 @@ impl<E: Engine> Receivers<'_, E> {
         }
     }
 
-    /// Goes on with reading the last message of each place, which the first thread does.
+    /// Continues reading the last message of each place. Only the first thread does this.
     pub(super) fn read_finals(&mut self) -> Result<(), Fatal> {
         if self.prober.is_none() || self.context.roles.finals.get().is_some() {
             return Ok(());
@@ -75,7 +75,8 @@ impl<E: Engine> Receivers<'_, E> {
         Ok(())
     }
 
-    /// Has a probe follow the last message through each place, where messages come from other processes.
+    /// Sends a last probe behind the last message through each place, where messages come from other
+    /// processes.
     pub(super) fn begin_last_probes(&mut self) {
         let roles = self.context.roles;
         if !roles.exchanges || roles.competes {
@@ -87,7 +88,7 @@ impl<E: Engine> Receivers<'_, E> {
         }
     }
 
-    /// Goes on with the probes, which the first thread sends when the receivers of all are ready.
+    /// Continues with the probes, which the first thread sends when all receivers are ready.
     fn probe(&mut self) -> Result<(), Fatal> {
         let roles = self.context.roles;
         if self.unready() > 0 {
@@ -125,7 +126,7 @@ impl<E: Engine> Receivers<'_, E> {
         conn.0 as usize == self.receivers.len()
     }
 
-    /// Opens the connection of a receiver; where receivers have listeners, that of its listener first.
+    /// Opens the connection of a receiver; with listeners, the listener's first.
     pub(super) fn connect(&mut self, conn: ConnId) {
         if !self.connect_listener(conn) {
             self.open_receiver(conn);
@@ -140,7 +141,7 @@ impl<E: Engine> Receivers<'_, E> {
         self.engine.open(conn, &receiver.home, &self.context.origins.options(number));
     }
 
-    /// A connection is open: it says who it is, and then asks for messages.
+    /// Greets on an open connection: the handshake, then the first requests.
     pub(super) fn greet(&mut self, conn: ConnId) -> Result<(), Fatal> {
         let has_login = !self.handshake.steps.is_empty();
         if self.is_listener(conn) {
@@ -176,7 +177,7 @@ impl<E: Engine> Receivers<'_, E> {
         }
     }
 
-    /// The server gives a receiver what it asked for: it is back, if it was lost.
+    /// Notes that the server serves a receiver, which is back if it was lost.
     #[inline]
     pub(super) fn is_proved(&mut self, conn: ConnId) {
         let receiver = &mut self.receivers[conn.0 as usize];
@@ -198,12 +199,12 @@ impl<E: Engine> Receivers<'_, E> {
         Ok(())
     }
 
-    /// Receivers that do not wait for messages yet.
+    /// Number of receivers that do not wait for messages yet.
     pub(super) fn unready(&self) -> u32 {
         self.receivers.len() as u32 - self.ready
     }
 
-    /// Says why the load cannot begin.
+    /// Returns the reason why load cannot begin.
     fn what_is_missing(&self) -> String {
         let (address, of) = (self.context.roles.homes.name(), self.receivers.len());
         match self.unready() {
@@ -228,7 +229,7 @@ impl<E: Engine> Receivers<'_, E> {
 }
 
 impl Roles<'_> {
-    /// Notes that all receivers of a thread wait for messages. Whether those of all threads do.
+    /// Notes that all receivers of a thread are subscribed. Returns whether those of all threads are.
     fn is_subscribed(&self, thread: u16) -> bool {
         self.threads[usize::from(thread)].subscribed.store(true, Ordering::Release);
         self.are_subscribed()
@@ -239,7 +240,7 @@ impl Roles<'_> {
         self.threads.iter().all(|thread| thread.subscribed.load(Ordering::Acquire))
     }
 
-    /// The servers that probes go to, each with its places that have receivers.
+    /// Returns the servers that probes go to, each with those of its places that have receivers.
     pub(super) fn stops(&self, receivers_by_place: &[u32]) -> Vec<(Address, Vec<u32>)> {
         let mut stops: Vec<(Address, Vec<u32>)> = Vec::new();
         let places = (0..).zip(receivers_by_place).filter(|(_, receivers)| **receivers > 0);
@@ -262,7 +263,7 @@ impl Roles<'_> {
         self.probes.saturating_sub(self.probed.load(Ordering::Acquire))
     }
 
-    /// Probes that a receiver is to get; of those of which one of several gets each, any number.
+    /// Number of probes that a receiver is to get, or the most where one of several receivers gets each.
     pub(super) fn probes_of(&self, receiver: u32) -> u32 {
         match self.kind.sharing() {
             // Of messages that go between clients, others show the end.
@@ -274,7 +275,8 @@ impl Roles<'_> {
         }
     }
 
-    /// Deliveries of a message through each place: to receivers of this process, unless those of all compete for it.
+    /// Deliveries of a message through each place: to receivers of this process only, unless receivers of all
+    /// processes compete for it.
     pub(super) fn copies_by_place(&self) -> Vec<u32> {
         let sharing = self.kind.sharing();
         let receivers = if self.competes {

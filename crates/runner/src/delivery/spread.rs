@@ -1,18 +1,18 @@
-//! When the first and the last receiver had each message, where messages have several.
+//! Latency to the first and to the last receiver of each message that has several.
 //!
-//! Only messages that reached all count: the last receiver of another is not known. What a message needs is kept
-//! in a ring by its number; one that is not complete when its place is needed is left out.
+//! Only messages that reached all receivers count. A ring keeps each message by its number; a message whose
+//! slot is needed before it is complete is left out.
 
 use measure::Latency;
 use workload::Message;
 
-/// Messages on their way that are kept, a power of two.
+/// Number of messages kept in flight, a power of two.
 const RING: usize = 1 << 16;
 
 /// Times of one message.
 #[derive(Debug, Clone, Copy, Default)]
 struct Entry {
-    /// Number plus one; 0 of none.
+    /// Message number plus one; 0 for none.
     message: u64,
     first_ns: u64,
     last_ns: u64,
@@ -33,7 +33,7 @@ impl Spread {
         Self { ring: vec![Entry::default(); RING], first: latency(), last: latency() }
     }
 
-    /// Notes that a message of so many receivers came to one of them.
+    /// Notes that a message to this many receivers came to one of them.
     #[inline]
     pub(super) fn received(&mut self, message: &Message, receivers: u32, now_ns: u64) {
         let entry = &mut self.ring[message.number as usize % RING];
@@ -55,7 +55,7 @@ impl Spread {
         }
     }
 
-    /// From due to the first receiver, and to the last.
+    /// Latencies from the due time to the first receiver, and to the last.
     pub(super) fn latencies(self) -> (Latency, Latency) {
         (self.first, self.last)
     }

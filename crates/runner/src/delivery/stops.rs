@@ -1,20 +1,20 @@
-//! Servers that are asked one after another, each about the places that it has: a node of a cluster names the one that
-//! a place is at instead, and where a server is gone, the others know who took over.
+//! Servers to ask one after another, each about its places. A cluster node may name another node for a place;
+//! when a server is gone, the others know its successor.
 
 use engine::Address;
 
-/// A server, and whether each command there stands behind an ASKING.
+/// A server, and whether each command to it needs an ASKING first.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Stop {
     pub(super) address: Address,
     pub(super) asking: bool,
 }
 
-/// Servers that are still to be asked, each with its places.
+/// Servers still to be asked, each with its places.
 #[derive(Debug)]
 pub(super) struct Stops {
     left: Vec<(Stop, Vec<u32>)>,
-    /// The servers that places were at in the beginning.
+    /// Initial servers of the places.
     servers: Vec<Address>,
     /// Servers that do not answer.
     gone: Vec<Address>,
@@ -32,7 +32,7 @@ impl Stops {
         self.left.is_empty()
     }
 
-    /// The next server, and what it is asked about.
+    /// Returns the next server, and the places to ask it about.
     pub(super) fn next(&mut self) -> Option<(Stop, Vec<u32>)> {
         self.left.pop()
     }
@@ -45,8 +45,8 @@ impl Stops {
         }
     }
 
-    /// Another server, that knows who has what was at one that is gone. `None` where there is none, or where one of
-    /// the others named that server again, so that nobody has taken over yet.
+    /// Returns another server, which knows the successor of a server that is gone. `None` if there is no
+    /// other, or if one of them named the lost server again, so that nobody has taken over yet.
     pub(super) fn instead_of(&mut self, gone: &Stop) -> Option<Stop> {
         let is_new = !self.gone.contains(&gone.address);
         self.gone.push(gone.address.clone());
@@ -54,7 +54,7 @@ impl Stops {
         others.next().filter(|_| is_new).map(|other| Stop::at(other.clone()))
     }
 
-    /// Takes servers that did not answer for such as may.
+    /// Clears the marks of servers that did not answer.
     pub(super) fn forgive(&mut self) {
         self.gone.clear();
     }

@@ -1,4 +1,4 @@
-//! What becomes of each message that a receiver gets: what is counted, and what is recorded.
+//! Counting and recording of each received message.
 
 use engine::{ConnId, Engine};
 use measure::Outcome;
@@ -14,7 +14,7 @@ use crate::Fatal;
 use crate::request::{Answer as Recorded, CommandReply, Keys};
 
 impl<E: Engine> Receivers<'_, E> {
-    /// Takes the messages of a reply that should have as many as payloads.
+    /// Takes the messages of a reply that should have one for each payload.
     #[inline]
     pub(super) fn take_all(&mut self, conn: ConnId, payloads: u32, now_ns: u64) {
         let count = self.receivers[conn.0 as usize].strings.messages().len();
@@ -25,7 +25,7 @@ impl<E: Engine> Receivers<'_, E> {
         }
     }
 
-    /// Gives messages that are numbers their times.
+    /// Adds the times to messages that are bare numbers.
     #[inline]
     pub(super) fn complete(&mut self, conn: ConnId) {
         let roles = self.context.roles;
@@ -47,7 +47,7 @@ impl<E: Engine> Receivers<'_, E> {
         }
     }
 
-    /// A message to its receiver, unless it is one of another run or a probe, which are counted here.
+    /// Returns a message for its receiver; counts and drops those of other runs and probes.
     #[inline]
     pub(super) fn of_this_run(&mut self, conn: ConnId, message: Message) -> Option<Message> {
         let receiver = &mut self.receivers[conn.0 as usize];
@@ -116,7 +116,8 @@ impl<E: Engine> Receivers<'_, E> {
         self.recorder.reply(&Recorded { answered, outcome: Outcome::Ok, bytes: 0, keys }, now_ns);
     }
 
-    /// Returns what a message is among those that came before it: to this receiver, or to any that shares its messages.
+    /// Returns the position of a message among the earlier ones of its receiver, or of all receivers that
+    /// share its messages.
     #[inline]
     pub(super) fn rank(&mut self, conn: ConnId, delivered: &DeliveredMessage) -> Place {
         let receiver = &mut self.receivers[conn.0 as usize];
@@ -137,7 +138,7 @@ impl<E: Engine> Receivers<'_, E> {
         }
     }
 
-    /// Lets those ask again whose pause is over.
+    /// Resumes the receivers whose pause is over.
     pub(super) fn resume(&mut self) {
         while let Some((due_ns, conn)) = self.pauses.front().copied() {
             if due_ns > self.engine.now_ns() {
@@ -157,7 +158,7 @@ impl<E: Engine> Receivers<'_, E> {
         }
     }
 
-    /// Notes the end of a wait, or of something that was asked for beside messages.
+    /// Notes the end of a wait, or of a request beside messages.
     pub(super) fn waited(&mut self, conn: ConnId, meaning: Meaning, now_ns: u64) {
         let asked_ns = self.receivers[conn.0 as usize].asked_ns;
         let due_ns = asked_ns + self.block_ns.unwrap_or(0);

@@ -1,4 +1,4 @@
-//! What the threads of receivers had, put together.
+//! Combined totals of the receivers' threads.
 
 use measure::{Backlog, DeliveryCounts, Invalidations, Latency, Waits};
 
@@ -14,9 +14,9 @@ pub(crate) struct ReceiverTotals {
     pub(super) waits: Option<Waits>,
     pub(super) under_way: Option<InFlightTimeline>,
     pub(super) remains: Option<Leftovers>,
-    /// From one read to the next, and how many receivers were behind in the end.
+    /// Latency between reads, and the number of receivers that were behind at the end, if receivers poll.
     pub(super) polls: Option<(Latency, u64)>,
-    /// Counts of what caches saw.
+    /// Counts of caches.
     pub(super) invalidations: Option<Invalidations>,
     /// Messages that may have been removed before caches had them.
     pub(super) removable: u64,
@@ -66,7 +66,7 @@ impl ReceiverTotals {
     }
 }
 
-/// Adds what was found in the queues when all was over to the backlog at the end of a run of `elapsed_ns`.
+/// Adds the messages left in the queues to the backlog at the end of a run of `elapsed_ns`.
 pub(super) fn count_remains(waits: &mut Waits, remains: Option<&Leftovers>, elapsed_ns: u64) {
     let remains = remains.filter(|remains| !remains.is_uncounted);
     let left = remains.map_or(0, |remains| remains.left);
@@ -80,7 +80,7 @@ pub(super) fn count_remains(waits: &mut Waits, remains: Option<&Leftovers>, elap
     waits.pending = remains.map(|remains| remains.pending);
 }
 
-/// Both together, or the one that is there.
+/// Returns both joined, or the one that is there.
 fn joined<T>(a: Option<T>, b: Option<T>, join: impl FnOnce(T, T) -> T) -> Option<T> {
     match (a, b) {
         (Some(a), Some(b)) => Some(join(a, b)),

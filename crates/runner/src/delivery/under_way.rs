@@ -1,14 +1,14 @@
-//! How many messages were on their way at any time: sent, and not received yet.
+//! Number of messages in flight over time: sent and not received yet.
 //!
-//! A message tells when it was sent, so who receives it knows all that there is to know. Times are counted in steps,
-//! which grow longer as a run does, so that memory stays bounded. What never came is not among them.
+//! A message carries its sending time, so its receiver knows both ends. Times are counted in steps, which
+//! grow with the run, so that memory stays bounded. Messages that never came are not included.
 
 use measure::Backlog;
 
 /// Length of a step in a short run, and most steps.
 const FIRST_STEP_NS: u64 = 1_000_000;
 const STEPS_MAX: usize = 1 << 15;
-/// Most points in the end.
+/// Most points in the result.
 const POINTS_MAX: usize = 500;
 
 /// Messages sent and received in a step.
@@ -27,7 +27,7 @@ pub(super) struct InFlightTimeline {
 }
 
 impl InFlightTimeline {
-    /// Creates the timeline of a run whose measured part begins then.
+    /// Creates the timeline of a run whose measured part begins at `start_ns`.
     pub(super) fn new(start_ns: u64) -> Self {
         Self { start_ns, step_ns: FIRST_STEP_NS, steps: Vec::with_capacity(STEPS_MAX) }
     }
@@ -41,7 +41,7 @@ impl InFlightTimeline {
         self.steps[at].received += 1;
     }
 
-    /// The step of a time, which there is then.
+    /// Returns the step of a time, and makes room for it.
     #[inline]
     fn step(&mut self, at_ns: u64) -> usize {
         let since_ns = at_ns.saturating_sub(self.start_ns);
@@ -71,7 +71,7 @@ impl InFlightTimeline {
         self.steps.truncate(self.steps.len().div_ceil(2));
     }
 
-    /// Adds what another thread received.
+    /// Adds the counts of another thread.
     pub(super) fn merge(&mut self, mut other: Self) {
         while self.step_ns < other.step_ns {
             self.coarsen();
@@ -86,8 +86,8 @@ impl InFlightTimeline {
         }
     }
 
-    /// Returns how many were under way at the end of each step until the last message was sent. Where there are many,
-    /// the greatest of those that stand together.
+    /// Returns the number in flight at the end of each step until the last message was sent. Long series are
+    /// reduced to the maxima of adjacent steps.
     pub(super) fn backlog(&self) -> Vec<Backlog> {
         let last = self.steps.iter().rposition(|step| step.sent > 0);
         let steps = &self.steps[..last.map_or(0, |last| last + 1)];

@@ -1,11 +1,11 @@
-//! Recorded commands that wait for other clients, and how long they are waited for.
+//! Recorded commands that wait for other clients, and the limit on their wait.
 
 use crate::connection::{Connection, State};
 
-/// Time for which blocked commands are waited for when nothing else is left.
+/// Longest wait for blocked commands when nothing else is left.
 pub(crate) const BLOCKED_MAX_NS: u64 = 1_000_000_000;
 
-/// Returns whether the oldest command of a connection waits for another client, for longer than it is waited for.
+/// Returns whether the oldest command of a connection waits for another client and has exceeded that limit.
 pub(crate) fn is_blocked<D, M: Copy, L>(connection: &Connection<D, M, L>, now_ns: u64) -> bool {
     let requests = &connection.requests;
     connection.state == State::Ready

@@ -1,7 +1,7 @@
-//! The thread that reads a record ahead of the workers, and shares it out.
+//! The thread that reads a record ahead of the workers, and distributes it.
 //!
-//! Each worker has a queue of whole blocks, which bounds how far this thread is ahead of it. Blocks come back when they
-//! are done with, so a record of any length takes the memory of a few of them.
+//! Each worker has a queue of whole blocks, which bounds how far this thread is ahead of it. Blocks are
+//! returned after use, so a record of any length needs the memory of a few of them.
 
 use std::ops::Range;
 use std::sync::mpsc::{self, Receiver, SyncSender, TrySendError};
@@ -9,7 +9,7 @@ use std::sync::mpsc::{self, Receiver, SyncSender, TrySendError};
 use super::source::{Block, RecordedSource};
 use super::{Record, RecordedCommands};
 
-/// Blocks that wait for a worker.
+/// Most blocks queued for a worker.
 const AHEAD: usize = 16;
 
 /// Reads a record for the workers of a run.
@@ -20,7 +20,7 @@ pub(crate) struct Feed<'r> {
     bytes: Vec<u8>,
 }
 
-/// Lane to one worker.
+/// Queue to one worker.
 struct Lane {
     /// Connections of the worker.
     connections: Range<u32>,
@@ -37,7 +37,7 @@ impl Lane {
         self.empty.try_recv().unwrap_or_default()
     }
 
-    /// Hands the block over if there is room for it.
+    /// Hands over the block if there is room for it.
     fn offer(&mut self) -> Result<(), Disconnected> {
         if self.filling.is_empty() {
             return Ok(());
@@ -61,10 +61,10 @@ impl Lane {
 }
 
 impl<'r> Feed<'r> {
-    /// For workers with these connections, and what each of them draws from.
+    /// Creates a feed for workers with these connections, and the source of each worker.
     ///
     /// # Errors
-    /// Why the record cannot be read.
+    /// Returns the reason why the record cannot be read.
     pub(crate) fn new(
         record: &'r dyn Record,
         workers: impl Iterator<Item = Range<u32>>,
@@ -84,7 +84,7 @@ impl<'r> Feed<'r> {
     /// Reads the record to its end, or until a worker has ended.
     ///
     /// # Errors
-    /// Why it cannot be read any further.
+    /// Returns the reason why reading stopped.
     pub(crate) fn run(mut self) -> Result<(), String> {
         loop {
             self.bytes.clear();
@@ -104,7 +104,7 @@ impl<'r> Feed<'r> {
         Ok(())
     }
 
-    /// Hands over a block that is full. While it waits, nobody else has to wait for what was read of theirs.
+    /// Hands over a full block. While it waits, the other workers get what was already read for them.
     fn hand_over(&mut self, full: usize) -> Result<(), Disconnected> {
         self.lanes.iter_mut().try_for_each(Lane::offer)?;
         if self.lanes[full].filling.is_empty() { Ok(()) } else { self.lanes[full].send() }

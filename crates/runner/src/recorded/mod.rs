@@ -1,28 +1,30 @@
-//! Recorded traffic as a source of requests: read ahead on a thread of its own, in blocks, each of one worker.
+//! Recorded traffic as a source of requests: read ahead by a separate thread, in blocks that each belong to
+//! one worker.
 //!
-//! Whoever knows the format of a record gives it to a run as a [`Record`]. [`feed`] reads it and shares out its
-//! commands by connection, [`source`] is what a worker draws from, and which connection sends when is the route's
-//! business.
+//! Code that knows the format of a record implements [`Record`] for it. [`feed`] reads the record and
+//! distributes its commands by connection, and workers draw from a [`source`]. The route decides which
+//! connection sends when.
 
 pub(crate) mod blocked;
 pub(crate) mod feed;
 pub(crate) mod source;
 
-/// Traffic that was recorded, and can be read once for each run.
+/// Recorded traffic, readable once for each run.
 pub trait Record: Sync {
-    /// Begins to read it.
+    /// Begins to read the record.
     ///
     /// # Errors
-    /// Why it cannot be read.
+    /// Returns the reason why it cannot be read.
     fn commands(&self) -> Result<Box<dyn RecordedCommands + Send + '_>, String>;
 }
 
 /// The commands of a record, in the order in which they are due.
 pub trait RecordedCommands {
-    /// Appends the next command to `bytes`, as it is sent, and says whose it is and when it is due. `None` at the end.
+    /// Appends the bytes of the next command to `bytes` and returns its connection and due time. `None` at
+    /// the end.
     ///
     /// # Errors
-    /// Why it cannot be read any further.
+    /// Returns the reason why reading stopped.
     fn next(&mut self, bytes: &mut Vec<u8>) -> Result<Option<RecordedCommand>, String>;
 }
 
@@ -35,12 +37,12 @@ pub struct RecordedCommand {
     pub connection: u32,
     /// Number of the command in the plan's sequence.
     pub command: u32,
-    /// The database that it is for.
+    /// Database of the command.
     pub db: u32,
-    /// Set if its reply may wait for another client, as that of `BLPOP` does: its time is no latency.
+    /// Set if its reply may wait for another client, as with `BLPOP`: that time is no latency.
     pub blocks: bool,
-    /// The slot of its keys, where it is sent to a cluster; `None` of one that any node answers.
+    /// Slot of its keys in a cluster; `None` if any node may answer.
     pub slot: Option<u16>,
-    /// Set if the command is part of a transaction, so that it goes nowhere else by itself.
+    /// Set if the command is part of a transaction and cannot be redirected alone.
     pub bound: bool,
 }

@@ -1,24 +1,24 @@
-//! What a worker draws the requests of a record from: the blocks that were read ahead for it.
+//! Source of a worker's recorded requests: blocks that were read ahead.
 //!
-//! A request has a number, by which its bytes are found for as long as somebody may send them: until it is released.
+//! The bytes of a request can be found by its number until it is released.
 
 use std::collections::VecDeque;
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError};
 
 use super::RecordedCommand;
 
-/// Commands and bytes of a block; one command that is longer has a block for itself.
+/// Commands and bytes of a block; a longer command has a block of its own.
 const COMMANDS_MAX: usize = 1024;
 const BYTES_MAX: usize = 256 << 10;
-/// Bits of a number that say which command of its block it is.
+/// Bits of a number that give the command's index in its block.
 const WITHIN_BITS: u32 = 10;
-/// Blocks with requests that were drawn and not sent. Beyond it nothing is drawn: connections that have no room have
-/// enough to do.
+/// Most blocks with requests that were drawn and not sent. Beyond that nothing is drawn, as connections
+/// without room have enough to do.
 const HELD_MAX: usize = 64;
-/// Time after which a worker looks again that has nothing left while the record has more.
+/// Pause before a worker checks again whether more of the record was read.
 const LOOK_AGAIN_NS: u64 = 200_000;
 
-/// A stretch of a record, as far as one worker sends it.
+/// A worker's part of a stretch of a record.
 #[derive(Debug, Default)]
 pub(crate) struct Block {
     bytes: Vec<u8>,
@@ -30,7 +30,7 @@ impl Block {
         self.commands.is_empty()
     }
 
-    /// Returns whether a command of so many bytes belongs into the next one.
+    /// Returns whether a command of this length belongs into the next block.
     pub(super) fn is_full_with(&self, bytes: usize) -> bool {
         let is_long = !self.is_empty() && self.bytes.len() + bytes > BYTES_MAX;
         self.commands.len() == COMMANDS_MAX || is_long
@@ -53,11 +53,11 @@ impl Block {
     }
 }
 
-/// A block that commands may still be asked for.
+/// A block with commands that may still be asked for.
 #[derive(Debug)]
 struct OpenBlock {
     block: Block,
-    /// Commands that were not released.
+    /// Number of unreleased commands.
     open: usize,
 }
 
@@ -69,13 +69,13 @@ pub(crate) struct RecordedSource {
     /// The number of the worker's first connection.
     first_connection: u32,
     held: VecDeque<OpenBlock>,
-    /// Number of held blocks that were not given back.
+    /// Number of held blocks that were not returned.
     live: usize,
-    /// The number of the first of those among all blocks.
+    /// Number of the first held block among all blocks.
     first: u64,
-    /// Position of the next command: in which of the blocks that are held, and at which place in it.
+    /// Position of the next command: index of the held block, and index in it.
     next: (usize, usize),
-    /// Due time of the next command, from the start of load: none while there is no next.
+    /// Due time of the next command, from the start of load; `None` if there is no next command yet.
     next_due_ns: Option<u64>,
     start_ns: u64,
     looked_ns: u64,
@@ -111,7 +111,7 @@ impl RecordedSource {
         self.look(start_ns);
     }
 
-    /// Returns when the source must be looked at: when the next command is due, or soon if that is not known yet.
+    /// Returns when to check the source: when the next command is due, or soon if that is not known yet.
     #[inline]
     pub(crate) fn due_ns(&self) -> u64 {
         match self.next_due_ns {
@@ -128,12 +128,12 @@ impl RecordedSource {
         self.ended && self.next_due_ns.is_none()
     }
 
-    /// Returns how many were drawn whose time is a latency.
+    /// Returns the number of drawn commands whose time is a latency.
     pub(crate) fn drawn(&self) -> u64 {
         self.drawn
     }
 
-    /// Returns how many of those that were read and not drawn are due before `ns`.
+    /// Returns the number of commands read, not drawn, and due before `ns`.
     pub(crate) fn due_before(&self, ns: u64) -> u64 {
         let (block, at) = self.next;
         let ahead = self.held.get(block).map_or(&[][..], |held| &held.block.commands[at..]);
@@ -143,14 +143,13 @@ impl RecordedSource {
         ahead.iter().take_while(due).filter(|(command, _)| !command.blocks).count() as u64
     }
 
-    /// Returns whether so many blocks are held that nothing is drawn.
+    /// Returns whether too many blocks are held to draw more.
     #[inline]
     pub(crate) fn is_full(&self) -> bool {
         self.live > HELD_MAX
     }
 
-    /// The next command, if it is due: its number, when it is due on the engine's clock, and which connection of the
-    /// worker sends it.
+    /// Takes the next command if it is due: its number, and the worker's connection that sends it.
     #[inline]
     pub(crate) fn take(&mut self, now_ns: u64) -> Option<(u64, u32)> {
         if self.next_due_ns.is_none() {
@@ -169,7 +168,7 @@ impl RecordedSource {
         Some((number, connection - self.first_connection))
     }
 
-    /// Finds the next command, in the block at hand or in one that has come.
+    /// Finds the next command, in the current block or a new one.
     #[inline]
     fn look(&mut self, now_ns: u64) {
         let (block, at) = self.next;
@@ -201,7 +200,7 @@ impl RecordedSource {
         (((number >> WITHIN_BITS) - self.first) as usize, within as usize)
     }
 
-    /// The command of this number, and when it is due on the engine's clock.
+    /// Returns the command of this number, and its due time on the engine's clock.
     #[inline]
     pub(crate) fn command(&self, number: u64) -> (RecordedCommand, u64) {
         let (block, at) = self.place(number);
@@ -209,14 +208,14 @@ impl RecordedSource {
         (command, self.start_ns.saturating_add(command.due_ns))
     }
 
-    /// The bytes of a command that was not released.
+    /// Returns the bytes of an unreleased command.
     #[inline]
     pub(crate) fn bytes(&self, number: u64) -> &[u8] {
         let (block, at) = self.place(number);
         self.held[block].block.bytes_of(at)
     }
 
-    /// Nobody asks for this command any more.
+    /// Releases a command: it will not be asked for again.
     #[inline]
     pub(crate) fn release(&mut self, number: u64) {
         let (block, _) = self.place(number);
@@ -226,7 +225,7 @@ impl RecordedSource {
         }
     }
 
-    /// Gives the block of released commands back, and forgets it once those before it are given back, too.
+    /// Returns the block of released commands, and forgets it once all blocks before it are returned.
     fn give_back(&mut self, block: usize) {
         let mut empty = std::mem::take(&mut self.held[block].block);
         empty.clear();

@@ -1,10 +1,10 @@
-//! What is counted of a command beside its replies, in plans that ask for it.
+//! Further counts of commands, in plans that ask for them.
 
 use super::Recorder;
 use crate::request::{CommandReply, Request};
 
 impl Recorder {
-    /// Notes what was there of what a reply has places for.
+    /// Notes which of the requested items were found.
     pub(crate) fn found(&mut self, answered: &CommandReply, found: &[bool]) {
         if self.counts(answered.measured) {
             let command = self.tallies[answered.command as usize] as usize;
@@ -12,7 +12,7 @@ impl Recorder {
         }
     }
 
-    /// Notes how many receivers the messages of a request had, by the replies to it.
+    /// Notes the number of receivers that the replies to a request named.
     pub(crate) fn reached<M>(&mut self, request: &Request<M>, receivers: u64) {
         if self.counts(request.measured) {
             let command = self.tallies[request.command as usize] as usize;
@@ -21,7 +21,7 @@ impl Recorder {
         }
     }
 
-    /// Adds bytes that were sent of a command, where they are counted by command.
+    /// Adds bytes sent for a command, if they are counted by command.
     #[inline]
     pub(crate) fn sent_bytes(&mut self, command: u32, bytes: usize, measured: bool) {
         if measured {

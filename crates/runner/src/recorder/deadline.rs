@@ -1,10 +1,10 @@
-//! What a deadline cost: answers that came after it, and requests that were given up at it.
+//! Cost of a deadline: late answers, and requests that were given up.
 
 use super::Recorder;
 use crate::request::LostRequests;
 
 impl Recorder {
-    /// Holds what was due and ended at these times against the deadline, if there is one.
+    /// Counts requests that were due and ended at these times against the deadline, if there is one.
     #[inline]
     pub(super) fn ended(&mut self, times: (u64, u64), count: u64) {
         if let (Some(deadline), Some(limit_ns)) = (&mut self.tally.deadline, self.shape.deadline_ns)
@@ -13,8 +13,8 @@ impl Recorder {
         }
     }
 
-    /// Adds `commands` measured commands that are given up at their deadline, on the current node; as `counted`
-    /// operations or requests, of which nothing was sent if they are `new`.
+    /// Adds `commands` measured commands given up at their deadline on the current node, as `counted`
+    /// operations or requests; `new` ones had not been sent in part.
     pub(crate) fn given_up_at_deadline(
         &mut self,
         commands: u64,
@@ -26,8 +26,8 @@ impl Recorder {
         self.given_up(if new { counted } else { 0 });
     }
 
-    /// Adds measured requests of a schedule that are given up before a connection has drawn them. Of several nodes
-    /// none had to answer.
+    /// Adds measured requests of a schedule that were given up before any connection drew them. With several
+    /// nodes, none of them is responsible.
     pub(crate) fn given_up_by_nobody(&mut self, count: u64, now_ns: u64) {
         if self.slices.len() == 1 {
             return self.given_up_at_deadline(count, (count, true), now_ns);

@@ -1,15 +1,15 @@
-//! Replies of one read that share every stamp, put together into one sample each.
+//! Groups of replies from one read with equal time stamps, each recorded as one sample.
 
 use measure::Sample;
 
-/// Groups that are kept at a time: a mix has few commands, each of which hits or misses.
+/// Most groups at a time: a mix has few commands, each of which hits or misses.
 const GROUPS_MAX: usize = 8;
 
 /// The groups of the current read.
 #[derive(Debug)]
 pub(super) struct ReplyGroups {
     samples: Vec<Sample>,
-    /// The group that the last reply belongs to.
+    /// Index of the last reply's group.
     newest: usize,
 }
 
@@ -22,13 +22,13 @@ impl ReplyGroups {
         self.samples.is_empty()
     }
 
-    /// Returns whether a new group would be one too many.
+    /// Returns whether there is no room for another group.
     #[inline]
     pub(super) fn is_full(&self) -> bool {
         self.samples.len() == GROUPS_MAX
     }
 
-    /// The group that `reply` belongs to: the replies to one send that came with one read share every stamp.
+    /// Returns the group of `reply`: replies to one send that came with one read share every stamp.
     #[inline]
     pub(super) fn find(&mut self, reply: &Sample) -> Option<&mut Sample> {
         let is_alike = |group: &Sample| {
@@ -50,7 +50,7 @@ impl ReplyGroups {
         self.samples.push(reply);
     }
 
-    /// The group at this place; `None` behind the last.
+    /// Returns the group at this index; `None` after the last.
     #[inline]
     pub(super) fn get(&self, at: usize) -> Option<Sample> {
         self.samples.get(at).copied()

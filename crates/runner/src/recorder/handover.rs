@@ -1,4 +1,4 @@
-//! The end of an interval: a full tally leaves for the collector, an empty one takes its place.
+//! The end of an interval: the collector gets a full tally, and an empty one replaces it.
 
 use std::ops::Range;
 
@@ -10,19 +10,19 @@ use crate::collect::Message;
 use crate::{Gauges, INTERVAL_NS};
 
 impl Recorder {
-    /// CPU time that the calling thread has used since it last handed over an interval.
+    /// CPU time of the calling thread since its last hand-over.
     pub(crate) fn cpu_since_turn_ns(&self) -> u64 {
         let cpu_ns = (thread_cpu() - self.cpu_from).as_nanos() as u64;
         cpu_ns.saturating_sub(self.gauges.cpu_ns)
     }
 
-    /// Time at which [`turn`](Self::turn) has something to do next.
+    /// Time at which [`turn`](Self::turn) is due next.
     #[inline]
     pub(crate) fn wake_ns(&self) -> u64 {
         self.interval_end_ns
     }
 
-    /// Hands the tally over if its interval has ended, with the worker's gauges; CPU time is added here.
+    /// Hands over the tally with the worker's gauges and CPU time if its interval has ended.
     #[inline]
     pub(crate) fn turn(&mut self, now_ns: u64, gauges: impl FnOnce() -> Gauges) {
         if now_ns < self.interval_end_ns {
@@ -66,7 +66,7 @@ impl Recorder {
         Message::Interval { interval, gauges: self.gauges, warm, failed }
     }
 
-    /// The rest, in order, and what it knew of the whole run.
+    /// Returns the remaining messages, in order, and the figures of the whole run.
     pub(crate) fn finish(mut self) -> (Vec<Message>, RecorderResult) {
         let span = match self.phase {
             Phase::Measured { from_ns } => Some((from_ns, self.last_end_ns)),
@@ -85,7 +85,7 @@ impl Recorder {
 /// Figures that a recorder keeps until the end.
 #[derive(Debug, Default)]
 pub(crate) struct RecorderResult {
-    /// Start of measuring, and end of the last request that counted.
+    /// Start of measuring, and end of the last request that counted; `None` if nothing was measured.
     pub(crate) span: Option<(u64, u64)>,
     /// Spans in which this worker did not run.
     pub(crate) away: Vec<Range<u64>>,

@@ -11,7 +11,7 @@ impl Recorder {
         }
     }
 
-    /// Adds requests of the schedule that were due, sent or not; to be called once, at the end.
+    /// Adds the requests that the schedule had due, sent or not. Called once, at the end.
     pub(crate) fn due(&mut self, count: u64) {
         if let (Phase::Measured { .. }, Some(lateness)) = (self.phase, &mut self.tally.lateness) {
             lateness.due += count;

@@ -1,9 +1,8 @@
-//! From settled replies to intervals.
+//! Recorder of settled replies, which produces intervals.
 //!
-//! Owns a worker's tally of the current interval and the boundary between warm-up and measured
-//! part, and the slices in which outages show. A full tally is exchanged for an empty one with the
-//! collector; no tally is allocated unless the collector falls behind. What it has no room for waits in
-//! the [`Outbox`].
+//! Owns a worker's tally of the current interval, the boundary between warm-up and measured part, and the
+//! slices that show outages. It exchanges full tallies for empty ones with the collector, and allocates none
+//! unless the collector falls behind; then intervals wait in the [`Outbox`].
 
 mod by_command;
 mod deadline;
@@ -34,7 +33,7 @@ use crate::collect::Message;
 use crate::request::{Answer, CommandReply, LostRequests, OperationState, Request};
 use crate::{FailedRequest, FailedRequests, Gauges, INTERVAL_NS};
 
-/// Absences of a worker that are kept.
+/// Most absences of a worker that are kept.
 const ABSENCES_MAX: usize = 1000;
 
 pub(crate) struct Recorder {
@@ -46,14 +45,14 @@ pub(crate) struct Recorder {
     /// The replies of the current read.
     groups: ReplyGroups,
     phase: Phase,
-    /// Number of the interval that the tally is of, and when it ends.
+    /// Number and end of the tally's interval.
     interval: u32,
     interval_end_ns: u64,
     last_end_ns: u64,
     /// Successes and failures of the current interval, and its start, for each node.
     slices: Vec<Slices>,
     interval_from_ns: u64,
-    /// The node that the current read is of.
+    /// Node of the current read.
     node: usize,
     /// Records beside the tally.
     optional: OptionalRecorders,
@@ -61,7 +60,7 @@ pub(crate) struct Recorder {
     silences: Vec<Silence>,
     /// Spans in which this worker did not run.
     away: Vec<Range<u64>>,
-    /// Shortest silence that the schedule does not explain.
+    /// Shortest silence that is longer than the schedule explains.
     usual_ns: u64,
     /// Response times of requests that fell due during an outage.
     delayed: Option<Latency>,
@@ -71,9 +70,9 @@ pub(crate) struct Recorder {
     arrived_ns: Option<u64>,
     /// CPU time of this thread when load began.
     cpu_from: Duration,
-    /// Gauges that go with the next interval that is handed over.
+    /// Gauges of the next interval that is handed over.
     gauges: Gauges,
-    /// Requests that failed since the last hand-over, where a plan asks for each.
+    /// Requests that failed since the last hand-over, if the plan asks for each.
     failed: FailedRequests,
     full: Outbox,
     empty: Receiver<Tally>,
@@ -82,11 +81,11 @@ pub(crate) struct Recorder {
 /// Part of the run, which decides what counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
-    /// Nothing yet: connections are being opened.
+    /// Connections are being opened; nothing is recorded.
     Before,
-    /// Shown, but not kept; ends at this time.
+    /// Warm-up, shown but not kept; ends at this time.
     Warmup { end_ns: u64 },
-    /// Kept; began at this time.
+    /// Measured part; began at this time.
     Measured { from_ns: u64 },
 }
 
@@ -126,14 +125,14 @@ impl Recorder {
         }
     }
 
-    /// Sets the usual silence: `due_every_ns` is the time between two requests of this worker's schedule; 0 without
+    /// Sets the usual silence, given the time between two requests of this worker's schedule, or 0 without
     /// one.
     pub(crate) fn expect_every(&mut self, due_every_ns: u64) {
         // Nodes share a schedule.
         self.usual_ns = due_every_ns.saturating_mul(20 * self.silences.len() as u64);
     }
 
-    /// Keeps what each connection sees, too.
+    /// Also keeps the figures of each connection.
     pub(crate) fn keep_connections(&mut self, empty: ByConnection) {
         self.optional.keep_connections(empty);
     }
@@ -143,7 +142,7 @@ impl Recorder {
         self.optional.keep_log(empty);
     }
 
-    /// Load starts, on the thread that calls.
+    /// Notes the start of load on the calling thread.
     pub(crate) fn start(&mut self, start_ns: u64, warmup_ns: u64) {
         self.cpu_from = thread_cpu();
         self.silences.iter_mut().for_each(|silence| *silence = Silence::since(start_ns));
@@ -169,14 +168,14 @@ impl Recorder {
         self.node = usize::from(node);
     }
 
-    /// The replies that come next are of this connection, by a read of bytes that arrived then.
+    /// Sets the connection of the next replies, and the arrival time of their bytes.
     #[inline]
     pub(crate) fn of_read(&mut self, conn: ConnId, arrived_ns: Option<u64>) {
         self.arrived_ns = arrived_ns;
         self.optional.of_connection(conn);
     }
 
-    /// Notes which nodes are asked anything; to be set before an interval ends.
+    /// Notes which nodes are asked anything. Called before an interval ends.
     pub(crate) fn asks(&mut self, asked: impl Fn(u16) -> bool) {
         for (node, slices) in (0..).zip(&mut self.slices) {
             slices.ask(asked(node));
@@ -217,7 +216,7 @@ impl Recorder {
         self.last_end_ns = from_ns;
     }
 
-    /// Returns whether nothing has come back yet, as far as is known: replies during a warm-up do not count.
+    /// Returns whether no reply is known to have come; replies during a warm-up do not count.
     pub(crate) fn is_unheard(&self) -> bool {
         match self.phase {
             Phase::Before => true,
@@ -234,7 +233,7 @@ impl Recorder {
         self.replies(answer, 1, now_ns);
     }
 
-    /// Adds `count` replies that share everything, settled at `now_ns`.
+    /// Adds `count` equal replies that were settled together at `now_ns`.
     #[inline]
     pub(crate) fn replies(&mut self, answer: &Answer, count: u32, now_ns: u64) {
         let Answer { answered, outcome, bytes, keys } = answer;
@@ -274,7 +273,7 @@ impl Recorder {
         self.groups.push(reply);
     }
 
-    /// Adds the groups, to which no further reply belongs.
+    /// Adds the complete groups.
     #[inline]
     fn settle_groups(&mut self) {
         let mut at = 0;
@@ -285,7 +284,7 @@ impl Recorder {
         self.groups.clear();
     }
 
-    /// Adds a group that no further reply belongs to.
+    /// Adds a complete group.
     #[inline]
     fn settled(&mut self, group: &Sample) {
         self.tally.record(group);
@@ -297,7 +296,7 @@ impl Recorder {
         self.optional.settled(group);
     }
 
-    /// Adds an error reply of this kind and text, and its bytes where they are counted.
+    /// Adds an error reply of this kind and text, and its bytes if they are counted.
     pub(crate) fn error(
         &mut self,
         answered: &CommandReply,
@@ -322,7 +321,8 @@ impl Recorder {
         }
     }
 
-    /// Adds an error reply to a recorded command that is in no other figure, because it may wait for other clients.
+    /// Adds an error reply to a recorded command that is in no other figure, because it may wait for other
+    /// clients.
     pub(crate) fn error_of_unmeasured(
         &mut self,
         command: u32,
@@ -335,12 +335,12 @@ impl Recorder {
         self.last_end_ns = now_ns;
     }
 
-    /// Tells of a measured request that failed for good.
+    /// Adds a measured request to the list of those that failed for good.
     pub(crate) fn tell(&mut self, failed: FailedRequest) {
         self.failed.push(failed);
     }
 
-    /// Notes that a request is sent again, for the first time or once more.
+    /// Notes a retry of a request, the first or a later one.
     pub(crate) fn retried<M>(&mut self, request: &Request<M>) {
         if self.counts(request.measured) {
             self.tally.connections.retries += 1;
@@ -381,7 +381,7 @@ impl Recorder {
         }
     }
 
-    /// Adds a measured request that the last read sent on to another node, `for_once` or for good.
+    /// Adds a measured request that a node redirected in the last read, `for_once` or for good.
     pub(crate) fn redirected(&mut self, command: u32, for_once: bool, now_ns: u64) {
         let command = self.tallies[command as usize] as usize;
         self.optional.redirected(command, for_once, now_ns);
@@ -414,7 +414,7 @@ impl Recorder {
         measured || matches!(self.phase, Phase::Warmup { .. })
     }
 
-    /// Ends a read at `now_ns`: everything that it delivered was added.
+    /// Ends a read at `now_ns`, after all its replies were added.
     #[inline]
     pub(crate) fn read_ended(&mut self, now_ns: u64, bytes: usize) {
         if !self.groups.is_empty() {
@@ -436,12 +436,12 @@ impl Recorder {
         }
     }
 
-    /// The run was stopped from outside at `now_ns`: it ends then, not with its last reply.
+    /// Ends the run at `now_ns` because the caller stopped it, rather than with its last reply.
     pub(crate) fn stopped(&mut self, now_ns: u64) {
         self.last_end_ns = self.last_end_ns.max(now_ns);
     }
 
-    /// Gives access to what is counted of connections.
+    /// Returns the counts of connections.
     #[inline]
     pub(crate) fn connections(&mut self) -> &mut measure::ConnectionTally {
         &mut self.tally.connections

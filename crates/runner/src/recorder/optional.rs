@@ -1,12 +1,12 @@
-//! What is kept beside a tally for those who ask for it: what each connection saw, and a log of operations.
+//! Optional records beside a tally: figures by connection, and a log of operations.
 //!
-//! Where nobody asks, each call is a test of something that is not there; what it would do is out of line,
-//! since replies are settled by code that is compiled for every protocol, engine and route.
+//! Without them, each call only tests for their absence. Their code is out of line, because code that settles
+//! replies is compiled for every protocol, engine and route.
 
 use engine::ConnId;
 use measure::{ByConnection, OperationLog, OperationOutcome, Sample, Stamps};
 
-/// The optional recorders; `None` when the plan asks for none of them.
+/// The optional recorders; `None` if the plan asks for none of them.
 #[derive(Debug, Default)]
 pub(super) struct OptionalRecorders(Option<Box<Recorders>>);
 
@@ -14,12 +14,12 @@ pub(super) struct OptionalRecorders(Option<Box<Recorders>>);
 struct Recorders {
     by_connection: Option<ByConnection>,
     log: Option<OperationLog>,
-    /// The connection that the current read is of.
+    /// Connection of the current read.
     connection: usize,
 }
 
 impl OptionalRecorders {
-    /// Keeps what each connection sees.
+    /// Keeps the figures of each connection.
     pub(super) fn keep_connections(&mut self, empty: ByConnection) {
         self.0.get_or_insert_default().by_connection = Some(empty);
     }
@@ -34,7 +34,7 @@ impl OptionalRecorders {
         self.0.take().map_or((None, None), |kept| (kept.by_connection, kept.log))
     }
 
-    /// The replies that come next are of this connection.
+    /// Sets the connection of the next replies.
     #[inline]
     pub(super) fn of_connection(&mut self, conn: ConnId) {
         if let Some(kept) = &mut self.0 {
@@ -49,7 +49,7 @@ impl OptionalRecorders {
         kept.log.iter_mut().for_each(|log| log.begin(from_ns));
     }
 
-    /// Adds replies that share everything.
+    /// Adds replies that were settled together.
     #[inline]
     pub(super) fn settled(&mut self, group: &Sample) {
         if let Some(kept) = &mut self.0 {
@@ -65,7 +65,7 @@ impl OptionalRecorders {
         }
     }
 
-    /// Adds a request that was sent on to another node, `for_once` or for good.
+    /// Adds a request that was redirected, `for_once` or for good.
     pub(super) fn redirected(&mut self, command: usize, for_once: bool, now_ns: u64) {
         if let Some(Recorders { by_connection: Some(by), connection, .. }) = self.0.as_deref_mut() {
             by.redirected((*connection, command), for_once, now_ns);
@@ -88,7 +88,7 @@ impl OptionalRecorders {
         }
     }
 
-    /// Notes that the commands put together for a connection were handed to it at `now_ns`, in `bytes` bytes.
+    /// Notes that the prepared commands were handed to a connection at `now_ns`, in `bytes` bytes.
     #[inline]
     pub(super) fn sent(&mut self, conn: ConnId, bytes: u64, now_ns: u64) {
         if let Some(kept) = &mut self.0 {
@@ -96,7 +96,7 @@ impl OptionalRecorders {
         }
     }
 
-    /// Notes that a read that ended at `now_ns` brought `bytes` bytes.
+    /// Notes that a read of `bytes` bytes ended at `now_ns`.
     #[inline]
     pub(super) fn received(&mut self, bytes: u64, now_ns: u64) {
         if let Some(kept) = &mut self.0 {

@@ -1,9 +1,9 @@
-//! Intervals on their way to the collector, which may be slow: it tells observers, and one that writes to a
-//! terminal blocks while somebody scrolls.
+//! Intervals on their way to the collector, which may be slow: it calls observers, and one that writes to a
+//! terminal blocks while its user scrolls.
 //!
-//! A worker never waits for it. What it has no room for is kept here as it is, in order, so that it arrives
-//! as if it had never waited. Beyond a bound of memory tallies are put together, and only those: each
-//! interval keeps its slices, in which outages show.
+//! A worker never waits for the collector. Messages without room are kept here in order, so that they arrive
+//! as if they had never waited. Beyond a bound of memory their tallies are merged, but each interval keeps
+//! its slices, which show outages.
 
 use std::collections::VecDeque;
 use std::sync::mpsc::{SyncSender, TrySendError};
@@ -12,18 +12,18 @@ use measure::{Interval, Tally, TallyShape};
 
 use crate::collect::Message;
 
-/// Most bytes that tallies of a worker take while they wait.
+/// Most bytes of a worker's waiting tallies.
 const BYTES_MAX: u64 = 32 << 20;
-/// Tallies that may wait whatever they take.
+/// Number of tallies that may wait regardless of their size.
 const TALLIES_MIN: u64 = 4;
-/// Most intervals that wait: a day of them. What a later one had in its slices is in no outage.
+/// Most intervals that wait: a day of them. Slices of later intervals are lost to outages.
 const INTERVALS_MAX: usize = 4 * 86_400;
 
 /// Messages that the collector has had no room for, in the order in which they were recorded.
 pub(super) struct Outbox {
     full: SyncSender<Message>,
     waiting: VecDeque<Message>,
-    /// Tallies among those that wait, and how many may be.
+    /// Number of waiting tallies, and its maximum.
     tallies: u64,
     tallies_max: u64,
 }
@@ -49,7 +49,7 @@ impl Outbox {
         }
     }
 
-    /// All that still waits, and then the last.
+    /// Returns all that still waits, and then the last message.
     pub(super) fn end_with(mut self, last: Message) -> Vec<Message> {
         self.keep(last);
         self.waiting.into()
@@ -73,7 +73,7 @@ impl Outbox {
         }
     }
 
-    /// Adds the tally of a message to the last that waits, if both are of one phase.
+    /// Merges the tally of a message into the last waiting one, if both are of one phase.
     fn put_together(&mut self, message: &mut Message) {
         let Message::Interval { interval: Interval { tally, .. }, warm, .. } = message else {
             return;
@@ -126,7 +126,7 @@ mod tests {
         }
     }
 
-    /// Number of the interval, requests in its tally and whether it is of the warm-up.
+    /// Number of the interval, requests in its tally, and whether it belongs to the warm-up.
     fn summary(message: Message) -> (u32, Option<u64>, bool) {
         let Message::Interval { interval, warm, .. } = message else { panic!("no interval") };
         (interval.index, interval.tally.map(|tally| tally.requests()), warm)

@@ -1,14 +1,15 @@
-//! Spans in which one worker saw nothing succeed on a node, and what users of a schedule waited who came then.
+//! Spans in which one worker had no success on a node, and the response times of requests that fell due in
+//! them.
 //!
-//! Whether that was an outage is found by `measure` from what all workers saw.
+//! `measure` decides from all workers' spans which of them are outages.
 
 use measure::{Latency, Outage, Sample};
 
-/// The last span in which this worker saw nothing succeed on a node.
+/// The last span in which this worker had no success on a node.
 #[derive(Clone)]
 pub(super) struct Silence {
     last_ok_ns: u64,
-    /// Something failed since the last success.
+    /// Set if something failed since the last success.
     failing: bool,
     span: std::ops::Range<u64>,
 }
@@ -18,17 +19,17 @@ impl Silence {
         Self { last_ok_ns: now_ns, failing: false, span: 0..0 }
     }
 
-    /// Begins anew: silence until now says nothing.
+    /// Starts over: the silence until now means nothing.
     pub(super) fn begin(&mut self, now_ns: u64) {
         (self.last_ok_ns, self.failing, self.span) = (now_ns, false, 0..0);
     }
 
-    /// Something failed.
+    /// Notes a failure.
     pub(super) fn fail(&mut self) {
         self.failing = true;
     }
 
-    /// The first success of a read, or of something that was read before.
+    /// Notes the first success of a read, or of earlier data.
     #[inline]
     pub(super) fn heard(&mut self, now_ns: u64, usual_ns: u64) {
         let least_ns = if self.failing { Outage::FAILING_MIN_NS } else { Outage::SILENT_MIN_NS };
@@ -38,7 +39,7 @@ impl Silence {
         (self.last_ok_ns, self.failing) = (self.last_ok_ns.max(now_ns), false);
     }
 
-    /// Adds what users waited who came while the node was silent.
+    /// Adds the response times of requests that fell due while the node was silent.
     #[inline]
     pub(super) fn record(&self, sample: &Sample, delayed: &mut Option<Latency>) {
         if self.span.contains(&sample.intended_ns)

@@ -1,5 +1,5 @@
-//! Clients that have a connection to every node of a cluster: what each sends keeps its order, and its
-//! sequence of keys is its own.
+//! Clients with a connection to every node of a cluster: each client's requests keep their order, and it has
+//! its own sequence of keys.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -46,7 +46,7 @@ fn write_and_read(clients: u32, depth: u32, stop: Stop) -> PlanParts {
     plan
 }
 
-/// Returns the commands that each client sent on each of its connections, in order.
+/// Returns the commands of each client on each of its connections, in order.
 fn by_client(log: &Log) -> BTreeMap<u32, BTreeMap<ConnId, Vec<&[String]>>> {
     let mut sent: BTreeMap<u32, BTreeMap<ConnId, Vec<&[String]>>> = BTreeMap::new();
     for (_, conn, words) in &log.requests {
@@ -56,7 +56,7 @@ fn by_client(log: &Log) -> BTreeMap<u32, BTreeMap<ConnId, Vec<&[String]>>> {
     sent
 }
 
-/// No `GET` came before the `SET` of its key, or on another connection.
+/// Checks that no `GET` came before the `SET` of its key, or on another connection.
 #[track_caller]
 fn gets_follow_their_sets(log: &Log) {
     for connections in by_client(log).into_values() {
@@ -92,7 +92,7 @@ fn each_has_a_connection_to_every_node_and_sends_all_of_its_own() {
     }
 }
 
-/// By time each goes through the keys for itself too, whatever the others do.
+/// A run by time: each goes through the keys by itself too, whatever the others do.
 #[test]
 fn by_time_each_has_a_sequence_of_its_own() {
     for depth in [1, 8] {
@@ -122,7 +122,7 @@ fn a_node_that_lags_behind_holds_up_its_own_requests_and_no_order_changes() {
     gets_follow_their_sets(&log);
 }
 
-/// The first requests of a connection leave at the rate's distance, whichever client's they are.
+/// The first requests of all connections leave at intervals of the rate, whichever client sends them.
 #[test]
 fn a_rate_is_shared_by_all_clients() {
     let mut plan = write_and_read(5, 1, Stop::AfterNs(4 * SECOND));
@@ -138,7 +138,7 @@ fn a_rate_is_shared_by_all_clients() {
     gets_follow_their_sets(&log);
 }
 
-/// Clients that have sent all of their own take no part of what is due to others.
+/// Clients that have sent their count take no part of what is due to others.
 #[test]
 fn a_rate_and_a_count_of_each_client_come_to_an_end() {
     let mut plan = write_and_read(3, 1, Stop::Requests(200));
@@ -162,7 +162,7 @@ fn a_node_that_is_away_is_reached_again_by_every_client() {
     assert_eq!(late.collect::<BTreeSet<_>>().len(), 12, "every connection carries load again");
 }
 
-/// Clients share what is to be sent, where nothing says that each has its own.
+/// Clients share one budget unless the plan gives each its own.
 #[test]
 fn one_budget_is_shared_out() {
     let mut plan = write_and_read(4, 2, Stop::Requests(1_000));

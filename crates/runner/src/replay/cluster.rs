@@ -1,4 +1,4 @@
-//! The route to a cluster: it must do what the route to one server does, by node.
+//! The route to a cluster, which must do for each node what the route to one server does.
 
 use std::net::SocketAddr;
 
@@ -105,7 +105,7 @@ fn a_transaction_follows_its_key_to_the_node_that_imports_it() {
     assert_eq!(got.nodes[0].asked, 1);
 }
 
-/// A master that has come back and does not serve its slots yet, as after a restart.
+/// A returning master that does not serve its slots yet, as after a restart.
 #[test]
 fn a_node_that_turns_requests_away_holds_up_no_other() {
     for per_s in [None, Some(1000.0)] {

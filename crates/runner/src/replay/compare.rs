@@ -1,8 +1,7 @@
-//! Two servers compared on fake time: what is found, and how often what is not there.
+//! Two servers compared on fake time: how often real differences are found, and false ones.
 //!
-//! Whole runs, in blocks of A B B A, through the decision that `keystorm compare` prints. Each
-//! server wavers by 0.7 % from run to run and by 1 % from request to request, and the machine gets
-//! slower all the while.
+//! Whole runs, in blocks of A B B A, through the decision that `keystorm compare` prints. Each server wavers
+//! by 0.7 % from run to run and by 1 % from request to request, and the machine gets steadily slower.
 
 use host::{ServerFacts, WatchRecord};
 use report::compare::{ERRORS_DEFAULT, Pairing, RunDigest, Setup, TestComparison};
@@ -16,7 +15,7 @@ use super::{MS, parts, replay};
 const BLOCKS: usize = 5;
 const SEEDS: u64 = 300;
 
-/// A run of a server that takes so long for a request, more or less.
+/// A run of a server that takes about this long for a request.
 fn run(service_ns: f64, seed: u64, noise: &mut Noise) -> RunDigest {
     let service_ns = service_ns * (0.007 * noise.normal()).exp();
     // Of throughput, which is what is judged, histograms say nothing; small ones are fast.
@@ -30,7 +29,7 @@ fn run(service_ns: f64, seed: u64, noise: &mut Noise) -> RunDigest {
     RunDigest::from_run(&run).unwrap()
 }
 
-/// Returns the conclusion about the throughput of a server that is slower by this share.
+/// Returns the conclusion about a server that is slower by this share.
 fn concluded(slower: f64, seed: u64) -> (Conclusion, f64) {
     let mut noise = Noise::new(seed);
     let mut sides = [Vec::new(), Vec::new()];

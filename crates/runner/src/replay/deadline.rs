@@ -1,4 +1,4 @@
-//! Deadlines: what is given up, what comes too late, and that nothing is sent when its time is over.
+//! Deadlines: requests given up, late answers, and proof that nothing is sent after its deadline.
 
 use measure::{Ending, Measurement};
 use workload::{
@@ -14,7 +14,7 @@ use super::{MS, SECOND, parts, replay, replay_on, ring};
 
 const DEADLINE_NS: u64 = 50 * MS;
 
-/// At 1,000 requests a second.
+/// Sets a rate of 1,000 requests a second.
 fn timely(mut parts: PlanParts) -> PlanParts {
     parts.load.pace = Pace::constant(1000.0);
     parts.load.concurrency.window = Window::Rolling;
@@ -23,7 +23,7 @@ fn timely(mut parts: PlanParts) -> PlanParts {
     parts
 }
 
-/// Every request of the schedule came to an end, and none was sent late. How many were given up.
+/// Checks that every request of the schedule ended and none was sent late. Returns the number given up.
 fn holds(got: &Measurement) -> u64 {
     let (total, gone) = (&got.total, &got.total.connections);
     let (lateness, deadline) = (total.lateness.as_ref().unwrap(), total.deadline.unwrap());

@@ -1,6 +1,6 @@
 //! Every request ends in exactly one way: answered, lost, timed out, without a reply at the end, or never
-//! sent. Over every route with whatever can go wrong, from seeds: `KEYSTORM_SEEDS=N` runs N of them,
-//! `KEYSTORM_SEEDS_FROM=K` from the Kth on.
+//! sent. Checked over every route with all kinds of faults, from seeds: `KEYSTORM_SEEDS=N` runs N of them,
+//! `KEYSTORM_SEEDS_FROM=K` starts with the Kth.
 
 use std::ops::Range;
 
@@ -131,7 +131,7 @@ fn every_request_ends_in_exactly_one_way() {
     }
 }
 
-/// A request of a sequence of several is one of its own where servers share out keys.
+/// On servers that share out keys, each command of a sequence is a request of its own.
 #[test]
 fn a_rate_is_of_sequences_and_each_command_of_one_ends_once() {
     let lines = ["get k:__rand_int__", "set k:__rand_int__ 0 0 v"];

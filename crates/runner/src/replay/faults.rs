@@ -1,4 +1,4 @@
-//! What goes wrong, and what is left of the results then.
+//! Faults, and the results that remain after them.
 
 use measure::Ending;
 use workload::{Credentials, OnError, Secret, Stop};

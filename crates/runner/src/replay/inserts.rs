@@ -1,5 +1,5 @@
-//! Runs that insert keys and read the newest: nothing is read before its insert was answered, and no
-//! key is left out, whatever goes wrong.
+//! Runs that insert keys and read the newest: nothing is read before its insert was answered, and no key is
+//! left out, whatever fails.
 
 use std::collections::BTreeMap;
 
@@ -36,7 +36,7 @@ fn growing(connections: u32, depth: u32, stop: Stop) -> PlanParts {
     }
 }
 
-/// Every request in order: when it came, whether it inserts, its key.
+/// Every request in order: its time, whether it inserts, and its key.
 fn seen(log: &Log) -> Vec<(u64, bool, u64)> {
     let request = |(ns, _, words): &(u64, _, Vec<String>)| {
         (*ns, words[0] == "SET", words[1][2..].parse().unwrap())

@@ -1,4 +1,4 @@
-//! A rate that is changed while the run goes on: what was due, to the request.
+//! A rate that changes during the run: the exact number of due requests.
 
 use std::sync::Arc;
 
@@ -11,11 +11,11 @@ use super::server::{Log, Server};
 use super::{MS, SECOND, replay};
 use crate::LiveRate;
 
-/// Change of a rate: the time at which it is asked for, the time as of which it holds, and the rate; `None` for no
+/// Change of a rate: the time of the request, the time from which it holds, and the rate; `None` for no
 /// limit.
 type RateChange = (u64, u64, Option<f64>);
 
-/// A run whose rate is changed so.
+/// A run with these changes of its rate.
 fn changed(parts: PlanParts, text: &[RateChange]) -> (Run, ScheduleFigures, Log) {
     changed_on(parts, Server::taking(10), text)
 }
@@ -35,7 +35,7 @@ fn changed_on(
     checked(run_of(kept, measured, WatchRecord::default()), log)
 }
 
-/// Due, late and never sent, and the rate that was asked for.
+/// Requests due, late and never sent, and the requested rate.
 fn counts(parts: PlanParts, description: &[RateChange]) -> (u64, u64, u64, f64) {
     let (_, figures, _) = changed(parts, description);
     (figures.due, figures.late, figures.unsent, figures.due_rps)

@@ -1,5 +1,5 @@
-//! Whole runs on fake time: one worker, the scripted engine, and a server whose every delay is
-//! known. What would take minutes and depend on the machine takes an instant and does not.
+//! Whole runs on fake time: one worker, the scripted engine, and a server with known delays. Tests that would
+//! take minutes on a real clock, with results that depend on the machine, take an instant here and are exact.
 
 mod clients;
 mod cluster;
@@ -68,12 +68,12 @@ pub(crate) fn parts(connections: u32, depth: u32, stop: Stop) -> PlanParts {
     }
 }
 
-/// Runs the plan against the server: what was measured, and what the server saw.
+/// Runs the plan against the server; returns the measurement and the server's log.
 pub(crate) fn replay(parts: PlanParts, server: Server) -> (Measurement, Log) {
     replay_on(parts, server, None)
 }
 
-/// Replays a run against a server that stands for every node of a cluster, if there is one.
+/// Replays a run against a server that plays every node of a cluster, if there is one.
 pub(crate) fn replay_on(
     parts: PlanParts,
     server: Server,
@@ -113,7 +113,7 @@ fn replay_cluster<S: Script>(
     replay_script(parts, script, shared, run, || watch.tenures())
 }
 
-/// Handles that others have of a script and a run.
+/// Handles on a script and a run for the test.
 #[derive(Default)]
 struct RunHandles {
     interrupted: Arc<AtomicBool>,
@@ -143,7 +143,7 @@ fn replay_by(
     (measured, log.take())
 }
 
-/// Runs the plan against a script. Who had to answer when is asked for at the end.
+/// Runs the plan against a script. The tenures of servers are read at the end.
 fn replay_script<S: Script>(
     parts: PlanParts,
     script: S,

@@ -1,5 +1,5 @@
-//! Connections of which each carries one request: latency from due through every stage, bursts, and what becomes of
-//! attempts that fail.
+//! Connections that each carry one request: latency from due through every stage, bursts, and failed
+//! attempts.
 
 use std::io::ErrorKind;
 
@@ -16,7 +16,7 @@ use crate::concrete::work;
 use crate::route::NewConnections;
 use crate::worker::Worker;
 
-/// A plan of new connections, at most so many at once.
+/// A plan of new connections, at most this many at once.
 fn connecting(connections: u32, stop: Stop, pace: Pace, hold_ns: Option<u64>) -> PlanParts {
     let mut plan = parts(connections, 1, stop);
     plan.sequence = vec![CommandSpec::parse(["PING"])];
@@ -34,7 +34,7 @@ fn burst(size: u32, rate_per_s: f64) -> Pace {
     Pace::Open(Schedule { arrivals: Arrivals::Bursts(size), ..schedule })
 }
 
-/// Accepts one connection after another, each after so long, and answers at once.
+/// Accepts one connection after another, each after a fixed time, and answers at once.
 struct Acceptor {
     accept_ns: u64,
     free_ns: u64,

@@ -1,4 +1,4 @@
-//! Operations of a mix: which are sent, what follows on which reply, and what their times are of.
+//! Operations of a mix: which are sent, which steps follow which replies, and what their times measure.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ fn operation(name: &str, weight: u32, steps: &[StepCondition]) -> Operation {
     Operation { name: name.into(), weight, steps: steps.collect(), keys: None }
 }
 
-/// Nine times a `PING`, and once a `GET` of a key, of which one in two misses and is then set.
+/// A mix of nine `PING`s to one `GET`; half of the reads miss, and then set their key.
 fn mixed(connections: u32, depth: u32, stop: Stop) -> PlanParts {
     PlanParts {
         sequence: vec![

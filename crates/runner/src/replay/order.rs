@@ -1,4 +1,4 @@
-//! What is sent, how much of it, and in which order.
+//! Amount and order of the requests sent.
 
 use std::collections::{BTreeMap, BTreeSet};
 

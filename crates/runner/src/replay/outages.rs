@@ -1,4 +1,4 @@
-//! Connections that are lost and come back, and requests that take too long.
+//! Lost connections that come back, and requests that take too long.
 
 use measure::{Ending, Measurement};
 use workload::{
@@ -8,14 +8,14 @@ use workload::{
 use super::server::{Fault, Log, Server};
 use super::{MS, SECOND, parts, replay};
 
-/// A plan that goes on whatever happens.
+/// A plan that continues after every failure.
 fn going_on(connections: u32, depth: u32, stop: Stop) -> PlanParts {
     let mut plan = parts(connections, depth, stop);
     (plan.recovery.reconnect, plan.recovery.on_error) = (true, OnError::Count);
     plan
 }
 
-/// Every request that the server saw ended in exactly one way.
+/// Checks that every request that the server saw ended in exactly one way.
 fn adds_up(got: &Measurement, log: &Log) -> u64 {
     let gone = &got.total.connections;
     let ended = got.total.requests() + gone.lost + gone.timed_out + gone.unanswered;

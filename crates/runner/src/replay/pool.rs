@@ -1,5 +1,4 @@
-//! Servers that are interchangeable: connections take them in turn, and one that is away keeps none of the
-//! others from going on.
+//! Interchangeable servers: connections take them in turn, and an absent one does not hold up the others.
 
 use engine::Address;
 use wire::resp::Resp;
@@ -59,7 +58,7 @@ fn one_that_is_away_takes_its_connections_with_it_and_no_others() {
     assert!(on(1, 0, away.start) > 100 && on(1, 600 * MS, SECOND) > 100);
 }
 
-/// Returns the outages: the server, start and end in tenths of a second, and whether it lasted to the end.
+/// Returns the outages: server, start and end in tenths of a second, and whether it lasted to the end.
 fn outages(measured: &measure::Measurement) -> Vec<(u16, u64, u64, bool)> {
     let tenths = |ns: u64| (ns + 50 * MS) / (100 * MS);
     let outages = measured.outages.iter();
@@ -90,7 +89,7 @@ fn a_server_that_dies_has_its_outage_and_the_others_have_none() {
     }
 }
 
-/// A server without a connection, and one whose connections have sent all that they have to.
+/// A server without a connection, and one whose connections have sent everything.
 #[test]
 fn a_server_that_nothing_is_asked_of_is_not_out() {
     let plan = parts(2, 1, Stop::AfterNs(3 * SECOND));

@@ -1,4 +1,4 @@
-//! Recorded traffic on fake time: every command at its time, on the connection of its client, once.
+//! Recorded traffic on fake time: every command is sent once, at its time, on its client's connection.
 
 use measure::Measurement;
 use wire::resp::{Resp, encode_command};
@@ -31,7 +31,7 @@ impl RecordedCommands for std::slice::Iter<'_, (RecordedCommand, Vec<String>)> {
     }
 }
 
-/// A command that a client sends at a time.
+/// A command of a client at a time.
 fn at(due_ns: u64, connection: u32, text: &str) -> (RecordedCommand, Vec<String>) {
     let words: Vec<String> = text.split(' ').map(str::to_owned).collect();
     let command = u32::from(words[0] != "GET");
@@ -47,7 +47,7 @@ fn in_db(db: u32, mut command: (RecordedCommand, Vec<String>)) -> (RecordedComma
     command
 }
 
-/// A plan for so many clients, each with so many commands in flight at most.
+/// A plan for this many clients, each with at most `depth` commands in flight.
 fn plan(connections: u32, depth: u32, commands: &Commands) -> PlanParts {
     let mut plan = parts(connections, depth, Stop::Requests(commands.0.len() as u64));
     plan.sequence = ["GET", "SET"].map(|name| CommandSpec::parse([name])).to_vec();
@@ -68,7 +68,7 @@ fn plan(connections: u32, depth: u32, commands: &Commands) -> PlanParts {
 /// Commands that are read before a run begins.
 const READ_FIRST: usize = 3000;
 
-/// Runs a plan that sends these commands; returns its measurement and what the server saw.
+/// Runs a plan that sends these commands; returns its measurement and the server's log.
 fn sent(plan: PlanParts, commands: &Commands, server: Server) -> (Measurement, Log) {
     let connections = plan.load.concurrency.connections;
     let (feed, mut sources) = Feed::new(commands, std::iter::once(0..connections)).unwrap();
@@ -198,7 +198,7 @@ fn a_client_that_waits_for_ever_leaves_room_for_what_others_send() {
     assert_eq!((measured.total.commands[0].ok, log.requests.len()), (10, 11));
 }
 
-/// A server to which nobody pushes anything, so that what waits behind `BLPOP` has no reply either.
+/// A server to which nobody pushes anything, so that commands behind `BLPOP` have no reply either.
 fn never_popping() -> Server {
     Server::taking(10).answering(|words, _| match words {
         [name, ..] if name == "BLPOP" => Vec::new(),

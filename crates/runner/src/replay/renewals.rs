@@ -1,4 +1,4 @@
-//! Connections that are closed and opened again at a rate: how many, in which order, and that nothing is lost.
+//! Connections closed and reopened at a rate: how many, in which order, and without any loss.
 
 use measure::Ending;
 use workload::{Pace, PlanParts, Shard, Stop, Window};

@@ -1,4 +1,4 @@
-//! Requests that fail and are sent again: how often, when, and what their times are of.
+//! Retries of failed requests: how often, when, and what their times measure.
 
 use measure::{Ending, Measurement};
 use workload::{
@@ -10,7 +10,7 @@ use super::cluster::masters;
 use super::server::{Log, Server};
 use super::{MS, SECOND, parts, replay, replay_on};
 
-/// `SET`s that are sent again at once, without end.
+/// A plan of `SET`s that are retried at once, without end.
 fn retrying(connections: u32, depth: u32, stop: Stop) -> PlanParts {
     let steps = vec![Step { commands: 1, when: StepCondition::Always }];
     let set = Operation { name: "SET".into(), weight: 1, steps, keys: None };
@@ -38,7 +38,7 @@ fn after(plan: &mut PlanParts, first_ns: u64, factor: f64, waiting_max: u32) {
     retry.waiting_max = waiting_max;
 }
 
-/// Everything that the server saw was a request or one that came again.
+/// Checks that everything that the server saw was a request or a retry.
 fn adds_up(got: &Measurement, log: &Log) {
     let gone = &got.total.connections;
     let ended = got.total.requests() + gone.lost + gone.timed_out + gone.unanswered;

@@ -1,4 +1,4 @@
-//! The route to several servers that share out keys: what clients promise their users of it.
+//! The route to several servers that share out keys, and the promises of clients to their users.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
@@ -24,7 +24,7 @@ fn known_as(servers: u16) -> Vec<(String, u16)> {
     (0..servers).map(|n| ("127.0.0.1".to_owned(), FIRST_PORT + n)).collect()
 }
 
-/// A plan of these commands on so many servers.
+/// A plan of these commands on this many servers.
 pub(super) fn on_ring(
     servers: u16,
     lines: &[&str],
@@ -56,7 +56,7 @@ pub(super) fn replay(parts: PlanParts, server: Server) -> (Measurement, Log) {
     })
 }
 
-/// Replies as a server that has half of the keys.
+/// Replies like a server that has half of the keys.
 pub(super) fn half_there(words: &[String], _: usize) -> Vec<u8> {
     let there = |key: &&String| key.ends_with(['1', '3', '5', '7', '9']);
     match words[0].as_str() {
@@ -72,7 +72,7 @@ pub(super) fn half_there(words: &[String], _: usize) -> Vec<u8> {
     }
 }
 
-/// The keys of what was asked for, with the connections that they were asked for on.
+/// The requested keys, with the connections that asked for them.
 fn keys(log: &Log) -> Vec<(String, ConnId)> {
     let of = |(_, conn, words): &(u64, ConnId, Vec<String>)| {
         let keys = match words[0].as_str() {
@@ -85,7 +85,7 @@ fn keys(log: &Log) -> Vec<(String, ConnId)> {
     log.requests.iter().flat_map(of).collect()
 }
 
-/// Every connection leads to one server, and every key was asked of its own.
+/// Checks that every connection leads to one server, and every key was requested from its own.
 fn each_key_at_home(log: &Log, servers: u16) {
     let shares = Shares::new(&known_as(servers), RingHash::Ketama);
     let mut leads_to = BTreeMap::new();
@@ -138,7 +138,7 @@ fn a_get_of_keys_that_lie_apart_is_one_request_in_parts() {
     }
 }
 
-/// The whole takes as long as its slowest part, from when the first was sent.
+/// A split request takes as long as its slowest part, from the sending of the first.
 #[test]
 fn a_request_in_parts_takes_as_long_as_its_slowest_part() {
     let line = format!("get{}", " k:__rand_int__".repeat(20));

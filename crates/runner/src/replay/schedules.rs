@@ -1,4 +1,4 @@
-//! What of a schedule was due, sent late and never sent, to the request.
+//! Exact numbers of scheduled requests that were due, sent late and never sent.
 
 use std::time::{Duration, SystemTime};
 
@@ -10,7 +10,7 @@ use workload::{Arrivals, OnError, Pace, PlanParts, Schedule, Shard, Stage, Stop,
 use super::server::{Log, Server};
 use super::{MS, SECOND, parts, replay};
 
-/// A plan at this pace, with room for whatever is due.
+/// A plan at this pace, with room for all due requests.
 pub(super) fn paced(pace: Pace, stop: Stop) -> PlanParts {
     let mut parts = parts(400, 1, stop);
     parts.load.pace = pace;
@@ -23,7 +23,7 @@ pub(super) fn stages(stages: &[(f64, f64)], each_ns: u64, arrivals: Arrivals) ->
     Pace::Open(Schedule { stages: stages.iter().map(stage).collect(), arrivals })
 }
 
-/// A run of it, with workers that had time.
+/// A run of the plan, with workers that had time.
 pub(super) fn run_of(parts: PlanParts, mut measured: Measurement, watched: WatchRecord) -> Run {
     let wall_ns = measured.elapsed_ns;
     measured.workers =
@@ -36,7 +36,7 @@ fn carried_out(parts: PlanParts, server: Server) -> (Run, ScheduleFigures, Log) 
     checked(run_of(parts, measured, WatchRecord::default()), log)
 }
 
-/// A run, of which every figure is what the server saw.
+/// A run whose every figure equals the server's count.
 pub(super) fn checked(run: Run, log: Log) -> (Run, ScheduleFigures, Log) {
     let summary = Summary::from_run(&run);
     assert_eq!(report::contradictions(&summary), [""; 0]);

@@ -1,4 +1,4 @@
-//! The search for a rate, against a server whose capacity is known to the nanosecond.
+//! The search for a rate, against a server of exactly known capacity.
 
 use std::cell::{Cell, RefCell};
 use std::convert::Infallible;
@@ -20,14 +20,14 @@ enum Machine {
     Quiet,
     /// Other programs hold the CPU of the client for a twentieth of the time.
     Busy,
-    /// They hold it, and that of the server, for a fifth of the time.
+    /// Other programs hold the CPUs of client and server for a fifth of the time.
     Loaded,
-    /// They hold it for most of the time.
+    /// Other programs hold the client's CPU for most of the time.
     Overrun,
 }
 
 impl Machine {
-    /// The share of the time in which the client waits for a CPU.
+    /// Share of the time in which the client waits for a CPU.
     fn wait(self) -> f64 {
         match self {
             Self::Quiet => 0.0,
@@ -38,7 +38,7 @@ impl Machine {
     }
 }
 
-/// A trial at a rate that lasts as long as the search of the program lets it.
+/// A trial at a rate, as long as the real search makes it.
 fn trial(slo: &Slo, rate_per_s: f64, server: Server, connections: u32, machine: Machine) -> Run {
     let needed_s = slo.requests_min() as f64 / rate_per_s;
     let length_ns = (needed_s.clamp(1.0, 10.0) * 1e9) as u64;
@@ -67,7 +67,7 @@ fn judged(slo: &Slo, rate_per_s: f64, server: Server, connections: u32) -> Judge
     slo.judge(&[&Observation::new(slo, &run)])
 }
 
-/// A search, trial by trial with the number of each from 1.
+/// A search whose trials get their number, from 1.
 fn search(
     slo: &str,
     settings: Settings,
@@ -131,7 +131,7 @@ fn a_server_that_stands_still_in_one_trial_does_not_mislead() {
     assert!(low > 1000.0 && (low..=high * 1.001).contains(&2000.0), "{found:?} {conclusion:?}");
 }
 
-/// A server that takes half a millisecond, and stands still for this long once a second.
+/// A server that takes half a millisecond, and pauses this long once a second.
 fn hiccups(for_ns: u64) -> Server {
     (0..10).fold(Server::taking(MS / 2), |server, second| {
         let from = second * SECOND + 300 * MS + 17 * second * MS;
@@ -236,8 +236,8 @@ fn a_busy_machine_gets_no_rate_and_is_named() {
     assert!(conclusion.rate_per_s.is_some(), "{conclusion:?}");
 }
 
-/// A server that takes half a millisecond, and has no CPU for a fifth of the time, in pieces of random length; in one
-/// trial of three for none.
+/// A server that takes half a millisecond and has no CPU for a fifth of the time, in pieces of random length.
+/// A single trial of three is undisturbed.
 fn loaded(noise: &mut Noise) -> (Server, Machine) {
     if noise.uniform() < 0.34 {
         return (Server::taking(MS / 2), Machine::Quiet);

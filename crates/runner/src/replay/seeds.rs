@@ -1,6 +1,6 @@
-//! Runs of every kind with whatever can go wrong, from seeds: what was sent and due adds up, and the
-//! report of each agrees with itself. `KEYSTORM_SEEDS=N` runs N of them, `KEYSTORM_SEEDS_FROM=K` from
-//! the Kth on.
+//! Runs of every kind with all kinds of faults, from seeds: the counts of sent and due requests add up, and
+//! each report is consistent with itself. `KEYSTORM_SEEDS=N` runs N of them, `KEYSTORM_SEEDS_FROM=K` starts
+//! with the Kth.
 
 use std::collections::BTreeSet;
 
@@ -20,8 +20,8 @@ use super::server::{Fault, Log, Server};
 use super::{MS, parts, replay_on};
 
 const SEEDS: u64 = 400;
-/// Further seeds that found a fault once. A connection that waits to be opened again gets back a request that failed
-/// before.
+/// Further seeds, each of which once found a fault. Here, a request that had failed before was given back to
+/// a connection that waited to be reopened.
 const FOUND: [u64; 1] = [100_133];
 const NODES_MAX: u64 = 5;
 const FIRST_PORT: u16 = 7000;
@@ -85,12 +85,12 @@ pub(super) fn plan(draws: &mut Draws) -> PlanParts {
     plan
 }
 
-/// The command that each operation of a mix begins with; no other has it.
+/// The first command of each operation of a mix; no other operation has it.
 const FIRST: [&str; 3] = ["GET", "HSET", "INCR"];
-/// Keys that are there before some are inserted.
+/// Number of keys that exist before the inserts.
 const RANGE: u64 = 10;
 
-/// Reads of the newest keys that are written on a miss, inserts of two steps, and something plain.
+/// Operations that read the newest keys and write them on a miss, inserts of two steps, and plain ones.
 fn mix(draws: &mut Draws, plan: &mut PlanParts) {
     let mut operation = |name: &str, steps: &[StepCondition], dist: &str| Operation {
         name: name.into(),
@@ -131,7 +131,7 @@ fn mix(draws: &mut Draws, plan: &mut PlanParts) {
     }
 }
 
-/// Masters of a cluster, one time in three.
+/// Draws the masters of a cluster, one time in three.
 fn cluster(draws: &mut Draws, plan: &mut PlanParts) -> Option<u16> {
     let masters = draws.one_in(3).then(|| 1 + draws.below(NODES_MAX) as u16)?;
     let per_node = draws.one_in(3);
@@ -143,7 +143,7 @@ fn cluster(draws: &mut Draws, plan: &mut PlanParts) -> Option<u16> {
     Some(masters)
 }
 
-/// Draws whether a single node of the cluster has the troubles that take a while, and whether nodes redirect commands.
+/// Draws whether only one node of the cluster has the lasting troubles, and whether nodes redirect commands.
 fn of_cluster(draws: &mut Draws, masters: u16, server: Server) -> Server {
     let server = if draws.one_in(2) {
         server.at_node(FIRST_PORT + draws.below(u64::from(masters)) as u16)
@@ -153,7 +153,7 @@ fn of_cluster(draws: &mut Draws, masters: u16, server: Server) -> Server {
     if draws.one_in(2) { server.answering(redirecting) } else { server }
 }
 
-/// Some commands with a key are answered with a redirect, to nodes that were not known too.
+/// Redirects some commands with a key, also to unknown nodes.
 fn redirecting(words: &[String], n: usize) -> Vec<u8> {
     let Some(key) = words.get(1) else { return b"+OK\r\n".to_vec() };
     let port = FIRST_PORT + (n as u64 % NODES_MAX) as u16;
@@ -206,7 +206,7 @@ fn server(draws: &mut Draws, plan: &PlanParts) -> Server {
     server
 }
 
-/// Draws the rest of what is observed during a run, so that every rule has its turn.
+/// Draws the other observations of a run, so that every rule has its turn.
 fn watched(draws: &mut Draws, measured: &mut Measurement) -> WatchRecord {
     let wall_ns = measured.elapsed_ns.max(1);
     let of = |share: f64| (share * wall_ns as f64) as u64;
@@ -305,8 +305,8 @@ fn operations_add_up(got: &Measurement, log: &Log) -> u64 {
     })
 }
 
-/// Checks that the server saw all that was answered, lost, timed out and unanswered; on a cluster also what it sent
-/// elsewhere, and said before that.
+/// Checks that the server saw all requests that were answered, lost, timed out and unanswered; on a cluster
+/// also its redirects and the replies before them.
 fn sent_adds_up(parts: &PlanParts, got: &Measurement, log: &Log, ended: u64) {
     let asking = log.requests.iter().filter(|(.., words)| words[0] == "ASKING").count();
     let sent = (log.requests.len() - asking) as u64;

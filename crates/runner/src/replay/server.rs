@@ -1,5 +1,4 @@
-//! A server of one thread: it takes requests in the order they come, one at a time, each for a
-//! known while.
+//! A server of one thread: it takes requests one at a time, in order, each for a known time.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,26 +17,26 @@ use super::SECOND;
 use crate::LiveRate;
 use crate::collect::Message;
 
-/// No run of these tests lasts so long, and one without an end takes all memory there is.
+/// Longest run of these tests: an endless one would take all memory.
 const ENDLESS_NS: u64 = 1_300 * SECOND;
 
-/// Record of all that the server saw.
+/// Log of everything that the server saw.
 #[derive(Debug, Default)]
 pub(crate) struct Log {
-    /// Each request: when it came, on which connection, its words.
+    /// Each request: its time, connection and words.
     pub(crate) requests: Vec<(u64, ConnId, Vec<String>)>,
     /// Reads of the client's bytes: the time, the connection and the number of requests.
     pub(crate) reads: Vec<(u64, ConnId, usize)>,
-    /// Connections asked for.
+    /// Number of connections requested.
     pub(crate) connects: usize,
 }
 
-/// A collector that looks at times of its own.
+/// A collector that reads at times of its own.
 #[derive(Debug, Default)]
 pub(crate) struct TimedCollector {
-    /// Times at which it takes what there is, in order.
+    /// Times at which it reads all messages, in order.
     at_ns: Vec<u64>,
-    /// From where to where.
+    /// Source and destination of the messages.
     pub(crate) between: Option<(Rc<Receiver<Message>>, Sender<Message>)>,
 }
 
@@ -60,24 +59,24 @@ pub(crate) struct Server {
     downs: Vec<Range<u64>>,
     /// Spans in which the client is stopped.
     stops: Vec<Range<u64>>,
-    /// The node of a cluster that freezes or goes down alone, by its port.
+    /// Port of the cluster node that alone freezes or goes down.
     node: Option<u16>,
-    /// The connections to that node.
+    /// Connections to that node.
     of_node: BTreeSet<ConnId>,
     frame: fn(&[u8]) -> Option<RequestWords>,
     answer: fn(&[String], usize) -> Vec<u8>,
-    /// Spread of the time that requests take, and the noise that it is drawn from.
+    /// Spread of the service time, and its random noise.
     wavers: Option<(f64, Noise)>,
     fault: Fault,
-    /// Time from when a reply is ready until it is sent; no other request waits for that.
+    /// Time from when a reply is ready until it is sent; it holds up no other request.
     delay_ns: u64,
-    /// Time at which the client is asked to end, and the flag that asks for it.
+    /// Time at which the client is asked to end, and the flag for it.
     interrupts_ns: u64,
     pub(crate) interrupted: Arc<AtomicBool>,
-    /// The rate of the client: when somebody changes it, from when on, and to what.
+    /// The client's rate, the time of its change, the time from which it holds, and the new rate.
     pub(crate) rate: Option<Arc<LiveRate>>,
     rates: Vec<(u64, u64, Option<f64>)>,
-    /// The client's collector, where it is slow.
+    /// The client's collector, if it is slow.
     pub(crate) collects: Option<Rc<RefCell<TimedCollector>>>,
     served: usize,
     held: BTreeMap<ConnId, Vec<u8>>,
@@ -91,18 +90,18 @@ pub(super) type RequestWords = (Vec<String>, usize);
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Fault {
     None,
-    /// Nobody takes connections.
+    /// Refused.
     Refused,
     /// The connection ends in the middle of a reply.
     CutAt(usize),
     /// The connection is reset.
     ResetAt(usize),
-    /// As `ResetAt(50)`; then it refuses so many connections for lack of room.
+    /// The connection is reset after 50 bytes; then this many connections are refused for lack of room.
     FullUntil(usize),
 }
 
 impl Server {
-    /// A server that takes this long for each request and says OK.
+    /// A server that takes this long for each request and answers `OK`.
     pub(crate) fn taking(service_ns: u64) -> Self {
         Self {
             service_ns,
@@ -128,69 +127,69 @@ impl Server {
         }
     }
 
-    /// Takes now more, now less: normal in logarithms, with this standard deviation.
+    /// Varies the service time: log-normal with this standard deviation.
     pub(crate) fn wavering(mut self, spread: f64, seed: u64) -> Self {
         self.wavers = Some((spread, Noise::new(seed)));
         self
     }
 
-    /// Does nothing at all in this span.
+    /// Freezes in this span.
     pub(crate) fn frozen(mut self, span: Range<u64>) -> Self {
         self.freezes.push(span);
         self
     }
 
-    /// Is not there in this span: connections end when it begins, and new ones are refused.
+    /// Is away in this span: connections end at its start, and new ones are refused.
     pub(crate) fn down(mut self, span: Range<u64>) -> Self {
         self.downs.push(span);
         self
     }
 
-    /// The client does nothing in this span, and does not know it.
+    /// Stops the client in this span, without its knowledge.
     pub(crate) fn stopping_the_client(mut self, span: Range<u64>) -> Self {
         self.stops.push(span);
         self
     }
 
-    /// Only the node at this port freezes and goes down, and keeps no other waiting.
+    /// Restricts freezes and absences to the node at this port, which holds up no other.
     pub(crate) fn at_node(mut self, port: u16) -> Self {
         self.node = Some(port);
         self
     }
 
-    /// Takes lines, as memcached does, and answers them with these bytes.
+    /// Takes lines, like memcached, and answers them with these bytes.
     pub(crate) fn in_lines(mut self, answer: fn(&[String], usize) -> Vec<u8>) -> Self {
         self.frame = line;
         self.answering(answer)
     }
 
-    /// Answers a request (its words, and how many came before) with these bytes.
+    /// Answers a request (its words, and the number of earlier ones) with these bytes.
     pub(crate) fn answering(mut self, answer: fn(&[String], usize) -> Vec<u8>) -> Self {
         self.answer = answer;
         self
     }
 
-    /// Sends every reply so much later, whatever else it does.
+    /// Delays every reply, without holding up other work.
     pub(crate) fn delaying(mut self, delay_ns: u64) -> Self {
         self.delay_ns = delay_ns;
         self
     }
 
-    /// Somebody asks the client to end when the first request after this time comes.
+    /// Asks the client to end when the first request after this time comes.
     pub(crate) fn interrupted_at(mut self, ns: u64) -> Self {
         self.interrupts_ns = ns;
         self
     }
 
-    /// Somebody changes the client's rate when the first request after `now_ns` comes: from `at_ns` after
-    /// the start of load on to this.
+    /// Changes the client's rate when the first request after `now_ns` comes, from `at_ns` after the start of
+    /// load on.
     pub(crate) fn rated(mut self, now_ns: u64, at_ns: u64, rate_per_s: Option<f64>) -> Self {
         self.rates.insert(0, (now_ns, at_ns, rate_per_s));
         self
     }
 
-    /// The collector of the client has little room, and takes what there is when the first request after
-    /// each of these times comes, and at the end.
+    /// Gives the client's collector little room. It reads when the first request after each of these times
+    /// comes, and at the end.
     pub(crate) fn collected_at(mut self, at_ns: Vec<u64>) -> Self {
         self.collects = Some(Rc::new(RefCell::new(TimedCollector { at_ns, between: None })));
         self
@@ -215,7 +214,7 @@ impl Server {
         }
     }
 
-    /// Returns whether this connection leads to the node that freezes and goes down.
+    /// Returns whether this connection leads to the node that freezes or goes down.
     fn is_afflicted(&self, conn: ConnId) -> bool {
         self.node.is_none() || self.of_node.contains(&conn)
     }
@@ -312,14 +311,15 @@ impl Script for Server {
     }
 }
 
-/// The words of the request of RESP at the start of some bytes, and its length, if it is whole.
+/// Words and length of the RESP request at the start of these bytes, if it is whole.
 pub(super) fn resp(bytes: &[u8]) -> Option<RequestWords> {
     let (request, len) = Value::parse(bytes).unwrap()?;
     let Value::Array(words) = request else { panic!("requests are arrays") };
     Some((words.iter().map(|w| w.text().unwrap()).collect(), len))
 }
 
-/// A line; behind a `set` come its data, and a line end of theirs.
+/// Words and length of the text line at the start of these bytes; after a `set` come its data and another
+/// line end.
 fn line(bytes: &[u8]) -> Option<RequestWords> {
     let end = bytes.windows(2).position(|end| end == b"\r\n")?;
     let text = std::str::from_utf8(&bytes[..end]).unwrap();

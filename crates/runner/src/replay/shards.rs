@@ -1,6 +1,6 @@
-//! A cluster whose primaries die, are replaced, come back and give slots away: which outages are reported,
-//! held against what is known to have happened. `KEYSTORM_SEEDS=N` runs N random histories, and
-//! `KEYSTORM_SEEDS_FROM=K` begins with the Kth.
+//! A cluster whose primaries die, are replaced, come back and give slots away: the reported outages are
+//! compared with the known history. `KEYSTORM_SEEDS=N` runs N random histories, and `KEYSTORM_SEEDS_FROM=K`
+//! begins with the Kth.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::ErrorKind;
@@ -27,18 +27,20 @@ const JOINING: u16 = NODES - 1;
 const BLOCKS: usize = 64;
 const BLOCK_SLOTS: u16 = 16_384 / BLOCKS as u16;
 const RUN_NS: u64 = 12 * SECOND;
-/// A client learns so much later what a cluster has become.
+/// Delay until a client learns of a change of the cluster.
 const LEARNT_NS: u64 = 150 * MS;
 const SERVICE_NS: u64 = 8 * MS;
 /// Time without answers for a primary that dies and is replaced, and for a primary that restarts.
 const ELECTED_NS: u64 = 1_700 * MS;
 const RESTARTED_NS: u64 = 900 * MS;
-/// Longest wait before a connection is opened again, with the two slices by which an outage is uncertain.
+/// Longest wait before a connection is reopened, plus the two slices by which an outage is uncertain.
 const LATE_NS: u64 = 1_100 * MS;
 const EXACT_NS: u64 = 30 * MS;
-/// So long nothing is drawn in a closed loop while the queue of another node is full: four pipelines a connection.
+/// Longest time for which a closed loop draws nothing because another node's queue is full: four pipelines a
+/// connection.
 const FULL_NS: u64 = 4 * SERVICE_NS;
-/// Time between notes of whether a node is asked anything: where nothing was, an outage may begin earlier.
+/// Interval at which workers note whether a node is asked anything; an outage may be dated earlier by this
+/// much.
 const ASKED_NS: u64 = 280 * MS;
 
 /// Event of a shard, or of the cluster.
@@ -54,12 +56,12 @@ enum Event {
     Restart(usize),
 }
 
-/// A cluster, all events that happen to it, and what the result must say of them.
+/// A cluster, all its events, and the outages that the result must report.
 struct History {
     downs: BTreeMap<u16, Vec<Range<u64>>>,
     /// The owner of each block from these times on.
     owners: Vec<(u64, Vec<u16>)>,
-    /// Holder of each shard, and whether it is there for good.
+    /// Holder of each shard, and whether it stays.
     holders: [(u16, bool); SHARDS],
     /// Outages: the node, the start, and the earliest end; `None` for the end of the run.
     outages: Vec<(u16, u64, Option<u64>)>,
@@ -84,7 +86,7 @@ impl History {
         self.owners.last().unwrap().1.clone()
     }
 
-    /// The blocks of one node become another's.
+    /// Gives the blocks of one node to another.
     fn take_over(&mut self, from: u16, to: u16, at_ns: u64) {
         let mut owners = self.owners_now();
         owners.iter_mut().filter(|owner| **owner == from).for_each(|owner| *owner = to);
@@ -96,8 +98,8 @@ impl History {
         if holder == shard as u16 { (SHARDS + shard) as u16 } else { shard as u16 }
     }
 
-    /// A time in which a node of this moment is asked for something, at so many requests a second with keys at
-    /// random: an outage is noticed with the first of them. None is longer in a hundred thousand.
+    /// Time within which a node is asked for something, at this rate with random keys: the first request
+    /// reveals an outage. It is exceeded once in a hundred thousand cases.
     fn asked_within_ns(&self, node: u16, at_ns: u64, rate: f64) -> u64 {
         let (_, owners) = self.owners.iter().rev().find(|(from_ns, _)| *from_ns <= at_ns).unwrap();
         let share = owners.iter().filter(|owner| **owner == node).count() as f64 / BLOCKS as f64;
@@ -165,7 +167,7 @@ impl History {
         }
     }
 
-    /// Moves blocks of a node to another, one in `one_in`, one every 20 ms.
+    /// Moves one in `one_in` blocks of a node to another, one every 20 ms.
     fn give(&mut self, from: u16, to: u16, one_in: usize, at_ns: u64) {
         let owners = self.owners_now();
         let own = (0..BLOCKS).filter(|block| owners[*block] == from).step_by(one_in);
@@ -283,7 +285,7 @@ fn measured(parts: PlanParts, history: &History) -> Measurement {
     replay_cluster(parts, nodes, &RunHandles::default(), (&watch, &topology))
 }
 
-/// The reported outages are what happened, and all of it. An outage may begin so much early.
+/// Checks that the reported outages are exactly those that happened, each perhaps a little early.
 fn reported_as_it_was(events: &[(Event, u64)], parts: PlanParts, early_ns: u64) {
     let mut history = History::new();
     for (event, at_ns) in events {
@@ -386,7 +388,7 @@ fn each_pair_of_events_is_reported_as_it_was() {
     }
 }
 
-/// The last of three to die is out as the others are, whether one connection is there or many.
+/// The last of three primaries to die is out as the others are, with one connection or many.
 #[test]
 fn primaries_that_die_one_after_the_other_are_out_to_the_end() {
     let events: Vec<_> = (0..3).map(|n| (Event::Kill(n), (2 + 3 * n as u64) * SECOND)).collect();
@@ -423,7 +425,7 @@ fn whatever_happens_to_a_cluster_is_reported_as_it_was() {
     }
 }
 
-/// A node that joins is known from its first slot on, and one that nothing is asked of is named nowhere.
+/// A node that joins is known from its first slot on; a node that nothing is asked of is not named.
 #[test]
 fn names_are_of_nodes_that_had_to_answer() {
     let mut history = History::new();

@@ -1,4 +1,4 @@
-//! A collector that is slow, because whoever watches the run blocks: what is measured is the same.
+//! A collector that is slow because an observer of the run blocks: the measurement is unchanged.
 
 use measure::Measurement;
 use workload::{OnError, Pace, PlanParts, Stop};
@@ -6,7 +6,8 @@ use workload::{OnError, Pace, PlanParts, Stop};
 use super::server::Server;
 use super::{MS, SECOND, parts, replay};
 
-/// Times at which a collector looks: never before the end, once, now and then, and at times that end the warm-up.
+/// Times at which a collector reads: never before the end, once, now and then, and at times that end the
+/// warm-up.
 fn looks() -> Vec<Vec<u64>> {
     vec![
         vec![],
@@ -16,7 +17,7 @@ fn looks() -> Vec<Vec<u64>> {
     ]
 }
 
-/// Returns the figures that a run is judged by.
+/// Returns the figures that runs are compared by.
 fn seen(got: &Measurement) -> impl PartialEq + std::fmt::Debug + use<> {
     let (response, lateness) = (got.total.response(), &got.total.lateness);
     (

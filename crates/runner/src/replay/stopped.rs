@@ -1,4 +1,4 @@
-//! A client that is stopped for a while: what it did not see then says nothing of the server.
+//! A client that is stopped for a while: the gap in its view says nothing about the server.
 
 use measure::Absence;
 use workload::{OnError, Pace, PlanParts, Stop, Window};
@@ -64,7 +64,7 @@ fn of_both_each_has_its_own() {
     assert!(matches!(outages[..], [(a, b)] if near(a, 1000) && near(b, 5000)), "{outages:?}");
 }
 
-/// Shorter than any outage, or a wait that is as long as it was meant to be.
+/// Pauses shorter than any outage, and waits that were meant to be long.
 #[test]
 fn what_a_busy_machine_does_and_long_waits_are_no_absence() {
     let server = Server::taking(MS).stopping_the_client(2 * SECOND..2 * SECOND + 300 * MS);

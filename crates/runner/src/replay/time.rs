@@ -1,4 +1,4 @@
-//! When requests are sent, and what latency means.
+//! Sending times of requests, and the meaning of latency.
 
 use std::time::{Duration, SystemTime};
 

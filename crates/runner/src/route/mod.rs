@@ -1,9 +1,9 @@
-//! Which connection a request may take, and what that means for its reply.
+//! Choice of the connection for each request, and its effect on the reply.
 //!
-//! The seam between the worker, which every deployment shares, and where the servers are: one
-//! server or interchangeable ones ([`DirectRoute`]), the nodes of a Redis Cluster ([`Cluster`]), or several servers
-//! that share out keys without knowing of each other ([`RingRoute`]). A route decides; the worker opens, sends,
-//! receives, records and recovers. What only some routes need has a default that does nothing and costs
+//! The seam between the worker, which is common to all deployments, and the servers: one server or
+//! interchangeable ones ([`DirectRoute`]), the nodes of a Redis Cluster ([`Cluster`]), or several servers
+//! that share out keys without knowing each other ([`RingRoute`]). A route decides; the worker opens, sends,
+//! receives, records and recovers. Methods that only some routes need have defaults that do nothing and cost
 //! nothing.
 
 mod by_node;
@@ -31,33 +31,33 @@ use crate::worker::Worker;
 /// Effect on its step of a request that has all its replies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Completion {
-    /// End of its step.
+    /// Complete: the step has its result.
     Whole,
-    /// Part of its step: other parts of it have no reply yet, or it is sent again.
+    /// Incomplete: other parts have no reply yet, or it is sent again.
     Partly,
-    /// End of its step without a result: another part of it was lost.
+    /// Ended without a result because another part was lost.
     Lost,
 }
 
-/// Loss that comes with a request.
+/// Effect of losing a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct LostRequest {
-    /// Commands that are to be counted.
+    /// Commands to count as lost.
     pub(crate) commands: u64,
-    /// Set if its step has no other part without a reply.
+    /// Set if no other part of its step is without a reply.
     pub(crate) is_last: bool,
 }
 
 /// Chooses the connection of each request and reacts to replies that concern routing.
 pub(crate) trait Route: Sized {
-    /// Note that it makes of each request.
+    /// The route's note on each request.
     type Mark: Copy;
-    /// Note that it makes of each connection: to which server it belongs.
+    /// The route's note on each connection, such as its server.
     type Place;
 
     // Where connections lead.
 
-    /// The places of this many connections, or of more if each server needs one.
+    /// Notes for this many connections, or for more if each server needs one.
     fn places(&self, connections: u32) -> Vec<Self::Place>;
 
     /// Address that a connection is to be opened to.
@@ -71,7 +71,7 @@ pub(crate) trait Route: Sized {
     /// Set if connections are opened before load begins.
     const OPENS_FIRST: bool = true;
 
-    /// Returns whether the commands of a sequence are requests of their own.
+    /// Returns whether each command of a sequence is a request of its own.
     fn splits_sequences(&self) -> bool {
         false
     }
@@ -81,48 +81,49 @@ pub(crate) trait Route: Sized {
     /// Called once when a worker has been made.
     fn prepare<E: Engine, P: Protocol>(_worker: &mut Worker<'_, E, P, Self>) {}
 
-    /// Load starts: every connection has room.
+    /// Starts the load: every connection has room.
     fn start<E: Engine, P: Protocol>(worker: &mut Worker<'_, E, P, Self>);
 
-    /// A connection has become ready or has settled replies: gives it more to do.
+    /// Gives more work to a connection that has become ready or has settled replies.
     fn refill<E: Engine, P: Protocol>(worker: &mut Worker<'_, E, P, Self>, conn: ConnId);
 
     /// Called after each event.
     fn after_event<E: Engine, P: Protocol>(_worker: &mut Worker<'_, E, P, Self>) {}
 
-    /// Sends what can be sent. Called once a turn.
+    /// Sends all that can be sent. Called once a turn.
     fn dispatch<E: Engine, P: Protocol>(worker: &mut Worker<'_, E, P, Self>);
 
-    /// Returns whether a request that became due could be sent, with `in_flight` commands in flight.
+    /// Returns whether a request that becomes due could be sent, with `in_flight` commands in flight.
     fn has_room(&self, in_flight: u64) -> bool;
 
-    /// Commands that were drawn and wait for a connection.
+    /// Number of commands that were drawn and wait for a connection.
     fn waiting(&self) -> u64 {
         0
     }
 
-    /// Returns whether something drawn waits that may be over at its deadline.
+    /// Returns whether a drawn request waits that may exceed its deadline.
     fn waits<E: Engine, P: Protocol>(worker: &Worker<'_, E, P, Self>) -> bool {
         worker.route.waiting() > 0
     }
 
-    /// Gives up what was drawn, waits, and is over at its deadline.
+    /// Gives up drawn requests that wait past their deadline.
     fn give_up_waiting<E: Engine, P: Protocol>(_worker: &mut Worker<'_, E, P, Self>, _now_ns: u64) {
     }
 
-    /// A connection that stood among those with room is gone. Whether it was taken out: if not, it
-    /// is passed over when its turn comes.
+    /// Removes a lost connection from those with room. Returns whether it was removed; if not, it is skipped
+    /// when its turn comes.
     fn dequeue(&mut self, _place: &Self::Place, _conn: ConnId) -> bool {
         false
     }
 
     // Receiving.
 
-    /// Set if every reply is the answer to the oldest request and is recorded as it comes: the route passes over none,
-    /// and withholds none.
+    /// Set if every reply answers the oldest request and is recorded as it comes: the route skips and
+    /// withholds none.
     const COUNTS_ALL: bool = false;
 
-    /// Under which number a connection is recorded: where clients have several, that of its client.
+    /// Returns the number under which a connection is recorded; where clients have several connections, the
+    /// client's.
     fn counted_as(&self, _place: &Self::Place, conn: ConnId) -> ConnId {
         conn
     }
@@ -130,18 +131,18 @@ pub(crate) trait Route: Sized {
     /// Called before replies of this connection are recorded.
     fn record_of(&self, _place: &Self::Place, _recorder: &mut Recorder) {}
 
-    /// Returns whether the next reply answers something that was sent before this request on its behalf.
+    /// Returns whether the next reply answers a command that was sent before this request on its behalf.
     fn passes_over(&self, _oldest: &mut Request<Self::Mark>) -> bool {
         false
     }
 
-    /// Returns whether the worker may send a request again that was answered with this error, or lost: a route takes
-    /// care itself of what it sends elsewhere.
+    /// Returns whether the worker may retry a request that was lost or answered with this error. The route
+    /// itself handles redirected requests.
     fn may_retry(&self, _place: &Self::Place, _request: &Request<Self::Mark>, _text: &str) -> bool {
         true
     }
 
-    /// Returns whether any connection can take what is sent again.
+    /// Returns whether any connection can take a retry.
     fn sends_anywhere() -> bool {
         false
     }
@@ -178,10 +179,10 @@ pub(crate) trait Route: Sized {
         Completion::Whole
     }
 
-    /// Sends the steps that the replies on a connection have made due.
+    /// Sends the steps that have become due by replies on a connection.
     fn follow<E: Engine, P: Protocol>(worker: &mut Worker<'_, E, P, Self>, conn: ConnId);
 
-    /// All that one read delivered was settled.
+    /// Acts after all replies of one read were settled.
     fn after_read<E: Engine, P: Protocol>(
         _worker: &mut Worker<'_, E, P, Self>,
     ) -> Result<(), Fatal> {
@@ -195,13 +196,13 @@ pub(crate) trait Route: Sized {
         worker.is_over()
     }
 
-    /// Returns whether a connection that ends now is needed again.
+    /// Returns whether a connection that ends now must be replaced.
     fn wants_connections<E: Engine, P: Protocol>(worker: &Worker<'_, E, P, Self>) -> bool {
         !worker.is_over()
     }
 
-    /// A connection is of no more use, and gone: whether the route alone deals with that. What was sent at
-    /// `overdue_ns` or before has timed out; 0 is for none.
+    /// Returns whether the route alone handles the loss of this connection. Requests sent at `overdue_ns` or
+    /// before have timed out; 0 means none.
     fn gives_up_connection<E: Engine, P: Protocol>(
         _worker: &mut Worker<'_, E, P, Self>,
         _conn: ConnId,
@@ -213,12 +214,12 @@ pub(crate) trait Route: Sized {
     /// A connection carries load from now on, or no more.
     fn count_ready(&mut self, _place: &Self::Place, _is_ready: bool) {}
 
-    /// Takes back the replies to the oldest request of a connection that were not recorded.
+    /// Takes back the unrecorded replies to the oldest request of a connection.
     fn withheld(_place: &mut Self::Place) -> u64 {
         0
     }
 
-    /// Notes that a request will have no reply, or none any more.
+    /// Notes that a request will have no further reply.
     fn forsake(&mut self, request: &Request<Self::Mark>) -> LostRequest {
         LostRequest { commands: u64::from(request.left), is_last: true }
     }
@@ -226,7 +227,7 @@ pub(crate) trait Route: Sized {
     /// Counts measured commands on a connection that will have no reply.
     fn count_unanswered(&mut self, _place: &Self::Place, _commands: u64) {}
 
-    /// Asks where the servers are now.
+    /// Requests the current addresses of the servers.
     fn ask_where(&self) {}
 
     /// Returns whether [`take_news`](Self::take_news) has something to do.
@@ -234,7 +235,7 @@ pub(crate) trait Route: Sized {
         false
     }
 
-    /// Takes up where the servers are now.
+    /// Takes in the current addresses of the servers.
     fn take_news<E: Engine, P: Protocol>(worker: &mut Worker<'_, E, P, Self>);
 
     /// Time at which the worker should wake up for this route; `u64::MAX` for never.
@@ -242,8 +243,8 @@ pub(crate) trait Route: Sized {
         u64::MAX
     }
 
-    /// Counts and drops requests that wait to be sent again and were first sent at `overdue_ns` or
-    /// before. The server of one of them, if there were any.
+    /// Counts and drops retries that were first sent at `overdue_ns` or before. Returns the server of one of
+    /// them, if there were any.
     fn drop_overdue<E: Engine, P: Protocol>(
         _worker: &mut Worker<'_, E, P, Self>,
         _overdue_ns: u64,
@@ -251,20 +252,20 @@ pub(crate) trait Route: Sized {
         None
     }
 
-    /// A server that something waits for and no connection is open to.
+    /// Returns a server that requests wait for and that no connection is open to.
     fn absent_server<E: Engine, P: Protocol>(worker: &Worker<'_, E, P, Self>) -> Option<String>;
 
-    /// Returns whether what is still in flight is no longer waited for, after the end of a run by time.
+    /// Returns whether to stop waiting for requests in flight, after the end of a run by time.
     fn gives_up<E: Engine, P: Protocol>(_worker: &Worker<'_, E, P, Self>, _now_ns: u64) -> bool {
         false
     }
 
     // Figures.
 
-    /// Tells the recorder which servers anything is asked of. An interval is about to end.
+    /// Reports to the recorder which servers are asked anything, as an interval is about to end.
     fn note_asked<E: Engine, P: Protocol>(_worker: &mut Worker<'_, E, P, Self>) {}
 
-    /// Ends: counts what waited to be sent again as unanswered, and says what each node did.
+    /// Ends: counts waiting retries as unanswered, and returns each node's figures.
     fn finish(self, _recorder: &mut Recorder) -> Vec<NodeTally> {
         Vec::new()
     }

@@ -1,8 +1,9 @@
-//! The route of a plan that measures connections: each sequence is sent on a connection that is opened for it.
+//! The route of a plan that measures connections: each sequence is sent on a connection that is opened for
+//! it.
 //!
-//! A request is under way from the moment that its connection is asked for, so its latency holds every stage of
-//! opening, and an attempt that fails is a request that failed. Owns which places are free, when connections that
-//! are held are closed, and how long each stage took; opening, logging in and settling replies are the worker's.
+//! A request begins when its connection is requested, so its latency includes every stage of opening, and a
+//! failed attempt is a failed request. Owns the free slots for connections, the closing times of held
+//! connections, and the duration of each stage. The worker opens connections, logs in and settles replies.
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -19,27 +20,26 @@ use crate::recorder::Recorder;
 use crate::request::{Answer, LostRequests, OperationState, Request};
 use crate::worker::{Worker, WorkerContext};
 
-/// Connections that are begun in one turn: then the clock is read again, and what has arrived is dealt with.
+/// Most connections begun in one turn; after that, the clock is read again and events are handled.
 const BEGUN_MAX: usize = 16;
 
-/// The route to one server, or to several that are interchangeable, over a connection for each request.
+/// The route to one server or several interchangeable ones, with a connection for each request.
 pub(crate) struct NewConnections<'r> {
     destination: &'r Destination,
-    /// Addresses of the servers, which connections take in turn. If there is one: how often it had moved when it was
-    /// there.
+    /// Addresses of the servers, used in turn.
     addresses: Vec<Address>,
     generation: u32,
     per_request: ConnectionPerRequest,
     /// Places without a connection.
     free: Vec<ConnId>,
-    /// Time since which a place has been free.
+    /// Time since which a slot has been free.
     room_ns: u64,
-    /// Connections that are held, and when each is to be closed, in that order.
+    /// Held connections with their closing times, in that order.
     held: VecDeque<(u64, ConnId)>,
     begun: u64,
 }
 
-/// Note about a connection: the request that it was opened for.
+/// Note on a connection: the request that it was opened for.
 #[derive(Debug, Default, Clone, Copy)]
 pub(crate) struct Attempt {
     /// The number of its server.
@@ -48,14 +48,14 @@ pub(crate) struct Attempt {
     turn: Option<SequenceBatch>,
     measured: bool,
     sent_ns: u64,
-    /// Time of its last reply; 0 before, and of an error.
+    /// Time of its last reply; 0 before that and after an error.
     replied_ns: u64,
-    /// Time at which it is to be closed, while it is held; 0 otherwise.
+    /// Time at which a held connection is to be closed; 0 otherwise.
     close_ns: u64,
 }
 
 impl<'r> NewConnections<'r> {
-    /// Returns the route to where the server is, and will be, or to the servers of a pool.
+    /// Returns the route to a server that may move, or to the servers of a pool.
     pub(crate) fn new(context: &WorkerContext<'r>, pool: &[Address]) -> Self {
         let destination = context.destination;
         let generation = destination.generation();
@@ -113,7 +113,7 @@ impl Route for NewConnections<'_> {
         Self::dispatch(worker);
     }
 
-    /// A connection is ready for its request, or has the reply to it.
+    /// Continues with a connection that is ready for its request, or has its reply.
     fn refill<E: Engine, P: Protocol>(worker: &mut Worker<'_, E, P, Self>, conn: ConnId) {
         let connection = &mut worker.connections[conn.0 as usize];
         if connection.state != State::Ready {
@@ -150,12 +150,12 @@ impl Route for NewConnections<'_> {
         true
     }
 
-    /// Each request is an operation of one step.
+    /// Does nothing, as each request is an operation of one step.
     fn follow<E: Engine, P: Protocol>(worker: &mut Worker<'_, E, P, Self>, _conn: ConnId) {
         worker.steps.due.clear();
     }
 
-    /// An attempt that failed is a request that failed, of a kind that says how.
+    /// Counts a failed attempt as a failed request, whose kind names the cause.
     fn gives_up_connection<E: Engine, P: Protocol>(
         worker: &mut Worker<'_, E, P, Self>,
         conn: ConnId,
@@ -193,7 +193,7 @@ impl Route for NewConnections<'_> {
         true
     }
 
-    /// The server is elsewhere now: the next connections lead there.
+    /// Sends the next connections to the server's new address.
     fn take_news<E: Engine, P: Protocol>(worker: &mut Worker<'_, E, P, Self>) {
         let route = &mut worker.route;
         let generation = route.destination.generation();
@@ -209,7 +209,7 @@ impl Route for NewConnections<'_> {
         if begins { now_ns } else { closes_ns }
     }
 
-    /// None is there most of the time, and nothing waits for one.
+    /// Returns none: connections are absent most of the time, and nothing waits for one.
     fn absent_server<E: Engine, P: Protocol>(_worker: &Worker<'_, E, P, Self>) -> Option<String> {
         None
     }
@@ -217,7 +217,7 @@ impl Route for NewConnections<'_> {
 
 type Opener<'w, 'r, E, P> = Worker<'w, E, P, NewConnections<'r>>;
 
-/// Begins a connection for the next request, if one is due and there is a place. Whether it did.
+/// Begins a connection for the next request, if one is due and a slot is free. Returns whether it did.
 fn begin_next<E: Engine, P: Protocol>(worker: &mut Opener<'_, '_, E, P>) -> bool {
     let now_ns = worker.engine.now_ns();
     if worker.spent || now_ns >= worker.stop_ns {
@@ -259,7 +259,7 @@ fn begin_next<E: Engine, P: Protocol>(worker: &mut Opener<'_, '_, E, P>) -> bool
     true
 }
 
-/// A connection is ready: sends what it was opened for.
+/// Sends the request that a connection was opened for.
 fn send<E: Engine, P: Protocol>(
     worker: &mut Opener<'_, '_, E, P>,
     conn: ConnId,
@@ -294,7 +294,7 @@ fn send<E: Engine, P: Protocol>(
     }
 }
 
-/// A connection has its reply: it is held for as long as the plan says, or closed.
+/// Holds a connection that has its reply for as long as the plan says, or closes it.
 fn answered<E: Engine, P: Protocol>(worker: &mut Opener<'_, '_, E, P>, conn: ConnId) {
     let now_ns = worker.engine.now_ns();
     let Attempt { measured, sent_ns, replied_ns, .. } = worker.connections[conn.0 as usize].place;
@@ -322,7 +322,7 @@ fn close<E: Engine, P: Protocol>(worker: &mut Opener<'_, '_, E, P>, conn: ConnId
     worker.route.release(conn, now_ns);
 }
 
-/// Closes the connections that have been held for long enough.
+/// Closes the connections that have been held long enough.
 fn close_held<E: Engine, P: Protocol>(worker: &mut Opener<'_, '_, E, P>) {
     let now_ns = worker.engine.now_ns();
     while let Some(&(close_ns, conn)) = worker.route.held.front() {

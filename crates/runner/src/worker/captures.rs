@@ -1,39 +1,37 @@
-//! Values that replies brought and later steps of their operations have in them.
+//! Values from replies that later steps of their operations contain.
 //!
-//! Owns the buffers: one for the reply that is coming in on each connection, and one for each
-//! operation under way that has kept a value or a list of them. They are exchanged, so that nothing is
-//! allocated once there are as many as are needed.
+//! Owns the buffers: one for the incoming reply on each connection, and one for each operation under way with
+//! kept values. They are exchanged, so that nothing is allocated once there are enough.
 
 use wire::{EarlierReplies, ReplyVisitor};
 use workload::CaptureRule;
 
 use crate::request::OperationState;
 
-/// Most that is kept of a reply, in bytes.
+/// Most bytes kept of a reply.
 const KEPT_MAX: usize = 64 << 20;
-/// Bytes before each string that tell its length.
+/// Bytes of the length before each string.
 const HEAD: usize = 4;
 
-/// The strings of the reply that is coming in on a connection, the first or all, and the token of its
-/// item.
+/// Kept strings of the incoming reply on a connection, the first or all, and the token of its item.
 #[derive(Debug, Default)]
 pub(crate) struct PartialCapture {
-    /// Strings that have begun.
+    /// Number of strings begun.
     strings: usize,
     /// Set if all strings are kept.
     all: bool,
     is_null: bool,
-    /// Set if the value that is kept is no string, but a status or a number.
+    /// Set if the kept value is a status or a number rather than a string.
     is_line: bool,
-    /// Bytes of the current string that are to be kept.
+    /// Bytes of the current string still to be kept.
     room: usize,
-    /// Each with its length before it.
+    /// Kept strings, each with its length before it.
     bytes: Vec<u8>,
     cas: Option<u64>,
 }
 
 impl ReplyVisitor for PartialCapture {
-    /// A status or a number is kept if the reply has no string and is no list.
+    /// Keeps a status or a number, if the reply has no string and is no list.
     fn line(&mut self, text: &[u8]) {
         if self.strings == 0 && !self.all {
             self.begin(Some(text.len() as u64));
@@ -75,7 +73,7 @@ impl ReplyVisitor for PartialCapture {
 /// Values captured from replies for later steps of their operations.
 #[derive(Debug, Default)]
 pub(crate) struct Captures {
-    /// Part of the reply that is kept, for each command of the sequence; empty if nothing ever is.
+    /// Part of the reply that is kept, for each command of the sequence; empty if none is.
     commands: Vec<CaptureRule>,
     held: Vec<OperationCapture>,
     free: Vec<u32>,
@@ -100,21 +98,21 @@ impl Captures {
         !self.commands.is_empty()
     }
 
-    /// Returns the values that an operation has kept: of several strings the next.
+    /// Returns the kept values of an operation; of several strings, the next one.
     #[inline]
     pub(crate) fn of_operation(&self, progress: &OperationState) -> EarlierReplies<'_> {
         let Some(at) = progress.kept.checked_sub(1) else { return EarlierReplies::default() };
         EarlierReplies { value: self.value(progress), cas: self.held[at as usize].cas }
     }
 
-    /// The string of what an operation has kept that is next, if there is one.
+    /// Returns the next kept string of an operation, if there is one.
     #[inline]
     pub(super) fn value(&self, progress: &OperationState) -> Option<&[u8]> {
         let (start, end) = self.span(progress)?;
         self.held[progress.kept as usize - 1].strings.get(start..end)
     }
 
-    /// Returns where the string after the present one begins, if there is one.
+    /// Returns the offset of the string after the current one, if there is one.
     #[inline]
     pub(super) fn after(&self, progress: &OperationState) -> Option<u32> {
         let (_, end) = self.span(progress)?;
@@ -129,14 +127,14 @@ impl Captures {
         Some((start, start + len))
     }
 
-    /// A reply to this command begins to come in, or goes on.
+    /// Prepares for a new or continued reply to this command.
     #[inline]
     pub(super) fn expect(&self, command: u32, coming: &mut PartialCapture) {
         coming.all = self.commands[command as usize] == CaptureRule::Each;
     }
 
-    /// The reply to a command has ended: keeps what came for the rest of its operation. A reply without
-    /// a string leaves the string that an earlier one brought, or that it said that there is none.
+    /// Keeps the values of a complete reply for the rest of its operation. A reply without a string leaves
+    /// the string, or the note that there is none, of an earlier one.
     pub(super) fn keep(
         &mut self,
         command: u32,
@@ -177,7 +175,7 @@ impl Captures {
         progress.kept = at + 1;
     }
 
-    /// Gives back what an operation in this state has kept, if anything: it is needed no more.
+    /// Frees the kept values of an operation in this state.
     #[inline]
     pub(crate) fn release(&mut self, progress: OperationState) {
         self.free.extend(progress.kept.checked_sub(1));

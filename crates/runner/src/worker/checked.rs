@@ -1,24 +1,24 @@
-//! Fields of records that come back, compared with what their names and keys say they must be.
+//! Fields of returned records, compared with the content that their names and keys determine.
 
 use wire::{Batch, RequestInputs, StringRole};
 
-/// Longest name of a field that is kept, and longest record that comes as one string.
+/// Longest kept name of a field, and longest record that comes as one string.
 const NAME_MAX: usize = 4096;
 const RECORD_MAX: usize = 16 << 20;
 
 /// State of the comparison of a reply.
 #[derive(Debug, Default)]
 pub(crate) struct CheckedReply {
-    /// Strings of it that have begun.
+    /// Number of its strings that have begun.
     strings: usize,
     /// Role of the current string.
     shown: Option<StringRole>,
-    /// The name of the field, and what its value must be; of a record all of it.
+    /// Name of the field and its expected value, or the expected record.
     name: Vec<u8>,
     want: Vec<u8>,
-    /// Bytes of the value that have come.
+    /// Bytes of the value read so far.
     passed: usize,
-    /// The name of the first field that was wrong.
+    /// Name of the first wrong field.
     wrong: Option<String>,
 }
 
@@ -71,7 +71,7 @@ impl CheckedReply {
         self.wrong.get_or_insert_with(|| String::from_utf8_lossy(name).into_owned());
     }
 
-    /// The reply has ended. The name of a field that was wrong, if one was.
+    /// Ends the reply. Returns the name of a wrong field, if there was one.
     pub(super) fn ended(&mut self, batch: &Batch) -> Option<String> {
         self.strings = 0;
         match self.shown.take() {

@@ -1,8 +1,8 @@
-//! Walks: requests that go on where the last one on their connection came to, as those of `SCAN` do.
+//! Scans: each request continues where the last one on its connection ended, as with `SCAN`.
 //!
-//! A reply brings the cursor; it waits on the connection until the next request of the operation takes
-//! it. A request that is lost, or met an error, takes its cursor along: the next one begins anew. What
-//! else a command is made of is drawn once for all requests of a walk, by a number of the walk.
+//! A reply brings the cursor, which stays with the connection until the next request of the operation takes
+//! it. If that request is lost or fails, its cursor is lost too, and the next one begins anew. The other
+//! arguments are drawn once per scan, by a number of the scan.
 
 use workload::{BudgetScope, Operations, ScanOperation};
 
@@ -12,16 +12,16 @@ use crate::request::{OperationState, Request};
 /// State of the walk of a connection.
 #[derive(Debug, Default, Clone, Copy)]
 pub(crate) struct CursorScan {
-    /// Place of the cursor that is kept plus 1; 0 before a walk and at its end.
+    /// Index of the kept cursor plus 1; 0 before a scan and at its end.
     kept: u32,
     /// Requests since the first.
     times: u32,
-    /// Number that its requests are made from; before there is one, that of the last walk.
+    /// Number that its requests are made from; before a scan, that of the last one.
     number: Option<u64>,
 }
 
 impl CursorScan {
-    /// A request of the operation that walks takes the cursor, if there is one.
+    /// Gives the cursor to a request of the scanning operation, if there is one.
     #[inline]
     pub(crate) fn go_on<M>(
         &mut self,
@@ -45,7 +45,7 @@ impl CursorScan {
         self.times += 1;
     }
 
-    /// A request of that operation has its reply: the cursor is for the next one, if there is more.
+    /// Keeps the cursor of a reply to that operation for the next request, if there is more.
     #[inline]
     pub(super) fn replied(
         &mut self,

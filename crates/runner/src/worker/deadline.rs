@@ -1,8 +1,9 @@
-//! Requests that are given up at their deadline: nobody waits for an answer any more, so they are not sent.
+//! Requests that are given up at their deadline: an answer would be useless, so they are not sent.
 //!
-//! One that waits for room, for its server or to be sent again is over so long after it was due; a later step, so
-//! long after its operation was. Of a closed loop, where nothing is due, it counts from when a request was first
-//! sent. What was sent is waited for as ever, and comes too late ([`measure::DeadlineTally`]).
+//! The deadline of a request that waits for room, for its server or for a retry counts from its due time;
+//! that of a later step from its operation's due time. In a closed loop without due times it counts from the
+//! first sending. A request that was sent is still awaited, and its answer counts as late
+//! ([`measure::DeadlineTally`]).
 
 use engine::{ConnId, Engine};
 use wire::Protocol;
@@ -12,14 +13,14 @@ use super::Worker;
 use crate::request::Request;
 use crate::route::Route;
 
-/// Number of looks through waiting requests within a deadline, at least [`LOOK_MIN_NS`] apart.
+/// Number of checks of waiting requests within a deadline, at least [`LOOK_MIN_NS`] apart.
 const LOOKS_PER_DEADLINE: u64 = 16;
 const LOOK_MIN_NS: u64 = 1_000_000;
 
-/// Deadline of requests, relative to when they were due.
+/// Deadline of requests, relative to their due time.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Deadline {
-    /// `u64::MAX` for never.
+    /// Time limit; `u64::MAX` for none.
     limit_ns: u64,
 }
 
@@ -33,13 +34,14 @@ impl Deadline {
         self.limit_ns != u64::MAX
     }
 
-    /// Time from which on a request that was due at `due_ns` is over: its deadline itself is in time.
+    /// First time at which a request that was due at `due_ns` is past its deadline. The deadline itself is in
+    /// time.
     #[inline]
     pub(super) fn over_ns(self, due_ns: u64) -> u64 {
         due_ns.saturating_add(self.limit_ns).saturating_add(1)
     }
 
-    /// Returns whether a request that was due at `due_ns` is over.
+    /// Returns whether a request that was due at `due_ns` is past its deadline.
     #[inline]
     pub(crate) fn is_over(self, due_ns: u64, now_ns: u64) -> bool {
         now_ns >= self.over_ns(due_ns)
@@ -51,14 +53,14 @@ impl Deadline {
 }
 
 impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
-    /// Load starts: from here on what waits is looked at.
+    /// Starts checking waiting requests, as load begins.
     pub(super) fn start_deadline(&mut self) {
         if self.deadline.is_set() {
             self.look_for_over_ns = self.engine.now_ns() + self.deadline.look_every_ns();
         }
     }
 
-    /// Earliest time at which something that waits may be over; `u64::MAX` for never.
+    /// Earliest time at which a waiting request may be past its deadline; `u64::MAX` for never.
     #[inline]
     pub(super) fn next_over_ns(&self) -> u64 {
         if !self.deadline.is_set() {
@@ -70,7 +72,7 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
         next_ns.min(waits_ns)
     }
 
-    /// Gives up what waits and is over.
+    /// Gives up waiting requests past their deadline.
     #[cold]
     pub(super) fn give_up_over(&mut self) {
         let now_ns = self.engine.now_ns();
@@ -81,7 +83,7 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
         }
     }
 
-    /// Gives up what is due of the schedule, drawn by nobody, and over.
+    /// Gives up scheduled requests that are past their deadline and were not drawn.
     #[inline]
     pub(crate) fn give_up_undrawn(&mut self, now_ns: u64) {
         let first_over = |worker: &Self| {
@@ -106,7 +108,7 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
         true
     }
 
-    /// A connection whose budget has something left, where each has its own: in turn.
+    /// Returns a connection with some budget left, in turn, where each has its own budget.
     fn drawing_connection(&mut self, now_ns: u64) -> ConnId {
         let all = self.context.connections.max(1);
         let first = self.given_up_of;
@@ -115,7 +117,7 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
         in_turn.find(|conn| self.left(now_ns, *conn, 1) > 0).unwrap_or(ConnId(first))
     }
 
-    /// Sends the steps and requests that are due again, except those that are over.
+    /// Sends the due steps and retries, except those past their deadline.
     #[inline]
     pub(super) fn follow(&mut self, conn: ConnId) {
         if self.deadline.is_set() {
@@ -126,7 +128,7 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
         }
     }
 
-    /// Gives up what is due on a connection and over.
+    /// Gives up steps on a connection past their deadline.
     fn give_up_steps(&mut self) {
         let (now_ns, deadline) = (self.engine.now_ns(), self.deadline);
         let is_over = |request: &Request<R::Mark>| deadline.is_over(request.intended_ns, now_ns);

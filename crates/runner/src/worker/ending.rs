@@ -1,4 +1,4 @@
-//! The end of a worker: how long it waits for its last replies, and what is left to count.
+//! The end of a worker: its wait for the last replies, and the final counts.
 
 use engine::Engine;
 use measure::NodeTally;
@@ -11,11 +11,11 @@ use crate::recorder::Recorder;
 use crate::request::Request;
 use crate::route::Route;
 
-/// Shortest and longest wait for the replies to the last requests of a run by time.
+/// Shortest and longest wait for the last replies of a run by time.
 const DRAIN_MIN_NS: u64 = 5_000_000_000;
 pub(crate) const DRAIN_MAX_NS: u64 = 10_000_000_000;
 impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
-    /// Time at which a run by time no longer waits for replies: it ends by itself, even if the server has fallen
+    /// Time at which a run by time stops waiting for replies, so that it ends even if the server has fallen
     /// silent. The wait is as long as the run lasted, within these bounds.
     pub(super) fn give_up_ns(&self) -> u64 {
         let drain_ns = match self.context.plan.load.stop {
@@ -25,12 +25,12 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
         self.stop_ns.saturating_add(drain_ns)
     }
 
-    /// The load ends here, before its time.
+    /// Notes that load ended early.
     pub(crate) fn broken_off(&mut self) {
         self.recorder.stopped(self.engine.now_ns().min(self.stop_ns));
     }
 
-    /// Ends: what is still in flight was never answered. What was seen, in all and by node.
+    /// Ends: counts requests in flight as unanswered. Returns the recorder and the nodes' figures.
     pub(crate) fn finish(mut self) -> (Recorder, Vec<NodeTally>) {
         R::note_asked(&mut self);
         if let Some(pacer) = &self.pacer {

@@ -1,7 +1,7 @@
-//! Keys of operations that insert some, and of those that read the newest.
+//! Keys of operations that insert, and of those that read the newest.
 //!
-//! Owns what this worker has of [`Inserts`]: which of its inserts failed, so that their keys are
-//! inserted next and no gap is left among those that are there.
+//! Owns this worker's part of [`Inserts`]: the keys of failed inserts, which are inserted next so that no gap
+//! is left.
 
 use std::sync::Arc;
 
@@ -11,12 +11,12 @@ use workload::{Inserts, KeyDraw, Plan, Source};
 
 use crate::request::OperationState;
 
-/// The stream that newest keys are drawn by, apart from those of other numbers.
+/// Random stream of newest keys, separate from all other streams.
 const STREAM: u64 = 15 << 56;
 
 /// Draws keys to insert and keys of the newest rows for one worker.
 pub(crate) struct KeySource {
-    /// `None` if nothing is inserted.
+    /// Inserts of the run; `None` if nothing is inserted.
     inserts: Option<Arc<Inserts>>,
     /// Source of the key of each operation; empty if nothing is inserted.
     operations: Vec<KeyOrigin>,
@@ -27,11 +27,11 @@ pub(crate) struct KeySource {
 
 /// Source of an operation's key.
 enum KeyOrigin {
-    /// From its number.
+    /// From the operation's number.
     Drawn,
-    /// From its number and what is there.
+    /// From the operation's number and the existing keys.
     Newest(Box<dyn KeyDraw>),
-    /// The next that is inserted.
+    /// The next key to insert.
     Next,
 }
 
@@ -54,7 +54,7 @@ impl KeySource {
         }
     }
 
-    /// The key of an operation that begins, if it is not drawn from its number alone.
+    /// Returns the key of a new operation, unless its number alone determines it.
     #[inline]
     pub(super) fn key(&mut self, operation: u32, number: u64) -> Option<KeyNumber> {
         let inserts = self.inserts.as_ref()?;
@@ -86,7 +86,7 @@ impl KeySource {
         self.again.extend(key.map(|(_, key)| key));
     }
 
-    /// The key that an operation inserts, if it does.
+    /// Returns the key that an operation inserts, if it does.
     #[inline]
     fn inserted(&self, progress: OperationState) -> Option<(&Inserts, u64)> {
         let inserts = self.inserts.as_deref()?;

@@ -1,5 +1,5 @@
-//! What a plan asks of replies beside their outcome and their latency: what their strings are, what they
-//! lack, and how far the operation has come that they belong to.
+//! Inspection of replies beside their outcome and latency: their strings, missing values, and the progress of
+//! their operation.
 
 use measure::{CORRUPT, MISSING};
 use wire::{Protocol, Reply};
@@ -12,33 +12,32 @@ use super::verify::{Checker, Verifier, asked};
 use crate::request::Request;
 use crate::route::Route;
 
-/// Inspections that a plan asks for. Known before load runs, so that an inspection that is not asked for costs a
-/// branch.
+/// Inspections that a plan asks for. Known before load runs, so that an unused inspection costs a branch.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Inspections {
-    /// Any of those below.
+    /// Set if any of the inspections below is used.
     pub(super) any: bool,
-    /// None of those below but the number of receivers, of a sequence of one command that is always answered: replies
-    /// with the same bytes mean the same, and are settled together.
+    /// Set if only receivers are counted, in a sequence of one command that is always answered: equal bytes
+    /// then mean equal replies, which are settled together.
     pub(super) nothing: bool,
-    /// Set if only the progress of operations is asked for: replies with the same bytes mean the same to the same
-    /// command.
+    /// Set if only the progress of operations is inspected: replies with equal bytes then mean the same to
+    /// the same command.
     pub(super) alike: bool,
-    /// Progress of operations; bytes are then counted by command.
+    /// Inspects the progress of operations; bytes are then counted by command.
     pub(super) operations: bool,
-    /// The strings of replies, for any of the four that follow.
+    /// Inspects strings of replies, for any of the next four.
     pub(super) strings: bool,
-    /// Strings that later steps have in them are kept.
+    /// Keeps strings that later steps contain.
     pub(super) keeps: bool,
-    /// Hits are counted for each position of a command.
+    /// Counts hits for each position of a command.
     pub(super) per_position: bool,
-    /// Replies to commands that a transaction queued.
+    /// Inspects replies to commands queued by a transaction.
     pub(super) queues: bool,
-    /// A read that finds nothing is an error.
+    /// Makes a read that finds nothing an error.
     pub(super) misses_fail: bool,
     /// Replies name how many receivers a message had.
     pub(super) receivers: bool,
-    /// Number of replicas that must have acknowledged what was sent before.
+    /// Number of replicas that must have acknowledged earlier writes.
     pub(super) replicas: Option<ReplicaWait>,
 }
 
@@ -80,7 +79,7 @@ impl Inspections {
 }
 
 impl<P: Protocol, R: Route> Settler<'_, P, R> {
-    /// Returns the checker of the strings of the reply to a request while they pass the decoder.
+    /// Returns the checker of strings for the reply to a request.
     #[inline]
     pub(super) fn checker<'s>(&'s mut self, oldest: &'s Request<R::Mark>) -> Checker<'s> {
         let (command, has_found) = (oldest.command, self.has_found());
@@ -100,7 +99,7 @@ impl<P: Protocol, R: Route> Settler<'_, P, R> {
         }
     }
 
-    /// Returns whether it is noted of each part of a reply whether it is there.
+    /// Returns whether the presence of each part of a reply is noted.
     #[inline]
     pub(super) fn has_found(&self) -> bool {
         self.asks.per_position || self.asks.replicas.is_some()
@@ -112,8 +111,8 @@ impl<P: Protocol, R: Route> Settler<'_, P, R> {
         if is_error || self.found.iter().all(|found| *found) { reply } else { Reply::Miss }
     }
 
-    /// Notes what the reply to a request means for its operation, and what it brought for later steps. What
-    /// is wrong with it, as a kind of error and in words, if anything is.
+    /// Takes in the effect of a reply on its operation, and the values for later steps. Returns the fault of
+    /// the reply, if any, as a kind of error and in words.
     pub(super) fn inspect(
         &mut self,
         oldest: &mut Request<R::Mark>,

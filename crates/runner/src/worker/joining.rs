@@ -1,5 +1,4 @@
-//! Connections that join the load step by step: which are there already, and opening the others. Where a
-//! client has several, all of them join together.
+//! Connections that join the load step by step. Where a client has several, all of them join together.
 
 use engine::{ConnId, Engine};
 use wire::Protocol;
@@ -8,7 +7,8 @@ use workload::{JoinSchedule, Plan};
 use super::Worker;
 use crate::route::Route;
 
-/// Clients that carry load: the first ones by number. A client is one connection, or all connections of one number.
+/// Clients that carry load: the first ones by number. A client is one connection, or all connections of one
+/// number.
 #[derive(Debug)]
 pub(super) struct ActiveClients {
     plan: Option<JoinSchedule>,
@@ -16,7 +16,7 @@ pub(super) struct ActiveClients {
     count: u32,
     steps: u64,
     start_ns: u64,
-    /// Time at which the next join; never for `u64::MAX`.
+    /// Time at which the next clients join; `u64::MAX` for never.
     pub(super) next_ns: u64,
 }
 

@@ -1,5 +1,5 @@
-//! Logins with passwords that are asked for: a connection that is open waits for the one of now, and keeps no other
-//! waiting.
+//! Logins whose passwords are asked for: an open connection waits for the current password without holding up
+//! the others.
 
 use engine::{ConnId, Engine};
 use wire::Protocol;
@@ -11,7 +11,8 @@ use crate::password::{LOOK_EVERY_NS, LoginPassword};
 use crate::route::Route;
 
 impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
-    /// A connection is open: it says who it is, or is ready if there is nothing to say.
+    /// Begins the handshake of an open connection. Without a handshake, returns the connection, which is
+    /// ready.
     pub(super) fn greet(&mut self, conn: ConnId) -> Result<Option<ConnId>, Fatal> {
         if self.handshake.steps.is_empty() {
             return Ok(Some(self.ready(conn)));
@@ -39,7 +40,7 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
         Ok(None)
     }
 
-    /// Goes on with the connections that wait for a password.
+    /// Continues with the connections that wait for a password.
     pub(super) fn greet_waiting(&mut self) -> Result<(), Fatal> {
         for conn in std::mem::take(&mut self.handshake.waiting) {
             if matches!(self.connections[conn.0 as usize].state, State::Handshake { answered: 0 }) {
@@ -49,7 +50,7 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
         Ok(())
     }
 
-    /// Time of the next look for a password; `otherwise_ns` if none is waited for.
+    /// Time of the next check for a password; `otherwise_ns` if none is awaited.
     pub(super) fn login_wake_ns(&self, otherwise_ns: u64) -> u64 {
         if self.handshake.waiting.is_empty() {
             otherwise_ns

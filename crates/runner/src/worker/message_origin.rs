@@ -1,4 +1,4 @@
-//! Which run and which of its senders a message is from, and where it is noted when it was sent.
+//! Run and sender of a message, and the record of its sending time.
 
 use engine::ConnId;
 use workload::{Message, MessageNumbers, Purpose};
@@ -6,7 +6,7 @@ use workload::{Message, MessageNumbers, Purpose};
 use super::WorkerContext;
 use crate::delivery::SentTimes;
 
-/// Whose messages a connection sends.
+/// Origin of a connection's messages.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct MessageOrigin<'r> {
     run: u32,
@@ -30,7 +30,7 @@ impl<'r> WorkerContext<'r> {
 }
 
 impl MessageOrigin<'_> {
-    /// The message of the request of this number, which was due and is sent at these times.
+    /// Returns the message of the request with this number and these due and sending times.
     #[inline]
     pub(crate) fn message(
         &self,

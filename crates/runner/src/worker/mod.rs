@@ -1,10 +1,10 @@
-//! The loop of one worker: open connections, send what is due, settle what arrived.
+//! The loop of one worker: open connections, send due requests, settle arrived replies.
 //!
-//! This file is the loop. [`open`] opens the connections, [`receive`] settles replies, [`inspect`] looks into those
-//! of which a plan asks more, [`operations`] knows what a mix sends next, [`retry`] sends again what failed,
-//! [`deadline`] gives up what is over, [`recovery`] deals with what goes wrong, [`renewing`] with connections that
-//! are to be opened anew. Which connection a request may take is the [`Route`]'s business. On the path of a request
-//! nothing is allocated, locked or formatted, and the kernel is only asked to send, to receive and to wait.
+//! This file is the loop. [`open`] opens the connections, [`receive`] settles replies, [`inspect`] takes a
+//! closer look at those for which a plan asks it, [`operations`] knows the next steps of a mix, [`retry`]
+//! retries failed requests, [`deadline`] gives up overdue ones, [`recovery`] handles faults, and [`renewing`]
+//! renews connections. The [`Route`] chooses the connection of a request. On the path of a request nothing is
+//! allocated, locked or formatted, and system calls only send, receive and wait.
 
 pub(crate) mod captures;
 mod checked;
@@ -57,7 +57,7 @@ use renewing::Renewals;
 use retry::Retries;
 use verify::Verifier;
 
-/// Least time by which a wait or a turn must take too long to show that the thread did not run.
+/// Least excess of a wait or a turn that shows that the thread did not run.
 const ABSENT_MIN_NS: u64 = 100_000_000;
 
 /// Parts of its run that a worker needs.
@@ -67,31 +67,31 @@ pub(crate) struct WorkerContext<'r> {
     pub(crate) gate: &'r Gate<'r>,
     pub(crate) worker: u16,
     pub(crate) workers: u16,
-    /// Connections of this worker, and the number of its first in the whole run.
+    /// Number of this worker's connections, and the number of its first in the whole run.
     pub(crate) connections: u32,
     /// Connections that its engine has room for.
     pub(crate) connections_max: u32,
     pub(crate) first_connection: u32,
-    /// The number of its first connection among all that any worker may have at once.
+    /// Number of its first connection among all that workers may have at once.
     pub(crate) first_sender: u32,
     pub(crate) origins: &'r Origins,
     pub(crate) stream: RequestStream<'r>,
     pub(crate) warmup: RequestStream<'r>,
-    /// Inserts of the run, of all its workers.
+    /// Inserts of all workers of the run.
     pub(crate) inserts: Option<Arc<Inserts>>,
-    /// Source of the current password, if that is asked for.
+    /// Source of the current password, if logins ask for it.
     pub(crate) password: Option<&'r dyn PasswordSource>,
     /// The rate of the run, if it may change.
     pub(crate) rate: Option<&'r LiveRate>,
-    /// Number of the run that tells its messages from those of other runs, and their numbering, if it sends messages.
+    /// Run number that marks its messages, and their numbering, if it sends messages.
     pub(crate) messages: Option<(u32, MessageNumbers)>,
-    /// Record of when its messages were acknowledged, if their receivers need that.
+    /// Record of its messages' acknowledgements, if their receivers need it.
     pub(crate) acknowledgements: Option<&'r Acknowledgements>,
-    /// Record of when its messages were due and sent, unless the messages hold that.
+    /// Record of its messages' due and sending times, unless messages carry them.
     pub(crate) sent_times: Option<&'r SentTimes>,
     /// Recorded traffic that it sends, if any.
     pub(crate) record: Option<RecordedSource>,
-    /// Set if there is a CPU for it alone.
+    /// Set if it has a CPU to itself.
     pub(crate) may_spin: bool,
 }
 
@@ -110,39 +110,39 @@ pub(crate) struct Worker<'r, E, P: Protocol, R: Route> {
     pub(crate) batch: Batch,
     pub(crate) recorder: Recorder,
     pub(crate) steps: Steps<R::Mark>,
-    /// Comparer of values that come back, in a plan that verifies.
+    /// Verifier of returned values, in a plan that verifies.
     verifier: Option<Verifier>,
     inspections: Inspections,
     /// Commands of a sequence.
     pub(crate) sequence_len: u32,
-    /// Requests of the schedule that a request number counts as.
+    /// Scheduled requests that one request number counts as.
     per_number: u64,
-    /// Commands of a request: those that go to one server in one piece. `None` if requests differ.
+    /// Commands of a request, which go to one server in one piece. `None` if requests differ.
     request_len: Option<u32>,
-    /// Requests that a connection may have in flight.
+    /// Most requests in flight on a connection.
     depth: u32,
     /// Set if room is used as soon as there is some.
     pub(crate) rolling: bool,
     spin: Spin,
     joined: ActiveClients,
     renewals: Renewals,
-    /// The schedule of an open loop, and how many changes of its rate are in it.
+    /// Schedule of an open loop, and the number of rate changes in it.
     pub(crate) pacer: Option<Pacer>,
-    /// The requests of a record, each with its own time.
+    /// The recorded requests, each with its own time.
     pub(crate) record: Option<RecordedSource>,
     rate_changes: u32,
     pub(crate) recovery: Recovery,
     retries: Retries<R::Mark>,
     pub(crate) deadline: Deadline,
-    /// Time at which waiting requests are looked through for those that are over; `u64::MAX` for never.
+    /// Time of the next check of waiting requests for their deadline; `u64::MAX` for never.
     look_for_over_ns: u64,
-    /// Connection of the next request to give up that none has drawn.
+    /// Connection of the next undrawn request to give up.
     given_up_of: u32,
-    /// Commands that were sent and have no reply yet, those that are to be sent again included.
+    /// Commands that were sent and have no reply yet, including those to be retried.
     pub(crate) in_flight: u64,
     /// Connections that are open and ready.
     ready: u32,
-    /// No request is sent from then on.
+    /// Time from which on no request is sent.
     pub(crate) stop_ns: u64,
     /// Set once nothing is left to draw.
     pub(crate) spent: bool,
@@ -262,8 +262,8 @@ impl<'r, E: Engine, P: Protocol, R: Route> Worker<'r, E, P, R> {
         }
     }
 
-    /// The clock has jumped over this span. Unless the thread was at work, it did not run, and what it did
-    /// not see then says nothing of a server.
+    /// Handles a jump of the clock over this span. Unless the thread was at work, it did not run, and the
+    /// span says nothing about a server.
     #[cold]
     fn was_away(&mut self, span: Range<u64>) {
         if span.end - span.start < self.recorder.cpu_since_turn_ns() + ABSENT_MIN_NS {
@@ -296,7 +296,7 @@ impl<'r, E: Engine, P: Protocol, R: Route> Worker<'r, E, P, R> {
         R::start(self);
     }
 
-    /// A connection has become ready or has settled replies: gives it more to do.
+    /// Gives more work to a connection that has become ready or has settled replies.
     #[inline]
     fn refill(&mut self, conn: ConnId) {
         let used_up = self.is_used_up(conn);
@@ -310,8 +310,7 @@ impl<'r, E: Engine, P: Protocol, R: Route> Worker<'r, E, P, R> {
         }
     }
 
-    /// Closes a connection that has done what it is there for and asks for another, if there is something
-    /// left to send on it.
+    /// Closes a connection that has sent its share and requests another, if something is left to send on it.
     fn replace(&mut self, conn: ConnId) {
         self.engine.close(conn);
         self.unready(conn);
@@ -324,7 +323,7 @@ impl<'r, E: Engine, P: Protocol, R: Route> Worker<'r, E, P, R> {
         }
     }
 
-    /// Requests that a connection has room for.
+    /// Number of requests that a connection has room for.
     #[inline]
     pub(crate) fn room(&self, conn: ConnId) -> u32 {
         if !self.has_joined(conn) {
@@ -343,7 +342,7 @@ impl<'r, E: Engine, P: Protocol, R: Route> Worker<'r, E, P, R> {
         }
     }
 
-    /// Returns whether a connection has begun all that it is there for.
+    /// Returns whether a connection has begun its share of requests.
     #[inline]
     pub(crate) fn is_used_up(&self, conn: ConnId) -> bool {
         let concurrency = &self.context.plan.load.concurrency;
@@ -358,7 +357,7 @@ impl<'r, E: Engine, P: Protocol, R: Route> Worker<'r, E, P, R> {
         *begun = begun.saturating_add(requests);
     }
 
-    /// Sequences that a connection may still send, at most `wanted`, as far as its own budget says.
+    /// Number of sequences that a connection may still send, at most `wanted`, by its own budget.
     #[inline]
     pub(crate) fn left(&mut self, now_ns: u64, conn: ConnId, wanted: u32) -> u32 {
         let measured = self.recorder.measuring(now_ns);
@@ -367,7 +366,7 @@ impl<'r, E: Engine, P: Protocol, R: Route> Worker<'r, E, P, R> {
         stream.left(conn.0, wanted)
     }
 
-    /// The next up to `sequences_max` sequences for a connection, and whether they are measured.
+    /// Draws up to `sequences_max` sequences for a connection. Returns them and whether they are measured.
     #[inline]
     pub(crate) fn draw(
         &mut self,
@@ -392,7 +391,7 @@ impl<'r, E: Engine, P: Protocol, R: Route> Worker<'r, E, P, R> {
         }
     }
 
-    /// Returns whether no connection is there to any server, while load runs.
+    /// Returns whether there is no connection to any server while load runs.
     pub(crate) fn is_cut_off(&self) -> bool {
         self.started && self.ready == 0
     }
@@ -425,7 +424,7 @@ impl<'r, E: Engine, P: Protocol, R: Route> Worker<'r, E, P, R> {
         });
     }
 
-    /// Time at which to wake up if nothing happens.
+    /// Time to wake up at if nothing happens.
     fn wake_ns(&self, due_ns: u64) -> u64 {
         let now_ns = self.engine.now_ns();
         let end_ns = if self.stop_ns > now_ns { self.stop_ns } else { self.give_up_ns() };
@@ -443,7 +442,7 @@ impl<'r, E: Engine, P: Protocol, R: Route> Worker<'r, E, P, R> {
                 || R::gives_up(self, now_ns))
     }
 
-    /// Time in which it only waited, without sleeping.
+    /// Time spent waiting without sleeping.
     pub(crate) fn spun_ns(&self) -> u64 {
         self.spin.spun_ns()
     }

@@ -1,4 +1,4 @@
-//! Opening connections: at the start, all that carry load from then on; later, those that join and those
+//! Opening of connections: at the start, all that carry load from then on; later, those that join and those
 //! that were lost.
 
 use engine::{ConnId, Engine, Event, TlsHandshake};
@@ -19,8 +19,7 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
         waited.map_err(|e| Fatal::new(format!("waiting for the server: {e}")))
     }
 
-    /// Opens the connections and waits for the other workers. `Ok(false)` when the run was stopped
-    /// meanwhile.
+    /// Opens the connections and waits for the other workers. Returns false if the run was stopped meanwhile.
     pub(crate) fn open(&mut self) -> Result<bool, Fatal> {
         self.wait(Some(0))?;
         let gate = self.context.gate;
@@ -71,7 +70,7 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
         }
     }
 
-    /// A server to which some connection is not ready yet, as people write it.
+    /// Returns a server with a connection that is not ready, as people write it.
     fn silent_server(&self) -> String {
         let silent = self.connections.iter().find(|connection| connection.state != State::Ready);
         silent
@@ -79,7 +78,7 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
             .map_or_else(String::new, |connection| self.route.server(&connection.place))
     }
 
-    /// Asks for a connection, unless it is to join later.
+    /// Requests a connection, unless it is to join later.
     pub(crate) fn connect(&mut self, conn: ConnId) {
         if !self.has_joined(conn) {
             return;
@@ -93,7 +92,7 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
         self.engine.open(conn, &address, &options);
     }
 
-    /// Deals with one event. The connection that has become ready or has settled replies, if any.
+    /// Handles one event. Returns the connection that has become ready or has settled replies, if any.
     #[inline]
     pub(super) fn settle_event(&mut self, event: Event) -> Result<Option<ConnId>, Fatal> {
         match event {
@@ -107,7 +106,7 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
         }
     }
 
-    /// Counts the TLS handshake of a connection that is open, if it had one.
+    /// Counts the TLS handshake of an open connection, if it had one.
     fn note_tls_handshake(&mut self, conn: ConnId) {
         if let Some(TlsHandshake { took_ns, resumed, version, cipher }) =
             self.engine.handshake(conn)
@@ -116,7 +115,7 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
         }
     }
 
-    /// Returns whether connections say something before they carry load.
+    /// Returns whether connections have a handshake before they carry load.
     pub(crate) fn logs_in(&self) -> bool {
         !self.handshake.steps.is_empty()
     }
@@ -161,7 +160,7 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
         conn
     }
 
-    /// A connection is there no more, or not for load.
+    /// Notes that a connection is lost, or no longer carries load.
     pub(crate) fn unready(&mut self, conn: ConnId) {
         let connection = &mut self.connections[conn.0 as usize];
         if std::mem::take(&mut connection.state) == State::Ready {

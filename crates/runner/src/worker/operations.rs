@@ -1,6 +1,6 @@
-//! Operations of a mix: from a request number to requests, and from a step to the next.
+//! Operations of a mix: from a request number to requests, and from one step to the next.
 //!
-//! What is sent of them is put together here; on which connection is the route's business.
+//! Prepares the bytes of operations; the route chooses the connection.
 
 use std::sync::Arc;
 
@@ -17,8 +17,8 @@ use crate::request::{OperationState, Request};
 use crate::route::{Completion, Route};
 
 impl<M: Copy> Request<M> {
-    /// The first step of operation number `number` of a mix, not sent yet. `mark` is what the route
-    /// notes of commands, of which it gets the first and how many.
+    /// Returns the unsent first step of operation `number` of a mix. `mark` makes the route's note from the
+    /// first command and the number of commands.
     #[inline]
     pub(crate) fn of_operation(
         (operations, growing): (&Operations, &mut KeySource),
@@ -45,7 +45,7 @@ impl<M: Copy> Request<M> {
 }
 
 impl<M> Request<M> {
-    /// Returns the inputs that its bytes follow from.
+    /// Returns the inputs that determine its bytes.
     #[inline]
     pub(crate) fn given<'k>(&self, kept: &'k Captures) -> RequestInputs<'k> {
         let Self { number, progress, .. } = self;
@@ -53,18 +53,18 @@ impl<M> Request<M> {
     }
 }
 
-/// The operations of a mix, if there is one, and those of their later steps that are to be sent.
+/// The operations of a mix, if there is one, and their later steps that are to be sent.
 #[derive(Debug)]
 pub(crate) struct Steps<M> {
-    /// Operations to send, where it is not always the whole sequence.
+    /// Operations to send, unless the whole sequence is always sent.
     pub(crate) operations: Option<Operations>,
     /// Steps that the replies of one read have made due.
     pub(crate) due: Vec<Request<M>>,
-    /// Requests that failed in one read and are to be sent again.
+    /// Requests that failed in one read and are to be retried.
     pub(crate) failed: Vec<Request<M>>,
-    /// Values that operations under way have kept.
+    /// Values kept by operations under way.
     pub(crate) kept: Captures,
-    /// Keys that depend on what the run inserts.
+    /// Keys that depend on the run's inserts.
     pub(crate) growing: KeySource,
 }
 
@@ -75,13 +75,13 @@ impl<M: Copy> Steps<M> {
         Self { operations: plan.operations(), due: Vec::new(), failed: Vec::new(), kept, growing }
     }
 
-    /// An operation will not go on: its connection is gone, or its time is over.
+    /// Ends an operation whose connection is lost or whose deadline has passed.
     pub(crate) fn forget(&mut self, progress: OperationState) {
         self.kept.release(progress);
         self.growing.lost(progress);
     }
 
-    /// A request has all its replies.
+    /// Handles a request that has all its replies.
     #[inline]
     pub(super) fn completed(
         &mut self,
@@ -97,7 +97,7 @@ impl<M: Copy> Steps<M> {
         }
     }
 
-    /// The last reply of a step has come: its operation goes on or has ended.
+    /// Handles the last reply of a step: its operation continues or has ended.
     #[inline]
     fn ended(
         &mut self,
@@ -139,7 +139,7 @@ impl<M: Copy> Steps<M> {
     }
 }
 
-/// Writes the commands of a request of a mix, and counts their bytes.
+/// Appends the commands of a request of a mix, and counts their bytes.
 #[inline]
 pub(crate) fn append<M>(
     request: &Request<M>,
@@ -157,7 +157,7 @@ pub(crate) fn append<M>(
 
 impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
     /// Notes that the last `count` requests of a connection were handed to it, in `bytes` bytes, at
-    /// `sent_ns`; they were due at times of their own if there is a schedule.
+    /// `sent_ns`. On a schedule they have due times of their own.
     #[inline]
     pub(crate) fn note_handed(
         &mut self,

@@ -1,5 +1,4 @@
-//! A worker's part of a schedule or record: where it begins, when requests are due, and where its rate changes on the
-//! way.
+//! A worker's part of a schedule or record: its start, the due times of requests, and changes of rate.
 
 use engine::Engine;
 use wire::Protocol;
@@ -24,25 +23,25 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
         }
     }
 
-    /// Returns whether a reply is what makes the next request due, on connections that stay open.
+    /// Returns whether a reply makes the next request due, on connections that stay open.
     pub(crate) fn is_closed_loop(&self) -> bool {
         self.started && !self.is_scheduled() && self.context.plan.load.concurrency.keep_alive
     }
 
-    /// Returns whether requests are due at times of their own.
+    /// Returns whether requests have due times of their own.
     #[inline]
     pub(crate) fn is_scheduled(&self) -> bool {
         self.pacer.is_some()
             || self.record.is_some() && matches!(self.context.plan.load.pace, Pace::Open(_))
     }
 
-    /// Returns whether requests of the schedule are due that no connection has drawn.
+    /// Returns whether scheduled requests are due that no connection has drawn.
     pub(crate) fn is_behind(&self) -> bool {
         let now_ns = self.engine.now_ns();
         !self.is_over() && self.pacer.as_ref().is_some_and(|pacer| pacer.due_ns() <= now_ns)
     }
 
-    /// Time at which a request is due that could be sent.
+    /// Due time of the next request that could be sent.
     pub(super) fn due_ns(&self) -> u64 {
         if let Some(record) = &self.record {
             return if self.is_over() { u64::MAX } else { record.due_ns() };
@@ -51,7 +50,7 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
         self.pacer.as_ref().filter(|_| !waits).map_or(u64::MAX, Pacer::due_ns)
     }
 
-    /// Turns to another rate, if one was asked for.
+    /// Changes to another rate, if one was requested.
     #[inline]
     pub(super) fn follow_rate(&mut self) {
         if self.context.rate.is_some_and(|rate| rate.changes() != self.rate_changes) {

@@ -1,5 +1,5 @@
-//! The replies of a transaction, which come as the elements of one: `EXEC` answers for the commands that were
-//! queued, so what each of these found, and what it lacks, is seen there.
+//! Replies of a transaction, which arrive as elements of the reply to `EXEC`. Hits and missing values of the
+//! queued commands are seen there.
 
 use std::ops::Range;
 
@@ -7,7 +7,7 @@ use wire::Reply;
 
 use super::quiet::Answers;
 
-/// The commands that a transaction queued.
+/// The commands queued by a transaction.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Queue<'r> {
     pub(super) commands: &'r Range<u32>,
@@ -17,11 +17,11 @@ pub(super) struct Queue<'r> {
 /// State of the incoming reply to an `EXEC`.
 #[derive(Debug, Default)]
 pub(crate) struct QueuedReplies {
-    /// Elements that have begun.
+    /// Number of elements begun.
     begun: u32,
-    /// Current reply, as far as it has come.
+    /// State of the current element's reply.
     reply: NestedReply,
-    /// The first command whose reply lacked what must be there.
+    /// The first command whose reply lacked a required value.
     lacking: Option<u32>,
 }
 
@@ -60,14 +60,14 @@ impl QueuedReplies {
         }
     }
 
-    /// Returns the command that the current element is the reply to.
+    /// Returns the command that the current element answers.
     pub(super) fn command(&self, queue: Queue<'_>) -> Option<u32> {
         let at = queue.commands.start.checked_add(self.begun.checked_sub(1)?)?;
         queue.commands.contains(&at).then_some(at)
     }
 
-    /// The reply has ended: how many elements it had, and the first command whose reply lacked what must
-    /// be there.
+    /// Ends the reply. Returns the number of elements, and the first command whose reply lacked a required
+    /// value.
     pub(super) fn ended(&mut self, queue: Queue<'_>) -> (u32, Option<u32>) {
         self.element_ended(queue);
         let Self { begun, lacking, .. } = std::mem::take(self);

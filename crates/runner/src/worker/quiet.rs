@@ -1,8 +1,8 @@
-//! Commands that may have no reply: the next reply tells that they had none.
+//! Commands that may have no reply, which the next reply reveals.
 //!
-//! A reply that brings a mark answers the command of that place in the sequence, one without a mark
-//! the oldest command that must be answered. Whatever was sent before it and may keep silent has kept
-//! silent, and is settled then, with the latency of that next reply.
+//! A reply with a mark answers the command of that index in the sequence; one without a mark answers the
+//! oldest command that must be answered. Commands sent before it that may keep silent have done so, and are
+//! settled then, with the latency of that next reply.
 
 use measure::Outcome;
 use wire::{Protocol, Reply, Silence};
@@ -19,15 +19,15 @@ use crate::route::Route;
 pub(super) struct Answers {
     /// Meaning of silence for each command; empty if no command may keep silent.
     silences: Vec<Option<Silence>>,
-    /// Number of keys that each command asks for; empty if no reply says how many were found.
+    /// Number of keys that each command asks for; empty if no reply gives a count.
     keys: Vec<u32>,
     /// Set for each command for which an empty collection is a miss; empty if there is none.
     empties: Vec<bool>,
-    /// Set for each command for which a number counts what is there; empty if there is none.
+    /// Set for each command whose reply counts existing keys; empty if there is none.
     counts: Vec<bool>,
     /// Set for each command for which a miss is an error; empty if there is none.
     missing: Vec<bool>,
-    /// The transactions of a plan that compares or needs what is read; of any other nothing.
+    /// Transactions of a plan that compares or needs what is read; `None` for other plans.
     transactions: Option<Transactions>,
 }
 
@@ -58,7 +58,7 @@ impl Answers {
         !self.silences.is_empty()
     }
 
-    /// Keys that this command asks for, if its reply tells how many were there.
+    /// Number of keys that this command asks for, if its reply counts them.
     #[inline]
     pub(super) fn keys(&self, command: u32) -> u32 {
         self.keys.get(command as usize).copied().unwrap_or(0)
@@ -77,13 +77,13 @@ impl Answers {
         }
     }
 
-    /// Returns whether some replies are those of commands that a transaction queued, and matter.
+    /// Returns whether replies to commands queued by a transaction matter.
     #[inline]
     pub(super) fn has_queues(&self) -> bool {
         self.transactions.is_some()
     }
 
-    /// The commands that this one answers for, where they matter.
+    /// Returns the queued commands that this one answers for, if they matter.
     #[inline]
     pub(super) fn queue(&self, command: u32) -> Option<Queue<'_>> {
         let commands = self.transactions.as_ref()?.answered_by(command as usize)?;
@@ -96,7 +96,7 @@ impl Answers {
         !self.missing.is_empty()
     }
 
-    /// Returns whether this reply to this command lacks something that must be there.
+    /// Returns whether this reply to this command lacks a required value.
     pub(super) fn lacks(&self, reply: Reply<'_>, command: u32) -> bool {
         let missed = match reply {
             Reply::Miss => true,
@@ -114,10 +114,10 @@ impl Answers {
 }
 
 impl<P: Protocol, R: Route> Settler<'_, P, R> {
-    /// Settles what kept silent before a reply with this mark.
+    /// Settles commands that kept silent before a reply with this mark.
     ///
     /// # Errors
-    /// No command in flight has that mark.
+    /// Returns an error if no command in flight has that mark.
     pub(super) fn settle_silent(
         &mut self,
         requests: &mut Requests<R::Mark>,

@@ -1,7 +1,7 @@
-//! What arrived: replies become settled requests.
+//! Settling of arrived replies.
 //!
-//! [`Worker::receive`] is called for each read, [`Settler::settle`] for each reply. What a plan asks of a
-//! reply beside its outcome and its latency is in [`inspect`](super::inspect).
+//! [`Worker::receive`] is called for each read, [`Settler::settle`] for each reply.
+//! [`inspect`](super::inspect) takes a closer look where the plan asks for it.
 
 use std::marker::PhantomData;
 
@@ -30,15 +30,15 @@ use crate::{Fatal, explain};
 enum ReadEnd {
     /// The rest is not a whole reply.
     Read,
-    /// An error came after which nobody knows which request the next reply answers.
+    /// After this error it is unknown which request the next reply answers.
     Uncertain,
-    /// The server is about to hang up.
+    /// The server is about to close the connection.
     Refused,
     /// The server does not accept the client.
     TurnedAway(Fatal),
 }
 
-/// Least bytes of a string to come that are dropped unseen: fewer are cheaper to copy than to ask for.
+/// Least length of the rest of a string for which it is dropped unseen; less is cheaper to copy.
 const DROPPED_LEAST: u64 = 16 * 1024;
 
 /// Bytes of a read: those that were decoded, and those of whole replies.
@@ -51,7 +51,7 @@ struct Span {
 }
 
 impl Span {
-    /// Bytes decoded of the reply that is under way.
+    /// Decoded bytes of the incomplete reply.
     #[inline]
     fn of_reply(&self) -> u64 {
         self.begun + (self.decoded - self.settled) as u64
@@ -59,7 +59,7 @@ impl Span {
 }
 
 impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
-    /// Frames and settles what a connection received. That connection, if it has settled replies.
+    /// Frames and settles the replies on a connection. Returns the connection if there were any.
     #[inline]
     pub(super) fn receive(&mut self, conn: ConnId) -> Result<Option<ConnId>, Fatal> {
         let now_ns = self.engine.now_ns();
@@ -115,7 +115,7 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
         self.read_ended(conn, ended, settled)
     }
 
-    /// Has the engine drop what comes next of a string, which nobody looks at.
+    /// Has the engine drop the rest of a string that nothing inspects.
     #[cold]
     fn drop_text(&mut self, conn: ConnId, to_come: u64) {
         let connection = &mut self.connections[conn.0 as usize];
@@ -125,8 +125,8 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
         connection.reply_bytes += dropped;
     }
 
-    /// Goes on after the replies of a read: replaces a connection that is of no more use, and sends what the
-    /// replies made due.
+    /// Continues after the replies of a read: replaces a connection that is no longer useful, and sends the
+    /// steps that have become due.
     #[inline]
     fn read_ended(
         &mut self,
@@ -156,7 +156,7 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
     }
 }
 
-/// Settles the replies of one read: parts of the worker and of the connection.
+/// Parts of the worker and of the connection that settle the replies of one read.
 pub(super) struct Settler<'w, P, R: Route> {
     pub(super) plan: &'w Plan,
     pub(super) batch: &'w Batch,
@@ -183,8 +183,8 @@ pub(super) struct Settler<'w, P, R: Route> {
 }
 
 impl<P: Protocol, R: Route> Settler<'_, P, R> {
-    /// Decodes the replies in `inbox` and settles the oldest request with each, up to the end or to what
-    /// then is in `ended`.
+    /// Decodes the replies in `inbox` and settles the oldest request with each, until the end or a reason in
+    /// `ended`.
     #[inline]
     fn settle_all(
         &mut self,
@@ -253,7 +253,8 @@ impl<P: Protocol, R: Route> Settler<'_, P, R> {
         }
     }
 
-    /// Returns whether a reply is no request's: a push, or the answer to what was sent on a request's behalf.
+    /// Returns whether a reply answers no request: a push, or the answer to a command sent on a request's
+    /// behalf.
     #[inline]
     fn answers_nothing(&mut self, reply: Reply<'_>, requests: &mut Requests<R::Mark>) -> bool {
         if reply == Reply::Push {
@@ -263,7 +264,7 @@ impl<P: Protocol, R: Route> Settler<'_, P, R> {
         requests.oldest_mut().is_some_and(|oldest| self.route.passes_over(oldest))
     }
 
-    /// Returns how many receivers a reply says that a message had, where replies say so.
+    /// Returns the number of receivers that a reply gives for a message, where replies give one.
     #[inline]
     fn receivers_named(&self, reply: Reply<'_>) -> u32 {
         match reply {
@@ -290,7 +291,7 @@ impl<P: Protocol, R: Route> Settler<'_, P, R> {
         self.answers.meant(reply, oldest.map_or(0, |oldest| oldest.command))
     }
 
-    /// Settles the oldest request with its reply. Whether the next reply can be settled too.
+    /// Settles the oldest request with its reply. Returns whether the next reply can be settled too.
     #[inline]
     fn settle(&mut self, requests: &mut Requests<R::Mark>, reply: Reply<'_>, bytes: u64) -> bool {
         let wrong = match requests.oldest_mut() {
@@ -341,7 +342,7 @@ impl<P: Protocol, R: Route> Settler<'_, P, R> {
         }
     }
 
-    /// Returns the answer that a reply, which is no error, is to its request.
+    /// Returns the answer to a request from a reply that is no error.
     #[inline]
     pub(super) fn answer(
         &self,
@@ -370,7 +371,7 @@ impl<P: Protocol, R: Route> Settler<'_, P, R> {
         counts
     }
 
-    /// Sends a request again that was answered with an error, or counts the error. Whether the next reply
+    /// Retries a request that was answered with an error, or counts the error. Returns whether the next reply
     /// can be settled.
     fn fail(
         &mut self,
@@ -409,7 +410,7 @@ impl<P: Protocol, R: Route> Settler<'_, P, R> {
         !is_uncertain && !is_refused
     }
 
-    /// Counts an error if it is the result of a request. Whether it is.
+    /// Counts an error if it is the result of a request. Returns whether it is.
     fn count_error(
         &mut self,
         (request, first_byte_ns): (&Request<R::Mark>, u64),
@@ -426,7 +427,7 @@ impl<P: Protocol, R: Route> Settler<'_, P, R> {
         counts
     }
 
-    /// Goes on with the operation of a request that has all its replies.
+    /// Continues the operation of a request that has all its replies.
     #[inline]
     pub(super) fn complete(&mut self, request: &mut Request<R::Mark>) {
         if request.left > 0 {
@@ -437,7 +438,7 @@ impl<P: Protocol, R: Route> Settler<'_, P, R> {
     }
 }
 
-/// Returns the meaning of a reply that answers no request.
+/// Returns the effect of a reply that answers no request.
 #[cold]
 fn unexpected(reply: Reply<'_>) -> Result<ReadEnd, Fatal> {
     let fatal = explain::unexpected(&reply);

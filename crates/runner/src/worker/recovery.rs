@@ -1,9 +1,9 @@
-//! What goes wrong with connections and requests, and what is done about it.
+//! Faults of connections and requests, and the recovery from them.
 //!
-//! Without `reconnect` the first loss or timeout ends the run. With it the connection is opened
-//! again, later and later ([`ReconnectQueue`]), its requests are counted, and load goes on. A request is
-//! lost with its connection, once, wherever it was sent before. Nothing here is on the path of a
-//! request: deadlines are looked at now and then, in [`recover`](Worker::recover).
+//! Without `reconnect` the first loss or timeout ends the run. With it the connection is reopened, with
+//! growing delays ([`ReconnectQueue`]), its requests are counted, and load continues. A request is lost with
+//! its connection, once, wherever it was sent before. Nothing here is on the path of a request:
+//! [`recover`](Worker::recover) checks deadlines now and then.
 
 use engine::{ConnId, Engine, Reason};
 use naming::advice::ADD_TLS;
@@ -20,40 +20,40 @@ use crate::reopening::ReconnectQueue;
 use crate::route::{LostRequest, Route};
 use crate::{Fatal, explain};
 
-/// A deadline is noticed within this part of it.
+/// Checks per timeout: a missed one is noticed within this part of it.
 const LOOKS_PER_TIMEOUT: u64 = 16;
-/// Least time between two looks, and what each connection adds to it: looking costs less than a
-/// hundredth of the time.
+/// Least time between two checks, and the time that each connection adds: checks cost less than a hundredth
+/// of the time.
 const LOOK_MIN_NS: u64 = 1_000_000;
 const LOOK_PER_CONNECTION_NS: u64 = 1_000;
-/// Time between two looks at connections that are being opened again.
+/// Time between two checks of connections that are being reopened.
 const LOOK_OPENING_NS: u64 = 100_000_000;
 /// Longest time to open a connection again, handshake included.
 const OPEN_MAX_NS: u64 = 3_000_000_000;
-/// A connection that lives so long has lasted: when it is lost, backing off begins anew.
+/// Lifetime after which the loss of a connection starts with the shortest delay again.
 const LASTING_NS: u64 = 1_000_000_000;
-/// The kind of error that a request lost with its connection has.
+/// Kind of error of a request that is lost with its connection.
 const LOST: &str = "connection-dropped";
-/// Longest time that a run by number of requests goes on while no connection is there.
+/// Longest time that a run by number of requests continues without any connection.
 const ABSENT_MAX_NS: u64 = 60_000_000_000;
 
-/// Connections to be opened again, and when something must be looked at that no event tells.
+/// Connections to be reopened, and the times of checks that no event triggers.
 #[derive(Debug)]
 pub(crate) struct Recovery {
     pub(crate) reopening: ReconnectQueue,
-    /// The earliest thing to do; `u64::MAX` for nothing. One comparison a turn.
+    /// Time of the earliest check; `u64::MAX` for none. Costs one comparison a turn.
     pub(super) due_ns: u64,
     look_ns: u64,
-    /// Time since which no connection has been there to a server that is needed.
+    /// Time since which a required server has had no connection.
     absent_since_ns: Option<u64>,
-    /// Reason why nothing is tried any more, once a connection has had all its tries.
+    /// Reason why nothing is tried any more, once a connection has used all its tries.
     exhausted: Option<String>,
     /// Reason why the last attempt to open a lost connection again failed, for each server.
     refusals: Vec<(String, String)>,
 }
 
 impl Recovery {
-    /// Returns a recovery with nothing to do, for up to `connections_max` connections of worker `worker`.
+    /// Returns an idle recovery for up to `connections_max` connections of worker `worker`.
     pub(super) fn new(connections_max: u32, plan: &Plan, worker: u16) -> Self {
         Self {
             reopening: ReconnectQueue::new(
@@ -69,17 +69,17 @@ impl Recovery {
         }
     }
 
-    /// Returns whether connections wait to be opened again, or are being opened.
+    /// Returns whether connections wait to be reopened, or are being opened.
     pub(crate) fn is_under_way(&self) -> bool {
         self.reopening.waiting() > 0
     }
 
-    /// A connection is being opened, which may take too long.
+    /// Notes that a connection is being opened, which may take too long.
     pub(crate) fn opens(&mut self, now_ns: u64) {
         self.look_by(now_ns + LOOK_OPENING_NS);
     }
 
-    /// Reason why the last attempt to open a connection to this server again failed, if one did.
+    /// Reason why the last attempt to reopen a connection to this server failed, if it did.
     pub(crate) fn refusal(&self, server: &str) -> Option<&str> {
         self.refusals.iter().find(|(named, _)| named == server).map(|(_, why)| why.as_str())
     }
@@ -94,19 +94,19 @@ impl Recovery {
     }
 }
 
-/// Parts that the loss of a connection concerns beside it.
+/// Parts of a worker that the loss of a connection affects.
 struct LossContext<'w, R: Route> {
     recorder: &'w mut Recorder,
     route: &'w mut R,
     steps: &'w mut Steps<R::Mark>,
-    /// Retries, if any requests may be sent again.
+    /// Retries, if any requests may be retried.
     retries: Option<&'w Retries<R::Mark>>,
     batch: &'w Batch,
     plan: &'w Plan,
 }
 
-/// Counts what was in flight on a connection that is gone, but what is sent again. `times` are now, and from
-/// when on nothing new is sent. Whatever moves the bytes: it is compiled for each protocol and route once.
+/// Counts the requests in flight on a lost connection, except retries. `times` are now and the end of new
+/// requests. Independent of the engine, so that it is compiled once for each protocol and route.
 #[cold]
 #[inline(never)]
 fn forsake_requests<P: Protocol, R: Route>(
@@ -143,7 +143,7 @@ fn forsake_requests<P: Protocol, R: Route>(
 }
 
 impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
-    /// A connection is gone and we did not close it.
+    /// Handles the loss of a connection that keystorm did not close.
     pub(super) fn lost(&mut self, conn: ConnId, reason: &Reason) -> Result<(), Fatal> {
         let connection = &self.connections[conn.0 as usize];
         let (state, in_flight) = (connection.state, connection.requests.commands());
@@ -179,8 +179,8 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
         Err(Fatal::new(format!("{address}: {when}: {reason}{hint}")))
     }
 
-    /// Returns whether a connection that is lost now is opened again. A connection that fails before load runs ends the
-    /// run: there is nothing to go on with.
+    /// Returns whether a connection that is lost now is reopened. A failure before load starts ends the run,
+    /// as there is nothing to continue with.
     pub(crate) fn reconnects(&self) -> bool {
         self.context.plan.recovery.reconnect && self.started
     }
@@ -195,13 +195,13 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
         }
     }
 
-    /// Closes a connection that is of no more use, and has it opened again.
+    /// Closes a connection that is no longer useful, and has it reopened.
     pub(crate) fn hang_up(&mut self, conn: ConnId, overdue_ns: u64) {
         self.engine.close(conn);
         self.give_up(conn, overdue_ns);
     }
 
-    /// Counts what was in flight on a connection that is gone, and has it opened again.
+    /// Counts the requests in flight on a lost connection, and has it reopened.
     fn give_up(&mut self, conn: ConnId, overdue_ns: u64) {
         if R::gives_up_connection(self, conn, overdue_ns) {
             return;
@@ -232,13 +232,13 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
         self.recovery.look_by(now_ns + LOOK_OPENING_NS);
     }
 
-    /// Asks where the server is now.
+    /// Requests the current address of the server.
     fn ask_where(&mut self) {
         self.context.destination.ask();
         self.route.ask_where();
     }
 
-    /// Counts what was in flight on a connection that is gone, but what is sent again.
+    /// Counts the requests in flight on a lost connection, except retries.
     #[cold]
     fn abandon(&mut self, conn: ConnId, overdue_ns: u64) {
         let reconnects = self.reconnects();
@@ -256,14 +256,14 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
         self.follow(conn);
     }
 
-    /// A connection that was lost carries load again.
+    /// Notes that a lost connection carries load again.
     pub(super) fn recovered(&mut self, now_ns: u64) {
         self.recovery.absent_since_ns = None;
         self.recovery.reopening.back(now_ns);
         self.recovery.plan();
     }
 
-    /// Load starts: from here on deadlines are watched.
+    /// Starts checking deadlines, as load begins.
     pub(super) fn start_recovery(&mut self) {
         let for_timeouts = self.context.plan.recovery.timeout_ns.map(|ns| self.look_every_ns(ns));
         let for_moves = self.context.destination.follows().then_some(LOOK_OPENING_NS);
@@ -278,8 +278,8 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
         (timeout_ns / LOOKS_PER_TIMEOUT).max(least_ns)
     }
 
-    /// Opens what is to be opened again, takes up what is new of the server, and looks at
-    /// deadlines. To be called when [`Recovery::due_ns`] has come or the route has news.
+    /// Reopens connections, takes in news of the server, and checks deadlines. Called when
+    /// [`Recovery::due_ns`] has come or the route has news.
     pub(super) fn recover(&mut self) -> Result<(), Fatal> {
         let now_ns = self.engine.now_ns();
         if let Some(why) = self.recovery.exhausted.take() {
@@ -305,7 +305,7 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
         Ok(())
     }
 
-    /// Looks at every connection for what has taken too long.
+    /// Checks every connection for timeouts.
     fn look(&mut self, now_ns: u64) -> Result<(), Fatal> {
         let timeout_ns = self.context.plan.recovery.timeout_ns;
         let overdue_ns = timeout_ns.map_or(0, |ns| now_ns.saturating_sub(ns));
@@ -369,7 +369,7 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
         explain::timed_out(server, ms)
     }
 
-    /// Fails a run by number of requests that has long been without a server that it needs: it would never end.
+    /// Fails a run by number of requests that has long been without a required server, as it would never end.
     fn notice_absence(&mut self, now_ns: u64) -> Result<(), Fatal> {
         let Some(server) = R::absent_server(self) else {
             self.recovery.absent_since_ns = None;

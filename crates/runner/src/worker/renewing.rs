@@ -1,10 +1,8 @@
-//! Connections that are closed and opened again though nothing is wrong with them, so many a second: which one
-//! is next, and when.
+//! Connections that are closed and reopened at a rate, although nothing is wrong with them.
 //!
-//! One whose turn has come is given no more requests and is closed when it has its replies, so that nothing is
-//! lost. The turns of all workers, and of all shares of a plan, interleave as their requests do. Opening a
-//! connection is left to [`open`](super::open), and what may go wrong with that to
-//! [`recovery`](super::recovery).
+//! A connection whose turn has come gets no more requests and is closed when it has its replies, so that
+//! nothing is lost. The turns of all workers, and of all shares of a plan, interleave as their requests do.
+//! [`open`](super::open) opens the connections, and [`recovery`](super::recovery) handles failures of that.
 
 use engine::{ConnId, Engine};
 use wire::Protocol;
@@ -17,15 +15,15 @@ use crate::route::Route;
 /// Schedules connections that are closed and reopened at a fixed rate.
 #[derive(Debug)]
 pub(super) struct Renewals {
-    /// Turns a second, of all workers; 0 for none.
+    /// Turns per second of all workers; 0 for none.
     per_s: u32,
     lane: Lane,
     start_ns: u64,
-    /// Turns of this worker that are over.
+    /// Number of past turns of this worker.
     taken: u64,
     /// The connection to look at first at the next turn.
     next: usize,
-    /// Time of the next turn; never for `u64::MAX`.
+    /// Time of the next turn; `u64::MAX` for never.
     pub(super) next_ns: u64,
 }
 
@@ -59,7 +57,7 @@ impl Renewals {
         }
     }
 
-    /// A turn is over.
+    /// Ends a turn.
     #[cold]
     #[inline(never)]
     fn take(&mut self) {
@@ -81,7 +79,7 @@ impl Renewals {
 }
 
 impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
-    /// Closes and opens again the connection whose turn it is, at once or when it has its replies.
+    /// Renews the connection whose turn it is, at once or when it has its replies.
     #[cold]
     pub(super) fn renew(&mut self) {
         let now_ns = self.engine.now_ns();
@@ -104,7 +102,7 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
         }
     }
 
-    /// The next connection in turn that carries load and is to go on doing so.
+    /// Returns the next connection in turn that carries load and will continue to.
     fn next_to_renew(&mut self) -> Option<ConnId> {
         let all = self.connections.len();
         for _ in 0..all {

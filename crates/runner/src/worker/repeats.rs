@@ -1,5 +1,5 @@
-//! Replies that have the bytes of the one before: between replies, the same bytes are the same reply, which need not be
-//! decoded.
+//! Replies with the same bytes as the previous one. At the boundary of replies, equal bytes are equal replies
+//! and need no decoding.
 
 use wire::{Protocol, Reply};
 
@@ -8,8 +8,8 @@ use crate::request::Requests;
 use crate::route::Route;
 
 impl<P: Protocol, R: Route> Settler<'_, P, R> {
-    /// Settles the replies that follow one of `len` bytes at the start of `input` and have the same bytes. They
-    /// are not decoded. Returns how many they are; those to a request that was sent later are left to the next call.
+    /// Settles, without decoding, the replies that repeat the `len` bytes at the start of `input`. Returns
+    /// their number. Repeats that answer a later batch are left to the next call.
     #[inline]
     pub(super) fn settle_repeats(
         &mut self,
@@ -33,8 +33,8 @@ impl<P: Protocol, R: Route> Settler<'_, P, R> {
         count as usize
     }
 
-    /// Settles the replies of a mix that follow one of `len` bytes at the start of `input`, have the same bytes and
-    /// answer the same command. They are not decoded; each ends an operation of its own. Returns how many they are.
+    /// Settles, without decoding, the replies of a mix that repeat the `len` bytes at the start of `input`
+    /// and answer the same command. Each ends an operation of its own. Returns their number.
     #[inline]
     pub(super) fn settle_alike(
         &mut self,

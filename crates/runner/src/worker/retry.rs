@@ -1,9 +1,8 @@
-//! Requests that failed and are sent again: when, and what becomes of those whose time does not come.
+//! Retries of failed requests, and the end of those whose time does not come.
 //!
-//! A request that waits is in flight all the while, and keeps its times: its latency is that of its user,
-//! from when it was due until its last result. Which errors are met so is the plan's to say, and whether
-//! the worker or the route sends something again is the route's. Nothing here is on the path of a request
-//! that does not fail.
+//! A waiting request counts as in flight and keeps its times: its latency is its user's, from the due time
+//! until the final result. The plan names the errors that are retried; the route decides whether it or the
+//! worker retries. Nothing here is on the path of a successful request.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
@@ -21,7 +20,7 @@ use crate::recorder::Recorder;
 use crate::request::{LostRequests, Request};
 use crate::route::Route;
 
-/// Random stream of the waits, separate from those of other numbers.
+/// Random stream of the waits, separate from all other streams.
 const STREAM: u64 = 16 << 56;
 
 /// Failed requests that wait to be sent again.
@@ -30,18 +29,18 @@ pub(super) struct Retries<M> {
     deadline: Deadline,
     /// Requests that wait for their time.
     later: BinaryHeap<Reverse<PendingRetry<M>>>,
-    /// Requests whose connection is gone.
+    /// Requests that wait for their connection to be reopened.
     stranded: Vec<(ConnId, Request<M>)>,
     /// Number of requests that have waited so far.
     count: u64,
     drawn: Stream,
-    /// Time at which the next is due; `u64::MAX` for never. One comparison a turn.
+    /// Time at which the next is due; `u64::MAX` for never. Costs one comparison a turn.
     pub(super) due_ns: u64,
-    /// Most requests of a connection that may wait before it is given nothing else.
+    /// Number of waiting requests of a connection above which it gets no others.
     pub(super) waiting_max: u32,
 }
 
-/// A request that waits on its connection. By when it is due, and in which order it came.
+/// A request that waits on its connection, ordered by due time and then by arrival.
 struct PendingRetry<M> {
     due_ns: u64,
     number: u64,
@@ -84,8 +83,8 @@ impl<M: Copy> Retries<M> {
         }
     }
 
-    /// Returns whether a request that fails now may be sent again, before its deadline, in a run that sends nothing new
-    /// from `stop_ns` on.
+    /// Returns whether a request that fails now may be retried before its deadline, in a run that sends
+    /// nothing new from `stop_ns` on.
     pub(super) fn allow(&self, request: &Request<M>, (now_ns, stop_ns): (u64, u64)) -> bool {
         let times = request.progress.retries;
         self.retry.as_ref().is_some_and(|retry| {
@@ -101,7 +100,7 @@ impl<M: Copy> Retries<M> {
             && self.retry.as_ref().is_some_and(|retry| retry.applies_to(error))
     }
 
-    /// Returns the wait of a request that was tried `tried` times before.
+    /// Returns the wait before a retry, after `tried` earlier ones.
     fn delay_ns(&mut self, tried: u32) -> u64 {
         let Some(Retry { backoff, jitter, .. }) = &self.retry else { return 0 };
         let delay_ns = backoff.delay_ns(tried);
@@ -119,7 +118,7 @@ impl<M: Copy> Retries<M> {
         self.plan();
     }
 
-    /// The next that is due, if one is.
+    /// Returns the next due request, if there is one.
     fn next(&mut self, now_ns: u64) -> Option<(ConnId, Request<M>)> {
         if now_ns < self.due_ns {
             return None;
@@ -133,18 +132,17 @@ impl<M: Copy> Retries<M> {
         self.due_ns = self.later.peek().map_or(u64::MAX, |Reverse(first)| first.due_ns);
     }
 
-    /// Returns whether nothing waits.
     pub(super) fn is_empty(&self) -> bool {
         self.later.is_empty() && self.stranded.is_empty()
     }
 
-    /// Returns whether something waits for its connection.
+    /// Returns whether a request waits for its connection.
     #[inline]
     pub(super) fn is_stranded(&self) -> bool {
         !self.stranded.is_empty()
     }
 
-    /// A connection is there again: what waited for it is due.
+    /// Makes the requests due that waited for a connection that is back.
     pub(super) fn back(&mut self, conn: ConnId, now_ns: u64) {
         let (back, stranded): (Vec<_>, Vec<_>) =
             self.stranded.drain(..).partition(|(of, _)| *of == conn);
@@ -154,15 +152,16 @@ impl<M: Copy> Retries<M> {
         }
     }
 
-    /// All that wait, at the end.
+    /// Takes all waiting requests, at the end.
     pub(super) fn drain(&mut self) -> impl Iterator<Item = Request<M>> {
         self.due_ns = u64::MAX;
         let later = std::mem::take(&mut self.later).into_iter().map(|Reverse(of)| of.request);
         later.chain(std::mem::take(&mut self.stranded).into_iter().map(|(_, request)| request))
     }
 
-    /// Lets the requests wait that failed on a connection, or has them sent with what else is due if it can
-    /// take them `at_once`. `waiting` of it wait so far. How many commands wait from now on.
+    /// Delays the requests that failed on a connection, or has them sent with the other due ones if it can
+    /// take them `at_once`. `waiting` of its requests wait already. Returns the number of newly waiting
+    /// commands.
     #[cold]
     fn put_off(
         &mut self,
@@ -188,7 +187,7 @@ impl<M: Copy> Retries<M> {
 }
 
 impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
-    /// Lets the requests wait that failed on a connection, or has them sent with what else is due.
+    /// Delays the requests that failed on a connection, or has them sent with the other due ones.
     #[cold]
     pub(super) fn put_off(&mut self, conn: ConnId) {
         let now_ns = self.engine.now_ns();
@@ -199,7 +198,7 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
         *in_flight += retries.put_off(of, (now_ns, at_once), steps, recorder);
     }
 
-    /// Sends what has waited long enough.
+    /// Sends the requests whose wait has ended.
     #[cold]
     pub(super) fn retry(&mut self) {
         let now_ns = self.engine.now_ns();
@@ -222,7 +221,7 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
         }
     }
 
-    /// The run is over and a connection not back: what waited for it is lost.
+    /// Counts requests of a connection that is not back at the end of the run as lost.
     #[cold]
     pub(super) fn drop_stranded(&mut self, now_ns: u64) {
         for (conn, request) in std::mem::take(&mut self.retries.stranded) {

@@ -1,7 +1,7 @@
-//! Values that come back, compared as they pass with what was written.
+//! Comparison of returned values, as they pass, with the values written.
 //!
-//! What they must be follows from the number of the request, so nothing that was sent is remembered. A
-//! value that is another is an error of its request, of a kind of its own.
+//! The number of a request determines its expected value, so nothing that was sent is remembered. A wrong
+//! value is an error of its request, of a kind of its own.
 
 use std::time::SystemTime;
 
@@ -15,15 +15,15 @@ use super::checked::CheckedReply;
 use super::queued::{Queue, QueuedReplies};
 use crate::FailedRequest;
 
-/// Bytes of both sides that are quoted.
+/// Bytes quoted from either side.
 const QUOTED: usize = 16;
-/// Bytes of a key that are.
+/// Bytes quoted from a key.
 const KEY_QUOTED: usize = 64;
 
-/// Comparer of replies, in a plan that verifies.
+/// Verifier of replies, in a plan that verifies.
 #[derive(Debug)]
 pub(super) struct Verifier {
-    /// The keys of commands, in protocols whose replies name theirs.
+    /// Keys of commands, in protocols whose replies name their keys.
     keys: Keys,
     /// A buffer for a key.
     key: Vec<u8>,
@@ -39,54 +39,54 @@ impl Verifier {
 /// State of the comparison of the incoming reply.
 #[derive(Debug, Default)]
 pub(crate) struct Comparison {
-    /// Strings of it that have begun.
+    /// Number of its strings that have begun.
     strings: usize,
-    /// Value that the current string must be, and how much of it has come.
+    /// Expected value of the current string, and the bytes of it so far.
     expected: Option<ExpectedValue>,
     passed: usize,
-    /// The first that was wrong.
+    /// The first fault.
     fault: Option<Box<Fault>>,
-    /// State for values that tell whose they are.
+    /// State for values that name their key.
     checked: CheckedReply,
-    /// Progress of the replies in it, if it answers for commands that a transaction queued.
+    /// State of the replies in it, if it answers for commands queued by a transaction.
     pub(super) queued: QueuedReplies,
 }
 
 /// Fault of a reply.
 #[derive(Debug)]
 struct Fault {
-    /// The command that it is the reply to.
+    /// The command that it answers.
     command: u32,
     wrong: Mismatch,
 }
 
 #[derive(Debug)]
 enum Mismatch {
-    /// Bytes that came instead, from this place of the value on.
+    /// Other bytes, from this offset of the value on.
     Bytes(ExpectedValue, usize, Vec<u8>),
-    /// The value is so long.
+    /// Another length of the value.
     Length(ExpectedValue, u64),
-    /// A value of a key that was not asked for, or not again.
+    /// A value of a key that was not requested, or not again.
     Key(Vec<u8>),
-    /// Number of replies, and another number of commands that was queued.
+    /// Number of replies, and a different number of queued commands.
     Replies(u32, u32),
 }
 
-/// Compares the strings of the reply to a request, and has those kept that are.
+/// Compares the strings of the reply to a request, and keeps those that are needed later.
 pub(super) struct Checker<'c> {
     pub(super) batch: &'c Batch,
-    /// Inputs that the request was made from, and the command of the sequence.
+    /// Inputs that the request was made from, and its command of the sequence.
     pub(super) given: RequestInputs<'c>,
     pub(super) command: u32,
     pub(super) comparison: &'c mut Comparison,
-    /// Verifier; where nothing is compared, only `coming` is shown.
+    /// Verifier; without one, strings are only kept.
     pub(super) verifier: Option<&'c mut Verifier>,
-    /// The commands that this one answers for, if that is looked into.
+    /// The queued commands that this one answers for, if they are inspected.
     pub(super) queue: Option<Queue<'c>>,
     pub(super) coming: Option<&'c mut PartialCapture>,
-    /// Numbers that a reply must reach that counts replicas.
+    /// Numbers that a reply which counts replicas must reach.
     pub(super) replicas: Option<ReplicaWait>,
-    /// For each string whether it is there, and for each such number whether it is reached; where that is noted.
+    /// Presence of each string, and success of each such number, if noted.
     pub(super) found: Option<&'c mut Vec<bool>>,
 }
 
@@ -95,8 +95,7 @@ impl ReplyVisitor for Checker<'_> {
         self.command = command;
     }
 
-    /// Keys that are not there are left out of a reply, and the others come in the order in which they
-    /// were asked for.
+    /// Takes a key of the reply. Missing keys are left out, and the others come in the order of the request.
     fn key(&mut self, key: &[u8]) {
         let Some(Verifier { keys, key: asked }) = &mut self.verifier else { return };
         let command = self.command as usize;
@@ -191,7 +190,7 @@ impl ReplyVisitor for Checker<'_> {
 }
 
 impl Checker<'_> {
-    /// The command that what comes is the reply to.
+    /// Returns the command that the next string answers.
     fn of(&self) -> u32 {
         let queued = self.queue.and_then(|queue| self.comparison.queued.command(queue));
         queued.unwrap_or(self.command)
@@ -204,8 +203,8 @@ impl Comparison {
         self.fault.get_or_insert_with(|| Box::new(Fault { command, wrong: wrong() }));
     }
 
-    /// Compares the number of elements in the reply to an `EXEC` with that of its commands; no element was shown if
-    /// there are none.
+    /// Compares the number of elements in the reply to an `EXEC` with that of its commands; without elements,
+    /// none was seen.
     pub(super) fn answered_queue(&mut self, (queue, exec): (Queue<'_>, u32), replies: u32) {
         let queued = queue.commands.len() as u32;
         if replies != queued {
@@ -213,8 +212,8 @@ impl Comparison {
         }
     }
 
-    /// The reply to a command has ended. What was wrong with it, in words for a person, if anything was;
-    /// `asked` says what a command asked for.
+    /// Ends the reply to a command. Returns the fault in words for a person, if any; `asked` words the
+    /// request of a command.
     #[inline]
     pub(super) fn ended(
         &mut self,
@@ -269,7 +268,7 @@ impl Fault {
     }
 }
 
-/// A request as it would be typed.
+/// A request as a person would type it.
 #[cold]
 pub(super) fn asked<P: Protocol>(
     plan: &Plan,
@@ -291,7 +290,7 @@ pub(super) fn asked<P: Protocol>(
     bytes.escape_ascii().to_string()
 }
 
-/// A request that failed for good, as observers get it.
+/// A request that failed for good, for observers.
 #[cold]
 pub(super) fn failed<P: Protocol>(
     (plan, batch, (request, command)): (&Plan, &Batch, (RequestInputs<'_>, u32)),
@@ -316,7 +315,7 @@ pub(super) fn failed<P: Protocol>(
     FailedRequest { at: SystemTime::now(), command, key, why: why.to_owned(), retries }
 }
 
-/// A request of RESP as it would be typed.
+/// A RESP request as a person would type it.
 fn words(request: &[u8]) -> String {
     let Ok(Some((Value::Array(words), _))) = Value::parse(request) else {
         return request.escape_ascii().to_string();

@@ -7,7 +7,7 @@ use crate::Event;
 pub struct Deadline {
     /// Position of the argument.
     pub at: usize,
-    /// Nanoseconds of its unit.
+    /// Length of its unit in nanoseconds.
     pub unit_ns: u64,
 }
 

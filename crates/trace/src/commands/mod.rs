@@ -1,7 +1,7 @@
-//! What commands are: where their keys stand, what their other arguments are, and what is special about them.
+//! Properties of commands: positions of keys, roles of other arguments, and special effects.
 //!
-//! The table is that of Redis 7.0 and Valkey 8.1 (`COMMAND`), with later commands on fields of hashes; of a command
-//! that is not in it, the first argument is taken for its key.
+//! The table is from Redis 7.0 and Valkey 8.1 (`COMMAND`), with later commands on hash fields. For a command
+//! that is not in it, the first argument is taken as its key.
 
 mod deadline;
 mod roles;
@@ -14,12 +14,13 @@ use crate::{Event, Protocol};
 pub use deadline::{Deadline, deadline};
 pub use roles::{Role, entry_id, roles};
 
-/// Lines of: name, keys, flags, values, type of the keys. Keys are `first,last,step` (a last below 0 counts from the
-/// end), `count@N` where argument N says how many follow, `streams` (the first half behind that word), or `-`; `1+`
-/// adds argument 1. Flags: `w` writes, `r` reads, `g` gives back what was there before it changes it, `b` blocks, `s`
-/// subscribes, `p` publishes, `c` concerns its connection, `d` works on all that is stored, `a` on all of a collection.
-/// Values are the kinds of the arguments that are no keys: `v` a value, `f` a field or member, `o` others; with `+`
-/// they repeat; or the name of a grammar in `roles.rs`.
+/// Table with the columns name, keys, flags, values, and type of the keys. Keys are `first,last,step` (a last
+/// below 0 counts from the end), `count@N` where argument N says how many follow, `streams` (the first half
+/// behind that word), or `-`; `1+` adds argument 1. Flags: `w` writes, `r` reads, `g` gives back what was
+/// there before it changes it, `b` blocks, `s` subscribes, `p` publishes, `c` concerns its connection, `d`
+/// works on all that is stored, `a` on all of a collection. Values are the kinds of the arguments that are no
+/// keys: `v` a value, `f` a field or member, `o` others; with `+` they repeat; or the name of a grammar in
+/// `roles.rs`.
 const TABLE: &str = include_str!("table.txt");
 
 /// Properties of a command.
@@ -31,7 +32,7 @@ pub struct Command {
     data_type: Option<DataType>,
 }
 
-/// Type of what is stored under a key.
+/// Type of the data under a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[allow(missing_docs)]
 pub enum DataType {
@@ -42,7 +43,7 @@ pub enum DataType {
     SortedSet,
     Stream,
     HyperLogLog,
-    /// A sorted set whose scores are places.
+    /// A sorted set whose scores are geographic positions.
     Geo,
 }
 
@@ -110,11 +111,11 @@ fn table() -> &'static HashMap<&'static [u8], Command> {
     })
 }
 
-/// The longest name that is looked up.
+/// Longest name that is looked up.
 const NAME_BYTES_MAX: usize = 32;
 
 impl Command {
-    /// Returns what is known of an event's command.
+    /// Returns the properties of an event's command.
     #[must_use]
     pub fn of(event: &Event) -> &'static Self {
         let name = event.name();
@@ -125,7 +126,7 @@ impl Command {
         table().get(&*place).unwrap_or(&UNKNOWN)
     }
 
-    /// Returns whether it is in the table, so that its arguments are known.
+    /// Returns whether the command is in the table, so that its arguments are known.
     #[must_use]
     pub fn is_known(&self) -> bool {
         !std::ptr::eq(self, &UNKNOWN)
@@ -135,61 +136,61 @@ impl Command {
         self.flags.contains(flag)
     }
 
-    /// Returns whether it changes data.
+    /// Returns whether the command changes data.
     #[must_use]
     pub fn writes(&self) -> bool {
         self.has('w')
     }
 
-    /// Returns whether it reads data and changes none.
+    /// Returns whether the command reads data and changes none.
     #[must_use]
     pub fn reads(&self) -> bool {
         self.has('r')
     }
 
-    /// Returns whether it gives back what was there before it changes it.
+    /// Returns whether the command returns the previous data that it changes.
     #[must_use]
     pub fn takes(&self) -> bool {
         self.has('g')
     }
 
-    /// The type of its keys, if it is for one type only.
+    /// Type of the command's keys, if it applies to one type only.
     #[must_use]
     pub fn data_type(&self) -> Option<DataType> {
         self.data_type
     }
 
-    /// Returns whether its keys are the names of channels.
+    /// Returns whether the command's keys are names of channels.
     #[must_use]
     pub fn names_channels(&self) -> bool {
         self.has('p') || self.has('s')
     }
 
-    /// Returns whether it may wait for another client.
+    /// Returns whether the command may wait for another client.
     #[must_use]
     pub fn blocks(&self) -> bool {
         self.has('b')
     }
 
-    /// Returns whether it subscribes or unsubscribes, so that any number of replies follow.
+    /// Returns whether the command subscribes or unsubscribes, so that any number of replies follow.
     #[must_use]
     pub fn subscribes(&self) -> bool {
         self.has('s')
     }
 
-    /// Returns whether it concerns only the connection it is sent on, such as a login.
+    /// Returns whether the command concerns only its connection, such as a login.
     #[must_use]
     pub fn is_of_connection(&self) -> bool {
         self.has('c')
     }
 
-    /// Returns whether it works on all that is stored, so that everybody waits for it.
+    /// Returns whether the command works on all stored data, so that other clients wait for it.
     #[must_use]
     pub fn is_of_everything(&self) -> bool {
         self.has('d')
     }
 
-    /// Returns whether it works on all of a collection.
+    /// Returns whether the command works on a whole collection.
     #[must_use]
     pub fn is_of_a_whole_collection(&self) -> bool {
         self.has('a')
@@ -243,7 +244,7 @@ pub fn keys_of(protocol: Protocol, event: &Event, out: &mut Vec<usize>) {
     }
 }
 
-/// Returns whether an event changes data, or `None` where that is not known.
+/// Returns whether an event changes data; `None` if unknown.
 #[must_use]
 pub fn writes(protocol: Protocol, event: &Event) -> Option<bool> {
     match protocol {

@@ -1,4 +1,4 @@
-//! What the arguments of a command are: which may be kept, which are names, and which are what is stored.
+//! Roles of a command's arguments: names, stored values, and arguments that may be kept.
 
 use super::{Command, keys_of};
 use crate::{Event, Protocol};
@@ -12,13 +12,13 @@ pub enum Role {
     Key,
     /// A field of a hash, or a member of a set.
     Member,
-    /// A value: what is stored and never looked up by.
+    /// A value, which is stored and never looked up.
     Value,
-    /// An option, number, script or whatever else.
+    /// An option, number, script or other argument.
     Other,
 }
 
-/// Writes the role of each argument of an event into `out`; `keys` is a buffer.
+/// Writes the role of each argument of an event to `out`; `keys` is a buffer.
 pub fn roles(protocol: Protocol, event: &Event, keys: &mut Vec<usize>, out: &mut Vec<Role>) {
     keys_of(protocol, event, keys);
     out.clear();
@@ -48,7 +48,7 @@ pub fn roles(protocol: Protocol, event: &Event, keys: &mut Vec<usize>, out: &mut
     }
 }
 
-/// Kinds of the arguments that are no keys, one after another; with a `+` behind them, again and again.
+/// Assigns kinds to the arguments other than keys, one after another; kinds before a `+` repeat.
 fn in_turn(kinds: &str, out: &mut [Role]) {
     let (kinds, repeats) = match kinds.strip_suffix('+') {
         Some(kinds) => (kinds.as_bytes(), true),
@@ -76,7 +76,7 @@ fn is_one_of(event: &Event, at: usize, words: &[&str]) -> bool {
     words.iter().any(|one| word.eq_ignore_ascii_case(one.as_bytes()))
 }
 
-/// A value that the stored one is compared with.
+/// Assigns the role of a value that the stored one is compared with.
 fn compared(event: &Event, out: &mut [Role]) {
     for at in 2..out.len().saturating_sub(1) {
         let is_open = out[at] == Role::Other && out[at + 1] == Role::Other;
@@ -86,12 +86,12 @@ fn compared(event: &Event, out: &mut [Role]) {
     }
 }
 
-/// Returns where the fields of an entry of a stream begin: behind its number.
+/// Returns the index of the first field of a stream entry, after its number.
 fn entry(event: &Event) -> usize {
     entry_id(event) + 1
 }
 
-/// Returns where the number of the entry stands that `XADD` adds: behind the options.
+/// Returns the index of the entry number in `XADD`, after the options.
 #[must_use]
 pub fn entry_id(event: &Event) -> usize {
     let mut at = 2;
@@ -108,13 +108,13 @@ pub fn entry_id(event: &Event) -> usize {
     }
 }
 
-/// Returns where the scores or positions of members begin.
+/// Returns the index of the first score or position of a member.
 fn behind_options(event: &Event) -> usize {
     let is_option = |at: &usize| is_one_of(event, *at, &["NX", "XX", "GT", "LT", "CH", "INCR"]);
     (2..event.len()).find(|at| !is_option(at)).unwrap_or(event.len())
 }
 
-/// Returns where the fields begin whose number follows the word `FIELDS`.
+/// Returns the index of the first field after the word `FIELDS` and their number.
 fn behind_fields(event: &Event) -> usize {
     let word = (2..event.len()).find(|at| is_one_of(event, *at, &["FIELDS"]));
     word.map_or(event.len(), |word| word + 2)

@@ -1,12 +1,13 @@
-//! How many clients there are, how much the busiest send, and how many commands come in pipelines.
+//! Number of clients, share of the busiest, and share of pipelined commands.
 
 use super::sketch::{DistinctCounter, Item, Top};
 use crate::commands::Command;
 use crate::{Event, Flags};
 
-/// Clients whose last command is remembered; of more, some are forgotten.
+/// Most clients whose last command is remembered; further ones displace others.
 const SLOTS: usize = 1 << 16;
-/// Commands of a client that are closer than this came in one pipeline: no reply can have been awaited between them.
+/// Distance of commands of a client below which they were pipelined, as no reply can have been awaited
+/// between them.
 const PIPELINE_NS: u64 = 30_000;
 const TOP: usize = 256;
 
@@ -18,7 +19,7 @@ pub(super) struct Clients {
     pub(super) events: u64,
     pub(super) pipelined: u64,
     pub(super) is_shared: bool,
-    /// Clients that introduced themselves on the address of one that had sent commands.
+    /// Clients that introduced themselves on an address that had sent commands before.
     pub(super) on_used_addresses: u64,
     in_pipeline: bool,
 }
@@ -28,7 +29,7 @@ pub(super) struct Clients {
 struct Last {
     client: u64,
     at_ns: u64,
-    /// Set if the client has sent more than what a new connection begins with.
+    /// Set if the client has sent more than the commands with which a new connection begins.
     is_at_work: bool,
 }
 
@@ -78,8 +79,8 @@ impl Clients {
     }
 }
 
-/// Returns whether a client says who it is, as libraries do once for each connection. `AUTH` is no sign of it: where
-/// passwords expire it comes again.
+/// Returns whether a client introduces itself, as libraries do once for each connection. `AUTH` is no sign of
+/// it, because clients with expiring passwords repeat it.
 fn introduces(event: &Event) -> bool {
     let names_library = || event.bytes(1).eq_ignore_ascii_case(b"SETINFO");
     event.is("HELLO") || event.is("CLIENT") && names_library()

@@ -1,18 +1,18 @@
-//! How often keys came: those that come often by themselves, the others by a sample.
+//! Frequencies of keys: of frequent ones individually, of others by a sample.
 
 use std::collections::{BinaryHeap, HashMap};
 
 use super::sketch::{Item, Top};
 use super::zipf::Counts;
 
-/// Keys that are counted one by one.
+/// Most keys that are counted individually.
 const TOP_KEYS: usize = 1 << 16;
-/// Keys of a sample that are counted beside them.
+/// Most keys of the sample beside them.
 const SAMPLED_KEYS: usize = 1 << 15;
-/// A count of the most frequent keys is known where it may be too high by at most one part in so many.
+/// Least ratio of a known count of a frequent key to its possible excess.
 const KNOWN_PARTS: u64 = 10;
 
-/// Takes keys, one after another.
+/// Counts keys.
 #[derive(Debug)]
 pub(super) struct KeyCounts {
     top: Top,
@@ -23,10 +23,10 @@ pub(super) struct KeyCounts {
 #[derive(Debug)]
 struct Sample {
     capacity: usize,
-    /// By hash: the number of the key's pattern, and how often it came.
+    /// Pattern number and count of each key, by hash.
     keys: HashMap<u64, (u32, u64)>,
     hashes: BinaryHeap<u64>,
-    /// Keys whose hash is not below it are not in the sample.
+    /// Threshold of the sample: keys with a hash below it are in the sample.
     threshold: u64,
 }
 
@@ -57,7 +57,7 @@ impl Default for KeyCounts {
 }
 
 impl KeyCounts {
-    /// Counts so many keys by themselves, and has a sample of so many others.
+    /// Creates counts of `top` individual keys, and a sample of `sample` others.
     pub(super) fn new(top: usize, sample: usize) -> Self {
         let sample = Sample {
             capacity: sample,
@@ -68,13 +68,13 @@ impl KeyCounts {
         Self { top: Top::new(top), sample }
     }
 
-    /// Adds a key, whose pattern has this number.
+    /// Adds a key whose pattern has this number.
     pub(super) fn add(&mut self, key: &[u8], hash: u64, pattern: u32) {
         self.top.add(key);
         self.sample.add(hash, pattern);
     }
 
-    /// Returns what was counted.
+    /// Returns the frequencies.
     pub(super) fn finish(&self) -> KeyFrequencies {
         let items = self.top.sorted();
         // Whatever is not among them came as often as the last of them at most.
@@ -88,9 +88,9 @@ impl KeyCounts {
 /// Frequencies of keys.
 #[derive(Debug, Default)]
 pub(super) struct KeyFrequencies {
-    /// The most frequent keys, in their order.
+    /// The most frequent keys, in order.
     pub(super) items: Vec<Item>,
-    /// From which count on they are all there.
+    /// Count from which all keys are included.
     known_from: u64,
     /// Patterns and counts of a sample of all keys.
     sample: Vec<(u32, u64)>,
@@ -98,8 +98,8 @@ pub(super) struct KeyFrequencies {
 }
 
 impl KeyFrequencies {
-    /// Calls `found` with the counts of all keys, or of those of a pattern. `items` are the most frequent of them,
-    /// which are `distinct` and came `draws` times in all.
+    /// Calls `found` with the counts of all keys, or of those of a pattern. `items` are the most frequent
+    /// ones of `distinct` keys, which occurred `draws` times in all.
     pub(super) fn find<'i, T>(
         &self,
         items: impl Iterator<Item = &'i Item>,

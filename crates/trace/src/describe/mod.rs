@@ -1,4 +1,4 @@
-//! What a record is like: everything that its events say together, in memory that does not grow with them.
+//! Description of a record: joint figures of its events, in bounded memory.
 
 mod clients;
 mod key_counts;
@@ -32,16 +32,16 @@ pub use sizes::Sizes;
 pub use summary::{Command as CommandSummary, Description, Key, Pattern, Percentiles, Warning};
 pub use zipf::Zipf;
 
-/// Names of commands that are distinguished.
+/// Most names of commands that are distinguished.
 const NAMES_MAX: usize = 1024;
-/// The longest name of a command that is kept.
+/// Longest kept name of a command.
 const NAME_BYTES_MAX: usize = 32;
-/// Commands with more keys, and values of more bytes, are big.
+/// Number of keys of a command, and bytes of a value, above which they are big.
 const KEYS_BIG: usize = 100;
 const VALUE_BYTES_BIG: u64 = 1 << 20;
-/// Gaps whose end is remembered.
+/// Most gaps whose end is remembered.
 const GAPS_MAX: usize = 4096;
-/// Lifetimes above this are times of day to memcached, in seconds.
+/// Lifetimes above this, in seconds, are absolute times to memcached.
 const RELATIVE_MAX_S: u64 = workload::cache_words::LIFETIME_MAX_S;
 /// The most bytes of an example.
 const EXAMPLE_BYTES: usize = 80;
@@ -57,7 +57,7 @@ struct Kind {
     is_write: Option<bool>,
 }
 
-/// Gravity of something that is to be looked at: the first comes first.
+/// Gravity of a notice, in descending order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum Grade {
     Everything,
@@ -66,14 +66,14 @@ enum Grade {
     Collection,
 }
 
-/// Something to be warned of: how often, and the first.
+/// A notice with its number of occurrences, and the first one.
 #[derive(Debug, Clone, Default)]
 struct Notice {
     count: u64,
     example: String,
 }
 
-/// Takes events, one after another, and says what they are like.
+/// Describes a record from its events.
 #[derive(Debug, Default)]
 pub struct Describer {
     protocol: Protocol,
@@ -95,7 +95,7 @@ pub struct Describer {
     multi_key: u64,
     cross_slot: Notice,
     notices: HashMap<(Grade, &'static str), Notice>,
-    /// Commands that may have made the server stand still, by the time of their beginning.
+    /// Commands that may have stalled the server, by the time of their beginning.
     suspects: HashMap<u64, String>,
     /// The last command, if it was a script.
     last_script: Option<String>,
@@ -108,7 +108,7 @@ pub struct Describer {
 }
 
 impl Describer {
-    /// For the events of a source.
+    /// Creates a describer for the events of a source.
     #[must_use]
     pub fn new(source: &Source) -> Self {
         Self {
@@ -143,8 +143,8 @@ impl Describer {
         self.key_places = key_places;
     }
 
-    /// Adds when a command ended, and what may have made the server stand still before that: a script shows when it
-    /// begins, anything else when it has ended.
+    /// Adds the end of a command, and the possible cause of a stall before it: a script is recorded at its
+    /// beginning, other commands at their end.
     fn look_for_stalls(&mut self, event: &Event) {
         let gap = self.times.add(event.at_ns);
         if let Some(gap) = gap
@@ -194,7 +194,7 @@ impl Describer {
         }
     }
 
-    /// The name of a channel, which is no key.
+    /// Adds the name of a channel, which is not a key.
     fn channel(&mut self, event: &Event, at: usize, value: Option<u64>) {
         let name = event.bytes(at);
         let hash = self.hasher.hash_one(name);
@@ -243,7 +243,7 @@ impl Describer {
         }
     }
 
-    /// Commands that are large, slow, or would fail on a cluster.
+    /// Finds commands that are large, slow, or would fail on a cluster.
     fn look_for_trouble(&mut self, event: &Event, keys: &[usize], value_bytes: Option<u64>) {
         if keys.len() > 1 {
             self.multi_key += 1;
@@ -286,7 +286,7 @@ fn is_script(event: &Event) -> bool {
     names.iter().any(|name| event.is(name))
 }
 
-/// Returns whether a command takes what is stored for a number.
+/// Returns whether a command takes the stored value as a number.
 fn counts(protocol: Protocol, event: &Event) -> bool {
     let is_one_of = |names: &[&str]| names.iter().any(|name| event.is(name));
     let sorts = || {
@@ -328,7 +328,8 @@ fn example(event: &Event) -> String {
     text
 }
 
-/// The lifetime that a command gives its key, in seconds; of absolute times where it is known when the command ran.
+/// The lifetime that a command gives its key, in seconds; for absolute times, if the time of the command is
+/// known.
 fn ttl(protocol: Protocol, event: &Event, is_dated: bool) -> Option<u64> {
     let number = |at: usize| std::str::from_utf8(event.bytes(at)).ok()?.parse::<u64>().ok();
     let until =

@@ -6,17 +6,17 @@ use super::sizes::Sizes;
 use super::sketch::DistinctCounter;
 use crate::commands::DataType;
 
-/// Patterns that are distinguished; keys of others are counted together.
+/// Most patterns that are distinguished; keys of others are counted together.
 const PATTERNS_MAX: usize = 1024;
 /// The longest pattern.
 const PATTERN_BYTES_MAX: usize = 120;
-/// TTLs that are counted one by one for each pattern.
+/// Most TTLs that are counted individually for each pattern.
 const TTLS_MAX: usize = 64;
-/// Words of this length and longer are hexadecimal if all their letters are.
+/// Least length of a hexadecimal word.
 const HEX_MIN: usize = 8;
 const UUID: usize = 36;
 
-/// The pattern of keys that none of [`PATTERNS_MAX`] has.
+/// The pattern of keys beyond [`PATTERNS_MAX`].
 pub(super) const OTHER: &[u8] = b"(others)";
 
 /// Figures of the keys of a pattern.
@@ -27,11 +27,11 @@ pub(super) struct Pattern {
     pub(super) distinct: DistinctCounter,
     pub(super) reads: u64,
     pub(super) writes: u64,
-    /// Uses that neither read nor write for sure, as those of scripts.
+    /// Uses that may read or write, such as by scripts.
     pub(super) others: u64,
-    /// Uses by commands of one type, and by how many keys.
+    /// For each type of commands, their uses and a count of distinct keys.
     pub(super) types: BTreeMap<DataType, (u64, DistinctCounter)>,
-    /// Set if a command counts with the values of these keys, or sorts by them.
+    /// Set if a command takes the values of these keys as numbers, or sorts by them.
     pub(super) is_counted: bool,
     pub(super) hits: u64,
     pub(super) misses: u64,
@@ -41,7 +41,7 @@ pub(super) struct Pattern {
     pub(super) ttl_s: Sizes,
 }
 
-/// Bits of a hash that choose a register: there are many patterns, and 1.6 % are enough.
+/// Bits of a hash that choose a register; few, as there are many patterns, for an error of 1.6 %.
 const PRECISION: u32 = 12;
 
 impl Default for Pattern {
@@ -65,7 +65,7 @@ impl Default for Pattern {
 }
 
 impl Pattern {
-    /// Returns how often its keys were used.
+    /// Returns the number of uses of its keys.
     pub(super) fn uses(&self) -> u64 {
         self.reads + self.writes + self.others
     }
@@ -95,7 +95,7 @@ pub(super) struct Patterns {
 }
 
 impl Patterns {
-    /// Returns what is known of the keys like this one.
+    /// Returns the figures of the pattern of a key.
     pub(super) fn of(&mut self, key: &[u8]) -> &mut Pattern {
         self.buffer.clear();
         pattern(key, &mut self.buffer);

@@ -1,8 +1,8 @@
-//! The miss ratio of a cache of any size, from a sample of keys (SHARDS, Waldspurger et al., FAST 2015, of a fixed
+//! Miss ratio of a cache by size, from a sample of keys (SHARDS, Waldspurger et al., FAST 2015, with a fixed
 //! number of keys).
 //!
-//! A read hits in a cache that holds all that was used since its key was: the reuse distance. Keys are sampled by
-//! hash, so distances among the sample are those of all, scaled.
+//! A read hits in a cache that holds everything used since the last use of its key: the reuse distance. Keys
+//! are sampled by hash, so distances in the sample are those of all, scaled.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -10,18 +10,18 @@ use serde::Serialize;
 
 use super::sizes::Sizes;
 
-/// Keys that are sampled at most.
+/// Most keys in the sample.
 const KEYS_MAX: usize = 8192;
-/// Bytes that a key takes beside its name and value, for caches whose sizes are in bytes: what memcached's items take.
+/// Bytes of a key beside its name and value, for cache sizes in bytes: the overhead of memcached's items.
 const ITEM_BYTES: u64 = 56;
 
 /// A point of the curve.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct MissPoint {
-    /// Size of the cache: bytes of keys and values with 56 bytes for each, or keys where the sizes of most are not
-    /// known.
+    /// Size of the cache: bytes of keys and values plus 56 bytes for each, or a number of keys if most sizes
+    /// are unknown.
     pub size: u64,
-    /// The share of reads that miss, from 0 to 1.
+    /// Share of reads that miss, from 0 to 1.
     pub miss_ratio: f64,
 }
 
@@ -33,7 +33,7 @@ struct Place {
     is_once: bool,
 }
 
-/// The sizes are those of all values only if those of so many uses in ten are known.
+/// Uses, out of ten, that must have known sizes for the curve to be in bytes.
 const SIZED_OF_TEN: u64 = 9;
 
 /// Reuse distances of the sample.
@@ -41,21 +41,21 @@ const SIZED_OF_TEN: u64 = 9;
 pub(super) struct Reuse {
     keys: HashMap<u64, Place>,
     hashes: BTreeSet<u64>,
-    /// Keys whose hash is not below it are not sampled.
+    /// Threshold of the sample: keys with a hash below it are sampled.
     threshold: u64,
     /// Keys and their sizes by the time of the last use, as a Fenwick tree.
     tree: Vec<(u64, u64)>,
     next_slot: usize,
     by_keys: Sizes,
     by_size: Sizes,
-    /// Uses of the sample, and those of keys whose size is known.
+    /// Uses in the sample, and those with a known size.
     uses: u64,
     sized: u64,
-    /// Reads of keys that were not used before, and all reads.
+    /// Reads of keys without an earlier use, and all reads.
     first: f64,
     reads: f64,
     all_reads: u64,
-    /// Distances in keys and bytes, and what each counts for, before they are added.
+    /// Distances in keys and bytes, and their weights, before they are added.
     weights: Vec<(u64, u64, f64)>,
 }
 
@@ -82,7 +82,7 @@ impl Default for Reuse {
 }
 
 impl Reuse {
-    /// A use of a key; `size` of its value, if it is known.
+    /// Adds a use of a key, with the `size` of its value, if known.
     pub(super) fn add(&mut self, hash: u64, is_read: bool, key_bytes: u64, size: Option<u64>) {
         self.all_reads += u64::from(is_read);
         if hash >= self.threshold {
@@ -128,7 +128,7 @@ impl Reuse {
         }
     }
 
-    /// Adds weighted distances to the distribution: weights are kept to a thousandth.
+    /// Adds weighted distances to the distribution, with weights rounded to a thousandth.
     fn settle(&mut self, is_last: bool) {
         if self.weights.len() < 1024 && !is_last {
             return;
@@ -139,7 +139,7 @@ impl Reuse {
         }
     }
 
-    /// Leaves out the key with the largest hash: the sample is of a smaller share from here on.
+    /// Removes the key with the largest hash, which reduces the sampled share.
     fn shrink(&mut self) {
         if let Some(largest) = self.hashes.pop_last() {
             self.threshold = largest;
@@ -149,7 +149,7 @@ impl Reuse {
         }
     }
 
-    /// Counts the keys used since a slot, and sums their sizes; that of the slot included.
+    /// Counts the keys used since a slot, inclusive, and sums their sizes.
     fn sum_from(&self, slot: usize) -> (u64, u64) {
         let until = |mut at: usize| {
             let mut sum = (0_u64, 0_u64);
@@ -177,7 +177,7 @@ impl Reuse {
         }
     }
 
-    /// Moves the keys to the first slots, in their order.
+    /// Moves the keys to the first slots, in order.
     fn renumber(&mut self) {
         let mut order: Vec<(usize, u64)> =
             self.keys.iter().map(|(hash, place)| (place.slot, *hash)).collect();
@@ -193,18 +193,18 @@ impl Reuse {
         }
     }
 
-    /// The share of the sample's keys that were used once.
+    /// Share of the sample's keys that were used once.
     pub(super) fn used_once(&self) -> Option<f64> {
         let once = self.keys.values().filter(|place| place.is_once).count();
         (!self.keys.is_empty()).then(|| once as f64 / self.keys.len() as f64)
     }
 
-    /// Returns whether sizes of the curve are bytes, and not keys.
+    /// Returns whether sizes of the curve are in bytes rather than keys.
     pub(super) fn is_in_bytes(&self) -> bool {
         self.sized > 0 && self.sized * 10 >= self.uses * SIZED_OF_TEN
     }
 
-    /// The curve, from the smallest cache that hits at all to one that holds everything.
+    /// The curve, from the smallest cache with a hit to one that holds everything.
     pub(super) fn curve(&mut self) -> Vec<MissPoint> {
         self.settle(true);
         if self.reads == 0.0 {
@@ -231,7 +231,7 @@ mod tests {
     use super::*;
     use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 
-    /// Keys that are read in turn miss in every cache that does not hold all of them, and in none that does.
+    /// Keys read in turn miss in every cache that does not hold all of them, and hit in one that does.
     #[test]
     fn a_loop_over_keys_needs_room_for_all() {
         let hasher = BuildHasherDefault::<DefaultHasher>::default();

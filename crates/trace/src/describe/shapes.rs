@@ -1,4 +1,4 @@
-//! Commands by their shape: name, pattern of the first key, and how many arguments; with one of each as an example.
+//! Commands by shape: name, pattern of the first key, and number of arguments, with an example of each.
 
 use std::collections::HashMap;
 
@@ -7,40 +7,40 @@ use super::sizes::Sizes;
 use crate::Event;
 use crate::commands::{Command, DataType, Role};
 
-/// Shapes that are distinguished; commands of others are left out.
+/// Most shapes that are distinguished; commands of others are left out.
 const SHAPES_MAX: usize = 512;
-/// The longest argument of an example, such as a script.
+/// Longest argument of an example, such as a script.
 const TEXT_BYTES_MAX: usize = 4096;
 /// The most arguments of an example.
 const WORDS_MAX: usize = 256;
 
-/// Commands that are alike.
+/// Commands with the same shape.
 #[derive(Debug, Clone, Default)]
 pub struct Shape {
     /// Number of commands of this shape.
     pub count: u64,
     /// The arguments of the first, the name in front.
     pub words: Vec<Word>,
-    /// The pattern of the first key; empty where there is none.
+    /// Pattern of the first key; empty without one.
     pub pattern: Vec<u8>,
     /// Sizes of values.
     pub values: Sizes,
     /// Number of values that are whole numbers.
     pub numbers: u64,
-    /// The type of its keys, if it is for one type only.
+    /// Type of its keys, if the command applies to one type only.
     pub data_type: Option<DataType>,
 }
 
 /// An argument of a shape.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Word {
-    /// Text that is the same in each, or taken from the first.
+    /// Text that is common to all, or from the first one.
     Text(Vec<u8>),
     /// A key of this pattern.
     Key(Vec<u8>),
     /// A value.
     Value,
-    /// Something of so many bytes that was not recorded, or is too long.
+    /// An argument of this length that was not recorded, or is too long.
     Size(u32),
 }
 

@@ -1,8 +1,8 @@
-//! Distributions of sizes and times in constant memory: buckets of 3 % width.
+//! Distributions of sizes and times in constant memory, with buckets 3 % wide.
 
 use std::collections::BTreeMap;
 
-/// Bits of a number that a bucket keeps.
+/// Significant bits of a number that a bucket keeps.
 const BITS: u32 = 5;
 
 /// Distribution of numbers.
@@ -16,7 +16,7 @@ pub struct Sizes {
 }
 
 impl Sizes {
-    /// Adds a number that came so many times.
+    /// Adds a number that occurred `times` times.
     pub fn add(&mut self, number: u64, times: u64) {
         *self.buckets.entry(bucket(number)).or_default() += times;
         self.min = if self.count == 0 { number } else { self.min.min(number) };
@@ -25,13 +25,13 @@ impl Sizes {
         self.sum += u128::from(number) * u128::from(times);
     }
 
-    /// Returns how many numbers there are.
+    /// Returns the number of added numbers.
     #[must_use]
     pub const fn count(&self) -> u64 {
         self.count
     }
 
-    /// Their mean; 0 of none.
+    /// Mean; 0 if empty.
     #[must_use]
     pub fn mean(&self) -> f64 {
         if self.count == 0 { 0.0 } else { self.sum as f64 / self.count as f64 }
@@ -57,7 +57,7 @@ impl Sizes {
         self.max
     }
 
-    /// Each bucket's middle and how many numbers it has, in at most `most` steps of about the same weight.
+    /// Middle and count of each bucket, merged into at most `most` steps of about equal weight.
     #[must_use]
     pub fn steps(&self, most: usize) -> Vec<(u64, u64)> {
         if self.buckets.len() <= most {

@@ -1,4 +1,4 @@
-//! Counts of streams in constant memory: how many distinct items, and which come most often.
+//! Counts of streams in constant memory: the number of distinct items, and the most frequent ones.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -18,7 +18,7 @@ impl Default for DistinctCounter {
 }
 
 impl DistinctCounter {
-    /// With 2^`precision` registers of a byte.
+    /// Creates a counter with 2^`precision` registers of a byte.
     pub(super) fn new(precision: u32) -> Self {
         Self { registers: vec![0; 1 << precision], precision }
     }
@@ -40,27 +40,27 @@ impl DistinctCounter {
     }
 }
 
-/// Items that come most often (Space-Saving, Metwally et al., 2005).
+/// The most frequent items (Space-Saving, Metwally et al., 2005).
 #[derive(Debug)]
 pub(super) struct Top {
     capacity: usize,
     items: HashMap<Box<[u8]>, Counter>,
-    /// Counts and names in their order, to find the smallest.
+    /// Counts and names in ascending order, to find the smallest.
     order: BTreeSet<(u64, Box<[u8]>)>,
 }
 
 #[derive(Debug, Clone, Copy)]
 struct Counter {
     count: u64,
-    /// By how much the count may be too high.
+    /// Largest excess of the count.
     error: u64,
 }
 
-/// An item that comes often.
+/// A frequent item.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Item {
     pub(super) name: Vec<u8>,
-    /// At most so often, and at least `count - error` times.
+    /// Upper bound of its count; the lower one is `count - error`.
     pub(super) count: u64,
     pub(super) error: u64,
 }
@@ -97,12 +97,12 @@ impl Top {
         self.order.insert((count, name.into()));
     }
 
-    /// Returns whether there may be items that are not counted.
+    /// Returns whether some items may not be counted.
     pub(super) fn is_full(&self) -> bool {
         self.items.len() == self.capacity
     }
 
-    /// The items by how often they surely came.
+    /// The items by their certain counts.
     pub(super) fn sorted(&self) -> Vec<Item> {
         let items = self.items.iter().map(|(name, counter)| Item {
             name: name.to_vec(),

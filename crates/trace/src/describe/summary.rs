@@ -1,4 +1,4 @@
-//! The figures of a record, as they are shown and saved.
+//! The figures of a record, for display and for files.
 
 use std::collections::HashMap;
 
@@ -12,12 +12,13 @@ use super::{Describer, Grade, Kind, MissPoint, Notice, Shape, Sizes, Zipf};
 use crate::commands::DataType;
 use crate::{Gap, Losses, Protocol, Source, Stamps};
 
-/// Keys, patterns and TTLs that are listed.
+/// Most keys, patterns and TTLs that are listed.
 const TOP_LISTED: usize = 20;
 const PATTERNS_LISTED: usize = 50;
 const TTLS_LISTED: usize = 5;
 
-/// A law of all keys is named only if it agrees with that of each pattern with so much of the accesses.
+/// Share of accesses of a pattern from which its law must agree with the law of all keys for that to be
+/// named.
 const PATTERN_SHARE: f64 = 0.05;
 
 /// Description of a record.
@@ -29,14 +30,15 @@ pub struct Description {
     pub servers: Vec<String>,
     pub stamps: &'static str,
     pub notes: Vec<String>,
-    /// Lines, records or events that could not be read, were lost, or come before the first time of the record.
+    /// Lines, records or events that could not be read, were lost, or come before the first time of the
+    /// record.
     pub lost: u64,
-    /// Commands whose time is damaged: they have that of the one before.
+    /// Commands with a damaged time, which got the previous one.
     pub misdated: u64,
     pub events: u64,
     /// Commands of scripts, which are in no other figure.
     pub script_effects: u64,
-    /// From the first event to the last.
+    /// Seconds from the first event to the last.
     pub seconds: f64,
     pub mean_per_s: Option<f64>,
     pub peak_per_s: u64,
@@ -45,27 +47,27 @@ pub struct Description {
     pub clock_steps_back: u64,
     pub stalls: Vec<Gap>,
     pub commands: Vec<Command>,
-    /// Commands with keys of a pattern and so many arguments: what a load like this is made of.
+    /// Shapes of commands, from which a similar load can be made.
     #[serde(skip)]
     pub shapes: Vec<Shape>,
     pub clients: Option<u64>,
-    /// Connections from the address of an earlier one, with which they are counted as one client.
+    /// Connections from an address that was used before, counted as the same client.
     pub connections_on_used_addresses: u64,
-    /// The share of requests that the busiest client sent.
+    /// Share of requests from the busiest client.
     pub busiest_client_share: Option<f64>,
-    /// The share of requests that came in pipelines.
+    /// Share of pipelined requests.
     pub pipelined_share: Option<f64>,
     pub clients_shared: bool,
     pub key_accesses: u64,
     pub distinct_keys: u64,
     pub top_keys: Vec<Key>,
     pub zipf: Option<Zipf>,
-    /// The share of keys that came once.
+    /// Share of keys that occurred once.
     pub keys_used_once: Option<f64>,
     pub patterns: Vec<Pattern>,
-    /// Names of channels by their pattern, whose messages are in `others`.
+    /// Names of channels by pattern, whose messages are in `others`.
     pub channels: Vec<Pattern>,
-    /// The share of reads that found their key, where the record says so.
+    /// Share of reads that hit, if recorded.
     pub hit_ratio: Option<f64>,
     pub multi_key: u64,
     pub cross_slot: u64,
@@ -73,7 +75,7 @@ pub struct Description {
     pub transactions: u64,
     pub scripts: u64,
     pub miss_ratio_curve: Vec<MissPoint>,
-    /// Set if sizes of the curve are bytes, and not keys.
+    /// Set if sizes of the curve are in bytes rather than keys.
     pub curve_in_bytes: bool,
 }
 
@@ -93,18 +95,18 @@ pub struct Command {
     pub value_sizes: Sizes,
 }
 
-/// A key that comes often.
+/// A frequent key.
 #[derive(Debug, Serialize)]
 #[allow(missing_docs)]
 pub struct Key {
     pub name: String,
     pub count: u64,
-    /// By how much the count may be too high.
+    /// Largest excess of the count.
     pub error: u64,
     pub share: f64,
 }
 
-/// Keys that are alike.
+/// Keys with a common pattern.
 #[derive(Debug, Serialize)]
 #[allow(missing_docs)]
 pub struct Pattern {
@@ -113,7 +115,7 @@ pub struct Pattern {
     pub zipf: Option<Zipf>,
     pub reads: u64,
     pub writes: u64,
-    /// Uses that neither read nor write for sure, as those of scripts.
+    /// Uses that may read or write, such as by scripts.
     pub others: u64,
     pub share: f64,
     pub hit_ratio: Option<f64>,
@@ -124,13 +126,13 @@ pub struct Pattern {
     pub ttls: Vec<(u64, u64)>,
     #[serde(skip)]
     pub value_sizes: Sizes,
-    /// Number of keys if all are equally likely, those that never came included.
+    /// Number of keys if all are equally likely, including those that did not occur.
     #[serde(skip)]
     pub even_keys: u64,
-    /// The types of its keys, with uses and keys of each; that with the most uses first.
+    /// Types of its keys, with uses and keys of each, the most used first.
     #[serde(skip)]
     pub types: Vec<(DataType, u64, u64)>,
-    /// Set if a command counts with the values of these keys, or sorts by them.
+    /// Set if a command takes the values of these keys as numbers, or sorts by them.
     #[serde(skip)]
     pub is_counted: bool,
 }
@@ -164,11 +166,11 @@ pub struct Warning {
     pub what: String,
     pub count: u64,
     pub share: f64,
-    /// The first of them.
+    /// The first occurrence.
     pub example: String,
 }
 
-/// A share of a total; 0 of nothing.
+/// Share of a total; 0 if that is 0.
 fn share(part: u64, total: u64) -> f64 {
     if total == 0 { 0.0 } else { part as f64 / total as f64 }
 }
@@ -255,8 +257,8 @@ fn stamps(stamps: Stamps) -> &'static str {
     }
 }
 
-/// Returns whether keys of all patterns may follow one law. Patterns that are each drawn evenly, one more often than
-/// another, look like a law of all together and are none.
+/// Returns whether keys of all patterns may follow one law. Patterns with evenly drawn keys but different
+/// frequencies look like a law of all together without being one.
 fn is_one_law(all: &Zipf, patterns: &[Pattern]) -> bool {
     let large = || patterns.iter().filter(|pattern| pattern.share >= PATTERN_SHARE);
     let laws = || large().filter_map(|pattern| pattern.zipf);
@@ -264,7 +266,7 @@ fn is_one_law(all: &Zipf, patterns: &[Pattern]) -> bool {
     laws().all(|law| law.fits && law.agrees(all)) && !(are_even && all.exponent > 0.0)
 }
 
-/// Returns what is to be looked at, the gravest first: what may have made the server stand still, then by grade.
+/// Returns the notices, the gravest first: possible causes of stalls, then by grade.
 fn warnings(
     notices: &HashMap<(Grade, &'static str), Notice>,
     suspects: &HashMap<u64, String>,

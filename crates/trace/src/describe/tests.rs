@@ -1,4 +1,4 @@
-//! Records of known shape are described as what they are.
+//! Descriptions of records with known properties.
 
 use super::*;
 use crate::Losses;
@@ -34,7 +34,7 @@ fn who_introduces_itself_on_the_address_of_another_is_counted() {
     assert_eq!((found.clients, found.connections_on_used_addresses), (Some(1), 1));
 }
 
-/// Numbers that look random and are the same each time.
+/// Reproducible numbers that look random.
 fn random(state: &mut u64) -> f64 {
     *state ^= *state << 13;
     *state ^= *state >> 7;

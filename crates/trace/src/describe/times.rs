@@ -2,7 +2,7 @@
 
 use crate::stalls::{Gap, Stalls};
 
-/// Points that are kept; when there are more, neighbours are put together.
+/// Most points; further ones are merged with neighbours.
 const POINTS_MAX: usize = 2048;
 const SECOND_NS: u64 = 1_000_000_000;
 
@@ -14,7 +14,7 @@ pub(super) struct Times {
     /// Requests by interval.
     counts: Vec<u64>,
     interval_ns: u64,
-    /// The largest count of a whole second, and that of the second that runs.
+    /// Largest count of a whole second, and the count of the current second.
     peak: u64,
     second: u64,
     of_second: u64,
@@ -25,7 +25,7 @@ pub(super) struct Times {
 }
 
 impl Times {
-    /// Takes in the next request. The gap before it, if that may be a stall.
+    /// Adds the next request. Returns the gap before it, if that may be a stall.
     pub(super) fn add(&mut self, at_ns: u64) -> Option<Gap> {
         self.events += 1;
         let Some(first) = self.first_ns else {
@@ -58,7 +58,7 @@ impl Times {
         gap
     }
 
-    /// From the first event to the last, in nanoseconds.
+    /// Time from the first event to the last, in nanoseconds.
     pub(super) fn span_ns(&self) -> u64 {
         self.last_ns - self.first_ns.unwrap_or(self.last_ns)
     }
@@ -81,7 +81,7 @@ impl Times {
         self.counts.iter().enumerate().map(rate).collect()
     }
 
-    /// Spans in which the server stood still, or nobody sent anything, the longest first.
+    /// Spans in which the server stalled, or got no requests, the longest first.
     pub(super) fn stalls(&self) -> Vec<Gap> {
         self.stalls.found()
     }

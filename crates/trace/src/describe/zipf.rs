@@ -1,32 +1,32 @@
-//! The exponent of Zipf's law that keys were drawn by, as far as their counts show it.
+//! Estimate of the exponent of Zipf's law from the counts of keys.
 //!
-//! Keys that are drawn a few times have counts that differ by chance alone, so counts in their order look skewed where
-//! nothing is. What is fitted is how many keys came once, twice, and so on: of a law and a number of keys, each comes
-//! a Poisson number of times, and how many come so often follows. The number of keys, of which some never came, is the
-//! one by which as many come as did; the exponent is the most likely one. Its interval is where the likelihood is not
-//! surely lower, so it is right at 0, too, which no exponent is below.
+//! Keys that are drawn a few times have counts that differ by chance alone, so sorted counts look skewed even
+//! for equally likely keys. Therefore the fit uses how many keys occurred once, twice, and so on: under a
+//! law, each key occurs a Poisson number of times. The number of keys, some of which never occurred, is
+//! chosen so that the expected number of distinct keys matches; the exponent is the most likely one. Its
+//! interval includes all values whose likelihood is not surely lower, so it is valid at the boundary 0, too.
 
 use serde::Serialize;
 
 /// A fit.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Zipf {
-    /// The exponent: rank k is as likely as 1 / k^exponent. 0 where all keys may be equally likely.
+    /// The exponent: rank k is as likely as 1 / k^exponent. 0 if all keys may be equally likely.
     pub exponent: f64,
     /// Standard error of the exponent, if keys are drawn by that law.
     pub error: f64,
     /// Number of keys in the fit.
     pub ranks: usize,
-    /// Number of keys under the law, those that never came included.
+    /// Number of keys under the law, including those that never occurred.
     pub keys: u64,
-    /// Distance of the counts from the law beyond chance, in the mean over keys that come often: 0.1 is 10 %.
+    /// Deviation of the counts from the law beyond chance, averaged over frequent keys: 0.1 is 10 %.
     pub deviation: f64,
-    /// Set if keys follow the law. Otherwise it is the nearest of these laws, and no more.
+    /// Set if keys follow the law. Otherwise it is only the nearest one.
     pub fits: bool,
 }
 
 impl Zipf {
-    /// Returns whether another law may be the same.
+    /// Returns whether both laws may be equal.
     pub(super) fn agrees(&self, other: &Self) -> bool {
         (self.exponent - other.exponent).abs() <= ENDS * (self.error + other.error)
     }
@@ -35,22 +35,22 @@ impl Zipf {
 /// Counts of keys.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Counts<'c> {
-    /// Count of each key that came `known_from` times or more, the largest first.
+    /// Count of each key with `known_from` occurrences or more, in descending order.
     pub(super) known: &'c [u64],
-    /// From which count on all keys are known.
+    /// Count from which all keys are known.
     pub(super) known_from: u64,
     /// Counts of a sample of all keys.
     pub(super) sample: &'c [u64],
-    /// The share of keys that the sample is of.
+    /// Share of keys in the sample.
     pub(super) sampled: f64,
-    /// Number of keys that came.
+    /// Number of distinct keys.
     pub(super) distinct: f64,
-    /// Number of times that all keys together came.
+    /// Total number of occurrences.
     pub(super) draws: f64,
 }
 
 impl<'c> Counts<'c> {
-    /// Takes the counts of all keys that came, the largest first.
+    /// Takes the counts of all keys, in descending order.
     pub(super) fn of_all(counts: &'c [u64]) -> Self {
         Self {
             known: counts,
@@ -63,36 +63,36 @@ impl<'c> Counts<'c> {
     }
 }
 
-/// Fewer keys are no law.
+/// Least number of keys for a law.
 const KEYS_MIN: usize = 10;
-/// Keys there may be, those that never came included.
+/// Largest number of keys, including those that never occurred.
 const KEYS_MAX: f64 = 1e12;
 const EXPONENT_MAX: f64 = 5.0;
-/// Distance between the exponents that are looked at first.
+/// Distance between the exponents of the first search.
 const STEP: f64 = 0.25;
-/// A record that leaves the exponent less certain than this does not tell it.
+/// Largest standard error of a usable exponent.
 const ERROR_MAX: f64 = 0.25;
-/// Counts up to this one are distinguished; larger ones lie in ranges of this ratio.
+/// Count up to which counts are distinguished; larger ones are grouped in ranges of this ratio.
 const SINGLE_MAX: u64 = 32;
 const BIN_RATIO: f64 = 1.1;
-/// Ranks up to this one stand for themselves, later ones for a range of this ratio.
+/// Rank up to which ranks are distinguished; later ones are grouped in ranges of this ratio.
 const RANKS_SINGLE: f64 = 32.0;
 const RANK_RATIO: f64 = 1.03;
-/// Fall of the logarithm of the likelihood from its largest to the ends of an interval of 95 %.
+/// Fall of the log-likelihood from its maximum to the ends of a 95 % interval.
 const FALL: f64 = 1.920_729;
-/// From 95 % of a normal distribution to its standard error.
+/// Half-width of a normal 95 % interval in standard errors.
 const ENDS: f64 = 1.959_964;
-/// Counts below this say more of chance than of a law.
+/// Count below which chance dominates.
 const COUNT_MIN: u64 = 30;
 const DEVIATION_RANKS: usize = 10_000;
-/// A law does not fit where keys that come often are further from it in the mean, or where more of all keys come more
-/// or less often than by it, beyond chance.
+/// Largest deviation of a fitting law: of frequent keys on average, or in the share of keys with another
+/// number of occurrences, beyond chance.
 const DEVIATION_MAX: f64 = 0.2;
 const MISFIT_MAX: f64 = 0.1;
-/// Fewer repetitions do not tell how many keys there are that never came.
+/// Least number of repetitions from which the number of unseen keys can be estimated.
 const REPEATS_MIN: f64 = 10.0;
 
-/// The most likely exponent of these counts; `None` where they do not tell it.
+/// The most likely exponent for these counts; `None` if they do not determine it.
 pub(super) fn fit(counts: &Counts<'_>) -> Option<Zipf> {
     let mut all = counts.known.iter().chain(counts.sample);
     let ranks = counts.known.len() + counts.sample.len();
@@ -123,8 +123,8 @@ pub(super) fn fit(counts: &Counts<'_>) -> Option<Zipf> {
     (error <= ERROR_MAX).then_some(Zipf { exponent, error, ranks, keys, deviation, fits })
 }
 
-/// Estimates how many keys there are, if they are equally likely: those that never came included, as far as repetitions
-/// tell.
+/// Estimates the number of keys if they are equally likely, including unseen ones, as far as repetitions
+/// allow.
 pub(super) fn even_keys(counts: &Counts<'_>) -> u64 {
     if counts.draws - counts.distinct < REPEATS_MIN {
         return counts.distinct as u64;
@@ -132,7 +132,7 @@ pub(super) fn even_keys(counts: &Counts<'_>) -> u64 {
     Law::of(0.0, counts).ranges.iter().map(|(ranks, _)| ranks).sum::<f64>().round() as u64
 }
 
-/// Finds where a function is largest between two points, and its value there.
+/// Finds the maximum of a function between two points, with its value.
 fn largest(of: &impl Fn(f64) -> f64, mut low: f64, mut high: f64) -> (f64, f64) {
     let golden = (5.0_f64.sqrt() - 1.0) / 2.0;
     for _ in 0..20 {
@@ -143,14 +143,14 @@ fn largest(of: &impl Fn(f64) -> f64, mut low: f64, mut high: f64) -> (f64, f64) 
     (at, of(at))
 }
 
-/// A law: ranges of ranks, and how often each rank of them is drawn in the mean.
+/// A law: ranges of ranks, and the mean number of draws of each rank.
 struct Law {
     /// Number of ranks, and draws of each.
     ranges: Vec<(f64, f64)>,
 }
 
 impl Law {
-    /// Creates the law of so many keys that as many come as did.
+    /// Creates the law with the number of keys for which the expected number of distinct keys matches.
     fn of(exponent: f64, counts: &Counts<'_>) -> Self {
         // Ranges with their weights, and the sum of weights up to each.
         let (mut ranges, mut sum, mut from) = (Vec::new(), 0.0, 1.0_f64);
@@ -184,8 +184,8 @@ impl Law {
         Self { ranges: law(low, most).collect() }
     }
 
-    /// Returns how far sorted counts are from what their ranks have in the mean, beyond two standard deviations of
-    /// chance.
+    /// Returns the mean deviation of sorted counts from the expectation of their ranks, beyond two standard
+    /// deviations of chance.
     fn deviation(&self, counts: &[u64]) -> f64 {
         let counts = &counts[..counts.len().min(DEVIATION_RANKS)];
         let often = counts.partition_point(|count| *count >= COUNT_MIN);
@@ -203,11 +203,11 @@ impl Law {
     }
 }
 
-/// Numbers of keys by how often they came.
+/// Numbers of keys by number of occurrences.
 struct Bins {
-    /// The least count of each, and behind the last.
+    /// The least count of each bin, and the end of the last.
     edges: Vec<f64>,
-    /// Number of keys in each that is looked at, and of which share of all.
+    /// Number of keys in each used bin, and the share of all that was sampled for it.
     keys: Vec<(f64, f64)>,
 }
 
@@ -233,7 +233,7 @@ impl Bins {
         Self { edges, keys }
     }
 
-    /// Returns how many keys come how often by a law.
+    /// Returns the expected number of keys in each bin.
     fn expected(&self, law: &Law) -> Vec<f64> {
         let mut expected = vec![1e-9; self.keys.len()];
         for (ranks, mean) in &law.ranges {
@@ -242,7 +242,8 @@ impl Bins {
         expected
     }
 
-    /// The share of keys that come more or less often than by a law, beyond two standard deviations of chance.
+    /// Share of keys with another number of occurrences than expected, beyond two standard deviations of
+    /// chance.
     fn misfit(&self, law: &Law) -> f64 {
         let (mut off, mut all) = (0.0, 0.0);
         for ((keys, share), expected) in self.keys.iter().zip(self.expected(law)) {
@@ -253,7 +254,7 @@ impl Bins {
         off / (2.0 * f64::max(all, 1.0))
     }
 
-    /// The logarithm of the likelihood that a law makes so many keys come so often, up to a constant.
+    /// Log-likelihood of the bins under a law, up to a constant.
     fn likelihood(&self, law: &Law) -> f64 {
         let expected = self.expected(law);
         let of = |((keys, share), expected): (&(f64, f64), f64)| {
@@ -262,7 +263,7 @@ impl Bins {
         self.keys.iter().zip(expected).map(of).sum()
     }
 
-    /// Adds how many of these keys come how often, of which each is drawn so often in the mean.
+    /// Adds the expected occurrences of these keys, each with this mean.
     fn add(&self, keys: f64, mean: f64, expected: &mut [f64]) {
         if mean < 4.0 * SINGLE_MAX as f64 {
             let mut probability = (-mean).exp();
@@ -305,7 +306,7 @@ mod tests {
 
     use super::*;
 
-    /// Sorted counts of so many keys, drawn by the law so often in the mean.
+    /// Sorted counts of `keys` keys, drawn by the law with this mean number of draws.
     fn drawn(keys: usize, exponent: f64, draws_per_key: usize, seed: u64) -> Vec<u64> {
         let mut sum = 0.0;
         let weight = |rank: usize| {
@@ -360,7 +361,7 @@ mod tests {
         }
     }
 
-    /// Counts of keys of two groups, each of which comes so often in the mean.
+    /// Counts of keys of two groups, each with its own mean number of occurrences.
     #[test]
     fn a_law_that_does_not_fit_is_called_so() {
         for (hot, cold) in [((100, 900), (900, 11)), ((10, 5000), (10_000, 3))] {

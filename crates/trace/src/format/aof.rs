@@ -1,8 +1,8 @@
-//! Append-only files: commands as RESP arrays, with `#TS:` lines where the server was asked for them.
+//! Append-only files: commands as RESP arrays, with `#TS:` lines if the server was asked for them.
 //!
-//! They are the effects of what clients sent: writes only, scripts as their writes, expiries as times. A `SELECT`
-//! changes the database of what follows and is no event. A file that begins with a snapshot (RDB) is read from its
-//! end on. Times may begin anywhere in a file: a server can be asked for them at any time.
+//! They hold the effects of client commands: writes only, scripts as their writes, expiries as times. A
+//! `SELECT` changes the database of later commands and is not an event. A snapshot (RDB) at the beginning of
+//! a file is skipped. Times may begin anywhere in a file, since a server can be asked for them at any time.
 
 use memchr::{memchr, memmem};
 
@@ -16,11 +16,11 @@ pub(super) const FORMAT: Format =
     Format { name: "aof", title: "an append-only file", recognizes, open };
 
 const STAMP: &[u8] = b"#TS:";
-/// A stamp that is not the first line.
+/// A stamp after the first line.
 pub(crate) const LATER_STAMP: &[u8] = b"\n#TS:";
 /// The longest line before an argument, and the longest comment.
 const LINE_BYTES_MAX: usize = 4096;
-/// The longest argument: what servers accept at most.
+/// Longest argument that servers accept.
 const LENGTH_MAX: u64 = 4 << 30;
 
 fn recognizes(head: &Head<'_>) -> bool {
@@ -64,9 +64,9 @@ struct Aof {
     snapshot: Option<Snapshot>,
     db: u32,
     at_ns: u64,
-    /// Arguments of this command that are yet to come.
+    /// Number of arguments of this command still to come.
     left: u64,
-    /// The length of the argument that comes, once its line was read.
+    /// Length of the next argument, once its line was read.
     length: Option<u64>,
 }
 
@@ -110,7 +110,7 @@ impl Decode for Aof {
 }
 
 impl Aof {
-    /// A line before a command or an argument; false of a time that is none.
+    /// Parses a line before a command or an argument. Returns false for a malformed time.
     fn line(&mut self, line: &[u8], event: &mut Event) -> Result<bool, Fault> {
         let claim = |what: &str| {
             let line = String::from_utf8_lossy(&line[..line.len().min(40)]);
@@ -137,7 +137,7 @@ impl Aof {
         Ok(true)
     }
 
-    /// An argument and the line end behind it.
+    /// Reads an argument and the line end after it.
     fn argument(&mut self, length: u64, input: &[u8], event: &mut Event) -> Step {
         let bytes = length as usize;
         if bytes > ARGUMENT_BYTES_MAX {

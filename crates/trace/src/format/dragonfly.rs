@@ -26,7 +26,7 @@ const RECORD_HEAD: usize = 24;
 const MEMCACHE: u8 = 2;
 const REPLICA: u8 = 4;
 
-/// Returns where records begin, if the file begins as one of a version that is known and has one record.
+/// Returns the offset of the records, if the file begins like a known version and has one record.
 fn header(head: &Head<'_>) -> Option<usize> {
     let length = match head.bytes {
         [2, ..] => 1,
@@ -63,9 +63,9 @@ fn open(head: &Head<'_>) -> Result<(Box<dyn Decode>, Source), Fault> {
 
 #[derive(Debug, Default)]
 struct Dragonfly {
-    /// Bytes of the file's header that are to be skipped.
+    /// Bytes of the file's header to skip.
     skip: u64,
-    /// The lengths of the parts of this record, and which comes next.
+    /// Lengths of the parts of this record, and index of the next part.
     lengths: Vec<u32>,
     next: usize,
 }
@@ -94,7 +94,7 @@ impl Decode for Dragonfly {
 }
 
 impl Dragonfly {
-    /// The head of a record, with the lengths of its parts.
+    /// Parses the head of a record, with the lengths of its parts.
     fn head(&mut self, input: &[u8], event: &mut Event) -> Result<Step, Fault> {
         if input.len() < RECORD_HEAD {
             return Ok(Step::More);
@@ -127,7 +127,7 @@ impl Dragonfly {
 pub(super) mod tests {
     use super::*;
 
-    /// A file of a version, whose records are of a client at a time.
+    /// A file of a version with these records, each of one client and time.
     pub(in super::super) fn file(version: &[u8], records: &[(u32, u64, u32, &[&str])]) -> Vec<u8> {
         let mut bytes = version.to_vec();
         for (client, at_ns, flags, parts) in records {

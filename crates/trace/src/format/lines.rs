@@ -1,10 +1,10 @@
-//! Formats of one line for each event: where lines end, and lines that are too long.
+//! Formats of one line for each event: line ends, and lines that are too long.
 
 use memchr::memchr2;
 
 use crate::{Decode, Event, Fault, Loss, Step};
 
-/// The longest line that is kept.
+/// Longest line that is kept.
 const LINE_BYTES_MAX: usize = 32 << 20;
 
 /// Kind of a line.
@@ -14,13 +14,13 @@ pub(super) enum Line {
     Event,
     /// Nothing of interest.
     Other,
-    /// Something else than the format has.
+    /// A malformed line.
     Unreadable,
-    /// A note that so many events were dropped before they were recorded.
+    /// A note that this many events were dropped before they were recorded.
     Dropped(u64),
 }
 
-/// Makes an event of a line, which has no line end.
+/// Parses a line without its line end into an event.
 pub(super) trait ParseLine: Send {
     fn line(&mut self, line: &[u8], event: &mut Event) -> Line;
 }
@@ -29,7 +29,7 @@ pub(super) trait ParseLine: Send {
 #[derive(Debug, Default)]
 pub(super) struct Lines<P> {
     parser: P,
-    /// Set if what comes is the rest of a line that is too long.
+    /// Set inside a line that is too long.
     is_in_long_line: bool,
     /// Set if the last line ended in CR.
     is_after_cr: bool,
@@ -81,7 +81,7 @@ impl<P: ParseLine> Decode for Lines<P> {
     }
 }
 
-/// The first lines of a file that are not blank, without one that may be cut.
+/// The first non-blank lines of a file, without one that may be cut.
 pub(super) fn first_lines<'h>(head: &super::Head<'h>) -> impl Iterator<Item = &'h [u8]> {
     const LINES_RECOGNIZED: usize = 64;
     let whole = if head.is_whole {

@@ -1,5 +1,5 @@
-//! Meta's traces of its cache (kvcache, 2022 and 2024): columns by the names in the first line, or in their usual
-//! order. A line counts how often it happened within its second.
+//! Meta's traces of its cache (kvcache, 2022 and 2024): columns by the names in the first line, or in their
+//! usual order. A line has the number of its occurrences within a second.
 
 use super::lines::{Line, Lines, ParseLine, first_lines, number};
 use super::{Format, Head};
@@ -10,9 +10,9 @@ pub(super) const FORMAT: Format =
 
 /// The order of columns in a file without names.
 const USUAL: &[u8] = b"key,op,size,op_count,key_size";
-/// The column that may follow these.
+/// Index of an optional last column.
 const USUAL_TTL: usize = 5;
-/// Number of times at most that a line may have happened in its second.
+/// Most occurrences of a line in its second.
 const REPEATS_MAX: u64 = u16::MAX as u64;
 
 fn recognizes(head: &Head<'_>) -> bool {
@@ -50,7 +50,7 @@ struct Columns {
     size: usize,
     hits: Option<usize>,
     ttl: Option<usize>,
-    /// Number of columns that a line has at least: one with fewer was cut.
+    /// Least number of columns in a line; one with fewer was cut.
     total: usize,
 }
 
@@ -69,7 +69,7 @@ struct Row<'l> {
 }
 
 impl Columns {
-    /// The columns that a line names; `None` where it is no line of names.
+    /// Parses a line of column names; `None` for any other line.
     fn new(line: &[u8]) -> Option<Self> {
         let at = |name: &str| {
             line.split(|byte| *byte == b',')

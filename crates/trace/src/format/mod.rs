@@ -21,11 +21,11 @@ pub use monitor::client_number;
 pub struct Head<'h> {
     /// First bytes of the file, unpacked.
     pub bytes: &'h [u8],
-    /// Set if that is all of the file.
+    /// Set if the head is the whole file.
     pub is_whole: bool,
-    /// Set if times follow further on, of an append-only file that has none so far.
+    /// Set if times begin later in an append-only file.
     pub is_stamped_later: bool,
-    /// The file's name: what a format without marks of its own is known by.
+    /// Name of the file, by which a format without marks is recognised.
     pub name: &'h str,
 }
 
@@ -36,15 +36,15 @@ pub struct Format {
     pub name: &'static str,
     /// Name in a sentence.
     pub title: &'static str,
-    /// Function that returns whether a file that begins so has this format.
+    /// Returns whether a file with this beginning has the format.
     pub recognizes: fn(&Head<'_>) -> bool,
-    /// Makes its decoder, and says what the record is of.
+    /// Makes its decoder, and the facts of the record.
     pub open: OpenFormat,
 }
 
 type OpenFormat = fn(&Head<'_>) -> Result<(Box<dyn Decode>, Source), Fault>;
 
-/// Every format. The first that recognizes a file reads it: those with marks of their own come first.
+/// All formats. The first that recognises a file reads it, so those with marks of their own come first.
 pub const FORMATS: &[Format] = &[
     own::FORMAT,
     monitor::FORMAT,

@@ -1,9 +1,8 @@
-//! What MONITOR prints, as a server sends it or as redis-cli prints it:
-//! `1339518083.107412 [0 127.0.0.1:60866] "keys" "*"`.
+//! Output of MONITOR, from a server or from redis-cli: `1339518083.107412 [0 127.0.0.1:60866] "keys" "*"`.
 //!
-//! The stamp is taken when the command has run. Other forms of a line are read for what they have: the `(db 0)` of old
-//! servers, lines that begin with nothing but a number, and what docker and others write before each line. A line
-//! without a stamp is the rest of one that was cut.
+//! The stamp is taken when the command has run. Other forms of a line are accepted: the `(db 0)` of old
+//! servers, lines that begin with only a number, and prefixes by docker and other tools. A line without a
+//! stamp is the rest of a cut one.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -24,10 +23,10 @@ pub(super) const FORMAT: Format = Format {
     },
 };
 
-/// Bits of a client's number: those above are for the number of the file.
+/// Bits of a client's number; those above are for the number of the file.
 const CLIENT_MASK: u64 = (1 << 48) - 1;
 
-/// The number of the client that MONITOR shows with this address.
+/// Number of the client that MONITOR shows with this address.
 #[must_use]
 pub fn client_number(peer: &[u8]) -> u64 {
     let mut hasher = DefaultHasher::new();
@@ -42,7 +41,7 @@ fn recognizes(head: &Head<'_>) -> bool {
     })
 }
 
-/// A parser of lines. It also reads what no client of today prints: lines without a peer.
+/// A parser of lines, including old forms such as lines without a peer.
 #[derive(Debug, Default)]
 pub(super) struct Monitor {
     /// The client of the last line, for a line without one and for commands of scripts.
@@ -100,7 +99,7 @@ impl Monitor {
     }
 }
 
-/// Prefix of a line: what stands before the command.
+/// Prefix of a line, before the command.
 #[derive(Default)]
 struct Prefix<'l> {
     /// Nanoseconds since 1970.
@@ -111,11 +110,11 @@ struct Prefix<'l> {
     end: usize,
 }
 
-/// Position at most at which the stamp begins, of lines that something else has written a prefix to.
+/// Last offset at which a stamp may begin, in lines with another tool's prefix.
 const STAMP_AT_MAX: usize = 200;
 
 impl<'l> Prefix<'l> {
-    /// Finds the prefix of a line, or of what follows what docker, kubectl or a journal has written before it.
+    /// Finds the prefix of a line, after any prefix of docker, kubectl or a journal.
     fn find(line: &'l [u8]) -> Self {
         let first = Self::new(line);
         if first.peer.is_some() {
@@ -153,7 +152,7 @@ impl<'l> Prefix<'l> {
     }
 }
 
-/// `<seconds>.<fraction>` at the beginning, as nanoseconds, and how many bytes that is.
+/// Parses `<seconds>.<fraction>` at the beginning, as nanoseconds, and returns the length.
 fn stamp(text: &[u8]) -> Option<(u64, usize)> {
     let whole = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
     let seconds = number(&text[..whole])?;

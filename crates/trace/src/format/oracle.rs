@@ -1,7 +1,7 @@
-//! oracleGeneral, the format of libCacheSim in which collections of cache traces are kept: records of 24 bytes, of
-//! second (4), object (8), size (4), and the number of the object's next access (8).
+//! oracleGeneral, the format of libCacheSim for collections of cache traces: records of 24 bytes, with second
+//! (4), object (8), size (4), and the number of the object's next access (8).
 //!
-//! It has no operations: each record is a read, which stores the object where it is missing.
+//! It has no operations: each record is a read, which stores the object if it is missing.
 
 use super::binary::{u32_at, u64_at};
 use super::{Format, Head};
@@ -25,13 +25,13 @@ pub(super) const FORMAT: Format = Format {
 };
 
 const RECORD: usize = 24;
-/// Records by which a cut file is known.
+/// Number of records by which a cut file is recognised.
 const CUT_RECORDS: usize = 8;
-/// The largest object that is plausible, in bytes.
+/// Largest plausible object, in bytes.
 const SIZE_MAX: u32 = 1 << 30;
 
-/// Recognizes the format, which has no marks, by records that make sense: times that do not go back, sizes, and next
-/// accesses that lie ahead.
+/// Recognises the format, which has no marks, by plausible records: ascending times, sizes, and later next
+/// accesses.
 fn recognizes(head: &Head<'_>) -> bool {
     let records = head.bytes.chunks_exact(RECORD).take(1000);
     let mut last_s = 0;

@@ -47,9 +47,9 @@ fn open(head: &Head<'_>) -> Result<(Box<dyn Decode>, Source), Fault> {
 }
 
 struct Own {
-    /// Bytes of the file's head that are to be skipped.
+    /// Bytes of the file's head to skip.
     skip: u64,
-    /// Set if the beginning of a block is searched for, behind damage.
+    /// Set while the beginning of a block is searched for, after damage.
     is_searching: bool,
     cursor: Cursor,
     decompress: Decompress,
@@ -82,7 +82,7 @@ impl Decode for Own {
 }
 
 impl Own {
-    /// Goes on to what may be the beginning of a block.
+    /// Advances to a possible beginning of a block.
     fn search(&mut self, input: &[u8]) -> Step {
         if !std::mem::replace(&mut self.is_searching, true) {
             return Step::Lost(1, Loss::Unreadable);
@@ -114,7 +114,7 @@ impl Own {
         Ok(Step::Progress(length as u64))
     }
 
-    /// Unpacks a block, and returns whether it has as many bytes as it says, and no more.
+    /// Unpacks a block, and returns whether it has exactly the claimed length.
     fn unpack(&mut self, packed: &[u8], length: usize) -> bool {
         self.decompress.reset(false);
         let buffer = self.cursor.buffer();

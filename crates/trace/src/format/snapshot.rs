@@ -1,9 +1,9 @@
-//! Where a snapshot (RDB) at the beginning of an append-only file ends, without knowing what is in it.
+//! End of a snapshot (RDB) at the beginning of an append-only file, found without parsing it.
 //!
-//! It ends with the byte 0xFF and a CRC-64 of all that came before, so each 0xFF is tried. Servers that write no
-//! checksum write zeros: there the commands must follow.
+//! It ends with the byte 0xFF and a CRC-64 of everything before, so each 0xFF is tried. Servers that write no
+//! checksum write zeros; then commands must follow.
 
-/// Bytes that a snapshot begins with.
+/// Bytes at the start of a snapshot.
 pub(super) const MAGIC: &[u8] = b"REDIS";
 
 const END: u8 = 0xff;
@@ -26,14 +26,14 @@ const TABLE: [u64; 256] = {
     table
 };
 
-/// A snapshot that is being skipped.
+/// A snapshot being skipped.
 #[derive(Debug, Default)]
 pub(super) struct Snapshot {
     checksum: u64,
 }
 
 impl Snapshot {
-    /// Returns how many bytes of the input belong to it, and whether it ends there.
+    /// Returns the number of input bytes in it, and whether it ends there.
     pub(super) fn skip(&mut self, input: &[u8]) -> (usize, bool) {
         for (at, byte) in input.iter().enumerate() {
             let checksum = TABLE[usize::from(self.checksum as u8 ^ byte)] ^ self.checksum >> 8;
@@ -68,7 +68,7 @@ pub(super) mod tests {
         bytes.iter().fold(0, step)
     }
 
-    /// Bytes that end as a snapshot does, with its end mark in between.
+    /// Bytes with the end of a snapshot, and its end mark in the middle.
     pub(in super::super) fn snapshot(has_checksum: bool) -> Vec<u8> {
         let mut bytes =
             b"REDIS0010\xfa\xff\xff\x00\x01\x02\xff\x00\x00\x00\x00\x00\x00\x00\x00x*1\r\n\xff"

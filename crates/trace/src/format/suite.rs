@@ -1,4 +1,4 @@
-//! The suite that every format passes: samples split at every byte, cut at every byte, and damaged.
+//! The suite for every format: samples split at every byte, cut at every byte, and damaged.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use super::{FORMATS, Format};
 use crate::conformance::{ReaderResult, check, read};
 use crate::{OpenOptions, Source, Writer, open_input};
 
-/// A whole record of each format, and how many events it has.
+/// A whole record of each format, and its number of events.
 fn samples() -> Vec<(&'static str, Vec<u8>, usize)> {
     let at_ns = 1_700_000_000_123_456_789;
     let log = super::dragonfly::tests::file(
@@ -109,7 +109,7 @@ fn an_input_split_at_any_byte_has_the_events_of_the_whole() {
     }
 }
 
-/// Events that a cut may change: one that was about to be complete.
+/// A cut may change an event that was about to be complete.
 #[test]
 fn a_cut_input_has_the_events_before_the_cut() {
     for (name, bytes, _) in samples() {

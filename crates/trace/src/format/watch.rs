@@ -1,8 +1,9 @@
-//! What memcached prints for `watch fetchers mutations deletions connevents`: one line for each entry of its log.
+//! Output of memcached for `watch fetchers mutations deletions connevents`: one line for each entry of its
+//! log.
 //!
-//! Microseconds are not padded (`.17204` is 17,204 µs). A client is known by its file descriptor, which the next
-//! client gets when it has left. A command that writes or deletes first looks its item up, which is a line like that
-//! of a read. Values are sizes. Lines of several threads interleave; each client's are in order.
+//! Microseconds are not padded (`.17204` is 17,204 µs). A client is known by its file descriptor, which a
+//! later client may reuse. A command that writes or deletes first looks up its item, with a line like that of
+//! a read. Values are sizes. Lines of several threads interleave; each client's are in order.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -33,13 +34,13 @@ pub(super) const FORMAT: Format = Format {
     },
 };
 
-/// Clients that are distinguished when they reuse a file descriptor; those beyond it are not.
+/// Most file descriptors for which reuse by several clients is detected.
 const DESCRIPTORS_MAX: usize = 1 << 20;
 
-/// Lines within which both halves of a command stand: those of other threads of the server come between them.
+/// Number of lines within which both halves of a command appear, among lines of other threads.
 const WAITING_MAX: usize = 256;
 
-/// The fields of a line that are read.
+/// The parsed fields of a line.
 #[derive(Debug, Default)]
 struct Fields<'l> {
     ts: &'l [u8],
@@ -77,7 +78,7 @@ impl<'l> Fields<'l> {
     }
 }
 
-/// `<seconds>.<microseconds>`, where the microseconds are a number and no fraction.
+/// Parses `<seconds>.<microseconds>`, where the microseconds are a number rather than a fraction.
 fn stamp(text: &[u8]) -> Option<u64> {
     let dot = memchr::memchr(b'.', text)?;
     let (seconds, micros) = (number(&text[..dot])?, number(&text[dot + 1..])?);
@@ -87,19 +88,19 @@ fn stamp(text: &[u8]) -> Option<u64> {
     seconds.checked_mul(1_000_000_000)?.checked_add(micros * 1000)
 }
 
-/// Requests of clients: the lines without those of items that were looked up to be written or deleted.
+/// Requests of clients, without the lookups of items to be written or deleted.
 #[derive(Debug, Default)]
 struct Requests {
     lines: Lines<Watch>,
     next: Event,
-    /// Events that wait, because any read among them may be the first half of what its client does next.
+    /// Waiting events, since any read among them may be the first half of its client's next command.
     waiting: VecDeque<Event>,
-    /// Events whose memory is used again.
+    /// Events whose memory is reused.
     spare: Vec<Event>,
 }
 
 impl Requests {
-    /// The oldest event that waits.
+    /// Takes the oldest waiting event.
     fn take(&mut self, event: &mut Event) -> Option<Step> {
         let mut first = self.waiting.pop_front()?;
         std::mem::swap(event, &mut first);
@@ -112,7 +113,7 @@ impl Requests {
         self.spare.push(event);
     }
 
-    /// Takes the next event, and the lookup out of those that wait that is its first half.
+    /// Queues the next event, and removes its waiting first half.
     fn queue_next(&mut self) {
         if let Some(lookup) = self.lookup().and_then(|at| self.waiting.remove(at)) {
             if self.next.flags.has(Flags::NO_CLIENT) {
@@ -125,8 +126,8 @@ impl Requests {
         self.waiting.push_back(next);
     }
 
-    /// The last of its client that waits, if that read the key which this one writes or deletes. Lines of deletions
-    /// name no client: then it may be of any.
+    /// Index of its client's last waiting event, if that read the key which this one writes or deletes. Lines
+    /// of deletions name no client, so that any client's matches.
     fn lookup(&self) -> Option<usize> {
         let Self { next, waiting, .. } = self;
         if next.is("get") {
@@ -245,7 +246,7 @@ fn store(fields: &Fields<'_>, event: &mut Event) -> Line {
     Line::Event
 }
 
-/// A key, which is written as in an address.
+/// Appends a key, which is URL-encoded.
 fn push_key(encoded: &[u8], event: &mut Event) {
     event.open_argument().extend(percent_encoding::percent_decode(encoded));
     event.end_argument();

@@ -1,4 +1,4 @@
-//! The slot of a command's key, as far as it is known before the numbers are drawn.
+//! The slot of a command's key, as far as it is known before its numbers are drawn.
 
 use workload::{Arg, Dataset, Piece, Slot, argument, values::Lcg};
 
@@ -14,27 +14,27 @@ use crate::template::{append_decimal, append_number, write_digits};
 pub(crate) enum KeyHash {
     /// The slot is the same for every request.
     Fixed(u16),
-    /// A `{tag}` placeholder is what is hashed.
+    /// The `{tag}` placeholder is hashed.
     Tag,
-    /// A text with numbers in it is hashed: the CRC of what stands before the first number, then
-    /// numbers and what stands between them.
+    /// A text with numbers is hashed: the CRC of the text before the first number, then numbers and the text
+    /// between them.
     Numbered { prefix: u16, parts: Vec<Part>, digits: usize },
     /// The key has to be written out.
     Written { pieces: Vec<Piece>, digits: Option<usize>, fresh: u64 },
 }
 
-/// A part of what is hashed.
+/// A part of the hashed text.
 #[derive(Debug, Clone)]
 pub(crate) enum Part {
-    /// A number, and how many fresh ones came before it in the sequence.
+    /// A number, and the number of fresh ones before it in the sequence.
     Number(Slot, u64),
     /// Text.
     Bytes(Vec<u8>),
 }
 
 impl KeyHash {
-    /// Prepares this argument, before which the sequence has `fresh` fresh numbers. With `digits` of `None` number
-    /// placeholders stay as the text they are.
+    /// Prepares this argument, after `fresh` fresh numbers of the sequence. Without `digits`, number
+    /// placeholders stay as text.
     pub(crate) fn new(key: &Arg, digits: Option<usize>, fresh: u64) -> Self {
         let written = || Self::Written { pieces: key.pieces.clone(), digits, fresh };
         if key.pieces.iter().any(|piece| matches!(piece, Piece::Field(_))) {
@@ -93,7 +93,7 @@ impl KeyHash {
         Self::Numbered { prefix, parts, digits }
     }
 
-    /// The slot for a request; `scratch` is a buffer to write in.
+    /// The slot for a request; `scratch` is a buffer.
     #[inline]
     pub(crate) fn slot(
         &self,

@@ -1,8 +1,7 @@
-//! The knowledge of a cluster client, without I/O: slots, who owns them, and where a command goes.
+//! Knowledge of a cluster client, without I/O: slots, their owners, and the destination of a command.
 //!
-//! Owns the hash slot of a key, the `{tag}` literal, the replies that describe a topology, the
-//! errors that redirect. Which argument of a command is its key, `workload` knows. Asking a server is left to
-//! `host`, sending to `runner`.
+//! Owns the hash slot of a key, the `{tag}` literal, the parsing of topologies, and redirect errors.
+//! `workload` knows which argument of a command is its key, `host` asks a server, and `runner` sends.
 //! <https://redis.io/docs/latest/operate/oss_and_stack/reference/cluster-spec/>
 
 mod keyed;

@@ -1,20 +1,20 @@
-//! The errors by which a cluster says that a command belongs elsewhere, or later.
+//! Errors with which a cluster redirects or delays a command.
 
-/// A redirection: what to do with a command that a node did not carry out.
+/// A redirection of a command that a node did not carry out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Redirect<'t> {
-    /// The slot has another owner: ask there, and always from now on.
+    /// The slot has another owner, to be asked from now on.
     Moved {
         /// The slot.
         slot: u16,
-        /// The owner's host; empty for the host of the node that said so.
+        /// The owner's host; empty for the replying node's host.
         host: &'t str,
         /// Port of the node.
         port: u16,
     },
-    /// The slot is on its way: ask there, once, after `ASKING`.
+    /// The slot is being moved: ask this node once, after `ASKING`.
     Ask {
-        /// The importing node's host; empty for the host of the node that said so.
+        /// The importing node's host; empty for the replying node's host.
         host: &'t str,
         /// Port of the node.
         port: u16,
@@ -26,7 +26,7 @@ pub enum Redirect<'t> {
 }
 
 impl<'t> Redirect<'t> {
-    /// Reads an error text, such as `MOVED 3999 127.0.0.1:6381`; `None` if it is another error.
+    /// Parses an error text, such as `MOVED 3999 127.0.0.1:6381`; `None` for any other error.
     #[must_use]
     pub fn parse(text: &'t str) -> Option<Self> {
         let mut words = text.split_ascii_whitespace();

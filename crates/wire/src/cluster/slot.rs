@@ -1,7 +1,7 @@
 //! The hash slot of a key, and a tag for each slot.
 //!
-//! A slot is the CRC-16/XMODEM of the key modulo 16384; if the key has a `{tag}`, of what stands
-//! between its first `{` and the next `}`, unless that is nothing.
+//! A slot is the CRC-16/XMODEM of the key modulo 16384. If the key has a non-empty `{tag}`, only the text
+//! between its first `{` and the next `}` is hashed.
 //! <https://redis.io/docs/latest/operate/oss_and_stack/reference/cluster-spec/#key-distribution-model>
 
 use std::ops::Range;
@@ -18,7 +18,7 @@ pub fn slot_of(key: &[u8]) -> u16 {
     crc16(0, &key[hashed(key)]) % SLOTS
 }
 
-/// The part of a key that its slot depends on.
+/// The part of a key that determines its slot.
 #[must_use]
 pub fn hashed(key: &[u8]) -> Range<usize> {
     let Some(open) = memchr(b'{', key) else { return 0..key.len() };
@@ -57,7 +57,7 @@ pub fn tag_of(slot: u16) -> [u8; 3] {
     TAGS[usize::from(slot % SLOTS)]
 }
 
-/// The first three-character text of each slot, in the order of their characters.
+/// The first three-character text of each slot, in alphabetical order.
 static TAGS: LazyLock<Vec<[u8; 3]>> = LazyLock::new(|| {
     const LETTERS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
     let mut tags = vec![[0; 3]; usize::from(SLOTS)];
@@ -74,8 +74,8 @@ static TAGS: LazyLock<Vec<[u8; 3]>> = LazyLock::new(|| {
     tags
 });
 
-/// The slot that the `{tag}` of request number `number` stands for: every slot once in any 16,384
-/// numbers in a row, far apart from one number to the next; or as many of them as there are `tags`.
+/// Slot of the `{tag}` in request number `number`. Any 16,384 consecutive numbers visit every slot once, far
+/// apart from one number to the next; with fewer `tags`, that many slots.
 #[inline]
 pub(crate) fn slot_of_request(number: u64, seed: u64, tags: u16) -> u16 {
     // Odd, so that it is a permutation of the slots; near the golden ratio of them.

@@ -1,4 +1,4 @@
-//! The owners of slots: the replies to `CLUSTER SHARDS` and `CLUSTER SLOTS`.
+//! Owners of slots: the replies to `CLUSTER SHARDS` and `CLUSTER SLOTS`.
 
 use std::net::{IpAddr, SocketAddr};
 use std::ops::RangeInclusive;
@@ -6,7 +6,7 @@ use std::ops::RangeInclusive;
 use super::SLOTS;
 use crate::resp::Value;
 
-/// The nodes of a cluster that can be asked. Masters come first, in the order of their slots.
+/// The usable nodes of a cluster. Masters come first, in the order of their slots.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Topology {
     /// The nodes.
@@ -18,18 +18,17 @@ pub struct Topology {
 pub struct Node {
     /// Id of forty characters; empty if the server gives none.
     pub id: String,
-    /// The host name or address that it announces; that of the node that was asked where it
-    /// announces none.
+    /// Host name or address that it announces; without one, that of the node that was asked.
     pub host: String,
-    /// The name that it announces, if it does: its certificate is for that, wherever it is reached.
+    /// Announced name, if any; its certificate is checked for that name at any address.
     pub hostname: Option<String>,
-    /// The port, of TLS where that is asked for.
+    /// Port, for TLS if that was asked for.
     pub port: u16,
     /// Address to connect to, once the host is resolved.
     pub address: Option<SocketAddr>,
     /// Role in the cluster.
     pub role: Role,
-    /// The slots that it, or the master that it copies, owns.
+    /// Slots that it, or its master, owns.
     pub slots: Vec<RangeInclusive<u16>>,
 }
 
@@ -40,7 +39,7 @@ pub enum Role {
     Master,
     /// The node copies the master at this place in the list of nodes.
     Replica {
-        /// Index in [`Topology::nodes`].
+        /// Index of the master in [`Topology::nodes`].
         of: usize,
     },
 }
@@ -60,7 +59,7 @@ impl Node {
     }
 }
 
-/// A shard, as a reply describes it.
+/// A shard in a reply.
 #[derive(Debug, Default)]
 struct Shard {
     slots: Vec<RangeInclusive<u16>>,
@@ -77,17 +76,17 @@ struct ShardNode {
 }
 
 impl Topology {
-    /// Reads the reply to `CLUSTER SHARDS`, as the node at host `asked` gave it; with `tls` the
-    /// ports are those of TLS. Nodes that are failing or loading are left out, unless they are
-    /// masters with slots. `None` if the reply has another shape.
+    /// Parses the reply to `CLUSTER SHARDS` from the node at host `asked`; with `tls` the ports are for TLS.
+    /// Failing or loading nodes are left out, unless they are masters with slots. `None` if the reply has
+    /// another shape.
     #[must_use]
     pub fn of_shards(reply: &Value, asked: &str, tls: bool) -> Option<Self> {
         let shards = items(reply)?.iter().map(|shard| read_shard(shard, asked, tls));
         Some(Self::from_shards(shards.collect::<Option<Vec<_>>>()?))
     }
 
-    /// Reads the reply to `CLUSTER SLOTS`. The ports are those of the kind of connection that the
-    /// question came by.
+    /// Parses the reply to `CLUSTER SLOTS`. Its ports are for the kind of connection that carried the
+    /// question.
     #[must_use]
     pub fn of_slots(reply: &Value, asked: &str) -> Option<Self> {
         let mut shards: Vec<Shard> = Vec::new();
@@ -111,7 +110,7 @@ impl Topology {
         Some(Self::from_shards(shards))
     }
 
-    /// Builds the topology without shards that serve nobody: those that own nothing, and those without a master.
+    /// Builds the topology, without shards that own nothing or have no master.
     fn from_shards(mut shards: Vec<Shard>) -> Self {
         shards.retain(|shard| shard.master.is_some() && !shard.slots.is_empty());
         shards.iter_mut().for_each(|s| s.slots.sort_by_key(|range| *range.start()));
@@ -133,7 +132,7 @@ impl Topology {
         Self { nodes }
     }
 
-    /// Returns the number of masters. They are the first in the list.
+    /// Returns the number of masters, which come first in the list.
     #[must_use]
     pub fn masters(&self) -> usize {
         self.nodes.iter().take_while(|node| node.role == Role::Master).count()
@@ -211,7 +210,7 @@ fn read_slot_node(reply: &Value, asked: &str) -> Option<ShardNode> {
     })
 }
 
-/// The first of these that is a name, and no address.
+/// The first of these that is a name rather than an address.
 fn hostname(lines: [String; 2]) -> Option<String> {
     let is_name =
         |host: &String| !host.is_empty() && host != "?" && host.parse::<IpAddr>().is_err();

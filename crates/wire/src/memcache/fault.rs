@@ -1,4 +1,4 @@
-//! Bytes that are no reply of memcached's.
+//! Errors for bytes that are not a memcached reply.
 
 use naming::advice::{ADD_TLS, MEMCACHE_BINARY, SPEAK_RESP};
 
@@ -18,7 +18,7 @@ pub(super) fn fault(
     ProtocolError::new(protocol, why, input)
 }
 
-/// The error for a first byte that begins no reply: most likely the server speaks something else.
+/// The error for a first byte that begins no reply; most likely the server speaks another protocol.
 #[cold]
 pub(super) fn stranger(protocol: &'static str, input: &[u8]) -> ProtocolError {
     let why = match input.first() {

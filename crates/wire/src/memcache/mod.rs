@@ -1,9 +1,9 @@
 //! memcached: its text protocol with the meta commands, and its binary protocol.
 //! <https://docs.memcached.org/protocols/>
 //!
-//! Classic and meta commands are lines on the same connection and may take turns, so one type serves
-//! both; which of them a plan prefers is the plan's business. Commands are memcached's own words, as
-//! people type them, without the count of bytes: [`words`] knows where the key and the data stand.
+//! Classic and meta commands are lines on the same connection and may alternate, so one type serves both; the
+//! plan chooses. Commands are memcached's own words, as people type them, without the count of bytes:
+//! [`words`] knows the positions of key and data.
 
 mod binary;
 mod fault;
@@ -21,5 +21,5 @@ pub use text::{Text, TextDecoder};
 /// Longest key that a server takes, in bytes.
 pub const KEY_MAX: usize = 250;
 
-/// Most bytes of an error's text that are handed out.
+/// Most bytes of an error's text that are returned.
 const ERROR_KEPT: usize = 1024;

@@ -1,15 +1,14 @@
-//! Quiet meta commands (flag `q`): what their silence means, and how replies find theirs.
+//! Quiet meta commands (flag `q`): the meaning of their silence, and the matching of their replies.
 //!
-//! A quiet command is answered only if there is something to say: a hit, a refusal, an error. So each
-//! gets an opaque (flag `O`) that its reply brings back, its place in the sequence, and a loud
-//! command after the last one closes the sequence.
+//! A quiet command is answered only by a hit, a refusal or an error. So each gets an opaque (flag `O`), its
+//! index in the sequence, which its reply repeats, and a loud command after the last one closes the sequence.
 
 use workload::{Arg, CommandSpec};
 
 use super::words;
 use crate::Silence;
 
-/// Returns what the lack of a reply to a command means, if it may have none.
+/// Returns the meaning of a missing reply to a command, if it may have none.
 pub(super) fn silence(command: &CommandSpec) -> Option<Silence> {
     let means = match &words::name(command)[..] {
         b"mg" => Silence::Miss,
@@ -19,7 +18,7 @@ pub(super) fn silence(command: &CommandSpec) -> Option<Silence> {
     flags(command).any(|flag| flag == b"q").then_some(means)
 }
 
-/// The flags of a meta command that hold no placeholder.
+/// Flags of a meta command without placeholders.
 fn flags(command: &CommandSpec) -> impl Iterator<Item = Vec<u8>> {
     let data = usize::from(words::storage(command).is_some());
     let flags = command.args.len().saturating_sub(data);
@@ -30,10 +29,10 @@ fn is_meta(command: &CommandSpec) -> bool {
     matches!(&words::name(command)[..], b"mg" | b"ms" | b"md" | b"ma")
 }
 
-/// Gives every quiet command of a sequence its opaque; returns whether there are any.
+/// Gives every quiet command of a sequence its opaque. Returns whether there are any.
 ///
 /// # Errors
-/// Replies could not be matched with their requests; the text is for the user.
+/// Returns an error in words for a person if replies could not be matched with their requests.
 pub fn number_quiet(sequence: &mut [CommandSpec]) -> Result<bool, String> {
     let Some(last) = sequence.iter().rposition(|command| silence(command).is_some()) else {
         return Ok(false);

@@ -1,5 +1,4 @@
-//! Statistics that a server answers `stats` with, read in whole: for what is asked once, before and
-//! after load.
+//! Replies to `stats`, parsed whole, for requests before and after load.
 
 use super::binary::Header;
 use super::fault::{BINARY, TEXT, fault, stranger};
@@ -11,11 +10,11 @@ pub type Stats = Vec<(String, String)>;
 /// The answer to `stats`.
 pub type Answer = Result<Stats, String>;
 
-/// The statistics at the start of `input`, or the error in their place, and their length; `None` if
-/// more is to come.
+/// Statistics at the start of `input`, or the error in their place, and their length; `None` if more is to
+/// come.
 ///
 /// # Errors
-/// The bytes are not of the text protocol.
+/// Returns an error if the bytes are not of the text protocol.
 pub fn parse_text(input: &[u8]) -> Result<Option<(Answer, usize)>, ProtocolError> {
     let mut stats = Stats::new();
     let mut at = 0;
@@ -41,11 +40,11 @@ pub fn parse_text(input: &[u8]) -> Result<Option<(Answer, usize)>, ProtocolError
     }
 }
 
-/// Reads the replies to `stats` in the binary protocol, up to the empty one that ends them, and says how
-/// many bytes they took; `None` while some are missing.
+/// Parses the replies to `stats` in the binary protocol, up to the empty one that ends them, and returns
+/// their length; `None` while some are missing.
 ///
 /// # Errors
-/// The bytes are not of the binary protocol.
+/// Returns an error if the bytes are not of the binary protocol.
 pub fn parse_binary(input: &[u8]) -> Result<Option<(Answer, usize)>, ProtocolError> {
     let mut stats = Stats::new();
     let mut at = 0;

@@ -1,7 +1,7 @@
-//! The grammar of memcached's commands as people type them: what each takes, and what cannot be sent.
+//! The grammar of memcached's commands as people type them: their words, and what cannot be sent.
 //!
-//! One table for all three protocols. The count of bytes of a value is not typed: it follows from the
-//! value, which is always the last word.
+//! One table for all three protocols. The byte count of a value is not typed, as it follows from the value,
+//! which is always the last word.
 
 use std::ops::Range;
 
@@ -13,9 +13,9 @@ use crate::argument::Length;
 /// The parts of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Shape {
-    /// A line; its keys, if it has any, from this word on, of at most so many words.
+    /// A line; its keys, if any, start at this word, and are at most this many.
     Line { keys_from: usize, keys_max: usize },
-    /// A line and a block of data; the length of that goes before this word.
+    /// A line and a block of data, whose length goes before this word.
     Storage { words: usize, length_at: usize },
 }
 
@@ -38,7 +38,7 @@ const fn of(name: &'static str, shape: Shape, least: usize, usage: &'static str)
     Grammar { name, shape, least, usage }
 }
 
-/// Every command whose words are checked. Others are sent as they are typed.
+/// All commands whose words are checked. Others are sent as typed.
 pub(super) const GRAMMAR: &[Grammar] = &[
     of("get", Shape::Line { keys_from: 1, keys_max: usize::MAX }, 2, "get KEY..."),
     of("gets", Shape::Line { keys_from: 1, keys_max: usize::MAX }, 2, "gets KEY..."),
@@ -67,10 +67,10 @@ pub(super) const GRAMMAR: &[Grammar] = &[
     of("stats", NONE, 1, "stats [WHICH]"),
 ];
 
-/// Commands after which a connection carries no replies that could be counted.
+/// Commands after which a connection carries no countable replies.
 const UNANSWERED: &[&str] = &["quit", "watch", "shutdown"];
 
-/// The literal bytes of a word; `None` if a placeholder stands in it.
+/// Literal bytes of a word; `None` with a placeholder.
 pub(super) fn literal(arg: &Arg) -> Option<Vec<u8>> {
     arg.fixed_bytes()
 }
@@ -85,7 +85,7 @@ pub(super) fn grammar(command: &CommandSpec) -> Option<&'static Grammar> {
     GRAMMAR.iter().find(|known| known.name.as_bytes() == name)
 }
 
-/// Returns the place of the length if the command has a block of data and is complete.
+/// Returns the position of the length if the command has a block of data and is complete.
 pub(super) fn storage(command: &CommandSpec) -> Option<usize> {
     let grammar = grammar(command)?;
     match grammar.shape {
@@ -94,7 +94,7 @@ pub(super) fn storage(command: &CommandSpec) -> Option<usize> {
     }
 }
 
-/// Returns the words of a command that are keys.
+/// Returns the range of words that are keys.
 pub(super) fn key_places(command: &CommandSpec) -> Range<usize> {
     let (from, max) = match grammar(command).map(|grammar| grammar.shape) {
         Some(Shape::Line { keys_from, keys_max }) => (keys_from, keys_max),
@@ -111,15 +111,15 @@ pub(super) fn keys(command: &CommandSpec) -> &[Arg] {
     &command.args[key_places(command)]
 }
 
-/// Returns whether a command reads, and its reply shows how many of its keys were there.
+/// Returns whether a command reads and its reply shows how many of its keys exist.
 pub(super) fn reads(name: &[u8]) -> bool {
     matches!(name, b"get" | b"gets" | b"gat" | b"gats" | b"mg" | b"getk")
 }
 
-/// Checks what all protocols of memcached have in common.
+/// Checks the rules that all protocols of memcached share.
 ///
 /// # Errors
-/// What cannot be sent, and what to write instead.
+/// Returns the fault and the remedy.
 pub(super) fn check(command: &CommandSpec, digits: Option<usize>) -> Result<(), String> {
     let name = name(command);
     let shown = String::from_utf8_lossy(&name).into_owned();
@@ -159,7 +159,7 @@ pub(super) fn check(command: &CommandSpec, digits: Option<usize>) -> Result<(), 
     keys(command).iter().try_for_each(|key| check_key(&shown, key, digits))
 }
 
-/// The token of an item is a word of `cas`, or a flag of a meta command.
+/// Checks that an item's token is a word of `cas`, or a flag of a meta command.
 fn check_cas(command: &CommandSpec, name: &str) -> Result<(), String> {
     for (at, arg) in command.args.iter().enumerate() {
         let fits = match (name, &arg.pieces[..]) {

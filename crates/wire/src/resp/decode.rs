@@ -1,9 +1,8 @@
 //! RESP replies, framed and not parsed.
 //!
-//! Finds where a reply ends and what kind it is. No object is built: a bulk string is skipped by
-//! its length, a collection is a count of elements still to come, nested ones add to that count,
-//! and of a line or error without end only the beginning is kept, so that neither depth nor size
-//! costs memory. Building values is [`super::Value`]'s job.
+//! Finds the end and the kind of a reply. No object is built: a bulk string is skipped by its length, and a
+//! collection is a count of elements still to come, to which nested ones add. Of a line or error without an
+//! end only the beginning is kept. So neither depth nor size costs memory. [`super::Value`] builds values.
 
 use memchr::memchr;
 
@@ -12,35 +11,35 @@ use super::stranger::stranger;
 use crate::protocol::NoVisitor;
 use crate::{Decode, Frame, ProtocolError, Reply, ReplyVisitor};
 
-/// Longest line that is waited for in whole. A longer one can only be text, and is skipped as it comes.
+/// Longest line that is awaited whole. A longer one can only be text, and is skipped as it comes.
 const LINE_MAX: usize = 64 * 1024;
-/// Most bytes of an error's text that are handed out.
+/// Most bytes of an error's text that are returned.
 const ERROR_KEPT: usize = 1024;
 
 /// The end of a line and of a string.
 const LINE_END: &[u8] = b"\r\n";
 
-/// The state of one connection between pieces of input.
+/// State of one connection between pieces of input.
 #[derive(Debug, Default)]
 pub struct RespDecoder {
-    /// Elements still to come of the reply being read, nested ones included; 0 between replies.
+    /// Elements still to come of the current reply, including nested ones; 0 between replies.
     elements: u64,
-    /// Bytes still to come of the bulk string being skipped, its line end included.
+    /// Bytes still to come of the skipped bulk string, including its line end.
     skip: u64,
-    /// Elements still to come when the next element of the outermost collection begins, if a visitor looks.
+    /// Elements still to come when the next element of the outermost collection begins, if a visitor is used.
     next: u64,
-    /// The outcome to report when the reply being read ends.
+    /// The outcome to report when the current reply ends.
     ending: Ending,
     /// The line being skipped, if one is.
     long: Option<LongLine>,
-    /// The beginning of an error whose text does not arrive as one line at once.
+    /// Beginning of an error whose text does not arrive at once.
     kept: Vec<u8>,
 }
 
 /// A line too long to be waited for.
 #[derive(Debug, Clone, Copy)]
 struct LongLine {
-    /// Set if the line is an error, of which [`RespDecoder::kept`] has the beginning.
+    /// Set if the line is an error, whose beginning is in [`RespDecoder::kept`].
     error: bool,
     /// Set if the part skipped so far ends in the first half of a line end.
     cr: bool,
@@ -50,10 +49,10 @@ struct LongLine {
 enum Ending {
     #[default]
     Done,
-    /// A collection of so many values, nulls not counted.
+    /// A collection of this many values, not counting nulls.
     Values(u64),
     Push,
-    /// The metadata before a reply (RESP3 attribute): the reply itself follows.
+    /// Metadata before a reply (RESP3 attribute); the reply itself follows.
     Attribute,
     /// An error written as a string (RESP3 blob error), whose text is kept while it is skipped.
     Error,
@@ -162,7 +161,7 @@ impl RespDecoder {
         }
     }
 
-    /// Skips what is there of a string, and shows its text. Returns the bytes skipped.
+    /// Skips the received part of a string, and shows its text. Returns the bytes skipped.
     #[inline]
     fn skip_string<L: ReplyVisitor>(
         &mut self,
@@ -187,7 +186,7 @@ impl RespDecoder {
         Ok(step as usize)
     }
 
-    /// Shows the line that an element begins with.
+    /// Shows the first line of an element.
     fn show_line(
         &mut self,
         line: &[u8],
@@ -203,13 +202,13 @@ impl RespDecoder {
         show_header(line, look)
     }
 
-    /// Returns whether a visitor looks at what is being read.
+    /// Returns whether a visitor sees the current data.
     fn is_shown<L: ReplyVisitor>(&self) -> bool {
         let is_push = self.ending == Ending::Push;
         is_push && L::PUSHES || matches!(self.ending, Ending::Done | Ending::Values(_))
     }
 
-    /// Begins to skip the line at the start of `input`, which is longer than what is waited for.
+    /// Begins to skip the line at the start of `input`, which is too long to await.
     #[cold]
     fn begin_line(&mut self, input: &[u8]) -> Result<(), ProtocolError> {
         let (&kind, text) = input.split_first().ok_or_else(|| fault("an empty line", input))?;
@@ -227,7 +226,7 @@ impl RespDecoder {
         Ok(())
     }
 
-    /// Skips on in a long line; returns where the next one begins, if it ends here.
+    /// Continues to skip a long line. Returns the offset of the next one if it ends here.
     #[cold]
     fn skip_line(&mut self, long: LongLine, input: &[u8]) -> Result<Option<usize>, ProtocolError> {
         let end = memchr(b'\n', input);
@@ -246,7 +245,7 @@ impl RespDecoder {
         self.kept.extend_from_slice(&text[..text.len().min(room)]);
     }
 
-    /// Takes the header line of an element; returns the reply if the element and with it the reply ends.
+    /// Takes the header line of an element. Returns the reply if it ends there.
     fn header<'b>(&mut self, line: &'b [u8]) -> Result<Option<Reply<'b>>, ProtocolError> {
         let top = self.elements == 0;
         let (&kind, rest) = line.split_first().ok_or_else(|| fault("an empty line", line))?;
@@ -318,15 +317,15 @@ impl RespDecoder {
         Ok(self.element_ended())
     }
 
-    /// Counts a null in a reply. Those of collections in it count too, so that the count of values is
-    /// that of a flat one, as replies to commands that ask for several things are.
+    /// Counts a null in a reply, also inside nested collections, so that values are counted as in the flat
+    /// replies of commands that ask for several things.
     fn null(&mut self) {
         if let Ending::Values(values) = &mut self.ending {
             *values = values.saturating_sub(1);
         }
     }
 
-    /// Counts one element as over; the reply if it was the last.
+    /// Counts one element as complete. Returns the reply if it was the last.
     #[inline]
     fn element_ended<'b>(&mut self) -> Option<Reply<'b>> {
         self.elements -= 1;
@@ -342,9 +341,8 @@ impl RespDecoder {
         }
     }
 
-    /// Skips all strings that follow with the same three-byte header, without reading it: lists mostly hold strings of
-    /// one length, so the header of the last element is likely that of the next. Returns the bytes skipped; never the
-    /// last element, which ends the reply.
+    /// Skips following strings with the same three-byte header, without parsing it: lists mostly hold strings
+    /// of one length. Returns the bytes skipped, and leaves the last element, which ends the reply.
     #[inline]
     fn skip_equals(&mut self, input: &[u8]) -> usize {
         let &[b'$', digit @ b'0'..=b'9', b'\r', b'\n', ..] = input else {
@@ -359,7 +357,7 @@ impl RespDecoder {
     }
 }
 
-/// The length of the string at the start of `input`, its header included, if all of it is there and its length has
+/// Length of the string at the start of `input`, including its header, if it is complete and its length has
 /// few digits.
 #[inline]
 fn whole_string(input: &[u8]) -> Option<usize> {
@@ -379,7 +377,7 @@ fn whole_string(input: &[u8]) -> Option<usize> {
     None
 }
 
-/// Shows that a string begins, or that a null stands there.
+/// Shows the beginning of a string, or a null.
 fn show_header(line: &[u8], look: &mut impl ReplyVisitor) -> Result<(), ProtocolError> {
     match line.split_first() {
         Some((b'$' | b'=', rest)) => look.begin(length(rest, line)?),

@@ -85,7 +85,7 @@ fn what_is_not_resp_is_a_fault_at_once() {
     assert_eq!(whole(&[b':'; LINE_MAX + 2]), [Outcome::Fault]);
 }
 
-/// A string with a wrong length makes all that is read after it unsure.
+/// After a string with a wrong length, everything is uncertain.
 #[test]
 fn a_string_that_does_not_end_where_it_says_is_a_fault() {
     let cases: &[&[u8]] = &[
@@ -104,7 +104,7 @@ fn a_string_that_does_not_end_where_it_says_is_a_fault() {
     }
 }
 
-/// A line of `len` bytes of text, its end included in no count.
+/// A line of `len` bytes of text, not counting its end.
 fn long_line(kind: u8, len: usize) -> Vec<u8> {
     let text = b"ERR ".iter().copied().chain(std::iter::repeat(b'x')).take(len);
     std::iter::once(kind).chain(text).chain(*b"\r\n").collect()
@@ -216,7 +216,7 @@ proptest! {
         prop_assert_eq!(&decode_pieces(input.chunks(1)), &expected);
     }
 
-    /// Any bytes are decoded or refused, never more: no panic, no overflow, no lost place.
+    /// Any bytes are decoded or refused, without a panic or an overflow.
     #[test]
     fn any_bytes_are_safe(input in prop::collection::vec(any::<u8>(), 0..200)) {
         whole(&input);
@@ -250,7 +250,7 @@ fn strings_are_shown_as_they_pass_however_they_are_cut() {
     }
 }
 
-/// Parts within an element are no elements of their own.
+/// Parts within an element do not count as elements.
 #[test]
 fn elements_are_those_of_the_outermost_collection() {
     let input =
@@ -278,7 +278,7 @@ fn an_empty_collection_is_distinguished_from_one_that_is_not() {
     }
 }
 
-/// Covers replies to a command that asks for several values, in RESP2 and RESP3, however they are cut.
+/// Covers replies to a command with several values, in RESP2 and RESP3, however they are cut.
 #[test]
 fn values_of_a_collection_are_counted_without_its_nulls() {
     for (input, expected) in [

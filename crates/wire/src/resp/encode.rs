@@ -1,4 +1,4 @@
-//! Commands to RESP: an array of bulk strings, or a plain line for inline commands.
+//! Encoding of commands in RESP: an array of bulk strings, or a plain line for inline commands.
 
 use workload::{Arg, CommandSpec};
 
@@ -16,7 +16,7 @@ pub fn encode_command(args: &[&[u8]], out: &mut Vec<u8>) {
     }
 }
 
-/// Compiles a command, as [`crate::Protocol::compile`].
+/// Compiles a command, like [`crate::Protocol::compile`].
 pub(super) fn compile(command: &CommandSpec, digits: Option<usize>) -> Template {
     let mut template = Template::default();
     let places = places(command, digits);
@@ -41,7 +41,7 @@ pub(super) fn compile(command: &CommandSpec, digits: Option<usize>) -> Template 
     template
 }
 
-/// `values` are the places for values from this argument on.
+/// Appends the header of an argument. `values` are the values from this argument on.
 fn append_header(template: &mut Template, arg: &Arg, digits: Option<usize>, values: &[ValueAt]) {
     template.bytes.push(b'$');
     Length::new(arg, digits, values).append(LengthForm::Decimal, template);

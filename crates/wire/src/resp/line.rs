@@ -10,7 +10,7 @@ use crate::ProtocolError;
 /// allows, low enough that no sum overflows.
 pub(super) const COUNT_MAX: u64 = 1 << 48;
 
-/// An integer, as far as it counts something: 0 if it is negative.
+/// An integer used as a count: 0 if it is negative.
 #[inline]
 pub(super) fn number(text: &[u8], line: &[u8]) -> Result<u32, ProtocolError> {
     let (counts, digits) = match text.split_first() {
@@ -33,7 +33,7 @@ pub(super) fn number(text: &[u8], line: &[u8]) -> Result<u32, ProtocolError> {
     }
 }
 
-/// The line at the start of `input` without its end, and where the next begins.
+/// The line at the start of `input` without its end, and the offset of the next.
 #[inline]
 pub(super) fn line(input: &[u8]) -> Result<Option<(&[u8], usize)>, ProtocolError> {
     let Some(end) = memchr(b'\n', input) else {

@@ -19,8 +19,8 @@ pub use value::Value;
 
 use crate::{Protocol, Template};
 
-/// RESP as a [`Protocol`]. The versions differ in what a server may send, and the decoder takes
-/// either, so one type serves both; asking for version 3 is a command (`HELLO 3`).
+/// RESP as a [`Protocol`]. Versions differ in what a server may send, and the decoder accepts both, so one
+/// type serves both; a command (`HELLO 3`) asks for version 3.
 #[derive(Debug, Clone, Copy)]
 pub struct Resp;
 
@@ -46,7 +46,8 @@ impl Protocol for Resp {
         command.several_asked().map_or(0, |(_, asked)| u32::try_from(asked).unwrap_or(u32::MAX))
     }
 
-    /// Returns whether the server refuses the connection: `maxclients` is reached, or protected mode is on.
+    /// Returns whether the server refuses the connection, because `maxclients` is reached or protected mode
+    /// is on.
     fn is_refusal(error: &[u8]) -> bool {
         error.starts_with(b"ERR max number of clients") || error.starts_with(b"DENIED ")
     }

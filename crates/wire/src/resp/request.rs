@@ -1,14 +1,13 @@
 //! RESP requests, framed: the server's side of the conversation.
 //!
-//! Finds where a request ends and keeps the beginnings of its first words, which is all that a
-//! server needs that answers by name. A long value is skipped by its length and never held. What
-//! to answer is left to the caller.
+//! Finds the end of a request and keeps the beginnings of its first words, enough for a server that answers
+//! by name. A long value is skipped by length and never held. The caller decides on the answer.
 
 use thiserror::Error;
 
-/// Words of a request that are kept, its name included: `LRANGE key first last` has this many.
+/// Kept words of a request, including its name, such as `LRANGE key first last`.
 const WORDS_MAX: usize = 4;
-/// Bytes of a word that are kept.
+/// Kept bytes of a word.
 const WORD_KEPT: usize = 64;
 /// Longest inline request, as in Redis.
 const LINE_MAX: usize = 64 * 1024;
@@ -41,28 +40,28 @@ impl<'a> Request<'a> {
 /// The result of [`RequestDecoder::decode`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RequestFrame<'a> {
-    /// Bytes of the input that are done with.
+    /// Number of consumed bytes of the input.
     pub consumed: usize,
     /// The request that ended there, or `None` if more bytes are needed.
     pub request: Option<Request<'a>>,
 }
 
-/// Bytes that cannot be a request, in the words of Redis for it.
+/// Fault of bytes that cannot be a request, in Redis's words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[error("Protocol error: {0}")]
 pub struct RequestFault(&'static str);
 
-/// Reads the requests of one connection from bytes that arrive in any pieces.
+/// Decoder of the requests of one connection, from bytes that arrive in any pieces.
 ///
-/// A request that is all there is read where it lies. Of one that arrives in pieces the decoder
-/// keeps what it must know, so a caller may throw away what was consumed.
+/// A complete request is read in place. For one that arrives in pieces the decoder keeps its state, so a
+/// caller may discard consumed bytes.
 #[derive(Debug, Default)]
 pub struct RequestDecoder {
-    /// Words still to come of the request being read; 0 between requests.
+    /// Words still to come of the current request; 0 between requests.
     left: u64,
-    /// Bytes still to come of the word being read, its line end included; 0 between words.
+    /// Bytes still to come of the current word, including its line end; 0 between words.
     skip: u64,
-    /// Bytes of `skip` that are to be kept.
+    /// Bytes of `skip` to keep.
     keep: usize,
     /// The words read so far, one after another.
     held: Vec<u8>,
@@ -73,11 +72,10 @@ pub struct RequestDecoder {
 }
 
 impl RequestDecoder {
-    /// Reads on in `input`, which begins where the last call's consumed bytes ended, until one
-    /// request ends or no more can be said.
+    /// Decodes `input`, which begins after the last consumed byte, until one request ends or the input does.
     ///
     /// # Errors
-    /// The bytes are no request. The connection is of no more use.
+    /// Returns an error if the bytes are not a request; the connection is then useless.
     #[inline]
     pub fn decode<'a>(&'a mut self, input: &'a [u8]) -> Result<RequestFrame<'a>, RequestFault> {
         if self.left == 0
@@ -158,7 +156,7 @@ impl RequestDecoder {
     }
 }
 
-/// The request at the start of `input` and its length, if it is an array and all there.
+/// The request at the start of `input` and its length, if it is a complete array.
 #[inline]
 fn whole(input: &[u8]) -> Result<Option<(Request<'_>, usize)>, RequestFault> {
     if input.first() != Some(&b'*') {
@@ -180,8 +178,7 @@ fn whole(input: &[u8]) -> Result<Option<(Request<'_>, usize)>, RequestFault> {
     Ok(Some((request, at)))
 }
 
-/// The line at the start of `input` as a request, without words if it is blank, and where the
-/// next begins.
+/// The line at the start of `input` as a request, without words if it is blank, and the offset of the next.
 fn inline(input: &[u8]) -> Result<Option<(Request<'_>, usize)>, RequestFault> {
     let end = memchr::memchr(b'\n', input);
     if end.unwrap_or(input.len()) > LINE_MAX {
@@ -199,7 +196,7 @@ fn inline(input: &[u8]) -> Result<Option<(Request<'_>, usize)>, RequestFault> {
     Ok(Some((request, end + 1)))
 }
 
-/// The length of the bulk string whose header begins at `at`, and where its body begins.
+/// Length of the bulk string whose header begins at `at`, and the offset of its body.
 #[inline(always)]
 fn bulk(input: &[u8], at: usize) -> Result<Option<(u64, usize)>, RequestFault> {
     match input.get(at) {
@@ -214,8 +211,8 @@ fn bulk(input: &[u8], at: usize) -> Result<Option<(u64, usize)>, RequestFault> {
     }
 }
 
-/// Parses the number after the byte at `at`, which begins a header, and returns it with where the next line begins. A
-/// negative number is `None`; an unfinished line, `None` outside.
+/// Parses the number in a header, after the byte at `at`, and returns it with the offset of the next line. A
+/// negative number is `None`; for an unfinished line, the whole result is.
 #[inline(always)]
 fn header(input: &[u8], at: usize) -> Result<Option<(Option<u64>, usize)>, RequestFault> {
     let digit = |digit: u8| u64::from(digit - b'0');
@@ -388,7 +385,7 @@ mod tests {
             prop_assert_eq!(&decode_pieces(input.chunks(1)), &expected);
         }
 
-        /// Any bytes are framed or refused, never more: no panic, no overflow.
+        /// Any bytes are framed or refused, without a panic or an overflow.
         #[test]
         fn any_bytes_are_safe(input in prop::collection::vec(any::<u8>(), 0..200)) {
             prop_assert_eq!(decode_pieces([&input[..]]), decode_pieces(input.chunks(1)));

@@ -1,4 +1,4 @@
-//! Bytes that no reply of RESP begins with: who may be speaking.
+//! Errors for bytes that begin no RESP reply, with the likely sender.
 
 use naming::advice::{ADD_TLS, ADDRESS, MEMCACHE_TEXT};
 use naming::{Text, text};
@@ -6,14 +6,14 @@ use naming::{Text, text};
 use super::NAME;
 use crate::ProtocolError;
 
-/// An error about bytes that no reply begins with.
+/// The error for bytes that begin no reply.
 #[cold]
 pub(super) fn stranger(input: &[u8]) -> ProtocolError {
     let why = speaker(input).unwrap_or_else(|| "no reply type begins like this".into());
     ProtocolError::new(NAME, why.to_string(), input)
 }
 
-/// Returns what sends bytes that are not RESP, and what to do about it, if that is known.
+/// Returns the likely sender of bytes that are not RESP, and the remedy, if known.
 #[must_use]
 pub fn speaker(bytes: &[u8]) -> Option<Text> {
     Some(match bytes {

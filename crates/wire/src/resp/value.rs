@@ -1,5 +1,5 @@
-//! RESP replies as values, for what is asked once: `INFO`, `CONFIG GET`, topology.
-//! Not for the hot path, which only frames ([`super::RespDecoder`]).
+//! RESP replies as values, for requests outside the load: `INFO`, `CONFIG GET`, topology. Not for the hot
+//! path, which only frames ([`super::RespDecoder`]).
 
 use memchr::memchr;
 
@@ -18,7 +18,7 @@ pub enum Value {
     Integer(i64),
     /// A string.
     Bulk(Vec<u8>),
-    /// Nothing, in any of its three spellings.
+    /// A null, in any of its three spellings.
     Null,
     /// A list.
     Array(Vec<Value>),
@@ -42,11 +42,11 @@ pub enum Value {
 const DEPTH_MAX: u32 = 64;
 
 impl Value {
-    /// Reads one reply from the start of `input`: the value and its length in bytes, or `None` if
-    /// more bytes are needed.
+    /// Parses one reply at the start of `input` into a value and its length in bytes; `None` if more bytes
+    /// are needed.
     ///
     /// # Errors
-    /// The bytes are not RESP, or nested deeper than any server nests.
+    /// Returns an error if the bytes are not RESP, or nested more deeply than any server nests.
     pub fn parse(input: &[u8]) -> Result<Option<(Self, usize)>, ProtocolError> {
         let mut at = 0;
         Ok(parse(input, &mut at, DEPTH_MAX)?.map(|value| (value, at)))

@@ -1,4 +1,4 @@
-//! A number between two, drawn for each request.
+//! A number from a range, drawn for each request.
 
 use std::fmt;
 use std::str::FromStr;
@@ -16,25 +16,25 @@ pub struct DrawnNumber {
     pub most: u32,
     /// Skew of the numbers.
     pub skew: Skew,
-    /// Draws of one stream are the same throughout a request.
+    /// Number of the random stream; draws of one stream are equal throughout a request.
     pub stream: u8,
-    /// Digits and letters that it is written in, at least; 0 for decimal digits, as many as it has.
+    /// Least width in digits and letters; 0 for unpadded decimal digits.
     pub letters: u8,
 }
 
-/// Numbers of a range that are likelier than others.
+/// Likelier numbers of a range.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum Skew {
-    /// None.
+    /// None: all are equally likely.
     #[default]
     None,
     /// Small ones, by Zipf's law with exponent 0.99.
     Zipf,
-    /// Small ones, by YCSB's approximation of it.
+    /// Small ones, by YCSB's approximation of Zipf's law.
     Ycsb,
 }
 
-/// Start of the streams of drawn numbers, after those of keys, sizes, values and lifetimes.
+/// Start of the random streams of drawn numbers, after those of keys, sizes, values and lifetimes.
 const STREAM: u64 = 14 << 56;
 
 impl DrawnNumber {

@@ -1,23 +1,23 @@
-//! The number of a key as other tools write it: without zeros before it or with some, hashed or as it is,
-//! in decimal or in digits and letters.
+//! The number of a key in other tools' forms: padded or not, hashed or plain, in decimal or in digits and
+//! letters.
 
 use std::fmt;
 use std::str::FromStr;
 
 use crate::hashes;
 
-/// Form in which the number of a key is written.
+/// Form of a key's number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct KeyText {
     /// Set if it is hashed first, by [`hashes::fnv`].
     pub hashed: bool,
-    /// Set if letters are digits too, so that there are 62 of them.
+    /// Set if letters are digits too, 62 in all.
     pub letters: bool,
-    /// Digits that it has at least, from 1: zeros come before it.
+    /// Least width, from 1; zeros fill it.
     pub width: u8,
 }
 
-/// Word before the width where letters are digits too.
+/// Word before the width if letters are digits too.
 pub(super) const LETTERS: &str = "alnum";
 
 impl KeyText {

@@ -1,4 +1,4 @@
-//! Random bytes, others in every request, of which a part may compress.
+//! Random bytes, different in every request, of which a part may compress.
 
 use std::fmt;
 use std::str::FromStr;
@@ -11,17 +11,17 @@ use crate::values::{CHUNK, FILLER};
 pub struct RandomBytes {
     /// Bytes.
     pub len: u32,
-    /// Ratio to 1 at which they compress, about, in hundredths: 100 for bytes that do not.
+    /// Approximate compression ratio in hundredths; 100 for incompressible bytes.
     pub ratio_percent: u32,
-    /// Texts of one stream are the same throughout a request.
+    /// Number of the random stream; texts of one stream are equal throughout a request.
     pub stream: u8,
 }
 
-/// Start of the streams of random bytes, after those of drawn numbers.
+/// Start of the random streams of bytes, after those of drawn numbers.
 const STREAM: u64 = 15 << 56;
 
 impl RandomBytes {
-    /// Appends those of request number `request`.
+    /// Appends the bytes of request number `request`.
     pub fn append(self, seed: u64, request: u64, out: &mut Vec<u8>) {
         let stream = STREAM.wrapping_add(u64::from(self.stream) << 48);
         let words = Stream::from_seed(Stream::from_seed(seed.wrapping_add(stream)).draw(request));
@@ -90,7 +90,7 @@ mod tests {
         out.split_off(6)
     }
 
-    /// Different bytes in a text, which random ones are nearly all.
+    /// Number of different bytes in a text; nearly all of random bytes differ.
     fn distinct(bytes: &[u8]) -> usize {
         bytes.iter().collect::<std::collections::BTreeSet<_>>().len()
     }

@@ -1,4 +1,4 @@
-//! Keys the likelier the smaller, falling off exponentially.
+//! Exponential distribution: smaller keys are likelier.
 
 use super::KeyDraw;
 use crate::random::Stream;
@@ -7,13 +7,13 @@ use crate::{parameters, random};
 /// Default parameters, as in YCSB: 95 % of the draws on the first six sevenths of the keys.
 const DEFAULT: [f64; 2] = [0.95, 6.0 / 7.0];
 
-/// Exponential distribution cut off at the end of the range, by the inverse of its distribution function; this comes to
-/// the same as drawing again whatever lies beyond.
+/// Exponential distribution cut off at the end of the range, by the inverse of its distribution function,
+/// which is equivalent to repeating draws beyond it.
 #[derive(Debug, Clone, Copy)]
 struct Exponential {
     /// Per range.
     rate: f64,
-    /// The probability of what lies in the range.
+    /// Probability of the range.
     within: f64,
     range: u64,
 }

@@ -1,4 +1,4 @@
-//! Keys around a middle, fewer the further away.
+//! Normal distribution of keys around a middle.
 
 use statrs::distribution::{ContinuousCDF, Normal};
 
@@ -6,17 +6,17 @@ use super::KeyDraw;
 use crate::random::Stream;
 use crate::{parameters, random};
 
-/// Mean and standard deviation where none are given, as in `memtier_benchmark`: the middle of the
-/// range, and a sixth of it.
+/// Default mean and standard deviation, as in `memtier_benchmark`: the middle of the range, and a sixth of
+/// it.
 const DEFAULT: (f64, f64) = (0.5, 1.0 / 6.0);
 
-/// A normal distribution of which only what lies in the range is drawn, by the inverse of its
-/// distribution function: nothing is cut off and piled up at the ends.
+/// A normal distribution restricted to the range, by the inverse of its distribution function, so that
+/// nothing piles up at the ends.
 #[derive(Debug, Clone, Copy)]
 struct Gaussian {
     /// Distribution of the place as a fraction of the range.
     normal: Normal,
-    /// The part of the probability that lies before the range, and within.
+    /// Probability before the range, and within it.
     before: f64,
     within: f64,
     range: u64,

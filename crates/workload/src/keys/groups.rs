@@ -1,23 +1,22 @@
-//! Keys that a request takes from one group: those of a hash slot, of which a server answers several at once.
+//! Keys of a request from one group, such as a hash slot, which a server answers together.
 //!
-//! Owns the keys by group, made once for a whole run by whoever knows the groups. Which group a key is in is
-//! the encoder's business.
+//! Owns the keys by group, made once for a whole run. The encoder knows the group of a key.
 
 use std::sync::{Arc, OnceLock};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// Set if all keys that a request draws are of the group of the first. As data it is `true`.
+/// Set if all keys of a request belong to the group of the first. Saved as `true`.
 #[derive(Debug, Clone, Default)]
 pub struct OneGroup(Arc<OnceLock<KeyGroups>>);
 
 impl OneGroup {
-    /// Groups the keys by `make`, unless this was done before.
+    /// Groups the keys with `make`, unless this was done before.
     pub fn group(&self, make: impl FnOnce() -> KeyGroups) {
         self.0.get_or_init(make);
     }
 
-    /// See [`KeyGroups::behind`]; `key` itself while there are no groups.
+    /// Moves within a group like [`KeyGroups::behind`]; returns `key` itself while there are no groups.
     #[inline]
     #[must_use]
     pub fn behind(&self, key: u64, nth: u64) -> u64 {
@@ -25,7 +24,7 @@ impl OneGroup {
     }
 }
 
-/// Equal to any other: its content follows from the rest of a plan.
+/// Always equal: its content follows from the rest of a plan.
 impl PartialEq for OneGroup {
     fn eq(&self, _: &Self) -> bool {
         true
@@ -46,22 +45,23 @@ impl<'de> Deserialize<'de> for OneGroup {
     }
 }
 
-/// Keys `0..range` by their group.
+/// Keys `0..range` by group.
 #[derive(Debug)]
 pub struct KeyGroups {
     /// The group of each key.
     of: Vec<u16>,
-    /// The keys group by group, those of each by rising number.
+    /// Keys by group, ascending within each.
     keys: Vec<u32>,
     /// Start of each group, and the end of the last.
     starts: Vec<u32>,
 }
 
 impl KeyGroups {
-    /// Most keys that can be grouped: six bytes each are kept.
+    /// Most keys that can be grouped; each takes six bytes.
     pub const KEYS_MAX: u64 = 1 << 28;
 
-    /// Groups `range` keys, at most [`KEYS_MAX`](Self::KEYS_MAX), each of which `group` puts into one of `groups`.
+    /// Groups `range` keys, at most [`KEYS_MAX`](Self::KEYS_MAX); `group` returns the group of each, below
+    /// `groups`.
     #[must_use]
     pub fn new(range: u64, groups: u16, mut group: impl FnMut(u64) -> u16) -> Self {
         let range = range.min(Self::KEYS_MAX);
@@ -83,8 +83,8 @@ impl KeyGroups {
         Self { of, keys, starts }
     }
 
-    /// The key `nth` places behind `key` in its group, around its end; `key` itself for 0, and where it is
-    /// in no group.
+    /// The key `nth` positions after `key` in its group, cyclically; `key` itself for 0, and if it is in no
+    /// group.
     #[inline]
     #[must_use]
     pub fn behind(&self, key: u64, nth: u64) -> u64 {

@@ -1,4 +1,4 @@
-//! A hot set: so many percent of the draws fall on so many percent of the keys.
+//! A hot set: a given percentage of the draws goes to a given percentage of the keys.
 
 use super::KeyDraw;
 use crate::random::Stream;

@@ -1,10 +1,10 @@
-//! Keys that nothing has written yet, one after another.
+//! New keys, one after another.
 
 use super::{KeyDraw, Source};
 use crate::parameters::none;
 use crate::random::Stream;
 
-/// Distribution whose next key only a run knows; see [`Inserts`](super::Inserts).
+/// Distribution whose next key only the run knows; see [`Inserts`](super::Inserts).
 #[derive(Debug, Clone, Copy)]
 struct Insert {
     range: u64,
@@ -16,7 +16,7 @@ pub(super) fn read(parameters: Option<&str>, range: u64) -> Result<Box<dyn KeyDr
 }
 
 impl KeyDraw for Insert {
-    /// The keys that are there from the start, in order.
+    /// Returns the initial keys, in order.
     fn draw(&self, _stream: Stream, index: u64) -> u64 {
         index % self.range
     }

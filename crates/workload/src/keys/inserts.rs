@@ -1,35 +1,35 @@
-//! The keys that a run inserts: which is next, and up to which all are there.
+//! Keys inserted by a run: the next one, and the number of existing ones.
 //!
-//! Owns the one pair of numbers of a run that its workers share, touched by operations that insert and
-//! read by those that draw the newest keys. A key counts as there when its insert was answered and that
-//! of every key before it, so that nothing reads a key that is still on its way.
+//! Owns the one pair of numbers that the workers of a run share, touched by operations that insert and read
+//! by those that draw the newest keys. A key counts as existing once its insert and those of all earlier keys
+//! were answered, so that no key is read while its insert is in flight.
 
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 
 use crate::Shard;
 
-/// Most inserts that may have been answered while an earlier insert has not; a bit for each.
+/// Most answered inserts after an unanswered one; a bit for each.
 const WINDOW: u64 = 1 << 20;
-/// Workers that may take a number at the same time.
+/// Most workers that take a number at the same time.
 const SLACK: u64 = 1 << 12;
 
-/// The keys that a run inserts, shared by its workers. A key's place is its rank by age: those of the initial
-/// data come first, then the inserted ones in order.
+/// Keys inserted by a run, shared by its workers. The position of a key is its rank by age: first the initial
+/// keys, then the inserted ones in order.
 #[derive(Debug)]
 pub struct Inserts {
-    /// Keys that were there from the start.
+    /// Number of initial keys.
     range: u64,
     shard: Shard,
-    /// Inserts that were begun.
+    /// Number of inserts begun.
     begun: AtomicU64,
-    /// Inserts that were answered, with all before them.
+    /// Number of inserts answered, without a gap.
     answered: AtomicU64,
-    /// Set for each insert after these that was answered.
+    /// Set for each answered insert after those.
     window: Box<[AtomicU64]>,
 }
 
 impl Inserts {
-    /// Returns the inserts of a share of a run that begins with the keys `0..range`.
+    /// Creates the inserts of a share of a run that begins with the keys `0..range`.
     #[must_use]
     pub fn new(range: u64, shard: Shard) -> Self {
         let window = (0..WINDOW / 64).map(|_| AtomicU64::new(0)).collect();
@@ -37,14 +37,14 @@ impl Inserts {
         Self { range, shard, begun, answered, window }
     }
 
-    /// The next key to be inserted. `None` while far too many inserts wait for an earlier one.
+    /// Returns the next key to insert. `None` while far too many inserts wait for an earlier one.
     #[must_use]
     pub fn begin(&self) -> Option<u64> {
         let ahead = self.begun.load(SeqCst).saturating_sub(self.answered.load(SeqCst));
         (ahead < WINDOW - SLACK).then(|| self.key_at(self.range + self.begun.fetch_add(1, SeqCst)))
     }
 
-    /// A key that was begun is there now. Of one that is there already this says nothing.
+    /// Notes that the insert of a key was answered. Has no effect if it was already.
     pub fn answered(&self, key: u64) {
         let Some(nth) = self.nth(key).filter(|nth| *nth >= self.answered.load(SeqCst)) else {
             return;
@@ -63,7 +63,7 @@ impl Inserts {
         }
     }
 
-    /// Number of keys that are there: all places below.
+    /// Number of existing keys: all positions below it.
     #[inline]
     #[must_use]
     pub fn present(&self) -> u64 {
@@ -87,7 +87,7 @@ impl Inserts {
         self.nth(key).is_none_or(|nth| nth < self.answered.load(SeqCst))
     }
 
-    /// Number of the insert that a key is from, unless the key was there from the start.
+    /// Number of a key's insert, unless the key is an initial one.
     fn nth(&self, key: u64) -> Option<u64> {
         key.checked_sub(self.range).map(|beyond| beyond / u64::from(self.shard.of))
     }

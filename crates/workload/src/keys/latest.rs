@@ -1,10 +1,10 @@
-//! The newest keys are the hottest: Zipf's law over the age of a key.
+//! Zipf's law over the age of a key: the newest keys are the hottest.
 
 use super::zipf::{Shape, shape};
 use super::{KeyDraw, Source};
 use crate::random::Stream;
 
-/// Keys are inserted in order, and nothing tells a draw which are there but its caller.
+/// Keys are inserted in order, and the caller of a draw gives the number of existing keys.
 #[derive(Debug, Clone, Copy)]
 struct Latest {
     shape: Shape,

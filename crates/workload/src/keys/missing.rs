@@ -1,4 +1,4 @@
-//! Draws of which only a share is of keys that are there.
+//! Draws of which only a share goes to existing keys.
 
 use std::fmt;
 use std::str::FromStr;
@@ -30,14 +30,14 @@ impl fmt::Display for Hits {
     }
 }
 
-/// A distribution, and as many keys beyond its range that are drawn as it draws: nothing writes these.
+/// A distribution, and equally many keys beyond its range that are drawn alike and never written.
 pub(super) struct Missing {
     keys: Box<dyn KeyDraw>,
     range: u64,
     hits: u64,
 }
 
-/// Apart from what decides the key.
+/// Random stream of the choice, separate from that of the key.
 const STREAM: u64 = 14 << 56;
 
 impl Missing {

@@ -1,9 +1,9 @@
-//! The key space: how many keys there are and in which order a test visits them.
+//! The key space: the number of keys, and the order in which a test visits them.
 //!
-//! A distribution is a pure function from the number of a draw to a key. That one decision buys
-//! three things: `--seed` reproduces the keys for any number of threads and connections, a
-//! sequential run covers the space exactly once with no counter to share, and the distribution
-//! has no state that a hot path would have to own.
+//! A distribution is a pure function from the number of a draw to a key. That one decision has three
+//! benefits: `--seed` reproduces the keys for any number of threads and connections, a sequential run covers
+//! the space exactly once with no shared counter, and the distribution has no state that a hot path would
+//! have to own.
 //!
 //! A new distribution is one file here and one row in [`KEY_DRAWS`].
 
@@ -39,13 +39,13 @@ pub(crate) use zipf::rank as zipf_rank;
 use crate::parameters::{Row, row};
 use crate::random::Stream;
 
-/// Draws keys from the range that it was made for.
+/// Draws keys from its range.
 pub trait KeyDraw: Send + Sync {
     /// The key of draw number `index` of a stream, in the range.
     fn draw(&self, stream: Stream, index: u64) -> u64;
 
-    /// Draws while keys are inserted in order and `0..present` are there: for distributions that go by the
-    /// age of a key.
+    /// Draws while keys are inserted in order and `0..present` exist: for distributions over the age of a
+    /// key.
     fn draw_present(&self, stream: Stream, index: u64, present: u64) -> u64 {
         let _ = present;
         self.draw(stream, index)
@@ -60,16 +60,15 @@ pub trait KeyDraw: Send + Sync {
 /// Source of the keys of a distribution.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Source {
-    /// The number of the draw: [`KeyDraw::draw`] draws them.
+    /// The number of the draw: call [`KeyDraw::draw`].
     Number,
-    /// The number of the draw, and which keys a run has inserted: [`KeyDraw::draw_present`] does.
+    /// The number of the draw, and the keys inserted by the run: call [`KeyDraw::draw_present`].
     Present,
-    /// Next insert of a run: [`Inserts::begin`] gives its key.
+    /// The next insert of a run: [`Inserts::begin`] gives its key.
     Next,
 }
 
-/// Sets up draws from `0..range`, which has at least one key: in the same time and memory whatever the
-/// range.
+/// Sets up draws from the non-empty `0..range`, in time and memory that do not depend on the range.
 pub(crate) type Constructor =
     fn(parameters: Option<&str>, range: u64) -> Result<Box<dyn KeyDraw>, String>;
 
@@ -92,7 +91,7 @@ pub const KEY_DRAWS: &[Row<Constructor>] = &[
 mod tests {
     use super::*;
 
-    /// The conformance suite of the seam: what every distribution must hold.
+    /// The conformance suite of the seam, for every distribution.
     #[test]
     fn every_distribution_is_deterministic_and_within_bounds() {
         for row in KEY_DRAWS {

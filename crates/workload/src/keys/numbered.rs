@@ -1,43 +1,44 @@
-//! How the numbers of keys are counted, drawn and written.
+//! Counting, drawing and writing of key numbers.
 
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// Properties of a key space beside the number of its keys and their distribution. The default is that of the peers'
-/// placeholders.
+/// Properties of a key space beside the number of its keys and their distribution. The default is that of
+/// other tools' placeholders.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", default)]
 pub struct KeyNumbering {
     /// The number of the first key.
     pub first: u64,
-    /// Set if numbers are written with as many digits as they have, without zeros before them.
+    /// Set if numbers are written without leading zeros.
     pub bare: bool,
     /// Argument of a draw.
     pub by: DrawnBy,
 }
 
-/// Argument that the draw of a key is a function of.
+/// Argument that determines the draw of a key.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum DrawnBy {
-    /// The number of the request in the whole test: no two requests make the same draw.
+    /// The number of the request in the whole test, so that all requests draw separately.
     #[default]
     Request,
-    /// Number of requests that its connection sent before: all connections draw the same keys.
+    /// Number of earlier requests of its connection, so that all connections draw the same keys.
     Connection,
-    /// Number of requests of its operation that its connection sent before: all connections go through the same keys,
-    /// in each operation for itself. Where operations are drawn, the same as [`Connection`](Self::Connection).
+    /// Number of earlier requests of its operation on its connection: all connections go through the same
+    /// keys, separately for each operation. If operations are drawn, equal to
+    /// [`Connection`](Self::Connection).
     Operation,
-    /// Keys in order, from the part of the range that only its connection has.
+    /// Keys in order, from the connection's own part of the range.
     Slice,
 }
 
 impl DrawnBy {
     const ALL: [Self; 4] = [Self::Request, Self::Connection, Self::Operation, Self::Slice];
 
-    /// Word for it in the option.
+    /// Name in the option.
     fn name(self) -> &'static str {
         match self {
             Self::Request => "request",
@@ -69,9 +70,9 @@ impl KeyNumbering {
     }
 }
 
-/// The part of `range` keys that is connection `connection`'s of `connections`: its first key, and how
-/// many it is. Parts are equal, except that the last ones may be shorter; where there are more
-/// connections than keys, several share one.
+/// The part of `range` keys that belongs to connection `connection` of `connections`: first key and length.
+/// Parts are equal, except that the last ones may be shorter; if there are more connections than keys,
+/// several share one.
 #[must_use]
 pub fn slice_of(range: u64, connections: u64, connection: u64) -> (u64, u64) {
     let range = range.max(1);

@@ -1,8 +1,7 @@
-//! Zipf's law, its hot keys spread over the range.
+//! Zipf's law with its hot keys spread over the range.
 //!
-//! Each rank has a key of its own, by a bijection on the range, so that no two ranks meet on one key as
-//! they do under a hash modulo the range. The same for every seed: which keys are hot does not change
-//! from run to run.
+//! Each rank has its own key, by a bijection on the range, so that no two ranks share a key as they do under
+//! a hash modulo the range. It does not depend on the seed, so the hot keys are the same in every run.
 
 use super::KeyDraw;
 use super::zipf::{Zipf, shape};
@@ -26,10 +25,10 @@ impl KeyDraw for ScatteredZipf {
     }
 }
 
-/// A permutation of `0..range` that looks random and has no table: a Feistel network over pairs
-/// `(left, right)` of about the root of the range each, walked until it lands in the range (Black and
-/// Rogaway, "Ciphers with arbitrary finite domains", 2002). There are at most two roots of the range
-/// more pairs than numbers, so a second step is rare.
+/// A permutation of `0..range` that looks random and has no table: a Feistel network over pairs `(left,
+/// right)` of about the root of the range each, walked until it is in the range (Black and Rogaway, "Ciphers
+/// with arbitrary finite domains", 2002). There are at most two roots of the range more pairs than numbers,
+/// so a second step is rare.
 #[derive(Debug, Clone, Copy)]
 struct Bijection {
     range: u64,
@@ -37,8 +36,8 @@ struct Bijection {
     rights: u64,
 }
 
-/// Rounds of the network, an even number. Four make a pseudorandom permutation of one from a
-/// pseudorandom function (Luby and Rackoff, 1988).
+/// Rounds of the network, an even number. Four turn a pseudorandom function into a pseudorandom permutation
+/// (Luby and Rackoff, 1988).
 const ROUNDS: u64 = 4;
 
 impl Bijection {
@@ -68,7 +67,7 @@ impl Bijection {
     }
 }
 
-/// `number` moved on in `0..range` by what the other half says in this round.
+/// `number` shifted in `0..range` by a function of the other half and the round.
 fn shifted(number: u64, other: u64, round: u64, range: u64) -> u64 {
     let by = random::within(random::draw(round, other), range);
     let to_end = range - by;

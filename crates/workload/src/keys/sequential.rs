@@ -4,8 +4,8 @@ use super::KeyDraw;
 use crate::parameters::none;
 use crate::random::Stream;
 
-/// Draw number `i` is key `i mod range`: `range` draws cover the space exactly once, whichever
-/// threads and connections make them.
+/// Draw number `i` is key `i mod range`: `range` draws cover the space exactly once, over all threads and
+/// connections.
 #[derive(Debug, Clone, Copy)]
 struct Sequential {
     range: u64,

@@ -1,4 +1,4 @@
-//! Whether draws have the shape that a distribution claims: chi-square over a million of them.
+//! Tests of the shapes of distributions: chi-square over a million draws.
 
 use statrs::distribution::{ChiSquared, ContinuousCDF};
 
@@ -8,13 +8,13 @@ use super::KeyDist;
 pub(super) const RANGES: [u64; 5] = [1, 2, 1000, 1_000_000_000, 1 << 63];
 const DRAWS: u64 = 1_000_000;
 const SEED: u64 = 20_261_122;
-/// Seeds are fixed, so what holds once holds always; a wrong distribution is far below.
+/// Least accepted probability. Seeds are fixed, so results never change; a wrong distribution is far below.
 const P_MIN: f64 = 1e-4;
-/// Expected draws of a cell, or chi-square is no measure.
+/// Least expected draws of a cell, below which chi-square does not apply.
 const EXPECTED_MIN: f64 = 10.0;
 
-/// Draws a million keys of each of [`RANGES`], of which the part below a fraction of a range is `cdf`
-/// of both.
+/// Draws a million keys of each of [`RANGES`]; `cdf` of range and fraction is the expected part below that
+/// fraction.
 pub(super) fn at_every_range(text: &str, cdf: impl Fn(u64, f64) -> f64) {
     for range in RANGES {
         ranks_hold(text, range, |key| cdf(range, key as f64 / range as f64));
@@ -27,7 +27,7 @@ pub(super) fn ranks_hold(text: &str, range: u64, below: impl Fn(u64) -> f64) {
     keys_hold(text, range, below, |index| keys.draw(SEED.into(), index));
 }
 
-/// Draws a million keys: all are in the range, and each part of it gets what it must.
+/// Draws a million keys and checks that all are in the range and each part of it has its share.
 pub(super) fn keys_hold(
     what: &str,
     range: u64,
@@ -62,7 +62,7 @@ pub(super) fn keys_hold(
     }
 }
 
-/// Ends of cells: fine at the start of the range, and all over it.
+/// Ends of cells: dense at the start of the range, and spread over all of it.
 fn edges(range: u64) -> Vec<u64> {
     let mut edges: Vec<u64> = (1..=range.min(20)).collect();
     let mut edge = 20.0;

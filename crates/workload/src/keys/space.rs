@@ -1,4 +1,4 @@
-//! What a plan says of keys: how many, and which distribution with which parameters.
+//! A plan's keys: their number, distribution and parameters.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -16,18 +16,18 @@ use super::{Constructor, KEY_DRAWS, KeyDraw, Source};
 use crate::in_full::is_in_full;
 use crate::parameters;
 
-/// Numbers that placeholders are replaced with.
+/// Numbers that replace placeholders.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct KeySpace {
-    /// Keys are `0..range`. `None` leaves placeholders as the text they are, as
-    /// `redis-benchmark` does without `-r`. A range of 0 means only key 0, as there.
+    /// Keys are `0..range`. `None` leaves placeholders as text, as `redis-benchmark` does without `-r`. A
+    /// range of 0 means only key 0, as there.
     pub range: Option<u64>,
     /// The distribution.
     pub draw: KeyDist,
-    /// Numbering of the keys: how numbers are counted and written.
+    /// Counting and writing of the keys' numbers.
     #[serde(default, skip_serializing_if = "KeyNumbering::is_default")]
     pub numbered: KeyNumbering,
-    /// Set if all keys that a request draws lie in the hash slot of the first.
+    /// Set if all keys of a request are in the hash slot of the first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub one_slot: Option<OneGroup>,
 }
@@ -51,8 +51,7 @@ impl KeySpace {
         self.draws().source()
     }
 
-    /// Digits that hold every key: 12, or more for ranges beyond 10^12. 0 where each number is written
-    /// with as many as it has.
+    /// Digits that hold every key: 12, or more for ranges beyond 10^12. 0 for unpadded numbers.
     #[must_use]
     pub fn digits(&self) -> usize {
         if self.numbered.bare {
@@ -66,11 +65,11 @@ impl KeySpace {
     }
 }
 
-/// A distribution as it is written: a name in [`KEY_DRAWS`], and parameters after a colon. Behind an `@`
-/// may stand which share of the draws is of the range: the others are of as many keys beyond it, which
-/// nothing writes.
+/// A distribution as text: a name in [`KEY_DRAWS`], and parameters after a colon. After an `@` comes the
+/// share of draws from the range, if not all; the others go to equally many keys beyond it, which are never
+/// written.
 ///
-/// As data it is that text. One of `file:` that was loaded has no keys of its own to send.
+/// Saved as that text. A loaded `file:` has no keys to send.
 #[derive(Clone, PartialEq, Eq)]
 pub struct KeyDist {
     text: Cow<'static, str>,
@@ -84,14 +83,14 @@ impl KeyDist {
     /// All keys in order.
     pub const SEQUENTIAL: Self = Self::named("sequential");
 
-    /// Keys that nothing has written yet, one after another.
+    /// New keys, one after another.
     pub const INSERT: Self = Self::named("insert");
 
     const fn named(name: &'static str) -> Self {
         Self { text: Cow::Borrowed(name), trace: None, hits: None }
     }
 
-    /// Text of the distribution, as it is written.
+    /// Text of the distribution.
     #[must_use]
     pub fn text(&self) -> &str {
         &self.text
@@ -100,7 +99,7 @@ impl KeyDist {
     /// Sets up draws from `0..range`; `range` is at least 1.
     ///
     /// # Panics
-    /// When the text was not read by this program's table, which only a slip in keystorm can cause.
+    /// Panics if the text was not checked by this program's table, which only a bug in keystorm can cause.
     #[must_use]
     pub fn over(&self, range: u64) -> Box<dyn KeyDraw> {
         let keys = match &self.trace {
@@ -116,25 +115,25 @@ impl KeyDist {
     /// Draws this share of the keys, from 0 to 1, from the range and the others from beyond it.
     ///
     /// # Errors
-    /// The share is none.
+    /// Returns an error if the share is malformed.
     pub fn with_hits(self, share: &str) -> Result<Self, String> {
         Ok(Self { hits: Some(share.parse()?), ..self })
     }
 
-    /// Returns whether a share of the draws is of keys beyond the range.
+    /// Returns whether some draws go to keys beyond the range.
     #[must_use]
     pub fn may_miss(&self) -> bool {
         self.hits.is_some()
     }
 
-    /// The file, and the name of its column if one is given, that keys are read from.
+    /// The file of the keys, and the name of its column if one is given.
     #[must_use]
     pub fn file(&self) -> Option<(&str, Option<&str>)> {
         let source = self.text.strip_prefix("file:")?;
         Some(source.split_once('#').map_or((source, None), |(path, name)| (path, Some(name))))
     }
 
-    /// Returns whether it is of a file that has not been read: it can be shown and compared, not sent.
+    /// Returns whether its file has not been read, so that it can be shown and compared, but not sent.
     #[must_use]
     pub fn is_description(&self) -> bool {
         self.file().is_some() && self.trace.is_none()
@@ -143,7 +142,7 @@ impl KeyDist {
     /// Adds the keys of its file.
     ///
     /// # Errors
-    /// There is no key.
+    /// Returns an error if there are no keys.
     pub fn with_trace(self, keys: Vec<u64>) -> Result<Self, String> {
         if keys.is_empty() {
             return Err("the file has no keys".to_owned());
@@ -182,7 +181,7 @@ impl Default for KeyDist {
     }
 }
 
-/// Text of a distribution, and in full with the keys of its file.
+/// Text of a distribution; written in full, with the keys of its file.
 #[derive(Serialize, Deserialize)]
 #[serde(untagged)]
 enum KeyDistText<'a> {
@@ -221,7 +220,7 @@ impl fmt::Display for KeyDist {
     }
 }
 
-/// Not the rows of a file.
+/// Leaves out the rows of a file.
 impl fmt::Debug for KeyDist {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{self}")

@@ -1,6 +1,6 @@
-//! Keys as they were written down: the numbers in a column of a file, in its order.
+//! Recorded keys: the numbers in a column of a file, in order.
 //!
-//! Reading the file is the front end's business.
+//! The front end reads the file.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ pub(super) struct Trace {
     range: u64,
 }
 
-/// `PATH` or `PATH#COLUMN`; the rows come with [`super::KeyDist::with_trace`].
+/// Parses `PATH` or `PATH#COLUMN`; [`super::KeyDist::with_trace`] adds the rows.
 pub(super) fn read(parameters: Option<&str>, range: u64) -> Result<Box<dyn KeyDraw>, String> {
     let path = parameters.and_then(|text| text.split('#').next());
     path.filter(|path| !path.is_empty()).ok_or("the path of the file is missing")?;

@@ -1,8 +1,7 @@
-//! The key choosers of YCSB, to the letter: what it calls zipfian is much flatter than Zipf's law.
+//! The key choosers of YCSB, exactly: its zipfian is much flatter than Zipf's law.
 //!
-//! A window of the keys, from number START on COUNT of them, is drawn from; what a run has inserted
-//! since extends it for those that YCSB extends it for. A draw beyond the keys that are there is
-//! repeated, as there.
+//! Keys are drawn from a window of COUNT keys from number START on; keys inserted by the run extend it for
+//! the choosers for which YCSB extends it. A draw beyond the existing keys is repeated, as there.
 
 use super::{KeyDraw, Source};
 use crate::hashes::fnv;
@@ -11,11 +10,11 @@ use crate::random::Stream;
 
 /// The exponent of both zipfian generators.
 const THETA: f64 = 0.99;
-/// Ranks of the scrambled one, whatever the number of keys, and the sum of their weights.
+/// Ranks of the scrambled distribution for any number of keys, and the sum of their weights.
 const RANKS: u64 = 10_000_000_001;
 const RANKS_ZETA: f64 = 26.469_028_201_783_02;
-/// Repeated draws after which the draw is taken modulo the keys that are there. A window that has half
-/// of its keys gets here once in 2^256 draws.
+/// Number of repeated draws after which a draw is taken modulo the existing keys. A window with half of its
+/// keys gets here once in 2^256 draws.
 const REPEATS_MAX: u64 = 256;
 
 #[derive(Debug, Clone, Copy)]
@@ -24,7 +23,7 @@ struct Ycsb {
     start: u64,
     count: u64,
     range: u64,
-    /// Set if keys that the run inserts are drawn, too.
+    /// Set if keys inserted by the run are drawn, too.
     grows: bool,
 }
 
@@ -32,7 +31,7 @@ struct Ycsb {
 enum Chooser {
     Uniform,
     Sequential,
-    /// Hashes over numbers from the start on: those of the window, those that may be inserted, and one.
+    /// Hashes over numbers from the start on: those of the window, those that may be inserted, and one more.
     Scrambled {
         ranks: Zipfian,
         over: u64,
@@ -49,10 +48,10 @@ enum Chooser {
     },
 }
 
-/// `uniform`, `sequential`, `zipfian` and `hotspot` take `START,COUNT`; behind them the second takes how
-/// many numbers may be inserted and an exponent, and the last which part of the keys is hot and which of
-/// the draws. `exponential` takes a percentile and a part of the keys. It and `latest` end in 0 where a
-/// run inserts nothing.
+/// Parses parameters. `uniform`, `sequential`, `zipfian` and `hotspot` take `START,COUNT`; then `zipfian`
+/// takes the number of possible inserts and an exponent, and `hotspot` the hot parts of the keys and of the
+/// draws. `exponential` takes a percentile and a part of the keys. It and `latest` end in 0 if a run inserts
+/// nothing.
 pub(super) fn read(parameters: Option<&str>, range: u64) -> Result<Box<dyn KeyDraw>, String> {
     let mut words = parameters.unwrap_or("zipfian").split(',');
     let name = words.next().unwrap_or_default();
@@ -133,7 +132,7 @@ impl KeyDraw for Ycsb {
 }
 
 impl Ycsb {
-    /// A number that these bits draw; `None` of one below 0.
+    /// The number that these bits draw; `None` if it is negative.
     #[inline]
     fn number(&self, bits: u64, index: u64, present: u64) -> Option<u64> {
         // From 0 and below 1, as Java draws it.
@@ -161,8 +160,8 @@ impl Ycsb {
     }
 }
 
-/// Ranks by Zipf's law as Gray and others draw them ("Quickly generating billion-record synthetic
-/// databases", 1994): exact for the first two, near for the others.
+/// Ranks by Zipf's law in the approximation of Gray and others ("Quickly generating billion-record synthetic
+/// databases", 1994), exact for the first two ranks.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Zipfian {
     items: u64,
@@ -198,15 +197,15 @@ impl Zipfian {
         Self { items, zeta: self.zeta + more, ..self }
     }
 
-    /// Returns the law with the weights of `items` ranks. What else follows from their number stays as it was, as it
-    /// does in YCSB.
+    /// Returns the law with the weights of `items` ranks. Other values that depend on their number stay as
+    /// they were, as in YCSB.
     fn among(self, items: u64) -> Self {
         let near = self.items >= TERMS;
         let zeta = if near { self.grown(items) } else { Self::new(items, self.theta) }.zeta;
         Self { zeta, ..self }
     }
 
-    /// The rank at this fraction, which is from 0 and below 1.
+    /// The rank at this fraction, from 0 to below 1.
     pub(crate) fn rank(self, u: f64) -> u64 {
         self.rank_of(u, self.items)
     }

@@ -1,10 +1,10 @@
-//! A few keys are hot: key number `k` is as likely as `1 / (k + 1)^S`.
+//! Zipf's law: key number `k` is as likely as `1 / (k + 1)^S`.
 //!
-//! Zipf's law over a finite range, exactly, with no sum over the keys: rejection from the integral of the
-//! density, which is inverted in closed form (Hörmann and Derflinger, "Rejection-inversion to generate
-//! variates from monotone discrete distributions", 1996). The auxiliary functions keep their precision
-//! near `S = 1`, as those of Apache Commons RNG do. Where the range stays, [`super::zipf_cells`] draws
-//! the same at less cost; from a later rank than 1 on, [`super::zipf_tail`] draws.
+//! Exact over a finite range, with no sum over the keys: rejection from the integral of the density, which is
+//! inverted in closed form (Hörmann and Derflinger, "Rejection-inversion to generate variates from monotone
+//! discrete distributions", 1996). The auxiliary functions keep their precision near `S = 1`, like those of
+//! Apache Commons RNG. For a fixed range, [`super::zipf_cells`] draws the same at less cost;
+//! [`super::zipf_tail`] draws from a later rank than 1 on.
 
 use std::sync::LazyLock;
 
@@ -14,7 +14,7 @@ use super::zipf_tail::ZipfTail;
 use crate::random::Stream;
 use crate::{parameters, random};
 
-/// The exponent where none is given, as in YCSB.
+/// Default exponent, as in YCSB.
 const EXPONENT: f64 = 0.99;
 
 /// Keys are ranks: 0 is the hottest.
@@ -25,11 +25,11 @@ pub(super) struct Zipf(Cells);
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Shape {
     exponent: f64,
-    /// `1 / (1 - S)`, unless `S` is so near 1 that it would carry rounding far.
+    /// `1 / (1 - S)`, unless `S` is so near 1 that rounding errors would grow.
     power: Option<f64>,
-    /// Start of the integral that is drawn from: at the weight of the first rank before 1.5.
+    /// Start of the integral to draw from: the weight of the first rank before 1.5.
     first: f64,
-    /// Farthest that a rank may be from its place to be taken without a closer look.
+    /// Largest distance of a draw from its rank at which it is accepted without the exact test.
     squeeze: f64,
 }
 
@@ -63,7 +63,7 @@ impl Shape {
         shape
     }
 
-    /// Start of the integral that is drawn from.
+    /// Start of the integral to draw from.
     pub(super) fn first(&self) -> f64 {
         self.first
     }
@@ -82,7 +82,7 @@ impl Shape {
         expm1_ratio((1.0 - self.exponent) * log) * log
     }
 
-    /// The `x` that has this integral.
+    /// The `x` with this integral.
     pub(super) fn inverse(&self, integral: f64) -> f64 {
         // Rounding must not lead out of the logarithm's domain.
         let t = (integral * (1.0 - self.exponent)).max(-1.0);
@@ -93,7 +93,7 @@ impl Shape {
         }
     }
 
-    /// Returns the rank from 0 of a draw from the continuous density, unless it is to be rejected.
+    /// Returns the rank from 0 of a draw from the continuous density, unless it is rejected.
     #[inline(always)]
     pub(super) fn rank_at(&self, x: f64, ranks: u64, bits: u64) -> Option<u64> {
         // A float beyond the largest rank becomes the largest. Of 63 bits the processor makes a number at
@@ -114,12 +114,12 @@ impl Shape {
         Some(rank - 1 - back)
     }
 
-    /// Start of a rank's part of the integral. The part ends half a rank beyond the rank's place.
+    /// Start of a rank's part of the integral, which ends half a rank after the rank.
     fn start_of(&self, rank: f64) -> f64 {
         self.integral(rank + 0.5) - self.density(rank)
     }
 
-    /// Returns whether each draw of the integral between `from` and `to` is this rank.
+    /// Returns whether each draw of the integral between `from` and `to` gives this rank.
     pub(super) fn is_all_of(&self, rank: f64, from: f64, to: f64) -> bool {
         from >= self.start_of(rank) && to <= self.integral(rank + 0.5)
     }
@@ -128,7 +128,7 @@ impl Shape {
         self.integral(ranks as f64 + 0.5)
     }
 
-    /// A rank of as many as there are at the moment.
+    /// A rank among the given number of ranks.
     pub(super) fn rank_of(&self, stream: Stream, index: u64, ranks: u64) -> u64 {
         let total = self.total(ranks);
         let mut bits = stream.draw(index);
@@ -144,7 +144,7 @@ impl Shape {
     }
 }
 
-/// A rank from 0 of as many as there are, by Zipf's law with the exponent that is used where none is given.
+/// A rank from 0 among `ranks`, by Zipf's law with the default exponent.
 pub(crate) fn rank(stream: Stream, index: u64, ranks: u64) -> u64 {
     static SHAPE: LazyLock<Shape> = LazyLock::new(|| Shape::new(EXPONENT));
     SHAPE.rank_of(stream, index, ranks)
@@ -162,14 +162,14 @@ impl KeyDraw for Zipf {
     }
 }
 
-/// Rank beyond which one draw in 10^12 would be rejected, and further out the closer look would compare what rounding
-/// has left.
+/// Rank beyond which one draw in 10^12 would be rejected; farther out the exact test would compare rounding
+/// errors.
 const FAR: u64 = 1 << 20;
 
 /// Least distance of `S` from 1 for a power of `1 / (1 - S)` to be right to twelve digits.
 const APART_MIN: f64 = 1e-4;
 
-/// Below this a quotient is its series' first terms to the last bit.
+/// Value below which the first terms of a quotient's series are exact to the last bit.
 const SMALL: f64 = 1e-8;
 
 /// `ln(1 + x) / x`.
@@ -186,7 +186,7 @@ pub(super) fn expm1_ratio(x: f64) -> f64 {
 pub(super) mod tests {
     use super::super::shape;
 
-    /// The sum of `k^-s` over `1..=ranks`: term by term, and from there by Euler and Maclaurin.
+    /// The sum of `k^-s` over `1..=ranks`: term by term, then by the Euler-Maclaurin formula.
     pub(in super::super) fn zeta(ranks: u64, s: f64) -> f64 {
         const TERMS: u64 = 1000;
         let term = |k: f64| k.powf(-s);

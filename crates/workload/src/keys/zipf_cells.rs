@@ -1,43 +1,44 @@
-//! Zipf's law over a range that stays, by a table of a fixed size: no logarithm for nearly every draw.
+//! Zipf's law over a fixed range, by a table of a fixed size, without a logarithm for nearly every draw.
 //!
-//! What is drawn is that of [`super::zipf`], and what makes ranks of it too. Only the continuous density
-//! is drawn from in another way: the span of its integral is cut into cells that are equally likely, one
-//! of which is picked by the first bits of a draw. In a narrow cell the density hardly changes, so an
-//! even draw is right in nearly every case and is rejected by the exact density in the others. Most cells
-//! of the hottest ranks are of one rank altogether.
+//! Draws the distribution of [`super::zipf`], and converts to ranks as it does. Only the draw from the
+//! continuous density differs: the span of its integral is divided into equally likely cells, one of which is
+//! picked by the first bits of a draw. The density hardly changes in a narrow cell, so an even draw is right
+//! in nearly every case, and the exact density rejects it in the others. Most cells of the hottest ranks
+//! contain one rank only.
 
 use super::zipf::Shape;
 use crate::random;
 use crate::random::Stream;
 
-/// The first bits of a draw that pick a cell.
+/// Number of leading bits of a draw that pick a cell.
 const CELL_BITS: u32 = 8;
 const CELLS: usize = 1 << CELL_BITS;
 
-/// An even draw must be right this often for a cell to be drawn from so; others are few and are drawn
-/// from by the inverse of the integral.
+/// Least share of right even draws for a cell to use them. The few other cells use the inverse of the
+/// integral.
 const EVEN_MIN: f64 = 0.5;
 
-/// The keys of one range.
+/// The cells of one range.
 #[derive(Debug, Clone)]
 pub(super) struct Cells {
     shape: Shape,
     ranks: u64,
     cells: Box<[Cell; CELLS]>,
-    /// Share of the integral that one cell has.
+    /// Each cell's share of the integral.
     share: f64,
 }
 
-/// Cell of the integral. A place drawn evenly between its ends is taken with the density there relative to that at the
-/// start: `1` at the start, and between two lines from there.
+/// Cell of the integral. A point drawn evenly between its ends is accepted with the density there relative to
+/// that at the start, which is `1` at the start and lies between two lines after it.
 #[derive(Debug, Clone, Copy, Default)]
 struct Cell {
     start: f64,
-    /// 0 where all of the cell is one rank, which is its start then.
+    /// Width; 0 if the whole cell is one rank, which is then its start.
     width: f64,
-    /// Fall of the tangent over the cell, below which all is taken. [`f64::INFINITY`] where the inverse is to be asked.
+    /// Fall of the tangent over the cell; draws below it are accepted. [`f64::INFINITY`] if the inverse is
+    /// used.
     tangent: f64,
-    /// Fall of the chord to the end, above which nothing is taken.
+    /// Fall of the chord to the end; draws above it are rejected.
     chord: f64,
 }
 
@@ -99,7 +100,7 @@ impl Cells {
 }
 
 impl Cell {
-    /// The one from here in the integral.
+    /// Creates the cell from here in the integral.
     fn new(shape: &Shape, from: f64, share: f64) -> Self {
         let [start, end] = [from, from + share].map(|at| shape.inverse(at));
         let rank = f64::midpoint(start, end).round().max(1.0);

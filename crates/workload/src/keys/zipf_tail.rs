@@ -1,30 +1,29 @@
 //! Zipf's law without its first ranks: key `k` is as likely as `1 / (k + FIRST)^S`.
 //!
-//! Drawn as in [`super::zipf`]. Places are counted from the first rank, and densities are those of the first
-//! rank: far out the law is all but flat, and the difference of two integrals from 1 on would be rounded
-//! away.
+//! Drawn as in [`super::zipf`]. Positions and densities are relative to the first rank: far out the law is
+//! nearly flat, and the difference of two integrals from 1 on would be lost to rounding.
 
 use super::KeyDraw;
 use super::zipf::{expm1_ratio, ln1p_ratio};
 use crate::random;
 use crate::random::Stream;
 
-/// Key 0 is the rank `first`.
+/// Zipf's law from rank `first` on, which is key 0.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ZipfTail {
     exponent: f64,
     first: f64,
     ranks: u64,
-    /// Start of the integral that is drawn from: at the weight of the first rank before its end.
+    /// Start of the integral to draw from: the weight of the first rank before its end.
     start: f64,
     /// End of the integral.
     end: f64,
-    /// Farthest that a key may be from its place to be taken without a closer look.
+    /// Largest distance of a draw from its key at which it is accepted without the exact test.
     squeeze: f64,
 }
 
 impl ZipfTail {
-    /// `ranks` of them, from `first` on, which is 1 at least.
+    /// Creates the law of `ranks` ranks from `first` on, which is at least 1.
     pub(super) fn new(exponent: f64, first: u64, ranks: u64) -> Self {
         let first = first as f64;
         let mut law = Self { exponent, first, ranks, start: 0.0, end: 0.0, squeeze: 0.0 };
@@ -44,7 +43,7 @@ impl ZipfTail {
         self.first * expm1_ratio((1.0 - self.exponent) * log) * log
     }
 
-    /// The `x` that has this integral.
+    /// The `x` with this integral.
     fn inverse(&self, integral: f64) -> f64 {
         let of_first = integral / self.first;
         // Rounding must not lead out of the logarithm's domain.
@@ -52,7 +51,7 @@ impl ZipfTail {
         self.first * (ln1p_ratio(t) * of_first).exp_m1()
     }
 
-    /// Start of a key's part of the integral. The part ends half a key beyond the key's place.
+    /// Start of a key's part of the integral, which ends half a key after the key.
     fn start_of(&self, key: f64) -> f64 {
         self.integral(key + 0.5) - self.density(key)
     }
@@ -81,7 +80,7 @@ impl KeyDraw for ZipfTail {
     }
 }
 
-/// Key beyond which next to no draw would be rejected, and the closer look would compare what rounding has left.
+/// Key beyond which next to no draw would be rejected, and the exact test would compare rounding errors.
 const FAR: u64 = 1 << 20;
 
 #[cfg(test)]
@@ -123,7 +122,7 @@ mod tests {
         }
     }
 
-    /// If ranks are all but equally likely, no key is skipped, however large the ranks are.
+    /// If ranks are nearly equally likely, no key is skipped, however large the ranks are.
     #[test]
     fn far_out_every_key_is_drawn() {
         for first in [950_000, 1_u64 << 40, 1 << 60] {

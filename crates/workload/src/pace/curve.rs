@@ -1,8 +1,7 @@
-//! The arithmetic of rates that change: how many requests are due by a time, and when a given
-//! one is.
+//! The arithmetic of changing rates: the number of requests due by a time, and the due time of a request.
 //!
-//! A rate that goes steadily from `a` to `b` in `T` seconds has made `a t + (b - a) t^2 / 2T`
-//! requests due after `t` seconds. A schedule is a row of such pieces.
+//! A rate that changes steadily from `a` to `b` in `T` seconds has made `a t + (b - a) t^2 / 2T` requests due
+//! after `t` seconds. A schedule is a sequence of such pieces.
 
 use std::ops::Range;
 
@@ -13,7 +12,7 @@ use super::{Schedule, Stage};
 pub struct Curve {
     /// Pieces in order, at least one; the last one has no end.
     pieces: Vec<Piece>,
-    /// Spans without a limit: requests are due as soon as they can be sent, and the pieces have no rate there.
+    /// Spans without a limit: requests are due as soon as they can be sent, and the pieces have rate 0 there.
     unlimited: Vec<Range<u64>>,
 }
 
@@ -22,7 +21,7 @@ struct Piece {
     start_ns: u64,
     /// Units due before it begins.
     before: f64,
-    /// Units per second at its start, and by how much that changes in a second.
+    /// Units per second at its start, and their change per second.
     rate: f64,
     slope: f64,
 }
@@ -46,8 +45,8 @@ impl Piece {
 }
 
 impl Curve {
-    /// The curve of a schedule, in units of which one is `1 / scale` requests, after `hold_ns`
-    /// nanoseconds at its first rate.
+    /// Creates the curve of a schedule, in units of `1 / scale` requests, after `hold_ns` nanoseconds at its
+    /// first rate.
     #[must_use]
     pub fn new(schedule: &Schedule, scale: f64, hold_ns: u64) -> Self {
         let mut pieces = Vec::with_capacity(schedule.stages.len() + 2);
@@ -77,7 +76,7 @@ impl Curve {
         Self { pieces, unlimited }
     }
 
-    /// The first span without a limit that does not end by then, in nanoseconds from the start.
+    /// The first span without a limit that ends after this time, in nanoseconds from the start.
     pub(super) fn unlimited_after(&self, ns: u64) -> Option<Range<u64>> {
         self.unlimited.iter().find(|span| span.end > ns).cloned()
     }
@@ -90,8 +89,8 @@ impl Curve {
         piece.count_after(ns - piece.start_ns)
     }
 
-    /// Time at which unit `number` is due, in nanoseconds from the start; `u64::MAX` if it never is. `piece` remembers
-    /// where the last one was found, and numbers must not fall.
+    /// Due time of unit `number`, in nanoseconds from the start; `u64::MAX` if it is never due. `piece`
+    /// remembers the last piece, so numbers must not fall.
     #[must_use]
     pub fn due_ns(&self, number: f64, piece: &mut usize) -> u64 {
         while let Some(next) = self.pieces.get(*piece + 1)

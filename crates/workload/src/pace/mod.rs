@@ -1,9 +1,8 @@
-//! When requests are due.
+//! Due times of requests.
 //!
-//! Owns the schedule of an open loop as data: rates over time, and how arrivals spread around
-//! them. The arithmetic of rates is in [`curve`], one worker's walk along the schedule in
-//! [`pacer`], how rates are written in [`text`]. No reply, stall or pipeline moves a schedule, and reading a
-//! clock is left to the engine.
+//! Owns the schedule of an open loop as data: rates over time, and the distribution of arrivals around them.
+//! [`curve`] has the arithmetic of rates, [`pacer`] one worker's walk along the schedule, [`text`] the
+//! written form of rates. No reply, stall or pipeline moves a schedule; the engine reads the clock.
 
 mod curve;
 mod pacer;
@@ -20,14 +19,14 @@ pub use pacer::{Lane, Pacer};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Pace {
-    /// Closed loop: the reply to the last one does.
+    /// Closed loop: the reply to the previous request makes one due.
     Closed,
-    /// Open loop: a schedule does.
+    /// Open loop: a schedule makes requests due.
     Open(Schedule),
 }
 
 impl Pace {
-    /// An open loop at one rate, in requests per second.
+    /// Creates an open loop at one rate, in requests per second.
     #[must_use]
     pub fn constant(rate_per_s: f64) -> Self {
         Self::Open(Schedule::constant(rate_per_s))
@@ -58,23 +57,23 @@ impl Pace {
 /// The rates of an open loop. Requests (commands, not pipelines) of all workers together.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Schedule {
-    /// Stages in turn, at least one; the last one's final rate holds for as long as the run.
+    /// Stages in order, at least one; the final rate of the last one holds until the run ends.
     pub stages: Vec<Stage>,
     /// Spread of requests around these rates.
     pub arrivals: Arrivals,
 }
 
-/// A rate that holds, or changes steadily.
+/// A rate that is constant, or changes steadily.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Stage {
-    /// Requests per second when it begins, 0 or above.
+    /// Initial rate in requests per second, 0 or above.
     pub from_per_s: f64,
-    /// Requests per second when it ends, 0 or above.
+    /// Final rate in requests per second, 0 or above.
     pub to_per_s: f64,
-    /// Length in nanoseconds; `None` for as long as the run, of the last one only.
+    /// Length in nanoseconds; `None`, only for the last stage, until the run ends.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub lasts_ns: Option<u64>,
-    /// Set if there is no limit: requests leave as soon as there is room, as in a closed loop, and the rates are 0.
+    /// Set for no limit: requests leave as soon as there is room, as in a closed loop, and the rates are 0.
     #[serde(skip_serializing_if = "std::ops::Not::not", default)]
     pub unlimited: bool,
 }
@@ -93,7 +92,7 @@ impl Stage {
         Self { from_per_s, to_per_s, lasts_ns, unlimited: false }
     }
 
-    /// The rate so long after it began.
+    /// The rate at this time after its start.
     fn rate_after(&self, ns: u64) -> f64 {
         match self.lasts_ns {
             Some(lasts_ns) if lasts_ns > 0 => {
@@ -111,9 +110,9 @@ impl Stage {
 pub enum Arrivals {
     /// At equal distances.
     Constant,
-    /// As independent users send them: a Poisson process, whose distances are exponential.
+    /// Like independent users: a Poisson process, with exponential distances.
     Poisson,
-    /// Several at once, at least 1, when the first of them would be due at equal distances.
+    /// Bursts of this many, at least 1, whose first requests are at equal distances.
     Bursts(u32),
 }
 
@@ -174,8 +173,8 @@ impl Schedule {
         })
     }
 
-    /// The schedule up to `at_ns`, and from there on at this rate until the next stage begins; without a limit
-    /// for `None`.
+    /// The schedule up to `at_ns`, and from then on at this rate until the next stage begins; `None` means no
+    /// limit.
     #[must_use]
     pub fn changed(&self, at_ns: u64, rate_per_s: Option<f64>) -> Self {
         let mut stages = Vec::with_capacity(self.stages.len() + 2);
@@ -221,7 +220,7 @@ impl Schedule {
         if span_s > 0.0 { self.due_by(span_ns) / span_s } else { self.last_per_s() }
     }
 
-    /// Time at which request `number` is due, in nanoseconds from the start; `u64::MAX` if it never is, and an
+    /// Due time of request `number`, in nanoseconds from the start; `u64::MAX` if it is never due, and an
     /// expectation if arrivals are random.
     #[must_use]
     pub fn due_ns(&self, number: f64) -> u64 {

@@ -1,19 +1,19 @@
 //! One worker's walk along a schedule.
 //!
-//! The worker asks what is due when a connection has room, so a backlog is simply the schedule
-//! lying behind the clock: there is no queue to bound and no tick to skip. What was due in the end is
-//! counted here too ([`Pacer::due_before`]), by the same draws that requests are sent by.
+//! The worker asks for due requests when a connection has room, so a backlog is simply the schedule's delay
+//! behind the clock: there is no queue to bound and no tick to skip. It also counts the due requests of a run
+//! ([`Pacer::due_before`]), with the same draws that send them.
 
 use std::ops::Range;
 
 use super::{Arrivals, Curve};
 use crate::random;
 
-/// Part of a schedule that is a worker's own: of every `of` requests in a row, number `index`, so that the sends of all
-/// workers, and of all processes that share one plan, interleave evenly.
+/// A worker's part of a schedule: of every `of` consecutive requests, number `index`, so that the sends of
+/// all workers, and of all processes that share one plan, interleave evenly.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lane {
-    /// From 0 to `of` - 1.
+    /// Index from 0 to `of` - 1.
     pub index: u64,
     /// Lanes in all.
     pub of: u64,
@@ -30,27 +30,27 @@ pub struct Pacer {
     seed: u64,
     /// Units taken.
     taken: u64,
-    /// Time from which on units count, and number of those taken before.
+    /// Start of counting, and number of units taken before it.
     counts_from_ns: u64,
     taken_uncounted: u64,
     /// Place of the next unit on the curve.
     position: f64,
     due_ns: u64,
-    /// The span without a limit that it is, or will be, in; an empty one far away if there is none.
+    /// The current or next span without a limit; an empty one far away if there is none.
     unlimited: Range<u64>,
-    /// Units taken in such spans that count.
+    /// Counted units taken in such spans.
     taken_unlimited: u64,
 }
 
-/// No span: none begins by any time.
+/// A span that never begins.
 const NEVER: Range<u64> = u64::MAX..u64::MAX;
 
-/// Units of random arrivals that are drawn to count what is left; what lies beyond is taken from the
-/// curve, from which four million draws differ by less than a tenth of a per cent.
+/// Most random arrivals that are drawn to count the remaining units; the curve estimates the rest, from which
+/// four million draws differ by less than a tenth of a per cent.
 const DRAWN_MAX: u64 = 1 << 22;
 
 impl Pacer {
-    /// The units of `curve` that are `lane`'s, from `start_ns` on. `seed` is for random arrivals.
+    /// Creates the walk over `lane`'s units of `curve` from `start_ns` on. `seed` is for random arrivals.
     #[must_use]
     pub fn new(start_ns: u64, curve: Curve, arrivals: Arrivals, lane: Lane, seed: u64) -> Self {
         assert!(lane.index < lane.of, "lane {lane:?} is one of those there are");
@@ -76,14 +76,14 @@ impl Pacer {
         pacer
     }
 
-    /// Leaves units that are due before this time out of every count: those of a warm-up.
+    /// Excludes units due before this time, those of a warm-up, from every count.
     #[must_use]
     pub fn counting_from(self, ns: u64) -> Self {
         Self { counts_from_ns: ns, ..self }
     }
 
-    /// Makes units due by another curve from now on, on which those before have their places already: what was due
-    /// stays due, and the next ones follow at its rates.
+    /// Changes the curve from now on. Units that were due stay due, and the next ones follow at the new
+    /// rates. The new curve must include the old part.
     pub fn follow(&mut self, curve: Curve) {
         (self.curve, self.piece) = (curve, 0);
         self.locate();
@@ -97,7 +97,7 @@ impl Pacer {
         self.unlimited = next.map_or(NEVER, |span| at(span.start)..at(span.end));
     }
 
-    /// Time at which the next unit is due, or may be; `u64::MAX` if none ever is.
+    /// Due time of the next unit, or its earliest; `u64::MAX` if there is none.
     #[must_use]
     #[inline]
     pub fn due_ns(&self) -> u64 {
@@ -119,7 +119,7 @@ impl Pacer {
         now_ns >= self.unlimited.start
     }
 
-    /// Takes the next unit off the schedule if it is due at `now_ns`, and says when it was due.
+    /// Takes the next unit if it is due at `now_ns`, and returns its due time.
     #[inline]
     pub fn take(&mut self, now_ns: u64) -> Option<u64> {
         let due_ns = self.due_ns;
@@ -136,7 +136,7 @@ impl Pacer {
         Some(due_ns)
     }
 
-    /// Number of units that were due before `end_ns`: those taken since counting began, and those that nobody took.
+    /// Number of units due before `end_ns`: those taken since counting began, and those not taken.
     #[must_use]
     pub fn due_before(&self, end_ns: u64) -> u64 {
         let taken = self.taken - self.taken_uncounted + self.taken_unlimited;
@@ -182,7 +182,7 @@ impl Pacer {
         1 + ((due - next) / self.lane.of as f64).max(0.0) as u64
     }
 
-    /// Finds the next unit, and when it is due.
+    /// Finds the next unit and its due time.
     fn find(&mut self) {
         self.position = match self.arrivals {
             // From the number itself: a sum would gather rounding errors.
@@ -201,12 +201,12 @@ impl Pacer {
         self.locate();
     }
 
-    /// The number of the next unit among those of all lanes.
+    /// The number of the next unit, counted over all lanes.
     fn next_number(&self) -> u64 {
         self.lane.index + self.taken * self.lane.of
     }
 
-    /// Finds when its place on the curve is.
+    /// Finds the due time for its position on the curve.
     #[inline]
     fn locate(&mut self) {
         let after_ns = self.curve.due_ns(self.position, &mut self.piece);
@@ -383,8 +383,8 @@ mod tests {
         assert_eq!(parts, take(0, 1, 300));
     }
 
-    /// Gaps of a Poisson process are exponential: by Kolmogorov and Smirnov's test, and with a
-    /// mean and a deviation that are equal. Several lanes together are one, too.
+    /// Gaps of a Poisson process are exponential, by the Kolmogorov-Smirnov test and with equal mean and
+    /// deviation. The union of several lanes is one, too.
     #[test]
     fn random_arrivals_are_a_poisson_process() {
         const N: usize = 20_000;

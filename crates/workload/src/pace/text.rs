@@ -1,19 +1,19 @@
-//! The stages of a schedule as they are written.
+//! Text form of a schedule's stages.
 //!
-//! `10k` holds; `10k..100k/30s` rises (or falls) steadily in 30 seconds; `10k,20k,40k/10s` are steps of 10
-//! seconds each: a rate without a time of its own takes the next one. So `1k/60s,1k..5k/10s,5k` holds, rises
-//! and holds. Every rate may have k, M or G for thousands, millions and thousands of millions; a time is in
-//! seconds unless it says ms, s, m or h.
+//! `10k` is constant; `10k..100k/30s` rises (or falls) steadily in 30 seconds; `10k,20k,40k/10s` are steps of
+//! 10 seconds each: a rate without its own time takes the next one. So `1k/60s,1k..5k/10s,5k` is constant,
+//! rises and is constant again. Every rate may have k, M or G for thousands, millions and thousands of
+//! millions; a time is in seconds unless it has ms, s, m or h.
 
 use std::fmt::Write;
 
 use super::Stage;
 use crate::quantity::{self, DefaultUnit};
 
-/// Reads stages, one at least.
+/// Parses stages, at least one.
 ///
 /// # Errors
-/// What cannot be read, and what could.
+/// Returns an error with examples for malformed text.
 pub fn read(text: &str) -> Result<Vec<Stage>, String> {
     let mut stages: Vec<Stage> = Vec::new();
     // Those that wait for a time.
@@ -62,7 +62,7 @@ fn duration(text: &str) -> Result<u64, String> {
     }
 }
 
-/// Stages as short as they can be written.
+/// Shortest text of stages.
 #[must_use]
 pub fn written(stages: &[Stage]) -> String {
     let mut text = String::new();

@@ -26,7 +26,7 @@ impl PlanParts {
     /// Checks every bound and makes the plan.
     ///
     /// # Errors
-    /// The first bound that does not hold, with its option and the limit.
+    /// Returns the first violated bound, with its option and the limit.
     pub fn build(self) -> Result<Plan, PlanError> {
         self.check_concurrency()?;
         self.check_per_request()?;

@@ -94,7 +94,7 @@ fn check_steps(operation: &Operation) -> Result<(), PlanError> {
     })
 }
 
-/// Checks the order of so many operations.
+/// Checks the order of this many operations.
 fn check_spans(spans: &[Span], operations: usize) -> Result<(), PlanError> {
     let possible = |span: &Span| span.times > 0 && (span.operation as usize) < operations;
     let wrong = spans.iter().find(|span| !possible(span));

@@ -1,4 +1,4 @@
-//! The connections of a plan: how many, on how many threads, and how each is used.
+//! The connections of a plan: their number, threads and use.
 
 use naming::{
     CLUSTER, CONNECT, CONNECT_SPACING, JOIN, KEEP_ALIVE, MIX, ON_ERROR, PIPELINE, POOL, RATE,
@@ -11,41 +11,41 @@ use super::check::refuse;
 use super::limits;
 use super::{JoinSchedule, OnError, PlanError, PlanParts, Spacing};
 
-/// Threads and connections that carry the load, and how each connection is used.
+/// Threads and connections that carry the load, and the use of each connection.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Concurrency {
     /// Worker threads, 1 to [`limits::WORKERS_MAX`]. Each owns its connections.
     pub workers: u16,
-    /// Set if the user asked for threads. One worker on request and one worker by default run the same way, but the
-    /// classic report distinguishes them.
+    /// Set if the user asked for threads. One worker on request and one by default run alike, but the classic
+    /// report distinguishes them.
     pub multi_thread: bool,
     /// Connections of all workers together, 1 to [`limits::CONNECTIONS_MAX`].
     pub connections: u32,
-    /// Sequences that one connection may have in flight, 1 to [`limits::PIPELINE_MAX`].
+    /// Most sequences in flight on a connection, 1 to [`limits::PIPELINE_MAX`].
     pub pipeline_depth: u32,
-    /// Condition on which a connection may send again.
+    /// Condition for sending again on a connection.
     pub window: Window,
     /// Set if a connection is used again. If not, it is closed after `requests_each`.
     pub keep_alive: bool,
-    /// Sequences, or operations of a mix, after which a connection that is not kept is closed; 0 for one
-    /// pipeline.
+    /// Sequences, or operations of a mix, after which a connection that is not kept alive is closed; 0 for
+    /// one pipeline.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub requests_each: u32,
-    /// Connections that are closed and opened again each second, in turn and without losing a request, of all
-    /// workers together; 0 to [`limits::RENEWALS_MAX`].
+    /// Connections of all workers that are closed and reopened each second, in turn and without losing a
+    /// request; 0 to [`limits::RENEWALS_MAX`].
     #[serde(default, skip_serializing_if = "is_zero")]
     pub renewed_per_s: u32,
-    /// Rule for a connection of its own for each sequence, opened when the sequence is due, so that latency counts
-    /// opening, too. Then `connections` is how many may be there at once, and none is opened before.
+    /// Rule for plans with a new connection for each sequence, opened when the sequence is due, so that
+    /// latency includes opening. `connections` is then the most at once, and none is opened before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub per_request: Option<ConnectionPerRequest>,
-    /// The CPUs that workers are pinned to, one each in turn; none for wherever the kernel likes.
+    /// CPUs that workers are pinned to, one each in turn; empty for the kernel's choice.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cpus: Vec<usize>,
-    /// Schedule by which connections join the load; none if all carry it from the start.
+    /// Schedule by which connections join the load; `None` if all carry it from the start.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub joining: Option<JoinSchedule>,
-    /// Time between the opening of connections; none for as soon as can be.
+    /// Time between the opening of connections; `None` for as soon as possible.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spacing: Option<Spacing>,
 }
@@ -73,14 +73,14 @@ impl Default for Concurrency {
 /// Rule for the end of a connection that was opened for one sequence.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ConnectionPerRequest {
-    /// Nanoseconds that it stays open after its last reply; `None` for as long as the run.
+    /// Nanoseconds that it stays open after its last reply; `None` for the rest of the run.
     pub hold_ns: Option<u64>,
     /// Set if the connection is closed by a reset, so that its local port is free at once.
     pub reset: bool,
 }
 
 impl PlanParts {
-    /// Checks that the rest of a plan goes with a connection for each request, if it asks for one.
+    /// Checks that the rest of a plan agrees with a connection for each request, if that is used.
     pub(super) fn check_per_request(&self) -> Result<(), PlanError> {
         let concurrency = &self.load.concurrency;
         if concurrency.per_request.is_none() {
@@ -133,11 +133,11 @@ fn is_zero(number: &u32) -> bool {
     *number == 0
 }
 
-/// Condition on which a connection that has requests in flight may send more.
+/// Condition for sending more on a connection with requests in flight.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Window {
-    /// Stop and wait: the next pipeline leaves when every reply of the last one is in, as in
+    /// Stop and wait: the next pipeline leaves when every reply to the last one is in, as in
     /// `redis-benchmark`.
     #[default]
     Batch,

@@ -1,4 +1,4 @@
-//! How long a request may take, and what a deadline cannot be combined with.
+//! Time limits of requests, and options that a deadline excludes.
 
 use naming::{DEADLINE, SLO, TIMEOUT, text};
 
@@ -45,7 +45,7 @@ impl PlanParts {
     }
 }
 
-/// Returns whether a step of an operation ends within what its connection remembers for a later one.
+/// Returns whether a step of an operation ends while its connection holds state for a later one.
 fn leaves_open(operation: &Operation, commands: &[CommandSpec]) -> bool {
     let (mut open, mut at) = (false, 0);
     operation.steps.iter().any(|step| {

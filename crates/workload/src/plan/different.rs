@@ -1,7 +1,7 @@
-//! Which commands of a sequence are the same.
+//! Distinct commands of a sequence.
 //!
-//! What is counted of commands is counted once for each that differs from the others, so that a
-//! command that is repeated a thousand times takes no more memory than one.
+//! Commands are counted once for each distinct one, so that a command repeated a thousand times takes no more
+//! memory than one.
 
 use std::collections::HashMap;
 
@@ -11,17 +11,17 @@ use crate::{CommandSpec, Piece};
 /// The different commands of a sequence.
 #[derive(Debug, Clone)]
 pub struct DistinctCommands<'p> {
-    /// Each of them once, in the order in which they come first.
+    /// The distinct commands, in order of first occurrence.
     pub commands: Vec<&'p CommandSpec>,
-    /// For each of them, whether its replies say if what it looks up is there: it has hits and misses.
+    /// For each of them, whether its replies report misses, so that it has hits and misses.
     pub looks_up: Vec<bool>,
     /// Number of the distinct command that each command of the sequence is.
     pub of: Vec<u32>,
 }
 
 impl Plan {
-    /// The different commands of the sequence. What `__data__` stands for does not tell two apart:
-    /// it is drawn from one stream, and so differs in every command.
+    /// The distinct commands of the sequence. The content of `__data__` is ignored: it is drawn from one
+    /// stream, and so differs in every command.
     #[must_use]
     pub fn different_commands(&self) -> DistinctCommands<'_> {
         let mut known: HashMap<(usize, bool, CommandSpec), u32> = HashMap::new();

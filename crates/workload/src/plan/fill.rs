@@ -1,4 +1,4 @@
-//! The plans that write every key that another plan reads, once.
+//! Plans that write every key that another plan reads, once.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -9,26 +9,26 @@ use crate::argument::placeholder;
 use crate::keys::{DrawnBy, KeyNumbering};
 use crate::{Arg, CommandSpec, Dataset, KeyDist, KeySpace, Piece, RowBy, Shard, Slot};
 
-/// Options of `SET` that say how long a key lives.
+/// Options of `SET` with the lifetime of a key.
 const LIFETIMES: [&[u8]; 4] = [b"EX", b"PX", b"EXAT", b"PXAT"];
 
-/// Requests of a fill that a connection has in flight.
+/// Requests in flight on a connection of a fill.
 const DEPTH: u32 = 16;
-/// Bytes of one of its pipelines, if a request is not larger.
+/// Bytes of one of its pipelines, unless a request is larger.
 const PIPELINE_BYTES: u64 = 1 << 20;
 
-/// The plans that write the keys of a plan, and the keys that no plan can be derived for.
+/// Plans that write the keys of a plan, and the keys for which no plan can be derived.
 #[derive(Debug, Default)]
 pub struct Fill {
-    /// A plan for each form that keys have.
+    /// A plan for each form of keys.
     pub parts: Vec<PlanParts>,
-    /// Commands with keys in them that read no strings, by name.
+    /// Commands with keys that do not read strings, by name.
     pub unfillable: Vec<String>,
-    /// Keys of which nobody can say which of them are read, each with why.
+    /// Keys whose reads cannot be predicted, each with the reason.
     pub unforeseen: Vec<String>,
 }
 
-/// Number of keys that an argument is.
+/// Number of keys that an argument stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum KeyArity {
     /// A single one.
@@ -40,8 +40,8 @@ enum KeyArity {
 }
 
 impl PlanParts {
-    /// Returns what writes every key that the plan reads, once, as its `fill` says. Each gets the value that it must
-    /// have. Nothing if it says nothing.
+    /// Returns the plans that write every key that the plan reads, once, as its `fill` says. Each key gets
+    /// its required value. Empty without a `fill`.
     #[must_use]
     pub fn filled_by(&self) -> Fill {
         let mut fill = Fill::default();
@@ -75,10 +75,10 @@ impl PlanParts {
         fill
     }
 
-    /// The keys that an argument of a command with these key numbers is.
+    /// Returns the keys that an argument of a command with these key numbers stands for.
     ///
     /// # Errors
-    /// They differ by more than one number or the row: why.
+    /// Returns the reason if they depend on more than one number or the row.
     fn keys_of(&self, key: &Arg, keys: &KeySpace) -> Result<KeyArity, String> {
         let (mut slots, mut has_row) = (Vec::new(), false);
         let shown = typed(key);
@@ -123,7 +123,7 @@ impl PlanParts {
         }
     }
 
-    /// Returns the plan that writes these keys by commands that were given for it.
+    /// Returns the plan that writes these keys with the given commands.
     fn filled_with(&self, with: &[CommandSpec], keys: &KeySpace) -> Self {
         let of = match () {
             () if keys.range.is_some() && with.iter().any(has_number) => KeyArity::Numbers,
@@ -137,7 +137,7 @@ impl PlanParts {
         self.filled(with.iter().map(each).collect(), of, keys)
     }
 
-    /// Returns how many different keys a plan writes that was made to fill a server: those of its first command.
+    /// Returns the number of different keys that a fill plan writes: those of its first command.
     #[must_use]
     pub fn keys_filled(&self) -> u64 {
         let key = self.sequence.first().and_then(|command| command.args.get(1));
@@ -155,7 +155,7 @@ impl PlanParts {
         (0..rows.len() as u64).map(text).collect::<HashSet<_>>().len() as u64
     }
 
-    /// Plan that removes the keys that this one writes, which was made to fill a server.
+    /// Plan that removes the keys that this fill plan writes.
     #[must_use]
     pub fn removed_by(&self) -> Self {
         let remove = if self.protocol.is_memcache() { "delete" } else { "DEL" };
@@ -168,8 +168,8 @@ impl PlanParts {
         Self { name: "clean".to_owned(), sequence, ..self.clone() }
     }
 
-    /// Returns what prepares a server for the plan, by commands that are sent for every key, or once if they name no
-    /// key by number: all of them, whatever share of the plan is ours.
+    /// Returns the plans that prepare a server: commands sent for every key, or once if they name no key by
+    /// number. They cover all keys, whatever share of the plan this is.
     #[must_use]
     pub fn prepared_by(&self) -> Vec<Self> {
         let of = |command: &CommandSpec| {
@@ -181,7 +181,7 @@ impl PlanParts {
         self.setup.iter().map(of).collect()
     }
 
-    /// Returns whether a command of the plan needs nothing to be there.
+    /// Returns whether a command of the plan needs no existing data.
     #[must_use]
     pub fn writes(&self, command: &CommandSpec) -> bool {
         let name = command.name();
@@ -192,7 +192,7 @@ impl PlanParts {
         }
     }
 
-    /// A `SET` of that key, as the plan itself would write it.
+    /// A `SET` of that key, like the plan's own.
     fn set(&self, read: &Arg, of: KeyArity) -> CommandSpec {
         let key = if of == KeyArity::Numbers { with_key(read) } else { read.clone() };
         // What a reply brings is there only while the plan runs, and a number only where there is one for
@@ -226,7 +226,7 @@ impl PlanParts {
         }
     }
 
-    /// A `set` of memcached: flags and a lifetime stand before the value.
+    /// A `set` of memcached, with flags and a lifetime before the value.
     fn stored(&self, own: Option<&CommandSpec>, key: Arg) -> CommandSpec {
         let word = |at: usize| own.and_then(|set| set.args.get(at)).cloned();
         let zero = || Arg::literal(b"0");
@@ -237,7 +237,7 @@ impl PlanParts {
         CommandSpec { args, inline: false }
     }
 
-    /// This value, or one as values of the plan are.
+    /// Returns this value, or one like the plan's values.
     fn value(&self, own: Option<Arg>) -> Arg {
         let column = self.data.dataset.as_ref().and_then(|dataset| dataset.values());
         match own {
@@ -251,7 +251,7 @@ impl PlanParts {
         }
     }
 
-    /// A plan that sends these commands once for each key, as fast as it can.
+    /// A plan that sends these commands once for each key, at full speed.
     fn filled(&self, sequence: Vec<CommandSpec>, of: KeyArity, keys: &KeySpace) -> Self {
         let keys = each_once(keys, keys.range.filter(|_| of == KeyArity::Numbers));
         let rows = self.data.dataset.as_ref().filter(|_| of == KeyArity::Rows);
@@ -304,7 +304,7 @@ impl PlanParts {
 }
 
 impl Fill {
-    /// Keys of the same form are written once.
+    /// Adds parts, merging keys of the same form, so that they are written once.
     fn add(&mut self, parts: PlanParts) {
         let same = |known: &PlanParts| {
             known.sequence == parts.sequence && known.data.keys == parts.data.keys
@@ -315,7 +315,7 @@ impl Fill {
     }
 }
 
-/// Commands that need nothing to be there.
+/// Commands that need no existing data.
 const WRITES: [&str; 27] = [
     "SET",
     "SETEX",
@@ -346,7 +346,7 @@ const WRITES: [&str; 27] = [
     "ECHO",
 ];
 
-/// So many of these keys, in order.
+/// This many of these keys, in order.
 fn each_once(keys: &KeySpace, range: Option<u64>) -> KeySpace {
     let numbered = KeyNumbering { by: DrawnBy::Request, ..keys.numbered };
     KeySpace { range, draw: KeyDist::SEQUENTIAL, numbered, one_slot: None }
@@ -369,7 +369,7 @@ fn is_of_row(arg: &Arg) -> bool {
     arg.pieces.iter().any(|piece| matches!(piece, Piece::Field(_)))
 }
 
-/// A key as it was typed, as far as that tells it from others.
+/// Identity of a key: the typed text, as far as it distinguishes keys.
 fn typed(key: &Arg) -> String {
     let text = |piece: &Piece| match piece {
         Piece::Bytes(bytes) => String::from_utf8_lossy(bytes).into_owned(),
@@ -389,7 +389,7 @@ fn typed(key: &Arg) -> String {
     key.pieces.iter().map(text).collect()
 }
 
-/// The argument with every number in it replaced by the number of the key.
+/// The argument with every number replaced by the key's number.
 fn with_key(arg: &Arg) -> Arg {
     let piece = |piece: &Piece| match piece {
         Piece::Number(_) => Piece::Number(Slot::Key),

@@ -2,7 +2,7 @@ use super::super::tests::parts;
 use super::*;
 use crate::ProtocolKind;
 
-/// Parts that send these commands and are filled, over 50 keys or as many as `change` says.
+/// Parts that send these commands and are filled, over 50 keys unless `change` says otherwise.
 fn read(sequence: Vec<CommandSpec>, change: impl FnOnce(&mut PlanParts)) -> PlanParts {
     let mut parts = PlanParts { sequence, ..parts() };
     parts.data.keys = KeySpace::new(Some(50), KeyDist::UNIFORM);

@@ -1,4 +1,4 @@
-//! Operations that insert keys, and those that draw the newest of them.
+//! Operations that insert keys, and those that draw the newest.
 
 use naming::{HIT_RATIO, KEY_DIST, KEY_RANGE, MIX, text};
 
@@ -6,11 +6,11 @@ use super::check::refuse;
 use super::{Plan, PlanError, PlanParts};
 use crate::{Inserts, KeySpace, Piece, Slot, Source};
 
-/// Most keys that a run which inserts some begins with: twelve digits hold nine times as many more.
+/// Most initial keys of a run that inserts: twelve digits hold nine times as many more.
 const RANGE_MAX: u64 = 100_000_000_000;
 
 impl PlanParts {
-    /// The key spaces that depend on what the run inserts.
+    /// Key spaces that depend on the run's inserts.
     fn growing(&self) -> impl Iterator<Item = &KeySpace> {
         self.key_spaces().map(|(_, keys)| keys).filter(|keys| keys.source() != Source::Number)
     }

@@ -1,4 +1,4 @@
-//! Connections that are not all opened at once, or not all there from the start.
+//! Gradual opening of connections, and their joining of the load during the run.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,18 +8,18 @@ use serde::{Deserialize, Serialize};
 use crate::quantity::{self, DefaultUnit};
 use crate::random;
 
-/// Schedule by which connections join the load, those of each worker for itself. Each is opened when it joins.
+/// Schedule by which connections join the load, separately for each worker. Each is opened when it joins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JoinSchedule {
     /// Connections of a worker that carry load from the start.
     pub first: u32,
-    /// Connections of it that join together, at least 1.
+    /// Connections of a worker that join together, at least 1.
     pub step: u32,
     /// Nanoseconds from step to step, at least 1.
     pub every_ns: u64,
 }
 
-/// The time between two connections that a worker opens before load starts, drawn anew for each.
+/// Range of the time between two connections that a worker opens before load starts, drawn anew for each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Spacing {
     /// Nanoseconds at least.
@@ -29,7 +29,7 @@ pub struct Spacing {
 }
 
 impl Spacing {
-    /// The time that this random number stands for.
+    /// The time drawn by this random number.
     #[must_use]
     pub fn of(self, drawn: u64) -> u64 {
         let times = self.most_ns.saturating_sub(self.least_ns).saturating_add(1);

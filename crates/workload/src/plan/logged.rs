@@ -1,17 +1,17 @@
-//! What a plan keeps a log of, beside what is counted.
+//! Commands and operations that a plan logs.
 
 use serde::{Deserialize, Serialize};
 
 use super::check::refuse;
 use super::{Plan, PlanError, PlanParts};
 
-/// Something of which each that ends is logged.
+/// A command or operation whose every end is logged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LogSubject {
-    /// A command, by its place in the sequence.
+    /// A command, by its index in the sequence.
     Command(u32),
-    /// An operation of a mix in which some have several commands, by its place there.
+    /// An operation, by its index in a mix with multi-command operations.
     Operation(u32),
 }
 
@@ -33,7 +33,7 @@ impl PlanParts {
 }
 
 impl Plan {
-    /// Returns for each of the different commands whether it is logged.
+    /// Returns whether each distinct command is logged.
     #[must_use]
     pub fn logged_commands(&self) -> Vec<bool> {
         let different = self.different_commands();
@@ -46,14 +46,14 @@ impl Plan {
         is_logged
     }
 
-    /// Returns for each operation of a mix whether it is logged.
+    /// Returns whether each operation of a mix is logged.
     #[must_use]
     pub fn logged_operations(&self) -> Vec<bool> {
         let count = self.mix.as_ref().map_or(0, |mix| mix.operations.len()) as u32;
         (0..count).map(|at| self.peer.logged.contains(&LogSubject::Operation(at))).collect()
     }
 
-    /// Most entries that one request has in the log, where none of its steps is sent more than once.
+    /// Most log entries of one request whose steps are each sent once.
     #[must_use]
     pub fn most_logged(&self) -> u64 {
         let of = |span: std::ops::Range<usize>| {

@@ -1,8 +1,8 @@
-//! Operations of which one is drawn at a time, and their steps.
+//! Operations of a mix, drawn one at a time, and their steps.
 //!
-//! A plan without a [`Mix`] is one operation of one step: its sequence, sent whole. With one, the
-//! commands of the sequence belong to operations, in order, and every request number is one
-//! operation. Which one it is, like everything else of it, follows from the seed and the number.
+//! A plan without a [`Mix`] is one operation of one step: its sequence, sent whole. With one, the commands of
+//! the sequence belong to operations, in order, and every request number is one operation. The seed and the
+//! number determine the operation and its content.
 
 use std::ops::Range;
 
@@ -11,26 +11,26 @@ use serde::{Deserialize, Serialize};
 use super::{Pick, Plan, PlanParts};
 use crate::{CommandSpec, KeySpace};
 
-/// Operations that the commands of a sequence are of.
+/// Operations that divide the commands of a sequence.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mix {
     /// At least one.
     pub operations: Vec<Operation>,
-    /// Rule for which is next.
+    /// Rule for the next operation.
     #[serde(default)]
     pub pick: Pick,
 }
 
-/// Operation of a mix: what a user of the server would call a request.
+/// Operation of a mix: a request in the view of a server's user.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Operation {
     /// Name in reports.
     pub name: String,
-    /// Weight with which it is picked, beside those of the others; at least 1.
+    /// Weight relative to the others; at least 1.
     pub weight: u32,
     /// Steps, of which the first is always sent.
     pub steps: Vec<Step>,
-    /// Key space of its own; that of the plan if it has none.
+    /// Key space of its own; `None` for the plan's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub keys: Option<KeySpace>,
 }
@@ -38,43 +38,41 @@ pub struct Operation {
 /// Commands that are sent together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Step {
-    /// Number of commands of the sequence in this step, behind those of the step before; at least 1.
+    /// Number of commands of the sequence in this step, after those of the previous step; at least 1.
     pub commands: u32,
-    /// Condition on which the step is sent.
+    /// Condition for sending the step.
     #[serde(default)]
     pub when: StepCondition,
 }
 
-/// Condition on which a step is sent: once the replies to the one before are in, and none is an error.
+/// Condition for sending a step, once the replies to the previous one are in without an error.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum StepCondition {
     /// Whatever the replies are.
     #[default]
     Always,
-    /// If one of them is a miss. If not, the step after it is looked at.
+    /// If one of them is a miss. If not, the condition of the next step is checked.
     OnMiss,
-    /// Once for each string of the list that the only command before brought, one after another.
+    /// Once for each string of the list that the only command before it returned, in order.
     ForEach,
-    /// Instead of the only step before, by the next request of its operation on the same connection,
-    /// if the reply brought a cursor other than `0`. Each page of a scan counts as one request
-    /// towards `-n`.
+    /// Instead of the only step before it, by the next request of its operation on the same connection, if
+    /// the reply had a cursor other than `0`. Each page of a scan counts as one request towards `-n`.
     OnCursor {
-        /// Number of times in a row at most; `None` for no end.
+        /// Most repetitions in a row; `None` for no end.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         most: Option<u32>,
     },
 }
 
-/// Rule by which requests are shared out among connections.
+/// Rule by which connections share requests.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum BudgetScope {
-    /// A budget for all, of which each takes what it has room for.
+    /// A common budget, from which each connection takes requests when it has room.
     #[default]
     OneBudget,
-    /// Each connection sends as many as the plan says, numbered for itself, as in
-    /// `memtier_benchmark`.
+    /// Each connection sends the plan's number of requests, numbered separately, as in `memtier_benchmark`.
     PerConnection,
 }
 
@@ -84,7 +82,7 @@ impl BudgetScope {
     }
 }
 
-/// Rule for what of a reply is kept for later steps.
+/// Rule for the part of a reply that is kept for later steps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CaptureRule {
     /// Nothing.
@@ -96,14 +94,14 @@ pub enum CaptureRule {
 }
 
 impl Operation {
-    /// Returns which of its commands brings the list that a step is sent for each string of, if there is one.
+    /// Returns the index of the command whose reply is the list that a step is sent for, if there is one.
     fn list(&self) -> Option<usize> {
         let each = self.steps.iter().position(|step| step.when == StepCondition::ForEach)?;
         let before: usize = self.steps[..each].iter().map(|step| step.commands as usize).sum();
         before.checked_sub(1)
     }
 
-    /// Returns how often in a row its second step takes the place of its first, if it does.
+    /// Returns the limit on repetitions of its second step in place of its first, if it repeats.
     #[must_use]
     pub fn walk(&self) -> Option<Option<u32>> {
         self.steps.iter().find_map(|step| match step.when {
@@ -120,7 +118,7 @@ impl Operation {
 }
 
 impl Mix {
-    /// Each operation, and which commands of the sequence are its own.
+    /// Each operation, and its range of commands of the sequence.
     pub fn spans(&self) -> impl Iterator<Item = (&Operation, Range<usize>)> {
         let mut end = 0;
         self.operations.iter().map(move |operation| {
@@ -132,7 +130,7 @@ impl Mix {
 }
 
 impl PlanParts {
-    /// Each operation's commands in the sequence, and its keys; without a mix one for all.
+    /// Each operation's commands in the sequence, and its keys; without a mix, one entry for all.
     pub fn key_spaces(&self) -> impl Iterator<Item = (Range<usize>, &KeySpace)> {
         let all = self.mix.is_none().then_some((0..self.sequence.len(), &self.data.keys));
         let spans = self.mix.iter().flat_map(Mix::spans);
@@ -141,15 +139,15 @@ impl PlanParts {
         all.into_iter().chain(own)
     }
 
-    /// Returns how many requests a request number counts as in `-n` and in a rate: the commands of the sequence, or one
-    /// operation.
+    /// Returns how many requests a request number counts as in `-n` and in a rate: the commands of the
+    /// sequence, or one operation.
     #[must_use]
     pub fn requests_per_number(&self) -> usize {
         if self.mix.is_some() || self.is_recorded() { 1 } else { self.sequence.len() }
     }
 
-    /// Returns how many replies each request number of a budget has in any case: more than one where every operation
-    /// sends as many commands, together.
+    /// Returns the least number of replies to each request number of a budget: more than one if every
+    /// operation sends equally many commands together.
     #[must_use]
     pub fn requests_in_number(&self) -> u64 {
         let operations = self.mix.as_ref().map_or(&[][..], |mix| &mix.operations);
@@ -161,29 +159,29 @@ impl PlanParts {
         if all.all(|other| other == first) { first } else { 1 }
     }
 
-    /// Returns whether some operation has several commands, so that operations and commands are different things to
-    /// count.
+    /// Returns whether some operation has several commands, so that operations and commands are counted
+    /// separately.
     #[must_use]
     pub fn counts_operations(&self) -> bool {
         self.mix.as_ref().is_some_and(|mix| mix.operations.iter().any(|o| o.commands() > 1))
     }
 
-    /// The name of each operation that is picked; none without a mix.
+    /// The names of the operations; empty without a mix.
     pub fn operation_names(&self) -> impl Iterator<Item = &str> {
         self.mix.iter().flat_map(|mix| &mix.operations).map(|operation| operation.name.as_str())
     }
 }
 
 impl Plan {
-    /// Returns whether the requests of an operation go on where the last one came to.
+    /// Returns whether each request of an operation continues where the last one ended.
     #[must_use]
     pub fn walks(&self, operation: usize) -> bool {
         let operations = self.mix.as_ref().map_or(&[][..], |mix| &mix.operations);
         operations.get(operation).is_some_and(|operation| operation.walk().is_some())
     }
 
-    /// For each command of the sequence, whether a later step has something of its reply in it. Empty
-    /// if none has.
+    /// For each command of the sequence, the part of its reply that a later step contains. Empty if none
+    /// does.
     #[must_use]
     pub fn replies_kept(&self) -> Vec<CaptureRule> {
         if !self.sequence.iter().any(CommandSpec::names_reply) {

@@ -1,8 +1,8 @@
 //! The plan: one test, complete and checked.
 //!
-//! Owns the types that say how a test is run and the limits they must keep to. A front end fills
-//! in [`PlanParts`]; [`PlanParts::build`] is the only way to a [`Plan`], so whatever holds a plan
-//! holds a valid one and nothing is left to check while load runs.
+//! Owns the types that describe a test and their limits. A front end fills in [`PlanParts`];
+//! [`PlanParts::build`] is the only way to a [`Plan`], so every plan is valid and nothing is left to check
+//! while load runs.
 
 mod check;
 mod check_mix;
@@ -55,22 +55,22 @@ use crate::{
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ProtocolKind {
-    /// RESP version 2, the default of every server. <https://redis.io/docs/latest/develop/reference/protocol-spec/>
+    /// RESP version 2, every server's default.
+    /// <https://redis.io/docs/latest/develop/reference/protocol-spec/>
     Resp2,
-    /// RESP version 3, asked for with `HELLO 3`.
+    /// RESP version 3, requested with `HELLO 3`.
     Resp3,
     /// memcached's text protocol. <https://docs.memcached.org/protocols/basic/>
     MemcacheText,
-    /// memcached's text protocol, spoken in meta commands where there is a choice, on the same connection and lines.
-    /// <https://docs.memcached.org/protocols/meta/>
+    /// memcached's text protocol, with meta commands where there is a choice, on the same connection and
+    /// lines. <https://docs.memcached.org/protocols/meta/>
     MemcacheMeta,
-    /// memcached's binary protocol, which it has deprecated.
-    /// <https://docs.memcached.org/protocols/binary/>
+    /// memcached's deprecated binary protocol. <https://docs.memcached.org/protocols/binary/>
     MemcacheBinary,
 }
 
 impl ProtocolKind {
-    /// Returns whether servers with this protocol are memcached, or stand in for it.
+    /// Returns whether servers with this protocol are memcached or compatible.
     #[must_use]
     pub fn is_memcache(self) -> bool {
         match self {
@@ -84,7 +84,7 @@ impl ProtocolKind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum EngineKind {
-    /// The fastest that this kernel allows.
+    /// The fastest engine that this kernel allows.
     Auto,
     /// Completion by `io_uring` (Linux 6.0 or later, where it is allowed).
     Uring,
@@ -98,7 +98,7 @@ pub enum EngineKind {
 pub enum Stop {
     /// After this many requests, to the exact count.
     Requests(u64),
-    /// After this many nanoseconds; what is in flight then is waited for and counted.
+    /// After this many nanoseconds; requests then in flight are awaited and counted.
     AfterNs(u64),
 }
 
@@ -117,56 +117,56 @@ pub enum OnError {
 pub struct ValueSpec {
     /// Sizes of the values.
     pub sizes: Sizes,
-    /// Argument that the size is a function of.
+    /// Argument that determines the size.
     #[serde(default)]
     pub by: SizeBy,
-    /// Content that they are made of.
+    /// Content of the values.
     #[serde(default)]
     pub content: Content,
 }
 
-/// Everything a front end decides about one test, not yet checked.
+/// All choices of a front end about one test, not yet checked.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct PlanParts {
     /// The title that reports print.
     pub name: String,
-    /// Set if the user chose the title, so that it says nothing of what is sent.
+    /// Set if the user chose the title, so that it need not describe the load.
     #[serde(default, skip_serializing_if = "Not::not")]
     pub named: bool,
     /// Server to connect to, and as whom.
     pub target: Target,
-    /// Protocol that is spoken there.
+    /// Protocol of the server.
     pub protocol: ProtocolKind,
-    /// Engine that moves the bytes.
+    /// Engine to use.
     pub engine: EngineKind,
-    /// Commands sent once on a connection of their own before the test, such as the
-    /// `FUNCTION LOAD` that `FCALL` needs. Not measured.
+    /// Commands sent once on a separate connection before the test, such as the `FUNCTION LOAD` that `FCALL`
+    /// needs. Not measured.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub setup: Vec<CommandSpec>,
-    /// The commands, sent in this order over and over; with a `mix` those of its operations.
+    /// The commands, sent in this order over and over; with a `mix`, the commands of its operations.
     pub sequence: Vec<CommandSpec>,
-    /// Operations that the commands belong to, of which one is sent at a time.
+    /// Operations that the commands belong to, sent one at a time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mix: Option<Mix>,
-    /// Commands of the sequence, by their place, that replicas may answer though neither their names nor the
+    /// Commands of the sequence, by index, that replicas may answer although neither their names nor the
     /// server say so.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub read_only: Vec<u32>,
-    /// Set if commands that the server calls harmful are refused. No part of the load, so no saved plan has it.
+    /// Set if commands that the server calls harmful are refused. Not part of the load, so not saved.
     #[serde(skip)]
     pub minds_harm: bool,
-    /// Load: how much, how fast, over what, until when.
+    /// Load: amount, pace, connections, and end.
     pub load: Load,
-    /// Keys and values, what is filled, what is compared.
+    /// Keys, values, fills, and comparisons.
     pub data: Data,
-    /// Latencies that are recorded.
+    /// Recorded latencies.
     pub recording: Recording,
     /// Recovery after an error or a loss.
     pub recovery: Recovery,
-    /// Traffic that it sends in place of requests of its own, if that was recorded.
+    /// Recorded traffic to send instead of requests of its own, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recorded: Option<RecordedTraffic>,
-    /// The receivers of its messages, if it sends messages.
+    /// Receivers of its messages, if it sends messages.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delivery: Option<Delivery>,
     /// Options that only an imitated tool can ask for.
@@ -174,8 +174,8 @@ pub struct PlanParts {
     pub peer: PeerOptions,
 }
 
-/// Test that is complete and valid. Reads like [`PlanParts`], but cannot be changed. A plan that is loaded passes the
-/// same checks as one that is typed.
+/// A complete and valid test. Reads like [`PlanParts`], but cannot be changed. A loaded plan passes the same
+/// checks as a typed one.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(try_from = "PlanParts")]
 pub struct Plan(PlanParts);
@@ -208,7 +208,7 @@ impl TryFrom<PlanParts> for Plan {
 }
 
 impl PlanParts {
-    /// Every piece of every command that is sent over and over.
+    /// All pieces of the commands of its sequence.
     pub fn pieces(&self) -> impl Iterator<Item = &Piece> {
         self.sequence.iter().flat_map(|command| &command.args).flat_map(|arg| &arg.pieces)
     }
@@ -219,21 +219,20 @@ impl PlanParts {
         self.pieces().any(|piece| piece.message_bytes() > 0)
     }
 
-    /// Returns whether messages in its commands are numbers, without their times.
+    /// Returns whether messages in its commands are bare numbers, without times.
     #[must_use]
     pub fn numbers_messages(&self) -> bool {
         self.pieces().any(|piece| *piece == Piece::MessageNumber)
     }
 
-    /// Most bytes of one pipeline (fields of a dataset not counted).
+    /// Most bytes of one pipeline, without fields of a dataset.
     #[must_use]
     pub fn batch_bytes(&self) -> u64 {
         let depth = u64::from(self.load.concurrency.pipeline_depth);
         self.sequence_bytes().saturating_mul(depth)
     }
 
-    /// Most bytes of any argument that it sends, what it fills a server with included (fields of a dataset
-    /// and replies not counted).
+    /// Most bytes of any argument that it sends, including fills, without fields of a dataset and replies.
     #[must_use]
     pub fn largest_argument(&self) -> u64 {
         let largest =
@@ -262,7 +261,7 @@ impl PlanParts {
 }
 
 impl Plan {
-    /// Every password that it holds, each once, to look for in what others say.
+    /// All its passwords, without repetition, to mask in others' texts.
     #[must_use]
     pub fn secrets(&self) -> Vec<String> {
         let login = self.target.credentials.iter().map(|login| login.password.reveal().to_owned());
@@ -283,8 +282,8 @@ impl Plan {
         all
     }
 
-    /// Returns what was left behind when the plan was saved, if anything was: without it the plan can be shown and
-    /// compared, and not be run.
+    /// Returns the part that was not saved with the plan, if any: without it the plan can be shown and
+    /// compared, but not run.
     #[must_use]
     pub fn lacking(&self) -> Option<&'static str> {
         if self.data.dataset.as_ref().is_some_and(|dataset| dataset.is_description()) {
@@ -299,7 +298,7 @@ impl Plan {
         self.load.shard.count(self.load.concurrency.connections)
     }
 
-    /// Connections that this share of the plan opens, those of receivers included.
+    /// Connections that this share of the plan opens, including receivers'.
     #[must_use]
     pub fn all_connections(&self) -> u32 {
         // One more sends probes.
@@ -309,7 +308,7 @@ impl Plan {
         self.own_connections().saturating_add(receivers)
     }
 
-    /// Shares that the plan can be cut into, each with a connection and a request, at least 1.
+    /// Most shares of the plan with a connection and a request each; at least 1.
     #[must_use]
     pub fn shares_max(&self) -> u32 {
         let requests = match self.load.stop {
@@ -319,21 +318,20 @@ impl Plan {
         u32::try_from(requests).unwrap_or(u32::MAX).min(self.load.concurrency.connections).max(1)
     }
 
-    /// Requests that this share of the plan sends; `None` when it ends by time.
+    /// Requests that this share of the plan sends; `None` if it ends by time.
     #[must_use]
     pub fn own_requests(&self) -> Option<u64> {
         self.budget().commands()
     }
 
-    /// The rate of this share in requests per second: that of all, divided among the shares.
+    /// The rate of this share in requests per second: the total, divided among the shares.
     #[must_use]
     pub fn own_rate_per_s(&self, whole_per_s: f64) -> f64 {
         whole_per_s / f64::from(self.load.shard.of)
     }
 
-    /// For how long the schedule of the measured part ran, in nanoseconds, in a run that took so
-    /// long: up to its planned end. Waiting for the last replies is no part of it. `None` in a closed
-    /// loop.
+    /// Nanoseconds for which the schedule of the measured part ran, in a run that took this long: up to its
+    /// planned end, without the wait for the last replies. `None` in a closed loop.
     #[must_use]
     pub fn scheduled_ns(&self, elapsed_ns: u64) -> Option<u64> {
         let schedule = self.load.pace.schedule()?;
@@ -346,7 +344,7 @@ impl Plan {
     }
 
     /// The longest time between two requests of this share's schedule while it does not pause, in
-    /// nanoseconds; from burst to burst, where they come in such; 0 in a closed loop.
+    /// nanoseconds; for bursts, between two of them; 0 in a closed loop.
     #[must_use]
     pub fn due_every_ns(&self) -> u64 {
         let Some(schedule) = self.load.pace.schedule() else { return 0 };
@@ -361,7 +359,7 @@ impl Plan {
         (1e9 * at_once / shares / self.own_rate_per_s(slowest)) as u64
     }
 
-    /// Returns whether a request is due in this span of the measured part; always in a closed loop.
+    /// Returns whether a request is due in this span of the measured part; always true in a closed loop.
     #[must_use]
     pub fn is_due_within(&self, from_ns: u64, to_ns: u64) -> bool {
         let due = |schedule: &Schedule| schedule.due_by(to_ns) - schedule.due_by(from_ns);
@@ -394,7 +392,7 @@ impl Plan {
         one(given).for_each_connection(self.load.shard.part(connections))
     }
 
-    /// Numbers after which another connection's begin.
+    /// Count of numbers after which another connection's begin.
     fn connection_round(&self) -> u64 {
         match self.load.stop {
             Stop::Requests(n) if self.load.share == BudgetScope::PerConnection => {
@@ -404,8 +402,8 @@ impl Plan {
         }
     }
 
-    /// Returns the pacer of worker `worker` of `workers`, counted in sequences, from `start_ns` on; `None` in a closed
-    /// loop. A warm-up comes before the schedule, at its first rate.
+    /// Returns the pacer of worker `worker` of `workers`, counted in sequences, from `start_ns` on; `None` in
+    /// a closed loop. A warm-up comes before the schedule, at its first rate.
     #[must_use]
     pub fn pacer(&self, start_ns: u64, worker: u16, workers: u16) -> Option<Pacer> {
         let (schedule, curve) = (self.load.pace.schedule()?, self.curve()?);
@@ -414,7 +412,7 @@ impl Plan {
         Some(pacer.counting_from(start_ns.saturating_add(self.load.warmup_ns)))
     }
 
-    /// Returns how many sequences of all workers are due by when; `None` in a closed loop.
+    /// Returns the curve of due sequences of all workers; `None` in a closed loop.
     #[must_use]
     pub fn curve(&self) -> Option<Curve> {
         let schedule = self.load.pace.schedule()?;

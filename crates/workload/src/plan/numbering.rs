@@ -1,8 +1,7 @@
-//! By which number a request draws its keys: that of the test, or one that its connection or its
-//! operation counts for itself.
+//! The number by which a request draws its keys: the test's, or a count by its connection or operation.
 //!
-//! Nothing is counted while a test runs. What a connection has sent before follows from the number of
-//! a request, because connections with budgets of their own have numbers of their own.
+//! Nothing is counted while a test runs. The number of a connection's earlier requests follows from the
+//! number of a request, because connections with their own budgets have their own numbers.
 
 use crate::keys::{DrawnBy, KeySpace, slice_of};
 use crate::{Plan, Stop};
@@ -13,19 +12,18 @@ use super::{Mix, Pick, Span};
 #[derive(Debug, Clone)]
 pub struct Numbering {
     by: DrawnBy,
-    /// Numbers after which another connection's begin.
+    /// Count of numbers after which another connection's begin.
     round: u64,
-    /// Connections, if each counts its own requests; otherwise 1.
+    /// Number of connections, if each counts its own requests; otherwise 1.
     connections: u64,
     keys: u64,
-    /// Requests after which all operations have had their turns, how many of them are this
-    /// operation's, and where.
+    /// Requests of a full turn of all operations, this operation's number of them, and their positions.
     turn: u64,
     each: u64,
     own: Vec<RequestRange>,
 }
 
-/// Requests of one operation that follow each other.
+/// Consecutive requests of one operation.
 #[derive(Debug, Clone, Copy)]
 struct RequestRange {
     from: u64,
@@ -35,7 +33,7 @@ struct RequestRange {
 }
 
 impl Numbering {
-    /// Creates the numbering of the only operation there is.
+    /// Creates the numbering of the only operation.
     fn of_all(keys: &KeySpace, round: u64, connections: u64) -> Self {
         Self {
             by: keys.numbered.by,
@@ -61,7 +59,7 @@ impl Numbering {
         Self { turn: turn.max(1), each, own, ..self }
     }
 
-    /// Returns what draws are a function of, for request number `number` of the operation.
+    /// Returns the number that determines the draws of request number `number` of the operation.
     #[inline]
     #[must_use]
     pub fn index(&self, number: u64) -> u64 {
@@ -72,7 +70,7 @@ impl Numbering {
         }
     }
 
-    /// Returns how many of its operation the connection of request number `number` sent before it.
+    /// Returns the number of earlier requests of the operation on the connection of request number `number`.
     #[inline]
     #[must_use]
     pub fn before(&self, number: u64) -> u64 {
@@ -83,8 +81,8 @@ impl Numbering {
         turns * self.each + within
     }
 
-    /// Returns the key of draw number `index` of the connection that sends request number `number`, where keys are
-    /// drawn in slices.
+    /// Returns the key of draw number `index` of the connection that sends request number `number`, if keys
+    /// are drawn in slices.
     #[inline]
     #[must_use]
     pub fn of_slice(&self, number: u64, index: u64) -> Option<u64> {
@@ -95,7 +93,7 @@ impl Numbering {
         Some(first + index % len)
     }
 
-    /// Returns whether the operation's draws are counted apart from those of other operations.
+    /// Returns whether the operation's draws are counted separately from other operations'.
     #[must_use]
     pub fn is_of_operation(&self) -> bool {
         matches!(self.by, DrawnBy::Operation | DrawnBy::Slice)
@@ -103,7 +101,7 @@ impl Numbering {
 }
 
 impl Plan {
-    /// Returns how the requests of each operation are counted; one without a mix.
+    /// Returns the numbering of each operation; one without a mix.
     #[must_use]
     pub fn numberings(&self) -> Vec<Numbering> {
         let round = self.connection_round();
@@ -124,7 +122,7 @@ impl Plan {
 }
 
 impl Mix {
-    /// The runs of operations that follow each other over and over; `None` where they are drawn.
+    /// The repeated sequence of runs of operations; `None` if operations are drawn.
     pub(super) fn turn(&self) -> Option<Vec<Span>> {
         match &self.pick {
             Pick::Drawn | Pick::Row => None,
@@ -146,7 +144,7 @@ mod tests {
     use crate::keys::KeyNumbering;
     use crate::{CommandSpec, KeyDist, PlanParts};
 
-    /// Connections of eight requests that are SET, GET, GET, GET, over and over.
+    /// Connections with eight requests each: SET, GET, GET, GET, over and over.
     fn plan(by: DrawnBy, pick: Pick) -> Plan {
         let step = vec![Step { commands: 1, when: StepCondition::Always }];
         let operation = |name: &str, weight| Operation {

@@ -1,5 +1,5 @@
-//! The operations of a mix, ready to pick from: which one a request number is, and which commands of the
-//! sequence its steps are.
+//! The operations of a mix, ready to pick from: the operation of a request number, and the commands of its
+//! steps.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -53,52 +53,51 @@ impl Plan {
     }
 }
 
-/// An operation whose requests go on where the last one on their connection came to.
+/// An operation whose requests each continue where the last one on their connection ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ScanOperation {
     /// Number of the operation.
     pub operation: u32,
-    /// The command that has a cursor in it.
+    /// Index of the command with a cursor.
     pub command: u32,
-    /// So many of them follow each other.
+    /// Most consecutive repetitions.
     pub most: u32,
 }
 
 /// Properties of the replies to a step.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub struct StepReplies {
-    /// Set if one of the replies said that there was nothing.
+    /// Set if one of the replies was a miss.
     pub missed: bool,
-    /// A string is kept.
+    /// Set if a string is kept.
     pub strings: bool,
 }
 
-/// The stream that operations are picked by, after those of the numbers in commands.
+/// Random stream of the choice of operations, after those of the numbers in commands.
 const PICK_STREAM: u64 = 11 << 56;
 
-/// The operations of a mix: which one a request number is, and which commands of the sequence its
-/// steps are.
+/// The operations of a mix: the operation of a request number, and the commands of its steps.
 #[derive(Debug, Clone)]
 pub struct Operations {
-    /// The sums of the weights up to each operation and its own, or of the spans.
+    /// Cumulative weights of the operations, or of the spans.
     bounds: Vec<u64>,
     /// Operation of each bound.
     of: Vec<u32>,
     /// Stream that operations are drawn from.
     draws: Option<Stream>,
-    /// Dataset whose rows decide, and the seed that they are drawn by.
+    /// Dataset whose rows decide, and their seed.
     rows: Option<Arc<Dataset>>,
     seed: u64,
-    /// Numbers after which another connection's begin.
+    /// Count of numbers after which another connection's begin.
     round: u64,
-    /// The first step of each, and one more than the last of all.
+    /// Index of the first step of each operation, and one past the last of all.
     operations: Vec<u32>,
     steps: Vec<(Range<u32>, StepCondition)>,
     walk: Option<ScanOperation>,
 }
 
 impl Operations {
-    /// Returns which operation request number `number` is.
+    /// Returns the operation of request number `number`.
     #[inline]
     #[must_use]
     pub fn pick(&self, number: u64) -> u32 {
@@ -142,15 +141,15 @@ impl Operations {
         (*when == StepCondition::ForEach).then(|| commands.clone())
     }
 
-    /// Returns how an operation walks, if it does.
+    /// Returns the scan of an operation, if it scans.
     #[inline]
     #[must_use]
     pub fn walk(&self, operation: u32) -> Option<ScanOperation> {
         self.walk.filter(|walk| walk.operation == operation)
     }
 
-    /// The step that is sent after step number `step` of an operation, and its commands; `None` if
-    /// the operation has ended.
+    /// The step after step number `step` of an operation, and its commands; `None` if the operation has
+    /// ended.
     #[inline]
     #[must_use]
     pub fn next_step(

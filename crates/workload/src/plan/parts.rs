@@ -1,4 +1,4 @@
-//! The parts of a plan that people think in. Each has a default: together those of a classic test.
+//! The parts of a plan. Each has a default: together they make a classic test.
 
 use std::ops::Not;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::{
     Arrivals, CommandSpec, Dataset, Endpoint, EngineKind, KeySpace, Lifetime, Pace, Shard, Target,
 };
 
-/// Load of a plan: how much is sent, how fast and over what, and until when.
+/// Load of a plan: amount, pace, connections, and end.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Load {
     /// Threads and connections, and the depth of their pipelines.
@@ -27,15 +27,15 @@ pub struct Load {
     pub warmup_ns: u64,
     /// End of the measured part.
     pub stop: Stop,
-    /// Nanoseconds after which a measured part of so many requests ends in any case; none for no limit.
+    /// Nanoseconds after which a measured part limited by requests ends in any case; `None` for no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_most_ns: Option<u64>,
-    /// Rule by which requests are shared out among connections.
+    /// Rule by which connections share requests.
     #[serde(default, skip_serializing_if = "BudgetScope::is_one_budget")]
     pub share: BudgetScope,
-    /// Seed that all randomness of the test comes from.
+    /// Seed of all randomness of the test.
     pub seed: u64,
-    /// Share of the whole plan that this process carries out. All other fields are those of the whole.
+    /// Share of the whole plan that this process carries out. All other fields describe the whole.
     #[serde(default, skip_serializing_if = "Shard::is_whole")]
     pub shard: Shard,
 }
@@ -56,7 +56,7 @@ impl Default for Load {
     }
 }
 
-/// Data of a plan: what the placeholders of commands stand for, what is there before the test, and what is compared.
+/// Data of a plan: values of placeholders, data before the test, and comparisons.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Data {
     /// Key space that the number placeholders draw from.
@@ -64,28 +64,28 @@ pub struct Data {
     /// Dataset that the field placeholders draw from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dataset: Option<Arc<Dataset>>,
-    /// Values of `__data__` where they differ in size or are not the classic bytes.
+    /// Values of `__data__`, if their size varies or they are not the classic bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub values: Option<ValueSpec>,
-    /// Number of bytes of a value; the mean, where sizes differ. Of commands by a peer's name what the peer's report
-    /// calls payload: all that they send.
+    /// Bytes of a value, or their mean. Under another tool's name, its report's payload: all that its
+    /// commands send.
     pub payload_bytes: u64,
-    /// Commands that write what the plan reads before it runs, if that is asked for; with none, `SET`s do.
+    /// Commands that write what the plan reads before it runs, if requested; an empty list means `SET`s.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fill: Option<Vec<CommandSpec>>,
-    /// Lifetime of keys that such `SET`s write, where the plan's own do not say; for ever with none.
+    /// Lifetime of keys that such `SET`s write, if the plan's own have none; `None` for ever.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fill_lifetime: Option<Lifetime>,
-    /// True to remove these keys in the end. No part of the load, so no saved plan has it.
+    /// True to remove these keys at the end. Not part of the load, so not saved.
     #[serde(skip)]
     pub clean: bool,
-    /// The phase of its workload that writes the keys it reads, by name, if one does.
+    /// Name of the phase of its workload that writes the keys it reads, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub loaded_by: Option<String>,
-    /// Number of different tags that `{tag}` is, where it does not stand for every slot.
+    /// Number of different tags for `{tag}`, if not one for every slot.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tags: Option<u16>,
-    /// Set if values that come back are compared with what was written.
+    /// Set if returned values are compared with the written ones.
     #[serde(default, skip_serializing_if = "Not::not")]
     pub verify: bool,
     /// Set if a read that finds nothing is an error.
@@ -112,14 +112,14 @@ impl Default for Data {
     }
 }
 
-/// Latencies that are recorded, and their precision.
+/// Recorded latencies, and their precision.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub struct Recording {
     /// Significant digits of the latency figures, 1 to 5.
     pub precision: u8,
     /// Set if the latency to the first byte of a pipeline's replies is recorded too.
     pub first_byte: bool,
-    /// Set if the kernel is asked when replies arrived, which shows for how long they waited to be read.
+    /// Set if the kernel stamps replies, which shows how long they waited to be read.
     #[serde(default, skip_serializing_if = "Not::not")]
     pub kernel_stamps: bool,
 }
@@ -132,12 +132,13 @@ impl Default for Recording {
 }
 
 impl Recording {
-    /// The highest rate, in requests per second and worker, at which the kernel stamps replies where nobody says so.
-    /// Up to it a worker spins between requests, and stamps fill time that it would have spent so: they cost less
-    /// than 3 % (docs/where-the-time-went.md). Requests that leave in bursts, or as soon as there is room, pay for it.
+    /// Highest rate, in requests per second and worker, at which the kernel stamps replies by default. Up to
+    /// it a worker busy-waits between requests, and stamps use time that it would have spent so: they cost
+    /// less than 3 % (docs/where-the-time-went.md). For requests in bursts, or without pauses, stamps cost
+    /// throughput.
     pub const STAMPED_RATE_MAX: f64 = 50_000.0;
 
-    /// Returns whether the kernel stamps replies of such a load by default.
+    /// Returns whether the kernel stamps the replies of such a load by default.
     #[must_use]
     pub fn stamps_by_default(load: &Load, endpoint: &Endpoint) -> bool {
         let Some(schedule) = load.pace.schedule() else { return false };
@@ -148,27 +149,27 @@ impl Recording {
     }
 }
 
-/// Recovery after an error, a loss or a silence. By default the run ends, as in `redis-benchmark`.
+/// Recovery after an error, a loss or a timeout. By default the run ends, as in `redis-benchmark`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Recovery {
     /// Effect of an error reply.
     pub on_error: OnError,
-    /// Nanoseconds that a request may take from when it was sent; none for as long as it likes.
+    /// Timeout of a request from its sending, in nanoseconds; `None` for no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_ns: Option<u64>,
-    /// Nanoseconds from when a request was due, or was sent in a closed loop, after which it is not sent any more and
-    /// an answer comes too late; none for never.
+    /// Deadline in nanoseconds from the due time of a request, or in a closed loop from its sending. Past it
+    /// a request is not sent any more, and an answer is late. `None` for no deadline.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deadline_ns: Option<u64>,
-    /// Rule by which requests that fail are sent again, if they are.
+    /// Rule for retries of failed requests, if there are any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry: Option<Retry>,
-    /// Set if a connection that is lost is opened again. If not, its loss ends the run.
+    /// Set if a lost connection is reopened. If not, its loss ends the run.
     pub reconnect: bool,
-    /// Wait before each try to open a connection again; `None` for the runner's default.
+    /// Wait before each try to reopen a connection; `None` for the runner's default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub backoff: Option<Backoff>,
-    /// Limits for how long and how often opening a connection again is tried.
+    /// Limits on the time and number of tries to reopen a connection.
     #[serde(default, skip_serializing_if = "ReconnectLimits::is_default")]
     pub reopening: ReconnectLimits,
 }
@@ -187,33 +188,33 @@ impl Default for Recovery {
     }
 }
 
-/// Options that only an imitated tool can ask for, because its report shows them and keystorm's own does not. By
-/// default none of them.
+/// Options that only an imitated tool can set, because its report shows them and keystorm's own does not. All
+/// are off by default.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PeerOptions {
-    /// Form of values that tell whose they are, for comparison with what comes back; `None` if they do not.
+    /// Form of values that name their key, for comparison with returned ones; `None` if they do not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub checks: Option<CheckedValues>,
     /// Set if latencies of misses and errors are recorded separately from those of successes.
     #[serde(skip_serializing_if = "Not::not")]
     pub separate_failures: bool,
-    /// Set if hits are counted for each position of commands that ask for several things.
+    /// Set if hits are counted for each position of commands that ask for several items.
     #[serde(skip_serializing_if = "Not::not")]
     pub per_position: bool,
-    /// Set if what each connection saw is recorded separately from the others'.
+    /// Set if figures of each connection are recorded separately.
     #[serde(skip_serializing_if = "Not::not")]
     pub by_connection: bool,
-    /// Commands and operations that are logged: when each ended, and how long it took.
+    /// Commands and operations that are logged, with the end and duration of each.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub logged: Vec<LogSubject>,
-    /// Set if each request that fails for good is reported by itself.
+    /// Set if each request that fails for good is reported individually.
     #[serde(skip_serializing_if = "Not::not")]
     pub each_failure: bool,
 }
 
 impl PeerOptions {
-    /// Returns whether no tool asked for any.
+    /// Returns whether no option is set.
     #[must_use]
     pub fn is_default(&self) -> bool {
         *self == Self::default()
@@ -221,7 +222,7 @@ impl PeerOptions {
 }
 
 impl Default for PlanParts {
-    /// The classic test of a server on this machine, without a command.
+    /// Returns the classic test of a server on this machine, without a command.
     fn default() -> Self {
         Self {
             name: String::new(),

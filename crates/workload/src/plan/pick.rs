@@ -1,22 +1,22 @@
-//! Which operation of a mix is next, and how that is written.
+//! Choice of the next operation of a mix, and its text form.
 
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// Rule for which operation is next.
+/// Rule for the next operation.
 #[derive(Debug, Default, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Pick {
     /// An operation drawn at random, by weight.
     #[default]
     Drawn,
-    /// Each as often in a row as its weight says, one after another.
+    /// Operations in order, each repeated as often as its weight says.
     InOrder,
-    /// These, one after another: an operation may come several times.
+    /// These operations in order; one may occur several times.
     Spans(Vec<Span>),
-    /// Operation of the row which the request takes of the dataset.
+    /// Operation of the request's row in the dataset.
     Row,
 }
 
@@ -25,12 +25,12 @@ pub enum Pick {
 pub struct Span {
     /// Number among the operations of the mix.
     pub operation: u32,
-    /// At least 1.
+    /// Number of repetitions; at least 1.
     pub times: u32,
 }
 
-/// `drawn`, `turns`, `rows`, or the numbers of operations from 1, each with how often in a row it comes if that is
-/// not once: `2:9,1`.
+/// Parses `drawn`, `turns`, `rows`, or numbers of operations from 1, each with its number of repetitions if
+/// that is not 1: `2:9,1`.
 impl FromStr for Pick {
     type Err = String;
 

@@ -1,4 +1,4 @@
-//! Which commands read a key, write one, or need one to be there, and which of their arguments are keys.
+//! Commands that read, write or require a key, and the positions of their keys.
 
 use std::ops::Range;
 
@@ -9,7 +9,7 @@ use crate::{Arg, CommandSpec, ProtocolKind};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Keys {
     First,
-    /// From this one on.
+    /// All arguments from this one on.
     From(usize),
 }
 
@@ -26,7 +26,7 @@ const STRINGS: [(&str, Keys); 9] = [
     ("TTL", Keys::First),
 ];
 
-/// Commands of memcached for which an item, whatever it holds, must be there.
+/// Commands of memcached that require an item of any content.
 const ITEMS: [(&str, Keys); 13] = [
     ("GET", Keys::From(1)),
     ("GETS", Keys::From(1)),
@@ -46,10 +46,10 @@ const ITEMS: [(&str, Keys); 13] = [
 /// Commands of memcached that read an item and change nothing.
 const ITEMS_READ: [&str; 4] = ["GET", "GETS", "GETK", "MG"];
 
-/// Commands of memcached that need an item that is a number.
+/// Commands of memcached that require a numeric item.
 const NUMBERS: [&str; 3] = ["INCR", "DECR", "MA"];
 
-/// Commands of memcached that need no item to be there.
+/// Commands of memcached that require no item.
 pub(super) const ITEMS_WRITTEN: [&str; 3] = ["SET", "ADD", "MS"];
 
 impl CommandSpec {
@@ -66,8 +66,7 @@ impl CommandSpec {
         known.is_some_and(|known| known.read_only && matches!(known.key, KeyPlace::Arg(_)))
     }
 
-    /// Returns whether it may write a key. Of a command that nobody knows, such as a module's, that is taken for
-    /// granted.
+    /// Returns whether it may write a key. An unknown command, such as a module's, is assumed to.
     #[must_use]
     pub fn may_write(&self, protocol: ProtocolKind) -> bool {
         let name = self.name();
@@ -83,8 +82,8 @@ impl CommandSpec {
             .is_none_or(|known| emptied || !known.read_only && known.key != KeyPlace::Keyless)
     }
 
-    /// Returns whether a reply of nothing says that what it looks for is not there. After a command that writes, or a
-    /// script, it says something else.
+    /// Returns whether an empty reply is a miss. For a command that writes, or a script, it means something
+    /// else.
     #[must_use]
     pub fn looks_for(&self, protocol: ProtocolKind) -> bool {
         let name = self.name();
@@ -96,20 +95,20 @@ impl CommandSpec {
         own.as_ref().unwrap_or(self).reads(protocol) || redis_commands::takes(&name)
     }
 
-    /// Returns whether this is a command of memcached whose reply says if its item is there.
+    /// Returns whether this is a command of memcached whose reply reports a miss.
     pub(super) fn needs_item(&self) -> bool {
         let name = self.name();
         ITEMS.iter().any(|(known, _)| *known == name) || NUMBERS.contains(&name.as_str())
     }
 
-    /// Returns whether `SET` writes what it reads.
+    /// Returns whether it reads what `SET` writes.
     #[must_use]
     pub fn reads_what_set_writes(&self, protocol: ProtocolKind) -> bool {
         read_keys(self, protocol).is_some()
     }
 }
 
-/// The arguments that are keys of strings which a command reads.
+/// Arguments that are keys of strings which a command reads.
 pub(super) fn read_keys(command: &CommandSpec, protocol: ProtocolKind) -> Option<Range<usize>> {
     let name = command.name();
     let read = if protocol.is_memcache() { &ITEMS[..] } else { &STRINGS };

@@ -14,7 +14,7 @@ use crate::{
 };
 
 impl PlanParts {
-    /// Threads that receive, beside those that send; 0 where nobody does.
+    /// Number of receiving threads, beside the senders'; 0 without receivers.
     #[must_use]
     pub fn receiver_threads(&self) -> u16 {
         self.delivery.as_ref().map_or(0, |delivery| delivery.threads)
@@ -191,10 +191,10 @@ impl PlanParts {
 }
 
 impl Plan {
-    /// The plan with the receivers and the places of its own share; `None` where that is the whole.
+    /// The plan with the receivers and the places of its own share; `None` if that is the whole.
     ///
     /// # Errors
-    /// The share has too few receivers.
+    /// Returns an error if the share has too few receivers.
     pub fn own_messages(&self) -> Result<Option<Self>, PlanError> {
         let Some(delivery) = self.delivery.as_ref().filter(|_| !self.load.shard.is_whole()) else {
             return Ok(None);
@@ -207,11 +207,11 @@ impl Plan {
         self.delivering(delivery, delivery.own(self.load.shard)).map(Some)
     }
 
-    /// The plan as every run of one command line has it: its names begin with the prefix of no run, and its receivers
-    /// stand at no node.
+    /// The plan common to all runs of one command line: its names have no run's prefix, and its receivers are
+    /// assigned to no node.
     ///
     /// # Errors
-    /// Its receivers do not match places.
+    /// Returns an error if its receivers do not match its places.
     pub fn of_any_run(&self) -> Result<Cow<'_, Self>, PlanError> {
         let Some(delivery) = &self.delivery else { return Ok(Cow::Borrowed(self)) };
         let mut any = delivery.clone();
@@ -225,7 +225,7 @@ impl Plan {
         self.delivering(delivery, any).map(Cow::Owned)
     }
 
-    /// Returns the plan with other receivers and places of other names.
+    /// Returns the plan with this other delivery, and its places renamed.
     fn delivering(&self, delivery: &Delivery, other: Delivery) -> Result<Self, PlanError> {
         let mut parts: PlanParts = (**self).clone();
         let args = parts.sequence.iter_mut().flat_map(|command| &mut command.args);
@@ -295,7 +295,7 @@ fn check_takers(delivery: &Delivery) -> Result<(), PlanError> {
     })
 }
 
-/// Returns whether a message is at a known place from the start or the end of a command.
+/// Returns whether the position of a message is fixed relative to the start or the end of a command.
 fn has_one_message(command: &CommandSpec) -> bool {
     let is_message = |piece: &&Piece| piece.message_bytes() > 0;
     let pieces = command.args.iter().flat_map(|arg| &arg.pieces);

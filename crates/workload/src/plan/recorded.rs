@@ -1,4 +1,4 @@
-//! A plan that sends what was recorded: where its requests come from, and what cannot be asked of it beside that.
+//! A plan that sends recorded traffic: its source, and the options that it excludes.
 
 use naming::{RETRY, text};
 use serde::{Deserialize, Serialize};
@@ -7,34 +7,34 @@ use super::check::refuse;
 use super::{PlanError, PlanParts, Stop};
 use crate::BudgetScope;
 
-/// Recorded traffic that a plan sends. The commands of its sequence are then the kinds that occur in it, by name only:
-/// each request is one of them, with the bytes, the client and the time that were recorded.
+/// Recorded traffic that a plan sends. The commands of its sequence are then the kinds in the record, by name
+/// only; each request is one of them, with the recorded bytes, client and time.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RecordedTraffic {
-    /// Place of the record, as somebody wrote it.
+    /// Location of the record, as the user wrote it.
     pub source: String,
     /// Number of recorded clients.
     pub clients: u64,
     /// Length of the record, in nanoseconds.
     pub span_ns: u64,
-    /// Speed at which that time passes, as it is written: 2 for twice as fast, `max` for as fast as replies allow.
+    /// Speed of replay, as text: 2 for twice as fast, `max` for as fast as replies allow.
     pub speed: String,
-    /// Spans of the run in which the recorded server ended no command, in the order of time.
+    /// Spans of the run in which the recorded server completed no command, in order of time.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stalls: Vec<RecordedStall>,
 }
 
-/// A span in which a recorded server stood still, or nobody asked it.
+/// A span in which a recorded server stalled, or got no requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RecordedStall {
-    /// Beginning in a run that sends the record, in nanoseconds from the start of load.
+    /// Start in nanoseconds from the start of load, in a run that sends the record.
     pub from_ns: u64,
-    /// End, in the same nanoseconds.
+    /// End in nanoseconds from the start of load.
     pub to_ns: u64,
 }
 
 impl PlanParts {
-    /// Returns whether each of its requests is a command of a record.
+    /// Returns whether its requests come from a record.
     #[must_use]
     pub fn is_recorded(&self) -> bool {
         self.recorded.is_some()

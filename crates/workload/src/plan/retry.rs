@@ -1,4 +1,4 @@
-//! How often, and after how long, a lost connection is opened again and a failed request sent again.
+//! Rules for reopening lost connections and retrying failed requests.
 
 use std::fmt;
 use std::str::FromStr;
@@ -10,19 +10,19 @@ use super::check::refuse;
 use super::{Mix, Operation, Pick, PlanError, PlanParts, Step, StepCondition, limits};
 use crate::quantity::{self, DefaultUnit};
 
-/// Time that something that failed waits before it is tried again.
+/// Wait before each try after a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Backoff {
     /// Nanoseconds before the first try.
     pub first_ns: u64,
-    /// Factor by which it waits longer before each try that follows.
+    /// Factor by which the wait grows with each try.
     pub factor: f64,
-    /// Nanoseconds that it never waits longer than.
+    /// Longest wait in nanoseconds.
     pub longest_ns: u64,
 }
 
 impl Backoff {
-    /// Returns the wait after so many tries that failed.
+    /// Returns the wait after this many failed tries.
     #[must_use]
     pub fn delay_ns(self, failed: u32) -> u64 {
         let factor = self.factor.powi(failed.min(1 << 20) as i32);
@@ -35,12 +35,12 @@ impl Backoff {
     }
 }
 
-/// Factor where only the first wait is given.
+/// Default factor.
 const FACTOR: f64 = 2.0;
 const LONGEST_NS: u64 = 1_000_000_000;
 
-/// `FIRST[,FACTOR[,LONGEST]]`: times, which are milliseconds without a unit, and how many times as long each
-/// further wait is.
+/// Parses `FIRST[,FACTOR[,LONGEST]]`: times, in milliseconds by default, and the factor between consecutive
+/// waits.
 impl FromStr for Backoff {
     type Err = String;
 
@@ -63,7 +63,7 @@ impl FromStr for Backoff {
     }
 }
 
-/// As short as can be.
+/// Writes the shortest form.
 impl fmt::Display for Backoff {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { first_ns, factor, longest_ns } = *self;
@@ -76,13 +76,13 @@ impl fmt::Display for Backoff {
     }
 }
 
-/// Limits of reopening a lost connection; a field that is `None` takes the runner's default.
+/// Limits of reopening a lost connection; `None` means the runner's default.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReconnectLimits {
-    /// Nanoseconds that a try may take, login included.
+    /// Nanoseconds that a try may take, including login.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub within_ns: Option<u64>,
-    /// Tries in a row that may fail; one more ends the run.
+    /// Consecutive tries that may fail; one more ends the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tries: Option<u32>,
 }
@@ -93,27 +93,26 @@ impl ReconnectLimits {
     }
 }
 
-/// Rule by which a request that failed is sent again: after an error reply that may pass, and when its connection was
-/// lost and is opened again. It counts once, with its last result, and from when it was first due.
+/// Rule for retrying a failed request: after a temporary error reply, and after the loss of its connection
+/// once that is reopened. It counts once, with its last result, and from its first due time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Retry {
-    /// The most tries; `None` for no end.
+    /// Most retries; `None` for no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub most: Option<u32>,
-    /// Wait after a failure; 0 nanoseconds for at once.
+    /// Wait after a failure; 0 for none.
     pub backoff: Backoff,
-    /// The share by which each wait is drawn longer or shorter, below 1; 0 for never.
+    /// Share, below 1, by which each wait randomly varies; 0 for none.
     #[serde(default)]
     pub jitter: f64,
-    /// Beginnings of error replies after which a request is sent again, whatever they are; empty for all errors but
-    /// those that stay.
+    /// Beginnings of the error replies that are retried; empty for all but permanent errors.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub on: Vec<String>,
-    /// Requests of a connection that may wait; with so many it is given no others.
+    /// Most waiting requests of a connection; with this many it gets no others.
     pub waiting_max: u32,
 }
 
-/// Errors that a request meets however often it is sent.
+/// Permanent errors, which every retry of a request meets.
 const LASTING: &[&str] = &[
     "WRONGTYPE",
     "NOAUTH",
@@ -128,8 +127,8 @@ const LASTING: &[&str] = &[
 ];
 
 impl Retry {
-    /// Returns whether a request that was answered with this error is sent again: one that is named, and where none is,
-    /// any that may pass.
+    /// Returns whether a request answered with this error is retried: a named error, or without names any
+    /// temporary one.
     #[must_use]
     pub fn applies_to(&self, error: &str) -> bool {
         let begins_with = |start: &str| {
@@ -142,7 +141,7 @@ impl Retry {
         }
     }
 
-    /// Returns whether a request that was sent again so many times may be once more.
+    /// Returns whether a request with this many retries may have another.
     #[must_use]
     pub fn allows(&self, times: u32) -> bool {
         self.most.is_none_or(|most| times < most)
@@ -150,8 +149,8 @@ impl Retry {
 }
 
 impl PlanParts {
-    /// Makes failed requests be sent again. A single command becomes the only
-    /// operation of a mix, since operations are what is retried.
+    /// Adds retries of failed requests. A single command becomes the only operation of a mix, since
+    /// operations are what is retried.
     #[must_use]
     pub fn retrying(mut self, retry: Retry) -> Self {
         if let (None, [command]) = (&self.mix, &self.sequence[..]) {

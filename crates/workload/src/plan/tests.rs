@@ -1,9 +1,9 @@
-//! Plans that are refused, and what survives being saved.
+//! Refused plans, and the saved form of plans.
 
 use super::*;
 use crate::{KeyDist, KeySpace, Shard};
 
-/// A small valid set of parts for tests to change one thing of.
+/// A small valid set of parts, for tests to change one.
 pub(crate) fn parts() -> PlanParts {
     PlanParts {
         name: "PING".into(),

@@ -1,5 +1,5 @@
-//! Which commands of a sequence stand in a transaction: their own reply says that they were queued, and
-//! that to `EXEC` has their values.
+//! Commands of a sequence in a transaction: their own reply says that they were queued, and the reply to
+//! `EXEC` has their values.
 
 use std::ops::Range;
 
@@ -9,14 +9,14 @@ use crate::CommandSpec;
 /// The transactions of a sequence.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Transactions {
-    /// For each command, those whose replies come in its reply: it is an `EXEC`.
+    /// For each command, the commands whose replies are in its reply, if it is an `EXEC`.
     queue: Vec<Option<Range<u32>>>,
     /// For each command, whether it is queued.
     queued: Vec<bool>,
 }
 
 impl Transactions {
-    /// The commands whose replies come, in this order, in the reply to this one.
+    /// Commands whose replies are, in this order, in the reply to this one.
     #[must_use]
     pub fn answered_by(&self, command: usize) -> Option<&Range<u32>> {
         self.queue.get(command)?.as_ref()
@@ -65,8 +65,7 @@ impl PlanParts {
 }
 
 impl CommandSpec {
-    /// Returns whether a reply to the command says if what it looks up is there. Such a command has hits and misses; of
-    /// any other, a reply is neither.
+    /// Returns whether a reply to the command reports a hit or a miss.
     #[must_use]
     pub fn looks_up(&self, protocol: crate::ProtocolKind) -> bool {
         if protocol.is_memcache() {

@@ -3,24 +3,24 @@
 use super::{SizeDraw, bounds};
 use crate::random;
 
-/// Bounds where none are given: what a server or a cache takes by default.
+/// Default bounds: the default limits of a server or a cache.
 const BOUNDS: (u32, u32) = (1, 1_000_000);
-/// Least part of a distribution that its bounds may leave.
+/// Least probability within the bounds.
 const WITHIN_MIN: f64 = 1e-3;
-/// Between bounds up to this far apart the rounding to whole bytes counts in the mean.
+/// Distance of bounds up to which the mean accounts for rounding to whole bytes.
 const ROUNDED_MAX: u32 = 1000;
 
 /// A continuous distribution.
 pub(super) trait Curve: Send + Sync {
     /// The probability of less than `x`.
     fn cdf(&self, x: f64) -> f64;
-    /// The `x` that has this probability of less.
+    /// The `x` with this cumulative probability.
     fn quantile(&self, probability: f64) -> f64;
-    /// The mean of what lies between two `x`, times its probability.
+    /// Mean between two `x`, times their probability.
     fn mass(&self, from: f64, to: f64) -> f64;
 }
 
-/// Part of a curve that is within bounds.
+/// Part of a curve within bounds.
 struct BoundedCurve<C> {
     curve: C,
     least: u32,
@@ -29,7 +29,7 @@ struct BoundedCurve<C> {
     within: f64,
 }
 
-/// Two numbers, which `curve` makes a curve of, and bounds behind them if any.
+/// Parses two numbers, the parameters of a `curve`, and optional bounds.
 pub(super) fn read<C: Curve + 'static>(
     parameters: Option<&str>,
     curve: impl FnOnce(&str, &str) -> Result<C, String>,
@@ -49,7 +49,7 @@ pub(super) fn read<C: Curve + 'static>(
     Ok(Box::new(BoundedCurve { curve, least, most, before, within }))
 }
 
-/// Lower end of what is rounded to a size.
+/// Lower end of the interval that rounds to a size.
 fn lower(size: u32) -> f64 {
     f64::from(size) - 0.5
 }

@@ -1,4 +1,4 @@
-//! Sizes whose logarithms are normal: what most stores have.
+//! Log-normal sizes, as in most stores.
 
 use statrs::distribution::{ContinuousCDF, Normal};
 

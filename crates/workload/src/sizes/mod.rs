@@ -1,9 +1,8 @@
 //! The sizes of values: one for all, or a distribution.
 //!
-//! A size is a pure function of the seed and a number, which is that of the key, so that a key keeps
-//! its size, or that of the request. Every distribution is drawn by the inverse of its distribution
-//! function, from one random number: bounds cut it off and pile nothing up at them, and its mean is
-//! known before a value is sent.
+//! A size is a pure function of the seed and a number: the key's, so that a key keeps its size, or the
+//! request's. Every distribution is drawn by the inverse of its distribution function, from one random
+//! number: bounds cut it off without piling up at them, and its mean is known before a value is sent.
 //!
 //! A new distribution is one file here and one row in [`SIZE_DRAWS`].
 
@@ -28,14 +27,13 @@ use crate::random;
 
 /// Draws sizes.
 pub trait SizeDraw: Send + Sync {
-    /// The size, in bytes, that these random bits draw. More bits never draw a smaller size.
+    /// The size in bytes that these random bits draw. Larger bits never draw a smaller size.
     fn draw(&self, bits: u64) -> u32;
 
     /// The mean of all sizes.
     fn mean(&self) -> f64;
 
-    /// The size of the value at `place` of `0..=last`, by its place: the first is the smallest, the last the
-    /// largest.
+    /// The size of the value at `place` of `0..=last`: the first is the smallest, the last the largest.
     fn by_rank(&self, place: u64, last: u64) -> u32 {
         self.draw((u128::from(place) * u128::from(u64::MAX) / u128::from(last)) as u64)
     }
@@ -43,7 +41,7 @@ pub trait SizeDraw: Send + Sync {
 
 pub(crate) type Constructor = fn(parameters: Option<&str>) -> Result<Box<dyn SizeDraw>, String>;
 
-/// Every distribution; a number alone is a size that all values have.
+/// All distributions; a bare number is a common size of all values.
 pub const SIZE_DRAWS: &[Row<Constructor>] = &[
     row("uniform", "uniform:MIN..MAX", "uniform:100..4k", uniform::read),
     row("sizes", "sizes:SIZE=WEIGHT,…", "sizes:32=50,1k=30,16k=20", table::read),
@@ -54,22 +52,22 @@ pub const SIZE_DRAWS: &[Row<Constructor>] = &[
     row("normal", "normal:MEAN,SD[,MIN..MAX]", "normal:4k,500", normal::read),
 ];
 
-/// Largest value, as in the peers: 1 GiB.
+/// Largest value, as in other tools: 1 GiB.
 pub const SIZE_MAX: u32 = 1 << 30;
 
-/// Argument that a size is a function of.
+/// Argument that determines a size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SizeBy {
-    /// The key: it has the same size whenever it is written.
+    /// The key: its size is the same whenever it is written.
     #[default]
     Key,
-    /// The request: a key has another size each time.
+    /// The request: a key's size differs each time.
     Request,
-    /// The key's place among the keys: the larger its number, the larger its value.
+    /// The position of the key: larger numbers have larger values.
     Rank,
-    /// Number of requests of its operation that the connection has sent before: so many draws go once through the whole
-    /// distribution, from its smallest size to its largest.
+    /// Number of earlier requests of its operation on the connection: this many draws pass once through the
+    /// whole distribution, from its smallest size to its largest.
     Turn(u32),
 }
 
@@ -101,7 +99,7 @@ impl fmt::Display for SizeBy {
     }
 }
 
-/// A distribution of sizes as it is written, which is how it is saved too.
+/// A distribution of sizes as text, which is also its saved form.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sizes(Cow<'static, str>);
 
@@ -121,36 +119,36 @@ impl Sizes {
     /// Sets up draws.
     ///
     /// # Panics
-    /// When the text was not read by this program's table, which only a slip in keystorm can cause.
+    /// Panics if the text was not checked by this program's table, which only a bug in keystorm can cause.
     #[must_use]
     pub fn draws(&self) -> Box<dyn SizeDraw> {
         made(&self.0).expect("sizes are read before they are sizes")
     }
 
-    /// The smallest size that is ever drawn.
+    /// The smallest possible size.
     #[must_use]
     pub fn smallest(&self) -> u32 {
         self.draws().draw(0)
     }
 
-    /// The largest size that is ever drawn.
+    /// The largest possible size.
     #[must_use]
     pub fn largest(&self) -> u32 {
         self.draws().draw(u64::MAX)
     }
 }
 
-/// A seed's stream of sizes, apart from its keys.
+/// Random stream of sizes, separate from keys.
 const STREAM: u64 = 11 << 56;
 
-/// The size that belongs to a number: of a key or a request.
+/// The size for a number of a key or a request.
 #[inline]
 #[must_use]
 pub fn size_of(draws: &dyn SizeDraw, seed: u64, number: u64) -> u32 {
     draws.draw(random::draw(seed.wrapping_add(STREAM), number))
 }
 
-/// The size of step number `step` of `steps` that go through the whole distribution.
+/// The size at step number `step` of `steps` that pass through the whole distribution.
 #[inline]
 #[must_use]
 pub fn size_at(draws: &dyn SizeDraw, step: u64, steps: u64) -> u32 {
@@ -159,7 +157,7 @@ pub fn size_at(draws: &dyn SizeDraw, step: u64, steps: u64) -> u32 {
     draws.draw((place / u128::from(steps.max(1))).min(u128::from(u64::MAX)) as u64)
 }
 
-/// The size at place `place` of `0..range`: that at 0 is the smallest, that of the last the largest.
+/// The size at position `place` of `0..range`: the smallest at 0, the largest at the last.
 #[inline]
 #[must_use]
 pub fn size_by_rank(draws: &dyn SizeDraw, place: u64, range: u64) -> u32 {
@@ -236,7 +234,7 @@ mod tests {
         assert!((mean - mean_stated).abs() < near, "{text}: mean {mean}, told {mean_stated}");
     }
 
-    /// The conformance suite of the seam: what every distribution must hold.
+    /// The conformance suite of the seam, for every distribution.
     #[test]
     fn every_distribution_rises_with_the_bits_within_its_limits() {
         for row in SIZE_DRAWS {

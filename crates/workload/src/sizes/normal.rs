@@ -1,4 +1,4 @@
-//! Sizes around a mean.
+//! Normally distributed sizes.
 
 use statrs::distribution::{Continuous, ContinuousCDF};
 

@@ -1,7 +1,7 @@
-//! Sizes of which most are small and a few very large: the generalised Pareto distribution.
+//! Generalised Pareto distribution: most sizes are small and a few very large.
 //!
-//! That of the published cache workloads (Atikoglu et al., "Workload analysis of a large-scale
-//! key-value store", 2012), from 0 on: `P(size > x) = (1 + SHAPE x / SCALE)^(-1 / SHAPE)`.
+//! From the published cache workloads (Atikoglu et al., "Workload analysis of a large-scale key-value store",
+//! 2012), from 0 on: `P(size > x) = (1 + SHAPE x / SCALE)^(-1 / SHAPE)`.
 
 use super::SizeDraw;
 use super::bounded::{self, Curve};

@@ -3,7 +3,7 @@
 use super::{SizeDraw, size};
 use crate::{parameters, random};
 
-/// Sizes from the smallest on, each with the part of the draws up to it.
+/// Sizes in ascending order, each with its cumulative share of draws.
 #[derive(Debug, Clone)]
 struct Table(Vec<(u32, f64)>);
 

@@ -1,4 +1,4 @@
-//! Every size between two equally likely, both included.
+//! Uniformly distributed sizes between two, inclusive.
 
 use super::{SizeDraw, bounds};
 use crate::random;

@@ -1,5 +1,4 @@
-//! Small sizes are likely, as YCSB draws the lengths of fields: by its approximation of Zipf's law with
-//! exponent 0.99.
+//! YCSB's lengths of fields: small sizes are likely, by its approximation of Zipf's law with exponent 0.99.
 
 use super::{SizeDraw, bounds};
 use crate::keys::Zipfian;

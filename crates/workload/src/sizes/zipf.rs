@@ -1,14 +1,14 @@
-//! Small sizes are likely: size number `k` of those between two is as likely as `k^-0.99`, by Zipf's law.
+//! Zipf's law over sizes: size number `k` in a range is as likely as `k^-0.99`.
 //!
-//! Its distribution function is a sum of powers: term by term for the first sizes, and from there by Euler's
-//! and Maclaurin's formula, to ten digits.
+//! Its distribution function is a sum of powers: term by term for the first sizes, then by the
+//! Euler-Maclaurin formula, to ten digits.
 
 use super::{SizeDraw, bounds};
 use crate::random;
 
-/// Exponent, as for keys whose distribution is given none.
+/// Exponent, the default for keys.
 const EXPONENT: f64 = 0.99;
-/// Terms that are added one by one.
+/// Number of terms that are added one by one.
 const TERMS: usize = 64;
 
 struct Zipf {
@@ -75,7 +75,7 @@ impl Powers {
         self.whole_head() + integral + (term(b) - term(a)) / 2.0 + (slope(b) - slope(a)) / 12.0
     }
 
-    /// Returns the first of `ranks` ranks up to which the sum is at least this weight.
+    /// Returns the first of `ranks` ranks at which the sum reaches this weight.
     fn rank(&self, weight: f64, ranks: u64) -> u64 {
         if weight <= self.whole_head() || ranks <= TERMS as u64 {
             return (self.head.partition_point(|sum| *sum < weight) as u64 + 1).min(ranks);

@@ -1,28 +1,29 @@
-//! What values are made of, as it is written.
+//! Content of values, and its text form.
 
 use std::fmt;
 use std::str::FromStr;
 
 use crate::parameters::{self, Row, none, row};
 
-/// Content of values. As data it is its text.
+/// Content of values. Saved as its text.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub enum Content {
-    /// The printable bytes of the peers, the same for every key.
+    /// The printable bytes of other tools, equal for every key.
     #[default]
     Classic,
-    /// A single byte over and over: `x`, as in `memtier_benchmark`.
+    /// A single byte repeated: `x`, as in `memtier_benchmark`.
     Same,
     /// Random bytes.
     Random,
     /// Bytes that compress.
     Compressible {
-        /// To 1, about: what is spared by a compressor that finds repeats and spends little on them.
+        /// Approximate ratio for a compressor that finds repeats quickly.
         ratio: f64,
     },
-    /// The printable bytes of YCSB, others in each value: six from 31 random bits.
+    /// The printable bytes of YCSB, different in each value: six from 31 random bits.
     Ycsb,
-    /// Bytes of `ycsb` without the two that JSON escapes: as long, and an object of them is JSON as it is.
+    /// Bytes of `ycsb` without the two that JSON escapes, so that an object of them is valid JSON of the same
+    /// length.
     YcsbJson,
 }
 
@@ -44,7 +45,7 @@ fn compressible(parameters: Option<&str>) -> Result<Content, String> {
 }
 
 impl Content {
-    /// Returns whether every value has bytes of its own, so that no key tells what they are.
+    /// Returns whether the bytes of every value differ, so that no key determines them.
     #[must_use]
     pub fn is_fresh(self) -> bool {
         matches!(self, Self::Ycsb | Self::YcsbJson)

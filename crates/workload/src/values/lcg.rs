@@ -1,8 +1,8 @@
-//! The payload generator of `redis-benchmark`: a linear congruential generator whose stream
-//! runs on from value to value, so that the same command line stores the same bytes with either
-//! tool (the first eight are `VXKeHogK`).
+//! The payload generator of `redis-benchmark`: a linear congruential generator whose stream continues from
+//! value to value, so that a command line stores the same bytes with either tool (the first eight are
+//! `VXKeHogK`).
 
-/// The generator at some place of its stream.
+/// The generator at a position in its stream.
 #[derive(Debug, Clone, Copy)]
 pub struct Lcg {
     state: u32,
@@ -13,10 +13,10 @@ const INCREMENT: u32 = 12345;
 const SEED: u32 = 1234;
 
 impl Lcg {
-    /// The generator after `skip` bytes.
+    /// Creates the generator after `skip` bytes.
     ///
-    /// Jumps there in O(log skip): k steps of an affine map are an affine map, found by squaring
-    /// (F. Brown, "Random number generation with arbitrary strides", 1994).
+    /// Jumps there in O(log skip): k steps of an affine map are an affine map, found by squaring (F. Brown,
+    /// "Random number generation with arbitrary strides", 1994).
     #[must_use]
     pub fn at(mut skip: u64) -> Self {
         let (mut a, mut c) = (MULTIPLIER, INCREMENT);

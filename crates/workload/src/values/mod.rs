@@ -1,8 +1,8 @@
 //! The bytes of values, as a pure function of the seed, the key and the version.
 //!
-//! Whoever knows these three can tell any byte of a value, so what a server returns is checked with no
-//! memory of what was sent. Bytes are copied from one block that all values share; a value begins with
-//! a stamp of 16 bytes that no other key or version has.
+//! These three determine any byte of a value, so a server's reply is checked without memory of the sent
+//! bytes. Bytes are copied from one block that all values share; a value begins with a stamp of 16 bytes that
+//! is unique to its key and version.
 
 mod content;
 mod lcg;
@@ -21,19 +21,19 @@ pub struct Values {
     block: Vec<u8>,
 }
 
-/// The block of random bytes: fits in the caches of a core.
+/// Size of the block of random bytes, which fits in the caches of a core.
 const BLOCK: usize = 256 << 10;
 /// Groups of six bytes in a block of YCSB's.
 const YCSB_GROUPS: usize = BLOCK / 6;
-/// Bytes after which the classic ones repeat themselves.
+/// Period of the classic bytes.
 const CLASSIC_PERIOD: usize = 1 << 22;
-/// A stretch of a compressible value of which the first part is random, as fio has it.
+/// Unit of a compressible value, whose first part is random, as in fio.
 pub(crate) const CHUNK: usize = 512;
-/// Filler of such a stretch behind its random part.
+/// Filler after the random part of such a unit.
 pub(crate) const FILLER: u8 = b'x';
 /// Version and check of a value, 8 bytes each.
 const STAMP: usize = 16;
-/// A seed's stream of values, apart from its keys and sizes.
+/// Random stream of values, separate from keys and sizes.
 const STREAM: u64 = 12 << 56;
 
 impl Values {
@@ -60,7 +60,7 @@ impl Values {
         Self { content, seed, block }
     }
 
-    /// Appends the value of `len` bytes that `key` has in this version.
+    /// Appends the value of `len` bytes of `key` in this version.
     pub fn append(&self, key: u64, version: u64, len: usize, out: &mut Vec<u8>) {
         let start = out.len();
         // Nearly always the bytes stand in the block in one piece.
@@ -86,7 +86,7 @@ impl Values {
         }
     }
 
-    /// The place of the first byte that is not that of the value, in a part of it that begins at `from`.
+    /// Offset of the first wrong byte in a part of the value that begins at `from`.
     #[must_use]
     pub fn differs_at(
         &self,
@@ -111,8 +111,7 @@ impl Values {
         None
     }
 
-    /// The version that the first bytes of a value of this key tell; those that are the same for all
-    /// keys tell none.
+    /// The version encoded in the first bytes of a value of this key; `None` for content common to all keys.
     #[must_use]
     pub fn version(&self, key: u64, first: [u8; 8]) -> Option<u64> {
         let alike = matches!(self.content, Content::Classic | Content::Same);
@@ -152,7 +151,7 @@ impl Values {
         }
     }
 
-    /// The bytes `range` of the endless stream that begins at `place` in the block.
+    /// Copies the bytes `range` of the endless stream that begins at `place` in the block.
     fn copy(&self, place: usize, range: Range<usize>, out: &mut [u8]) {
         let (mut at, mut out) = (place + range.start, out);
         while !out.is_empty() {
@@ -193,7 +192,7 @@ impl Values {
         random::draw(!self.seed, key)
     }
 
-    /// Place at which a group of six begins.
+    /// Offset at which a group of six begins.
     fn ycsb_place(&self, key: u64, version: u64) -> usize {
         random::within(self.hash(key, version), YCSB_GROUPS as u64) as usize * 6
     }
@@ -203,7 +202,7 @@ impl Values {
     }
 }
 
-/// Six bytes as YCSB makes them of a random number.
+/// Six bytes, as YCSB makes them from a random number.
 fn ycsb(bits: u64) -> [u8; 6] {
     let part = |shift: u32, mask: u64| ((bits >> shift & mask) + 32) as u8;
     [part(0, 31), part(5, 63), part(10, 95), part(15, 31), part(20, 63), part(25, 95)]

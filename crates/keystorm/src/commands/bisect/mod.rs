@@ -1,7 +1,7 @@
-//! `keystorm bisect`: the commit that changed a figure of a server.
+//! `keystorm bisect`: finds the commit that changed a figure of a server.
 //!
-//! Each measurement is a block of four runs, good, candidate, candidate, good, each with a start of its server: what
-//! the machine does meanwhile is taken off. Which commit is measured next is the business of `statistics`.
+//! Each measurement is a block of four runs, good, candidate, candidate, good, each on a new start of its
+//! server, which cancels changes of the machine. `statistics` decides which commit is measured next.
 
 mod options;
 mod results;
@@ -29,17 +29,18 @@ use tree::{Commit, Tree};
 
 pub(crate) use options::FRONT;
 
-/// Blocks of the bad commit, by which it is known what is looked for and how much it varies; and how many more there
-/// are where these do not say that it differs.
+/// Blocks of the bad commit at first, from which the size and the spread of the change are known. This many
+/// are added once if those do not show that it differs.
 const BLOCKS_FIRST: usize = 5;
 const BLOCKS_FIRST_MAX: usize = 15;
-/// More measurements find nothing that fewer did not.
+/// Most measurements; more would find nothing new.
 const BLOCKS_MAX: usize = 400;
 
-/// Searches, and names the commit.
+/// Searches, and prints the commit.
 ///
 /// # Errors
-/// What kept it from being done, in words for a person; what was measured before is in the folder of the search.
+/// Returns the reason for a failure in words for a person; earlier measurements are in the folder of the
+/// search.
 fn bisect(job: &BisectJob) -> Result<End> {
     let Some(plan) = job.load.plans.first() else { bail!("there is no test") };
     job.load.notes.iter().try_for_each(diagnostics::say)?;
@@ -63,7 +64,7 @@ struct Search<'j> {
     job: &'j BisectJob,
     plan: &'j Plan,
     tree: Tree,
-    /// The good one, and those after it up to the bad one.
+    /// The good commit, and those after it up to the bad one.
     commits: Vec<Commit>,
     file: ResultFile,
     interrupted: &'j AtomicBool,
@@ -102,7 +103,7 @@ impl Search<'_> {
         self.halve(&mut bisection)
     }
 
-    /// Measures the member that says most until one is sure.
+    /// Measures the most informative member until the answer is certain.
     fn halve(&mut self, bisection: &mut Bisection) -> Result<End> {
         for _ in 0..BLOCKS_MAX {
             let found = bisection.suspects(self.job.sure);
@@ -137,13 +138,13 @@ impl Search<'_> {
         self.file.results.measured.get(&self.commits[member].hash).map_or(&[], Vec::as_slice)
     }
 
-    /// `0a1b2c3d4e5f Make it faster`.
+    /// Formats a member as `0a1b2c3d4e5f Make it faster`.
     fn describe(&self, member: usize) -> String {
         let commit = &self.commits[member];
         report::escape(format!("{} {}", commit.short(), commit.subject))
     }
 
-    /// The change of these blocks, such as `throughput −3.1 % beside the good one (5 blocks)`.
+    /// Formats the change in these blocks, such as `throughput −3.1 % beside the good one (5 blocks)`.
     fn change(&self, values: &[f64]) -> String {
         let mean = values.iter().sum::<f64>() / values.len().max(1) as f64;
         let percent = format!("{:+.1} %", (mean.exp() - 1.0) * 100.0).replace('-', "−");
@@ -162,8 +163,8 @@ impl Search<'_> {
         self.file.save()
     }
 
-    /// Takes one block of a member beside the good one; a member whose server cannot be measured is skipped. Whether
-    /// the search goes on: not after Ctrl-C.
+    /// Measures one block of a member beside the good one; a member whose server cannot be measured is
+    /// skipped. Returns `false` after Ctrl-C.
     fn measure(&mut self, member: usize) -> Result<bool> {
         let mut logarithms = [0.0; 4];
         for (run, of) in [0, member, member, 0].into_iter().enumerate() {
@@ -190,7 +191,7 @@ impl Search<'_> {
         Ok(true)
     }
 
-    /// The figure of one run on a start of this server.
+    /// The figure of one run on a new start of this server.
     fn run(&self, server: &Path, member: usize) -> Result<f64> {
         let mut parts: PlanParts = (**self.plan).clone();
         let Endpoint::Spawned { program, .. } = &mut parts.target.endpoint else {
@@ -264,7 +265,7 @@ impl Search<'_> {
     }
 }
 
-/// Returns whether these blocks say that the bad commit differs.
+/// Returns whether these blocks show that the bad commit differs.
 fn differs(values: &[f64]) -> bool {
     let ratios: Vec<f64> = values.iter().map(|value| value.exp()).collect();
     let ratio = statistics::RatioEstimate::paired(&vec![1.0; ratios.len()], &ratios, 0.0);

@@ -1,4 +1,4 @@
-//! What a bisection has measured, in a file by which it resumes.
+//! The measurements of a bisection, in a file from which it resumes.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -15,14 +15,14 @@ const SCHEMA: &str = "keystorm.bisect/1";
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Results {
     schema: String,
-    /// The two commits and what is measured. A search for anything else cannot resume with these results.
+    /// The two commits and the measured figure. A search for anything else cannot resume with these results.
     good: String,
     bad: String,
     load: String,
     metric: String,
     /// For each commit, logarithms of the ratio of its figure to that of the good commit, one for each pair of runs.
     pub(super) measured: BTreeMap<String, Vec<f64>>,
-    /// Commits that cannot be measured, and why.
+    /// Commits that cannot be measured, with the reason.
     pub(super) skipped: BTreeMap<String, String>,
     /// The commits of the answer, once there is one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -31,17 +31,17 @@ pub(super) struct Results {
     pub(super) probability: Option<f64>,
 }
 
-/// The file of a search, and what is in it.
+/// The file of a search, and its content.
 pub(super) struct ResultFile {
     place: Place,
     pub(super) results: Results,
 }
 
 impl ResultFile {
-    /// The results of an earlier search for the same, or empty ones.
+    /// The results of an earlier search for the same change, or empty ones.
     ///
     /// # Errors
-    /// The folder has those of another search, or cannot be written.
+    /// Returns an error if the folder belongs to another search, or cannot be written.
     pub(super) fn open(
         state: &Path,
         [good, bad]: [&str; 2],
@@ -76,7 +76,7 @@ impl ResultFile {
         Ok(Self { place, results: before })
     }
 
-    /// Saves them.
+    /// Saves the results.
     pub(super) fn save(&self) -> Result<()> {
         self.place.write((report::json::pretty(&self.results)? + "\n").as_bytes())
     }

@@ -18,18 +18,18 @@ const LINES_SHOWN: usize = 5;
 pub(super) struct Commit {
     /// Whole name of the commit.
     pub(super) hash: String,
-    /// First line of its message.
+    /// First line of the commit message.
     pub(super) subject: String,
 }
 
 impl Commit {
-    /// As people write it.
+    /// The usual short form of the id.
     pub(super) fn short(&self) -> &str {
         self.hash.get(..12).unwrap_or(&self.hash)
     }
 }
 
-/// The repository, and where its commits are built.
+/// The repository, and the work tree in which commits are built.
 pub(super) struct Tree {
     repository: PathBuf,
     work_tree: PathBuf,
@@ -39,10 +39,10 @@ pub(super) struct Tree {
 }
 
 impl Tree {
-    /// Opens the work tree in the folder `state`; makes both if they are not there.
+    /// Opens the work tree in the folder `state`; makes both if necessary.
     ///
     /// # Errors
-    /// There is no repository, or no folder can be made.
+    /// Returns an error if there is no repository, or a folder cannot be made.
     pub(super) fn open(
         repository: &Path,
         state: &Path,
@@ -82,7 +82,7 @@ impl Tree {
     /// The commits from `good` to `bad`, both included, the oldest first.
     ///
     /// # Errors
-    /// One of them is not a commit, or `good` is not an ancestor of `bad`.
+    /// Returns an error if one of them is not a commit, or `good` is not an ancestor of `bad`.
     pub(super) fn commits(&self, good: &str, bad: &str) -> Result<Vec<Commit>> {
         let find = |option: &str, name: &str| {
             let words =
@@ -112,10 +112,11 @@ impl Tree {
         Ok(commits)
     }
 
-    /// The server of a commit, built unless an earlier search built it; or why it cannot be built.
+    /// The server of a commit, built now or by an earlier search; the inner error is the reason why it cannot
+    /// be built.
     ///
     /// # Errors
-    /// Something else than the build failed.
+    /// Returns an error if anything other than the build failed.
     pub(super) fn server_of(&self, commit: &Commit) -> Result<Result<PathBuf, String>> {
         let dir = self.builds.join(&commit.hash);
         if let Some(built) = fs::read_dir(&dir).ok().and_then(|mut files| files.next()) {
@@ -152,7 +153,7 @@ impl Tree {
         Ok(Ok(dir.join(name)))
     }
 
-    /// Builds the commit that is checked out; or the last lines that the failed build printed.
+    /// Builds the commit that is checked out; the inner error has the last lines of a failed build.
     fn make(&self) -> Result<Result<(), String>> {
         let Some((program, args)) = self.build.split_first() else {
             bail!("there is no build command")

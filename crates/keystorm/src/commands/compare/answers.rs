@@ -1,7 +1,7 @@
-//! The same commands to both servers, one after another, and whether they answer alike.
+//! Sends the same commands to both servers, one after another, and compares their replies.
 //!
-//! Commands go in the record's order, over one connection for all clients but those with transactions or blocking
-//! commands, which keep their own; consecutive ones of a connection go together.
+//! Commands go in the record's order, over one connection for all clients except those with transactions or
+//! blocking commands, which keep their own. Consecutive commands of a connection are sent together.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,14 +17,14 @@ use workload::Plan;
 use super::test_beds::TestBeds;
 use crate::commands::replay::RecordedLoad;
 
-/// Commands that go together at most, and their bytes.
+/// Most commands that are sent together, and most bytes of them.
 const TOGETHER_MAX: usize = 128;
 const BYTES_MAX: usize = 32 << 10;
 
-/// Asks both, and compares.
+/// Sends the commands to both servers, and compares the replies.
 ///
 /// # Errors
-/// The record cannot be read, or a server does not answer.
+/// Returns an error if the record cannot be read, or a server does not answer.
 pub(super) fn compare(
     load: &RecordedLoad,
     beds: &mut [TestBeds<'_>; 2],
@@ -62,7 +62,7 @@ pub(super) fn compare(
     Ok(pair.answers.into_comparison())
 }
 
-/// A connection to each server, and the database that both are in.
+/// A connection to each server, and the database selected on both.
 struct Connection {
     clients: [Client<Transport>; 2],
     db: u32,
@@ -85,7 +85,7 @@ impl Pair<'_, '_> {
         Ok(Connection { clients: [client(0)?, client(1)?], db: self.plans[0].target.db })
     }
 
-    /// Asks these, which are of one connection and database.
+    /// Sends these commands, which belong to one connection and database, and compares the replies.
     fn ask(&mut self, together: &[Question]) -> Result<()> {
         let Some(Question { connection, db, .. }) = together.first() else { return Ok(()) };
         if !self.connections.contains_key(connection) {

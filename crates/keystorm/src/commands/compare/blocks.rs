@@ -1,5 +1,5 @@
-//! Blocks of runs: each side in turn and then the other way round, restarts between blocks, and which
-//! blocks count.
+//! Blocks of runs: each side in turn and then in reverse order, restarts between blocks, and the decision
+//! which blocks count.
 
 use std::time::{Duration, Instant};
 
@@ -23,34 +23,34 @@ pub(in crate::commands) struct Load {
 }
 
 impl Load {
-    /// Planned seconds of a block of it.
+    /// Planned seconds of a block of this load.
     pub(in crate::commands) fn block_s(&self) -> f64 {
         let side_s = self.sides.iter().filter_map(|plans| plans.first()).map(planned_s);
         side_s.sum::<f64>() * RUNS_OF_SIDE as f64
     }
 }
 
-/// Settings by which blocks are taken.
+/// Settings for taking blocks.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::commands) struct Course {
-    /// Blocks that are to count.
+    /// Number of blocks that are to count.
     pub(in crate::commands) blocks: u32,
-    /// Number of times at most that the blocks are judged: while that says nothing, there are twice as many.
+    /// Most times that the blocks are judged: while the result is unclear, their number is doubled.
     pub(in crate::commands) looks: u32,
-    /// Time that all blocks may take while they are judged.
+    /// Time that all blocks may take while the result is unclear.
     pub(in crate::commands) budget: Duration,
-    /// Set if a block in which the client did not do what was asked is taken again.
+    /// Set if a block in which the client did not do its work is repeated.
     pub(in crate::commands) repeats_void: bool,
-    /// Set if servers are started anew for each run and not only for each block.
+    /// Set if servers are restarted for each run and not only for each block.
     pub(in crate::commands) is_fresh: bool,
     pub(in crate::commands) live: Option<Persona>,
 }
 
 /// Result of blocks.
 pub(in crate::commands) enum BlockResult<'t> {
-    /// The first run of each side, before all else.
+    /// The first run of each side, before everything else.
     First(&'t [Run]),
-    /// After each block: what was taken of each load so far; nothing of loads whose runs were all given before.
+    /// After each block: the runs of each load so far; empty for loads whose runs were all given before.
     Block(&'t [Taken]),
     /// All runs of a load, by its number.
     Load(usize, Taken),
@@ -61,9 +61,10 @@ pub(in crate::commands) enum BlockResult<'t> {
 pub(in crate::commands) struct Taken {
     /// Runs that count, for each side.
     pub(in crate::commands) runs: Vec<Vec<RunDigest>>,
-    /// Blocks that do not.
+    /// Blocks that do not count, by reason.
     pub(in crate::commands) void: Vec<Cause>,
-    /// The runs of those: what failed in them counts, and what a target is judged by has rules of its own.
+    /// Runs of the blocks that do not count: their failures count, and a target has rules of its own for
+    /// them.
     pub(in crate::commands) void_runs: Vec<Vec<RunDigest>>,
 }
 
@@ -73,7 +74,7 @@ impl Taken {
         Self { void_runs: runs.clone(), runs, void: Vec::new() }
     }
 
-    /// Blocks that count.
+    /// Number of blocks that count.
     fn blocks(&self) -> usize {
         self.runs.first().map_or(0, Vec::len) / RUNS_OF_SIDE
     }
@@ -83,7 +84,7 @@ impl Taken {
         [a, b].map(|side| self.void_runs.get(side).map_or(&[][..], Vec::as_slice))
     }
 
-    /// Returns whether nothing was taken.
+    /// Returns whether there are no blocks.
     pub(in crate::commands) fn is_empty(&self) -> bool {
         self.blocks() == 0 && self.void.is_empty()
     }
@@ -92,9 +93,9 @@ impl Taken {
 /// Runs of a side in a block.
 pub(in crate::commands) const RUNS_OF_SIDE: usize = 2;
 
-/// The sides in the order in which a block runs them: there and back, so that what changes steadily
-/// meanwhile hits all alike. Every other block begins at the other end, since being first costs or saves
-/// a few tenths of a per cent.
+/// The sides in the order in which a block runs them: forwards and backwards, so that a steady change affects
+/// all alike. Every other block begins at the other end, since being first costs or saves a few tenths of a
+/// per cent.
 pub(in crate::commands) fn order_of(sides: usize, block: u32) -> Vec<usize> {
     let there = 0..sides;
     let back = (0..sides).rev();
@@ -104,21 +105,21 @@ pub(in crate::commands) fn order_of(sides: usize, block: u32) -> Vec<usize> {
     }
 }
 
-/// Participants, and what was taken of them so far.
+/// Participants, and the blocks taken so far.
 pub(in crate::commands) struct Blocks<'b, 'r> {
     sides: &'b mut [TestBeds<'r>],
     names: &'b [String],
     loads: &'b [Load],
     course: Course,
     taken: Vec<Taken>,
-    /// Blocks that were begun, whether they count or not.
+    /// Number of blocks begun, whether they count or not.
     begun: u32,
-    /// The block that the servers were last started for.
+    /// The last block for which the servers were started.
     started_for: u32,
-    /// Blocks of each load that are to count by now.
+    /// Number of blocks of each load that should count by now.
     wanted: u32,
     progress: Progress,
-    /// Planned seconds of what comes after all blocks.
+    /// Planned seconds of everything after the blocks.
     after_s: f64,
 }
 
@@ -135,16 +136,16 @@ impl<'b, 'r> Blocks<'b, 'r> {
         Self { sides, names, loads, course, taken, begun, started_for, wanted, progress, after_s }
     }
 
-    /// Returns these blocks with so many planned seconds after all of them.
+    /// Returns these blocks with this many planned seconds after all of them.
     pub(in crate::commands) fn before(self, after_s: f64) -> Self {
         Self { after_s, ..self }
     }
 
-    /// Runs each load on all sides in turn, as often as there are blocks, and prints each result as soon as it
-    /// is known. Where blocks may be judged more than once, `is_open` says whether more blocks are needed.
+    /// Runs each load on all sides in turn, for the given number of blocks, and prints each result as soon as
+    /// it is known. If blocks may be judged more than once, `is_open` decides whether more are needed.
     ///
     /// # Errors
-    /// A run could not be started, or its result not be printed.
+    /// Returns an error if a run could not be started, or its result not be printed.
     pub(in crate::commands) fn carry_out(
         &mut self,
         is_open: &mut dyn FnMut(&[Taken]) -> bool,
@@ -163,11 +164,11 @@ impl<'b, 'r> Blocks<'b, 'r> {
         self.carry_out_until(&mut doubled, tell)
     }
 
-    /// Carries out the blocks, where `next` says after so many blocks of each load how many there are to be; `None` for
-    /// no more.
+    /// Takes blocks. After each stage, `next` gets the number of blocks of each load and returns the next
+    /// number, or `None` to stop.
     ///
     /// # Errors
-    /// A run could not be started, or its result not be printed.
+    /// Returns an error if a run could not be started, or its result not be printed.
     pub(in crate::commands) fn carry_out_until(
         &mut self,
         next: &mut dyn FnMut(&[Taken], u32) -> Option<u32>,
@@ -189,7 +190,7 @@ impl<'b, 'r> Blocks<'b, 'r> {
         Ok(end)
     }
 
-    /// Takes blocks until as many of each load count as are wanted; as many again may be void.
+    /// Takes blocks until enough of each load count; at most as many again may be void.
     fn take(&mut self, tell: &mut dyn FnMut(BlockResult<'_>) -> Result<()>) -> Result<End> {
         let restarts = self.sides.iter().any(TestBeds::is_own);
         let all: Vec<usize> = (0..self.loads.len()).collect();
@@ -225,7 +226,7 @@ impl<'b, 'r> Blocks<'b, 'r> {
         (!open.is_empty()).then_some(open)
     }
 
-    /// A block of one load.
+    /// Runs a block of one load.
     fn block(
         &mut self,
         load: usize,
@@ -291,7 +292,7 @@ impl<'b, 'r> Blocks<'b, 'r> {
         Ok(End::Complete)
     }
 
-    /// Planned seconds of the blocks that are wanted and missing.
+    /// Planned seconds of the blocks that are still missing.
     fn missing_s(&self) -> f64 {
         let of_load = |(load, taken): (&Load, &Taken)| {
             let is_given = taken.runs.is_empty();
@@ -316,14 +317,15 @@ impl<'b, 'r> Blocks<'b, 'r> {
     }
 }
 
-/// Returns the end of a name in parentheses, which distinguishes servers of one product; or else the whole name.
+/// Returns the end of a name in parentheses, which distinguishes servers of one product, or else the whole
+/// name.
 fn short_name(name: &str) -> &str {
     let inner = name.strip_suffix(')').and_then(|name| name.rsplit_once(" ("));
     inner.map_or(name, |(_, inner)| inner)
 }
 
-/// Returns `ClientLate` if the client sent requests late although connections had room. What others did to a run makes
-/// it no worse than those of the other servers, which take turns with it.
+/// Returns `ClientLate` if the client sent requests late although connections had room. Disturbances by other
+/// programs do not void a run here, since they affect all servers, which take turns.
 fn spoiled(run: &Run) -> Option<Cause> {
     Disturbance::from_run(run).map(|found| found.cause).filter(|cause| *cause == Cause::ClientLate)
 }

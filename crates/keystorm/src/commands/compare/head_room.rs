@@ -1,4 +1,5 @@
-//! How many times the recorded traffic each server takes while it keeps a target: a search over the speed.
+//! Head room: the speed-up of the recorded traffic at which each server still meets a target, found by a
+//! search.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -17,9 +18,9 @@ use super::test_beds::TestBeds;
 use crate::commands::replay::RecordedLoad;
 use crate::experiment::progress::Progress;
 
-/// Shortest trial, in seconds: a record that is over sooner is sent several times.
+/// Shortest trial, in seconds: a shorter record is sent several times.
 const TRIAL_MIN_S: f64 = 2.0;
-/// Trials that a search takes, as a guess for the time left.
+/// Estimated number of trials of a search, for the time left.
 const TRIALS_EXPECTED: f64 = 10.0;
 
 /// Reason why a search ends early.
@@ -35,12 +36,12 @@ impl<E: Into<Error>> From<E> for Stop {
     }
 }
 
-/// A guess at the seconds that the search takes on one server.
+/// Estimated seconds that the search takes on one server.
 pub(super) fn expected_s(budget: Duration) -> f64 {
     budget.as_secs_f64().min(TRIAL_MIN_S * TRIALS_EXPECTED)
 }
 
-/// The servers of a search, and for how long it may go on at each.
+/// The servers of a search, and the time limit for each.
 pub(super) struct HeadRoomSearch<'h, 'r> {
     pub(super) slo: &'h Slo,
     pub(super) load: &'h RecordedLoad,
@@ -53,10 +54,10 @@ pub(super) struct HeadRoomSearch<'h, 'r> {
 }
 
 impl HeadRoomSearch<'_, '_> {
-    /// Searches on both servers, one after the other; `found` has what is known after each.
+    /// Searches on both servers, one after the other; `found` gets the results after each server.
     ///
     /// # Errors
-    /// A run could not be started.
+    /// Returns an error if a run could not be started.
     pub(super) fn carry_out(mut self, found: &mut dyn FnMut(&HeadRoom)) -> Result<End> {
         let sides = [SpeedRange::default(); 2];
         let mut room = HeadRoom { target: self.slo.text.clone(), sides };

@@ -1,4 +1,4 @@
-//! The loads of a comparison, and what came of each on every server.
+//! The loads of a comparison, and their results on every server.
 
 use anyhow::{Result, anyhow};
 use job::{CompareJob, ComparedLoad, LiveSides};
@@ -13,7 +13,7 @@ use workload::Plan;
 
 use super::blocks::{Load, Taken};
 
-/// The loads, with servers and client on CPUs of their own where they have some.
+/// The loads, with separate CPUs for servers and client if `pins` has some.
 pub(super) fn placed(loads: &[ComparedLoad], pins: Option<&Pins>) -> Result<Vec<ComparedLoad>> {
     let placed = |plan: &Plan| pinned(plan, pins).map_err(|why| anyhow!(why));
     let all = |plans: &[Plan]| plans.iter().map(placed).collect::<Result<Vec<Plan>>>();
@@ -32,13 +32,13 @@ fn load_of(name: String, plans: &[Plan]) -> Load {
 /// A load, and its number among those of the comparison.
 pub(super) type NumberedLoad = (usize, Load);
 
-/// Loads as they are asked for.
+/// Loads at their requested rates.
 pub(super) fn as_asked(loads: &[ComparedLoad]) -> Vec<NumberedLoad> {
     let load = |load: &ComparedLoad| load_of(load.whole_name(), &load.plans);
     loads.iter().map(load).enumerate().collect()
 }
 
-/// Loads as fast as they go, where that is to be known.
+/// Loads at full speed, as far as they are needed.
 pub(super) fn at_limit(loads: &[ComparedLoad]) -> Vec<NumberedLoad> {
     let limited = loads.iter().enumerate().filter(|(_, load)| !load.limits.is_empty());
     let load = |(at, load): (usize, &ComparedLoad)| {
@@ -47,18 +47,18 @@ pub(super) fn at_limit(loads: &[ComparedLoad]) -> Vec<NumberedLoad> {
     limited.map(load).collect()
 }
 
-/// Runs that were taken of every load so far.
+/// Runs of every load so far.
 #[derive(Debug, Clone, Default)]
 pub(super) struct AllTaken {
-    /// Runs of the load that was asked for.
+    /// Runs of the loads at their requested rates.
     pub(super) asked: Vec<Taken>,
-    /// Runs as fast as it goes.
+    /// Runs at full speed.
     pub(super) limits: Vec<Taken>,
-    /// Bytes of memory that each server held before it went as fast as it goes.
+    /// Bytes of memory that each server used before it ran at full speed.
     pub(super) memory: Vec<Option<u64>>,
 }
 
-/// The loads, and how what was taken of them is judged.
+/// The loads, and the rules for judging their runs.
 #[derive(Clone, Copy)]
 pub(super) struct Judge<'j> {
     pub(super) job: &'j CompareJob,
@@ -134,7 +134,7 @@ fn of_side(runs: &[Vec<RunDigest>], side: usize) -> Vec<RunDigest> {
     runs.get(side).cloned().unwrap_or_default()
 }
 
-/// Returns what each run shows; with `--disturbed=count`, whatever the machine did to it.
+/// Returns the observations of each run; with `--disturbed=count`, regardless of disturbances.
 fn trials(slo: &Slo, runs: &[RunDigest], leaves_out_void: bool) -> Vec<Observation> {
     let of = |glance: &RunDigest| match Observation::new(slo, glance.run()) {
         observation if leaves_out_void => observation,
@@ -143,7 +143,7 @@ fn trials(slo: &Slo, runs: &[RunDigest], leaves_out_void: bool) -> Vec<Observati
     runs.iter().map(of).collect()
 }
 
-/// Judges whether a server keeps the target, over all of its runs.
+/// Judges whether a server meets the target, over all of its runs.
 fn judge(candidate: &mut Candidate, slo: &Slo, trials: &[Observation]) {
     let judgement = slo.judge(&trials.iter().collect::<Vec<_>>());
     let is_measured =

@@ -1,6 +1,6 @@
-//! Carrying out `keystorm compare`: the same load on two servers in turn, or two files read.
+//! `keystorm compare`: runs the same load on two servers in turn, or reads two files.
 //!
-//! Owns who is compared and when results are printed, which is after each test. [`blocks`] has the order of the
+//! Owns the choice of the sides and the printing of results, after each test. [`blocks`] has the order of the
 //! runs, [`test_beds`] the servers of a side, [`terms`] the tables of servers of different protocols.
 //! [`report::compare`] has the statistics.
 
@@ -39,10 +39,10 @@ use series::Series;
 use test_beds::TestBeds;
 use writer::Writer;
 
-/// Compares and prints; the outcome tells whether B is worse than allowed.
+/// Compares and prints; the end tells whether B is worse than allowed.
 ///
 /// # Errors
-/// What kept it from being done, in words for a person.
+/// Returns the reason why it could not be done, in words for a person.
 pub(crate) fn compare(job: &CompareJob) -> Result<End> {
     job.notes.iter().try_for_each(diagnostics::say)?;
     if let Sides::Saved(files) = &job.sides
@@ -90,7 +90,7 @@ pub(crate) fn compare(job: &CompareJob) -> Result<End> {
     Ok(judge(&comparison, job, end))
 }
 
-/// Exit code 3 is for a gate that failed, 4 for one that is undecided: a comparison that could not find a
+/// Decides the exit code: 3 for a failed gate, 4 for an undecided one. A comparison that could not find a
 /// difference must not look like one that found none.
 fn judge(comparison: &Comparison, job: &CompareJob, end: End) -> End {
     if !matches!(end, End::Complete | End::Inconclusive) {
@@ -108,7 +108,7 @@ fn judge(comparison: &Comparison, job: &CompareJob, end: End) -> End {
     }
 }
 
-/// Returns how a comparison ends whose runs do not say.
+/// Returns how a comparison without a clear result ends.
 fn undecided(job: &CompareJob, end: End) -> End {
     match job.inconclusive {
         Some(InconclusivePolicy::Pass) => end,
@@ -117,7 +117,7 @@ fn undecided(job: &CompareJob, end: End) -> End {
     }
 }
 
-/// The servers of all sides, found or started; they run all the time, and one of them has load.
+/// The servers of all sides, found or started; all of them keep running, and one at a time has load.
 fn reach<'r>(
     loads: &[ComparedLoad],
     sides: &LiveSides,
@@ -151,12 +151,12 @@ fn reach<'r>(
     Ok(beds)
 }
 
-/// An error of a server with that server's word, unless it names it.
+/// Adds a server's word to an error, unless the error names it already.
 fn naming(error: Error, word: &str) -> Error {
     if format!("{error:#}").contains(word) { error } else { error.context(word.to_owned()) }
 }
 
-/// The comparison of these servers, which has no results yet.
+/// The comparison of these servers, without results yet.
 fn begin(
     live: &LiveSides,
     loads: &[ComparedLoad],
@@ -181,7 +181,7 @@ fn begin(
     Comparison { target, ..untested(job, subjects, how) }
 }
 
-/// The two servers of a comparison that has no more.
+/// The two servers of a comparison of exactly two.
 fn two<'b, 'r>(beds: &'b mut [TestBeds<'r>]) -> Result<&'b mut [TestBeds<'r>; 2]> {
     beds.try_into().context("a record is sent to two servers")
 }
@@ -219,7 +219,7 @@ fn run_live(
     Ok((comparison, end))
 }
 
-/// A comparison that has no results yet.
+/// A comparison without results yet.
 fn untested(job: &CompareJob, subjects: Vec<compare::Subject>, how: String) -> Comparison {
     Comparison {
         how,
@@ -238,12 +238,12 @@ fn untested(job: &CompareJob, subjects: Vec<compare::Subject>, how: String) -> C
     }
 }
 
-/// Returns how often growing data is judged, at most: each further time makes its test stricter.
+/// Returns how often growing data may be judged: each further time makes each test stricter.
 fn looks(job: &CompareJob) -> u32 {
     if job.budget.is_some() { LOOKS } else { 1 }
 }
 
-/// Settings by which so many blocks are taken.
+/// Settings for taking this many blocks.
 fn course(job: &CompareJob, blocks: u32) -> Course {
     // With --until-sure it is not known in advance how often.
     let looks = if job.until_sure.is_some() { u32::MAX } else { looks(job) };
@@ -252,11 +252,11 @@ fn course(job: &CompareJob, blocks: u32) -> Course {
     Course { blocks, looks, budget, repeats_void, is_fresh: false, live }
 }
 
-/// While the runs do not say, the blocks are doubled, and doubled again.
+/// Number of times that blocks are judged: they are doubled twice while the result is unclear.
 const LOOKS: u32 = 3;
 
-/// Refuses sides for which the client would do different work than for the first: TLS on one of them only, for
-/// instance. Those of `mixed` protocols may differ in words.
+/// Refuses sides for which the client would do different work than for the first, such as TLS on only one of
+/// them. With `mixed` protocols, the words of commands may differ.
 fn check_same_load(job: &CompareJob, mixed: bool, plans: &[&Plan]) -> Result<()> {
     let Some((first, others)) = plans.split_first() else { return Ok(()) };
     let unlike = if mixed { compare::unlike_beside_words } else { compare::unlike };
@@ -270,7 +270,7 @@ fn check_same_load(job: &CompareJob, mixed: bool, plans: &[&Plan]) -> Result<()>
     Ok(())
 }
 
-/// Describes how the runs are taken, and what the intervals leave out, in a sentence.
+/// Describes in a sentence how runs are taken, and which effects the intervals leave out.
 fn describe_method(
     plan: &Plan,
     blocks: u32,

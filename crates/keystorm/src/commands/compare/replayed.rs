@@ -1,5 +1,5 @@
-//! Recorded traffic on both servers: answers first, while both hold what they held, then the blocks of runs, then head
-//! room.
+//! Recorded traffic on both servers: first a comparison of replies, while both hold their original data, then
+//! blocks of runs, then head room.
 
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -17,24 +17,24 @@ use super::test_beds::TestBeds;
 use super::writer::Writer;
 use crate::commands::replay::RecordedLoad;
 
-/// The time for a search where nobody says how long it may take.
+/// Default time limit of a search.
 const BUDGET: Duration = Duration::from_secs(600);
 
-/// Recorded traffic that was read once.
+/// A record after its first reading.
 pub(super) struct Replayed<'j> {
     sides: &'j ReplayedSides,
     load: RecordedLoad,
     frames: [PlanParts; 2],
-    /// Plans that send it, to each of the two.
+    /// Plans that send it to each of the two servers.
     pub(super) plans: [Plan; 2],
     budget: Duration,
 }
 
 impl<'j> Replayed<'j> {
-    /// Reads the record, of which these become the plans, and prints what is to be known of it.
+    /// Reads the record, makes the plans from it, and prints notes on it.
     ///
     /// # Errors
-    /// It cannot be read or sent.
+    /// Returns an error if the record cannot be read or sent.
     pub(super) fn read(
         sides: &'j ReplayedSides,
         plans: &mut [Plan],
@@ -59,10 +59,10 @@ impl<'j> Replayed<'j> {
         Ok(Self { sides, plans: sent, load, frames, budget })
     }
 
-    /// Makes servers ready to get it, refuses those that must not be written to, and compares their answers.
+    /// Prepares the servers, refuses those that must not be written to, and compares their replies.
     ///
     /// # Errors
-    /// The record cannot be read again, or a server does not answer.
+    /// Returns an error if the record cannot be read again, or a server does not answer.
     pub(super) fn begin(
         &self,
         both: &mut [TestBeds<'_>; 2],
@@ -89,10 +89,10 @@ impl<'j> Replayed<'j> {
         self.sides.slo.as_ref().map_or(0.0, |_| 2.0 * head_room::expected_s(self.budget))
     }
 
-    /// Searches for head room, where that is asked for; the comparison has what is known so far.
+    /// Searches for head room, if requested; the comparison gets the results so far.
     ///
     /// # Errors
-    /// A run could not be started.
+    /// Returns an error if a run could not be started.
     pub(super) fn search(
         &self,
         beds: &mut [TestBeds<'_>; 2],

@@ -1,5 +1,5 @@
-//! The blocks of a comparison of servers: each load as it was asked for, then, where an answer needs that, as fast as
-//! it goes.
+//! The blocks of a comparison of servers: each load at its requested rate, then, if an answer needs it, at
+//! full speed.
 
 use anyhow::Result;
 use job::End;
@@ -12,22 +12,22 @@ use super::test_beds::TestBeds;
 use super::until_sure;
 use super::writer::Writer;
 
-/// Blocks of a load as fast as it goes: four runs of a server that are all faster than four of another are so by
+/// Blocks of a load at full speed. If four runs of one server are all faster than four of another, that is
 /// chance once in 70 times.
 const LIMIT_BLOCKS: u32 = 2;
 
 /// Blocks of all loads of a comparison.
 pub(super) struct Series<'j> {
     pub(super) judge: Judge<'j>,
-    /// Set if servers are started anew for each run.
+    /// Set if servers are restarted for each run.
     pub(super) is_fresh: bool,
 }
 
 impl Series<'_> {
-    /// Takes the blocks; the comparison has what came of them. `after_s` more seconds are planned.
+    /// Takes the blocks, and adds their results to the comparison. `after_s` more seconds are planned.
     ///
     /// # Errors
-    /// A run could not be started, or its result not be printed.
+    /// Returns an error if a run could not be started, or its result not be printed.
     pub(super) fn carry_out(
         &self,
         beds: &mut [TestBeds<'_>],
@@ -56,7 +56,7 @@ impl Series<'_> {
         Ok(end)
     }
 
-    /// Takes the blocks of the loads as they are asked for.
+    /// Takes the blocks of the loads at their requested rates.
     fn asked(
         &self,
         beds: &mut [TestBeds<'_>],
@@ -105,7 +105,7 @@ impl Series<'_> {
         }
     }
 
-    /// Takes the blocks of these loads as fast as they go.
+    /// Takes the blocks of these loads at full speed.
     fn limits(
         &self,
         beds: &mut [TestBeds<'_>],
@@ -137,7 +137,7 @@ impl Series<'_> {
     }
 }
 
-/// Returns what differs beside the servers, between the first and each other.
+/// Returns the differences, other than the servers themselves, between the first run and each other.
 fn beside(names: &[String], runs: &[Run]) -> Vec<String> {
     let Some((first, others)) = runs.split_first() else { return Vec::new() };
     let mut found: Vec<String> = Vec::new();

@@ -1,4 +1,4 @@
-//! Carrying out a comparison on equal terms: table after table.
+//! Running of a comparison on equal terms, table after table.
 
 use std::sync::atomic::AtomicBool;
 
@@ -21,10 +21,10 @@ use crate::commands::doctor::cpus::siblings;
 use crate::machine::machine;
 use crate::test_bed::TestBed;
 
-/// Compares, and prints each table as it comes.
+/// Compares, and prints each table when it is complete.
 ///
 /// # Errors
-/// What kept it from being done, in words for a person; what was measured before it is kept.
+/// Returns the reason for a failure in words for a person; earlier results are kept.
 pub(super) fn run(
     sides: &TermsSides,
     job: &CompareJob,
@@ -132,7 +132,7 @@ impl<'g> ComparisonRun<'g, '_> {
         })
     }
 
-    /// The table as it is shown, without tests. Before the first one, prints which servers are compared.
+    /// The table as displayed, without tests. Before the first table, prints the compared servers.
     fn begin(
         &mut self,
         table: &Table,
@@ -160,7 +160,7 @@ impl<'g> ComparisonRun<'g, '_> {
         Ok(shown_table)
     }
 
-    /// Carries out a table, after which `after_s` more seconds are planned.
+    /// Runs a table, after which `after_s` more seconds are planned.
     fn table(&mut self, table: &Table, after_s: f64, comparison: &mut Comparison) -> Result<End> {
         let mut both = [self.beds(table, 0)?, self.beds(table, 1)?];
         let mut shown_table = self.begin(table, &both, comparison)?;
@@ -243,18 +243,18 @@ fn settings(run: &Run) -> Vec<(String, String)> {
     pairs
 }
 
-/// Returns what the slower side of a test reached.
+/// Returns the name of a test, and the throughput of its slower side.
 fn slower_of(test: &ComparedTest) -> Option<(String, f64)> {
     let [a, b] = test.pairs.first()?.row(Metric::Throughput)?.means;
     Some((test.name.clone(), a.min(b)))
 }
 
-/// The subject of a side by its address, before the server has been asked what it is.
+/// The subject of a side by its address, before the server has been asked for its version.
 fn named(side: &Side) -> Subject {
     Subject::new(&host::ServerFacts::default(), side.target.endpoint.to_string(), None)
 }
 
-/// Prints how long it will take, if that is over a minute.
+/// Prints the expected duration, if it is over a minute.
 fn announce<'b>(
     paired_loads: impl Iterator<Item = &'b PairedLoad>,
     after: usize,
@@ -283,7 +283,8 @@ fn announce<'b>(
     Ok(())
 }
 
-/// Refuses loads that differ in more than the words of the protocols and how a get of several keys is divided.
+/// Refuses loads that differ in more than the words of the protocols and the division of a get of several
+/// keys.
 fn check_same_load<'b>(
     job: &CompareJob,
     mut paired_loads: impl Iterator<Item = &'b PairedLoad>,

@@ -1,7 +1,6 @@
 //! One side of a comparison: a server, or several that share the load.
 //!
-//! Shares are carried out at the same time, each as a run of its own over its own connections, and put
-//! together to one run.
+//! Shares run at the same time, each over its own connections, and are combined into one run.
 
 use std::io;
 use std::sync::atomic::Ordering;
@@ -26,7 +25,7 @@ pub(in crate::commands) struct TestBeds<'r> {
     targets: Vec<Target>,
 }
 
-/// From when all shares are ready to their start: each has to hear of it.
+/// Time from the moment when all shares are ready to their start, since each must get the start time.
 const LEAD: Duration = Duration::from_millis(10);
 
 impl<'r> TestBeds<'r> {
@@ -42,46 +41,47 @@ impl<'r> TestBeds<'r> {
         Ok(Self { beds, targets: targets.to_vec() })
     }
 
-    /// The first of its servers.
+    /// The first of the servers.
     pub(in crate::commands) fn first(&self) -> Option<&TestBed<'r>> {
         self.beds.first()
     }
 
-    /// Returns whether its servers were started for the comparison.
+    /// Returns whether the servers were started for the comparison.
     pub(in crate::commands) fn is_own(&self) -> bool {
         self.beds.iter().all(|bed| bed.server.is_own())
     }
 
-    /// Starts them again, if they were.
+    /// Restarts the servers if they were started for the comparison.
     pub(in crate::commands) fn restart(&mut self) -> Result<()> {
         self.beds.iter_mut().zip(&self.targets).try_for_each(|(bed, target)| bed.restart(target))
     }
 
-    /// Makes ready for a plan that no run follows.
+    /// Prepares the servers for a plan that runs without this test bed.
     ///
     /// # Errors
-    /// What the plan reads could not be written.
+    /// Returns an error if the data that the plan reads could not be written.
     pub(in crate::commands) fn prepare(&self, plan: &Plan) -> Result<()> {
         self.beds[0].prepare(plan)
     }
 
-    /// Refuses a server that a record must not be written to; it is not said before each run what is filled.
+    /// Refuses a server that a record must not be written to, and silences the notes on fills.
     pub(super) fn admit(&mut self, precaution: &Precaution) -> Result<()> {
         self.beds[0].settings.fills_quietly = true;
         precaution.check(&self.beds[0].server, &self.targets[0])
     }
 
-    /// Sets what the next plan sends.
+    /// Sets the records that the next plans send.
     pub(in crate::commands) fn set_records(&mut self, records: Records) {
         self.beds[0].settings.records = records;
     }
 
-    /// Bytes of memory that its servers hold now, where they were started here.
+    /// Bytes of memory that the servers use now, if they were started here.
     pub(in crate::commands) fn resident_bytes(&self) -> Option<u64> {
         self.beds.iter().map(|bed| bed.server.resident_bytes()).sum()
     }
 
-    /// The server as reports name it: one that keystorm started has a new address in each block.
+    /// The server's name in reports. A server that keystorm started is named without its address, which
+    /// changes in each block.
     pub(in crate::commands) fn subject(&self) -> Subject {
         let (bed, target) = (&self.beds[0], &self.targets[0]);
         let address = match (&target.endpoint, &bed.server.address) {
@@ -103,10 +103,10 @@ impl<'r> TestBeds<'r> {
         subject
     }
 
-    /// Carries out one plan, or several as shares of one load.
+    /// Runs one plan, or several as shares of one load.
     ///
     /// # Errors
-    /// It could not be started.
+    /// Returns an error if it could not be started.
     pub(in crate::commands) fn run(
         &self,
         plans: &[Plan],
@@ -143,7 +143,7 @@ impl<'r> TestBeds<'r> {
         Ok(run)
     }
 
-    /// Puts on the load of all shares, which begin when every connection of all of them is open.
+    /// Generates the load of all shares, which begin when all connections are open.
     fn measure(&self, shares: &[Plan]) -> Result<Vec<Measurement>> {
         let (ready, is_ready) = channel();
         let barriers: Vec<Barrier> = shares
@@ -203,7 +203,8 @@ impl<'r> TestBeds<'r> {
     }
 }
 
-/// Adds up what was watched of several servers from this machine. Of what there is one value for all, the worst.
+/// Adds up the observations of several servers from this machine. Of values that exist once for all, it keeps
+/// the worst.
 fn together(all: WatchRecord, more: WatchRecord) -> WatchRecord {
     let WatchRecord {
         mut servers,
@@ -238,7 +239,7 @@ fn together(all: WatchRecord, more: WatchRecord) -> WatchRecord {
     }
 }
 
-/// The plan that these shares make up.
+/// The plan that these shares add up to.
 fn whole(shares: &[Plan]) -> Result<Plan> {
     let Some((first, others)) = shares.split_first() else { bail!("there is no share of a load") };
     let mut parts: PlanParts = (**first).clone();

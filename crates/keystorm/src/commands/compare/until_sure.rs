@@ -1,4 +1,4 @@
-//! `--until-sure`: takes further blocks until the intervals are narrow enough, or the time is up.
+//! `--until-sure`: takes further blocks until the intervals are narrow enough, or the time is over.
 
 use std::time::Instant;
 
@@ -9,10 +9,11 @@ use report::compare::{TestComparison, Width, next_blocks};
 
 use super::blocks::{BlockResult, Blocks, Taken};
 
-/// Takes blocks until the interval of every test is narrow enough, or cannot become so in time, and prints which.
+/// Takes blocks until the interval of every test is narrow enough, or cannot become so in time, and prints
+/// which.
 ///
 /// # Errors
-/// As [`Blocks::carry_out`].
+/// Returns the errors of [`Blocks::carry_out`].
 pub(super) fn carry_out(
     blocks: &mut Blocks<'_, '_>,
     asked: UntilSure,
@@ -41,13 +42,13 @@ struct UntilSureState {
 }
 
 impl UntilSureState {
-    /// Before the first block.
+    /// Returns the state before the first block.
     fn begin(asked: UntilSure) -> Self {
         let began = Instant::now();
         Self { asked, began, widths: Vec::new(), block_s: 0.0, is_refused: false }
     }
 
-    /// Returns how many blocks to have next, in all, after `blocks` of them; `None` to stop.
+    /// Returns the next total number of blocks after `blocks` of them; `None` to stop.
     fn next(&mut self, tests: &[TestComparison], blocks: u32) -> Option<u32> {
         let UntilSure { share, within } = self.asked;
         self.widths = tests.iter().filter_map(|test| test.width(share)).collect();
@@ -57,13 +58,13 @@ impl UntilSureState {
         next_blocks(&self.widths, share, blocks, elapsed_s, within.as_secs_f64())
     }
 
-    /// Returns whether the interval of every test is as narrow as was asked for.
+    /// Returns whether the interval of every test is as narrow as requested.
     fn is_sure(&self) -> bool {
         let share = self.asked.share;
         !self.is_refused && self.widths.iter().all(|width| width.is_within(share))
     }
 
-    /// Prints how wide each test's interval is, and how many blocks a narrower one would take.
+    /// Prints the width of each test's interval, and the number of blocks that a narrower one needs.
     fn tell(&self) -> Result<()> {
         for width in &self.widths {
             let text = width.sentence(self.asked.share, self.block_s);

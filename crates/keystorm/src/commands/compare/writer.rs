@@ -1,4 +1,4 @@
-//! Where the results of a comparison go while it is under way.
+//! Output of a comparison's results while it runs.
 
 use anyhow::Result;
 use console::diagnostics;
@@ -16,12 +16,12 @@ pub(super) struct Writer<'s> {
     /// The command line, without secrets.
     command_line: &'s str,
     pub(super) files: Files,
-    /// Results are printed as they come, since no answer stands before them.
+    /// Set if results are printed at once, since no answer precedes them.
     is_early: bool,
 }
 
 impl<'s> Writer<'s> {
-    /// Makes sure that the files can be written, and serves the page, where that is wanted.
+    /// Ensures that the files can be written, and serves the page if requested.
     pub(super) fn open(job: &'s CompareJob) -> Result<Self> {
         let output = &job.output;
         let json = output.json.as_deref().map(|path| ("--json", path));
@@ -38,7 +38,7 @@ impl<'s> Writer<'s> {
         }
     }
 
-    /// Writes what stands before the tests. Where an answer is asked for, it comes before all else, at the end.
+    /// Writes the part before the tests. With an answer, it is written at the end, after the answer.
     pub(super) fn head(&mut self, comparison: &Comparison) -> Result<()> {
         if self.is_early {
             self.text(|| comparison::head(comparison))?;
@@ -56,7 +56,7 @@ impl<'s> Writer<'s> {
         Ok(())
     }
 
-    /// Writes warnings. They have no place in a CSV or a line, and are in the JSON.
+    /// Writes warnings. In CSV and one-line layouts they are missing, and are in the JSON only.
     pub(super) fn warn(&mut self, warnings: &[String]) -> Result<()> {
         let note = |text: &String| Block::Note(Tone::Warning, text.clone());
         if self.is_early {
@@ -79,7 +79,7 @@ impl<'s> Writer<'s> {
         self.text(|| section.blocks)
     }
 
-    /// Writes a test, which goes by its whole `name` in a table for programs.
+    /// Writes a test; tables for programs give its whole `name`.
     pub(super) fn test(
         &mut self,
         test: &ComparedTest,
@@ -122,12 +122,12 @@ impl<'s> Writer<'s> {
         self.files.finish(|| compare::to_json(comparison), page)
     }
 
-    /// Keeps what there is so far.
+    /// Saves the results so far.
     pub(super) fn keep(&self, comparison: &Comparison) -> Result<()> {
         self.files.write(|| compare::to_json(comparison))
     }
 
-    /// Updates the live page with a comparison that has these tests in addition.
+    /// Updates the live page with a comparison and these additional tests.
     pub(super) fn show(
         &mut self,
         comparison: &Comparison,
@@ -144,7 +144,7 @@ impl<'s> Writer<'s> {
     }
 }
 
-/// Blocks behind the tests.
+/// Blocks that follow the tests.
 fn closing(comparison: &Comparison) -> Vec<Block> {
     let mut blocks = vec![Block::Text(String::new())];
     blocks.extend(comparison::gate_notes(comparison));
@@ -152,8 +152,8 @@ fn closing(comparison: &Comparison) -> Vec<Block> {
     blocks
 }
 
-/// The whole comparison: the answers first, then what they rest on. Tables of every rate are long: the page and the
-/// JSON have them.
+/// The whole comparison: the answers first, then their evidence. Tables of every rate are long, so only the
+/// page and the JSON have them.
 fn whole(comparison: &Comparison) -> Vec<Block> {
     let mut blocks = comparison::answers(comparison);
     blocks.extend(comparison::gate_notes(comparison));

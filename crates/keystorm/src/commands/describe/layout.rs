@@ -1,4 +1,4 @@
-//! A description as a page, of which a terminal shows the text.
+//! A description as a page, whose text is also shown in a terminal.
 
 use page::{Axis, Block, Chart, Page, Section, Series, Table, Unit, Verdict};
 use report::grouped;
@@ -51,7 +51,7 @@ fn headline(of: &Description) -> String {
     text
 }
 
-/// Says what matters most, in a sentence or two.
+/// Describes the most important facts in a sentence or two.
 fn meaning(of: &Description) -> String {
     let most = of.commands.iter().take(3);
     let most: Vec<String> = most.map(|c| format!("{:.1} % {}", c.share * 100.0, c.name)).collect();
@@ -69,7 +69,7 @@ fn meaning(of: &Description) -> String {
     report::escape(page::sentence(&text))
 }
 
-/// Returns whether keys of each pattern that tells are equally likely.
+/// Returns whether the keys of each pattern are equally likely, as far as patterns show it.
 fn are_even_by_pattern(of: &Description) -> bool {
     let mut laws = of.patterns.iter().filter_map(|pattern| pattern.zipf).peekable();
     laws.peek().is_some() && laws.all(|law| law.fits && law.exponent == 0.0)
@@ -79,7 +79,7 @@ fn percent(share: f64) -> String {
     format!("{:.1} %", share * 100.0)
 }
 
-/// The law that keys follow.
+/// Describes the distribution of keys.
 fn law(of: Zipf) -> String {
     let (most, keys) = (of.error * 1.96, grouped(of.keys as f64));
     if of.exponent == 0.0 {
@@ -293,7 +293,7 @@ fn stalls(of: &Description) -> Vec<Block> {
     vec![Block::Text(why.into()), Block::Table(table)]
 }
 
-/// Miss ratios that a table shows.
+/// Miss ratios in the table.
 const RATIOS: [f64; 8] = [0.5, 0.3, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005];
 
 fn misses(of: &Description) -> Vec<Block> {

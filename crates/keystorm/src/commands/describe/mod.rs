@@ -1,4 +1,4 @@
-//! `keystorm describe`: reads records and says what they are like, as text, JSON, a page or a workload.
+//! `keystorm describe`: reads records and describes their traffic as text, JSON, a page or a workload.
 
 mod layout;
 mod spelling;
@@ -21,14 +21,14 @@ use crate::commands::pages::Pages;
 use crate::commands::run::say;
 use crate::signals;
 
-/// Number of events that are read between two looks at whether the user wants to stop.
+/// Number of events between two checks for Ctrl-C.
 const EVENTS_BETWEEN_LOOKS: u64 = 10_000;
 
 /// Describes records.
 ///
 /// # Errors
-/// A file cannot be read, or a result not written. What could be read before a file turned out to be damaged is
-/// described.
+/// Returns an error if a file cannot be read, or a result not be written. The readable beginning of a damaged
+/// file is described.
 pub(crate) fn describe(job: &DescribeJob) -> Result<End> {
     let interrupted = signals::interrupted()?;
     let pages = Pages::open(&job.pages)?;

@@ -1,4 +1,4 @@
-//! Arguments of recorded commands as the words of a workload file.
+//! Arguments of recorded commands in the syntax of workload files.
 
 use std::fmt::Write;
 
@@ -9,7 +9,7 @@ use super::words::named;
 /// The longest key number, in digits.
 const WIDTH_MAX: u64 = 200;
 
-/// So many random bytes.
+/// Placeholder for `size` random bytes.
 pub(super) fn random(size: u64) -> String {
     if size == 0 { "\"\"".to_owned() } else { format!("__random:{size}__") }
 }
@@ -34,7 +34,7 @@ pub(super) fn argument(
     }
 }
 
-/// A key of a pattern: its first number is drawn, others are fixed.
+/// A key of a pattern: its first number is random, others are fixed.
 fn key(pattern: &str, key_bytes: u64) -> String {
     let letters =
         pattern.chars().filter(|letter| !matches!(letter, 'N' | 'H' | 'U')).count() as u64;
@@ -59,7 +59,7 @@ fn key(pattern: &str, key_bytes: u64) -> String {
     }
 }
 
-/// A word as redis-cli takes it.
+/// A word in the quoting of redis-cli.
 pub(super) fn literal(text: &[u8]) -> String {
     let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b":_-./{}*[](+$>=@,".contains(byte);
     if !text.is_empty() && text.iter().all(is_plain) {

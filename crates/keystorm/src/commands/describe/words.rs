@@ -1,11 +1,11 @@
-//! The words of a recorded command as a load can send it again and again, on keys that are made anew: without what it
-//! would fail by, or not at all.
+//! Recorded commands as words that a load can send again and again, with newly made keys: without arguments
+//! that would make them fail, and without commands that always would.
 
 use trace::Event;
 use trace::commands::{Deadline, deadline, entry_id};
 use trace::describe::{Description, Pattern, Shape, Word};
 
-/// Commands that fail where what they name is not there, such as a script or an element, or is there already.
+/// Commands that fail if what they name is missing (such as a script or an element), or exists already.
 const NEEDY: [&str; 14] = [
     "EVALSHA",
     "EVALSHA_RO",
@@ -22,11 +22,11 @@ const NEEDY: [&str; 14] = [
     "XINFO",
     "XSETID",
 ];
-/// Commands that name a group of a stream behind these many words.
+/// Commands that name a consumer group, with the index of its argument.
 const OF_GROUPS: [(&str, usize); 5] =
     [("XREADGROUP", 2), ("XACK", 2), ("XPENDING", 2), ("XCLAIM", 2), ("XAUTOCLAIM", 2)];
 
-/// The words; `None` of a command that no load of single commands can send.
+/// The words; `None` for a command that cannot be part of a load of single commands.
 pub(super) fn words(shape: &Shape, of: &Description) -> Option<Vec<Word>> {
     let event = event(&shape.words);
     let mut words = shape.words.clone();
@@ -59,7 +59,7 @@ pub(super) fn named<'d>(name: &[u8], of: &'d Description) -> Option<&'d Pattern>
     of.patterns.iter().chain(&of.channels).find(|pattern| pattern.name.as_bytes() == name)
 }
 
-/// The group of a stream that a command uses.
+/// The consumer group that a command uses.
 pub(super) fn group(words: &[Word]) -> Option<&[u8]> {
     let event = event(words);
     let (_, at) = OF_GROUPS.iter().find(|(name, _)| event.is(name))?;
@@ -69,8 +69,8 @@ pub(super) fn group(words: &[Word]) -> Option<&[u8]> {
     }
 }
 
-/// With a lifetime in place of the time of day at this position. Without any where that is not known, if the command
-/// means something then.
+/// Replaces the time of day at this position by a lifetime. If no lifetime is known, removes the option if
+/// the command is valid without it.
 fn relative(mut words: Vec<Word>, at: usize, lifetime: Option<u64>) -> Option<Vec<Word>> {
     let Word::Text(name) = &words[0] else { return None };
     let named_at = if name.to_ascii_uppercase().ends_with(b"AT") { 0 } else { at - 1 };
@@ -87,7 +87,7 @@ fn relative(mut words: Vec<Word>, at: usize, lifetime: Option<u64>) -> Option<Ve
     Some(words)
 }
 
-/// As memcached has its words: the value last, and no token of an item that was.
+/// The words in memcached's order: the value last, and without the token of a recorded item.
 fn in_cache_order(mut words: Vec<Word>) -> Option<Vec<Word>> {
     let is_cas = matches!(&words[0], Word::Text(name) if name == b"cas");
     if is_cas {

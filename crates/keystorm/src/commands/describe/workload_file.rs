@@ -1,5 +1,5 @@
-//! A workload file that makes traffic like a record: its commands by weight, on keys of the same patterns, with values
-//! of the same sizes, at the same rate.
+//! A workload file for traffic like a record's: its commands by weight, on keys of the same patterns, with
+//! values of the same sizes, at the same rate.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -12,33 +12,35 @@ use trace::describe::{Description, Pattern, Shape, Sizes, Word};
 use super::spelling::{argument, literal, random};
 use super::words::{group, pattern, words};
 
-/// Values of an operation whose mean is further from that of all get sizes of their own.
+/// Values of an operation get a size distribution of their own if their mean differs by more than this from
+/// the mean of all.
 const SIZE_TOLERANCE: f64 = 0.02;
-/// Sizes of a distribution that the file lists.
+/// Most sizes of a distribution in the file.
 const SIZES_LISTED: usize = 24;
-/// Operations that one with sizes of its own is divided into.
+/// Number of operations that an operation with sizes of its own is divided into.
 const SIZE_STEPS: usize = 8;
-/// Steps of the rate that the file lists.
+/// Most steps of the rate in the file.
 const RATE_STEPS: usize = 24;
-/// Below it all keys are as good as equally likely; limits of `zipf:S`.
+/// Exponent below which keys are practically equally likely; lower limit of `zipf:S`.
 const EXPONENT_MIN: f64 = 0.02;
 const EXPONENT_MAX: f64 = 5.0;
-/// A key space of a skewed law has at most so many times the keys that came: how many never did is known roughly.
+/// Greatest ratio of the size of a skewed key space to the number of observed keys: the number of unseen keys
+/// is known only roughly.
 const UNSEEN_MAX: u64 = 4;
 /// The longest value that is a number, in digits.
 const NUMBER_DIGITS_MAX: u64 = 15;
 
-/// A workload file, and what of the record it leaves out.
+/// A workload file, and the parts of the record that it leaves out.
 pub(super) struct WorkloadFile {
     pub(super) text: String,
-    /// A sentence without a full stop, if it is anything.
+    /// A sentence without a full stop, if anything is left out.
     pub(super) left_out: Option<String>,
 }
 
-/// The file.
+/// Makes the file.
 ///
 /// # Errors
-/// None of the commands can be sent by themselves.
+/// Returns an error if no command can be sent by itself.
 pub(super) fn file(of: &Description) -> Result<WorkloadFile> {
     let mut out =
         String::from("# Traffic like a record, written by `keystorm describe --workload`.\n");
@@ -96,7 +98,7 @@ pub(super) fn file(of: &Description) -> Result<WorkloadFile> {
     Ok(WorkloadFile { text: out, left_out })
 }
 
-/// Says which commands are not among those that are sent, and how many.
+/// Describes which commands are not sent, and their numbers.
 fn left_out(of: &Description, sent: &[(&Shape, Vec<Word>)]) -> Option<String> {
     let mut left: BTreeMap<String, u64> =
         of.commands.iter().map(|command| (command.name.clone(), command.count)).collect();
@@ -125,7 +127,7 @@ fn left_out(of: &Description, sent: &[(&Shape, Vec<Word>)]) -> Option<String> {
     })
 }
 
-/// Sizes as `-d` takes them.
+/// Sizes in the syntax of `-d`.
 fn distribution(sizes: &Sizes) -> String {
     let steps = sizes.steps(SIZES_LISTED);
     match &steps[..] {
@@ -138,21 +140,21 @@ fn distribution(sizes: &Sizes) -> String {
     }
 }
 
-/// Space of the keys of a pattern, or of those of one type where keys of a pattern have several.
+/// Key space of a pattern, or of the keys of one type if keys of a pattern have several types.
 struct Space {
-    /// The table of the file, if they have numbers.
+    /// The name of its table in the file, if the keys have numbers.
     name: Option<String>,
     range: u64,
     first: u64,
-    /// Text behind keys without numbers that would have several types otherwise.
+    /// Suffix of keys without numbers, which would have several types otherwise.
     suffix: String,
-    /// Their share of the pattern's uses.
+    /// Share of the key space in the pattern's uses.
     share: f64,
 }
 
 type Spaces = BTreeMap<Vec<u8>, Vec<(Option<DataType>, Space)>>;
 
-/// Key spaces for each pattern, one for each type, written where they have numbers.
+/// Key spaces for each pattern, one for each type; those with numbers are written.
 fn spaces(of: &Description, out: &mut String) -> Spaces {
     let mut spaces = Spaces::new();
     let mut count = 0;
@@ -195,7 +197,7 @@ fn spaces(of: &Description, out: &mut String) -> Spaces {
     spaces
 }
 
-/// Returns how many keys a pattern has, those that never came included as far as the record tells.
+/// Returns the number of keys of a pattern, including the estimated number of unseen ones.
 fn range(pattern: &Pattern) -> u64 {
     let seen = pattern.distinct_keys;
     match pattern.zipf {
@@ -221,7 +223,7 @@ fn is_numbered(pattern: &str) -> bool {
     pattern.contains(['N', 'H', 'U'])
 }
 
-/// The operations that are written, each with a name of its own.
+/// The operations of the file, each with a unique name.
 struct Operations<'d> {
     of: &'d Description,
     spaces: &'d Spaces,
@@ -229,12 +231,13 @@ struct Operations<'d> {
     mean: f64,
     /// Number of operations with each name.
     names: BTreeMap<String, u32>,
-    /// Phases that create the groups of streams that operations use.
+    /// Phases that create consumer groups.
     groups: BTreeSet<String>,
 }
 
 impl Operations<'_> {
-    /// Adds the operations of a shape: one for each type that its keys may have, and for each step of its sizes.
+    /// Adds the operations of a shape: one for each possible type of its keys, and for each step of its
+    /// sizes.
     fn add(&mut self, shape: &Shape, words: &[Word], out: &mut String) {
         let (of, all) = (self.of, self.spaces);
         let spaces = all.get(&shape.pattern).map_or(&[][..], Vec::as_slice);
@@ -302,7 +305,7 @@ impl Operations<'_> {
         }
     }
 
-    /// A phase that creates a group of each stream.
+    /// Adds a phase that creates a consumer group of each stream.
     fn add_group(&mut self, key: &str, group: &str, space: Option<&Space>) {
         let command = quoted(&format!("xgroup create {key} {group} $ mkstream"));
         let title = quoted(&format!("group {} of {}", one_line(group), one_line(key)));
@@ -350,12 +353,12 @@ fn quoted(text: &str) -> String {
     out
 }
 
-/// Text without what would end a comment or disturb a terminal.
+/// Text without characters that would end a comment or disturb a terminal.
 fn one_line(text: &str) -> String {
     report::escape(text)
 }
 
-/// The rate over time, in at most so many steps.
+/// The rate over time, in at most `steps` steps.
 fn rate(of: &Description) -> Option<String> {
     let mean = of.mean_per_s?;
     let length_s = of.seconds.max(1.0);

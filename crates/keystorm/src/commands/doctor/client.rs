@@ -1,8 +1,8 @@
-//! Carrying out `keystorm doctor --client`: the client's own ceiling on this machine.
+//! `keystorm doctor --client`: measures the client's own ceiling on this machine.
 //!
-//! The runner, as any run uses it, against a [`sink`] on a thread of its own, once for each transport, engine and
-//! pipeline. What a cell says is laid out by [`client_table`](super::client_table), and which CPUs the two use is
-//! decided in [`cpus`](super::cpus).
+//! Uses the runner of ordinary runs against a [`sink`] on a separate thread, once for each transport, engine
+//! and pipeline. [`client_table`](super::client_table) has the layout, and [`cpus`](super::cpus) the choice
+//! of CPUs for the two.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
@@ -23,12 +23,12 @@ use super::client_table::{Cell, Table};
 use super::cpus::Place;
 
 const PIPELINES: [u32; 3] = [1, 16, 64];
-/// Bytes of the strings in replies. `SET` is answered without one.
+/// Size of strings in replies. The reply to `SET` has none.
 const BULK: u32 = 3;
-/// Open files of this process other than both ends of each connection.
+/// Open files of this process, except for both ends of each connection.
 const OTHER_FILES: u64 = 32;
 
-/// Transport that joins client and sink.
+/// Transport between client and sink.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Transport {
     Tcp,
@@ -57,7 +57,7 @@ impl Transport {
 /// Measures every cell and prints the table.
 ///
 /// # Errors
-/// What kept a cell from being measured, in words for a person.
+/// Returns the reason why a cell could not be measured, in words for a person.
 pub(crate) fn measure(job: &ClientCheck) -> Result<End> {
     let interrupted = signals::interrupted()?;
     let connections = job.plan.load.concurrency.connections;
@@ -105,7 +105,7 @@ struct CellContext<'m> {
 }
 
 impl CellContext<'_> {
-    /// Measures one cell; `None` if somebody asked to stop.
+    /// Measures one cell; `None` after a request to stop.
     fn cell(self, listener: Listener, transport: Transport, depth: u32) -> Result<Option<Cell>> {
         let address = listener.address().clone();
         let plan = self.varied(&address, depth)?;
@@ -195,7 +195,7 @@ impl CellContext<'_> {
     }
 }
 
-/// The engines to try, and why others are left out.
+/// The engines to try, and reasons why others are left out.
 fn engines(asked: Option<EngineChoice>) -> Result<(Vec<EngineChoice>, Vec<String>)> {
     if let Some(engine) = asked {
         engine.probe().with_context(|| format!("--engine {} does not work here", engine.name()))?;

@@ -1,20 +1,20 @@
-//! The table of what the client can do, as text and as JSON. Its figures are computed elsewhere.
+//! The table of the client's ceiling, as text and as JSON. Its figures are computed elsewhere.
 
 use anyhow::Result;
 use serde_json::json;
 
 use super::cpus::{Cpus, Place};
 
-/// A thread this busy, as a share of a core, was what limited a cell.
+/// Busy share of a core from which a thread counts as the limit of a cell.
 const BUSY: f64 = 0.9;
-/// Two threads that differ by less than this were busy alike.
+/// Threads whose busy shares differ by less than this count as equally busy.
 const ALIKE: f64 = 0.03;
 const WHAT: &str = "the limit of this client on this machine, not a result about a server";
 
-/// All that is shown.
+/// Content of the table and of the JSON.
 #[derive(Debug)]
 pub(super) struct Table {
-    /// Command that is sent.
+    /// Command that was sent.
     command: String,
     connections: u32,
     seconds: f64,
@@ -33,9 +33,9 @@ pub(super) struct Cell {
     pub(super) requests_per_s: f64,
     /// Microseconds of the client's CPU for each request.
     pub(super) client_cpu_us: f64,
-    /// The share of a core that the client used, 0 to 1.
+    /// Share of a core that the client used, 0 to 1.
     pub(super) client_busy: f64,
-    /// The share of a core that the sink used, 0 to 1.
+    /// Share of a core that the sink used, 0 to 1.
     pub(super) sink_busy: f64,
 }
 
@@ -92,7 +92,7 @@ impl Table {
         foot
     }
 
-    /// The table as JSON; `complete` is whether all lines were measured.
+    /// The table as JSON; `complete` is set if all lines were measured.
     pub(super) fn json(&self, complete: bool) -> Result<String> {
         let cells: Vec<_> = self.cells.iter().map(Cell::json).collect();
         let table = json!({
@@ -124,7 +124,7 @@ impl Cell {
         )
     }
 
-    /// Names which of the two had no CPU to spare.
+    /// Names the thread that had no CPU time to spare.
     fn limit(&self) -> &'static str {
         let (client, sink) = (self.client_busy, self.sink_busy);
         if client.max(sink) < BUSY {

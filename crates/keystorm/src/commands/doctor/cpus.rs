@@ -1,11 +1,11 @@
-//! A core each for the client and the sink, where there are two.
+//! Choice of a core each for the client and the sink, if there are two.
 
 use std::io;
 
 use host::affinity;
 use host::machine::cpu_list;
 
-/// The CPUs of the two; none where they would have to share.
+/// The CPUs of the two; `None` if they would have to share one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Place {
     pub(super) cpus: Option<Cpus>,
@@ -30,8 +30,8 @@ impl Place {
     }
 }
 
-/// The first of `allowed` for the sink; for the client the first that does not share its core, or
-/// just the next.
+/// The first of `allowed` for the sink. For the client the first that does not share its core, or else the
+/// next.
 fn apart(allowed: &[usize], siblings: impl Fn(usize) -> Vec<usize>) -> Option<Cpus> {
     let (&sink, others) = allowed.split_first()?;
     let same_core = siblings(sink);
@@ -39,7 +39,7 @@ fn apart(allowed: &[usize], siblings: impl Fn(usize) -> Vec<usize>) -> Option<Cp
     Some(Cpus { client: *client, sink })
 }
 
-/// CPUs that are threads of one core with `cpu`; none if the kernel does not tell.
+/// CPUs that are threads of the same core as `cpu`; empty if the kernel does not report them.
 pub(crate) fn siblings(cpu: usize) -> Vec<usize> {
     let path = format!("/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list");
     std::fs::read_to_string(path).map(|list| cpu_list(&list)).unwrap_or_default()

@@ -1,4 +1,4 @@
-//! `keystorm doctor`: finds the server, has the evidence gathered, and prints what was found.
+//! `keystorm doctor`: finds the server, gathers evidence, and prints the findings.
 
 pub(crate) mod client;
 mod client_table;
@@ -39,7 +39,7 @@ pub(crate) fn doctor(job: &Checkup) -> Result<End> {
     Ok(if bad || lost { End::Failed } else { End::Complete })
 }
 
-/// The evidence, and what it is about in words.
+/// Gathers the evidence; the text names its subject.
 fn look(job: &Checkup) -> (Evidence, String) {
     let patience = Duration::from_secs_f64(job.seconds);
     let load = || job.load.clone();
@@ -77,7 +77,7 @@ fn look(job: &Checkup) -> (Evidence, String) {
     }
 }
 
-/// Says why there is no server to look at.
+/// Describes why no server could be examined.
 fn unreached(error: &anyhow::Error) -> String {
     diagnostics::concealed(&format!("{error:#}")).into_owned()
 }
@@ -88,7 +88,7 @@ fn counts(findings: &[Finding]) -> [(Level, usize); 4] {
         .map(|level| (level, findings.iter().filter(|f| f.level == level).count()))
 }
 
-/// The machine's answer. Adding fields keeps the number of the schema; anything else raises it.
+/// The findings as JSON. Adding fields keeps the number of the schema; any other change raises it.
 fn json(evidence: &Evidence, subject: &str, findings: &[Finding]) -> Result<String> {
     let counts = counts(findings).map(|(level, n)| (level_name(level).to_owned(), n.into()));
     let server = evidence.unasked();
@@ -184,7 +184,7 @@ fn lines(subject: &str, findings: &[Finding]) -> String {
     out
 }
 
-/// Formats what this machine alone adds to latencies, as a table of percentiles in milliseconds.
+/// Formats the latency that this machine alone adds, as a table of percentiles in milliseconds.
 fn table(intrinsic: &Intrinsic) -> String {
     let Intrinsic { seconds, busy, timers, interrupted, stolen, waited } = intrinsic;
     let bold = Style::new().bold();
@@ -216,12 +216,12 @@ fn table(intrinsic: &Intrinsic) -> String {
     out + ".\n\n"
 }
 
-/// Returns whether two neighbours could not be seen for one reason.
+/// Returns whether two neighbouring checks are unknown for the same reason.
 fn alike(a: &Finding, b: &Finding) -> bool {
     a.level == Level::Unknown && b.level == Level::Unknown && a.seen == b.seen
 }
 
-/// Colour on a terminal only, and not where `NO_COLOR` forbids it.
+/// Prints in colour on a terminal only, and not if `NO_COLOR` forbids it.
 fn say_in_colour(text: &str) -> Result<()> {
     let choice = anstream::AutoStream::choice(&io::stdout());
     let mut plain = anstream::AutoStream::new(Vec::new(), choice);

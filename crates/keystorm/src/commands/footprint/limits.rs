@@ -1,4 +1,4 @@
-//! Carrying out `keystorm footprint --maxmemory`: a workload on a fresh start of the server with each limit.
+//! `keystorm footprint --maxmemory`: runs a workload on a new start of the server with each limit.
 
 use std::slice;
 use std::time::{Duration, Instant};
@@ -18,14 +18,14 @@ use crate::experiment::progress::{Progress, planned_s};
 use crate::setting;
 use crate::test_bed::TestBed;
 
-/// Longest time that rounds go on; they take about as long.
+/// Longest time until the hit ratio is considered steady; rounds take about as long.
 const SETTLES_AT_MOST: Duration = Duration::from_secs(60);
 const SETTLES_S: f64 = 10.0;
 
 /// Measures at every limit, prints the table, and writes the page.
 ///
 /// # Errors
-/// What kept it from being carried out, in words for a person; what was measured before is kept.
+/// Returns the reason for a failure in words for a person; earlier results are kept.
 pub(super) fn carry_out(
     memory: &MemoryJob,
     output: &ExperimentOutput,
@@ -44,7 +44,7 @@ pub(super) fn carry_out(
 struct Limits<'j> {
     limits: slice::Iter<'j, (String, Job)>,
     curve: MemoryCurve,
-    /// Planned seconds of what comes.
+    /// Planned seconds that are left.
     left_s: f64,
     has_failed: bool,
 }
@@ -73,7 +73,7 @@ impl Experiment for Limits<'_> {
 }
 
 impl Limits<'_> {
-    /// Carries out the phases, of which the last is measured when its hit ratio stands still.
+    /// Runs the phases, the last of which is measured when its hit ratio is steady.
     fn phases(
         &mut self,
         bed: &TestBed<'_>,
@@ -107,8 +107,8 @@ impl Limits<'_> {
     }
 }
 
-/// Carries out the load as fast as it goes until its hit ratio stands still, or for so long. A load that changes no
-/// keys has the ratio that it has.
+/// Runs the load at full speed until its hit ratio is steady, or the time is over. The hit ratio of a load
+/// that changes no keys is steady from the start.
 fn settle(
     bed: &TestBed<'_>,
     plan: &Plan,
@@ -146,7 +146,7 @@ fn settle(
     Ok(())
 }
 
-/// The limit of memory that the server has, in bytes.
+/// The server's limit of memory, in bytes.
 fn limit_bytes(bed: &TestBed<'_>, target: &Target) -> Result<u64> {
     let text = if bed.server.protocol().is_memcache() {
         let stats = bed.server.memcache_client(target)?.stats(None).map_err(|why| anyhow!(why))?;

@@ -1,4 +1,4 @@
-//! Carrying out `keystorm footprint`: every item on every server, over several starts.
+//! `keystorm footprint`: measures every item on every server, over several starts.
 
 mod limits;
 mod options;
@@ -21,15 +21,15 @@ use crate::test_bed::TestBed;
 
 pub(crate) use options::FRONT;
 
-/// Connections that it needs.
+/// Number of connections needed.
 const CONNECTIONS: u32 = 4;
-/// Seconds that an item or the search for steps takes, as a guess.
+/// Estimated seconds for an item or for the search for steps.
 const STEP_S: f64 = 1.0;
 
 /// Measures, prints the tables, and writes the page.
 ///
 /// # Errors
-/// What kept it from being carried out, in words for a person; what was measured before is kept.
+/// Returns the reason for a failure in words for a person; earlier results are kept.
 fn footprint(job: &FootprintJob) -> Result<End> {
     let notes = job.servers.iter().flat_map(|job| &job.notes);
     let frame = Frame::open(notes, &job.output, &job.command_line)?;
@@ -61,7 +61,7 @@ fn footprint(job: &FootprintJob) -> Result<End> {
     frame.carry_out(&mut FootprintRun { keys: job.keys, starts, beds, used, footprint, left })
 }
 
-/// Names the servers: products and versions, and addresses where those are the same.
+/// Names the servers by product and version, and by address where those are the same.
 fn servers(beds: &[(Target, TestBed<'_>)]) -> Result<Vec<Server>> {
     let names: Vec<String> = beds.iter().map(|(_, bed)| bed.server.facts.version_name()).collect();
     let server = |(number, (target, bed)): (usize, &(Target, TestBed<'_>))| {
@@ -75,7 +75,7 @@ fn servers(beds: &[(Target, TestBed<'_>)]) -> Result<Vec<Server>> {
     beds.iter().enumerate().map(server).collect()
 }
 
-/// Refuses a server that holds keys: they would be measured, too.
+/// Refuses a server that holds keys, since these would be measured, too.
 fn check_empty(target: &Target, bed: &TestBed<'_>) -> Result<()> {
     let keys = MemoryReader::open(bed, target)?.keys()?;
     if keys > 0 {
@@ -89,7 +89,7 @@ fn check_empty(target: &Target, bed: &TestBed<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Measurement that comes next.
+/// The next measurement.
 enum MeasuredPart<'j> {
     /// Cost of an item on a server.
     Item(&'j Item, usize),
@@ -97,12 +97,12 @@ enum MeasuredPart<'j> {
     Steps(usize),
 }
 
-/// A footprint as it goes, a part each step.
+/// A running footprint measurement, one part per step.
 struct FootprintRun<'j> {
     keys: Option<u64>,
     starts: u32,
     beds: Vec<(Target, TestBed<'static>)>,
-    /// Set for each server that something was stored in since its start.
+    /// Set for each server that has stored something since its start.
     used: Vec<bool>,
     footprint: Footprint,
     left: VecDeque<MeasuredPart<'j>>,
@@ -161,7 +161,7 @@ impl FootprintRun<'_> {
         Ok(())
     }
 
-    /// Looks for the lengths at which a server changes its encodings.
+    /// Searches for the lengths at which a server changes its encodings.
     fn steps(&mut self, server: usize, frame: &mut Frame<'_>) -> Result<()> {
         frame.progress.begin("looking for steps".to_owned(), STEP_S, self.planned_s());
         let (target, bed) = &mut self.beds[server];
@@ -188,7 +188,8 @@ fn unmeasured(item: &Item, server: usize, keys: Option<u64>) -> Row {
     }
 }
 
-/// Fills a server to three sizes and takes the slope; `None` if the row says why there is none, or after Ctrl-C.
+/// Fills a server to three sizes and computes the slope; `None` if the row states why there is none, or after
+/// Ctrl-C.
 fn measure_once(
     item: &Item,
     target: &Target,

@@ -1,4 +1,4 @@
-//! A server that items are stored in, and what it says of its memory.
+//! A server that items are stored in, and its reports on memory.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,12 +15,12 @@ use crate::info;
 use crate::speaker::Speaker;
 use crate::test_bed::TestBed;
 
-/// Bytes that are sent before replies are waited for.
+/// Bytes sent before waiting for replies.
 const BATCH_BYTES: usize = 16 << 10;
-/// A server is still when it says the same so often in a row, this far apart.
+/// Number of equal values in a row, this far apart, after which a server's memory is considered steady.
 const SAME: usize = 3;
 const LOOK_EVERY: Duration = Duration::from_millis(40);
-/// Longest wait for a server to be still: one that others use never is.
+/// Longest wait for steady memory, which a server with other clients never has.
 const STILL_WITHIN: Duration = Duration::from_secs(3);
 
 /// A server on which keys are measured.
@@ -55,7 +55,7 @@ impl<'b> MemoryReader<'b> {
         }
     }
 
-    /// Returns the server's allocator of memory, if it reports one.
+    /// Returns the server's memory allocator, if it reports one.
     pub(super) fn allocator(&mut self) -> Result<Option<String>> {
         match &mut self.asked {
             Speaker::Resp(client) => {
@@ -110,7 +110,7 @@ impl<'b> MemoryReader<'b> {
         }
     }
 
-    /// The memory that the server uses with `keys` keys, once it no longer changes.
+    /// The memory that the server uses with `keys` keys, once it is steady.
     pub(super) fn settled(&mut self, keys: u64) -> Result<Reading> {
         let until = Instant::now() + STILL_WITHIN;
         let (mut last, mut same) = (self.reading(keys)?, 1);
@@ -156,7 +156,7 @@ impl<'b> MemoryReader<'b> {
         }
     }
 
-    /// The encoding of the first key, as the server calls it, and its `MEMORY USAGE`.
+    /// The encoding of the first key, in the server's words, and its `MEMORY USAGE`.
     pub(super) fn describe(&mut self) -> Result<(Option<String>, Option<u64>)> {
         let key = Item::key(0);
         match &mut self.asked {
@@ -212,13 +212,13 @@ fn number(stats: &[(String, String)], name: &str) -> Option<u64> {
     stats.iter().find(|(known, _)| known == name)?.1.parse().ok()
 }
 
-/// `OBJECT ENCODING`; `None` of a server that does not tell.
+/// `OBJECT ENCODING`; `None` if the server does not report it.
 pub(super) fn encoding(client: &mut Client<Transport>, key: &[u8]) -> Result<Option<String>> {
     let reply = client.ask(&[b"OBJECT", b"ENCODING", key])?;
     Ok(reply.text().filter(|_| !matches!(reply, Value::Error(_))))
 }
 
-/// `MEMORY USAGE` with every element looked at; `None` of a server that does not tell.
+/// `MEMORY USAGE` with every element examined; `None` if the server does not report it.
 pub(super) fn memory_usage(client: &mut Client<Transport>, key: &[u8]) -> Result<Option<u64>> {
     match client.ask(&[b"MEMORY", b"USAGE", key, b"SAMPLES", b"0"])? {
         Value::Integer(bytes) => Ok(u64::try_from(bytes).ok()),

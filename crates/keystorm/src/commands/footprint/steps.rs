@@ -1,4 +1,4 @@
-//! Where a server changes its encoding: one key that is stored with one length after another.
+//! Lengths at which a server changes its encoding: one key is stored with increasing lengths.
 
 use anyhow::{Result, bail};
 use host::{Client, Transport};
@@ -8,16 +8,16 @@ use wire::resp::Value;
 use super::reader::{encoding, memory_usage};
 use crate::setting;
 
-/// Lengths that are tried where a server has no setting, and the most that any setting leads to.
+/// Greatest length that is tried if a server has no setting, and for any setting.
 const LENGTH: u32 = 4096;
 const LENGTH_MAX: u32 = 1 << 18;
-/// Commands that are sent before their replies are waited for.
+/// Number of commands sent before waiting for replies.
 const AT_ONCE: usize = 8;
 
-/// The key that grows: the first, of which nothing is stored here otherwise.
+/// Number of the growing key: the first, which is unused here otherwise.
 const NUMBER: u64 = 0;
 
-/// Every step of a server; none of one that does not tell its encodings.
+/// Every step of a server; empty if it does not report encodings.
 pub(super) fn find(client: &mut Client<Transport>, server: usize) -> Result<Vec<Step>> {
     let mut steps = Vec::new();
     for growth in growths() {
@@ -38,12 +38,12 @@ pub(super) fn find(client: &mut Client<Transport>, server: usize) -> Result<Vec<
     Ok(steps)
 }
 
-/// Returns whether a step is at the limit of its setting: negative limits of lists are sizes in bytes.
+/// Returns whether a step is at the limit of its setting. Negative limits of lists are sizes in bytes.
 fn decides(growth: &Growth, limit: i64, last: u32) -> bool {
     limit == i64::from(last) || (growth.item.of == Type::List && limit < 0)
 }
 
-/// A change of encoding behind a length.
+/// A change of encoding after a length.
 struct Change {
     last: u32,
     from: String,
@@ -74,7 +74,7 @@ fn walk(client: &mut Client<Transport>, growth: &Growth, high: u32) -> Result<Ve
     }
 }
 
-/// Stores the key with a length and asks how it is encoded.
+/// Stores the key with a length and returns its encoding.
 fn stored(client: &mut Client<Transport>, growth: &Growth, length: u32) -> Result<String> {
     let key = Item::key(NUMBER);
     client.ask(&[b"DEL", &key])?;

@@ -1,5 +1,5 @@
-//! `compare --baseline --until-sure`: the newest runs are repeated, by the plans that were saved with them, until it is
-//! known by how much they differ from those before.
+//! `compare --baseline --until-sure`: repeats the newest runs, by the plans saved with them, until their
+//! difference from earlier runs is known precisely enough.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -27,20 +27,20 @@ use crate::signals;
 use crate::test_bed::TestBed;
 
 const OPTION: &str = "--until-sure";
-/// Time that a repeat takes beside its load, until one has shown it.
+/// Estimated overhead of a repeat, until one has been measured.
 const BESIDE_LOAD: Duration = Duration::from_millis(300);
 
-/// The files that are judged by those before them.
+/// The files that are judged against earlier ones.
 #[derive(Default)]
 pub(super) struct NewSide {
-    /// Their names as those of entries.
+    /// Names of the files, as in entries.
     files: BTreeSet<String>,
     /// Number of runs that were added to the files.
     pub(super) added: usize,
 }
 
 impl NewSide {
-    /// The files that were named; without any, of each series the newest file and its repeats.
+    /// The named files; if none is named, the newest file of each series and its repeats.
     pub(super) fn of(
         all: &[Series],
         is_newest: &dyn Fn(&Entry) -> bool,
@@ -64,7 +64,7 @@ impl NewSide {
     }
 }
 
-/// The file that one is a repeat of, if that is known; else itself.
+/// The file that `file` is a repeat of, if it is known; otherwise `file` itself.
 fn original(file: &str, known: &BTreeSet<&str>) -> String {
     let stem = file.strip_suffix(".json").and_then(|stem| stem.rsplit_once('-'));
     let of = stem.filter(|(_, number)| number.bytes().all(|byte| byte.is_ascii_digit()));
@@ -78,11 +78,11 @@ fn repeat_name(original: &str, number: usize) -> String {
     format!("{stem}-{number}.json")
 }
 
-/// Repeats the newest runs until all changes are known as well as was asked for, could not be in time, or only runs
-/// before them are missing. Adds what is measured to the entries; `page` is that of all so far.
+/// Repeats the newest runs until all changes are known as precisely as requested, could not be in time, or
+/// need only earlier runs. Adds the results to the entries; `page` makes the page of all so far.
 ///
 /// # Errors
-/// A repeat fails, or cannot be kept.
+/// Returns an error if a repeat fails, or cannot be saved.
 pub(super) fn carry_out(
     job: &BaselineJob,
     asked: UntilSure,
@@ -136,12 +136,12 @@ pub(super) fn carry_out(
 
 /// Result of a repeat.
 enum Repeat {
-    /// File of the repeat, and what it holds.
+    /// File of the repeat, and its entries.
     Taken(String, Vec<Entry>),
     Interrupted,
 }
 
-/// State of the files that are repeated.
+/// State of the repeated files.
 struct Repeats<'j> {
     job: &'j BaselineJob,
     interrupted: &'j AtomicBool,
@@ -152,7 +152,7 @@ struct Repeats<'j> {
 }
 
 impl Repeats<'_> {
-    /// The originals whose repeats are missing, and how many.
+    /// The original files that need repeats, with the number needed.
     fn wanted(&self, entries: &[Entry], new: &NewSide, share: f64) -> BTreeMap<String, usize> {
         let known: BTreeSet<&str> = entries.iter().map(|entry| entry.file.as_str()).collect();
         let all = series(entries, grouping(&self.job.options));
@@ -169,7 +169,7 @@ impl Repeats<'_> {
         wanted
     }
 
-    /// Returns how long the wanted repeats take; `None` where a file turns out to be none that can be repeated.
+    /// Returns the duration of the needed repeats; `None` if a file turns out not to be repeatable.
     fn time_for(&mut self, wanted: &BTreeMap<String, usize>) -> Result<Option<Duration>> {
         let mut all = Duration::ZERO;
         for (name, more) in wanted {
@@ -203,7 +203,7 @@ impl Repeats<'_> {
         if is_named { PathBuf::from(name) } else { self.job.options.dir.join(name) }
     }
 
-    /// Repeats a file, on another start of the server if keystorm starts it; `None` where that is not possible.
+    /// Repeats a file, on a new start of the server if keystorm starts it; `None` if that is impossible.
     fn take(
         &mut self,
         name: &str,
@@ -243,7 +243,8 @@ impl Repeats<'_> {
         Ok(Some(Repeat::Taken(file, entries)))
     }
 
-    /// Carries out the plans of these runs once more; the inner error says why not, and `None` that Ctrl-C came.
+    /// Runs the plans of these runs once more. The inner error is the reason why that is impossible; `None`
+    /// means Ctrl-C.
     fn runs(
         &self,
         before: &[Run],
@@ -302,7 +303,7 @@ fn file_name(name: &str) -> String {
     Path::new(name).file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned())
 }
 
-/// The first number from 2 whose file is not there; makes the file, so that nobody else takes it.
+/// The first number from 2 for which no file exists; makes the file, so that no other process takes it.
 fn free_number(place: &dyn Fn(usize) -> PathBuf) -> Result<usize> {
     for number in 2.. {
         let path = place(number);
@@ -317,7 +318,7 @@ fn free_number(place: &dyn Fn(usize) -> PathBuf) -> Result<usize> {
     bail!("{OPTION}: there is no free name")
 }
 
-/// Says why runs cannot be repeated here; `None` where they can.
+/// Returns the reason why runs cannot be repeated here; `None` if they can.
 fn refusal(runs: &[Run], any_machine: bool) -> Option<String> {
     let here = machine();
     for run in runs {

@@ -1,6 +1,6 @@
 //! `keystorm history` and `keystorm compare --baseline`: a folder of saved runs over time.
 //!
-//! What entries, series and steps are is the business of the crate `history`.
+//! Entries, series and steps are defined in the crate `history`.
 
 mod further;
 
@@ -22,7 +22,8 @@ use crate::experiment::files::Files;
 use crate::experiment::terminal::Terminal;
 use further::NewSide;
 
-/// Without files, the tests are judged whose newest run is at most so much older than that of the folder.
+/// Greatest age of a test's newest run, relative to the newest run of the folder, for which the test is
+/// judged without named files.
 const LAST_DAY_MS: u64 = 24 * 3_600_000;
 
 /// Prints a history.
@@ -47,10 +48,10 @@ pub(crate) fn history(job: &HistoryJob) -> Result<End> {
     Ok(End::Complete)
 }
 
-/// Judges the newest runs of a history by those before.
+/// Judges the newest runs of a history against earlier ones.
 ///
 /// # Errors
-/// A folder or file cannot be read, or a result not be written.
+/// Returns an error if a folder or file cannot be read, or a result not be written.
 pub(crate) fn baseline(job: &BaselineJob) -> Result<End> {
     let options = &job.options;
     let mut output = Output::open(options, job.live.as_ref())?;
@@ -120,7 +121,7 @@ pub(crate) fn baseline(job: &BaselineJob) -> Result<End> {
     })
 }
 
-/// The newest of the entries judged by those before, and on which terms.
+/// The judgements of the newest entries, and their terms.
 fn judgements<'j>(
     job: &'j BaselineJob,
     entries: &[Entry],
@@ -134,11 +135,11 @@ fn judgements<'j>(
     (history::judge(&series(entries, grouping(&job.options)), &is_newest, terms), terms)
 }
 
-/// Filter of the entries that are to be judged.
+/// Filter of the entries to judge.
 type EntryFilter = Box<dyn Fn(&Entry) -> bool>;
 
-/// Adds the files that are to be judged to the entries of the folder, in order of time; which entries are to be
-/// judged.
+/// Adds the files to judge to the entries of the folder, in order of time; returns the filter of the entries
+/// to judge.
 fn add_files(entries: &mut Vec<Entry>, job: &BaselineJob) -> Result<EntryFilter> {
     if job.files.is_empty() {
         let newest = entries.iter().map(|entry| entry.started_ms).max().unwrap_or(0);
@@ -162,7 +163,7 @@ fn add_files(entries: &mut Vec<Entry>, job: &BaselineJob) -> Result<EntryFilter>
     Ok(Box::new(move |entry| files.contains(&entry.file)))
 }
 
-/// The terms that a job asks for.
+/// The terms of a job.
 fn terms(job: &BaselineJob) -> Terms<'_> {
     let BaselineJob { metrics, last, fail_on_regression: percent, options, .. } = job;
     Terms { metrics, last: *last, percent: *percent, disturbed: options.disturbed }
@@ -172,7 +173,7 @@ fn grouping(options: &HistoryOptions) -> Grouping {
     if options.any_machine { Grouping::Processor } else { Grouping::Machine }
 }
 
-/// The folder; warns of saved runs in it that cannot be read.
+/// Reads the folder, and warns about saved runs in it that cannot be read.
 fn read(dir: &Path) -> Result<Folder> {
     let folder = Folder::read(dir).with_context(|| format!("{}: cannot be read", dir.display()))?;
     for fault in folder.faults.iter().take(FAULTS_MAX) {
@@ -186,7 +187,7 @@ fn read(dir: &Path) -> Result<Folder> {
     Ok(folder)
 }
 
-/// More files that cannot be read are counted.
+/// Most unreadable files that are named; further ones are only counted.
 const FAULTS_MAX: usize = 5;
 
 /// Destination of a result.
@@ -196,7 +197,7 @@ struct Output {
 }
 
 impl Output {
-    /// Makes sure that the files can be written, and serves the page, where that is wanted.
+    /// Ensures that the files can be written, and serves the page if requested.
     fn open(options: &HistoryOptions, live: Option<&MetricsAt>) -> Result<Self> {
         let json = options.json.as_deref().map(|path| ("--json", path));
         let files = Files::open(json, &options.pages, live)?;

@@ -1,4 +1,4 @@
-//! A steady load, the acts during it, and their prices.
+//! A steady load, the acts during it, and their cost.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -53,7 +53,7 @@ fn ask_first(job: &ActsJob, bed: &TestBed<'_>) -> Result<()> {
     Err(anyhow!(UsageError(text)))
 }
 
-/// Warnings about effects that acts have on purpose, which are left out.
+/// Warnings about intended effects of acts, which are left out.
 const OF_ACTS: [WarningKind; 6] = [
     WarningKind::Saved,
     WarningKind::Rewrote,
@@ -102,7 +102,7 @@ impl Experiment for Acts<'_, '_> {
 }
 
 impl Acts<'_, '_> {
-    /// Runs the load, and beside it the acts.
+    /// Runs the load and, beside it, the acts.
     fn play(&self, stage: &Stage<'_>, frame: &mut Frame<'_>) -> Result<(Run, Vec<Scene>)> {
         let Self { job, plan, bed, .. } = *self;
         let player = Player { job, bed, stage };
@@ -168,9 +168,9 @@ impl Acts<'_, '_> {
 
 /// Most events of one act.
 const EVENTS_MAX: usize = 8;
-/// Servers log events with times in whole seconds, which are off by up to half a second.
+/// Greatest error of times in a server's log, which are in whole seconds.
 const HALF_S: f64 = 0.5;
-/// Shorter events do not explain a latency.
+/// Shortest event that can explain a latency.
 const EVENT_MIN_US: u64 = 1_000;
 
 /// Events that the server logged during an act, the longest first.

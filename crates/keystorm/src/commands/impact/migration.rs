@@ -1,4 +1,5 @@
-//! The act of slots that migrate: key by key, which every version of a cluster can, to another primary and back.
+//! The act that migrates slots: key by key, which every version of a cluster supports, to another primary and
+//! back.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -7,9 +8,9 @@ use host::{Address, Client, Transport};
 use wire::resp::Value;
 use workload::Credentials;
 
-/// Keys that one MIGRATE takes along.
+/// Number of keys per MIGRATE.
 const KEYS: &str = "100";
-/// Time that a node may take to migrate keys, in milliseconds.
+/// Time limit of MIGRATE, in milliseconds.
 const MIGRATE_MS: &str = "10000";
 
 /// A primary of a cluster, and a connection to it.
@@ -38,18 +39,18 @@ impl Node {
         }
     }
 
-    /// Says what becomes of a slot: `IMPORTING`, `MIGRATING` or `NODE`, and which node that is about.
+    /// Sets the state of a slot (`IMPORTING`, `MIGRATING` or `NODE`), and the node that the state refers to.
     fn set_slot(&mut self, slot: &str, state: &str, node_id: &str) -> Result<()> {
         let words = ["CLUSTER", "SETSLOT", slot, state, node_id];
         self.ask(&words.map(str::as_bytes)).map(drop)
     }
 }
 
-/// Moves the first `count` slots of the node that is asked to another primary, and back. Those that are on the other
-/// side come back whatever happens, also when it is to stop.
+/// Moves the first `count` slots of the connected node to another primary, and back. Slots that were moved
+/// come back in any case, also after a request to stop.
 ///
 /// # Errors
-/// The cluster has no other primary, or a node refuses.
+/// Returns an error if the cluster has no other primary, or a node refuses.
 pub(super) fn there_and_back(
     count: u16,
     credentials: Option<&Credentials>,
@@ -89,7 +90,7 @@ pub(super) fn there_and_back(
     ended
 }
 
-/// A slot that did not get to the other side stays where it was, with its keys.
+/// Leaves a slot that could not be moved on its node, with its keys.
 fn give_up(
     here: &mut Node,
     there: &mut Node,
@@ -117,7 +118,7 @@ fn migrate(
     from.set_slot(slot, "NODE", &to_id)
 }
 
-/// The keys of a slot go from one node to another, which both know of it.
+/// Moves the keys of a slot from one node to another, after both know about the migration.
 fn move_keys(
     from: &mut Node,
     to: &Node,
@@ -149,7 +150,7 @@ fn move_keys(
     }
 }
 
-/// A line of CLUSTER NODES, if it is of a primary that has slots and answers.
+/// Parses a line of CLUSTER NODES; `None` unless it is a reachable primary with slots.
 fn primary(line: &str) -> Option<Line> {
     let mut words = line.split(' ');
     let (id, address, flags) = (words.next()?, words.next()?, words.next()?);
@@ -170,7 +171,7 @@ fn primary(line: &str) -> Option<Line> {
     })
 }
 
-/// `5` or `0-5460`; what is on its way (`[93->-…]`) is none.
+/// Parses `5` or `0-5460`; `None` for a migrating slot (`[93->-…]`).
 fn range(text: &str) -> Option<std::ops::RangeInclusive<u16>> {
     let (first, last) = text.split_once('-').unwrap_or((text, text));
     Some(first.parse().ok()?..=last.parse().ok()?)

@@ -1,4 +1,4 @@
-//! The segments of a mix, in blocks, and those that were spoiled again.
+//! The segments of a mix, in blocks, and repeats of disturbed ones.
 
 use std::collections::VecDeque;
 
@@ -14,7 +14,7 @@ use super::options::{ImpactJob, MixJob};
 use crate::experiment::frame::{Experiment, Frame, Step};
 use crate::test_bed::TestBed;
 
-/// Factor by which a segment may be longer than asked, so that the rarest kind has a percentile.
+/// Greatest extension of a segment, so that the rarest kind has a percentile.
 const LONGER_MAX: f64 = 10.0;
 
 /// Measures the capacity, then all segments.
@@ -46,7 +46,7 @@ pub(super) fn carry_out(job: &ImpactJob, mix: &MixJob) -> Result<End> {
     })
 }
 
-/// Segments that are still to be run, and how many more of them may be run again.
+/// Segments that are still to be run, and the number of repeats left.
 struct Block {
     left: VecDeque<Segment>,
     repeats: usize,
@@ -69,7 +69,7 @@ struct Segments<'c, 'r> {
     capacity_per_s: Option<f64>,
     /// The length of a segment.
     seconds: f64,
-    /// Segments begun so far: the seed of the next.
+    /// Number of segments begun so far, which is the seed of the next.
     number: u64,
 }
 
@@ -106,7 +106,8 @@ impl Experiment for Segments<'_, '_> {
 }
 
 impl Segments<'_, '_> {
-    /// Returns how long segments last: longer where the rarest kind has too few replies for a percentile.
+    /// Returns the length of segments: extended if the rarest kind would have too few replies for a
+    /// percentile.
     fn seconds(&self, capacity_per_s: f64) -> f64 {
         let least = |values: &mut dyn Iterator<Item = f64>| values.fold(f64::INFINITY, f64::min);
         let kinds = self.list.mix.iter().flat_map(|mix| &mix.kinds);
@@ -117,7 +118,8 @@ impl Segments<'_, '_> {
         needed_s.clamp(self.job.seconds, self.job.seconds * LONGER_MAX)
     }
 
-    /// Runs a segment, again at the end of its block if it was spoiled; an end, if it is one.
+    /// Runs a segment, and repeats it at the end of its block if it was disturbed; returns an end if the
+    /// experiment is to end.
     fn run(&mut self, segment: Segment, frame: &mut Frame<'_>) -> Result<Option<End>> {
         let load = segment.level.and_then(|level| self.job.loads.get(level));
         let rate_per_s = self.capacity_per_s.zip(load).map(|(capacity, load)| capacity * load);

@@ -1,6 +1,8 @@
-//! Carrying out `keystorm impact`: [`acts`] beside a load, or the kinds of a [`mix`]; and two saved price lists.
+//! `keystorm impact`: runs [`acts`] beside a load, or the kinds of a [`mix`]; also compares two saved price
+//! lists.
 //!
-//! [`stage`] is the server as acts see it, [`player`] plays them one after another, [`migration`] is that of slots.
+//! [`stage`] is the server as acts see it, [`player`] plays them one after another, [`migration`] moves
+//! slots.
 
 mod acts;
 mod migration;
@@ -23,10 +25,10 @@ use crate::experiment::terminal::Terminal;
 
 pub(crate) use options::FRONT;
 
-/// Measures what operations cost, and prints the price list.
+/// Measures the cost of operations, and prints the price list.
 ///
 /// # Errors
-/// What kept it from being carried out, in words for a person; what was measured before is printed.
+/// Returns the reason for a failure in words for a person; earlier results are printed.
 fn impact(job: &ImpactJob) -> Result<End> {
     match &job.of {
         ImpactOf::Acts(acts) => acts::carry_out(job, acts),
@@ -34,10 +36,10 @@ fn impact(job: &ImpactJob) -> Result<End> {
     }
 }
 
-/// Two saved price lists side by side, if both files are such; nothing if neither is.
+/// Compares two saved price lists; returns `None` if neither file is one.
 ///
 /// # Errors
-/// Only one is, or one cannot be read.
+/// Returns an error if only one is a price list, or one cannot be read.
 pub(crate) fn compared(paths: [&Path; 2]) -> Result<Option<End>> {
     let [a, b] = match paths.map(is_list) {
         [false, false] => return Ok(None),
@@ -59,7 +61,7 @@ fn read(path: &Path) -> Result<Impact> {
     Impact::from_json(&bytes).map_err(|why| anyhow!("{name}: {why}"))
 }
 
-/// Returns whether a file begins as a price list does.
+/// Returns whether a file begins like a price list.
 fn is_list(path: &Path) -> bool {
     let mut head = [0; 200];
     let read = fs::File::open(path).and_then(|mut file| file.read(&mut head));

@@ -1,4 +1,4 @@
-//! Plays the acts: one after another, each until it has ended, with a rest before it.
+//! Plays the acts one after another, each until it has ended, with a rest before it.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -20,15 +20,15 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 pub(super) enum Scene {
     /// The act has not been played yet.
     Waiting,
-    /// The act is not to be played; why.
+    /// The act is left out for this reason.
     LeftOut(String),
-    /// The server lacks what it needs; why.
+    /// The server does not support the act, for this reason.
     NotSupported(String),
     /// The act was played.
     Played(Times),
 }
 
-/// Times of an act that was played, by this machine's clock, and how much memory the server used.
+/// Times of an act by this machine's clock, and the memory that the server used.
 pub(super) struct Times {
     rest_from: SystemTime,
     from: SystemTime,
@@ -93,7 +93,7 @@ impl Player<'_, '_> {
         Ok(Scene::Waiting)
     }
 
-    /// Plays every act that can be, until `stop`.
+    /// Plays every possible act, until `stop`.
     pub(super) fn play(&self, scenes: &mut [Scene], stop: &AtomicBool) {
         let rest = Duration::from_secs_f64(self.job.rest_s);
         self.wait(rest, stop, |_| {});
@@ -154,7 +154,7 @@ impl Player<'_, '_> {
         Ok(())
     }
 
-    /// Returns when the end condition held; `None` if it did not hold in time.
+    /// Returns the time at which the end condition was met; `None` if it was not met in time.
     fn until_ended(
         &self,
         until: Option<&str>,

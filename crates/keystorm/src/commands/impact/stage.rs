@@ -1,4 +1,4 @@
-//! The server as acts see it: commands, what it tells of itself, and everything put back at the end.
+//! The server as acts see it: sends commands, reads the server's reports, and restores everything at the end.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -17,24 +17,24 @@ use crate::speaker::Speaker;
 use crate::test_bed::TestBed;
 use crate::{info, setting};
 
-/// Text that the keys of acts begin with.
+/// Prefix of the keys of acts.
 const KEY: &str = "keystorm:impact:";
-/// Time that a command of an act may take.
+/// Time limit for a command of an act.
 const PATIENCE: Duration = Duration::from_secs(120);
-/// Settings by which a server remembers what was slow, and what a server of keystorm's own is given.
+/// Settings that record slow moments, with the values for a server that keystorm started.
 const MONITORS: [(&str, &str); 2] =
     [("latency-monitor-threshold", "1"), ("slowlog-log-slower-than", "1000")];
 
-/// The server, and what is to be put back there.
+/// The server, and the changes to undo.
 pub(super) struct Stage<'b> {
     bed: &'b TestBed<'b>,
     target: &'b Target,
     speaker: Mutex<Speaker>,
-    /// Section of `INFO` in which each field stands.
+    /// Section of `INFO` that contains each field.
     sections: BTreeMap<String, String>,
     /// Process of the server, if it runs on this machine.
     process: Option<ServerProcess>,
-    /// Commands that are sent at the end, and settings that were changed.
+    /// Commands to send at the end, and settings to restore.
     undo: Mutex<Vec<String>>,
     changed: Mutex<Vec<(String, String)>>,
 }
@@ -43,10 +43,10 @@ pub(super) struct Stage<'b> {
 pub(super) type Setting = (String, String);
 
 impl<'b> Stage<'b> {
-    /// The server of a test bed, whose monitors are switched on where it is keystorm's own.
+    /// The server of a test bed, with monitors switched on if keystorm started it.
     ///
     /// # Errors
-    /// It cannot be reached.
+    /// Returns an error if it cannot be reached.
     pub(super) fn new(bed: &'b TestBed<'_>, plan: &'b Plan) -> Result<Self> {
         let target = &plan.target;
         let mut speaker = connect(bed, target)?;
@@ -78,36 +78,36 @@ impl<'b> Stage<'b> {
         self.speaker.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Sends a command of an act, as it is typed, on a connection of its own for whatever takes long.
+    /// Sends a command of an act, as typed, on a separate connection, since it may take long.
     ///
     /// # Errors
-    /// The server refuses it, or does not answer.
+    /// Returns an error if the server refuses it, or does not answer.
     pub(super) fn send_slowly(&self, command: &str) -> Result<()> {
         let words = words(command)?;
         let mut own = connect(self.bed, self.target)?;
         ask(&mut own, &words).map(drop)
     }
 
-    /// Sends a command on the connection that is there.
+    /// Sends a command on the existing connection.
     ///
     /// # Errors
-    /// The server refuses it, or does not answer.
+    /// Returns an error if the server refuses it, or does not answer.
     pub(super) fn send(&self, command: &str) -> Result<()> {
         let words = words(&command.replace("{key}", KEY))?;
         ask(&mut self.speaker(), &words).map(drop)
     }
 
-    /// Has these commands sent at the end.
+    /// Adds commands to send at the end.
     pub(super) fn will_undo(&self, commands: &[String]) {
         let mut undo = self.undo.lock().unwrap_or_else(PoisonError::into_inner);
         undo.extend(commands.iter().map(|command| command.replace("{key}", KEY)));
     }
 
-    /// A field of what the server tells of itself; `None` if it has none of that name. Of `INFO` only the section that
-    /// has the field is asked for: some servers stand still for others while they free memory.
+    /// A field of the server's report on itself; `None` if there is no such field. Only the section of `INFO`
+    /// with the field is requested, since some servers stand still for a complete one while they free memory.
     ///
     /// # Errors
-    /// The server does not answer.
+    /// Returns an error if the server does not answer.
     fn field(&self, name: &str) -> Result<Option<String>> {
         match &mut *self.speaker() {
             Speaker::Resp(client) => {
@@ -125,10 +125,10 @@ impl<'b> Stage<'b> {
         }
     }
 
-    /// Returns whether a condition holds.
+    /// Returns whether a condition is met.
     ///
     /// # Errors
-    /// The server does not tell.
+    /// Returns an error if the server does not report it.
     pub(super) fn holds(&self, condition: &Condition<'_>) -> Result<bool> {
         // To say what memory it has, a server may wait until it has freed some, and its clients with it.
         let is_memory = self.sections.get(condition.field).is_some_and(|name| name == "memory");
@@ -138,8 +138,8 @@ impl<'b> Stage<'b> {
         Ok(self.field(condition.field)?.is_some_and(|value| condition.holds(&value)))
     }
 
-    /// Bytes that the server holds of its machine, with what a forked child has copied. A server on this machine is
-    /// not asked.
+    /// Bytes of memory that the server uses on its machine, including copies by a forked child. On this
+    /// machine they are read from the kernel.
     pub(super) fn memory(&self) -> Option<u64> {
         if let Some(bytes) = self.process.and_then(ServerProcess::bytes_with_copies) {
             return Some(bytes);
@@ -152,7 +152,7 @@ impl<'b> Stage<'b> {
     /// A command with its placeholders filled: `{used_memory*0.8}` is a field of INFO times a number.
     ///
     /// # Errors
-    /// The server has no such field.
+    /// Returns an error if the server has no such field.
     pub(super) fn filled(&self, command: &str) -> Result<String> {
         let mut text = command.replace("{key}", KEY);
         if text.contains("{other-node}") {
@@ -176,10 +176,10 @@ impl<'b> Stage<'b> {
         id.map(str::to_owned).ok_or_else(|| anyhow!("the cluster has no other primary"))
     }
 
-    /// The values of settings, to be put back; also at the end, if it does not come to that before.
+    /// Reads the values of settings, to be restored later, at the end at the latest.
     ///
     /// # Errors
-    /// The server does not show one.
+    /// Returns an error if the server does not report one.
     pub(super) fn settings(&self, names: &[String]) -> Result<Vec<Setting>> {
         let mut found = Vec::new();
         for name in names {
@@ -195,10 +195,10 @@ impl<'b> Stage<'b> {
         Ok(found)
     }
 
-    /// Puts settings back.
+    /// Restores settings.
     ///
     /// # Errors
-    /// The server refuses one.
+    /// Returns an error if the server refuses one.
     pub(super) fn restore(&self, settings: &[Setting]) -> Result<()> {
         for (name, value) in settings {
             let words = [&b"CONFIG"[..], b"SET", name.as_bytes(), value.as_bytes()];
@@ -210,10 +210,10 @@ impl<'b> Stage<'b> {
         Ok(())
     }
 
-    /// A new replica asks for all data, and reads them.
+    /// Connects like a new replica, requests all data, and reads them.
     ///
     /// # Errors
-    /// The server refuses.
+    /// Returns an error if the server refuses.
     pub(super) fn full_sync(&self, stopped: &dyn Fn() -> bool) -> Result<u64> {
         match connect(self.bed, self.target)? {
             Speaker::Resp(mut client) => Ok(client.full_sync(stopped)?),
@@ -221,10 +221,10 @@ impl<'b> Stage<'b> {
         }
     }
 
-    /// So many slots go to another primary, and come back.
+    /// Moves `count` slots to another primary and back.
     ///
     /// # Errors
-    /// There is no other, or a node refuses.
+    /// Returns an error if there is no other primary, or a node refuses.
     pub(super) fn migrate_slots(&self, count: u16, stopped: &dyn Fn() -> bool) -> Result<()> {
         let Speaker::Resp(asked) = connect(self.bed, self.target)? else {
             bail!("memcached has no slots")
@@ -233,7 +233,7 @@ impl<'b> Stage<'b> {
         migration::there_and_back(count, self.target.credentials.as_ref(), *asked, to, stopped)
     }
 
-    /// Puts everything back, and names on standard error what cannot be.
+    /// Undoes all changes, and names on standard error those that cannot be undone.
     pub(super) fn put_back(&self) {
         // A server that was started for the acts ends with them.
         if self.bed.server.is_own() {
@@ -270,7 +270,7 @@ fn connect(bed: &TestBed<'_>, target: &Target) -> Result<Speaker> {
     Ok(Speaker::Resp(Box::new(connect_to(&server.address_now(), bed, target)?)))
 }
 
-/// A connection to this server, or another of its cluster.
+/// A connection to this server, or to another of its cluster.
 fn connect_to(address: &Address, bed: &TestBed<'_>, target: &Target) -> Result<Client<Transport>> {
     let patience = Patience { reply: PATIENCE, ..Patience::default() };
     Ok(host::log_in_within(address, login(target, bed.server.tls.as_ref()), patience)?)
@@ -281,7 +281,7 @@ fn words(command: &str) -> Result<Vec<Vec<u8>>> {
     Ok(words.into_iter().map(String::into_bytes).collect())
 }
 
-/// The reply as text, where it is one.
+/// The reply as text, if it is a text.
 fn ask(speaker: &mut Speaker, words: &[Vec<u8>]) -> Result<Option<String>> {
     let words: Vec<&[u8]> = words.iter().map(Vec::as_slice).collect();
     match speaker {
@@ -296,7 +296,7 @@ fn ask(speaker: &mut Speaker, words: &[Vec<u8>]) -> Result<Option<String>> {
     }
 }
 
-/// Returns the section of `INFO` in which each field of this text stands.
+/// Returns the section of `INFO` for each field in this text.
 fn sections(text: &str) -> BTreeMap<String, String> {
     let mut section = "";
     let mut fields = BTreeMap::new();

@@ -1,5 +1,5 @@
-//! What recording costs, as a client beside it sees it: the time of a command that does nothing, in turns with the
-//! server being recorded and without, after the recording.
+//! The cost of recording, as a client beside it sees it: the round trip of a command that does nothing,
+//! alternately with and without recording, measured after the recording.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,14 +12,14 @@ use super::feed::Pieces;
 use super::node::Node;
 use crate::server::Server;
 
-/// Pairs of turns, each of so long, and how often a turn asks.
+/// Number of pairs of turns, duration of a turn, and number of questions in it.
 const PAIRS: usize = 4;
 const TURN: Duration = Duration::from_millis(150);
 const EVERY: Duration = Duration::from_millis(2);
-/// Answers of all turns of a kind below which nothing is said.
+/// Least number of answers of each kind for a statement.
 const ANSWERS_MIN: usize = 50;
 
-/// Times of answers, one list for each turn.
+/// Round trips, one list for each turn.
 #[derive(Debug, Default)]
 pub(super) struct Cost {
     with: Vec<Vec<Duration>>,
@@ -27,10 +27,10 @@ pub(super) struct Cost {
 }
 
 impl Cost {
-    /// Asks in turns, every other pair the other way round.
+    /// Measures in turns, in reverse order in every other pair.
     ///
     /// # Errors
-    /// A server does not answer, or can no longer be recorded.
+    /// Returns an error if a server does not answer, or can no longer be recorded.
     pub(super) fn measure(nodes: &mut [Node], server: &Server, job: &RecordJob) -> Result<Self> {
         let mut cost = Self::default();
         for pair in 0..PAIRS {
@@ -47,7 +47,7 @@ impl Cost {
         Ok(cost)
     }
 
-    /// Says what was seen, in a sentence.
+    /// Describes the result in a sentence.
     pub(super) fn sentence(&self) -> String {
         let all = |turns: &[Vec<Duration>]| turns.concat();
         let (with, without) = (all(&self.with), all(&self.without));
@@ -76,10 +76,10 @@ impl Cost {
     }
 }
 
-/// Sentence for where nothing is known.
+/// Sentence without a result.
 pub(super) const NOT_MEASURED: &str = "The cost of recording was not measured.";
 
-/// The time that `percent` of these do not exceed; 0 of none.
+/// The time that `percent` of these do not exceed; 0 without any.
 fn percentile(times: &[Duration], percent: usize) -> Duration {
     let mut sorted = times.to_vec();
     sorted.sort();
@@ -100,7 +100,7 @@ fn answers(nodes: &mut [Node]) -> Result<Vec<Duration>> {
     Ok(times)
 }
 
-/// Connections on which all servers say what they do, to nobody.
+/// Connections on which all servers are recorded, to be thrown away.
 struct Recorders {
     stop: Arc<AtomicBool>,
     threads: Vec<std::thread::JoinHandle<()>>,
@@ -133,7 +133,7 @@ impl Recorders {
     }
 }
 
-/// Reads what a server says until asked to stop: the connection is closed with what nobody reads any more.
+/// Reads and discards a server's output until asked to stop; then the connection is closed.
 fn drop_all(mut bytes: Pieces, stop: &AtomicBool) {
     let mut piece = [0; 1 << 16];
     while !stop.load(Ordering::Relaxed) {

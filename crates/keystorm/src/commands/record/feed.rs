@@ -1,6 +1,6 @@
-//! A connection on which a server says what it does, and the thread that empties it.
+//! A connection on which a server reports its commands, and the thread that empties it.
 //!
-//! The thread only moves bytes, so that as little as possible waits in the server. What they mean is found
+//! The thread only moves bytes, so that as little as possible waits in the server. The bytes are decoded
 //! elsewhere.
 
 use std::io::{self, Read, Write};
@@ -14,15 +14,16 @@ use anyhow::{Context, Result, bail};
 use host::{Client, Transport, printable};
 use wire::resp::Value;
 
-/// Bytes that are read at once, and how many such pieces may wait here: beyond it the server's buffer grows.
+/// Bytes that are read at once, and number of such pieces that may wait here; beyond that, the server's
+/// buffer grows.
 const PIECE_BYTES: usize = 256 << 10;
 const PIECES_MAX: usize = 512;
-/// A server that says nothing for so long has nothing to say.
+/// Silence after which a server is considered to have nothing more to say.
 const SILENCE: Duration = Duration::from_millis(100);
-/// Time for which what was said before the end is still read.
+/// Time limit for reading the output from before the end.
 const REST_MAX: Duration = Duration::from_secs(1);
-/// Requests for memcached's log: all that is useful, and as much as older versions have (before 1.6.19, and before
-/// 1.6.13).
+/// Requests for memcached's log: first all useful kinds, then those of older versions (before 1.6.19, and
+/// before 1.6.13).
 const WATCHES: [&str; 3] = [
     "fetchers mutations deletions connevents",
     "fetchers mutations connevents",
@@ -33,7 +34,7 @@ const WATCHES: [&str; 3] = [
 pub(super) struct Feed {
     /// Output of the server.
     pub(super) bytes: Pieces,
-    /// Ends with the reason, if the server or the network ended it.
+    /// Thread that reads; returns the reason if the server or the network ended the connection.
     pub(super) reader: JoinHandle<Option<String>>,
     /// Set if deletions look like reads in the feed.
     pub(super) lacks_deletions: bool,
@@ -60,7 +61,7 @@ pub(super) fn monitor(mut client: Client<Transport>, stop: &Arc<AtomicBool>) -> 
 /// Starts memcached's watch on a connection.
 ///
 /// # Errors
-/// The server refuses, or does not answer.
+/// Returns an error if the server refuses, or does not answer.
 pub(super) fn watch(
     mut transport: Transport,
     address: &str,
@@ -80,7 +81,7 @@ pub(super) fn watch(
     )
 }
 
-/// Asks, and reads the answer, of which the first line is whole.
+/// Sends the request, and reads the answer up to the end of its first line.
 fn ask_to_watch(transport: &mut Transport, what: &str) -> Result<Vec<u8>> {
     transport.write_all(format!("watch {what}\r\n").as_bytes()).and_then(|()| transport.flush())?;
     let mut answer = Vec::new();
@@ -109,7 +110,7 @@ fn feed(first: Vec<u8>, transport: Transport, stop: &Arc<AtomicBool>) -> Result<
     Ok(Feed { bytes, reader, lacks_deletions: false })
 }
 
-/// Reads until asked to stop and nothing comes any more, or the other side ends it: then why.
+/// Reads until asked to stop and no more input comes, or the other side ends it; then returns the reason.
 fn read_on(
     mut transport: Transport,
     to: &SyncSender<Vec<u8>>,
@@ -144,7 +145,7 @@ fn read_on(
     }
 }
 
-/// Input of what the thread has read. Where there is nothing at the moment it says so once, with `WouldBlock`, and then
+/// Input that the thread has read. If there is none at the moment, it returns `WouldBlock` once, and then
 /// waits.
 pub(super) struct Pieces {
     from: Receiver<Vec<u8>>,

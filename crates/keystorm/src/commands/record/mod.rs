@@ -1,4 +1,4 @@
-//! `keystorm record`: finds the servers, has them say what they do, and writes it to a file.
+//! `keystorm record`: finds the servers, has them report their commands, and writes these to a file.
 
 mod cost;
 mod feed;
@@ -26,7 +26,7 @@ use crate::commands::run::say;
 use crate::server::Server;
 use crate::signals;
 
-/// Interval at which the server is asked whether it is still there, and its output buffer checked.
+/// Interval at which the connection to the server and its output buffer are checked.
 const ASK_EVERY: Duration = Duration::from_millis(10);
 const CHECK_EVERY: Duration = Duration::from_millis(200);
 /// Connections that are opened to each server.
@@ -76,7 +76,7 @@ pub(crate) fn record(job: &RecordJob) -> Result<End> {
     }
 }
 
-/// Says what was recorded, in a line.
+/// Describes the recording in a line.
 fn summary(job: &RecordJob, events: u64, bytes: u64, recorded: Duration) -> String {
     let each = match events {
         0 => String::new(),
@@ -91,7 +91,7 @@ fn summary(job: &RecordJob, events: u64, bytes: u64, recorded: Duration) -> Stri
     )
 }
 
-/// Says what is missing of a record that has so many events.
+/// Describes the parts missing in a record of this many events.
 fn lost(losses: &Losses, events: u64) -> String {
     let dropped = match losses.dropped {
         0 => String::new(),
@@ -118,11 +118,11 @@ fn dropped(nodes: &mut [Node]) -> u64 {
 enum EndReason {
     Done,
     Interrupted,
-    /// For this reason, before it was to end.
+    /// Failed for this reason, before it was to end.
     Failed(String),
 }
 
-/// A recording that is under way.
+/// A running recording.
 struct Recorder<'r> {
     job: &'r RecordJob,
     server: &'r Server,
@@ -217,7 +217,7 @@ impl<'r> Recorder<'r> {
         false
     }
 
-    /// Records without a break, until a time or for ever.
+    /// Records without a break, until a time or forever.
     fn record_once(
         &mut self,
         nodes: &mut [Node],
@@ -260,7 +260,7 @@ impl<'r> Recorder<'r> {
         watched
     }
 
-    /// Looks at the servers while they are recorded.
+    /// Checks the servers while they are recorded.
     fn watch(
         &mut self,
         nodes: &mut [Node],

@@ -1,4 +1,4 @@
-//! A server that is recorded: its feed, and a second connection that watches what recording does to it.
+//! A server that is recorded: its feed, and a second connection that watches the effect of the recording.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -26,13 +26,13 @@ pub(super) struct Node {
     pub(super) name: String,
     address: host::Address,
     watcher: Watcher,
-    /// Lead of its clock over the clock here, where several are recorded.
+    /// Lead of its clock over the local clock, if several servers are recorded.
     pub(super) ahead_ns: i64,
-    /// The time of its clock at which the recording ends; later events are not recorded.
+    /// End of the recording by the server's clock; later events are not recorded.
     pub(super) end_ns: Arc<AtomicU64>,
-    /// Clients of keystorm, as MONITOR numbers them.
+    /// Clients of keystorm, by their numbers in MONITOR.
     pub(super) own_clients: Vec<u64>,
-    /// The connection that is recorded on, as `CLIENT ID` numbers it.
+    /// The recording connection, by its `CLIENT ID`.
     feed_id: Option<String>,
     /// Set if the note that deletions look like reads has been printed.
     has_warned: bool,
@@ -88,7 +88,7 @@ impl Node {
         node
     }
 
-    /// The format of its feed, as crate `trace` names it.
+    /// The format of the feed, by its name in crate `trace`.
     pub(super) fn format(&self) -> &'static str {
         match self.watcher {
             Watcher::Resp(_) => "monitor",
@@ -99,7 +99,7 @@ impl Node {
     /// Begins to record.
     ///
     /// # Errors
-    /// It cannot be reached, or refuses.
+    /// Returns an error if the server cannot be reached, or refuses.
     pub(super) fn feed(
         &mut self,
         server: &Server,
@@ -131,10 +131,10 @@ impl Node {
         }
     }
 
-    /// The time of a command that does nothing.
+    /// The round trip of a command that does nothing.
     ///
     /// # Errors
-    /// The server does not answer.
+    /// Returns an error if the server does not answer.
     pub(super) fn round_trip(&mut self) -> Result<Duration> {
         let begin = Instant::now();
         match &mut self.watcher {
@@ -146,8 +146,8 @@ impl Node {
         Ok(begin.elapsed())
     }
 
-    /// Returns how many entries of its log memcached has dropped since it began, because the buffer of a thread was
-    /// full. Its watchers are not notified of these.
+    /// Returns the number of log entries that memcached has dropped since the recording began, because the
+    /// buffer of a thread was full. It does not notify watchers of these.
     pub(super) fn dropped(&mut self) -> u64 {
         let Watcher::Memcache(client) = &mut self.watcher else { return 0 };
         let stats = client.stats(None).unwrap_or_default();
@@ -172,7 +172,8 @@ impl Node {
         self.end_ns.store(now.unwrap_or(u64::MAX), Ordering::Relaxed);
     }
 
-    /// Returns how many bytes wait in the server's output buffer for the recorder; `None` if it does not say.
+    /// Returns the number of bytes in the server's output buffer for the recorder; `None` if the server does
+    /// not report it.
     pub(super) fn behind_bytes(&mut self) -> Option<u64> {
         let Watcher::Resp(client) = &mut self.watcher else { return None };
         let id = self.feed_id.as_ref()?;

@@ -1,4 +1,5 @@
-//! From the output of servers to a file: a thread for each server decodes events, and one more writes them.
+//! Decoding of the servers' output into a file: a thread for each server decodes events, and one more writes
+//! them.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -26,22 +27,22 @@ const FLUSH_EVERY: Duration = Duration::from_secs(1);
 /// Bits of a client's number below those of its server.
 const CLIENT_BITS: u32 = 48;
 
-/// Amounts that were written.
+/// Amounts written so far.
 #[derive(Debug, Default)]
 pub(super) struct Progress {
     pub(super) events: AtomicU64,
     pub(super) bytes: AtomicU64,
 }
 
-/// Settings by which the output of a server is decoded.
+/// Settings for decoding the output of a server.
 pub(super) struct DecoderSettings {
     pub(super) server: usize,
     pub(super) name: String,
     pub(super) format: &'static str,
     pub(super) protocol: Protocol,
-    /// Lead of its clock over the clock here.
+    /// Lead of its clock over the local clock.
     pub(super) ahead_ns: i64,
-    /// The time of its clock at which the recording ends.
+    /// End of the recording by the server's clock.
     pub(super) end_ns: Arc<AtomicU64>,
     /// Clients that are not recorded.
     pub(super) own_clients: Vec<u64>,
@@ -50,8 +51,8 @@ pub(super) struct DecoderSettings {
 }
 
 impl DecoderSettings {
-    /// Starts the thread, which ends with its input. It returns these settings, for the next recording, and what was
-    /// lost.
+    /// Starts the thread, which ends with its input. It returns these settings, for the next recording, and
+    /// the losses.
     pub(super) fn start(
         mut self,
         bytes: Pieces,
@@ -107,7 +108,7 @@ impl DecoderSettings {
     }
 }
 
-/// Starts the thread that writes. It ends when nobody sends any more.
+/// Starts the thread that writes. It ends when all senders have.
 pub(super) fn write(
     mut writer: Writer<BufWriter<File>>,
     servers: usize,
@@ -159,7 +160,7 @@ struct Order {
     count: u64,
 }
 
-/// An event that waits. Those of one time keep the order in which they came.
+/// A waiting event. Events with the same time keep their order of arrival.
 #[derive(Debug)]
 struct QueuedEvent(u64, u64, Event);
 

@@ -17,15 +17,15 @@ use crate::test_bed::TestBed;
 
 pub(crate) use options::FRONT;
 
-/// Trials that a search takes, as a guess for the time left.
+/// Estimated number of trials of a search, for the time left.
 const TRIALS_EXPECTED: u32 = 22;
-/// Number of times at most that a point of the curve is measured.
+/// Most times that a point of the curve is measured.
 const CURVE_TRIES_MAX: u32 = 3;
 
 /// Searches, measures the curve and prints both.
 ///
 /// # Errors
-/// What kept it from being carried out, in words for a person; what was measured before is printed.
+/// Returns the reason for a failure in words for a person; earlier results are printed.
 fn search(job: &SearchJob) -> Result<End> {
     let probe = job.trial(job.settings.start_per_s).map_err(usage_error)?;
     let Some(plan) = probe.plans.first() else { return Ok(End::Complete) };
@@ -50,12 +50,12 @@ impl<E: Into<Error>> From<E> for Stop {
     }
 }
 
-/// A search as it goes: one step, in which it decides itself what comes next.
+/// A running search. It is a single step of the experiment, and chooses its trials itself.
 struct SearchRun<'j> {
     job: &'j SearchJob,
     bed: &'j TestBed<'j>,
     record: RateSearch,
-    /// Trials that are thought to come.
+    /// Expected number of further trials.
     expected: u32,
 }
 
@@ -133,8 +133,8 @@ impl SearchRun<'_> {
         Ok(())
     }
 
-    /// Puts on a rate and says what is known of it then. A trial that takes longer than is left is not
-    /// begun, unless it is the first.
+    /// Runs a trial at a rate and returns the knowledge after it. A trial that takes longer than the time
+    /// left is not begun, unless it is the first.
     fn trial(
         &mut self,
         phase: Phase,

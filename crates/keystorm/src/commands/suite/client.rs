@@ -1,4 +1,4 @@
-//! The command line of a spec's client as a plan: memtier_benchmark by its own words.
+//! The command line of a spec's client as a plan, parsed as memtier_benchmark's.
 
 use std::ffi::OsString;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use workload::{Plan, PlanParts, ProtocolKind, Stop, Target};
 
 /// Reason why there is no plan.
 pub(super) enum PlanRefusal {
-    /// Keystorm or the server has nothing of the kind.
+    /// Keystorm or the server does not support it.
     Unsupported(String),
     /// The spec is wrong.
     Broken(String),
@@ -19,17 +19,17 @@ pub(super) enum PlanRefusal {
 /// The client of a spec.
 pub(super) struct Client {
     pub(super) plan: Plan,
-    /// Output that the tool would print that it is written for.
+    /// Output of the imitated tool, if its documents are written.
     pub(super) tool: Option<Arc<dyn ToolOutput>>,
-    /// Remarks on what differs from the tool.
+    /// Remarks on differences from the tool.
     pub(super) remarks: Vec<String>,
 }
 
 /// Words like `__name__` that would be placeholders in other tools and are text in memtier.
 const NO_PLACEHOLDERS: [&str; 2] = ["__timestamp__", "__value__"];
 
-/// The client of a spec on a server, for so many seconds. Its test has the name of the spec, by which saved runs are
-/// distinguished.
+/// The client of a spec on a server, for this many seconds. Its test has the name of the spec, by which saved
+/// runs are distinguished.
 pub(super) fn of_spec(
     spec: &Spec,
     job: &SuiteJob,
@@ -49,7 +49,7 @@ pub(super) fn of_spec(
     Ok(client)
 }
 
-/// A load of memtier's words, as preloads are too.
+/// A load from memtier's command line, for clients and preloads.
 pub(super) fn load(
     line: &ToolLine,
     job: &SuiteJob,
@@ -99,7 +99,7 @@ fn memtier(
     Ok(Client { plan, tool: found.output.reports, remarks })
 }
 
-/// Returns the same load on this server, for so many seconds where it ends by time.
+/// Returns the same load on this server, for this many seconds if it ends by time.
 fn on_target(
     plan: &Plan,
     protocol: ProtocolKind,

@@ -10,10 +10,10 @@ use workload::{ClusterOptions, Endpoint, Plan, Target};
 
 use crate::test_bed::TestBed;
 
-/// Time that servers may take to find each other.
+/// Time limit for servers to find each other.
 const PATIENCE: Duration = Duration::from_secs(20);
 const LOOK_EVERY: Duration = Duration::from_millis(50);
-/// The bus of a node is at its port and 10,000, which not every free port has room for.
+/// Distance from the port of a node to the port of its bus, which must exist as well.
 const BUS: u16 = 10_000;
 const TRIES: u32 = 8;
 const SLOTS: u32 = 16_384;
@@ -21,8 +21,8 @@ const NODES_MAX: u32 = 16;
 /// The topology of a server alone.
 pub(super) const STANDALONE: &str = "oss-standalone";
 
-/// Returns how many primaries the cluster of a topology has that specs name: `oss-cluster-3-primaries`. 0 for a server
-/// alone; `None` for what a suite does not start.
+/// Returns the number of primaries in the name of a topology, such as `oss-cluster-3-primaries`. 0 for a
+/// single server; `None` for a topology that a suite does not start.
 pub(super) fn primaries(topology: &str) -> Option<u32> {
     if topology == STANDALONE {
         return Some(0);
@@ -31,8 +31,8 @@ pub(super) fn primaries(topology: &str) -> Option<u32> {
     (1..=NODES_MAX).contains(&count).then_some(count)
 }
 
-/// Starts a cluster of so many primaries, each with its share of the slots. The test bed of its first node, for all
-/// of them, stands first.
+/// Starts a cluster of this many primaries, each with its share of the slots. The first test bed is that of
+/// the first node, for the whole cluster.
 pub(super) fn start<'r>(
     plan: &Plan,
     target: &Target,
@@ -77,7 +77,7 @@ pub(super) fn start<'r>(
     Ok((std::iter::once(bed).chain(nodes).collect(), reached))
 }
 
-/// A node whose bus has a port.
+/// Starts a node on a port that leaves room for its bus.
 fn node<'r>(
     plan: &Plan,
     target: &Target,

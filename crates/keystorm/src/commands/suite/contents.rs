@@ -1,4 +1,4 @@
-//! What the server of a suite holds: how many keys, in how much memory.
+//! Content of a suite's server: the number of its keys, and their memory.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -10,10 +10,10 @@ use wire::resp::Value;
 use super::client::PlanRefusal;
 use super::session::{Session, broken};
 
-/// Time that the number of keys may take to become what a spec says.
+/// Time limit for the number of keys to reach that of a spec.
 const KEYS_WITHIN: Duration = Duration::from_secs(5);
 const LOOK_EVERY: Duration = Duration::from_millis(20);
-/// Memory is still when it is the same so often in a row; that of a server that others use never is.
+/// Number of equal values in a row after which memory is considered steady; with other clients it never is.
 const SAME: usize = 3;
 const STILL_WITHIN: Duration = Duration::from_secs(1);
 impl Session<'_> {
@@ -28,8 +28,8 @@ impl Session<'_> {
         Ok(keys)
     }
 
-    /// `used_memory` of all masters, once it stays the same: connections that have just been closed hold some. So do
-    /// histograms of commands (`latency-tracking`), some 20 kB of each since its first call.
+    /// `used_memory` of all masters, once it is steady: connections that have just been closed still use
+    /// some. So do histograms of commands (`latency-tracking`), some 20 kB each from the first call.
     pub(super) fn used_bytes(&self) -> Result<Option<u64>> {
         for mut client in self.clients()?.into_iter().filter(|_| self.is_own()) {
             // Frees the histograms. The statistics of a given server are its owner's.
@@ -56,7 +56,7 @@ impl Session<'_> {
         Ok(bytes)
     }
 
-    /// Waits for the number of keys that a spec says.
+    /// Waits for the number of keys that a spec requires.
     pub(super) fn check_keys(&self, expected: u64) -> Result<u64, PlanRefusal> {
         let end = Instant::now() + KEYS_WITHIN;
         loop {

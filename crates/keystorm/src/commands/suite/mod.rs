@@ -1,4 +1,4 @@
-//! Carrying out `keystorm suite`: every spec on its data, round by round; and two suites compared.
+//! `keystorm suite`: runs every spec on its data, round by round; also compares two suites.
 
 mod client;
 mod cluster;
@@ -33,16 +33,16 @@ pub(crate) use options::FRONT;
 
 pub(crate) use saved::{compare, saved};
 
-/// Seconds of each spec, and of keystorm's own, unless the command line says.
+/// Default duration of each spec in seconds, also for keystorm's own.
 const SECONDS: f64 = 10.0;
 const SECONDS_OWN: f64 = 3.0;
-/// Connections that specs commonly open; a server that is started takes at least so many.
+/// Number of connections that specs commonly open; a server that keystorm starts accepts at least this many.
 const CONNECTIONS: u32 = 256;
 
 /// Measures every spec, prints the table, and writes the page.
 ///
 /// # Errors
-/// What kept it from being carried out, in words for a person; what was measured before is kept.
+/// Returns the reason for a failure in words for a person; earlier results are kept.
 fn suite(job: &SuiteJob) -> Result<End> {
     let sources = sources::read(job)?;
     if job.list {
@@ -93,7 +93,7 @@ fn list(sources: &Sources) -> Result<End> {
     Ok(End::Complete)
 }
 
-/// The order in which data need be loaded least often: specs on the same data in a row, those that only read first.
+/// The order in which data is loaded least often: specs on the same data in a row, read-only ones first.
 fn order(specs: &[Spec], session: &Session<'_>) -> Vec<usize> {
     let first = |spec: &Spec| specs.iter().position(|other| other.preload == spec.preload);
     let mut order: Vec<usize> = (0..specs.len()).collect();
@@ -102,7 +102,7 @@ fn order(specs: &[Spec], session: &Session<'_>) -> Vec<usize> {
     order
 }
 
-/// A suite as it goes: a spec each step, round by round.
+/// A running suite: one spec per step, round by round.
 struct SuiteRun<'s> {
     job: &'s SuiteJob,
     seconds: f64,
@@ -111,7 +111,7 @@ struct SuiteRun<'s> {
     suite: Suite,
     /// Earlier suite that it is compared with, and the name of its file.
     before: Option<(String, Suite)>,
-    /// Specs that are still to be run, by number; nothing where a round begins.
+    /// Specs that are still to be run, by number; `None` where a round begins.
     left: VecDeque<Option<usize>>,
 }
 
@@ -137,7 +137,7 @@ impl Experiment for SuiteRun<'_> {
 }
 
 impl SuiteRun<'_> {
-    /// Finds out which specs can be run here, and in which order.
+    /// Finds out which specs can run here, and their order.
     fn check(&mut self) -> Result<()> {
         let mut names: Vec<String> = self.specs.iter().flat_map(Spec::needs).collect();
         names.sort();
@@ -214,7 +214,7 @@ impl SuiteRun<'_> {
         Ok((prepared, client, run))
     }
 
-    /// Adds what a spec yielded.
+    /// Adds the results of a spec.
     fn put(&mut self, at: usize, prepared: &Preparation, client: &Client, run: &Run) -> Result<()> {
         let entry = &mut self.suite.specs[at];
         for remark in prepared.remarks.iter().chain(&client.remarks) {
@@ -234,7 +234,7 @@ impl SuiteRun<'_> {
     }
 }
 
-/// Writes what memtier would write of a spec.
+/// Writes the document that memtier would write for a spec.
 fn write_document(directory: &Path, name: &str, client: &Client, run: &Run) -> Result<()> {
     let text = client.tool.as_ref().and_then(|tool| tool.document(&Summary::from_run(run)));
     let Some(text) = text else { return Ok(()) };

@@ -1,4 +1,4 @@
-//! Saved suites, read and compared.
+//! Reading and comparing of saved suites.
 
 use std::path::Path;
 
@@ -12,10 +12,10 @@ use crate::commands::pages::Pages;
 use crate::commands::show;
 use crate::experiment::terminal::Terminal;
 
-/// A saved suite, and what its file is called.
+/// A saved suite, and the name of its file.
 ///
 /// # Errors
-/// What is wrong with the file, with its name.
+/// Returns an error with the file's name if it is invalid.
 pub(super) fn read(path: &Path) -> Result<(String, Suite)> {
     let text = show::read_text(path)?;
     let suite = Suite::from_json(&String::from_utf8_lossy(&text));
@@ -31,7 +31,7 @@ pub(crate) fn saved(path: &Path) -> bool {
 /// Compares two saved suites for `keystorm compare`.
 ///
 /// # Errors
-/// What is wrong with a file, with its name, or a page cannot be written.
+/// Returns an error if a file is invalid, or a page cannot be written.
 pub(crate) fn compare(paths: [&Path; 2], job: &CompareJob) -> Result<End> {
     let pages = Pages::open(&job.output.pages)?;
     let [(name_a, a), (name_b, b)] = [read(paths[0])?, read(paths[1])?];
@@ -51,7 +51,7 @@ pub(crate) fn compare(paths: [&Path; 2], job: &CompareJob) -> Result<End> {
     Ok(end(&compared))
 }
 
-/// Prints what changed, in a sentence and a table.
+/// Prints the changes, in a sentence and a table.
 pub(super) fn print(compared: &SuiteComparison) -> Result<()> {
     let terminal = Terminal::of_stdout();
     terminal.verdict(&compared.verdict())?;
@@ -59,7 +59,7 @@ pub(super) fn print(compared: &SuiteComparison) -> Result<()> {
     compared.left_out.iter().try_for_each(|line| terminal.line(line))
 }
 
-/// Returns how a comparison ends: only one that was to judge can fail.
+/// Returns how a comparison ends: only one with a gate can fail.
 pub(super) fn end(compared: &SuiteComparison) -> End {
     match compared.threshold {
         None => End::Complete,

@@ -20,25 +20,25 @@ use crate::machine::machine;
 use crate::setting;
 use crate::test_bed::TestBed;
 
-/// Time that a server may take to remove its data or to carry out a script.
+/// Time limit for a server to remove its data or to execute a script.
 const DATA_WITHIN: Duration = Duration::from_secs(600);
-/// Memory of this machine that is left to others.
+/// Memory of this machine that is left to other programs.
 const SPARE_BYTES: u64 = 256 << 20;
 
-/// Data that the server holds, and how it was started.
+/// Data on the server, and the way it was started.
 #[derive(Clone, PartialEq)]
 struct Data {
-    /// Primaries of its cluster; 0 of a server alone.
+    /// Number of primaries of its cluster; 0 for a single server.
     primaries: u32,
     preload: Preload,
 }
 
-/// State that a spec finds.
+/// State in which a spec starts.
 #[derive(Clone, Default)]
 pub(super) struct Preparation {
     /// Bytes of `used_memory` for each key.
     pub(super) bytes_per_key: Option<f64>,
-    /// Remarks on what differs from what the spec asks for.
+    /// Remarks on differences from the spec's requirements.
     pub(super) remarks: Vec<String>,
 }
 
@@ -47,17 +47,18 @@ pub(super) struct Session<'s> {
     job: &'s SuiteJob,
     first: &'s Plan,
     interrupted: &'s AtomicBool,
-    /// The server that gets the load; behind it the nodes of its cluster.
+    /// The server that gets the load, followed by the nodes of its cluster.
     beds: Vec<TestBed<'s>>,
     target: Target,
-    /// Commands that the server has, and whether they only read; nothing of one that does not tell.
+    /// Commands of specs: whether they only read, or `None` if the server lacks them. Empty if the server
+    /// reports no commands.
     commands: HashMap<String, Option<bool>>,
     /// The limit of its memory in bytes, if it has one.
     limit_bytes: Option<u64>,
     data: Option<(Data, Preparation)>,
     /// Set if load has changed the data.
     is_spoiled: bool,
-    /// Settings of a given server as they were.
+    /// Original settings of a given server.
     changed: ChangedSettings,
 }
 
@@ -95,7 +96,7 @@ impl<'s> Session<'s> {
         matches!(self.first.target.endpoint, Endpoint::Spawned { .. })
     }
 
-    /// The masters of its cluster, or the server itself.
+    /// Connections to the masters of the cluster, or to the server itself.
     pub(super) fn clients(&self) -> Result<Vec<Client<Transport>>> {
         let server = &self.bed().server;
         let mut clients = match server.master_clients(&self.target)? {
@@ -106,7 +107,7 @@ impl<'s> Session<'s> {
         Ok(clients)
     }
 
-    /// Asks which of these commands the server has, and how much memory it may use.
+    /// Asks the server which of these commands it has, and for its memory limit.
     pub(super) fn learn(&mut self, names: &[String]) -> Result<()> {
         let mut client = self.bed().server.client(&self.target)?;
         let limit = setting::value(&mut client, "maxmemory")?.and_then(|text| text.parse().ok());
@@ -168,7 +169,7 @@ impl<'s> Session<'s> {
         Err(PlanRefusal::Unsupported(why))
     }
 
-    /// Primaries of the cluster that a spec is run on; 0 of a server alone, and of one that was given.
+    /// Number of primaries of the cluster for a spec; 0 for a single server, and for a given one.
     fn primaries(&self, spec: &Spec) -> Result<u32, PlanRefusal> {
         let topologies = &spec.topologies;
         if !self.is_own() || topologies.is_empty() || topologies.iter().any(|t| t == STANDALONE) {
@@ -180,7 +181,7 @@ impl<'s> Session<'s> {
         })
     }
 
-    /// Has the server hold what a spec asks for: anew, or as a spec before left it.
+    /// Prepares the data for a spec: newly loaded, or as an earlier spec left them.
     pub(super) fn prepare(
         &mut self,
         spec: &Spec,
@@ -201,7 +202,7 @@ impl<'s> Session<'s> {
         prepared
     }
 
-    /// Begins a round: a server that was started is started anew.
+    /// Begins a round: a server that keystorm started is started again.
     pub(super) fn forget(&mut self) {
         self.data = None;
         self.beds[0].server.stop();
@@ -245,8 +246,8 @@ impl<'s> Session<'s> {
         })
     }
 
-    /// Starts the server or the cluster, or removes what a given one holds. A cluster takes longer to start than to
-    /// be cleared.
+    /// Starts the server or the cluster, or removes the data of a given one. A cluster takes longer to start
+    /// than to be cleared.
     fn clear(&mut self, data: &Data) -> Result<()> {
         if !self.is_own() {
             self.put_back();
@@ -262,7 +263,7 @@ impl<'s> Session<'s> {
         self.start(data.primaries, &[])
     }
 
-    /// Starts the server anew with these arguments, or a cluster of so many primaries.
+    /// Starts the server with these arguments, or a cluster of this many primaries.
     fn start(&mut self, primaries: u32, args: &[String]) -> Result<()> {
         let cluster = ["--cluster-enabled", "yes"].map(str::to_owned);
         let cluster = if primaries > 0 { &cluster[..] } else { &[] };
@@ -296,8 +297,8 @@ impl<'s> Session<'s> {
         Ok(())
     }
 
-    /// Gives the server the settings of a spec: while it runs, or by starting it, where it is ours. Those that it
-    /// does not take become remarks.
+    /// Applies the settings of a spec to the server: while it runs, or by starting it, if keystorm starts it.
+    /// Refused settings become remarks.
     fn configure(
         &mut self,
         preload: &Preload,
@@ -322,7 +323,7 @@ impl<'s> Session<'s> {
         self.set(&others).map(drop)
     }
 
-    /// Sets settings while the server runs; those that it refuses.
+    /// Applies settings while the server runs; returns those that it refuses.
     fn set(&mut self, settings: &[(String, String)]) -> Result<Vec<RefusedSetting>> {
         let (nodes, keeps) = (self.clients()?, !self.is_own());
         self.changed.set(nodes, settings, keeps)
@@ -334,7 +335,7 @@ impl<'s> Session<'s> {
         changed.put_back(|| self.clients());
     }
 
-    /// Leaves a given server as it was found.
+    /// Restores a given server to its original state.
     pub(super) fn tidy(&mut self) -> Result<()> {
         if self.is_own() {
             return Ok(());

@@ -1,4 +1,4 @@
-//! The settings that specs ask for: set while the server runs, and put back on a server that was given.
+//! The settings that specs require: applied while the server runs, and restored on a given server.
 
 use anyhow::Result;
 use console::diagnostics;
@@ -7,11 +7,11 @@ use wire::resp::Value;
 
 use crate::setting;
 
-/// Settings that were changed, as they were.
+/// Settings that were changed, with their original values.
 #[derive(Default)]
 pub(super) struct ChangedSettings(Vec<(String, String)>);
 
-/// Setting that a server did not take.
+/// Setting that a server refused.
 pub(super) struct RefusedSetting {
     pub(super) name: String,
     pub(super) value: String,
@@ -30,10 +30,11 @@ impl RefusedSetting {
 }
 
 impl ChangedSettings {
-    /// Sets them on all nodes, and keeps what they were on the first, if they are to be put back.
+    /// Applies settings on all nodes, and remembers the first node's original values if they are to be
+    /// restored.
     ///
     /// # Errors
-    /// A node does not answer.
+    /// Returns an error if a node does not answer.
     pub(super) fn set(
         &mut self,
         nodes: Vec<Client<Transport>>,
@@ -66,7 +67,7 @@ impl ChangedSettings {
         Ok(refused)
     }
 
-    /// Puts them back; what cannot be is named on standard error.
+    /// Restores the settings; those that cannot be restored are named on standard error.
     pub(super) fn put_back(&mut self, nodes: impl Fn() -> Result<Vec<Client<Transport>>>) {
         for (name, before) in std::mem::take(&mut self.0).into_iter().rev() {
             let words: [&[u8]; 4] = [b"CONFIG", b"SET", name.as_bytes(), before.as_bytes()];

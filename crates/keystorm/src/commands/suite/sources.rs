@@ -1,4 +1,4 @@
-//! Where specs come from: keystorm's own, files, and directories with all that is below them.
+//! Sources of specs: keystorm's own, files, and directories with everything below them.
 
 use std::fs;
 use std::io::Read;
@@ -9,27 +9,27 @@ use anyhow::{Context, Result, anyhow, bail};
 use lab::suite::{BYTES_MAX, Spec, built_in, documents};
 use serde_json::Value;
 
-/// Directories below a directory that are looked into, and files of specs that are read.
+/// Most levels of nested directories, and most files of specs that are read.
 const DEPTH_MAX: usize = 6;
 const FILES_MAX: usize = 10_000;
-/// The file that names the specs of a cross-section.
+/// The file with the names of a cross-section's specs.
 const CORE: &str = "core-specs.json";
-/// The priority of keystorm's own specs that are one.
+/// The priority of keystorm's own specs that form a cross-section.
 const CORE_PRIORITY: u32 = 1;
 
 /// The specs to run.
 pub(super) struct Sources {
     pub(super) specs: Vec<Spec>,
-    /// Remarks on the specs that are worth knowing, a line each.
+    /// Remarks on the specs, one line each.
     pub(super) remarks: Vec<String>,
     /// Set if the specs are keystorm's own.
     pub(super) is_own: bool,
 }
 
-/// Reads and chooses them.
+/// Reads and selects the specs.
 ///
 /// # Errors
-/// A file cannot be read, or nothing is left.
+/// Returns an error if a file cannot be read, or no spec is left.
 pub(super) fn read(job: &SuiteJob) -> Result<Sources> {
     let mut remarks = Vec::new();
     let is_own = job.paths.is_empty();
@@ -104,7 +104,7 @@ fn of_paths(job: &SuiteJob, remarks: &mut Vec<String>) -> Result<Vec<Spec>> {
     Ok(specs)
 }
 
-/// The files of specs in a directory and below, in the order of their names.
+/// Collects the files of specs in a directory and below, in order of name.
 fn walk(directory: &Path, depth: usize, files: &mut Vec<PathBuf>) -> Result<()> {
     let fault = || directory.display().to_string();
     let mut entries: Vec<PathBuf> = fs::read_dir(directory)
@@ -139,7 +139,7 @@ fn text(path: &Path) -> Result<String> {
     String::from_utf8(bytes).map_err(|_| anyhow!("{}: is not UTF-8 text", path.display()))
 }
 
-/// The names in the cross-section of a directory, wherever it stands in or above it.
+/// The names in the cross-section of a directory, from a file in it or above it.
 fn core(path: &Path) -> Option<Vec<String>> {
     let inside = ["", "__common__", "redis_benchmarks_specification/__common__", "../__common__"];
     let file =

@@ -1,4 +1,4 @@
-//! Shapes of the keys that plans write: their names, known from a plan before it runs.
+//! Shapes of the keys that plans write: their names, derived from a plan before it runs.
 
 use workload::argument::{TAG_PLACEHOLDER, placeholder};
 use workload::{Arg, Piece, Plan};
@@ -11,12 +11,12 @@ pub(super) struct Family(Vec<Part>);
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum Part {
     Text(Vec<u8>),
-    /// A number below this one, in so many digits.
+    /// A number below this one, with a fixed number of digits.
     Number {
         below: u64,
         digits: usize,
     },
-    /// `{tag}`, with what a cluster gets for it.
+    /// `{tag}`, with its replacement in a cluster.
     Tag,
 }
 
@@ -42,7 +42,7 @@ impl Family {
         Some(Self(parts))
     }
 
-    /// Returns whether all keys of another are among these.
+    /// Returns whether all keys of `other` are among these.
     pub(super) fn covers(&self, other: &Self) -> bool {
         let covers = |(ours, theirs): (&Part, &Part)| match (ours, theirs) {
             (Part::Number { below, digits }, Part::Number { below: b, digits: d }) => {
@@ -53,7 +53,7 @@ impl Family {
         self.0.len() == other.0.len() && self.0.iter().zip(&other.0).all(covers)
     }
 
-    /// Returns how many keys there are, one for all that differ in their tag alone.
+    /// Returns the number of keys; those that differ only in their tag count once.
     pub(super) fn count(&self) -> u64 {
         let numbers = self.0.iter().map(|part| match part {
             Part::Number { below, .. } => *below,
@@ -62,7 +62,7 @@ impl Family {
         numbers.product()
     }
 
-    /// Returns whether what a tag stands for differs from key to key.
+    /// Returns whether the tag differs from key to key.
     pub(super) fn has_tags(&self) -> bool {
         self.0.contains(&Part::Tag)
     }
@@ -99,7 +99,7 @@ impl Family {
         rest.is_some_and(<[u8]>::is_empty)
     }
 
-    /// For a person: the key, or the first and the last.
+    /// Describes the keys for a person: the key, or the first and the last.
     pub(super) fn describe(&self) -> String {
         let key = |number| String::from_utf8_lossy(&self.key(number)).into_owned();
         match self.count() {

@@ -32,7 +32,7 @@ pub(crate) use options::FRONT;
 /// Measures every chapter, prints its table, and writes the page.
 ///
 /// # Errors
-/// What kept it from being carried out, in words for a person; what was measured before is kept.
+/// Returns the reason for a failure in words for a person; earlier results are kept.
 fn survey(job: &SurveyJob) -> Result<End> {
     let directory = &job.directory;
     fs::create_dir_all(directory).with_context(|| format!("-o {}", directory.display()))?;
@@ -85,7 +85,7 @@ impl<E: Into<Error>> From<E> for Stop {
     }
 }
 
-/// Says what the survey writes into a server that was given, and finds what of it is there already.
+/// Describes what the survey writes into a given server, and finds which of it exists already.
 fn written(
     plan: &SurveyPlan,
     bed: &TestBed<'_>,
@@ -124,7 +124,7 @@ fn holders(bed: &TestBed<'_>, target: &Target) -> Result<Holders> {
     })
 }
 
-/// Removes what the survey wrote.
+/// Removes the survey's keys.
 fn tidy(written: Option<&PlanWrites>, bed: &TestBed<'_>, target: &Target) -> Result<()> {
     let Some(written) = written else { return Ok(()) };
     let removed = holders(bed, target).and_then(|mut holders| written.remove(&mut holders));
@@ -134,13 +134,13 @@ fn tidy(written: Option<&PlanWrites>, bed: &TestBed<'_>, target: &Target) -> Res
     Ok(())
 }
 
-/// `maxclients` of a server, if it tells.
+/// `maxclients` of a server, if it is reported.
 fn clients_max(bed: &TestBed<'_>, target: &Target) -> Option<u64> {
     let mut client = bed.server.client(target).ok()?;
     setting::value(&mut client, "maxclients").ok()??.parse().ok()
 }
 
-/// Kinds of delivery of which a server lacks a command, if it tells which it has.
+/// Kinds of delivery for which a server lacks a command, if it reports its commands.
 fn lacking(bed: &TestBed<'_>, target: &Target) -> Vec<(&'static str, String)> {
     if bed.server.protocol().is_memcache() {
         return Vec::new();
@@ -157,7 +157,7 @@ fn lacking(bed: &TestBed<'_>, target: &Target) -> Vec<(&'static str, String)> {
     lacks.collect()
 }
 
-/// Planned seconds of all runs; those that go on at the same time count once.
+/// Planned seconds of all runs; simultaneous ones count once.
 fn planned(plan: &SurveyPlan) -> Result<f64> {
     let mut all_s = 0.0;
     for station in plan.chapters.iter().flat_map(|chapter| &chapter.stations) {
@@ -176,7 +176,7 @@ struct SurveyRun<'s> {
     /// The server of most chapters.
     main: (Target, &'s TestBed<'s>),
     several: Option<&'s ClientFleet>,
-    /// Chapters that are left, a step each.
+    /// Chapters that are left, one per step.
     chapters: slice::Iter<'s, Chapter>,
     survey: Survey,
     left_s: f64,
@@ -300,7 +300,7 @@ impl SurveyRun<'_> {
         self.put(station, runs, frame)
     }
 
-    /// Adds what a station yielded. A run that fails is a finding, unless the server is gone.
+    /// Adds the results of a station. A run that fails is a finding, unless the server is gone.
     fn put(
         &mut self,
         station: &Station,
@@ -338,7 +338,7 @@ impl SurveyRun<'_> {
     }
 }
 
-/// Checks that a run that is not measured went well.
+/// Checks that an unmeasured run was successful.
 fn judged(run: &Run) -> Result<(), Stop> {
     match &run.measurement.ending {
         Ending::Complete => Ok(()),

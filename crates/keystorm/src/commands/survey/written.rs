@@ -1,7 +1,7 @@
-//! What a survey writes into a server that was given, and its removal.
+//! Data that a survey writes into a given server, and its removal.
 //!
-//! Owns which keys and function libraries plans write, how much that is, and what of it was there
-//! before. Those are never removed, whatever becomes of the survey.
+//! Owns the keys and function libraries that plans write, their size, and which of them existed before. Those
+//! are never removed, however the survey ends.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -13,29 +13,29 @@ use workload::{Arg, CommandSpec, DerivedText, Piece, Plan};
 
 use super::families::Family;
 
-/// Keys that are asked for, or removed, by one command.
+/// Number of keys per command that looks for or removes keys.
 const AT_ONCE: usize = 1000;
 
-/// Bytes that a server keeps of a key beside its own and those of its value, as Redis 7 does of short ones.
+/// Bytes that a server needs for a key in addition to its name and value, measured for short keys of Redis 7.
 const OVERHEAD_BYTES: u64 = 70;
-/// Commands whose keys grow with every request, as fast as the server is.
+/// Commands whose keys grow with every request, at the speed of the server.
 const GROWING: [&str; 5] = ["LPUSH", "RPUSH", "SADD", "ZADD", "XADD"];
 
 /// Keys and libraries that plans write.
 #[derive(Debug, Default)]
 pub(super) struct PlanWrites {
-    /// Keys, and the bytes of all their values.
+    /// Keys, with the total bytes of their values.
     families: BTreeMap<Family, u64>,
-    /// Some of them grow as long as they are written to.
+    /// Set if some of them grow as long as they are written to.
     grows: bool,
     libraries: BTreeSet<String>,
-    /// Keys among them that were there before.
+    /// Keys among them that existed before.
     foreign: HashSet<Vec<u8>>,
     foreign_libraries: HashSet<String>,
 }
 
 impl PlanWrites {
-    /// Collects what these plans write.
+    /// Collects the data that these plans write.
     pub(super) fn by<'p>(plans: impl Iterator<Item = &'p Plan>) -> Self {
         let mut written = Self::default();
         for plan in plans {
@@ -64,7 +64,7 @@ impl PlanWrites {
         written
     }
 
-    /// Puts keys with a smaller range to those of the larger, among which they are.
+    /// Merges keys with a smaller range into the larger range that contains them.
     fn join(&mut self) {
         let all = std::mem::take(&mut self.families);
         for (family, value) in &all {
@@ -76,10 +76,10 @@ impl PlanWrites {
         }
     }
 
-    /// Asks which of it is there already.
+    /// Finds out which of the data exists already.
     ///
     /// # Errors
-    /// The server does not answer.
+    /// Returns an error if the server does not answer.
     pub(super) fn look(&mut self, holders: &mut Holders) -> Result<()> {
         self.foreign = match holders {
             Holders::One(client) => self.present(client)?,
@@ -105,7 +105,7 @@ impl PlanWrites {
         Ok(())
     }
 
-    /// The keys that one server has, each asked for by name.
+    /// The keys that exist on one server, by asking for each.
     fn present(&self, client: &mut Client<Transport>) -> Result<HashSet<Vec<u8>>> {
         let mut foreign = HashSet::new();
         self.in_batches(|keys| {
@@ -122,7 +122,8 @@ impl PlanWrites {
         Ok(foreign)
     }
 
-    /// The keys that a master of a cluster has: with tags there are too many names to ask for each.
+    /// The keys that exist on a master of a cluster, by a scan: with tags there are too many names to ask for
+    /// each.
     fn scanned(&self, client: &mut Client<Transport>) -> Result<Vec<Vec<u8>>> {
         let (mut found, mut cursor) = (Vec::new(), b"0".to_vec());
         loop {
@@ -150,7 +151,7 @@ impl PlanWrites {
         self.families.keys().any(|family| family.matches(key))
     }
 
-    /// Says what will be written, in a sentence.
+    /// Describes in a sentence what will be written.
     pub(super) fn describe(&self, place: &str, keep: bool) -> String {
         let keys: u64 = self.families.keys().map(Family::count).sum();
         let bytes = self.families.iter().map(|(family, values)| {
@@ -178,7 +179,7 @@ impl PlanWrites {
         )
     }
 
-    /// Says what will be changed that was there before, in a sentence; `None` if there is nothing.
+    /// Describes in a sentence which existing data will be changed; `None` if there is none.
     pub(super) fn overwritten(&self) -> Option<String> {
         let count = self.foreign.len() + self.foreign_libraries.len();
         let first = self.foreign.iter().min();
@@ -193,10 +194,10 @@ impl PlanWrites {
         ))
     }
 
-    /// Removes what was not there before.
+    /// Removes what did not exist before.
     ///
     /// # Errors
-    /// The server does not answer, or refuses.
+    /// Returns an error if the server does not answer, or refuses.
     pub(super) fn remove(&self, holders: &mut Holders) -> Result<u64> {
         let removed = match holders {
             Holders::One(client) => {
@@ -233,7 +234,7 @@ impl PlanWrites {
         Ok(removed)
     }
 
-    /// Removes those of these keys that were not there before.
+    /// Removes those of `keys` that did not exist before.
     fn unlink(&self, client: &mut Client<Transport>, keys: &[Vec<u8>]) -> Result<u64> {
         let own: Vec<Vec<u8>> =
             keys.iter().filter(|key| !self.foreign.contains(*key)).cloned().collect();
@@ -279,7 +280,7 @@ impl Holders {
     }
 }
 
-/// The bytes of a command behind its key.
+/// The bytes of a command after its key.
 fn value_bytes(command: &CommandSpec, key: usize, plan: &Plan) -> u64 {
     let pieces = command.args.iter().skip(key + 1).flat_map(|arg| &arg.pieces);
     let bytes = pieces.map(|piece| match piece {

@@ -21,16 +21,16 @@ use crate::test_bed::TestBed;
 
 pub(crate) use options::FRONT;
 
-/// A grid is given up when so many runs in a row fail: the server is gone.
+/// Number of failed runs in a row after which a grid is given up, since the server is gone.
 const FAILURES_MAX: u32 = 3;
-/// After a run that failed: a server takes a while to notice that its clients are gone, and would
-/// turn the next away.
+/// Pause after a failed run: a server takes a while to notice that its clients are gone, and would reject the
+/// next ones.
 const RECOVERY: Duration = Duration::from_secs(1);
 
 /// Measures every point and prints the table.
 ///
 /// # Errors
-/// What kept it from being carried out, in words for a person; what was measured before is printed.
+/// Returns the reason for a failure in words for a person; earlier results are printed.
 fn sweep(job: &SweepJob) -> Result<End> {
     let jobs = || job.points.iter().map(|(_, job)| job);
     let plans = || jobs().flat_map(|job| &job.plans);
@@ -69,8 +69,8 @@ struct PointRun<'j> {
     plan: &'j Plan,
 }
 
-/// A grid as it goes, a run each step, round by round; each round has a start of the server of its own, if that is ours
-/// to start.
+/// A running grid: one run per step, round by round. Each round has a new start of the server, if keystorm
+/// starts it.
 struct GridRun<'j> {
     job: &'j SweepJob,
     target: &'j Target,
@@ -78,14 +78,14 @@ struct GridRun<'j> {
     runs: Vec<PointRun<'j>>,
     bed: TestBed<'static>,
     sweep: Sweep,
-    /// Planned seconds of what comes.
+    /// Planned seconds that are left.
     left_s: f64,
-    /// Number of runs so far, of all rounds.
+    /// Number of runs so far, in all rounds.
     done: usize,
     failures: Failures,
 }
 
-/// Runs that failed: since the last that did not, and whether any did.
+/// Failed runs: the number since the last success, and whether any failed.
 #[derive(Default)]
 struct Failures {
     in_a_row: u32,
@@ -131,7 +131,7 @@ impl Experiment for GridRun<'_> {
 }
 
 impl GridRun<'_> {
-    /// Says how far the sweep is, and what a run is: `round 1 of 2, point 3 of 8: -c 10 SET`.
+    /// Formats the progress of the sweep and the current run: `round 1 of 2, point 3 of 8: -c 10 SET`.
     fn title(&self, round: usize, run: &PointRun<'_>) -> String {
         let round = match self.job.repeat {
             1 => String::new(),

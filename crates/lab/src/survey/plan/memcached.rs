@@ -4,10 +4,10 @@ use super::{Chapter, Lines, Station, SurveySpec};
 use crate::survey::Machine;
 use crate::words::TypedOption;
 
-/// Keys of the chapter with memcached, and bytes of a value: what it stores fits into its memory.
+/// Keys of the chapter with memcached, and bytes of a value, which fit into its memory.
 const BESIDE_KEYS: u64 = 100_000;
 const BESIDE_BYTES: u64 = 100;
-/// Options of a server that memcached does not have, or that say which one it is.
+/// Options of a server that memcached does not have, or that name the server.
 const OF_REDIS: [&str; 9] = [
     "-3",
     "-a",
@@ -21,7 +21,7 @@ const OF_REDIS: [&str; 9] = [
 ];
 
 impl Lines<'_> {
-    /// Plans the same load on memcached, a core each where there are two.
+    /// Plans the same load on memcached, with a core for each server if there are two.
     pub(super) fn memcached(&self, machine: &Machine) -> Chapter {
         let mut chapter = Chapter {
             key: "memcached",

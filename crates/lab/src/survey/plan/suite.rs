@@ -1,15 +1,15 @@
-//! The chapter of redis-benchmark's suite, and stations that take away what is filled before them.
+//! The chapter of redis-benchmark's suite, and stations that remove elements filled before.
 
 use super::{Chapter, Lines, Station};
 
-/// Tests that take away what must be there, and what puts it there, each with an element of its own.
+/// Tests that remove existing elements, and the test that adds them, one for each request.
 const TAKES: [(&str, &str); 4] = [
     ("lpop", "lpush mylist __key__"),
     ("rpop", "rpush mylist __key__"),
     ("spop", "sadd myset element:__key__"),
     ("zpopmin", "zadd myzset __key__ element:__key__"),
 ];
-/// The tests of the suite in its order, cut where one takes away.
+/// The tests of the suite in order, cut before each test that removes elements.
 const WHOLE_SUITE: [&str; 9] = [
     "ping,set,get,incr,lpush,rpush",
     "lpop",
@@ -23,15 +23,16 @@ const WHOLE_SUITE: [&str; 9] = [
 ];
 const QUICK_SUITE: [&str; 3] =
     ["ping_mbulk,set,get,incr,lpush", "rpop", "sadd,hset,zadd,lrange_100,mset"];
-/// Tests of memcached's suite, in which every test finds what it reads.
+/// Tests of memcached's suite, in which every test finds the keys that it reads.
 const MEMCACHED_SUITE: [&str; 1] = ["set,get,add,replace,append,incr,touch,gat,delete"];
 const MEMCACHED_QUICK_SUITE: [&str; 1] = ["set,get,incr"];
-/// Tests in those of Redis; a survey's length is estimated by it. `lrange_100` needs one more than are named.
+/// Number of tests in Redis's suite, for estimates of a survey's length. `lrange_100` needs one that is not
+/// named.
 const TESTS: usize = 24;
 const QUICK_TESTS: usize = 12;
 
 impl Chapter {
-    /// Runs, about: a station of the suite has several.
+    /// Approximate number of runs: a station of the suite has several.
     pub(super) fn runs(&self, quick: bool) -> usize {
         match self.key {
             "suite" if quick => QUICK_TESTS,
@@ -42,12 +43,12 @@ impl Chapter {
 }
 
 impl Lines<'_> {
-    /// Returns whether each request has a key of its own, as in a cluster: then nobody knows what is in it.
+    /// Returns whether each request has its own key, as in a cluster, so that its content is unknown.
     pub(super) fn has_tags(&self) -> bool {
         self.spec.server.has("--cluster")
     }
 
-    /// A station that runs tests of the suite, and finds what it takes away.
+    /// A station that runs tests of the suite on existing elements.
     pub(super) fn station(&self, label: &str, series: &str, tests: &str, words: &str) -> Station {
         let words = format!("-t {tests} {words}");
         let fill = TAKES.iter().find(|(test, _)| *test == tests).filter(|_| !self.has_tags());

@@ -11,15 +11,15 @@ use crate::csv::Csv;
 use crate::impact::{Cost, Figure, Impact, Judgement, Kind, MixRecord, Price};
 use crate::{Document, Findings};
 
-/// Characters of a server's words that a table has room for.
+/// Most characters of a server's text in a table.
 const WORDS_MAX: usize = 60;
-/// Charts of a page: more kinds than this are in the table.
+/// Most charts of a page; the table has the other kinds.
 const CHARTS_MAX: usize = 6;
 
 /// A column of a price list: its title, its name for programs, and its cell.
 type Column = (&'static str, &'static str, fn(&Price) -> Option<String>);
 
-/// The columns. A table leaves out those that are empty throughout.
+/// The columns. A table leaves out empty ones.
 const COLUMNS: [Column; 17] = [
     ("operation", "operation", |price| Some(price.operation.clone())),
     ("outcome", "outcome", |price| Some(price.outcome.words().0.to_owned())),
@@ -49,7 +49,7 @@ fn seconds(s: f64) -> String {
     format!("{s:.2}")
 }
 
-/// Milliseconds with the digits that matter.
+/// Milliseconds with the significant digits.
 fn ms(value: f64) -> String {
     match value.abs() {
         large if large >= 99.95 => format!("{value:.0}"),
@@ -69,7 +69,7 @@ fn within(figure: Figure, written: fn(f64) -> String) -> String {
     format!("{} ({} to {})", written(figure.value), written(figure.low), written(figure.high))
 }
 
-/// A table of prices, with the columns in which any has something.
+/// A table of prices, with the columns that have content.
 fn table<'p>(prices: impl Iterator<Item = &'p Price>) -> Table {
     let prices: Vec<&Price> = prices.collect();
     let is_told = |price: &Price| !price.is_measured();
@@ -93,7 +93,7 @@ fn short(cell: Option<String>) -> String {
 }
 
 impl Impact {
-    /// The price list: of a mix, what each kind costs whoever waits most for it at each load.
+    /// The price list; for a mix, the cost of each kind at each load to whoever waits most for it.
     #[must_use]
     pub fn table(&self) -> Table {
         let is_worst = |price: &&Price| {
@@ -112,7 +112,7 @@ impl Impact {
         table
     }
 
-    /// Latency over time, with the acts; of a mix, the 99th percentile of each kind over the load.
+    /// Latency over time, with the acts; for a mix, the 99th percentile of each kind over the load.
     fn charts(&self) -> Vec<Chart> {
         match &self.mix {
             Some(mix) => {
@@ -165,7 +165,7 @@ impl Impact {
         Some(chart)
     }
 
-    /// This list beside another: for each price of either, a row of each list that has it.
+    /// This list beside another: for each price in either, a row for each list that has it.
     #[must_use]
     pub fn compared_with(&self, other: &Self, names: [&str; 2]) -> Table {
         let titles = COLUMNS.map(|(title, ..)| title);
@@ -272,7 +272,7 @@ const ABOUT_KINDS: &str = "Costs are differences of the 99th percentile of respo
     request was due, in an open loop: by how much it is higher for so many requests per second of the operation. They \
     hold at their load only: waiting grows faster than load does.";
 
-/// By how much a percentile is lower without the operation; below all others where that is not known.
+/// Reduction of a percentile without the operation; below all others if unknown.
 fn saved(price: &Price) -> f64 {
     price.saves_ms.unwrap_or(f64::NEG_INFINITY)
 }
@@ -285,7 +285,7 @@ fn came_back(price: &Price) -> String {
 }
 
 impl MixRecord {
-    /// Builds the table of what each kind takes of the server.
+    /// Builds the table of the server's capacity and CPU that each kind takes.
     fn table(&self) -> Table {
         let unit = report::grouped(self.effects.unit_per_s);
         let mut table = Table::new([

@@ -1,4 +1,4 @@
-//! What a price list comes to, in sentences.
+//! Conclusion of a price list, in sentences.
 
 use page::{Tone, Verdict, sentence};
 use report::listed;
@@ -7,7 +7,7 @@ use super::{came_back, ms, percent, saved, seconds, within};
 use crate::impact::{Impact, Judgement, MixRecord, OWN_QUESTION, Price};
 
 impl Impact {
-    /// Returns what the prices come to, and what to do.
+    /// Returns the conclusion from the prices, and advice.
     #[must_use]
     pub fn verdict(&self) -> Verdict {
         match &self.mix {

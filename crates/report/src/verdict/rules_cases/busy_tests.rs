@@ -1,4 +1,4 @@
-//! Who was busy in a closed loop, and what kept them from a CPU.
+//! Closed loops with busy ends, and with ends that were kept from a CPU.
 
 use super::*;
 

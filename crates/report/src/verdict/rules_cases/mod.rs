@@ -1,4 +1,4 @@
-//! Evidence with the finding and the words that it must lead to.
+//! Cases of evidence with the expected finding and words.
 
 mod busy_tests;
 mod failures_tests;
@@ -10,7 +10,7 @@ use super::super::super::evidence::{Outages, ServerSide};
 use super::*;
 use crate::ScheduleFigures;
 
-/// A closed loop of 50 connections over a second, in which everybody had time.
+/// A closed loop of 50 connections over a second, in which neither end is busy.
 pub(super) fn idle() -> Evidence {
     Evidence {
         requests: 10_000,
@@ -50,7 +50,7 @@ pub(super) fn polling(cpu: f64, wait: f64) -> Option<ServerSide> {
     server(cpu, wait).map(|side| ServerSide { polls: true, ..side })
 }
 
-/// A second of 10,000 requests that were due, of which so many left late or never.
+/// A second of 10,000 due requests, with these numbers of late and unsent ones.
 pub(super) fn figures(late: u64, unsent: u64, fault: Option<Fault>) -> ScheduleFigures {
     ScheduleFigures {
         noun: "requests",

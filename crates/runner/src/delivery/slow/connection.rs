@@ -1,4 +1,4 @@
-//! A connection that is read only when its owner asks for it: it has an engine of its own, which nobody else turns.
+//! A connection that is read only when its owner asks. It has an engine of its own.
 
 use engine::{Address, ConnId, ConnectOptions, Engine, Event};
 use wire::resp::{Resp, RespDecoder};
@@ -60,11 +60,11 @@ impl Connection {
         self.engine.now_ns()
     }
 
-    /// Waits until this time or for what comes, and shows `take` each reply with what the visitor saw of it. Whether
-    /// anything came.
+    /// Waits for data until this time, and passes each reply to `take` with the visitor's result. Returns
+    /// whether anything came.
     ///
     /// # Errors
-    /// The server refuses the handshake or does not speak the protocol.
+    /// Returns an error if the server refuses the handshake or does not speak the protocol.
     pub(super) fn read<V: ReplyVisitor>(
         &mut self,
         until_ns: u64,

@@ -1,8 +1,8 @@
-//! Subscribers that subscribe and then do not read: what waits for them grows at the server, until it cuts them off.
+//! Subscribers that do not read: their pending data grows at the server, until it cuts them off.
 //!
-//! They have a thread and engines of their own, which stand still while load runs: only a connection beside them is
-//! read, on which the server says who is still there. What reached a subscriber is read when it was cut off, or when
-//! all is over.
+//! They have a thread and engines of their own, which do nothing while load runs. Only a separate connection
+//! is read, on which the server says who is still connected. Data that reached a subscriber is read once it
+//! was cut off, or at the end.
 
 mod connection;
 mod subscriber;
@@ -31,18 +31,18 @@ use watch::Watch;
 /// Makes an engine for one connection.
 pub(crate) type MakeEngine<'r> = dyn Fn() -> io::Result<Box<dyn Engine>> + Sync + 'r;
 
-/// Interval at which the server is asked who is still there.
+/// Interval at which the server is asked for its connected clients.
 const LOOK_NS: u64 = 50_000_000;
-/// For how long subscribers are waited for when they are set up, and what reached them when they are read out.
+/// Longest wait for subscribers to be set up, and for their data at the end.
 const SET_UP_NS: u64 = 10_000_000_000;
 const COME_BACK_NS: u64 = 1_000_000_000;
 const READ_OUT_NS: u64 = 2_000_000_000;
-/// Nothing came for so long: that was all.
+/// Silence after which all data has come.
 const QUIET_NS: u64 = 100_000_000;
-/// Between two looks at what others do.
+/// Pause between two checks of the shared state.
 const PAUSE: Duration = Duration::from_millis(1);
 
-/// Context of the slow subscribers in their run.
+/// Context of the slow subscribers.
 pub(crate) struct SlowContext<'r> {
     pub(crate) plan: &'r Plan,
     pub(crate) roles: &'r Roles<'r>,
@@ -61,7 +61,7 @@ struct SlowObserver<'s> {
     seen: SlowSubscribers,
 }
 
-/// The subscribers of a run from end to end, on the thread that calls it.
+/// Runs the slow subscribers of a run from start to end, on the calling thread.
 pub(crate) fn subscribe(context: &SlowContext<'_>) -> SlowSubscribers {
     let all = Delivery {
         places_each: context.roles.delivery.places,
@@ -120,7 +120,7 @@ impl<'s> SlowObserver<'s> {
         Ok(())
     }
 
-    /// Connects, subscribes and has the probes. Whether all did: the run may have been stopped.
+    /// Connects, subscribes and waits for the probes. Returns false if the run was stopped.
     fn set_up(&mut self) -> Result<bool, Fatal> {
         let roles = self.context.roles;
         self.open_watch();
@@ -158,7 +158,7 @@ impl<'s> SlowObserver<'s> {
         self.watch.open(&context.roles.homes.name(), &context.origins.options(number));
     }
 
-    /// Connects a subscriber and waits for its confirmations. Whether they came.
+    /// Connects a subscriber and waits for its confirmations. Returns whether they came.
     fn open(&mut self, n: usize, patience_ns: u64) -> Result<bool, Fatal> {
         let number = self.own_number(n as u32);
         if let Some(password) = self.password_of_now() {
@@ -177,8 +177,8 @@ impl<'s> SlowObserver<'s> {
         Ok(slow.is_subscribed())
     }
 
-    /// The password of now, where one is asked for. This thread puts on no load, so it waits for it. What cannot be had
-    /// is what the server says is missing.
+    /// Waits for the current password, if logins ask for one; this thread generates no load. If it is not
+    /// available, the server's error will say so.
     fn password_of_now(&self) -> Option<Secret> {
         let source = self.context.roles.password?;
         loop {
@@ -196,7 +196,7 @@ impl<'s> SlowObserver<'s> {
         context.plan.own_connections() + context.roles.delivery.receivers + n
     }
 
-    /// Asks the server who is still there, and deals with those who are not.
+    /// Asks the server which subscribers are connected, and handles those that are not.
     fn look(&mut self, start_ns: u64) -> Result<(), Fatal> {
         let reconnect = self.context.plan.recovery.reconnect;
         let ids: Vec<u64> = self.subscribers.iter().filter_map(|slow| slow.id).collect();
@@ -231,7 +231,7 @@ impl<'s> SlowObserver<'s> {
         Ok(())
     }
 
-    /// Reads what has reached a subscriber.
+    /// Reads the data that has reached a subscriber.
     fn read_out(&mut self, n: usize) {
         let slow = &mut self.subscribers[n];
         if slow.read(0).is_err() {

@@ -1,4 +1,4 @@
-//! One subscriber that does not read what it subscribed to, until it was cut off or load is over.
+//! One subscriber that does not read its messages, until it is cut off or load is over.
 
 use engine::{Address, ConnectOptions};
 use wire::resp::encode_command;
@@ -19,7 +19,7 @@ enum Stage {
     Connection,
     /// The number by which the server knows it.
     Identity,
-    /// So many confirmations.
+    /// This many confirmations.
     Confirmations(u32),
     /// Messages.
     Messages,
@@ -66,7 +66,7 @@ impl ReplyVisitor for Strings {
 }
 
 impl<'r> SlowSubscriber<'r> {
-    /// Number `number` of those of a run.
+    /// Creates the subscriber with this number in the run.
     pub(super) fn new(
         connection: Connection,
         kind: &'r Pubsub<'r>,
@@ -109,10 +109,10 @@ impl<'r> SlowSubscriber<'r> {
         self.connection.now_ns()
     }
 
-    /// Reads what is there, or comes until this time. Whether anything did.
+    /// Reads data that is there or comes until this time. Returns whether there was any.
     ///
     /// # Errors
-    /// The server refuses what it asks for.
+    /// Returns an error if the server refuses a request.
     pub(super) fn read(&mut self, until_ns: u64) -> Result<bool, Fatal> {
         let Self { connection, stage, seen, id, probes, received, run, .. } = self;
         let came = connection.read(until_ns, seen, |reply, seen| {
@@ -146,7 +146,7 @@ impl<'r> SlowSubscriber<'r> {
         Ok(came)
     }
 
-    /// Asks for what comes next once the last is answered.
+    /// Sends the next request once the last is answered.
     fn go_on(&mut self) {
         let mut out = Vec::new();
         match self.stage {

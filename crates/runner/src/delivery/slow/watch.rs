@@ -1,4 +1,4 @@
-//! What the server says of its clients: which are connected still, and how much waits for each.
+//! The server's view of its clients: which are connected, and how much data waits for each.
 
 use engine::{Address, ConnectOptions};
 use wire::ReplyVisitor;
@@ -11,9 +11,9 @@ use crate::Fatal;
 pub(super) struct Watch {
     pub(super) connection: Connection,
     text: Text,
-    /// Set if an answer is to come.
+    /// Set while an answer is outstanding.
     is_asked: bool,
-    /// The server does not answer that.
+    /// Set if the server does not support the request.
     is_refused: bool,
 }
 
@@ -33,7 +33,7 @@ impl ReplyVisitor for Text {
     }
 }
 
-/// A client that is connected: its number, and the bytes that wait for it at the server.
+/// A connected client: its number, and the bytes that wait for it at the server.
 pub(super) type ClientBacklog = (u64, u64);
 
 impl Watch {
@@ -54,8 +54,8 @@ impl Watch {
         self.connection.now_ns()
     }
 
-    /// Asks for these clients, unless an answer is to come, and waits for it until then. What the server names; `None`
-    /// if it did not answer.
+    /// Requests the state of these clients, unless an answer is outstanding, and waits for it until
+    /// `until_ns`. Returns the clients that the server names; `None` if it did not answer.
     pub(super) fn look(&mut self, ids: &[u64], until_ns: u64) -> Option<Vec<ClientBacklog>> {
         if !self.is_asked
             && !self.is_refused
@@ -83,7 +83,7 @@ impl Watch {
     }
 }
 
-/// The clients that a reply to CLIENT LIST names.
+/// Parses the clients in a reply to CLIENT LIST.
 fn listed(text: &str) -> Vec<ClientBacklog> {
     // In RESP3 the kind of text stands before it.
     let text = text.strip_prefix("txt:").unwrap_or(text);

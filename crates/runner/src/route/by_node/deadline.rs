@@ -1,4 +1,4 @@
-//! Requests that wait for a node and are over at their deadline.
+//! Requests that wait for a node past their deadline.
 
 use engine::Engine;
 use wire::Protocol;
@@ -8,7 +8,7 @@ use crate::worker::Worker;
 use crate::worker::deadline::Deadline;
 
 impl<M> ByNodeState<M> {
-    /// Takes what is next in a queue out of it as long as that is over.
+    /// Takes requests past their deadline off the front of a queue.
     #[inline]
     pub(super) fn set_over_aside(&mut self, lane: Lane, deadline: Deadline, now_ns: u64) {
         while self.queues.peek(lane).is_some_and(|of| deadline.is_over(of.intended_ns, now_ns)) {
@@ -18,7 +18,7 @@ impl<M> ByNodeState<M> {
     }
 }
 
-/// Counts what was taken out of the queue of a node because it is over. Whether there was any.
+/// Counts the requests that were taken off the queue of a node. Returns whether there were any.
 #[inline]
 pub(super) fn give_up_taken<E: Engine, P: Protocol, R: ByNode>(
     worker: &mut Worker<'_, E, P, R>,
@@ -33,7 +33,7 @@ pub(super) fn give_up_taken<E: Engine, P: Protocol, R: ByNode>(
     true
 }
 
-/// Gives up what waits for one of these nodes and is over at its deadline.
+/// Gives up requests that wait for one of these nodes past their deadline.
 #[cold]
 pub(in crate::route) fn give_up_waiting<E: Engine, P: Protocol, R: ByNode>(
     worker: &mut Worker<'_, E, P, R>,

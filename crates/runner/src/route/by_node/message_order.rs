@@ -1,17 +1,17 @@
-//! The order of the messages of each connection: what was turned away by one node comes to another behind later ones,
-//! which is no fault of the servers.
+//! The order of each connection's messages. A redirected message may arrive behind later ones, which is no
+//! fault of the servers.
 
 use engine::ConnId;
 use workload::{Message, message};
 
-/// The greatest number that each connection has sent, plus one.
+/// Greatest message number that each connection has sent, plus one.
 #[derive(Debug, Default)]
 pub(super) struct MessageOrder {
     next: Vec<u64>,
 }
 
 impl MessageOrder {
-    /// A message that this connection is about to send; behind later ones of its own, it is from nobody in particular.
+    /// Marks a message that would arrive behind later ones of its connection as having no sender.
     #[inline]
     pub(super) fn placed(&mut self, conn: ConnId, message: Message) -> Message {
         let at = conn.0 as usize;

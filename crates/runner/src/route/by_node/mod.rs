@@ -1,10 +1,9 @@
-//! What routes to several servers have in common: requests wait in the queue of their node, and the
-//! connections of that node take them from there, up to a pipeline at once.
+//! Common part of routes to several servers: requests wait in the queue of their node, and the connections to
+//! that node take up to a pipeline at once from it.
 //!
-//! So `-c` connections carry the load in all, as to one server, and a pipeline never mixes nodes. Where
-//! clients are distinguished, each has a connection of its own to every node and a queue for it, so that what
-//! it sends to a node keeps its order. Which node a request belongs to, and how it is written, is the
-//! route's own business.
+//! So `-c` connections carry all load, as to one server, and a pipeline never mixes nodes. Where clients are
+//! distinguished, each has a connection to every node, with its own queue, so that its requests to a node
+//! keep their order. The specific route decides which node a request belongs to, and how it is written.
 
 mod deadline;
 mod message_order;
@@ -33,74 +32,74 @@ pub(super) use queues::{Lane, NodeQueues};
 pub(super) use recorded::gives_up;
 pub(super) use steps::{follow, follow_on};
 
-/// Requests that may wait for each connection of a node while other nodes have some left to do,
-/// in pipelines. Nodes are not all equally fast at every moment, and keys do not fall evenly.
+/// Pipelines per connection of a node that may wait while other nodes still have work. Nodes are not equally
+/// fast at every moment, and keys do not fall evenly.
 const WAITING_PIPELINES: usize = 4;
-/// Most waiting requests of an open loop, or while the node is gone and the route waits for it.
+/// Most waiting requests of an open loop, or for an absent node that the route waits for.
 const WAITING_LARGE: usize = 1 << 20;
-/// Commands set aside that take no room from others.
+/// Most commands set aside without taking room from others.
 const SET_ASIDE_MAX: u64 = WAITING_LARGE as u64;
 
 /// A route to several servers.
 pub(super) trait ByNode: Route {
-    /// State that it shares with the other routes by node.
+    /// State shared with the other routes by node.
     fn shared_mut(&mut self) -> &mut ByNodeState<Self::Mark>;
 
-    /// State that it shares with the other routes by node, for reading.
+    /// State shared with the other routes by node, read-only.
     fn shared(&self) -> &ByNodeState<Self::Mark>;
 
     /// The queue that a connection takes requests from.
     fn lane(place: &Self::Place) -> Lane;
 
-    /// Makes the note of `commands` commands of a client, of which `first` is the first.
+    /// Makes the note for `commands` commands of a client, beginning with `first`.
     fn mark(first: u32, commands: u32, client: u32) -> Self::Mark;
 
-    /// Makes the note of a command of a record, which this client sends.
+    /// Makes the note for a recorded command of this client.
     fn mark_recorded(client: u32, command: &RecordedCommand) -> Self::Mark {
         Self::mark(command.command, 1, client)
     }
 
-    /// The client of a request; 0 where clients share connections.
+    /// Client of a request; 0 where clients share connections.
     fn client(_mark: &Self::Mark) -> u32 {
         0
     }
 
-    /// Returns whether a request was sent before and came back, so that it is in flight all the while.
+    /// Returns whether a request came back after it was sent, and so still counts as in flight.
     fn was_sent(_request: &Request<Self::Mark>) -> bool {
         false
     }
 
-    /// Returns whether a request is part of something that has begun, which goes on to its end.
+    /// Returns whether a request is part of an operation that has begun and must be completed.
     fn has_begun(&self, request: &Request<Self::Mark>) -> bool {
         request.progress.is_under_way()
     }
 
-    /// Returns whether a sequence goes to one node whole.
+    /// Returns whether a sequence is sent whole, to one node.
     fn sends_whole(&self) -> bool;
 
-    /// Puts a new request, or what it is made of, into the queues of its nodes.
+    /// Puts a new request, or its parts, into the queues of its nodes.
     fn enqueue<E: Engine, P: Protocol>(
         worker: &mut Worker<'_, E, P, Self>,
         request: Request<Self::Mark>,
     );
 
-    /// Returns whether a request that was just handed over is the first of all that it is part of.
+    /// Returns whether a request that was just handed over is the first part of its operation.
     fn begins(&mut self, _request: &Request<Self::Mark>) -> bool {
         true
     }
 
-    /// Counts a request that waited for this node, is over at its deadline, and is in no queue any more.
+    /// Counts a request that waited for this node, has exceeded its deadline and is in no queue any more.
     fn give_up<E: Engine, P: Protocol>(
         worker: &mut Worker<'_, E, P, Self>,
         node: u16,
         request: Request<Self::Mark>,
     );
 
-    /// A request is about to be sent, or sent again.
+    /// Prepares a request that is about to be sent, or sent again.
     fn take_up(&mut self, _request: &mut Request<Self::Mark>) {}
 
-    /// Writes the commands of a request that goes to this node behind what is sent with it. Their bytes
-    /// are counted for their commands, if there is a recorder for that.
+    /// Appends the commands of a request for this node. Their bytes are counted by command, if there is a
+    /// recorder for that.
     fn write(
         &mut self,
         request: &Request<Self::Mark>,
@@ -111,36 +110,36 @@ pub(super) trait ByNode: Route {
     );
 }
 
-/// Sources of a request's bytes: the batch for its number, values kept of replies, or a record.
+/// Sources of a request's bytes: the batch for its number, values kept from replies, or a record.
 pub(super) type RequestSources<'w> = (&'w Batch, &'w Captures, Option<&'w RecordedSource>);
 
 /// See [`ByNode`].
 pub(super) struct ByNodeState<M> {
     pub(super) queues: NodeQueues<M>,
-    /// Commands that may be in flight on all connections.
+    /// Most commands in flight on all connections.
     pub(super) in_flight_max: u64,
-    /// Commands under way that wait until they are sent again, for their time or for a connection: they leave
-    /// their room to others, as what waits for a node that is gone does.
+    /// Commands that wait to be sent again, for their time or for a connection. Like requests for an absent
+    /// node, they leave their room to others.
     pub(super) set_aside: u64,
-    /// Set if there are fewer connections to fill than nodes to reach.
+    /// Set if there are fewer connections than nodes to reach.
     scarce: bool,
     /// Buffer for commands that are sent together.
     out: Vec<u8>,
-    /// New requests that were lost on the way to a node that is gone, in this turn.
+    /// New requests lost in this turn because their node is absent.
     pub(super) lost_at_once: u32,
-    /// The order of messages, where it sends some.
+    /// The order of messages, if the plan sends some.
     order: MessageOrder,
-    /// Numbers of commands of a record whose bytes nobody needs any more.
+    /// Numbers of recorded commands whose bytes are no longer needed.
     pub(super) forgotten: Vec<u64>,
     /// Time at which a request was last drawn.
     drawn_ns: u64,
-    /// Requests that are over at their deadline, on their way out of a queue.
+    /// Requests past their deadline, on their way out of a queue.
     over: Vec<Request<M>>,
 }
 
 impl<M> ByNodeState<M> {
-    /// Returns the state for `connections` connections to `nodes` nodes that get load. `whole` says that sequences are
-    /// sent whole, `waits` that requests for a node that is gone wait for it.
+    /// Returns the state for `connections` connections to `nodes` nodes that get load. `whole` says that
+    /// sequences are sent whole, `waits` that requests for an absent node wait.
     pub(super) fn new(
         plan: &Plan,
         connections: usize,
@@ -173,7 +172,7 @@ impl<M> ByNodeState<M> {
         }
     }
 
-    /// Returns the state for `clients` clients that have a connection to each of `nodes` nodes.
+    /// Returns the state for `clients` clients, each with a connection to each of `nodes` nodes.
     pub(super) fn of_clients(plan: &Plan, clients: u32, nodes: usize, whole: bool) -> Self {
         let lanes = clients as usize * nodes.max(1);
         let Self { queues, .. } = Self::new(plan, lanes, nodes, whole, true);
@@ -194,30 +193,29 @@ impl<M> ByNodeState<M> {
         }
     }
 
-    /// Returns whether nothing more may be drawn while there are fewer connections to fill than nodes, with `in_flight`
+    /// Returns whether nothing more may be drawn because connections are fewer than nodes, with `in_flight`
     /// commands in flight.
     #[inline]
     pub(super) fn is_full(&self, in_flight: u64) -> bool {
         self.scarce && in_flight + self.queues.waiting() as u64 >= self.under_way_max()
     }
 
-    /// Commands that may be under way, in flight or set aside.
+    /// Most commands in flight or set aside.
     #[inline]
     fn under_way_max(&self) -> u64 {
         self.in_flight_max.saturating_add(self.set_aside.min(SET_ASIDE_MAX))
     }
 
-    /// Returns whether a request that became due could be sent.
+    /// Returns whether a request that becomes due could be sent.
     pub(super) fn has_room(&self, in_flight: u64) -> bool {
         self.queues.wants_more() && !self.is_full(in_flight)
     }
 }
 
-/// New requests that may be lost in a turn: beyond it a turn would not end while all that is drawn is
-/// for a node that is gone.
+/// Most new requests lost in a turn, so that a turn ends even if everything drawn is for an absent node.
 const LOST_AT_ONCE_MAX: u32 = 256;
 
-/// Every connection has room: load starts.
+/// Starts the load: every connection has room.
 pub(super) fn start<E: Engine, P: Protocol, R: ByNode>(worker: &mut Worker<'_, E, P, R>) {
     for conn in (0..worker.connections.len() as u32).map(ConnId) {
         queue_up(worker, conn);
@@ -225,7 +223,7 @@ pub(super) fn start<E: Engine, P: Protocol, R: ByNode>(worker: &mut Worker<'_, E
     dispatch(worker);
 }
 
-/// Puts a connection behind the others of its node that have room.
+/// Puts a connection last among those of its node with room.
 #[inline]
 pub(super) fn queue_up<E: Engine, P: Protocol, R: ByNode>(
     worker: &mut Worker<'_, E, P, R>,
@@ -240,7 +238,7 @@ pub(super) fn queue_up<E: Engine, P: Protocol, R: ByNode>(
     }
 }
 
-/// Draws requests for the connections that have room, and sends what can be sent.
+/// Draws requests for the connections that have room, and sends them.
 #[inline]
 pub(super) fn dispatch<E: Engine, P: Protocol, R: ByNode>(worker: &mut Worker<'_, E, P, R>) {
     worker.route.shared_mut().lost_at_once = 0;
@@ -266,7 +264,7 @@ pub(super) fn dispatch<E: Engine, P: Protocol, R: ByNode>(worker: &mut Worker<'_
     }
 }
 
-/// Takes the next sequence of a client off the stream, if one is left and due. Whether there may be more.
+/// Draws the next sequence of a client, if one is left and due. Returns whether there may be more.
 #[inline]
 fn draw<E: Engine, P: Protocol, R: ByNode>(worker: &mut Worker<'_, E, P, R>, client: u32) -> bool {
     if worker.is_over() {
@@ -329,7 +327,7 @@ fn request<R: ByNode>(
     }
 }
 
-/// Sends a pipeline to a node, on the connection whose turn it is. Whether anything moved.
+/// Sends a pipeline to a node, on the connection whose turn it is. Returns whether anything moved.
 #[inline]
 fn send_pipeline<E: Engine, P: Protocol, R: ByNode>(
     worker: &mut Worker<'_, E, P, R>,
@@ -401,7 +399,7 @@ fn send_pipeline<E: Engine, P: Protocol, R: ByNode>(
     true
 }
 
-/// Records that requests were sent, which belong to a schedule or not and are operations or commands.
+/// Records that requests were sent, on a schedule or not, and as operations or commands.
 #[inline]
 fn note_sent<'q, R: ByNode<Mark: 'q>>(
     route: &mut R,

@@ -1,7 +1,7 @@
-//! Requests that wait for a connection of their node, and connections that wait for requests.
+//! Requests that wait for a connection to their node, and connections that wait for requests.
 //!
-//! Owns the queues and the counts that say whether there is anything to draw or to send, so that
-//! neither is searched for.
+//! Owns the queues, and counts that say whether there is anything to draw or to send, so that neither needs a
+//! search.
 
 use std::collections::VecDeque;
 
@@ -10,11 +10,11 @@ use engine::ConnId;
 use super::turns::Turns;
 use crate::request::Request;
 
-/// Requests that must leave the queue for a surplus to shrink by one: meanwhile the other nodes get all but one in this
-/// many of the requests that they could take.
+/// Requests that must leave the queue for a surplus to shrink by one. Meanwhile the other nodes get all but
+/// one in this many of the requests that they could take.
 const SURPLUS_PARTS: usize = 8;
 
-/// Name of a queue: of requests for a node, or of one client's requests for it where clients are distinguished.
+/// Name of a queue: requests for a node, or, where clients are distinguished, one client's requests for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Lane {
     pub(crate) node: u16,
@@ -31,24 +31,24 @@ impl From<u16> for Lane {
 /// The queues of one worker, by lane.
 #[derive(Debug)]
 pub(crate) struct NodeQueues<M> {
-    /// Queues; those of a node are next to each other.
+    /// The queues; those of a node are adjacent.
     queues: Vec<NodeQueue<M>>,
     /// Number of queues of a node: one for each client.
     clients: u32,
-    /// Whose turn it is to draw, where each client has connections of its own.
+    /// Order in which clients draw, where each has its own connections.
     turns: Option<Turns>,
-    /// Queues whose idle connections lack requests, and queues that have too many.
+    /// Number of queues whose idle connections lack requests, and number of overfull ones.
     hungry: usize,
     full: usize,
     /// Queues that have both requests and idle connections.
     sendable: VecDeque<Lane>,
-    /// Requests that an idle connection takes at once, at least.
+    /// Least number of requests that an idle connection takes at once.
     appetite: usize,
-    /// Requests that may wait in a queue.
+    /// Most requests that may wait in a queue.
     capacity: usize,
     /// Most waiting requests while the node of the queue cannot be reached.
     capacity_large: usize,
-    /// A node that no connection is open to is away: they are not closed after each pipeline.
+    /// Set if connections outlive a pipeline; only then is a node without an open connection absent.
     lasting: bool,
     waiting: usize,
 }
@@ -57,18 +57,18 @@ pub(crate) struct NodeQueues<M> {
 struct NodeQueue<M> {
     waiting: VecDeque<Request<M>>,
     idle: VecDeque<ConnId>,
-    /// Connections, and those of them that are open.
+    /// Number of connections, and of open ones.
     connections: usize,
     ready: usize,
-    /// Requests that came all at once and do not count as too many, in parts of a request: each that leaves
-    /// takes one part off.
+    /// Requests that came all at once and do not make the queue overfull, in parts of a request: each that
+    /// leaves takes one part off.
     surplus: usize,
     /// Time since which a connection has been idle, if one is.
     room_ns: u64,
     hungry: bool,
     full: bool,
     listed: bool,
-    /// Set while it is among those that wait for their client's turn.
+    /// Set while it waits for its client's turn.
     asks: bool,
 }
 
@@ -106,7 +106,7 @@ impl<M> NodeQueues<M> {
         }
     }
 
-    /// Requests that may wait in a queue.
+    /// Most requests that may wait in a queue.
     pub(crate) fn capacity(&self) -> usize {
         self.capacity
     }
@@ -116,12 +116,12 @@ impl<M> NodeQueues<M> {
         Self { capacity, capacity_large: capacity, ..self }
     }
 
-    /// Notes whether connections last or are opened for each pipeline.
+    /// Sets whether connections outlive a pipeline.
     pub(crate) fn lasting(self, lasting: bool) -> Self {
         Self { lasting, ..self }
     }
 
-    /// Gives each of `clients` clients queues of its own.
+    /// Gives each of `clients` clients its own queues.
     pub(crate) fn of_clients(self, clients: u32) -> Self {
         Self { clients: clients.max(1), turns: Some(Turns::new(clients)), ..self }
     }
@@ -155,7 +155,7 @@ impl<M> NodeQueues<M> {
         &mut self.queues[at]
     }
 
-    /// Returns whether more requests are wanted, and none has to wait for a node that lags behind.
+    /// Returns whether to draw more requests, without making any wait for a slow node.
     #[inline]
     pub(crate) fn wants_more(&self) -> bool {
         match &self.turns {
@@ -166,7 +166,7 @@ impl<M> NodeQueues<M> {
         }
     }
 
-    /// The client that draws next, if more requests are wanted; 0 where clients share connections.
+    /// Returns the client that draws next, if more requests are wanted; 0 where clients share connections.
     #[inline]
     pub(crate) fn drawer(&mut self) -> Option<u32> {
         match self.turns {
@@ -175,7 +175,7 @@ impl<M> NodeQueues<M> {
         }
     }
 
-    /// The client whose lane has waited longest for something to send.
+    /// Returns the client whose queue has waited longest for something to send.
     fn next_turn(&mut self) -> Option<u32> {
         for _ in 0..self.turns.as_ref()?.hungry.len() {
             let lane = self.turns.as_mut()?.hungry.pop_front()?;
@@ -193,25 +193,25 @@ impl<M> NodeQueues<M> {
         None
     }
 
-    /// A client has nothing left to draw. Whether there may be others who have.
+    /// Notes that a client has nothing left to draw. Returns whether others may have.
     pub(crate) fn end_client(&mut self, client: u32) -> bool {
         let Some(turns) = &mut self.turns else { return false };
         turns.clients[client as usize].spent = true;
         true
     }
 
-    /// Returns whether each client has connections of its own.
+    /// Returns whether each client has its own connections.
     pub(crate) fn has_clients(&self) -> bool {
         self.turns.is_some()
     }
 
-    /// Requests that wait for a connection.
+    /// Number of requests that wait for a connection.
     #[inline]
     pub(crate) fn waiting(&self) -> usize {
         self.waiting
     }
 
-    /// Adds a request behind the others of its node.
+    /// Adds a request at the end of its node's queue.
     #[inline]
     pub(crate) fn push(&mut self, lane: impl Into<Lane>, request: Request<M>) {
         let lane = lane.into();
@@ -220,7 +220,7 @@ impl<M> NodeQueues<M> {
         self.update(lane);
     }
 
-    /// Adds one that was sent before, before the others.
+    /// Adds a request that was sent before, at the front.
     pub(crate) fn push_again(&mut self, lane: impl Into<Lane>, request: Request<M>) {
         let lane = lane.into();
         self.queue_mut(lane).waiting.push_front(request);
@@ -229,7 +229,7 @@ impl<M> NodeQueues<M> {
         self.update(lane);
     }
 
-    /// Adds one that has waited for another node, behind the others.
+    /// Adds a request that has waited for another node, at the end.
     pub(crate) fn push_moved(&mut self, lane: impl Into<Lane>, request: Request<M>) {
         let lane = lane.into();
         self.queue_mut(lane).waiting.push_back(request);
@@ -238,7 +238,8 @@ impl<M> NodeQueues<M> {
         self.update(lane);
     }
 
-    /// Lets a queue hold one more request that was not drawn for it just now, so that it keeps nothing from the others.
+    /// Allows a queue one more request, which was not just drawn for it, so that it takes no room from the
+    /// others.
     fn admit(&mut self, lane: Lane) {
         let capacity = self.capacity;
         let queue = self.queue_mut(lane);
@@ -256,18 +257,18 @@ impl<M> NodeQueues<M> {
         Some(request)
     }
 
-    /// Next request of a node, left in its queue.
+    /// Returns the next request of a node, left in its queue.
     #[inline]
     pub(crate) fn peek(&self, lane: impl Into<Lane>) -> Option<&Request<M>> {
         self.queue(lane).waiting.front()
     }
 
-    /// Returns whether anything waits for a node.
+    /// Returns whether requests wait for a node.
     pub(crate) fn is_awaited(&self, node: u16) -> bool {
         self.lanes(node).any(|lane| self.peek(lane).is_some())
     }
 
-    /// Takes all that waits for a node.
+    /// Takes all requests that wait for a node.
     pub(crate) fn drain(&mut self, node: u16) -> VecDeque<Request<M>> {
         let mut all = VecDeque::new();
         for lane in self.lanes(node) {
@@ -296,13 +297,13 @@ impl<M> NodeQueues<M> {
         self.queue(lane).room_ns
     }
 
-    /// Whatever room the connections of a node seemed to have, nothing more could be sent.
+    /// Notes that the connections of a node had no room until now, whatever it seemed.
     #[inline]
     pub(crate) fn no_room_before(&mut self, lane: impl Into<Lane>, now_ns: u64) {
         self.queue_mut(lane).room_ns = now_ns;
     }
 
-    /// The connection whose turn it is.
+    /// Takes the idle connection whose turn it is.
     #[inline]
     pub(crate) fn take_idle(&mut self, lane: impl Into<Lane>) -> Option<ConnId> {
         self.queue_mut(lane).idle.pop_front()
@@ -315,7 +316,7 @@ impl<M> NodeQueues<M> {
         self.update(lane);
     }
 
-    /// The next node with something to send and a connection to send it on.
+    /// Returns the next queue with something to send and a connection for it.
     #[inline]
     pub(crate) fn next_sendable(&mut self) -> Option<Lane> {
         let lane = self.sendable.pop_front()?;
@@ -328,7 +329,7 @@ impl<M> NodeQueues<M> {
         self.is_absent(node) && self.is_awaited(node)
     }
 
-    /// Takes those out that pass this test.
+    /// Takes the requests that pass this test.
     pub(crate) fn take(
         &mut self,
         node: u16,
@@ -351,7 +352,7 @@ impl<M> NodeQueues<M> {
         self.lanes(node).all(|lane| self.queue(lane).ready == 0)
     }
 
-    /// Returns whether a node has connections, and none is open.
+    /// Returns whether a node has connections, but none is open.
     pub(crate) fn is_cut(&self, node: u16) -> bool {
         self.is_absent(node) && self.connections(node) > 0
     }
@@ -366,7 +367,7 @@ impl<M> NodeQueues<M> {
         self.queue(lane).connections
     }
 
-    /// A connection joins a node, or leaves it.
+    /// Counts a connection that joins a node, or leaves it.
     pub(crate) fn count_connection(&mut self, lane: impl Into<Lane>, joins: bool) {
         count(&mut self.queue_mut(lane).connections, joins);
     }
@@ -384,7 +385,7 @@ impl<M> NodeQueues<M> {
         self.update(lane);
     }
 
-    /// Keeps the counts true after a change of one queue.
+    /// Updates the counts after a change of one queue.
     #[inline]
     pub(crate) fn update(&mut self, lane: Lane) {
         let at = self.at(lane);

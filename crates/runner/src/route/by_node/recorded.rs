@@ -1,7 +1,7 @@
-//! Recorded traffic on several servers: what is due waits in the queue of its client for its node.
+//! Recorded traffic on several servers: due commands wait in the queue of their client for their node.
 //!
-//! What a client sends to a node keeps its order by sharing a connection. Its bytes stay with the record until nobody
-//! can ask for them again: a node may say that another one has the key.
+//! The commands of a client to a node share a connection and so keep their order. Their bytes stay with the
+//! record until they cannot be needed again, since a node may redirect.
 
 use engine::{ConnId, Engine};
 use wire::Protocol;
@@ -12,7 +12,7 @@ use crate::recorded::source::RecordedSource;
 use crate::request::Request;
 use crate::worker::Worker;
 
-/// Puts what is due into the queues of its nodes.
+/// Puts due commands into the queues of their nodes.
 pub(super) fn draw_due<E: Engine, P: Protocol, R: ByNode>(worker: &mut Worker<'_, E, P, R>) {
     let now_ns = worker.engine.now_ns();
     let Worker { record: Some(source), route, .. } = worker else { return };
@@ -33,8 +33,8 @@ pub(super) fn draw_due<E: Engine, P: Protocol, R: ByNode>(worker: &mut Worker<'_
     }
 }
 
-/// Returns whether all that is left waits for others, or behind a command that does, while nobody is there who could
-/// send them what they wait for.
+/// Returns whether all remaining commands wait for other clients, or behind such a command, while no client
+/// is left to release them.
 pub(crate) fn gives_up<E: Engine, P: Protocol, R: ByNode>(
     worker: &Worker<'_, E, P, R>,
     now_ns: u64,
@@ -49,7 +49,8 @@ pub(crate) fn gives_up<E: Engine, P: Protocol, R: ByNode>(
         })
 }
 
-/// Forgets what waits behind blocked commands where it leaves no room for what others send: it is due and never sent.
+/// Forgets commands behind blocked ones where they leave no room for others; they count as due and never
+/// sent.
 #[cold]
 fn forget_blocked<E: Engine, P: Protocol, R: ByNode>(
     worker: &mut Worker<'_, E, P, R>,

@@ -1,4 +1,4 @@
-//! Steps of operations: to the nodes that have their keys, or back over the connection that the step before went over.
+//! Steps of operations: sent to the nodes of their keys, or over the connection of the previous step.
 
 use engine::{ConnId, Engine};
 use wire::Protocol;
@@ -8,8 +8,7 @@ use crate::connection::State;
 use crate::request::Request;
 use crate::worker::Worker;
 
-/// Sends the steps that replies have made due, on whatever connection of the nodes that have their
-/// keys.
+/// Sends the steps that replies have made due, on any connection to the nodes of their keys.
 #[inline]
 pub(in crate::route) fn follow<E: Engine, P: Protocol, R: ByNode>(
     worker: &mut Worker<'_, E, P, R>,
@@ -22,8 +21,8 @@ pub(in crate::route) fn follow<E: Engine, P: Protocol, R: ByNode>(
     worker.steps.due = due;
 }
 
-/// Sends the next step over the connection that the replies came over, which has room for it: what a step waits for is
-/// of its connection.
+/// Sends the next step over the connection of the last replies, which has room: some steps depend on their
+/// connection.
 #[inline]
 pub(in crate::route) fn follow_on<E: Engine, P: Protocol, R: ByNode>(
     worker: &mut Worker<'_, E, P, R>,

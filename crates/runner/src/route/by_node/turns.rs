@@ -1,4 +1,4 @@
-//! Whose turn it is to draw, where requests belong to clients.
+//! Order in which clients draw their requests.
 
 use std::collections::VecDeque;
 
@@ -7,14 +7,14 @@ use super::queues::Lane;
 /// Clients that draw for themselves, in turn.
 #[derive(Debug)]
 pub(super) struct Turns {
-    /// Lanes whose idle connections lacked requests, the longest first.
+    /// Queues whose idle connections lacked requests, the longest first.
     pub(super) hungry: VecDeque<Lane>,
     pub(super) clients: Vec<Client>,
 }
 
 #[derive(Debug, Default, Clone)]
 pub(super) struct Client {
-    /// Number of its queues that have too many requests.
+    /// Number of its overfull queues.
     pub(super) full: usize,
     /// Set once it has nothing left to draw.
     pub(super) spent: bool,

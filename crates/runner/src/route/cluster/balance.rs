@@ -1,4 +1,4 @@
-//! Which node each connection belongs to, and what becomes of it when the cluster changes.
+//! The node of each connection, and its moves when the cluster changes.
 
 use std::cmp::Ordering;
 
@@ -23,7 +23,7 @@ impl Place {
 }
 
 impl Cluster<'_> {
-    /// Returns whether a node needs a connection: it has load by the map, or something waits for it.
+    /// Returns whether a node needs a connection: it gets load according to the map, or requests wait for it.
     fn needs_connections(&self, node: u16) -> bool {
         self.map.is_used(node) || self.shared.queues.is_awaited(node)
     }
@@ -34,7 +34,7 @@ impl Cluster<'_> {
         nodes.filter(|node| self.needs_connections(*node)).collect()
     }
 
-    /// The node that has fewest connections for its weight.
+    /// Returns the node with the fewest connections for its weight.
     fn poorest(&self, needy: &[u16]) -> Option<u16> {
         let fewer = |a: &u16, b: &u16| {
             let of = |n: u16| (self.shared.queues.connections(n) as u64, self.map.weight(n).into());
@@ -43,7 +43,7 @@ impl Cluster<'_> {
         needy.iter().copied().min_by(fewer)
     }
 
-    /// Connections that a node should have at least, of `connections`.
+    /// Least number of connections for a node, out of `connections`.
     fn share(&self, node: u16, needy: &[u16], connections: usize) -> usize {
         let weight = |node: u16| self.map.weight(node) as usize;
         let all: usize = needy.iter().map(|node| weight(*node)).sum();
@@ -51,12 +51,13 @@ impl Cluster<'_> {
     }
 }
 
-/// Compares two nodes, each a pair of connections and weight; the lesser has fewer connections for its weight.
+/// Compares two nodes, each a pair of connections and weight; the lesser has fewer connections for its
+/// weight.
 pub(super) fn least_for_its_weight(a: (u64, u64), b: (u64, u64)) -> Ordering {
     (a.0 * b.1).cmp(&(b.0 * a.1))
 }
 
-/// Moves requests that wait for a node without slots to the node that owns them now.
+/// Moves requests that wait for a node without slots to the current owner.
 pub(super) fn reroute<E: Engine, P: Protocol>(worker: &mut ClusterWorker<'_, '_, E, P>) {
     let route = &mut worker.route;
     for node in 0..route.map.nodes().len() as u16 {
@@ -79,8 +80,8 @@ pub(super) fn reroute<E: Engine, P: Protocol>(worker: &mut ClusterWorker<'_, '_,
     }
 }
 
-/// Spreads the connections over the nodes that need some. One that has requests in flight moves
-/// when it has none.
+/// Spreads the connections over the nodes that need some. A connection with requests in flight moves once it
+/// has none.
 pub(super) fn rebalance<E: Engine, P: Protocol>(worker: &mut ClusterWorker<'_, '_, E, P>) {
     worker.route.unbalanced = true;
     for conn in (0..worker.connections.len() as u32).map(ConnId) {
@@ -102,7 +103,7 @@ pub(super) fn rebalance<E: Engine, P: Protocol>(worker: &mut ClusterWorker<'_, '
     }
 }
 
-/// Opens a connection that there was not.
+/// Opens an additional connection.
 fn add<E: Engine, P: Protocol>(worker: &mut ClusterWorker<'_, '_, E, P>, place: Place) {
     let conn = ConnId(worker.connections.len() as u32);
     worker.route.shared.queues.count_connection(place.lane(), true);
@@ -122,8 +123,8 @@ fn reach_for_clients<E: Engine, P: Protocol>(worker: &mut ClusterWorker<'_, '_, 
     }
 }
 
-/// Moves a connection without requests to the node that needs it most, if its own node can spare
-/// it. Whether it has moved.
+/// Moves a connection without requests to the node that needs it most, if its own node can spare it. Returns
+/// whether it has moved.
 pub(super) fn rehome<E: Engine, P: Protocol>(
     worker: &mut ClusterWorker<'_, '_, E, P>,
     conn: ConnId,
@@ -155,7 +156,7 @@ pub(super) fn rehome<E: Engine, P: Protocol>(
     true
 }
 
-/// Moves a connection of a client whose node needs none any more to one that the client has none to.
+/// Moves a client's connection from a node that needs none any more to one that the client has none to.
 fn rehome_of_client<E: Engine, P: Protocol>(
     worker: &mut ClusterWorker<'_, '_, E, P>,
     conn: ConnId,
@@ -171,7 +172,7 @@ fn rehome_of_client<E: Engine, P: Protocol>(
     true
 }
 
-/// Closes a connection without requests, and opens it to another node.
+/// Closes a connection without requests, and reopens it to another node.
 fn move_to<E: Engine, P: Protocol>(
     worker: &mut ClusterWorker<'_, '_, E, P>,
     conn: ConnId,

@@ -1,21 +1,21 @@
-//! What a run on a cluster needs beyond its plan.
+//! Inputs of a run on a cluster beyond its plan.
 
 use std::fmt;
 use std::net::SocketAddr;
 
 use wire::cluster::{Routing, Topology};
 
-/// Asks one of these nodes what the cluster has become. Called on a thread of its own.
+/// Asks one of these nodes for the current topology. Called on a separate thread.
 pub type Refresh<'r> = &'r (dyn Fn(&[SocketAddr]) -> Option<Topology> + Sync);
 
 /// The topology of a cluster and how to ask for it again.
 #[derive(Clone, Copy)]
 pub struct ClusterJob<'r> {
-    /// The nodes, their hosts resolved.
+    /// The topology, with resolved addresses.
     pub topology: &'r Topology,
     /// Place of the key in each command of the sequence.
     pub routings: &'r [Routing],
-    /// Looks at the cluster again, when a node is gone or slots have moved.
+    /// Asks for the topology again, when a node is absent or slots have moved.
     pub refresh: Refresh<'r>,
 }
 

@@ -1,8 +1,7 @@
 //! The route to a Redis Cluster: each command goes to the node that owns its key's slot.
 //!
-//! How requests wait for their node and leave is in [`by_node`](super::by_node). Who owns a slot is
-//! [`slot_map`]'s knowledge, what a node sends elsewhere [`redirect`]'s concern, and which connection
-//! belongs to which node [`balance`]'s.
+//! [`by_node`](super::by_node) queues requests for their node. [`slot_map`] knows the owner of each slot,
+//! [`redirect`] handles redirects, and [`balance`] assigns connections to nodes.
 
 mod balance;
 mod job;
@@ -38,7 +37,7 @@ pub(crate) struct Cluster<'r> {
     map: SlotMap,
     shared: ByNodeState<Mark>,
     watch: &'r TopologyWatch,
-    /// The version of the topology that the map is of.
+    /// Topology version of the map.
     version: u64,
     commands: Commands,
     /// A buffer for a key.
@@ -46,11 +45,11 @@ pub(crate) struct Cluster<'r> {
     /// `ASKING`, encoded.
     asking: Vec<u8>,
     tallies: Vec<NodeTally>,
-    /// The number of each node that all workers know it by.
+    /// Number of each node that is common to all workers.
     numbers: Vec<u16>,
-    /// Set if nodes do not have the connections that they should have.
+    /// Set if some nodes have too few connections.
     unbalanced: bool,
-    /// Requests to be sent elsewhere or again: found while reading, and waiting for their time.
+    /// Requests to redirect or retry, found while reading, with their node and the error.
     turned_away: Vec<(u16, ClusterRequest, String)>,
     later: DelayedRequests,
     /// Bytes kept of the commands of a record.
@@ -58,31 +57,32 @@ pub(crate) struct Cluster<'r> {
     is_recorded: bool,
 }
 
-/// A command, or a sequence that cannot be taken apart, on its way to a reply.
+/// A command, or an indivisible sequence, on its way to a reply.
 pub(crate) type ClusterRequest = Request<Mark>;
 type ClusterWorker<'w, 'r, E, P> = Worker<'w, E, P, Cluster<'r>>;
 
 /// Note about a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Mark {
-    /// The first of its commands in the sequence, and how many it has.
+    /// Index of its first command in the sequence, and number of its commands.
     first: u32,
     commands: u32,
-    /// Client of the request, where each has connections of its own; 0 otherwise.
+    /// Client of the request, where each has its own connections; 0 otherwise.
     client: u32,
-    /// Number of times it was sent elsewhere or again.
+    /// Number of redirects and retries.
     tries: u32,
     /// Slot of its key, if it has a key.
     slot: Option<u16>,
     /// Set if a replica may answer.
     read_only: bool,
-    /// `ASKING` goes before its commands, and a reply to that comes before theirs.
+    /// Set if `ASKING` precedes its commands, with a reply of its own.
     asking: bool,
-    /// Index plus 1 of the last command before which the reply to `ASKING` came; 0 before.
+    /// Index plus 1 of the last command that a reply to `ASKING` came for; 0 before.
     asked: u32,
-    /// Set aside until it is sent again.
+    /// Set while it waits to be sent again.
     aside: bool,
-    /// Set if part of a recorded transaction: a redirect is its result, as it is to whoever sends it.
+    /// Set for part of a recorded transaction, for which a redirect is a result, as it is to the original
+    /// client.
     bound: bool,
 }
 
@@ -110,7 +110,7 @@ impl Mark {
         Lane { node, client: self.client }
     }
 
-    /// Returns whether it was sent before and came back to be sent elsewhere or again.
+    /// Returns whether it was sent before and came back for a redirect or retry.
     #[inline]
     fn was_sent(&self) -> bool {
         self.tries > 0
@@ -127,15 +127,15 @@ impl ClusterRequest {
 /// Note about a connection.
 #[derive(Debug)]
 pub(crate) struct Place {
-    /// The node that it belongs to.
+    /// Node of the connection.
     node: u16,
-    /// Client of the connection, where each has connections of its own; 0 otherwise.
+    /// Client of the connection, where each has its own connections; 0 otherwise.
     client: u32,
-    /// Answers to a sequence that counts as a whole, until its last reply is in.
+    /// Answers to an indivisible sequence, held until its last reply is in.
     held: Vec<Answer>,
-    /// The redirect that the oldest request was answered with, until its last reply is in.
+    /// Redirect that answered the oldest request, until its last reply is in.
     away: Option<String>,
-    /// Error replies to it that are no result because of that.
+    /// Error replies to the oldest request that are no result because of the redirect.
     passed_over: u64,
 }
 
@@ -143,19 +143,19 @@ pub(crate) struct Place {
 struct Commands {
     slots: Slots,
     read_only: Vec<bool>,
-    /// The sequence is one request.
+    /// Set if the sequence is one request.
     whole: bool,
-    /// The command by whose key a request finds its node, if it is sent from this command on.
+    /// For each command, the index of the command whose key determines the node if a request starts there.
     keyed: Vec<u32>,
-    /// Set for each command that needs `ASKING` before it to reach a slot that is being imported. `ASKING` holds for
-    /// one command, and from `MULTI` to `EXEC`.
+    /// Set for each command that needs `ASKING` before it to reach a slot that is being imported. `ASKING`
+    /// holds for one command, and from `MULTI` to `EXEC`.
     asks: Vec<bool>,
-    /// Set if later steps go over the connection of the first: they wait for what was sent there.
+    /// Set if later steps use the connection of the first, because they wait for its effects.
     follows: bool,
 }
 
 impl Commands {
-    /// A sequence that sets up something for its own later commands cannot be taken apart.
+    /// Creates the rules. A sequence that sets up state for its own later commands is indivisible.
     fn new(plan: &Plan, job: &ClusterJob<'_>) -> Self {
         let keys: Vec<Option<usize>> = job
             .routings
@@ -196,7 +196,7 @@ impl Commands {
         }
     }
 
-    /// Returns the command by whose key `commands` commands from `first` on find their node.
+    /// Returns the index of the command whose key determines the node of `commands` commands from `first` on.
     #[inline]
     fn key_of(&self, first: u32, commands: u32) -> usize {
         let keyed = self.keyed[first as usize];
@@ -245,14 +245,14 @@ impl<'r> Cluster<'r> {
         }
     }
 
-    /// Puts a request that a node turned away off for so long.
+    /// Delays a refused request for this long.
     fn put_off(&mut self, now_ns: u64, wait_ns: u64, mut request: ClusterRequest) {
         request.mark.aside = true;
         self.shared.set_aside += u64::from(request.left);
         self.later.put(now_ns, wait_ns, request);
     }
 
-    /// A command of a record is sent no more.
+    /// Releases a recorded command that is not sent any more.
     #[inline]
     fn forget_recorded(&mut self, request: &ClusterRequest) {
         if self.is_recorded {
@@ -260,13 +260,13 @@ impl<'r> Cluster<'r> {
         }
     }
 
-    /// The number that all workers know a node by.
+    /// Returns the number of a node that is common to all workers.
     #[inline]
     fn number(&self, node: u16) -> u16 {
         self.numbers[usize::from(node)]
     }
 
-    /// Tells the history of owners what the map has become.
+    /// Reports the current map to the history of owners.
     fn tell_owners(&self, now_ns: u64) {
         let nodes = 0..self.map.nodes().len() as u16;
         let readers = nodes.filter(|node| self.map.answers_reads(*node));
@@ -279,7 +279,7 @@ impl<'r> Cluster<'r> {
         self.watch.know(&known, now_ns);
     }
 
-    /// Returns whether a node has to answer, and was asked for anything before.
+    /// Returns whether a node has to answer and was asked for anything before.
     fn is_known_to_be_asked(&self, node: u16) -> bool {
         let tally = &self.tallies[usize::from(node)];
         let used = self.map.is_used(node) || self.map.answers_reads(node);
@@ -292,7 +292,7 @@ impl<'r> Cluster<'r> {
     }
 }
 
-/// Makes a queue and a tally for every node that the map knows.
+/// Adds a queue and a tally for every known node.
 fn know_nodes<E: Engine, P: Protocol>(worker: &mut ClusterWorker<'_, '_, E, P>) {
     let precision = worker.context.plan.recording.precision;
     let route = &mut worker.route;
@@ -305,7 +305,7 @@ fn know_nodes<E: Engine, P: Protocol>(worker: &mut ClusterWorker<'_, '_, E, P>) 
     worker.recorder.know_nodes(most, worker.engine.now_ns());
 }
 
-/// Tells the recorder which nodes anything is asked of.
+/// Reports to the recorder which nodes are asked anything.
 fn note_asked<E: Engine, P: Protocol>(worker: &mut ClusterWorker<'_, '_, E, P>) {
     let route = &worker.route;
     let mut asked = vec![false; route.numbers.len()];

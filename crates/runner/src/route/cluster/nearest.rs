@@ -1,16 +1,17 @@
-//! Which of several nodes has answered soonest of late, and so is asked.
+//! Choice of the node that has recently answered fastest.
 //!
-//! Owns a moving average of each node and when to look at the others again. What the time of an answer is,
-//! and which nodes there are to choose from, is left to the caller.
+//! Owns a moving average for each node and the times for another look at the others. The caller measures
+//! answers and names the candidates.
 
-/// An answer moves the average by this part of the difference.
+/// Divisor of the difference by which an answer moves the average.
 const PART: u64 = 16;
 /// Answers of a node before its average counts.
 const KNOWN_AFTER: u32 = 8;
-/// Number of reads of which one goes to a node in turn, so that a node which has become nearer is noticed.
+/// Interval, in reads, at which one goes to a node in turn, so that a node which has become nearer is
+/// noticed.
 const LOOK_AROUND_EVERY: usize = 64;
 
-/// Moving average of the time that a node takes to answer.
+/// Moving average of a node's answer time.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct AnswerTime {
     mean_ns: u64,
@@ -33,7 +34,7 @@ impl AnswerTime {
     }
 }
 
-/// The node that the read with this number goes to: each in turn until all are known.
+/// Returns the node for the read with this number: each in turn until all are known.
 #[inline]
 pub(super) fn choose<'a>(
     master: u16,

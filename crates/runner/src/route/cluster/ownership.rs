@@ -1,24 +1,24 @@
-//! Who had to answer what over a whole run, as its workers learnt it.
+//! Responsibility of nodes over a whole run, as workers learned it.
 //!
-//! Owns the history that outages of slots, not of addresses, are made from: each span in which a node
-//! had slots, or answered reads of another one's, and who had them after it. Shared by all workers: the first
-//! that learns of a change makes it.
+//! Owns the history that attributes outages to slots rather than addresses: each span in which a node owned
+//! slots, or answered reads for their owner, and its successor. Shared by all workers; the first to learn of
+//! a change records it.
 
 use measure::Tenure;
 use wire::cluster::SLOTS;
 
-/// A slot that nobody was ever known to own.
+/// Value of a slot that was never known to have an owner.
 const NOBODY: u16 = u16::MAX;
 
-/// History of who owned which slots. Nodes have the numbers that all workers know them by.
+/// History of slot owners. Nodes have the numbers that are common to all workers.
 #[derive(Debug)]
 pub(crate) struct Ownership {
-    /// The last known owner of each slot: one that nobody owns at present is still missed at its last.
+    /// Last known owner of each slot, also while it has none at present.
     owner: Vec<u16>,
     nodes: Vec<NodeShare>,
     /// Set if masters get any of the load.
     masters_used: bool,
-    /// The version of the topology that was taken up last.
+    /// Version of the topology that was last taken in.
     version: Option<u64>,
     tenures: Vec<Tenure>,
 }
@@ -26,7 +26,7 @@ pub(crate) struct Ownership {
 #[derive(Debug, Clone, Copy, Default)]
 struct NodeShare {
     slots: u32,
-    /// Set if it answers reads of slots, by the topology that was taken up last.
+    /// Set if it answers reads of slots, by the last topology.
     reads: bool,
     /// Index of its tenure, if it has one now.
     tenure: Option<usize>,
@@ -44,20 +44,20 @@ impl Default for Ownership {
     }
 }
 
-/// State of a cluster as a worker knows it, by the numbers that all workers know its nodes by.
+/// A worker's view of the cluster, with node numbers that are common to all workers.
 pub(crate) struct ClusterView {
     /// The version of the topology.
     pub(crate) version: u64,
     /// The owner of each slot, if it has one.
     pub(crate) owners: Vec<Option<u16>>,
-    /// Nodes that answer reads without owning what is read, or because they do.
+    /// Nodes that answer reads, whether or not they own the slots.
     pub(crate) readers: Vec<u16>,
-    /// Set if masters get load for being masters.
+    /// Set if masters get load as masters.
     pub(crate) masters_used: bool,
 }
 
 impl Ownership {
-    /// A topology was taken up, if no other worker has taken up that or a later one.
+    /// Takes in a topology, unless another worker has taken in this or a later one.
     pub(crate) fn know(&mut self, known: &ClusterView, now_ns: u64) {
         if self.version.is_some_and(|version| version >= known.version) {
             return;
@@ -73,12 +73,12 @@ impl Ownership {
         self.change(&changes, now_ns);
     }
 
-    /// A node said that a slot has another owner from now on.
+    /// Takes in that a slot has another owner from now on.
     pub(crate) fn moved(&mut self, slot: u16, to: u16, now_ns: u64) {
         self.change(&[(usize::from(slot), to)], now_ns);
     }
 
-    /// Spans in which nodes had to answer, in the order in which they began.
+    /// Spans in which nodes had to answer, in order of their starts.
     pub(crate) fn tenures(&self) -> &[Tenure] {
         &self.tenures
     }
@@ -139,7 +139,7 @@ mod tests {
 
     const SLOT_COUNT: usize = SLOTS as usize;
 
-    /// Nodes that own so many slots each, one after the other, and those that are read from.
+    /// Nodes that own this many slots each, one after the other, and the nodes that are read from.
     fn known(version: u64, owners: &[(u16, usize)], readers: &[u16]) -> ClusterView {
         let of = |(node, slots): &(u16, usize)| std::iter::repeat_n(Some(*node), *slots);
         let mut owners: Vec<Option<u16>> = owners.iter().flat_map(of).collect();
@@ -147,7 +147,7 @@ mod tests {
         ClusterView { version, owners, readers: readers.to_vec(), masters_used: true }
     }
 
-    /// Node, from when, until when, whether it inherits, and who inherits from it.
+    /// Node, start, end, whether it inherits, and its heirs.
     type Row = (u16, u64, Option<u64>, bool, Vec<u16>);
 
     fn rows(ownership: &Ownership) -> Vec<Row> {

@@ -1,20 +1,20 @@
-//! The commands of a record on a cluster: their bytes, for as long as a node may send them elsewhere.
+//! Bytes of recorded commands on a cluster, kept for as long as a node may redirect them.
 
 use std::collections::HashMap;
 
 use super::ClusterRequest;
 use crate::recorded::source::RecordedSource;
 
-/// Bytes that are not left with the record.
+/// Bytes that are kept outside the record.
 #[derive(Debug, Default)]
 pub(super) struct RetainedBytes {
-    /// Bytes, by number, of commands that may wait for another client: commands behind them must not wait for these
-    /// bytes to be given back.
+    /// Bytes, by number, of commands that may wait for another client, so that later blocks of the record can
+    /// be returned meanwhile.
     blocking: HashMap<u64, Box<[u8]>>,
 }
 
 impl RetainedBytes {
-    /// Writes a command behind what is sent with it.
+    /// Appends a command to its batch.
     #[inline]
     pub(super) fn append(
         &mut self,
@@ -33,7 +33,7 @@ impl RetainedBytes {
         out.extend_from_slice(bytes);
     }
 
-    /// Forgets the bytes of a command that nobody asks for any more.
+    /// Forgets the bytes of a command that will not be asked for again.
     #[inline]
     pub(super) fn forget(&mut self, request: &ClusterRequest, forgotten: &mut Vec<u64>) {
         if request.measured || self.blocking.remove(&request.number).is_none() {

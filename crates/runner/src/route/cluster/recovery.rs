@@ -1,6 +1,5 @@
-//! What goes wrong on a cluster beyond a connection: nodes that join, leave or stay away, and
-//! requests that find none. What only waits for a node that has gone waits on: a replica may take
-//! its place.
+//! Faults on a cluster beyond a connection: nodes that join, leave or stay away, and requests without a node.
+//! Requests for an absent node wait, as a replica may take its place.
 
 use engine::Engine;
 use wire::Protocol;
@@ -9,10 +8,10 @@ use super::{ClusterRequest, ClusterWorker, balance, know_nodes, redirect};
 use crate::request::LostRequests;
 use crate::route::by_node::{self, ByNode as _};
 
-/// Time after its end for which a run by time goes on sending what was turned away.
+/// Time after its end for which a run by time still retries refused requests.
 const SEND_AGAIN_MAX_NS: u64 = 2_000_000_000;
 
-/// Takes up what the cluster has become, and sends again what has waited long enough.
+/// Takes in changes of the cluster, and retries requests whose wait has ended.
 pub(super) fn take_news<E: Engine, P: Protocol>(worker: &mut ClusterWorker<'_, '_, E, P>) {
     let route = &mut worker.route;
     if let Some(topology) = route.watch.news(&mut route.version) {
@@ -25,8 +24,8 @@ pub(super) fn take_news<E: Engine, P: Protocol>(worker: &mut ClusterWorker<'_, '
     redirect::send_again(worker);
 }
 
-/// Gives up requests that were turned away again and again until their time was over. The name of
-/// a node that one of them was for.
+/// Gives up requests that were refused until they timed out. Returns the node of one of them, if there were
+/// any.
 pub(super) fn drop_overdue<E: Engine, P: Protocol>(
     worker: &mut ClusterWorker<'_, '_, E, P>,
     overdue_ns: u64,
@@ -63,7 +62,7 @@ pub(super) fn drop_overdue<E: Engine, P: Protocol>(
     dropped.first().map(|(node, _)| worker.route.map.node(*node).name.clone())
 }
 
-/// Gives up what waits for a node, or to be sent again, and is over at its deadline.
+/// Gives up requests that wait for a node or a retry past their deadline.
 pub(super) fn give_up_waiting<E: Engine, P: Protocol>(
     worker: &mut ClusterWorker<'_, '_, E, P>,
     now_ns: u64,
@@ -77,7 +76,7 @@ pub(super) fn give_up_waiting<E: Engine, P: Protocol>(
     }
 }
 
-/// Counts a request that is not sent to this node any more: it is over at its deadline.
+/// Counts a request that is past its deadline and not sent to this node any more.
 pub(super) fn give_up<E: Engine, P: Protocol>(
     worker: &mut ClusterWorker<'_, '_, E, P>,
     node: u16,
@@ -95,8 +94,8 @@ pub(super) fn give_up<E: Engine, P: Protocol>(
     worker.give_up_request(&request, now_ns);
 }
 
-/// Returns whether a run by time that has ended gives up: no sent command is left to wait for, and the time to send
-/// again is over.
+/// Returns whether a run by time gives up after its end: no sent command is left to wait for, and the time
+/// for retries is over.
 pub(super) fn gives_up<E: Engine, P: Protocol>(
     worker: &ClusterWorker<'_, '_, E, P>,
     now_ns: u64,

@@ -1,7 +1,7 @@
-//! What a node did not carry out: sent to another node, or again a while later.
+//! Requests that a node did not carry out: redirected to another node, or retried after a delay.
 //!
-//! A redirect is never the result of a request. The request keeps its number, from which its
-//! bytes are made again, and its time: its latency runs from when it was first sent.
+//! A redirect is never the result of a request. The request keeps its number, which its bytes follow from,
+//! and its first sending time, which its latency counts from.
 
 use engine::Engine;
 use measure::NodeTally;
@@ -13,15 +13,15 @@ use super::{ClusterRequest, ClusterWorker, balance, know_nodes};
 use crate::request::{CommandReply, OperationState, Request};
 use crate::{Fatal, explain};
 
-/// Number of times that a request is sent elsewhere at once. Beyond it nodes do not agree, and get time to.
+/// Number of immediate redirects of a request. Beyond it nodes disagree, and get time to settle.
 const AT_ONCE_MAX: u32 = 3;
-/// The first wait before another try; each is twice the one before.
+/// The first delay before a retry; each further one is twice as long.
 const WAIT_NS: u64 = 5_000_000;
-/// A request that found no node for so long is an error. Longer than a cluster takes to replace a
-/// master: the default `cluster-node-timeout` is 15 s.
+/// Time without a node after which a request is an error. Longer than a cluster takes to replace a master:
+/// the default `cluster-node-timeout` is 15 s.
 const PATIENCE_NS: u64 = 60_000_000_000;
 
-/// Deals with what was turned away in the last read.
+/// Redirects the requests that were refused in the last read.
 pub(super) fn redirect<E: Engine, P: Protocol>(
     worker: &mut ClusterWorker<'_, '_, E, P>,
 ) -> Result<(), Fatal> {
@@ -94,7 +94,7 @@ fn redirect_one<E: Engine, P: Protocol>(
     Ok(())
 }
 
-/// Queues a request to be sent to a node next, or a while later if none is known or nodes do not agree.
+/// Queues a request at its next node, or delays it if none is known or nodes disagree.
 fn queue_again<E: Engine, P: Protocol>(
     worker: &mut ClusterWorker<'_, '_, E, P>,
     target: Option<u16>,
@@ -117,7 +117,7 @@ fn queue_again<E: Engine, P: Protocol>(
     }
 }
 
-/// Gives a request up: the redirect is its result.
+/// Gives up a request, whose result is the redirect.
 fn refuse<E: Engine, P: Protocol>(
     worker: &mut ClusterWorker<'_, '_, E, P>,
     node: u16,
@@ -144,7 +144,7 @@ fn refuse<E: Engine, P: Protocol>(
     }
 }
 
-/// Sends again what has waited long enough.
+/// Sends requests again whose delay has ended.
 pub(super) fn send_again<E: Engine, P: Protocol>(worker: &mut ClusterWorker<'_, '_, E, P>) {
     let now_ns = worker.engine.now_ns();
     let route = &mut worker.route;

@@ -1,4 +1,4 @@
-//! What a cluster has to say of what is sent: where each request goes, and how it is written.
+//! Sending on a cluster: the node of each request, and its encoding.
 
 use engine::Engine;
 use wire::Protocol;

@@ -1,7 +1,7 @@
-//! Which node a command goes to.
+//! The node of each command.
 //!
-//! Owns a worker's map of the hash slots. It is replaced when the cluster was looked at again, and
-//! changed at once by what a node says in between.
+//! Owns a worker's map of the hash slots. A new topology replaces it; a redirect in between changes it at
+//! once.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -18,37 +18,37 @@ const NOBODY: u16 = u16::MAX;
 pub(crate) struct SlotMap {
     nodes: Vec<NodeSlots>,
     owner: Vec<u16>,
-    /// Last owner of each slot, also where nobody owns it now.
+    /// Last owner of each slot, even if it has none now.
     last_owner: Vec<u16>,
     /// Nodes that own slots.
     masters: Vec<u16>,
     turn: usize,
     options: ClusterOptions,
-    /// Shares of the load: whether masters get any of it, and whether replicas do.
+    /// Set if masters get any of the load, and if replicas do.
     uses: (bool, bool),
 }
 
-/// A node that was heard of.
+/// A known node.
 #[derive(Debug)]
 pub(crate) struct NodeSlots {
     /// `host:port`
     pub(crate) name: String,
     host: String,
     pub(crate) address: SocketAddr,
-    /// Slots that it owns.
+    /// Number of its slots.
     pub(crate) slots: u32,
-    /// The master that it copies.
+    /// Master, if it is a replica.
     copies: Option<u16>,
     /// Replicas that may be read from.
     replicas: Vec<u16>,
-    /// The last of them when there were some.
+    /// The last of its replicas, kept when it has none left.
     last_replica: Option<u16>,
     turn: usize,
     answers: AnswerTime,
 }
 
 impl SlotMap {
-    /// Returns the map for commands of which some (`uses.0`) go to masters and some (`uses.1`) to replicas.
+    /// Returns the map. Commands go to masters if `uses.0`, and to replicas if `uses.1`.
     pub(crate) fn new(topology: &Topology, options: ClusterOptions, uses: (bool, bool)) -> Self {
         let mut map = Self {
             nodes: Vec::new(),
@@ -63,7 +63,7 @@ impl SlotMap {
         map
     }
 
-    /// Takes over what the cluster has become.
+    /// Takes in a new topology.
     pub(crate) fn apply(&mut self, topology: &Topology) {
         let numbers: Vec<Option<u16>> =
             topology.nodes.iter().map(|node| Some(self.number(node, node.address?))).collect();
@@ -110,7 +110,7 @@ impl SlotMap {
             (0..).zip(&self.nodes).filter(|(_, n)| n.slots > 0).map(|(n, _)| n).collect();
     }
 
-    /// The number of a node, new if it was not heard of.
+    /// Returns the number of a node, a new one if it is unknown.
     fn number(&mut self, node: &Node, address: SocketAddr) -> u16 {
         match self.nodes.iter().position(|known| known.address == address) {
             Some(number) => number as u16,
@@ -133,7 +133,7 @@ impl SlotMap {
         (self.nodes.len() - 1) as u16
     }
 
-    /// Every node heard of, by number.
+    /// All known nodes, by number.
     pub(crate) fn nodes(&self) -> &[NodeSlots] {
         &self.nodes
     }
@@ -143,7 +143,7 @@ impl SlotMap {
         &self.nodes[usize::from(number)]
     }
 
-    /// Returns whether a node gets any of the load by this map.
+    /// Returns whether a node gets any of the load.
     pub(crate) fn is_used(&self, number: u16) -> bool {
         let node = self.node(number);
         let (masters, replicas) = self.uses;
@@ -160,12 +160,12 @@ impl SlotMap {
         }
     }
 
-    /// The nodes that get load by this map.
+    /// Returns the nodes that get load.
     pub(crate) fn used(&self) -> Vec<u16> {
         (0..self.nodes.len() as u16).filter(|node| self.is_used(*node)).collect()
     }
 
-    /// Returns whether a node is a master, and its slots; for a replica, those of its master.
+    /// Returns whether a node is a master, and the number of its slots, or of its master's.
     pub(crate) fn role(&self, number: u16) -> (bool, u32) {
         let node = self.node(number);
         match node.copies {
@@ -174,7 +174,7 @@ impl SlotMap {
         }
     }
 
-    /// Returns who answers reads of a master while it has no replica.
+    /// Returns the node that answers reads for a master without replicas.
     fn reader_without_replica(&self, master: u16) -> u16 {
         match self.options.without_replica {
             ReplicaFallback::Primary => master,
@@ -197,19 +197,19 @@ impl SlotMap {
         self.uses.1 && self.masters.iter().any(reads)
     }
 
-    /// Returns whether it matters how soon nodes answer.
+    /// Returns whether answer times matter.
     #[inline]
     pub(crate) fn compares_answers(&self) -> bool {
         self.options.read_from == ReadFrom::Nearest
     }
 
-    /// A node has answered, so long after it was asked.
+    /// Notes the time that a node took to answer.
     #[inline]
     pub(crate) fn answered(&mut self, number: u16, took_ns: u64) {
         self.nodes[usize::from(number)].answers.add(took_ns);
     }
 
-    /// Connections that a node gets in relation to others.
+    /// Weight of a node in the distribution of connections.
     pub(crate) fn weight(&self, number: u16) -> u32 {
         let (is_master, _) = self.role(number);
         match self.options.connections {
@@ -219,7 +219,7 @@ impl SlotMap {
         }
     }
 
-    /// Last owner of a slot, as far as is known.
+    /// Last known owner of a slot.
     pub(crate) fn last_owner(&self, slot: Option<u16>) -> Option<u16> {
         Some(self.last_owner[usize::from(slot?)]).filter(|owner| *owner != NOBODY)
     }
@@ -234,9 +234,8 @@ impl SlotMap {
         self.uses.0
     }
 
-    /// The node that a command with this slot goes to. One without a key goes to the masters in
-    /// turn, or to those that they are read from, and so does one whose slot nobody owns: the answer
-    /// will say so.
+    /// Returns the node for a command with this slot. Commands without a key, or with a slot that has no
+    /// owner, go to the masters in turn or to their readers; the answer will report a missing owner.
     #[inline]
     pub(crate) fn route(&mut self, slot: Option<u16>, read_only: bool) -> u16 {
         let mut master = slot.map_or(NOBODY, |slot| self.owner[usize::from(slot)]);
@@ -251,7 +250,7 @@ impl SlotMap {
         self.reader(master)
     }
 
-    /// Returns who answers the next read of a master.
+    /// Returns the node that answers the next read for a master.
     #[inline]
     fn reader(&mut self, master: u16) -> u16 {
         let node = &mut self.nodes[usize::from(master)];
@@ -272,8 +271,8 @@ impl SlotMap {
         node.replicas.get(node.turn).copied().unwrap_or(master)
     }
 
-    /// The node at a host and port that node `from` named; an empty host is its own. `None` if it
-    /// is a name that was not heard of.
+    /// Returns the node at a host and port named by node `from`; an empty host is its own. `None` if the host
+    /// name is unknown.
     pub(crate) fn find(&mut self, host: &str, port: u16, from: u16) -> Option<u16> {
         let from = self.node(from);
         let host = if host.is_empty() { from.host.as_str() } else { host };
@@ -294,7 +293,7 @@ impl SlotMap {
         Some(self.add(address.to_string(), host, address))
     }
 
-    /// A slot has another owner from now on. Whether that changes which nodes get load.
+    /// Takes in that a slot has another owner from now on. Returns whether that changes which nodes get load.
     pub(crate) fn moved(&mut self, slot: u16, to: u16) -> bool {
         let before = std::mem::replace(&mut self.owner[usize::from(slot)], to);
         self.last_owner[usize::from(slot)] = to;

@@ -1,4 +1,4 @@
-//! What each step of a worker means on a cluster: the implementation of [`Route`].
+//! Implementation of [`Route`] for a cluster.
 
 use std::borrow::Cow;
 
@@ -14,14 +14,15 @@ use crate::request::{Answer, OperationState, Request};
 use crate::route::{Completion, LostRequest, Route, by_node};
 use crate::worker::Worker;
 
-/// Time between looks for news of the cluster while nothing else happens.
+/// Time between checks for news of the cluster while nothing else happens.
 const NEWS_EVERY_NS: u64 = 20_000_000;
 
 impl Route for Cluster<'_> {
     type Mark = Mark;
     type Place = Place;
 
-    /// Each node that gets load has at least one connection, or one of each client that has its own.
+    /// Gives each node that gets load at least one connection, or one of each client where clients have their
+    /// own.
     fn places(&self, connections: u32) -> Vec<Place> {
         let used = self.map.used();
         if self.shared.queues.has_clients() {
@@ -128,7 +129,7 @@ impl Route for Cluster<'_> {
         true
     }
 
-    /// A redirect is no result, nor is an `EXEC` that fails because of one.
+    /// Excludes redirects, and an `EXEC` that fails because of one.
     fn counts_error(&mut self, place: &mut Place, request: &ClusterRequest, text: &str) -> bool {
         if Redirect::parse(text).is_some() && !request.mark.bound {
             place.away.get_or_insert_with(|| text.to_owned());
@@ -142,7 +143,7 @@ impl Route for Cluster<'_> {
         counts
     }
 
-    /// Holds the outcomes of a sequence that counts as a whole until it is known to have been carried out.
+    /// Holds the outcomes of an indivisible sequence until it is known to have been carried out.
     #[inline]
     fn counts(
         &mut self,

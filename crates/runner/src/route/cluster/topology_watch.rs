@@ -1,7 +1,7 @@
-//! Looking at the cluster again while load runs, beside the workers.
+//! Watch of the cluster's topology while load runs, beside the workers.
 //!
-//! A worker that sees something change says so, and goes on. A thread asks the nodes, which may
-//! take a while, and publishes what they say; workers notice by a number that has grown.
+//! A worker that notices a change requests a look and continues. A thread then asks the nodes, which may take
+//! a while, and publishes the result; workers notice a version number that has grown.
 
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -14,10 +14,10 @@ use wire::cluster::Topology;
 use super::Refresh;
 use super::ownership::{ClusterView, Ownership};
 
-/// Least time between two looks, and between two while a node is gone.
+/// Least time between two looks, and interval of looks while a node is absent.
 const EVERY: Duration = Duration::from_millis(100);
 
-/// Shared by the workers of a run and the thread that looks.
+/// State shared by the workers of a run and the thread that asks.
 #[derive(Debug)]
 pub(crate) struct TopologyWatch {
     wanted: Mutex<WatchRequest>,
@@ -25,7 +25,7 @@ pub(crate) struct TopologyWatch {
     version: AtomicU64,
     latest: Mutex<Arc<Topology>>,
     asked: AtomicBool,
-    /// The names of all nodes that any worker has heard of, in the order in which that was.
+    /// Names of all nodes that any worker has heard of, in that order.
     names: Mutex<Vec<String>>,
     ownership: Mutex<Ownership>,
 }
@@ -36,7 +36,7 @@ struct WatchRequest {
     stop: bool,
 }
 
-/// Ends the watching when dropped, whatever happens to the run.
+/// Ends the watch when dropped, whatever happens to the run.
 pub(crate) struct StopWatch<'w>(pub(crate) &'w TopologyWatch);
 
 impl Drop for StopWatch<'_> {
@@ -63,7 +63,7 @@ impl TopologyWatch {
         }
     }
 
-    /// The number that a node has for all workers.
+    /// Returns the number of a node that is common to all workers.
     pub(crate) fn number(&self, name: &str) -> u16 {
         let mut names = lock(&self.names);
         let number = names.iter().position(|known| known == name).unwrap_or_else(|| {
@@ -73,7 +73,7 @@ impl TopologyWatch {
         number as u16
     }
 
-    /// The name of a node by that number.
+    /// Returns the name of the node with that number.
     pub(crate) fn name(&self, number: u16) -> Option<String> {
         lock(&self.names).get(usize::from(number)).cloned()
     }
@@ -83,17 +83,17 @@ impl TopologyWatch {
         lock(&self.ownership).know(known, now_ns);
     }
 
-    /// A node answered a worker at this time that a slot has another owner.
+    /// Takes in a node's answer that a slot has another owner.
     pub(crate) fn moved(&self, slot: u16, to: u16, now_ns: u64) {
         lock(&self.ownership).moved(slot, to, now_ns);
     }
 
-    /// Spans in which nodes had to answer.
+    /// Returns the spans in which nodes had to answer.
     pub(crate) fn tenures(&self) -> Vec<Tenure> {
         lock(&self.ownership).tenures().to_vec()
     }
 
-    /// Something has changed: the cluster should be looked at. Cheap if that was said already.
+    /// Requests a look at the cluster. Cheap if one was already requested.
     pub(crate) fn ask(&self) {
         if !self.asked.swap(true, Ordering::AcqRel) {
             lock(&self.wanted).look = true;
@@ -101,13 +101,13 @@ impl TopologyWatch {
         }
     }
 
-    /// Number of looks at the cluster so far.
+    /// Number of looks so far.
     #[inline]
     pub(crate) fn version(&self) -> u64 {
         self.version.load(Ordering::Acquire)
     }
 
-    /// Returns the topology if a new one was published since `seen`, which is set to it.
+    /// Returns the topology if a new one was published since `seen`, and updates `seen`.
     #[inline]
     pub(crate) fn news(&self, seen: &mut u64) -> Option<Arc<Topology>> {
         let version = self.version();
@@ -118,13 +118,13 @@ impl TopologyWatch {
         Some(Arc::clone(&lock(&self.latest)))
     }
 
-    /// Makes known what the cluster has become.
+    /// Publishes a new topology.
     pub(crate) fn publish(&self, topology: Topology) {
         *lock(&self.latest) = Arc::new(topology);
         self.version.fetch_add(1, Ordering::AcqRel);
     }
 
-    /// Looks whenever it is asked to, until it is stopped. The body of a thread.
+    /// Looks at the cluster on every request, until it is stopped. The body of a thread.
     pub(crate) fn run(&self, refresh: Refresh<'_>) {
         let mut first = 0;
         loop {

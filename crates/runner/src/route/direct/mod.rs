@@ -1,8 +1,8 @@
-//! The route to one server, or to several that are interchangeable: any connection takes any request.
+//! The route to one server, or to several interchangeable ones: any connection takes any request.
 //!
-//! A pipeline is drawn when a connection has room for it, and sent from the batch's image as one
-//! piece. In an open loop the connections with room stand in a queue and take what is due in turn. What was
-//! recorded has connections of its own ([`recorded`]).
+//! A pipeline is drawn when a connection has room for it, and sent from the batch's image as one piece. In an
+//! open loop the connections with room form a queue and take due requests in turn. Recorded traffic has its
+//! own connections ([`recorded`]).
 
 mod recorded;
 
@@ -26,26 +26,25 @@ use crate::worker::{Worker, WorkerContext, operations};
 /// The route to one server or a pool of interchangeable servers.
 pub(crate) struct DirectRoute<'r> {
     destination: &'r Destination,
-    /// Addresses of the servers, which connections take in turn. If there is one: how often it had moved when it was
-    /// there.
+    /// Addresses of the servers, used in turn.
     addresses: Vec<Address>,
     generation: u32,
-    /// The number of the first connection among those of all workers and shares.
+    /// Number of the first connection, counted over all workers and shares.
     first_connection: u64,
-    /// Open loop: the connections with room.
+    /// Connections with room, in an open loop.
     queue: VecDeque<ConnId>,
     /// Time since which a connection has had room.
     room_ns: u64,
-    /// Times at which the requests of the pipeline being put together were due.
+    /// Due times of the requests in the current pipeline.
     due_ns: Vec<u64>,
-    /// The operations of a mix that are sent together.
+    /// Bytes of the operations of a mix that are sent together.
     out: Vec<u8>,
-    /// Commands of a record that each connection is to send once it has room.
+    /// Recorded commands that each connection is to send once it has room.
     waiting: DueQueues,
 }
 
 impl<'r> DirectRoute<'r> {
-    /// Returns the route to where the server is, and will be, or to the servers of a pool.
+    /// Returns the route to a server that may move, or to the servers of a pool.
     pub(crate) fn new(context: &WorkerContext<'r>, pool: &[Address]) -> Self {
         let (destination, plan) = (context.destination, context.plan);
         let generation = destination.generation();
@@ -70,7 +69,7 @@ impl<'r> DirectRoute<'r> {
 
 impl Route for DirectRoute<'_> {
     type Mark = ();
-    /// The number of its server.
+    /// Number of the server.
     type Place = u16;
 
     const COUNTS_ALL: bool = true;
@@ -85,7 +84,7 @@ impl Route for DirectRoute<'_> {
         Cow::Borrowed(&self.addresses[usize::from(*place)])
     }
 
-    /// Notes the server of a connection: a server that is alone has the number that everything has.
+    /// Records the server of a connection. A lone server has number 0.
     #[inline]
     fn record_of(&self, place: &u16, recorder: &mut Recorder) {
         if self.addresses.len() > 1 {
@@ -170,7 +169,7 @@ impl Route for DirectRoute<'_> {
         send_operations(worker, conn, count);
     }
 
-    /// The server is elsewhere now: every connection to where it was is of no more use.
+    /// Retires every connection to the server's old address.
     fn take_news<E: Engine, P: Protocol>(worker: &mut Worker<'_, E, P, Self>) {
         let destination = worker.route.destination;
         let generation = destination.generation();
@@ -191,8 +190,8 @@ impl Route for DirectRoute<'_> {
         worker.recovery.reopening.hurry(now_ns);
     }
 
-    /// A server of a pool is asked by its own connections only, as long as these have something to send; the one that a
-    /// record is sent to, where the record has no gap.
+    /// Notes that each server of a pool is asked while its own connections have something to send; with a
+    /// record, while the record has no gap.
     fn note_asked<E: Engine, P: Protocol>(worker: &mut Worker<'_, E, P, Self>) {
         if worker.record.is_some() {
             let is_asked = recorded::is_asked(worker);
@@ -219,7 +218,7 @@ impl Route for DirectRoute<'_> {
 
 type DirectWorker<'w, 'r, E, P> = Worker<'w, E, P, DirectRoute<'r>>;
 
-/// Closed loop: sends the next pipeline at once.
+/// Sends the next pipeline at once, in a closed loop.
 #[inline]
 fn send_next<E: Engine, P: Protocol>(worker: &mut DirectWorker<'_, '_, E, P>, conn: ConnId) {
     let now_ns = worker.engine.now_ns();
@@ -251,7 +250,7 @@ fn send_next<E: Engine, P: Protocol>(worker: &mut DirectWorker<'_, '_, E, P>, co
     });
 }
 
-/// Open loop: sends whatever is due, on the connections that have room, in turn.
+/// Sends the due requests of an open loop, on the connections with room, in turn.
 fn send_due<E: Engine, P: Protocol>(worker: &mut DirectWorker<'_, '_, E, P>) {
     let now_ns = worker.engine.now_ns();
     let sequence_len = worker.sequence_len;
@@ -313,7 +312,7 @@ fn send_due<E: Engine, P: Protocol>(worker: &mut DirectWorker<'_, '_, E, P>) {
     }
 }
 
-/// Puts a connection behind the others that have room, so that all of them take turns.
+/// Puts a connection last among those with room, so that all take turns.
 fn queue_up<E: Engine, P: Protocol>(worker: &mut DirectWorker<'_, '_, E, P>, conn: ConnId) {
     let room = worker.room(conn);
     let used_up = worker.is_used_up(conn);
@@ -354,8 +353,7 @@ fn send<E: Engine, P: Protocol>(
     sent_ns
 }
 
-/// Sends the first steps of the operations of a turn; those of a schedule were due when the route
-/// says.
+/// Sends the first steps of the operations of a turn. The route gives the due times of scheduled ones.
 #[inline]
 fn begin_operations<E: Engine, P: Protocol>(
     worker: &mut DirectWorker<'_, '_, E, P>,
@@ -389,7 +387,7 @@ fn begin_operations<E: Engine, P: Protocol>(
     send_operations(worker, conn, turn.sequences as usize);
 }
 
-/// Sends what was put together of the last `count` requests of a connection.
+/// Sends the prepared bytes of the last `count` requests of a connection.
 #[inline]
 fn send_operations<E: Engine, P: Protocol>(
     worker: &mut DirectWorker<'_, '_, E, P>,

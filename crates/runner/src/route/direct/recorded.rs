@@ -1,7 +1,7 @@
 //! Recorded traffic on one server: each request leaves at its time, on the connection of its client.
 //!
-//! A client's commands keep their order by sharing its connection. One that finds no room there, because the connection
-//! is gone or has as much in flight as it may, waits for it alone: no other client does.
+//! A client's commands share its connection and so keep their order. If the connection is gone or full, only
+//! that client's commands wait.
 
 use std::collections::VecDeque;
 
@@ -15,18 +15,18 @@ use crate::recorded::source::RecordedSource;
 use crate::request::Request;
 use crate::worker::Worker;
 
-/// Commands that are sent together at most.
+/// Most commands that are sent together.
 const TOGETHER_MAX: u32 = 512;
 
-/// Queues, by connection, of commands that are due and not sent, and the database that each connection is in.
+/// Queues, by connection, of commands that are due and not sent, and the database of each connection.
 pub(super) struct DueQueues {
     /// Numbers of the record's commands.
     numbers: Vec<VecDeque<u64>>,
     dbs: Vec<u32>,
     len: u64,
-    /// The database that the handshake has chosen.
+    /// The database that the handshake selects.
     first_db: u32,
-    /// Time at which something was last sent.
+    /// Time of the last sending.
     sent_ns: u64,
 }
 
@@ -44,13 +44,13 @@ impl DueQueues {
         }
     }
 
-    /// Commands that wait.
+    /// Number of waiting commands.
     pub(super) fn len(&self) -> u64 {
         self.len
     }
 }
 
-/// Sends what is due, consecutive commands of one connection together.
+/// Sends due commands, consecutive ones of one connection together.
 pub(super) fn send_due<E: Engine, P: Protocol>(worker: &mut DirectWorker<'_, '_, E, P>) {
     let now_ns = worker.engine.now_ns();
     if worker.record.as_ref().is_some_and(RecordedSource::is_full) {
@@ -76,7 +76,7 @@ pub(super) fn send_due<E: Engine, P: Protocol>(worker: &mut DirectWorker<'_, '_,
     last.into_iter().for_each(|last| send(worker, last, 0));
 }
 
-/// A connection has room again: sends what waits for it.
+/// Sends the waiting commands of a connection that has room again.
 #[inline]
 pub(super) fn send_waiting<E: Engine, P: Protocol>(
     worker: &mut DirectWorker<'_, '_, E, P>,
@@ -88,8 +88,8 @@ pub(super) fn send_waiting<E: Engine, P: Protocol>(
     }
 }
 
-/// Returns whether all that is left waits for others, or behind a command that does, while nobody is there who could
-/// send them what they wait for.
+/// Returns whether all remaining commands wait for other clients, or behind such a command, while no client
+/// is left to release them.
 pub(super) fn only_blocked<E: Engine, P: Protocol>(
     worker: &DirectWorker<'_, '_, E, P>,
     now_ns: u64,
@@ -103,8 +103,8 @@ pub(super) fn only_blocked<E: Engine, P: Protocol>(
         })
 }
 
-/// Returns whether the server has something to answer, or would if it were there: commands that wait for other clients
-/// do not count.
+/// Returns whether the server has something to answer, or would if it were there. Commands that wait for
+/// other clients do not count.
 pub(super) fn is_asked<E: Engine, P: Protocol>(worker: &DirectWorker<'_, '_, E, P>) -> bool {
     let now_ns = worker.engine.now_ns();
     let is_due = || worker.record.as_ref().is_some_and(|source| source.due_before(now_ns) > 0);
@@ -116,7 +116,8 @@ pub(super) fn is_asked<E: Engine, P: Protocol>(worker: &DirectWorker<'_, '_, E, 
     is_asked || is_due()
 }
 
-/// Forgets what waits behind blocked commands where it leaves no room for what others send: it is due and never sent.
+/// Forgets commands behind blocked ones where they leave no room for others; they count as due and never
+/// sent.
 #[cold]
 fn forget_blocked<E: Engine, P: Protocol>(worker: &mut DirectWorker<'_, '_, E, P>, now_ns: u64) {
     let Worker { connections, route, record: Some(source), .. } = worker else { return };
@@ -129,7 +130,7 @@ fn forget_blocked<E: Engine, P: Protocol>(worker: &mut DirectWorker<'_, '_, E, P
     }
 }
 
-/// Sends as much as there is room for of what waits for a connection, which has had room since `room_ns`.
+/// Sends as many waiting commands as a connection has room for, which it has had since `room_ns`.
 fn send<E: Engine, P: Protocol>(
     worker: &mut DirectWorker<'_, '_, E, P>,
     conn: ConnId,
@@ -173,7 +174,7 @@ fn send<E: Engine, P: Protocol>(
     worker.note_handed(conn, (requests, bytes), (room_ns, sent_ns));
 }
 
-/// Writes the command that changes the database, which no figure counts.
+/// Appends the command that changes the database. No figure counts it.
 #[cold]
 fn append_select<P: Protocol>(db: u32, out: &mut Vec<u8>) {
     let (mut digits, mut left, mut start) = ([0; 10], db, 10);

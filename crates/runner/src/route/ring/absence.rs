@@ -1,8 +1,8 @@
-//! Servers that no connection is open to, and since when.
+//! Absences of servers.
 //!
-//! What is for such a server waits for a moment, in which most connections are back; then it is lost,
-//! and so is what comes after it, until the server is back. While none is there all waits, as for one
-//! server.
+//! Requests for an absent server wait for a moment, in which most connections are back. Then they are lost,
+//! and so are later ones, until the server is back. While all servers are absent, everything waits, as for
+//! one server.
 
 use engine::Engine;
 use wire::Protocol;
@@ -17,21 +17,21 @@ const PATIENCE_NS: u64 = 100_000_000;
 /// Time between looks at absent servers.
 const LOOK_NS: u64 = 10_000_000;
 
-/// Tracks for each server since when no connection to it has been open.
+/// Time since which no connection to a server has been open, for each server.
 #[derive(Debug)]
 pub(super) struct Absence {
     /// State of each server.
     servers: Vec<State>,
     /// Number of servers that are present.
     present: usize,
-    /// Time of the next look; `u64::MAX` while none is absent.
+    /// Time of the next check; `u64::MAX` while none is absent.
     look_ns: u64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
     Present,
-    /// Away, and not looked at since.
+    /// Absent, and not checked since.
     Left,
     Waited {
         since_ns: u64,
@@ -44,7 +44,7 @@ impl Absence {
         Self { servers: vec![State::Present; servers], present: servers, look_ns: u64::MAX }
     }
 
-    /// Connections are open to a server now, or no more.
+    /// Notes that a server has become absent or present.
     pub(super) fn note(&mut self, server: u16, is_absent: bool) {
         let state = &mut self.servers[usize::from(server)];
         match (is_absent, *state) {
@@ -68,18 +68,18 @@ impl Absence {
         self.servers[usize::from(server)] == State::Gone && self.present > 0
     }
 
-    /// Returns whether all servers are away.
+    /// Returns whether all servers are absent.
     pub(super) fn is_total(&self) -> bool {
         self.present == 0
     }
 
-    /// Time at which [`look`] has something to do.
+    /// Time at which [`look`] is due.
     #[inline]
     pub(super) fn look_ns(&self) -> u64 {
         self.look_ns
     }
 
-    /// Gives up servers that have been waited for long enough.
+    /// Gives up servers that have been absent for too long.
     fn pass(&mut self, now_ns: u64) {
         for state in &mut self.servers {
             match *state {
@@ -95,7 +95,7 @@ impl Absence {
     }
 }
 
-/// Looks at the servers that are absent: what waits for one that is gone is lost.
+/// Checks the absent servers: requests for one that is given up are lost.
 pub(super) fn look<E: Engine, P: Protocol>(worker: &mut RingWorker<'_, '_, E, P>) {
     let now_ns = worker.engine.now_ns();
     if now_ns < worker.route.absence.look_ns() {
@@ -111,10 +111,10 @@ pub(super) fn look<E: Engine, P: Protocol>(worker: &mut RingWorker<'_, '_, E, P>
     }
 }
 
-/// Reason why a request is lost that is never sent.
+/// Reason why a request is lost without being sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Why {
-    /// The server is gone.
+    /// The server is absent.
     Gone,
     /// The deadline has passed.
     Over,

@@ -1,10 +1,9 @@
 //! The route to several servers that share out keys: each command goes to the server of its key.
 //!
-//! How requests wait for their server and leave is in [`by_node`](super::by_node). A command whose keys
-//! lie on several servers is sent to each of them with the keys that it has, and so is a step of several
-//! commands; what belongs together is in [`splits`]. Servers know nothing of each other and nothing
-//! takes the place of one that is gone: after a moment its requests are lost, as they are to clients
-//! that cannot reach it ([`absence`]).
+//! [`by_node`](super::by_node) queues requests for their server. A command with keys on several servers is
+//! sent to each of them with its keys, and so is a step of several commands; [`splits`] keeps the parts
+//! together. Servers do not know each other, and nothing replaces an absent one: after a moment its requests
+//! are lost, as they are to clients that cannot reach it ([`absence`]).
 
 mod absence;
 mod send;
@@ -28,14 +27,14 @@ use split::{SplitId, SplitRequests};
 pub struct RingJob<'r> {
     /// The servers, in the order in which clients know them.
     pub servers: &'r [RingServer],
-    /// Hash by which they share out keys.
+    /// Hash that distributes the keys.
     pub hash: RingHash,
 }
 
 /// Server of a ring.
 #[derive(Debug, Clone)]
 pub struct RingServer {
-    /// Host and port as clients know them; the path of a unix socket and 0.
+    /// Host and port that clients hash; for a unix socket, its path and 0.
     pub known_as: (String, u16),
     /// Address of the server.
     pub address: Address,
@@ -51,11 +50,11 @@ pub(crate) struct RingRoute<'r> {
     splits: SplitRequests,
     absence: Absence,
     tallies: Vec<NodeTally>,
-    /// Whose turn it is to get a command without a key.
+    /// Next server in turn for a command without a key.
     turn: u16,
-    /// The server that the first connection of this worker leads to.
+    /// Server of this worker's first connection.
     first: u32,
-    /// A buffer for a key, and one for the servers of the keys of a command.
+    /// Buffers for a key, and for the servers of a command's keys.
     key: Vec<u8>,
     found: Vec<u16>,
 }
@@ -70,7 +69,7 @@ pub(crate) struct Mark {
     split: SplitId,
 }
 
-/// Note about a connection: which server it leads to.
+/// Note on a connection: its server.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Place(u16);
 

@@ -1,4 +1,4 @@
-//! Which servers a request goes to, in one piece or in parts, and how those are written.
+//! Sending on a ring: the servers of a request, whole or in parts, and their encoding.
 
 use engine::Engine;
 use wire::Protocol;
@@ -43,7 +43,7 @@ impl ByNode for RingRoute<'_> {
         false
     }
 
-    /// A step whose keys all lie on one server goes there in one piece.
+    /// Sends a step whole if all its keys are on one server.
     #[inline]
     fn enqueue<E: Engine, P: Protocol>(worker: &mut Worker<'_, E, P, Self>, request: RingRequest) {
         if request.left == 1 {
@@ -105,8 +105,7 @@ impl ByNode for RingRoute<'_> {
     }
 }
 
-/// Puts a command into the queues of the servers that have its keys, as a part of that step if there is
-/// one.
+/// Queues a command at the servers of its keys, as a part of that step if there is one.
 #[inline]
 fn enqueue_command<E: Engine, P: Protocol>(
     worker: &mut RingWorker<'_, '_, E, P>,
@@ -153,7 +152,7 @@ fn find<E: Engine, P: Protocol>(
     }
 }
 
-/// Puts a request into the queue of its server, if that is there.
+/// Queues a request at its server, if that is present.
 #[inline]
 fn push<E: Engine, P: Protocol>(
     worker: &mut RingWorker<'_, '_, E, P>,

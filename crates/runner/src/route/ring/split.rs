@@ -1,14 +1,14 @@
-//! Requests whose parts go to several servers: a `get` of keys that lie apart, or a step of commands on
-//! such keys.
+//! Requests whose parts go to several servers: a `get` of keys on several servers, or a step with such
+//! commands.
 //!
-//! Owns what is known of each until its last part is answered or lost. Buffers are used again, so that
-//! nothing is allocated once there are as many as are needed.
+//! Owns the state of each until its last part is answered or lost. Buffers are reused, so that nothing is
+//! allocated once there are enough.
 
 use measure::Outcome;
 
 use crate::request::{Answer, CommandReply, Keys, Request};
 
-/// Number of a split request: its place plus 1; 0 for none.
+/// Number of a split request: its index plus 1; 0 for none.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(super) struct SplitId(u32);
 
@@ -22,17 +22,17 @@ pub(super) struct SplitRequests {
 /// Request whose parts go to several servers.
 #[derive(Debug)]
 pub(super) struct SplitRequest {
-    /// The step that it is a command of, if that has several.
+    /// The step that this command belongs to, if that has several.
     parent: SplitId,
     /// Parts without a reply.
     left: u32,
     /// Set once any part was handed over.
     begun: bool,
-    /// Findings of the replies so far: any miss, any error, and whether a part was lost.
+    /// Findings of the replies so far: any miss, any error, and any lost part.
     missed: bool,
     failed: bool,
     lost: bool,
-    /// Time at which its parts were due, and time at which the first was handed over.
+    /// Due time of its parts, and time at which the first was handed over.
     intended_ns: u64,
     sent_ns: u64,
     /// The answers to a command, put together.
@@ -46,9 +46,9 @@ pub(super) struct SplitRequest {
 pub(super) enum PartEnd {
     /// Other parts are still to come.
     Not,
-    /// All is there.
+    /// All parts are answered.
     Whole,
-    /// All that comes has come.
+    /// All parts have ended, and some are lost.
     Lost,
 }
 
@@ -70,7 +70,7 @@ impl Default for SplitRequest {
 }
 
 impl SplitId {
-    /// None.
+    /// No split request.
     pub(super) const NONE: Self = Self(0);
 
     pub(super) fn is_none(self) -> bool {
@@ -79,7 +79,7 @@ impl SplitId {
 }
 
 impl SplitRequests {
-    /// Adds a split request of `parts` parts, which is a command of step `parent` if that is one.
+    /// Adds a split request of `parts` parts, as a command of step `parent` if there is one.
     pub(super) fn begin(&mut self, parent: SplitId, parts: u32) -> SplitId {
         let id = self.free.pop().unwrap_or_else(|| {
             self.all.push(SplitRequest::default());
@@ -106,12 +106,12 @@ impl SplitRequests {
         if parent.is_none() { id } else { parent }
     }
 
-    /// Returns whether any part was handed over of all that it belongs to.
+    /// Returns whether any part of its outermost request was handed over.
     pub(super) fn has_begun(&self, id: SplitId) -> bool {
         self.of(self.root(id)).begun
     }
 
-    /// A part was handed over. Whether it is the first.
+    /// Notes that a part was handed over. Returns whether it is the first.
     pub(super) fn hand(&mut self, id: SplitId) -> bool {
         let root = self.root(id);
         !std::mem::replace(&mut self.of_mut(root).begun, true)
@@ -126,14 +126,15 @@ impl SplitRequests {
         });
     }
 
-    /// A part was answered with an error. Whether that is the result of all: of several the first is.
+    /// Notes that a part was answered with an error. Returns whether it is the first error, which is the
+    /// result of all.
     pub(super) fn fail(&mut self, id: SplitId) -> bool {
         let split = self.of_mut(id);
         !std::mem::replace(&mut split.failed, true) && !split.lost
     }
 
-    /// A part is answered, or will not be. The whole command, if it is answered now, and what that
-    /// means for the step. Of the last part what is known of all parts becomes true.
+    /// Ends a part, answered or lost. Returns the whole command if it is now complete, and the effect on its
+    /// step. After the last part, the answer combines the findings of all.
     pub(super) fn end<M>(
         &mut self,
         id: SplitId,
@@ -165,8 +166,8 @@ impl SplitRequests {
         (answer, ended)
     }
 
-    /// Commands that are to be counted as lost with a part that is: each once. Parts of a command that
-    /// is lost or has failed already are counted no more.
+    /// Number of commands to count as lost with a part: each command once. Commands already lost or failed do
+    /// not count again.
     pub(super) fn lose(&mut self, id: SplitId, commands: u32) -> u64 {
         let split = self.of_mut(id);
         if split.is_step() {
@@ -184,13 +185,13 @@ impl SplitRequests {
 }
 
 impl SplitRequest {
-    /// Returns whether its parts are commands, and not keys of one.
+    /// Returns whether its parts are commands, rather than keys of one.
     pub(super) fn is_step(&self) -> bool {
         self.servers.is_empty()
     }
 }
 
-/// Two answers to parts of a command as one: from when the first was sent to when the last came.
+/// Combines two answers to parts of a command: from the first sending to the last reply.
 fn joined(a: &Answer, b: &Answer) -> Answer {
     let Answer { answered: x, outcome: _, bytes, keys } = *a;
     let y = b.answered;

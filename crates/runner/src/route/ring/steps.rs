@@ -1,4 +1,4 @@
-//! What each step of a worker means on several servers: the implementation of [`Route`].
+//! Implementation of [`Route`] for several servers.
 
 use std::borrow::Cow;
 
@@ -31,7 +31,8 @@ impl Route for RingRoute<'_> {
     type Mark = Mark;
     type Place = Place;
 
-    /// Each server has a connection at least. Workers begin where the one before has ended.
+    /// Gives each server at least one connection. Each worker begins after the last server of the previous
+    /// one.
     fn places(&self, connections: u32) -> Vec<Place> {
         let servers = self.servers.len() as u32;
         let places = 0..connections.max(servers);
@@ -88,7 +89,7 @@ impl Route for RingRoute<'_> {
         recorder.of_node(place.0);
     }
 
-    /// Refuses what was split: other parts of it may have been carried out.
+    /// Refuses retries of split requests, as other parts may have been carried out.
     fn may_retry(&self, _place: &Place, request: &RingRequest, _text: &str) -> bool {
         request.mark.split.is_none()
     }
@@ -187,7 +188,7 @@ impl Route for RingRoute<'_> {
         worker.route.absence.look_ns()
     }
 
-    /// A run goes on while any server is there.
+    /// Returns none while any server is present.
     fn absent_server<E: Engine, P: Protocol>(worker: &Worker<'_, E, P, Self>) -> Option<String> {
         let RingRoute { absence, servers, .. } = &worker.route;
         absence.is_total().then(|| servers[0].address.to_string())

@@ -1,4 +1,4 @@
-//! Replies of the binary protocol, framed and not parsed: their bodies are skipped by their length.
+//! Replies of the binary protocol, framed and not parsed; their bodies are skipped by length.
 
 use super::header::{Header, LEN, STAT};
 use crate::memcache::ERROR_KEPT;
@@ -6,16 +6,16 @@ use crate::memcache::fault::{BINARY, fault, stranger};
 use crate::protocol::NoVisitor;
 use crate::{Decode, Frame, ProtocolError, Reply, ReplyVisitor};
 
-/// The state of one connection between pieces of input.
+/// State of one connection between pieces of input.
 #[derive(Debug, Default)]
 pub struct BinaryDecoder {
-    /// Bytes still to come of the body of the reply being read.
+    /// Bytes still to come of the current reply's body.
     body: u32,
     /// The outcome to report when the reply ends; `None` between replies.
     ending: Option<Ending>,
-    /// Bytes of it that come before the value.
+    /// Bytes of the body before the value.
     before_value: u32,
-    /// The number that the body is, as far as it has come, if a visitor looks.
+    /// The number in the body so far, if a visitor is used.
     number: Option<u64>,
     /// The beginning of an error's text.
     kept: Vec<u8>,
@@ -27,7 +27,7 @@ enum Ending {
     Found,
     Miss,
     Error,
-    /// A statistic out of several: the reply goes on.
+    /// A statistic of several: the reply continues.
     Statistic,
 }
 
@@ -142,7 +142,7 @@ fn is_read(opcode: u8) -> bool {
     matches!(opcode, 0x00 | 0x0c | 0x1d | 0x23)
 }
 
-/// The kind of an error, and the space before its text.
+/// Kind of an error, and the space before its text.
 fn name(status: u16) -> &'static str {
     match status {
         0x03 => "TOO_LARGE ",

@@ -1,4 +1,4 @@
-//! Every kind of reply, whole and split at every byte; and bytes that are none.
+//! Every kind of reply, whole and split at every byte; and bytes that are not replies.
 
 use proptest::prelude::*;
 

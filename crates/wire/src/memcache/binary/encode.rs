@@ -1,4 +1,4 @@
-//! Commands to binary requests, from the same words as in the text protocol.
+//! Encoding of commands as binary requests, from the same words as in the text protocol.
 
 use workload::{Arg, CommandSpec, Piece};
 
@@ -8,7 +8,7 @@ use crate::memcache::words;
 use crate::payload::places;
 use crate::{Insert, LengthForm, Template, ValueAt};
 
-/// A command: its opcode, and at which word its key and its value stand.
+/// A command: its opcode, and the words of its key and value.
 struct Opcode {
     name: &'static str,
     code: u8,
@@ -27,9 +27,9 @@ enum Extras {
     FlagsTtl,
     /// Lifetime, at this word.
     Ttl(usize),
-    /// Delay, where one is given.
+    /// Delay, if one is given.
     Delay,
-    /// Difference, initial value and lifetime: absent keys are created only if the last two are given.
+    /// Difference, initial value and lifetime; absent keys are created only if the last two are given.
     Delta,
 }
 
@@ -70,7 +70,7 @@ const OPCODES: &[Opcode] = &[
     Opcode { value: Some(2), ..on_key("sasl_auth", 0x21, Extras::None, 3) },
 ];
 
-/// Keys that are absent stay so.
+/// Lifetime that keeps absent keys absent.
 const NEVER_CREATE: u32 = u32::MAX;
 
 fn opcode(command: &CommandSpec) -> Option<&'static Opcode> {
@@ -78,7 +78,8 @@ fn opcode(command: &CommandSpec) -> Option<&'static Opcode> {
     OPCODES.iter().find(|opcode| opcode.name.as_bytes() == name)
 }
 
-/// Compiles a command, as [`crate::Protocol::compile`]. A command that [`check`] refuses becomes one that does nothing.
+/// Compiles a command, like [`crate::Protocol::compile`]. A command that [`check`] refuses becomes one that
+/// does nothing.
 pub(super) fn compile(command: &CommandSpec, digits: Option<usize>) -> Template {
     let Some(opcode) = opcode(command) else {
         return compile(&CommandSpec::from_words(["noop"]), digits);
@@ -122,7 +123,7 @@ fn values_from<'p>(command: &CommandSpec, at: usize, places: &'p [ValueAt]) -> &
     &places[command.args[..at].iter().map(values_in).sum::<usize>()..]
 }
 
-/// The extras of a command; `None` if a word is no number that fits.
+/// Extras of a command; `None` if a word is not a number in range.
 fn extras(opcode: &Opcode, command: &CommandSpec) -> Option<Vec<u8>> {
     let number = |at: usize| number_at(command, at);
     let short = |at: usize| number(at).and_then(|n| u32::try_from(n).ok());
@@ -145,13 +146,13 @@ fn extras(opcode: &Opcode, command: &CommandSpec) -> Option<Vec<u8>> {
     })
 }
 
-/// The number that a word is.
+/// Numeric value of a word.
 fn number_at(command: &CommandSpec, at: usize) -> Option<u64> {
     let word = command.args.get(at)?.fixed_bytes()?;
     std::str::from_utf8(&word).ok()?.parse().ok()
 }
 
-/// Checks a command, as [`crate::Protocol::check`].
+/// Checks a command, like [`crate::Protocol::check`].
 pub(super) fn check(command: &CommandSpec, digits: Option<usize>) -> Result<(), String> {
     let name = String::from_utf8_lossy(&words::name(command)).into_owned();
     words::check(command, digits)?;

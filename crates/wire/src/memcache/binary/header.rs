@@ -1,4 +1,4 @@
-//! The header that requests and replies begin with.
+//! The header of requests and replies.
 
 /// Bytes of a header.
 pub(crate) const LEN: usize = 24;
@@ -22,7 +22,7 @@ pub(crate) struct Header {
 }
 
 impl Header {
-    /// Reads the header of a reply; `None` of what is none.
+    /// Parses the header of a reply; `None` for other bytes.
     pub(crate) fn read(bytes: &[u8; LEN]) -> Option<Self> {
         let u16_at = |at: usize| u16::from_be_bytes([bytes[at], bytes[at + 1]]);
         let body = u32::from_be_bytes([bytes[8], bytes[9], bytes[10], bytes[11]]);

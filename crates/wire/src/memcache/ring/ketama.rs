@@ -1,10 +1,10 @@
-//! Ketama, with the points of libmemcached's `MEMCACHED_BEHAVIOR_KETAMA_WEIGHTED`, all weights being
-//! alike: `ketama_weighted` of pylibmc, `OPT_LIBKETAMA_COMPATIBLE` of PHP's memcached, and what
-//! spymemcached calls `LIBMEMCACHED` naming.
+//! Ketama, with the points of libmemcached's `MEMCACHED_BEHAVIOR_KETAMA_WEIGHTED` and equal weights:
+//! `ketama_weighted` of pylibmc, `OPT_LIBKETAMA_COMPATIBLE` of PHP's memcached, and `LIBMEMCACHED` naming of
+//! spymemcached.
 
 /// The port that is left out of a server's name.
 const PORT_DEFAULT: u16 = 11211;
-/// Points of a server, of which each hash makes four.
+/// Points of a server, four for each hash.
 const POINTS: f32 = 160.0;
 const POINTS_PER_HASH: usize = 4;
 
@@ -35,7 +35,7 @@ impl Continuum {
         Self { points, servers }
     }
 
-    /// The server of the first point from the key's hash on; behind the last point comes the first.
+    /// The server of the first point at or after the key's hash; after the last point comes the first.
     #[inline]
     pub(super) fn server(&self, key: &[u8]) -> u16 {
         let [a, b, c, d, ..] = md5::compute(key).0;
@@ -46,7 +46,7 @@ impl Continuum {
     }
 }
 
-/// 40, or now and then 39: libmemcached computes it in single precision, step by step.
+/// Hashes per server: 40, or now and then 39, as libmemcached computes it in single precision, step by step.
 fn hashes_per_server(servers: usize) -> usize {
     let share = 1.0 / servers as f32;
     let points = share * POINTS / POINTS_PER_HASH as f32 * servers as f32;

@@ -1,7 +1,7 @@
-//! The server, out of several, that a key belongs to, as libmemcached or spymemcached decides it.
+//! The server of a key, out of several, by the rules of libmemcached or spymemcached.
 //!
-//! memcached servers know nothing of each other, so clients agree on who has which key. A [`Ring`] is
-//! made once; asking it allocates nothing.
+//! memcached servers do not know each other, so clients agree on the server of each key. A [`Ring`] is built
+//! once; lookups allocate nothing.
 
 mod ketama;
 mod modulo;
@@ -21,8 +21,8 @@ enum Kind {
 }
 
 impl Ring {
-    /// Builds the ring of servers by host and port, in the order in which clients know them. A unix socket is its path
-    /// and port 0.
+    /// Builds the ring of servers by host and port, in the clients' order. A unix socket is its path and port
+    /// 0.
     #[must_use]
     pub fn new(servers: &[(String, u16)], hash: RingHash) -> Self {
         Self(match hash {
@@ -32,7 +32,7 @@ impl Ring {
         })
     }
 
-    /// The number of the server that a key belongs to.
+    /// The number of a key's server.
     #[inline]
     #[must_use]
     pub fn server(&self, key: &[u8]) -> u16 {
@@ -48,7 +48,7 @@ impl Ring {
 mod tests {
     use super::*;
 
-    /// Places where libmemcached itself stored keys; the file says how that was found out.
+    /// Servers on which libmemcached itself stored keys; the file says how they were recorded.
     const LIBMEMCACHED: &str = include_str!("libmemcached.txt");
 
     #[test]

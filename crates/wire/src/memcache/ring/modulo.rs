@@ -1,8 +1,7 @@
-//! Hash modulo count, libmemcached's default: simple, and nearly every key moves when a server comes or
-//! goes.
+//! Hash modulo count, libmemcached's default: simple, but nearly every key moves when a server comes or goes.
 
-/// The server of a key: Jenkins's one-at-a-time hash. libmemcached adds bytes as the signed characters
-/// that they are on most machines.
+/// The server of a key by Jenkins's one-at-a-time hash. libmemcached adds bytes as signed characters, which
+/// they are on most machines.
 #[inline]
 pub(super) fn server(key: &[u8], servers: u32) -> u16 {
     let mut hash = 0u32;

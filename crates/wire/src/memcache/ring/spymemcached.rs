@@ -1,6 +1,6 @@
 //! spymemcached's default: Java's hash of the key modulo the count of servers.
 
-/// Returns the server of a key: the hash of its characters, which are bytes here, as a number without a sign.
+/// Returns the server of a key: Java's hash of its characters, which are bytes here, as an unsigned number.
 #[inline]
 pub(super) fn server(key: &[u8], servers: u32) -> u16 {
     let hash =

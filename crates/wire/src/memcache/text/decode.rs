@@ -1,8 +1,8 @@
 //! Replies of memcached's text protocol, framed and not parsed.
 //!
-//! Which command was asked need not be known: a reply tells by its first word what it is. `VALUE`
-//! lines with their data up to `END` are one reply, and so are the lines of `stats`; `VA` has one
-//! block of data; everything else is one line. Data is skipped by its length, whatever stands in it.
+//! The decoder need not know the command: the first word of a reply tells its kind. `VALUE` lines with their
+//! data up to `END` are one reply, and so are the lines of `stats`; `VA` has one block of data; every other
+//! reply is one line. Data is skipped by length.
 
 use memchr::memchr;
 
@@ -11,33 +11,33 @@ use crate::memcache::fault::{TEXT, fault, stranger};
 use crate::protocol::NoVisitor;
 use crate::{Decode, Frame, ProtocolError, Reply, ReplyVisitor};
 
-/// Longest line that is waited for. Lines of servers stay far below it.
+/// Longest line that is awaited; servers' lines stay far below it.
 const LINE_MAX: usize = 64 * 1024;
 /// Longest block of data: far above what a server allows, low enough that no sum overflows.
 const DATA_MAX: u64 = 1 << 40;
 
-/// The state of one connection between pieces of input.
+/// State of one connection between pieces of input.
 #[derive(Debug, Default)]
 pub struct TextDecoder {
-    /// Bytes still to come of a block of data, its line end included; 0 between blocks.
+    /// Bytes still to come of a block of data, including its line end; 0 between blocks.
     block: u64,
     open: OpenReply,
     /// Number set by [`Decode::mark`].
     mark: Option<u32>,
-    /// The reply before was an error: newer servers put an empty line after some.
+    /// Set if the previous reply was an error; newer servers put an empty line after some.
     erred: bool,
 }
 
-/// The reply of several lines that has begun.
+/// An incomplete reply of several lines.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 enum OpenReply {
     #[default]
     None,
-    /// Values, this many; `END` follows.
+    /// This many values; `END` follows.
     Values(u32),
     /// Lines of statistics came; `END` follows.
     Lines,
-    /// A meta command's value, or what stands in for one, whose data is under way.
+    /// The value of a meta command, or its substitute, whose data is incomplete.
     Meta { found: bool },
 }
 
@@ -110,7 +110,7 @@ impl TextDecoder {
         }
     }
 
-    /// Skips what is there of a block of data and of its line end. Returns the bytes skipped.
+    /// Skips the received part of a block of data and its line end. Returns the bytes skipped.
     #[inline]
     fn skip(&mut self, input: &[u8], look: &mut impl ReplyVisitor) -> Result<usize, ProtocolError> {
         let step = (self.block - 2).min(input.len() as u64);
@@ -130,7 +130,7 @@ impl TextDecoder {
         Ok(at + 2)
     }
 
-    /// Takes a line; returns the reply if it ends there.
+    /// Takes a line. Returns the reply if it ends there.
     #[inline]
     fn header<'b, L: ReplyVisitor>(
         &mut self,
@@ -215,13 +215,13 @@ impl TextDecoder {
     }
 }
 
-/// Returns whether this is an empty item that stands for a missing one: the client that is to fill it gets one (`W`),
-/// and so do those that ask meanwhile (`Z`).
+/// Returns whether this is an empty item that stands for a missing one. The client that is to fill it gets
+/// one (`W`), and so do clients that ask meanwhile (`Z`).
 fn is_stub(length: u64, flags: &[u8]) -> bool {
     length == 0 && flags.split(|b| *b == b' ').any(|flag| matches!(flag, b"W" | b"Z"))
 }
 
-/// Shows what the first line of a meta reply says.
+/// Shows the first line of a meta reply.
 #[cold]
 fn show_meta(
     word: &[u8],
@@ -252,7 +252,8 @@ fn show_cas(digits: &[u8], look: &mut impl ReplyVisitor) {
     }
 }
 
-/// Returns whether a line with this first word is an error. Errors of administration are named by their first word.
+/// Returns whether a line with this first word is an error. The first word also names errors of
+/// administrative commands.
 fn is_error(word: &[u8]) -> bool {
     const ADMINISTRATION: [&[u8]; 6] =
         [b"BUSY", b"BADCLASS", b"NOSPARE", b"NOTFULL", b"UNSAFE", b"SAME"];
@@ -261,7 +262,7 @@ fn is_error(word: &[u8]) -> bool {
     prefixes.iter().any(|prefix| word.starts_with(prefix)) || ADMINISTRATION.contains(&word)
 }
 
-/// The line at the start of `input` without its end, and where the next begins.
+/// The line at the start of `input` without its end, and the offset of the next.
 #[inline]
 fn line(input: &[u8], may_be_empty: bool) -> Result<Option<(&[u8], usize)>, ProtocolError> {
     let begins = |b: &u8| b.is_ascii_uppercase() || b.is_ascii_digit();
@@ -283,7 +284,7 @@ fn line(input: &[u8], may_be_empty: bool) -> Result<Option<(&[u8], usize)>, Prot
     }
 }
 
-/// The length in `key flags length[ cas]`, and what stands after it.
+/// The length in `key flags length[ cas]`, and the rest.
 #[inline]
 fn value_length<'l>(fields: &'l [u8], line: &[u8]) -> Result<(u64, &'l [u8]), ProtocolError> {
     let after = |rest: &[u8]| memchr(b' ', rest).map(|space| space + 1);
@@ -297,7 +298,7 @@ fn meta_length(line: &[u8]) -> Result<(u64, &[u8]), ProtocolError> {
     number(line.get(3..).unwrap_or_default(), line)
 }
 
-/// The number that `digits` begins with, and what stands after the space behind it.
+/// The number at the start of `digits`, and the text after the next space.
 #[inline]
 fn number<'l>(digits: &'l [u8], line: &[u8]) -> Result<(u64, &'l [u8]), ProtocolError> {
     let mut value = 0u64;

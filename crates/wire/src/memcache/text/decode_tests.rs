@@ -1,4 +1,4 @@
-//! Every reply of the grammar, whole and split at every byte; and bytes that are none.
+//! Every reply of the grammar, whole and split at every byte; and bytes that are not replies.
 
 use proptest::prelude::*;
 
@@ -44,7 +44,7 @@ fn error(text: &str) -> Outcome {
     Error(text.to_owned())
 }
 
-/// Streams of replies, and what they say.
+/// Streams of replies, and their meaning.
 fn cases() -> Vec<(&'static [u8], Vec<Outcome>)> {
     vec![
         (
@@ -154,7 +154,7 @@ fn what_is_no_reply_is_a_fault() {
     assert_eq!(whole(&huge), [], "it is skipped as it comes");
 }
 
-/// Parts of replies, so that random input gets somewhere.
+/// Parts of replies, so that random input gets past the first check.
 fn parts() -> impl Strategy<Value = Vec<u8>> {
     const PARTS: [&[u8]; 15] = [
         b"VALUE k 0 3\r\n",

@@ -1,4 +1,4 @@
-//! Commands to lines, with the block of data after those that store.
+//! Encoding of commands as lines, with a block of data for storage commands.
 
 use workload::{Arg, CommandSpec};
 
@@ -7,13 +7,13 @@ use crate::memcache::words;
 use crate::payload::places;
 use crate::{LengthForm, Split, Template};
 
-/// A server that finds no line end in so many bytes hangs up, unless the line is a `get` or `gets`.
+/// Line length without an end at which a server hangs up, unless the line is a `get` or `gets`.
 const LINE_MAX: usize = 2048;
 
 /// The end of a line.
 const END: &[u8] = b"\r\n";
 
-/// Compiles a command, as [`crate::Protocol::compile`].
+/// Compiles a command, like [`crate::Protocol::compile`].
 pub(super) fn compile(command: &CommandSpec, digits: Option<usize>) -> Template {
     let mut template = Template::default();
     let places = places(command, digits);
@@ -46,7 +46,7 @@ pub(super) fn compile(command: &CommandSpec, digits: Option<usize>) -> Template 
     template
 }
 
-/// Splits a command, as [`crate::Protocol::split`]. Only lines of words have several keys.
+/// Splits a command, like [`crate::Protocol::split`]. Only lines of words have several keys.
 pub(super) fn split(command: &CommandSpec, digits: Option<usize>) -> Split {
     let words = command.args[..words::key_places(command).start].to_vec();
     let mut head = compile(&CommandSpec { args: words, inline: false }, digits);
@@ -59,7 +59,7 @@ fn append_length(template: &mut Template, length: Length) {
     length.append(LengthForm::Decimal, template);
 }
 
-/// Checks a command, as [`crate::Protocol::check`].
+/// Checks a command, like [`crate::Protocol::check`].
 pub(super) fn check(command: &CommandSpec, digits: Option<usize>) -> Result<(), String> {
     words::check(command, digits)?;
     let data = usize::from(words::storage(command).is_some());

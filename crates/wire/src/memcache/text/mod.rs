@@ -51,9 +51,9 @@ impl Protocol for Text {
 
     const SHOWS: bool = true;
 
-    /// A server that refuses the line of a storage command reads its data as commands, and one that
-    /// refuses a key of a retrieval drops replies that it owes. A value that is too large or finds no
-    /// memory is swallowed, and all is well after it.
+    /// Returns whether the next replies are uncertain after this error. A server that refuses the line of a
+    /// storage command reads its data as commands, and one that refuses a key of a retrieval drops replies
+    /// that it owes. A value that is too large or finds no memory is swallowed, and later replies are fine.
     fn is_refusal(error: &[u8]) -> bool {
         error.starts_with(b"ERROR Too many open connections")
     }
