@@ -119,9 +119,9 @@ class Examples:
         is_right = code in codes and found and not bad
         self.wrong += not is_right
         print(f"$ keystorm {line}")
-        at = found.start() if found and says else 0
-        sentence = folded[folded.rfind("\n", 0, at) + 1 :].split("\n", 1)[0]
-        print(f"  {sentence[:300]}" if found and says else "  ...")
+        at = found.start() if found and says else folded.strip().rfind("\n") + 1
+        sentence = folded[at : at + 300].split("\n", 1)[0]
+        print(f"  {sentence}")
         expected = " or ".join(map(str, codes))
         print(f"  exit code {code}, expected {expected}: {'right' if is_right else 'WRONG'}, {time.time() - began:.0f} s")
         if not is_right:
@@ -173,8 +173,8 @@ class Examples:
         server = self.server()
         self.cron(server, 1.5, ["CLIENT", "PAUSE", "400", "ALL"])
         line = f"-p {server.port} --rps 1000 --duration {2 * self.seconds} get k"
-        self.check(line, [0], r"unexplained: [234]\d\d ms")
-        self.check(line, [0], r"not seen in server or client made .*CLIENT PAUSE was called \d times meanwhile")
+        says = r"not seen in server or client.*CLIENT PAUSE was called (twice|\d times) meanwhile[^$]*unexplained: [2-5]\d\d ms"
+        self.check(line, [0], says)
 
     def fsync(self):
         """A difference that is plain is told however wide its interval is, and equals differ in no gate."""
@@ -220,8 +220,8 @@ class Examples:
         found = []
 
         def watch():
-            time.sleep(2 * self.seconds - 2)
-            with contextlib.suppress(OSError), urllib.request.urlopen(f"http://127.0.0.1:{port}/events", timeout=2) as events:
+            time.sleep(1)
+            with contextlib.suppress(OSError), urllib.request.urlopen(f"http://127.0.0.1:{port}/events", timeout=8) as events:
                 for line in events:
                     found.append(line.decode())
                     if "EVAL" in found[-1] and "made" in found[-1]:
@@ -229,10 +229,10 @@ class Examples:
 
         watcher = threading.Thread(target=watch)
         watcher.start()
-        line = f"-p {server.port} --rps 1000 --duration {2 * self.seconds} --live {port} get k"
+        line = f"-p {server.port} --rps 1000 --duration 8 --live={port} get k"
         self.check(line, [0], "(EVAL|KEYS) \\d+ times, .*made")
         watcher.join()
-        named = re.search(r"(EVAL|KEYS) \d+ times, [^<]*made [^<;]*", "".join(found))
+        named = re.search(r"(EVAL|KEYS) (once|twice|\d+ times), [^<]*made [^<;]*", "".join(found))
         self.wrong += not named
         print(f"  the page meanwhile: {named.group(0)[:200] if named else 'WRONG, it named no command'}")
 

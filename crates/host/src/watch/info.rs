@@ -25,6 +25,11 @@ impl Info {
         fields.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
     }
 
+    /// Returns these figures, and those of an earlier look where these lack them.
+    pub(super) fn or(self, earlier: &Self) -> Self {
+        Self(earlier.0.clone().into_iter().chain(self.0).collect())
+    }
+
     pub(super) fn text(&self, name: &str) -> Option<&str> {
         self.0.get(name).map(String::as_str)
     }

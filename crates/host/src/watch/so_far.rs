@@ -1,5 +1,5 @@
-//! Observations while load still runs, for live displays: the servers' records of slow moments, and the state
-//! of this machine.
+//! Observations while load still runs, for live displays: the servers' use of resources and records of slow moments,
+//! and the state of this machine.
 //!
 //! Owns the threads that ask servers, once a second over separate connections, only if a run is displayed.
 //! They ask the same questions as after the load.
@@ -10,10 +10,9 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use super::WatchRecord;
-use super::info::Info;
-use super::journal::{Journal, JournalMark};
+use super::local;
 use super::machine_course::MachineSpan;
-use super::server_use::ServerUse;
+use super::server_use::{ServerUse, Snapshot};
 use super::subject::Subject;
 
 const EVERY: Duration = Duration::from_secs(1);
@@ -44,11 +43,10 @@ impl WatchSoFar {
         self.lock().machine = spans;
     }
 
-    fn set_journal(&self, address: &str, journal: Journal) {
+    fn set_server(&self, server: ServerUse) {
         let mut record = self.lock();
-        record.servers.retain(|known| known.address != address);
-        let (address, journal) = (address.to_owned(), Some(journal));
-        record.servers.push(ServerUse { address, journal, ..ServerUse::default() });
+        record.servers.retain(|known| known.address != server.address);
+        record.servers.push(server);
     }
 }
 
@@ -60,21 +58,20 @@ pub(super) struct JournalReader {
 }
 
 impl JournalReader {
-    /// Begins to ask for entries since the mark. `None` if no thread can be started.
+    /// Begins to ask for use and entries since a look. `None` if no thread can be started.
     pub(super) fn start(
         mut subject: Subject,
         address: String,
-        since: (JournalMark, Info),
+        before: Snapshot,
         so_far: WatchSoFar,
     ) -> Option<Self> {
         let (stop, stopped) = channel::<()>();
+        let pid = local::find(&before.info);
         let look = move || {
-            let (mark, info) = since;
             while stopped.recv_timeout(EVERY) == Err(RecvTimeoutError::Timeout) {
                 // A server that stopped answering ends the looks; the load says why.
-                let Ok(now) = subject.info_without_memory() else { break };
-                let Some(journal) = subject.journal(&mark, &info, &now) else { break };
-                so_far.set_journal(&address, journal);
+                let Some(used) = used(&mut subject, &before, pid) else { break };
+                so_far.set_server(ServerUse { address: address.clone(), ..used });
             }
         };
         let thread = thread::Builder::new().name("journal".into()).spawn(look).ok()?;
@@ -87,4 +84,13 @@ impl JournalReader {
         // What it found is asked for again at the end.
         let _ = self.thread.join();
     }
+}
+
+/// Returns what a server used since a look, without what takes it long to tell.
+fn used(subject: &mut Subject, before: &Snapshot, pid: Option<u32>) -> Option<ServerUse> {
+    let local = pid.and_then(local::read);
+    let info = subject.info_without_memory().ok()?.or(&before.info);
+    let journal = subject.journal(before.journal.as_ref()?, &before.info, &info)?;
+    let used = ServerUse::between(before, &Snapshot { info, local, ..before.clone() }).ok()?;
+    Some(ServerUse { journal: Some(journal), ..used })
 }

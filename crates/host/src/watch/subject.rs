@@ -39,9 +39,8 @@ impl Subject {
     pub(super) fn info_without_memory(&mut self) -> Result<Info, String> {
         let Self::Resp(client) = self else { return self.info(false) };
         let sections: [&[u8]; 5] = [b"clients", b"stats", b"persistence", b"cpu", b"replication"];
-        let texts = sections.map(|section| info(client, &[b"INFO", section]));
-        let texts = texts.into_iter().collect::<Result<Vec<String>, String>>()?;
-        Ok(Info::parse(&texts.concat()))
+        let texts = sections.into_iter().map(|section| info(client, &[b"INFO", section]));
+        Ok(Info::parse(&texts.collect::<Result<String, String>>()?))
     }
 
     /// Settings that affect speed, as far as visible.

@@ -21,6 +21,8 @@ use crate::{Cause, Finding, Run, Summary, escape, listed};
 
 /// Least share of slow responses that is reported.
 const SLOW_MIN: f64 = 0.001;
+/// Least share of unexplained responses that is reported beside another limit.
+const UNEXPLAINED_MIN: f64 = 0.05;
 /// Most commands that are named.
 const NAMED_MAX: usize = 3;
 /// Greatest deviation of the gaps between regular events from their median, relative to it.
@@ -174,8 +176,7 @@ impl Causes {
                 _ => format!("{what} {share}"),
             }
         });
-        let pauses = self.pauses.clone().filter(|_| self.of(WaitCause::Unexplained) > 0.0);
-        parts.chain(pauses).collect::<Vec<_>>().join("; ")
+        parts.chain(self.pauses.clone()).collect::<Vec<_>>().join("; ")
     }
 
     /// The commands with the longest total duration, in words.
@@ -252,11 +253,12 @@ fn tenths(share: f64) -> String {
 /// Formats the causes of waiting as `; …`, if the finding does not name them already.
 pub(super) fn waited(finding: Finding, evidence: &Evidence) -> String {
     let Some(causes) = &evidence.causes else { return String::new() };
-    let slow_commands = causes.of(WaitCause::ServerCommands) > 0.0;
+    let [commands, rest] =
+        [WaitCause::ServerCommands, WaitCause::Unexplained].map(|cause| causes.of(cause));
     let matters = match finding {
         Finding::SlowCommands | Finding::Errors | Finding::Nothing | Finding::Short => false,
         Finding::ScheduleKept | Finding::ScheduleMissed | Finding::ScheduleBehind => true,
-        _ => slow_commands,
+        _ => commands > 0.0 || rest >= UNEXPLAINED_MIN,
     };
     if matters { format!("; {}", causes.sentence(evidence.of_messages)) } else { String::new() }
 }
