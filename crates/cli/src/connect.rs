@@ -10,12 +10,9 @@ use lab::words::TypedOption;
 use lab::{Arity, Line};
 
 use super::experiment::{self, takes_of, with_those_of_one_run};
-use super::near::named;
-use super::run::{self, RunFront};
-use super::{FrontEnd, Intent, UsageError, help};
-
-/// The front end of `keystorm connect`.
-pub(crate) struct ConnectFront;
+use super::front::Front;
+use super::near::{call_by_one_name, named};
+use super::{Intent, RUN, UsageError, help, run};
 
 /// The word that says so in the command line of an experiment.
 const WORD: &str = "connect";
@@ -85,29 +82,23 @@ const PROBE: &str = "--probe";
 const MEMCACHED_COMMAND: &str = "version";
 const COMMAND: &str = "PING";
 
-impl FrontEnd for ConnectFront {
-    fn names(&self) -> &'static [&'static str] {
-        &[WORD]
-    }
+/// The front end of `keystorm connect`.
+pub const FRONT: Front = Front { names: &[WORD], command: whole, parse };
 
-    fn command(&self) -> Option<Command> {
-        Some(with_those_of_one_run(base(), &[&REFUSED[..], &NEVER].concat()))
-    }
+/// Every option.
+fn whole() -> Command {
+    with_those_of_one_run(base(), &[&REFUSED[..], &NEVER].concat())
+}
 
-    fn parse(&self, _called_as: Option<&str>, args: Vec<OsString>) -> Result<Intent, UsageError> {
-        if args.first().is_some_and(|word| word == "--help") {
-            let mut command = if help::asks_for_all(&args) {
-                with_those_of_one_run(base(), &[&REFUSED[..], &NEVER].concat())
-            } else {
-                own_page()
-            };
-            return Ok(Intent::Say(command.render_long_help().to_string()));
-        }
-        let vocabulary = run::vocabulary();
-        let takes = |name: &str| takes_of(&vocabulary, if name == BESIDE { PROBE } else { name });
-        let line = Line::parse(args, takes);
-        RunFront.parse(None, complete(line, &vocabulary, true).words())
+fn parse(args: Vec<OsString>) -> Result<Intent, UsageError> {
+    if args.first().is_some_and(|word| word == "--help") {
+        let mut command = if help::asks_for_all(&args) { whole() } else { own_page() };
+        return Ok(Intent::Say(command.render_long_help().to_string()));
     }
+    let vocabulary = run::vocabulary();
+    let takes = |name: &str| takes_of(&vocabulary, if name == BESIDE { PROBE } else { name });
+    let line = Line::parse(args, takes);
+    RUN.parse(None, complete(line, &vocabulary, true).words())
 }
 
 fn base() -> Command {
@@ -140,15 +131,9 @@ fn own_page() -> Command {
 
 /// The line of a run, with what makes it one of new connections. `alone` tells whether it is no experiment's.
 fn complete(mut line: Line, vocabulary: &Command, alone: bool) -> Line {
-    // Whoever looks for an option in the line knows it by one name.
-    for given in &mut line.options {
-        if given.name == BESIDE {
-            given.name = PROBE.to_owned();
-        }
-        if let Some(short) = named(vocabulary, &given.name).and_then(Arg::get_short) {
-            given.name = format!("-{short}");
-        }
-    }
+    let besides = line.options.iter_mut().filter(|given| given.name == BESIDE);
+    besides.for_each(|given| given.name = PROBE.to_owned());
+    call_by_one_name(&mut line, |name| named(vocabulary, name));
     let value = |line: &Line, name: &str| {
         let given = line.options.iter().rfind(|given| given.name == name)?;
         Some(given.value.as_ref()?.to_string_lossy().into_owned())

@@ -14,15 +14,15 @@ use clap::{Arg, Command, Parser};
 use job::VariedLoad;
 use lab::words::{TypedOption, words_of};
 use lab::{Arity, Line};
-use workload::{Plan, secret};
+use workload::secret;
 
 pub use self::output::{ExperimentOptions, LiveOption};
 use super::connect;
-use super::deliver::{self, DeliverFront};
+use super::deliver;
 use super::front::{command, with_options};
-use super::near::{named, no_option};
+use super::near::{call_by_one_name, named, no_option};
 use super::run::{self, ParsedArgs};
-use super::{Action, FrontEnd, Intent, Job, UsageError};
+use super::{Action, Intent, Job, UsageError};
 
 /// Options of a run that no experiment can have, and why.
 pub const REFUSED: [(&str, &str); 10] = [
@@ -79,16 +79,7 @@ pub fn with_split<O: Parser>(
     args: Vec<OsString>,
     meaning: impl FnOnce(O, Line, String) -> Result<Intent, UsageError>,
 ) -> Result<Intent, UsageError> {
-    with_refused(args, &REFUSED, meaning)
-}
-
-/// Parses a command that refuses some options of a run: each with the reason.
-pub(super) fn with_refused<O: Parser>(
-    args: Vec<OsString>,
-    refused: &[(&str, &str)],
-    meaning: impl FnOnce(O, Line, String) -> Result<Intent, UsageError>,
-) -> Result<Intent, UsageError> {
-    with_line(args, false, refused, meaning)
+    with_line(args, false, &REFUSED, meaning)
 }
 
 /// Reads a command line where words of the experiment's own, such as files, stand anywhere among the options, and no
@@ -105,7 +96,9 @@ pub fn with_words<O: Parser>(
     with_line(args, true, refused, meaning)
 }
 
-fn with_line<O: Parser>(
+/// Reads a command line, in which words of the command's own stand anywhere if it `has_words`, and which refuses some
+/// options of a run, each with the reason.
+pub(super) fn with_line<O: Parser>(
     args: Vec<OsString>,
     has_words: bool,
     refused: &[(&str, &str)],
@@ -162,7 +155,7 @@ fn split_line(
     refused: &[(&str, &str)],
 ) -> Result<SplitLine, UsageError> {
     let of_run = run::vocabulary();
-    let of_kinds = deliver::is_named(&args).then(|| DeliverFront.command()).flatten();
+    let of_kinds = deliver::is_named(&args).then(deliver::command);
     let find = |name: &str| {
         let of_kind = || of_kinds.as_ref().and_then(|kinds| named(kinds, name));
         named(own, name).or_else(|| named(&of_run, name)).or_else(of_kind)
@@ -173,12 +166,7 @@ fn split_line(
     if let Some(given) = line.options.iter().find(|given| find(&given.name).is_none()) {
         return Err(no_option(&given.name, own, &of_run));
     }
-    // Whoever looks for an option in the line knows it by one name.
-    for given in &mut line.options {
-        if let Some(short) = find(&given.name).and_then(Arg::get_short) {
-            given.name = format!("-{short}");
-        }
-    }
+    call_by_one_name(&mut line, find);
     match words {
         Some(words) => line.rest = words,
         None => misplaced(&line, own)?,
@@ -311,15 +299,6 @@ fn typed(experiment: &str, args: Vec<OsString>) -> Result<ParsedArgs, UsageError
     let explained = |command: Command| command.override_usage(usage);
     ParsedArgs::read_load(experiment, explained, args, |_| None)?
         .map_err(|_| UsageError(format!("see {experiment} --help")))
-}
-
-/// The plans as JSON, which is all that `--print-plan` asks for.
-///
-/// # Errors
-/// A plan holds what JSON cannot.
-pub fn printed<'p>(plans: impl IntoIterator<Item = &'p Plan>) -> Result<Intent, UsageError> {
-    let text = job::printed_plans(plans);
-    text.map(Intent::Say).map_err(|error| UsageError(error.to_string()))
 }
 
 fn ending(job: Job) -> Result<Job, UsageError> {

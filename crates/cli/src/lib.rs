@@ -1,35 +1,26 @@
-//! keystorm's own words: command lines and workload files become jobs; help, man pages, completions, topics
-//! and presets are made from the same options.
+//! keystorm's own words: command lines and workload files become jobs; help, topics and presets are made from the same
+//! options.
 //!
-//! The words of a run are in [`run`]; each other command has a file. A command is one file here and one row in
-//! [`OWN`]. Other tools' command lines are crates of their own, in `peers/`, which read the options that they
-//! have in common through [`run::ParsedArgs`].
+//! The words of a run are in [`run`]. Other commands stand in the program, which registers them by [`add_commands`];
+//! what they have in common is here. Other tools' command lines are crates of their own, in `peers/`, which read the
+//! options that they have in common through [`run::ParsedArgs`].
 
 #![deny(clippy::print_stderr, clippy::print_stdout)]
 
-mod compare;
-mod completions;
-mod connect;
-mod deliver;
-mod describe;
-mod doctor;
+pub mod compare;
+pub mod connect;
+pub mod deliver;
 pub mod equal;
 pub mod experiment;
 pub mod front;
 pub mod help;
-mod history;
-mod man;
-mod merge;
 pub mod near;
-mod outputs;
+pub mod outputs;
 pub mod own;
-mod presets;
-mod record;
-mod replay;
+pub mod presets;
+pub mod replay;
 pub mod run;
-mod show;
 mod side;
-mod sink;
 pub mod topics;
 pub mod tree;
 pub mod workload_file;
@@ -38,42 +29,25 @@ use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::sync::OnceLock;
 
-pub use compare::metric_of;
 use job::{Action, FrontEnd, Intent, Job, Output, PageOptions, Spread, UsageError, VerdictTo};
 
 /// Command lines that are understood.
 pub type FrontEnds = &'static [&'static dyn FrontEnd];
 
-/// Commands of keystorm's own that are read here; the first, a run, has no name of its own.
-pub const OWN: FrontEnds = &[
-    &run::RunFront,
-    &self::sink::FRONT,
-    &show::FRONT,
-    &merge::FRONT,
-    &self::history::FRONT,
-    &self::doctor::FRONT,
-    &compare::CompareFront,
-    &deliver::DeliverFront,
-    &connect::ConnectFront,
-    &self::replay::FRONT,
-    &record::FRONT,
-    &describe::FRONT,
-    &presets::FRONT,
-    &man::FRONT,
-    &completions::FRONT,
-];
+/// The front end of a run, which is no command by a name of its own.
+const RUN: &dyn FrontEnd = &run::RunFront;
 
-/// Experiments, each with its options, which the program registers.
-static EXPERIMENTS: OnceLock<FrontEnds> = OnceLock::new();
+/// Commands of keystorm's own, which the program registers.
+static COMMANDS: OnceLock<FrontEnds> = OnceLock::new();
 
-/// Registers experiments, so that help, man pages and completions know them.
-pub fn add_experiments(experiments: FrontEnds) {
-    let _ = EXPERIMENTS.set(experiments);
+/// Registers commands, so that help, man pages and completions know them.
+pub fn add_commands(commands: FrontEnds) {
+    let _ = COMMANDS.set(commands);
 }
 
 /// Every command of keystorm's own but a run.
 pub fn commands() -> impl Iterator<Item = &'static dyn FrontEnd> {
-    OWN[1..].iter().chain(EXPERIMENTS.get().copied().unwrap_or_default()).copied()
+    COMMANDS.get().copied().unwrap_or_default().iter().copied()
 }
 
 /// Argument with which a coordinator starts its clients.
@@ -85,7 +59,7 @@ const HOLD: &str = "--hold";
 pub fn is_own(peers: FrontEnds, called_as: &OsStr, args: &[OsString]) -> bool {
     let imitated = |name: Option<&OsStr>| {
         let name = name.and_then(OsStr::to_str).unwrap_or_default();
-        OWN[..1].iter().chain(peers).any(|front| front.names().contains(&name))
+        std::iter::once(&RUN).chain(peers).any(|front| front.names().contains(&name))
     };
     let is_as =
         |word: &OsString| word.to_str().is_some_and(|w| w == "--as" || w.starts_with("--as="));
@@ -126,7 +100,7 @@ pub fn parse(
     if let Some(text) = near::subcommand(&first, subcommands(peers)) {
         return Err(UsageError(text));
     }
-    OWN[0].parse(None, args)
+    RUN.parse(None, args)
 }
 
 /// Has messages name options as the peer does that was called, if it is one.
@@ -145,7 +119,7 @@ fn subcommands(peers: FrontEnds) -> impl Iterator<Item = &'static str> {
 }
 
 fn front_named(peers: FrontEnds, name: &str) -> Option<(&'static dyn FrontEnd, &'static str)> {
-    OWN[..1].iter().copied().chain(commands()).chain(peers.iter().copied()).find_map(|front| {
+    std::iter::once(RUN).chain(commands()).chain(peers.iter().copied()).find_map(|front| {
         let known = front.names().iter().find(|known| **known == name)?;
         Some((front, *known))
     })

@@ -7,6 +7,7 @@ use std::borrow::Cow;
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, Command};
+use lab::Line;
 use strsim::damerau_levenshtein;
 use workload::typed_login::shown_address;
 
@@ -172,6 +173,15 @@ pub(super) fn no_option(typed: &str, command: &Command, also: &Command) -> Usage
     explained_among(error, of, &[command, also])
 }
 
+/// Gives each option of a line one name, the short one where it has one, by which it is looked for.
+pub(super) fn call_by_one_name<'c>(line: &mut Line, find: impl Fn(&str) -> Option<&'c Arg>) {
+    for given in &mut line.options {
+        if let Some(short) = find(&given.name).and_then(Arg::get_short) {
+            given.name = format!("-{short}");
+        }
+    }
+}
+
 /// Returns clap's name of an option, with its short name before the long one.
 fn in_full(called: &str, command: &Command) -> String {
     let long = called.split([' ', '[', '=']).next().unwrap_or_default();
@@ -243,7 +253,7 @@ pub(super) fn named<'c>(command: &'c Command, name: &str) -> Option<&'c Arg> {
 }
 
 /// An option by its names, and what it takes.
-pub(super) fn written(arg: &Arg) -> String {
+pub fn written(arg: &Arg) -> String {
     let short = arg.get_short().map(|short| format!("-{short}"));
     let long = arg.get_long().map(|long| format!("--{long}"));
     let names: Vec<String> = short.into_iter().chain(long).collect();
@@ -377,10 +387,6 @@ mod tests {
             ("--read-ratio 0.9", "'--mix'"),
             ("--wramup 1", "'--warmup'"),
             ("--arrivals posson", "'poisson'"),
-            ("--subscribers 3", "'--subscribers' is an option of keystorm deliver pubsub"),
-            ("--suscribers 3", "'--subscribers' is an option of keystorm deliver pubsub"),
-            ("--until-sure", "'--until-sure' is an option of keystorm compare"),
-            ("--like sidekiq", "'--like' is an option of keystorm deliver"),
         ] {
             let usage = refused(line);
             let message = usage.lines().find(|line| line.contains("tip: ")).unwrap_or_default();

@@ -1,17 +1,19 @@
-//! Files that a command line writes, held against each other and against those that it reads.
+//! Files that a command line writes, held against each other and against those that it reads, and layouts of them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use job::UsageError;
+
 /// A file by the option that names it.
-pub(super) type OptionFile<'p> = (&'static str, Option<&'p Path>);
+pub type OptionFile<'p> = (&'static str, Option<&'p Path>);
 
 /// Refuses two outputs that are one file, of which the later would take the earlier's place, and an
 /// output that is an input.
 ///
 /// # Errors
 /// Which options name the same file.
-pub(super) fn apart(outputs: &[OptionFile<'_>], inputs: &[OptionFile<'_>]) -> Result<(), String> {
+pub fn apart(outputs: &[OptionFile<'_>], inputs: &[OptionFile<'_>]) -> Result<(), String> {
     let given = |named: &[OptionFile<'_>]| -> Vec<(&'static str, PathBuf)> {
         let found = named.iter().filter_map(|(option, path)| Some((*option, resolved((*path)?)?)));
         found.collect()
@@ -30,6 +32,25 @@ pub(super) fn apart(outputs: &[OptionFile<'_>], inputs: &[OptionFile<'_>]) -> Re
         }
     }
     Ok(())
+}
+
+/// Refuses what [`apart`] refuses, of a command that reads `files`.
+///
+/// # Errors
+/// The same.
+pub fn apart_from(files: &[PathBuf], outputs: &[OptionFile<'_>]) -> Result<(), UsageError> {
+    let inputs: Vec<_> = files.iter().map(|file| ("FILE", Some(file.as_path()))).collect();
+    apart(outputs, &inputs).map_err(UsageError)
+}
+
+/// The name of a layout, as an option.
+///
+/// # Errors
+/// There is none of that name.
+pub fn format_name(text: &str) -> Result<&'static str, String> {
+    let names: Vec<_> = report::formats().map(|(name, _)| *name).collect();
+    let found = names.iter().find(|name| **name == text);
+    found.copied().ok_or_else(|| format!("expected one of {}", names.join(", ")))
 }
 
 /// A file by its one name, whatever links lead there; `None` for standard streams and devices, which

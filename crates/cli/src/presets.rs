@@ -1,14 +1,12 @@
-//! Workloads that come with keystorm, and `keystorm presets`, which lists and prints them.
+//! Workloads that come with keystorm.
 //!
 //! A new one is one file in `presets/` and one row in [`PRESETS`].
 
-use clap::Parser;
 use workload::{CacheCommand, CommandSpec};
 
-use super::front::{Front, command, with_options};
 use super::near::{nearest, one_of};
+use super::run;
 use super::workload_file::{Load, Source, Workload, read};
-use super::{Intent, UsageError, run};
 
 /// Pairs a preset's name with its file.
 macro_rules! preset {
@@ -54,7 +52,7 @@ const PRESETS: &[(&str, &str)] = &[
 ///
 /// # Errors
 /// There is none of that name.
-pub(super) fn source(name: &str) -> Result<Source, String> {
+pub fn source(name: &str) -> Result<Source, String> {
     if let Some((name, text)) = PRESETS.iter().find(|(known, _)| *known == name) {
         return Ok(Source { name: (*name).to_owned(), text: (*text).to_owned(), is_preset: true });
     }
@@ -100,41 +98,11 @@ fn of_redis_alone(workload: &Workload) -> Option<String> {
     })
 }
 
-/// Lists the presets of --workload, or prints the file of one. The file says where its figures come
-/// from; copy it to make a workload of your own.
-#[derive(Debug, Parser)]
-#[command(
-    name = "keystorm presets",
-    override_usage = "keystorm presets [NAME]",
-    after_help = EXAMPLE
-)]
-struct Options {
-    /// The preset whose file to print
-    name: Option<String>,
-}
-
-const EXAMPLE: &str = "\
-Example:
-  keystorm presets ycsb-a > mine.toml
-  keystorm --workload mine.toml -n 100k";
-
-/// Front end of the command.
-pub(crate) const FRONT: Front = Front {
-    names: &["presets"],
-    command: command::<Options>,
-    parse: |args| with_options(args, intent),
-};
-
-/// Returns what the options mean.
-fn intent(options: Options) -> Result<Intent, UsageError> {
-    match options.name {
-        Some(name) => Ok(Intent::Say(source(&name).map_err(UsageError)?.text)),
-        None => list().map(Intent::Say).map_err(UsageError),
-    }
-}
-
 /// Returns a line for each preset: its name and the description in its file.
-fn list() -> Result<String, String> {
+///
+/// # Errors
+/// A file among them cannot be read.
+pub fn list() -> Result<String, String> {
     let widest = PRESETS.iter().map(|(name, _)| name.len()).max().unwrap_or_default();
     let line = |(name, _): &(&str, &str)| {
         let workload = read(source(name)?, run::vocabulary())?;

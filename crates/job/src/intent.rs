@@ -2,16 +2,12 @@
 
 use std::borrow::Cow;
 use std::ffi::OsString;
-use std::path::PathBuf;
 
-use anyhow::Result;
 use clap::Command;
 use naming::OptionId;
+use workload::Plan;
 
-use crate::{
-    BaselineJob, Checkup, ClientCheck, CompareJob, DescribeJob, End, HistoryJob, Job, MergeJob,
-    RecordJob, ReplayJob, ShowJob, SinkJob, ToolMessage, UsageError,
-};
+use crate::{End, Job, ToolMessage, UsageError};
 
 /// A tool whose command line keystorm understands.
 pub trait FrontEnd: Sync {
@@ -48,32 +44,8 @@ pub enum Intent {
     Say(String),
     /// A page of the documents, in Markdown.
     Read(String),
-    /// Writes files with these names and texts into a folder.
-    Write(PathBuf, Vec<(String, String)>),
-    /// A server to measure clients with.
-    Sink(SinkJob),
-    /// Saved runs, printed or as a page.
-    Show(ShowJob),
-    /// Saved runs, added up.
-    Merge(MergeJob),
-    /// Describe recorded traffic.
-    Describe(DescribeJob),
-    /// Recording the traffic of a server.
-    Record(Box<RecordJob>),
-    /// Measures the client's own ceiling.
-    MeasureClient(Box<ClientCheck>),
-    /// A folder of saved runs.
-    History(HistoryJob),
-    /// Compares the newest saved runs with earlier ones.
-    Baseline(BaselineJob),
-    /// Two servers, or two saved runs.
-    Compare(Box<CompareJob>),
-    /// Finds what spoils results on this machine.
-    Doctor(Box<Checkup>),
-    /// Recorded traffic, sent again.
-    Replay(Box<ReplayJob>),
-    /// A command that is ready to run.
-    Carry(Box<dyn FnOnce() -> Result<End>>),
+    /// A command that is ready to be carried out.
+    Carry(Box<dyn FnOnce() -> anyhow::Result<End>>),
     /// A client of a coordinator.
     Hold,
     /// Words, and an exit code of another tool's.
@@ -81,8 +53,17 @@ pub enum Intent {
 }
 
 impl Intent {
-    /// Wraps a function that runs a command.
-    pub fn carry(command: impl FnOnce() -> Result<End> + 'static) -> Self {
+    /// Plans as JSON.
+    ///
+    /// # Errors
+    /// A plan holds what JSON cannot.
+    pub fn plans<'p>(plans: impl IntoIterator<Item = &'p Plan>) -> Result<Self, UsageError> {
+        let text = report::json::pretty(&plans.into_iter().collect::<Vec<_>>());
+        text.map(|text| Self::Say(text + "\n")).map_err(|why| UsageError(why.to_string()))
+    }
+
+    /// A command that is carried out by this.
+    pub fn carry(command: impl FnOnce() -> anyhow::Result<End> + 'static) -> Self {
         Self::Carry(Box::new(command))
     }
 
@@ -91,8 +72,7 @@ impl Intent {
     pub fn is_ours(&self) -> bool {
         match self {
             Self::Run(job) => !job.output.options.persona.is_peer(),
-            Self::Say(_) | Self::Read(_) | Self::Write(..) | Self::Tell(_) => false,
-            Self::Sink(_) | Self::Hold => false,
+            Self::Say(_) | Self::Read(_) | Self::Tell(_) | Self::Hold => false,
             _ => true,
         }
     }

@@ -4,36 +4,20 @@
 //! Owns a struct for each command, usage errors, and the traits by which an imitated tool takes part in a run
 //! and prints in its own way. Parsing is in `cli` and the crates of `peers/`, running is in `keystorm`.
 
-mod commands;
-mod compare;
-mod experiments;
-mod history;
 mod intent;
 mod metrics_at;
 mod monitor;
 mod output;
 mod pages;
-mod recorded;
-mod replay;
 mod run;
-mod saved;
 mod usage;
 mod varied;
 
-pub use self::replay::{RecordedJob, ReplayJob, ReplayedSides};
-pub use commands::{Checkup, ClientCheck, SinkJob};
-pub use compare::{
-    CompareJob, ComparedLoad, InconclusivePolicy, LiveSides, Sides, TermsSides, UntilSure,
-};
-pub use experiments::ExperimentOutput;
-pub use history::{BaselineJob, HistoryJob, HistoryOptions};
 pub use intent::{FrontEnd, Intent};
 pub use metrics_at::MetricsAt;
 pub use monitor::{RunMonitor, ToolOutput};
 pub use output::{Output, Spread, VerdictTo};
 pub use pages::PageOptions;
-pub use recorded::{DescribeJob, RecordJob};
-pub use run::{Action, ClientFleet, End, Job, printed_plans};
-pub use saved::{MergeJob, ShowJob};
+pub use run::{Action, ClientFleet, End, Job};
 pub use usage::{ToolMessage, UsageError};
 pub use varied::VariedLoad;

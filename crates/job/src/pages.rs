@@ -4,6 +4,8 @@ use std::path::{Path, PathBuf};
 
 use naming::HTML;
 
+use crate::UsageError;
+
 /// Options for the places of a page and its charts.
 #[derive(Debug, Clone, Default, PartialEq, Eq, clap::Args)]
 pub struct PageOptions {
@@ -25,11 +27,11 @@ impl PageOptions {
     ///
     /// # Errors
     /// The page would go to standard output.
-    pub fn checked(self) -> Result<Self, String> {
+    pub fn check(&self) -> Result<(), UsageError> {
         if self.html.as_deref() == Some(Path::new("-")) {
-            Err(format!("{HTML}: name a file; standard output is for the report"))
-        } else {
-            Ok(self)
+            let text = format!("{HTML}: name a file; standard output is for the report");
+            return Err(UsageError(text));
         }
+        Ok(())
     }
 }

@@ -93,11 +93,3 @@ pub enum End {
     /// Complete, but inconclusive.
     Inconclusive,
 }
-
-/// The plans of a job as JSON.
-///
-/// # Errors
-/// Returns an error if a plan cannot be written as JSON.
-pub fn printed_plans<'p>(plans: impl IntoIterator<Item = &'p Plan>) -> serde_json::Result<String> {
-    Ok(report::json::pretty(&plans.into_iter().collect::<Vec<_>>())? + "\n")
-}

@@ -42,3 +42,9 @@ impl From<SpecError> for UsageError {
         why.into()
     }
 }
+
+impl From<String> for UsageError {
+    fn from(text: String) -> Self {
+        Self(text)
+    }
+}

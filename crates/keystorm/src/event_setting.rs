@@ -1,38 +1,32 @@
 //! The setting with which a server publishes keyspace events, for a run whose receivers wait for them:
 //! checked before load, changed only if the plan allows it, and restored after the run.
 
-use anyhow::{Result, bail};
-use console::diagnostics;
+use anyhow::{Result, anyhow, bail};
 use host::{Address, Client, Transport};
-use wire::resp::Value;
 use workload::key_event::EVENTS_SETTING;
-use workload::{DeliveryKind, Endpoint, KeyEvent, Named, Plan, Target};
+use workload::{DeliveryKind, Endpoint, KeyEvent, Named, Plan};
 
 use crate::server::{Server, resolve};
-use crate::setting;
-
-/// Settings that were changed for a run. Dropping this restores them.
-pub(crate) struct ChangedSetting<'s> {
-    server: &'s Server,
-    target: &'s Target,
-    /// Previous value on each server.
-    before: Vec<(Address, String)>,
-}
+use crate::setting::{self, ChangedSettings};
 
 /// Ensures that the server publishes the events that a plan's receivers wait for. In a cluster each master
 /// publishes those of its own keys; if the setting may be changed, it is changed on each node that may have
 /// keys later.
 ///
 /// # Errors
-/// Returns an error if it does not publish them, and the plan forbids a change or the server refuses it.
-pub(crate) fn enable<'s>(server: &'s Server, plan: &'s Plan) -> Result<Option<ChangedSetting<'s>>> {
+/// It does not, and the plan does not allow to change that, or the server refuses.
+pub(crate) fn enable<'s>(
+    server: &'s Server,
+    plan: &'s Plan,
+) -> Result<Option<ChangedSettings<'s>>> {
     let Some(delivery) = &plan.delivery else { return Ok(None) };
     let DeliveryKind::Notify { event, enable, .. } = delivery.kind else { return Ok(None) };
-    let mut changed = ChangedSetting { server, target: &plan.target, before: Vec::new() };
+    let mut changed = ChangedSettings::new(server, &plan.target);
     for address in server.masters() {
         let mut client = server.client_at(&plan.target, &address)?;
-        let before = enable_at(&mut client, &address, event, enable)?;
-        changed.before.extend(before.map(|before| (address, before)));
+        if let Some(before) = enable_at(&mut client, &address, event, enable)? {
+            changed.note(&address, EVENTS_SETTING, before);
+        }
     }
     if enable {
         let named = delivery.at.iter().filter_map(|at| resolve(&Endpoint::from(at)).ok());
@@ -42,10 +36,12 @@ pub(crate) fn enable<'s>(server: &'s Server, plan: &'s Plan) -> Result<Option<Ch
             let client = server.client_at(&plan.target, &address);
             let before =
                 client.and_then(|mut client| enable_at(&mut client, &address, event, true));
-            changed.before.extend(before.ok().flatten().map(|before| (address, before)));
+            if let Ok(Some(before)) = before {
+                changed.note(&address, EVENTS_SETTING, before);
+            }
         }
     }
-    Ok((!changed.before.is_empty()).then_some(changed))
+    Ok(Some(changed))
 }
 
 /// Enables the events on one server, and returns the previous value if it was changed.
@@ -76,39 +72,7 @@ fn enable_at(
         );
     }
     let wanted = format!("{before}{lacking}");
-    if let Value::Error(text) =
-        client.ask(&[b"CONFIG", b"SET", EVENTS_SETTING.as_bytes(), wanted.as_bytes()])?
-    {
-        let text = String::from_utf8_lossy(&text);
-        bail!("{address} refuses to change {EVENTS_SETTING}: {}", report::escape(&*text));
-    }
+    setting::set(client, EVENTS_SETTING, &wanted)
+        .map_err(|why| anyhow!("{address} refuses to change {EVENTS_SETTING}: {why:#}"))?;
     Ok(Some(before))
-}
-
-impl ChangedSetting<'_> {
-    fn put_back(&self, address: &Address, before: &str) -> Result<()> {
-        let mut client = self.server.client_at(self.target, address)?;
-        let set: [&[u8]; 4] = [b"CONFIG", b"SET", EVENTS_SETTING.as_bytes(), before.as_bytes()];
-        match client.ask(&set)? {
-            Value::Error(text) => bail!("{}", report::escape(&*String::from_utf8_lossy(&text))),
-            _ => Ok(()),
-        }
-    }
-}
-
-impl Drop for ChangedSetting<'_> {
-    fn drop(&mut self) {
-        // A server that was started for the run ends with it.
-        if self.server.is_own() {
-            return;
-        }
-        for (address, before) in &self.before {
-            if let Err(error) = self.put_back(address, before) {
-                let _ = diagnostics::say(format_args!(
-                    "warning: {address}: {EVENTS_SETTING} was changed for the run and could not be restored to \
-                     \"{before}\": {error:#}"
-                ));
-            }
-        }
-    }
 }

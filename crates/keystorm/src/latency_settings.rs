@@ -3,14 +3,12 @@
 
 use std::fmt::Write as _;
 
-use anyhow::{Result, bail};
+use anyhow::{Result, anyhow};
 use console::diagnostics;
-use host::{Address, Client, Transport};
-use wire::resp::Value;
 use workload::Plan;
 
 use crate::server::Server;
-use crate::setting;
+use crate::setting::{self, ChangedSettings};
 
 /// A run's request for the server's record of its slow moments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,15 +54,7 @@ const SETTINGS: [NeededSetting; 4] = [
     },
 ];
 
-/// Settings that were changed for a run. Dropping this restores them.
-pub(crate) struct ChangedSettings<'s> {
-    server: &'s Server,
-    plan: &'s Plan,
-    /// Changed settings of each server with their previous values.
-    before: Vec<(Address, Vec<(&'static str, String)>)>,
-}
-
-/// Ensures that the servers keep the requested data, or prints which they do not.
+/// Makes sure that the servers keep what is asked for, or says what they do not.
 ///
 /// # Errors
 /// Returns an error if a server cannot be reached, or refuses a change.
@@ -74,11 +64,10 @@ pub(crate) fn enable<'s>(
     asked: Option<ServerLatency>,
 ) -> Result<Option<ChangedSettings<'s>>> {
     let Some(asked) = asked.filter(|_| !plan.protocol.is_memcache()) else { return Ok(None) };
-    let mut changed = ChangedSettings { server, plan, before: Vec::new() };
+    let mut changed = ChangedSettings::new(server, &plan.target);
     let mut hidden = String::new();
     for address in server.addresses() {
         let mut client = server.client_at(&plan.target, &address)?;
-        changed.before.push((address.clone(), Vec::new()));
         for (nth, NeededSetting { name, hides, value, hidden: what }) in SETTINGS.iter().enumerate()
         {
             let Some(before) = setting::value(&mut client, name)? else {
@@ -95,12 +84,10 @@ pub(crate) fn enable<'s>(
                 let _ = write!(hidden, "\n  {address}: {name} is {before}, so there are no {what}");
                 continue;
             }
-            set(&mut client, name, value).map_err(|why| {
-                anyhow::anyhow!("--set-server: {address} refuses to change {name}: {why:#}")
+            setting::set(&mut client, name, value).map_err(|why| {
+                anyhow!("--set-server: {address} refuses to change {name}: {why:#}")
             })?;
-            if let Some((_, of_server)) = changed.before.last_mut() {
-                of_server.push((name, before));
-            }
+            changed.note(&address, name, before);
         }
     }
     if !hidden.is_empty() {
@@ -117,39 +104,5 @@ fn number(value: &str) -> Option<i64> {
         "yes" => Some(1),
         "no" => Some(0),
         value => value.parse().ok(),
-    }
-}
-
-fn set(client: &mut Client<Transport>, name: &str, value: &str) -> Result<()> {
-    match client.ask(&[b"CONFIG", b"SET", name.as_bytes(), value.as_bytes()])? {
-        Value::Error(text) => bail!("{}", report::escape(&*String::from_utf8_lossy(&text))),
-        _ => Ok(()),
-    }
-}
-
-impl ChangedSettings<'_> {
-    fn put_back(&self, address: &Address, settings: &[(&'static str, String)]) -> Result<()> {
-        let mut client = self.server.client_at(&self.plan.target, address)?;
-        settings.iter().try_for_each(|(name, before)| set(&mut client, name, before))
-    }
-}
-
-impl Drop for ChangedSettings<'_> {
-    fn drop(&mut self) {
-        // A server that was started for the run ends with it.
-        if self.server.is_own() {
-            return;
-        }
-        for (address, settings) in self.before.iter().filter(|(_, settings)| !settings.is_empty()) {
-            if let Err(error) = self.put_back(address, settings) {
-                let all = settings.iter().map(|(name, value)| format!("{name} {value}"));
-                let all: Vec<String> = all.collect();
-                let _ = diagnostics::say(format_args!(
-                    "warning: {address}: --set-server: settings were changed for the run and could not be \
-                     restored to {}: {error:#}",
-                    all.join(", ")
-                ));
-            }
-        }
     }
 }

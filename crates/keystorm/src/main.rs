@@ -65,7 +65,7 @@ fn main() -> ExitCode {
     }
     diagnostics::conceal(TypedLogins::new(args.iter().filter_map(|word| word.to_str())));
     let mut is_peer = false;
-    cli::add_experiments(commands::EXPERIMENTS);
+    cli::add_commands(commands::COMMANDS);
     let own = cli::is_own(PEERS, &called_as, &args);
     let intent = cli::parse(PEERS, &called_as, args);
     if intent.as_ref().map_or(own, Intent::is_ours) {
@@ -74,22 +74,10 @@ fn main() -> ExitCode {
     let outcome = match intent {
         Ok(Intent::Say(text)) => commands::run::say(&text),
         Ok(Intent::Read(page)) => commands::help::read(&page),
-        Ok(Intent::Write(dir, files)) => commands::help::write(&dir, &files),
         Ok(Intent::Run(job)) => {
             is_peer = job.output.options.persona.is_peer();
             commands::run::run(&job)
         }
-        Ok(Intent::Sink(job)) => commands::sink::sink(&job),
-        Ok(Intent::Show(job)) => commands::show::show(&job),
-        Ok(Intent::Merge(job)) => commands::merge::merge(&job),
-        Ok(Intent::History(job)) => commands::history::history(&job),
-        Ok(Intent::Baseline(job)) => commands::history::baseline(&job),
-        Ok(Intent::Record(job)) => commands::record::record(&job),
-        Ok(Intent::Describe(job)) => commands::describe::describe(&job),
-        Ok(Intent::Doctor(job)) => commands::doctor::doctor(&job),
-        Ok(Intent::MeasureClient(job)) => commands::doctor::client::measure(&job),
-        Ok(Intent::Compare(job)) => commands::compare::compare(&job),
-        Ok(Intent::Replay(job)) => commands::replay::replay(*job),
         Ok(Intent::Carry(command)) => command(),
         Ok(Intent::Hold) => commands::client::client(),
         Ok(Intent::Tell(message)) => return tell(&message),

@@ -1,13 +1,15 @@
 //! Experiments: the choice of runs, one after another, and their joint results.
 //!
-//! [`grid`] turns a command line with lists into ordinary ones, [`search`] chooses the next rate, [`survey`]
-//! plans measurements of a machine, [`terms`] compares on equal terms, [`footprint`] measures the memory of a
-//! key, [`suite`] runs specs of redis-benchmarks-specification, [`impact`] prices operations for other users,
-//! and [`answers`] compares two servers' answers. Results become documents ([`Sweep`], [`RateSearch`],
-//! [`Survey`], [`Footprint`], [`Impact`]) and, with `page`, tables, charts and pages. Everything here is
-//! pure: the binary carries out runs and touches files and terminals.
+//! [`grid`] turns a command line with lists into ordinary ones, [`search`] decides which rate is
+//! tried next, [`survey`] says what is measured on a machine, [`terms`] what is compared on equal terms, [`footprint`]
+//! what a key costs in memory, [`suite`] what specs of redis-benchmarks-specification ask for, [`impact`] what
+//! operations cost those who wait, [`answers`] whether two servers answer alike, [`bisect`] which commit changed a
+//! figure. What was measured becomes documents ([`Sweep`], [`RateSearch`], [`Survey`], [`Footprint`], [`Impact`],
+//! [`Bisect`]) and, with `page`, tables, charts and pages. Everything here is pure: no run is carried out, no file or
+//! terminal touched; that is left to the binary.
 
 pub mod answers;
+pub mod bisect;
 pub mod conclusion;
 mod csv;
 pub mod document;
@@ -28,6 +30,7 @@ mod view;
 pub mod words;
 
 pub use answers::Answers;
+pub use bisect::Bisect;
 pub use conclusion::{Conclusion, SearchOutcome};
 pub use document::{Document, Findings};
 pub use figures::Figures;

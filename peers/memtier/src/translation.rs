@@ -158,8 +158,7 @@ fn oversubscribed(threads: u32) -> Option<String> {
 
 /// The plans of a job as text.
 pub(super) fn printed(job: &Job) -> Result<Intent, Fault> {
-    let text = job::printed_plans(job.every_plan());
-    text.map(Intent::Say).map_err(|why| check_error(why.to_string()))
+    Intent::plans(job.every_plan()).map_err(|job::UsageError(why)| check_error(why))
 }
 
 /// A text on standard output and nothing else.

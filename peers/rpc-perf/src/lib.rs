@@ -73,8 +73,7 @@ fn parse(args: Vec<OsString>) -> Result<Intent, Fault> {
     let config = Config::read(&source)?;
     let job = translation::job(&config, &words)?;
     if words.print_plan {
-        let text = job::printed_plans(&job.plans);
-        return text.map(Intent::Say).map_err(|why| rule(why.to_string()));
+        return Intent::plans(&job.plans).map_err(|UsageError(why)| rule(why));
     }
     if words.as_keystorm {
         return Ok(Intent::Say(in_own_words(&job, "rpc-perf")));

@@ -69,8 +69,7 @@ impl FrontEnd for YcsbFront {
             return Ok(Intent::Say(text));
         }
         if arguments.print_plan {
-            let text = job::printed_plans(&job.plans);
-            return text.map(Intent::Say).map_err(|e| UsageError(e.to_string()));
+            return Intent::plans(&job.plans);
         }
         Ok(Intent::Run(Box::new(job)))
     }

@@ -1,12 +1,14 @@
 //! The options of `keystorm compare` that a run lacks, and the text of its help.
 
-use clap::{Arg, Command};
-use job::InconclusivePolicy;
+use std::time::Duration;
+
+use clap::{Arg, ArgAction, Args, Command};
 use lab::terms::Kind;
 use report::Metric;
 use report::compare::COMPARED;
 
-use spec::values::count_in;
+use super::job::InconclusivePolicy;
+use spec::values::{count_in, seconds};
 
 /// Policy for a block that the client or the machine spoiled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -45,20 +47,13 @@ Exit code 3: --fail-on-regression found the second server to be worse than allow
 failed than --errors allows. Exit code 4: the runs do not say whether --fail-on-regression is passed,
 or --slo kept (see --inconclusive), or --until-sure was not reached in time.";
 
-pub(super) const ERRORS: &str = "errors";
-pub(super) const INCONCLUSIVE: &str = "inconclusive";
-pub(super) const SLO: &str = "slo";
-pub(super) const DISTURBED: &str = "disturbed";
-pub(super) const METRIC: &str = "metric";
-pub(super) const BUDGET: &str = "budget";
-pub(super) const NAME_A: &str = "name_a";
-pub(super) const NAME_B: &str = "name_b";
-pub(super) const REGRESSION: &str = "fail_on_regression";
 /// Options of servers of different protocols.
-pub(super) const TABLES: &str = "tables";
-pub(super) const CORES: &str = "cores";
+pub(super) const OF_TERMS: [&str; 2] = ["tables", "cores"];
 /// Most cores of servers: as many processes are started.
 const CORES_MAX: u32 = 256;
+/// Options that the help has behind `--slo`.
+const BEHIND_SLO: [&str; 7] =
+    ["inconclusive", "disturbed", "name_a", "name_b", "budget", "until_sure", "sure_within"];
 /// Options that the servers take the place of.
 pub(super) const OF_SERVERS: [&str; 5] = ["host", "port", "socket", "uri", "spawn"];
 pub(super) const NAMED: &str = "cannot be used here: the servers are named by the first words";
@@ -77,136 +72,89 @@ pub(super) const OF_ONE: [&str; 11] = [
     "called",
 ];
 
+// Options that a run lacks. (A doc comment would become what the command is about.)
+#[derive(Debug, Args)]
+pub(super) struct CompareOptions {
+    /// Exit with code 3 if the second server's throughput is lower, or its p99 higher, by more than PCT percent (other
+    /// figures by --metric), at a confidence of 95 % over all tests together; with code 0 only if that is excluded,
+    /// otherwise with 4
+    #[arg(long, value_name = "PCT", value_parser = percent, help_heading = "Results")]
+    pub(super) fail_on_regression: Option<f64>,
+    /// Figures that --fail-on-regression checks, comma-separated: throughput, p50, p90, p95, p99, p99.9, server-cpu
+    /// (server CPU per request) and client-cpu [default: throughput,p99]
+    #[arg(long, value_name = "LIST", value_parser = metric_of(&COMPARED), value_delimiter = ',',
+          action = ArgAction::Set, help_heading = "Results")]
+    pub(super) metric: Vec<Metric>,
+    /// The percentage of a server's requests that may fail. Above it there is no ratio, and the exit code is 3 if this
+    /// or --fail-on-regression is given [default: 0.1]
+    #[arg(long, value_name = "PCT", value_parser = share, help_heading = "Results")]
+    pub(super) errors: Option<f64>,
+    /// If the runs do not say whether --fail-on-regression is passed, or --slo kept: pass (exit code 0), fail (3), or
+    /// repeat (take further blocks within --budget, even with --repeat) [default: exit code 4]
+    #[arg(long, value_name = "WHAT", hide_possible_values = true, help_heading = "Results")]
+    pub(super) inconclusive: Option<InconclusivePolicy>,
+    /// A block of runs in which the client sent requests late: repeat it (at most as many as --repeat) or count it. All
+    /// other noise hits the servers in turn, and is in the intervals [default: repeat]
+    #[arg(long, value_name = "WHAT", hide_possible_values = true, help_heading = "Results")]
+    pub(super) disturbed: Option<DisturbedPolicy>,
+    /// Call the first server so [default: product and version, or what differs]
+    #[arg(long, value_name = "NAME", help_heading = "Results")]
+    pub(super) name_a: Option<String>,
+    /// Call the second server so [default: product and version, or what differs]
+    #[arg(long, value_name = "NAME", help_heading = "Results")]
+    pub(super) name_b: Option<String>,
+    /// Take further blocks while the runs do not say, for at most TIME in all; with --repeat, there are further blocks
+    /// only if this is given [default: 3m]
+    #[arg(long, value_name = "TIME", value_parser = seconds, help_heading = "Results")]
+    pub(super) budget: Option<Duration>,
+    /// Repeat until the 95 % interval of each test's throughput, or with --rps of its p99, is within ±PCT percent, or
+    /// say how many repeats that takes and exit with code 4 [default: 2]
+    #[arg(long, value_name = "PCT", value_parser = super::sure::percent, num_args = 0..=1, require_equals = true,
+          default_missing_value = "2", help_heading = "Results")]
+    pub(super) until_sure: Option<f64>,
+    /// Time limit of --until-sure [default: 10m]
+    #[arg(long, value_name = "TIME", value_parser = seconds, help_heading = "Results")]
+    pub(super) sure_within: Option<Duration>,
+}
+
+// Options of servers of different protocols.
+#[derive(Debug, Args)]
+pub(super) struct TermsOptions {
+    /// Tables of Redis and memcached, comma-separated: core, machine, latency (requires core) and mget [default: all]
+    #[arg(long, value_name = "LIST", value_parser = kind, value_delimiter = ',', action = ArgAction::Set,
+          help_heading = "Equal terms")]
+    pub(super) tables: Vec<Kind>,
+    /// Cores for the servers in the per-machine table [default: half of all cores]
+    #[arg(long, value_name = "NUM", value_parser = count_in(1..=CORES_MAX), help_heading = "Equal terms")]
+    pub(super) cores: Option<u32>,
+}
+
 /// The options of a run as those of a comparison.
 pub(super) fn explained(run: Command) -> Command {
     let refused = |arg: &Arg| {
         let id = arg.get_id().as_str();
         OF_ONE.contains(&id) || OF_SERVERS.contains(&id)
     };
-    run.about(ABOUT)
+    let run = run
+        .about(ABOUT)
         .mut_args(|arg| if refused(&arg) { arg.hide(true) } else { arg })
         .override_usage("keystorm compare SERVER SERVER... [OPTIONS] [--] [COMMAND ARGS...]")
-        .after_help(EXAMPLES)
-        .args(gates())
-        .mut_arg(SLO, |slo| {
-            slo.help(
-                "Target for response times at --rps, such as p99<2ms; the answer says which server keeps it",
-            )
-        })
-        .arg(
-            Arg::new(INCONCLUSIVE)
-                .long("inconclusive")
-                .value_name("WHAT")
-                .value_parser(clap::value_parser!(InconclusivePolicy))
-                .hide_possible_values(true)
-                .help_heading("Results")
-                .help(
-                    "If the runs do not say whether --fail-on-regression is passed, or --slo kept: pass \
-                     (exit code 0), fail (3), or repeat (take further blocks within --budget, even with \
-                     --repeat) [default: exit code 4]",
-                ),
+        .after_help(EXAMPLES);
+    let run = CompareOptions::augment_args(run).mut_arg("slo", |slo| {
+        slo.help(
+            "Target for response times at --rps, such as p99<2ms; the answer says which server keeps it",
         )
-        .arg(
-            Arg::new(DISTURBED)
-                .long("disturbed")
-                .value_name("WHAT")
-                .value_parser(clap::value_parser!(DisturbedPolicy))
-                .hide_possible_values(true)
-                .help_heading("Results")
-                .help(
-                    "A block of runs in which the client sent requests late: repeat it (at most as many \
-                     as --repeat) or count it. All other noise hits the servers in turn, and is in the \
-                     intervals [default: repeat]",
-                ),
+    });
+    // An option that is changed moves to the end: these stand behind the target.
+    let run = BEHIND_SLO.into_iter().fold(run, |run, id| run.mut_arg(id, |arg| arg));
+    let run = run.args(super::replayed::args()).mut_arg("replay", |replay| {
+        replay.help_heading("Record").help(
+            "Send this recorded traffic to both servers, at its times: compares their answers, each command's \
+             response times and CPU, and with --slo how many times the traffic each takes. Repeat it for \
+             several files",
         )
-        .arg(name_of(NAME_A, "name-a", "first"))
-        .arg(name_of(NAME_B, "name-b", "second"))
-        .arg(budget())
-        .args(super::sure::args())
-        .args(super::replayed::args())
-        .mut_arg("replay", |replay| {
-            replay.help_heading("Record").help(
-                "Send this recorded traffic to both servers, at its times: compares their answers, each command's \
-                 response times and CPU, and with --slo how many times the traffic each takes. Repeat it for \
-                 several files",
-            )
-        })
-        .args(of_equal_terms())
-}
-
-/// Returns the options that can fail a comparison.
-fn gates() -> [Arg; 3] {
-    [
-        Arg::new(REGRESSION)
-            .long("fail-on-regression")
-            .value_name("PCT")
-            .value_parser(percent)
-            .help_heading("Results")
-            .help(
-                "Exit with code 3 if the second server's throughput is lower, or its p99 \
-                     higher, by more than PCT percent (other figures by --metric), at a confidence of 95 % \
-                     over all tests together; with code 0 only if that is excluded, otherwise with 4",
-            ),
-        Arg::new(METRIC)
-            .long("metric")
-            .value_name("LIST")
-            .value_parser(metric_of(&COMPARED))
-            .value_delimiter(',')
-            .help_heading("Results")
-            .help(
-                "Figures that --fail-on-regression checks, comma-separated: throughput, p50, p90, p95, \
-                     p99, p99.9, server-cpu (server CPU per request) and client-cpu [default: \
-                     throughput,p99]",
-            ),
-        Arg::new(ERRORS)
-            .long("errors")
-            .value_name("PCT")
-            .value_parser(share)
-            .help_heading("Results")
-            .help(
-                "The percentage of a server's requests that may fail. Above it there is no \
-                     ratio, and the exit code is 3 if this or --fail-on-regression is given \
-                     [default: 0.1]",
-            ),
-    ]
-}
-
-/// Options of servers of different protocols.
-fn of_equal_terms() -> [Arg; 2] {
-    [
-        Arg::new(TABLES)
-            .long("tables")
-            .value_name("LIST")
-            .value_parser(kind)
-            .value_delimiter(',')
-            .help_heading("Equal terms")
-            .help(
-                "Tables of Redis and memcached, comma-separated: core, machine, latency \
-                     (requires core) and mget [default: all]",
-            ),
-        Arg::new(CORES)
-            .long("cores")
-            .value_name("NUM")
-            .value_parser(count_in(1..=CORES_MAX))
-            .help_heading("Equal terms")
-            .help(
-                "Cores for the servers in the per-machine table [default: half of all \
-                    cores]",
-            ),
-    ]
-}
-
-/// The option for the longest time that a comparison may take.
-fn budget() -> Arg {
-    Arg::new(BUDGET)
-        .long("budget")
-        .value_name("TIME")
-        .value_parser(spec::values::seconds)
-        .help_heading("Results")
-        .help(
-            "Take further blocks while the runs do not say, for at most TIME in all; with --repeat, there are \
-             further blocks only if this is given [default: 3m]",
-        )
+    });
+    TermsOptions::augment_args(run)
 }
 
 /// A figure of these by its name.
@@ -220,20 +168,16 @@ pub fn metric_of(all: &'static [Metric]) -> impl Fn(&str) -> Result<Metric, Stri
     }
 }
 
-fn name_of(id: &'static str, long: &'static str, which: &str) -> Arg {
-    Arg::new(id)
-        .long(long)
-        .value_name("NAME")
-        .help_heading("Results")
-        .help(format!("Call the {which} server so [default: product and version, or what differs]"))
-}
-
 fn kind(text: &str) -> Result<Kind, String> {
     let found = Kind::ALL.into_iter().find(|kind| kind.name() == text.trim());
     found.ok_or_else(|| "expected core, machine, latency or mget".to_owned())
 }
 
-pub(super) fn percent(text: &str) -> Result<f64, String> {
+/// A percentage that a figure may become worse by.
+///
+/// # Errors
+/// Another text.
+pub fn percent(text: &str) -> Result<f64, String> {
     let percent = spec::values::percent(text).ok();
     let percent = percent.filter(|percent| (0.0..100.0).contains(percent));
     percent.ok_or_else(|| "expected a percentage from 0 to below 100".to_owned())

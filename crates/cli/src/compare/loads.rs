@@ -1,12 +1,12 @@
 //! The same loads for every server, read off one command line.
 
-use job::{ComparedLoad, LiveSides, Sides};
 use lab::terms::{Side as TermsSide, started_alike};
 use report::slo::Slo;
 use workload::{Pace, Plan, PlanParts, Window};
 
 use super::super::run::ParsedArgs;
 use super::super::{Job, UsageError};
+use super::job::{ComparedLoad, LiveSides, Sides};
 use super::terms::{EqualLoad, equal};
 use super::{
     NAMED, OF_SERVERS, SECONDS_DEFAULT, TESTS_DEFAULT, WARMUP_DEFAULT, Word, blocks, on, places,

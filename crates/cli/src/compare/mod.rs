@@ -5,22 +5,24 @@
 //! different protocols are [`terms`]'s.
 
 mod arguments;
-mod baseline;
+mod job;
 mod loads;
 mod rates;
 mod replayed;
-mod sure;
+pub mod sure;
 mod terms;
 mod words;
 
-pub use arguments::metric_of;
+pub use self::job::{
+    CompareJob, ComparedLoad, InconclusivePolicy, LiveSides, Sides, TermsSides, UntilSure,
+};
+pub use arguments::{metric_of, percent};
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::Command;
-use job::{CompareJob, ComparedLoad, InconclusivePolicy, LiveSides, ReplayedSides, Sides};
+use clap::{Command, FromArgMatches};
 use lab::Line;
 use report::Metric;
 use report::compare::{ERRORS_DEFAULT, WATCHED};
@@ -28,19 +30,16 @@ use report::slo::Slo;
 use workload::{Plan, PlanParts, Target};
 
 use super::deliver;
+use super::replay::ReplayedSides;
 use super::run::{self, ParsedArgs};
 use super::side::{self, Side, Word};
-use super::{FrontEnd, Intent, Job, UsageError, help};
+use super::{Intent, Job, UsageError, help};
 use arguments::{
-    BUDGET, CORES, DISTURBED, DisturbedPolicy, ERRORS, INCONCLUSIVE, METRIC, NAME_A, NAME_B, NAMED,
-    OF_ONE, OF_SERVERS, REGRESSION, SLO, TABLES, explained,
+    CompareOptions, DisturbedPolicy, NAMED, OF_ONE, OF_SERVERS, OF_TERMS, TermsOptions, explained,
 };
 use rates::lines_at_rates;
 use spec::values::ProtocolArg;
 use words::{command_line, sides_and_rest, takes};
-
-/// The front end of `keystorm compare`.
-pub(crate) struct CompareFront;
 
 const NAME: &str = "keystorm compare";
 /// The load where none is given.
@@ -64,92 +63,89 @@ const OF_FILES: [&str; 12] = [
     "json",
     "html",
     "svg",
-    REGRESSION,
-    METRIC,
-    ERRORS,
-    INCONCLUSIVE,
-    NAME_A,
-    NAME_B,
+    "fail_on_regression",
+    "metric",
+    "errors",
+    "inconclusive",
+    "name_a",
+    "name_b",
 ];
 
-impl FrontEnd for CompareFront {
-    fn names(&self) -> &'static [&'static str] {
-        &["compare"]
-    }
+/// Returns the options, for help, man page and completions.
+pub fn command() -> Command {
+    explained(run::vocabulary())
+}
 
-    fn command(&self) -> Option<Command> {
-        Some(explained(run::vocabulary()))
+/// Returns what the words behind the name of the command mean, by `carry`; text to say instead where that was asked
+/// for.
+///
+/// # Errors
+/// Words that make no sense.
+pub fn intent(
+    args: Vec<OsString>,
+    carry: impl FnOnce(CompareJob) -> Intent,
+) -> Result<Intent, UsageError> {
+    let (help, args) = help::of_compare(args);
+    let (sides, mut args) = sides_and_rest(args);
+    // The options of a delivery are options, wherever they stand.
+    if deliver::is_named(&args) {
+        args = deliver::hoisted(Line::parse(args, takes), takes)?.words();
     }
-
-    fn parse(&self, _called_as: Option<&str>, args: Vec<OsString>) -> Result<Intent, UsageError> {
-        if baseline::is_asked(&args) {
-            return baseline::intent(args);
+    let command_line = command_line(sides.as_deref(), &args);
+    let (args, replayed) = replayed::taken(args)?;
+    let mut lines = lines_at_rates(args).map_err(UsageError)?.into_iter();
+    let first = lines.next().unwrap_or_default();
+    let typed = match ParsedArgs::read_load(NAME, |run| help(explained(run)), first, takes)? {
+        Ok(typed) => typed,
+        Err(intent) => return Ok(intent),
+    };
+    let further: Vec<ParsedArgs> = lines.map(at_further_rate).collect::<Result<_, _>>()?;
+    let Some(sides) = sides else {
+        return usage("name the servers, two or more: keystorm compare redis-server valkey-server");
+    };
+    let slo = typed.matches().get_one::<Slo>("slo").cloned();
+    let mut options = CompareOptions::from_arg_matches(typed.matches())
+        .map_err(|error| UsageError(error.to_string()))?;
+    let default = replayed.as_ref().map(|_| ALLOWED_REPLAYED);
+    options.fail_on_regression = options.fail_on_regression.or(default);
+    let words = sides.iter().map(|side| side::shown(&side.to_string_lossy())).collect();
+    refuse(&typed, &OF_ONE, "works with one server only")?;
+    let (sides, job) = match two_kinds(&sides)? {
+        Kinds::Files(_) if replayed.is_some() => {
+            return usage("--replay requires two servers, and these are saved runs");
         }
-        let (help, args) = help::of_compare(args);
-        let (sides, mut args) = sides_and_rest(args);
-        // The options of a delivery are options, wherever they stand.
-        if deliver::is_named(&args) {
-            args = deliver::hoisted(Line::parse(args, takes), takes)?.words();
-        }
-        let command_line = command_line(sides.as_deref(), &args);
-        let (args, replayed) = replayed::taken(args)?;
-        let mut lines = lines_at_rates(args).map_err(UsageError)?.into_iter();
-        let first = lines.next().unwrap_or_default();
-        let typed = match ParsedArgs::read_load(NAME, |run| help(explained(run)), first, takes)? {
-            Ok(typed) => typed,
-            Err(intent) => return Ok(intent),
-        };
-        let further: Vec<ParsedArgs> = lines.map(at_further_rate).collect::<Result<_, _>>()?;
-        let Some(sides) = sides else {
-            return usage(
-                "name the servers, two or more: keystorm compare redis-server valkey-server",
-            );
-        };
-        let slo = typed.matches().get_one::<Slo>(SLO).cloned();
-        let default = replayed.as_ref().map(|_| ALLOWED_REPLAYED);
-        let fail_on_regression = typed.matches().get_one::<f64>(REGRESSION).copied().or(default);
-        let words = sides.iter().map(|side| side::shown(&side.to_string_lossy())).collect();
-        let errors = typed.matches().get_one::<f64>(ERRORS).copied();
-        refuse(&typed, &OF_ONE, "works with one server only")?;
-        let (sides, job) = match two_kinds(&sides)? {
-            Kinds::Files(_) if replayed.is_some() => {
-                return usage("--replay requires two servers, and these are saved runs");
-            }
-            Kinds::Files(files) => saved(&typed, files)?,
-            Kinds::Servers(words) => match replayed {
-                Some(replayed) => of_record(&typed, &words, ReplayedSides { slo, ..replayed })?,
-                None => servers(&typed, &further, words, slo)?,
-            },
-        };
-        let Job { output, several, notes, .. } = job;
-        let inconclusive = inconclusive(&typed, &sides, fail_on_regression.is_some())?;
-        let until_sure = sure::asked(&typed, &sides)?;
-        let watched = watched(&typed, &sides, fail_on_regression.is_some())?;
-        let budget = budget(&typed, &sides, inconclusive, until_sure.is_some())?;
-        if !matches!(output.format, "text" | "quiet" | "csv" | "json") {
-            return usage("the output formats of compare are text, quiet (-q), csv and json");
-        }
-        Ok(Intent::Compare(Box::new(CompareJob {
-            sides,
-            output,
-            fail_on_regression,
-            watched,
-            budget,
-            inconclusive,
-            until_sure,
-            repeats_void: typed.matches().get_one::<DisturbedPolicy>(DISTURBED)
-                != Some(&DisturbedPolicy::Count),
-            words,
-            names: [NAME_A, NAME_B]
-                .map(|id| typed.matches().get_one::<String>(id).cloned())
-                .to_vec(),
-            errors_allowed: errors.unwrap_or(ERRORS_DEFAULT),
-            is_gate: fail_on_regression.is_some() || errors.is_some(),
-            several,
-            notes,
-            command_line,
-        })))
+        Kinds::Files(files) => saved(&typed, files)?,
+        Kinds::Servers(words) => match replayed {
+            Some(replayed) => of_record(&typed, &words, ReplayedSides { slo, ..replayed })?,
+            None => servers(&typed, &further, words, slo)?,
+        },
+    };
+    let Job { output, several, notes, .. } = job;
+    check_gate(&typed, &options, &sides)?;
+    let until_sure = sure::asked(&typed, &options, &sides)?;
+    let watched = watched(&options, &sides)?;
+    let budget = budget(&typed, &options, &sides)?;
+    let CompareOptions { fail_on_regression, errors, inconclusive, .. } = options;
+    if !matches!(output.format, "text" | "quiet" | "csv" | "json") {
+        return usage("the output formats of compare are text, quiet (-q), csv and json");
     }
+    Ok(carry(CompareJob {
+        sides,
+        output,
+        fail_on_regression,
+        watched,
+        budget,
+        inconclusive,
+        until_sure,
+        repeats_void: options.disturbed != Some(DisturbedPolicy::Count),
+        words,
+        names: vec![options.name_a, options.name_b],
+        errors_allowed: errors.unwrap_or(ERRORS_DEFAULT),
+        is_gate: fail_on_regression.is_some() || errors.is_some(),
+        several,
+        notes,
+        command_line,
+    }))
 }
 
 fn at_further_rate(line: Vec<OsString>) -> Result<ParsedArgs, UsageError> {
@@ -157,45 +153,46 @@ fn at_further_rate(line: Vec<OsString>) -> Result<ParsedArgs, UsageError> {
     typed.or_else(|_| usage("see keystorm compare --help"))
 }
 
-/// Returns what --inconclusive asks for, if the gate that it belongs to is there and can be judged.
-fn inconclusive(
+/// Checks that the gate is there which options belong to, and that it can be judged.
+fn check_gate(
     typed: &ParsedArgs,
+    options: &CompareOptions,
     sides: &Sides,
-    has_gate: bool,
-) -> Result<Option<InconclusivePolicy>, UsageError> {
-    let is_judged = has_gate || typed.typed().any(|id| id == SLO);
-    if typed.typed().any(|id| id == INCONCLUSIVE) && !is_judged {
+) -> Result<(), UsageError> {
+    let has_gate = options.fail_on_regression.is_some();
+    let is_judged = has_gate || typed.typed().any(|id| id == "slo");
+    if options.inconclusive.is_some() && !is_judged {
         return usage("--inconclusive requires --fail-on-regression or --slo");
     }
-    let inconclusive = typed.matches().get_one::<InconclusivePolicy>(INCONCLUSIVE).copied();
-    if inconclusive == Some(InconclusivePolicy::Repeat) {
+    if options.inconclusive == Some(InconclusivePolicy::Repeat) {
         only_once(sides).map_or(Ok(()), |why| usage(&format!("--inconclusive repeat: {why}")))?;
     }
     if has_gate && typed.matches().get_one::<u32>("repeats") == Some(&1) {
         return usage("--fail-on-regression requires --repeat 2 or more");
     }
-    Ok(inconclusive)
+    Ok(())
 }
 
 /// The figures that a gate is about.
-fn watched(typed: &ParsedArgs, sides: &Sides, has_gate: bool) -> Result<Vec<Metric>, UsageError> {
-    match typed.matches().get_many::<Metric>(METRIC) {
-        Some(_) if !has_gate => usage("--metric requires --fail-on-regression"),
-        Some(named) => Ok(named.copied().collect()),
-        None if is_replayed(sides) => Ok(vec![Metric::P50, Metric::P99, Metric::ServerCpu]),
-        None => Ok(WATCHED.to_vec()),
+fn watched(options: &CompareOptions, sides: &Sides) -> Result<Vec<Metric>, UsageError> {
+    match &options.metric[..] {
+        [_, ..] if options.fail_on_regression.is_none() => {
+            usage("--metric requires --fail-on-regression")
+        }
+        [] if is_replayed(sides) => Ok(vec![Metric::P50, Metric::P99, Metric::ServerCpu]),
+        [] => Ok(WATCHED.to_vec()),
+        named => Ok(named.to_vec()),
     }
 }
 
 /// The longest time in which further blocks are run while the result is open.
 fn budget(
     typed: &ParsedArgs,
+    options: &CompareOptions,
     sides: &Sides,
-    inconclusive: Option<InconclusivePolicy>,
-    until_sure: bool,
 ) -> Result<Option<Duration>, UsageError> {
-    let given = typed.matches().get_one::<Duration>(BUDGET).copied();
-    if until_sure {
+    let given = options.budget;
+    if options.until_sure.is_some() {
         return match given {
             Some(_) => usage("--until-sure has --sure-within in place of --budget"),
             None => Ok(None),
@@ -204,8 +201,8 @@ fn budget(
     if let Some(why) = only_once(sides) {
         return given.map_or(Ok(None), |_| usage(&format!("--budget: {why}")));
     }
-    let is_exact =
-        typed.typed().any(|id| id == "repeats") && inconclusive != Some(InconclusivePolicy::Repeat);
+    let repeats_open = options.inconclusive == Some(InconclusivePolicy::Repeat);
+    let is_exact = typed.typed().any(|id| id == "repeats") && !repeats_open;
     let default = if is_replayed(sides) { BUDGET_REPLAYED } else { BUDGET_DEFAULT };
     Ok(given.or((!is_exact).then_some(default)))
 }
@@ -264,7 +261,7 @@ fn servers(
     } else {
         "requires servers of different protocols, such as redis-server and memcached"
     };
-    refuse(typed, &[TABLES, CORES], why)?;
+    refuse(typed, &OF_TERMS, why)?;
     loads::sides(typed, further, &words, asked, slo, decides)
 }
 
@@ -295,7 +292,7 @@ fn of_record(
     replayed: ReplayedSides,
 ) -> Result<(Sides, Job), UsageError> {
     refuse(typed, &OF_SERVERS, NAMED)?;
-    refuse(typed, &[TABLES, CORES], "is of two servers of different protocols without --replay")?;
+    refuse(typed, &OF_TERMS, "is of two servers of different protocols without --replay")?;
     let [a, b] = words else { return usage("--replay: name two servers") };
     let job = |side: &Word| typed.job(|options| side.put(options, words));
     let (mut of_a, of_b) = (job(a)?, job(b)?);

@@ -3,14 +3,13 @@
 use std::ffi::OsString;
 
 use clap::{Arg, CommandFactory, Parser};
-use job::ReplayedSides;
 use lab::Line;
 use lab::words::{TypedOption, words_of};
 
 use super::super::UsageError;
 use super::super::front::command;
 use super::super::near::{self, named};
-use super::super::replay::{REFUSED, RecordOptions, recorded};
+use super::super::replay::{REFUSED, RecordOptions, ReplayedSides, recorded};
 use super::super::run;
 use super::words::takes;
 use super::{NAME, usage};
@@ -60,11 +59,7 @@ pub(super) fn taken(
         return usage("--replay does not go with a command: the record says what is sent");
     }
     let of_run = run::vocabulary();
-    for given in &mut line.options {
-        if let Some(short) = named(&of_run, &given.name).and_then(Arg::get_short) {
-            given.name = format!("-{short}");
-        }
-    }
+    near::call_by_one_name(&mut line, |name| named(&of_run, name));
     let of_cluster =
         ("--cluster", "does not work with --replay: keystorm replay sends to a cluster");
     let mut refused = REFUSED.iter().chain(std::iter::once(&of_cluster));
@@ -81,7 +76,7 @@ pub(super) fn taken(
         );
     }
     line.rest = files.into_iter().filter_map(|given| given.value).collect();
-    let (speed, answers) = (options.record.speed.clone(), !options.no_answers);
-    let (recorded, line) = recorded(NAME, options.record, line)?;
-    Ok((line.words(), Some(ReplayedSides { recorded, speed, answers, slo: None })))
+    let answers = !options.no_answers;
+    let (record, line) = recorded(NAME, options.record, line)?;
+    Ok((line.words(), Some(ReplayedSides { record, answers, slo: None })))
 }

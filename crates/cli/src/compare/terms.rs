@@ -2,14 +2,15 @@
 
 use std::ffi::OsString;
 
-use job::{Sides, TermsSides};
+use clap::FromArgMatches;
 use lab::terms::{ComparisonTerms, Kind, Side, Test};
 use workload::{Arg, Piece, Plan, PlanParts};
 
 use super::super::run::ParsedArgs;
 use super::super::{Job, UsageError};
+use super::job::{Sides, TermsSides};
 use super::{
-    CORES, NAMED, OF_SERVERS, SECONDS_DEFAULT, TABLES, WARMUP_DEFAULT, Word, blocks, refuse, usage,
+    NAMED, OF_SERVERS, SECONDS_DEFAULT, TermsOptions, WARMUP_DEFAULT, Word, blocks, refuse, usage,
 };
 use spec::values::ProtocolArg;
 
@@ -63,13 +64,14 @@ pub(super) fn sides(
     let sides: [Side; 2] = sides
         .try_into()
         .map_err(|_| UsageError("the tables of equal terms compare two servers".to_owned()))?;
-    let kinds = typed.matches().get_many::<Kind>(TABLES);
+    let TermsOptions { tables, cores } = TermsOptions::from_arg_matches(typed.matches())
+        .map_err(|error| UsageError(error.to_string()))?;
     let given = |options: &[&str]| typed.typed().any(|id| options.contains(&id));
     let terms = ComparisonTerms {
         sides,
         tests,
-        kinds: kinds.map_or_else(|| Kind::ALL.to_vec(), |kinds| kinds.copied().collect()),
-        cores: typed.matches().get_one::<u32>(CORES).map(|cores| *cores as usize),
+        kinds: if tables.is_empty() { Kind::ALL.to_vec() } else { tables },
+        cores: cores.map(|cores| cores as usize),
         threads_given: given(&["threads"]),
         cpus_given: given(&["cpus", "server_cpus"]),
     };

@@ -9,17 +9,17 @@ use lab::words::{TypedOption, words_of};
 use lab::{Arity, Line};
 
 use super::sending::{DeliveryLoad, KindFront};
-use super::{DeliverFront, KINDS};
+use super::{KINDS, command, kind_named};
 use crate::experiment::takes_of;
 use crate::near::named;
-use crate::{FrontEnd, UsageError, near, run};
+use crate::{UsageError, near, run};
 
 /// The word that says so.
 const WORD: &str = "deliver";
 
 /// Returns what an option of any kind, or of the run of its senders, takes.
 pub(crate) fn takes(name: &str) -> Option<Arity> {
-    takes_of(&DeliverFront.command()?, name)
+    takes_of(&command(), name)
 }
 
 /// Returns whether a command line has the word `deliver`: then options of the kinds may stand in it.
@@ -32,19 +32,11 @@ fn kind_of(rest: &[OsString]) -> Result<Option<&'static KindFront>, UsageError> 
     if rest.first().is_none_or(|word| word != WORD) {
         return Ok(None);
     }
-    let names = KINDS.map(|kind| kind.name);
     let Some(word) = rest.get(1) else {
-        let names = names.join(", ");
+        let names = KINDS.map(|kind| kind.name).join(", ");
         return Err(UsageError(format!("deliver requires a kind after it: {names}")));
     };
-    let word = word.to_string_lossy();
-    match KINDS.iter().find(|kind| kind.name == word) {
-        Some(kind) => Ok(Some(kind)),
-        None => {
-            let nearest = near::nearest(&word, names.into_iter());
-            Err(UsageError(near::one_of("kind of delivery", &word, nearest, &names)))
-        }
-    }
+    kind_named(&word.to_string_lossy()).map(Some)
 }
 
 /// The line with the options behind a kind among those in front of it; what is no delivery as it is.
@@ -62,8 +54,7 @@ pub(crate) fn hoisted(
     let behind = Line::parse(rest.split_off(2), |name| takes_also(name).or_else(|| takes(name)));
     let known = |name: &str| takes_also(name).or_else(|| takes(name)).is_some();
     if let Some(given) = behind.options.iter().find(|given| !known(&given.name)) {
-        let all = DeliverFront.command().unwrap_or_default();
-        return Err(near::no_option(&given.name, &all, &run::vocabulary()));
+        return Err(near::no_option(&given.name, &command(), &run::vocabulary()));
     }
     if let Some(word) = behind.rest.first() {
         let word = shell_words::quote(&word.to_string_lossy()).into_owned();
@@ -90,13 +81,8 @@ pub(crate) fn delivery_load(
     let mut line = hoisted(line, &takes_also)?;
     let Some(kind) = kind_of(&line.rest)? else { return Ok(None) };
     line.rest.clear();
-    // Whoever looks for an option in the line knows it by one name.
     let of_run = run::vocabulary();
-    for given in &mut line.options {
-        if let Some(short) = named(&of_run, &given.name).and_then(clap::Arg::get_short) {
-            given.name = format!("-{short}");
-        }
-    }
+    near::call_by_one_name(&mut line, |name| named(&of_run, name));
     let own = (kind.command)();
     let is_own = |given: &TypedOption| {
         named(&own, &given.name).is_some() && named(&of_run, &given.name).is_none()

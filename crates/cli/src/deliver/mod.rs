@@ -18,13 +18,11 @@ use clap::Command;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use workload::Named;
 
-use super::{FrontEnd, Intent, UsageError, help, near};
+use super::front::Front;
+use super::{Intent, UsageError, help, near};
 pub(crate) use load::{delivery_load, hoisted, is_named, takes};
 pub(crate) use sending::Finish;
 use sending::{KindFront, frame, with_those_of_senders};
-
-/// The front end of `keystorm deliver`.
-pub(crate) struct DeliverFront;
 
 /// The kinds of delivery.
 const KINDS: [KindFront; 7] = [
@@ -62,51 +60,49 @@ pub(super) fn kinds_with(option: &str) -> Vec<&'static str> {
     if kinds.len() < KINDS.len() { kinds } else { Vec::new() }
 }
 
-impl FrontEnd for DeliverFront {
-    fn names(&self) -> &'static [&'static str] {
-        &["deliver"]
-    }
+/// The front end of `keystorm deliver`.
+pub const FRONT: Front = Front { names: &["deliver"], command, parse };
 
-    /// The options of all kinds.
-    fn command(&self) -> Option<Command> {
-        let kinds = || KINDS.iter().map(|kind| (kind.command)());
-        let long_about = format!("{ABOUT}.\n\n{LONG_ABOUT}");
-        let mut all = frame("KIND").about(ABOUT).long_about(long_about);
-        for arg in kinds().flat_map(|kind| kind.get_arguments().cloned().collect::<Vec<_>>()) {
-            if !all.get_arguments().any(|known| known.get_id() == arg.get_id()) {
-                all = all.arg(arg);
-            }
+/// The options of all kinds.
+pub(crate) fn command() -> Command {
+    let kinds = || KINDS.iter().map(|kind| (kind.command)());
+    let long_about = format!("{ABOUT}.\n\n{LONG_ABOUT}");
+    let mut all = frame("KIND").about(ABOUT).long_about(long_about);
+    for arg in kinds().flat_map(|kind| kind.get_arguments().cloned().collect::<Vec<_>>()) {
+        if !all.get_arguments().any(|known| known.get_id() == arg.get_id()) {
+            all = all.arg(arg);
         }
-        all = all.arg(like::arg());
-        let examples = kinds().filter_map(|kind| kind.get_after_help().map(ToString::to_string));
-        all = all.after_help(examples.collect::<Vec<_>>().join("\n\n"));
-        Some(with_those_of_senders(all))
     }
+    all = all.arg(like::arg());
+    let examples = kinds().filter_map(|kind| kind.get_after_help().map(ToString::to_string));
+    all = all.after_help(examples.collect::<Vec<_>>().join("\n\n"));
+    with_those_of_senders(all)
+}
 
-    fn parse(&self, _called_as: Option<&str>, args: Vec<OsString>) -> Result<Intent, UsageError> {
-        if let Some(page) = help::of_deliver(&args) {
-            return Ok(Intent::Say(page.to_owned()));
+fn parse(args: Vec<OsString>) -> Result<Intent, UsageError> {
+    if let Some(page) = help::of_deliver(&args) {
+        return Ok(Intent::Say(page.to_owned()));
+    }
+    let mut args = like::expanded(&args)?.unwrap_or(args);
+    match args.first().and_then(|word| word.to_str()) {
+        Some("--help") => Ok(Intent::Say(command().render_long_help().to_string())),
+        Some(word) if !word.starts_with('-') => {
+            let kind = kind_named(word)?;
+            args.remove(0);
+            (kind.parse)(args)
         }
-        let mut args = like::expanded(&args)?.unwrap_or(args);
-        let names = KINDS.map(|kind| kind.name);
-        match args.first().and_then(|word| word.to_str()) {
-            Some("--help") => {
-                let mut all = self.command().unwrap_or_default();
-                Ok(Intent::Say(all.render_long_help().to_string()))
-            }
-            Some(word) if !word.starts_with('-') => {
-                let Some(kind) = KINDS.iter().find(|kind| kind.name == word) else {
-                    let nearest = near::nearest(word, names.into_iter());
-                    let text = near::one_of("kind of delivery", word, nearest, &names);
-                    return Err(UsageError(text));
-                };
-                args.remove(0);
-                (kind.parse)(args)
-            }
-            _ => {
-                let names = names.join(", ");
-                Err(UsageError(format!("deliver requires a kind first: {names}")))
-            }
+        _ => {
+            let names = KINDS.map(|kind| kind.name).join(", ");
+            Err(UsageError(format!("deliver requires a kind first: {names}")))
         }
     }
+}
+
+/// The kind of this name.
+fn kind_named(word: &str) -> Result<&'static KindFront, UsageError> {
+    let names = KINDS.map(|kind| kind.name);
+    KINDS.iter().find(|kind| kind.name == word).ok_or_else(|| {
+        let nearest = near::nearest(word, names.into_iter());
+        UsageError(near::one_of("kind of delivery", word, nearest, &names))
+    })
 }

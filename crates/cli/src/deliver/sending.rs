@@ -11,7 +11,7 @@ use workload::{
     Delivery, DeliveryKind, Exchange, NAME_PREFIX, Piece, Plan, PlanParts, Shard, TAG, message,
 };
 
-use crate::experiment::{with_refused, with_those_of_one_run};
+use crate::experiment::{with_line, with_those_of_one_run};
 use crate::near::explained;
 use crate::run::RunFront;
 use crate::{FrontEnd, Intent, UsageError, help};
@@ -227,7 +227,7 @@ fn parse<O: KindOptions>(args: Vec<OsString>) -> Result<Intent, UsageError> {
         };
         return Ok(Intent::Say(command.render_long_help().to_string()));
     }
-    with_refused(args, &OF_REQUESTS, |OwnLine::<O>(options), line, _| intent(&options, line))
+    with_line(args, false, &OF_REQUESTS, |OwnLine::<O>(options), line, _| intent(&options, line))
 }
 
 /// The options of a kind, its examples, and where the others are.
@@ -304,8 +304,7 @@ fn delivered(
     let clients = job.several.as_ref().and_then(|fleet| fleet.on.count()).unwrap_or(1);
     job.plans.iter().try_for_each(|plan| check_shares(plan, clients))?;
     if print_plan {
-        let text = job::printed_plans(&job.plans);
-        return text.map(Intent::Say).map_err(|error| UsageError(error.to_string()));
+        return Intent::plans(&job.plans);
     }
     Ok(Intent::Run(job))
 }

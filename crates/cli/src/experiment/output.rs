@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use job::{ExperimentOutput, MetricsAt, PageOptions, UsageError};
+use job::{MetricsAt, PageOptions, UsageError};
 
-use crate::outputs::apart;
+use crate::outputs::apart_from;
 
 /// Destinations of the results of an experiment.
 #[derive(Debug, Clone, Args)]
@@ -13,23 +13,31 @@ pub struct ExperimentOptions {
     /// Output format: table, csv or json
     #[arg(long, value_name = "NAME", help_heading = "Results", default_value = "table",
           value_parser = ["table", "csv", "json"])]
-    format: String,
+    pub format: String,
     /// Same as --format csv
     #[arg(long, help_heading = "Results")]
-    csv: bool,
+    pub csv: bool,
     /// Save the results, with every run in full, to this file; `-` is --format json
     #[arg(long, value_name = "FILE", help_heading = "Results", allow_hyphen_values = true)]
-    json: Option<PathBuf>,
+    pub json: Option<PathBuf>,
+    /// Places of its page and charts.
     #[command(flatten)]
-    pages: PageOptions,
+    pub pages: PageOptions,
+    /// Address at which its page is served.
     #[command(flatten)]
-    live: LiveOption,
+    pub live: LiveOption,
     /// Print only the table, without charts and notes
     #[arg(short = 'q', long, help_heading = "Results")]
-    quiet: bool,
+    pub quiet: bool,
     /// Print the plans as JSON instead of running them
     #[arg(long, help_heading = "Other")]
-    print_plan: bool,
+    pub print_plan: bool,
+    /// Option that names the file of results.
+    #[arg(skip = "--json")]
+    pub json_option: &'static str,
+    /// The command line, without secrets.
+    #[arg(skip)]
+    pub command_line: String,
 }
 
 /// Address at which an experiment is watched.
@@ -43,11 +51,11 @@ pub struct LiveOption {
 }
 
 impl ExperimentOptions {
-    /// Resolves the two ways to say CSV and JSON.
+    /// Resolves the two ways to say CSV and JSON, of a command line that is kept with the results.
     ///
     /// # Errors
     /// Two results would go to one file.
-    pub fn settled(mut self) -> Result<ExperimentOutput, UsageError> {
+    pub fn settle(&mut self, command_line: String) -> Result<(), UsageError> {
         let document = self.json.as_deref() == Some("-".as_ref());
         if document && (self.csv || self.format == "csv") {
             let text = "--json -: standard output can have only one format";
@@ -59,11 +67,9 @@ impl ExperimentOptions {
         if self.csv {
             self.format = "csv".to_owned();
         }
-        self.pages = self.pages.checked().map_err(UsageError)?;
-        let outputs = [("--json", self.json.as_deref()), ("--html", self.pages.html.as_deref())];
-        apart(&outputs, &[]).map_err(UsageError)?;
-        let Self { format, json, pages, live: LiveOption { live }, quiet, print_plan, .. } = self;
-        let json_option = "--json";
-        Ok(ExperimentOutput { format, json, json_option, pages, live, quiet, print_plan })
+        self.command_line = command_line;
+        self.pages.check()?;
+        let html = self.pages.html.as_deref();
+        apart_from(&[], &[("--json", self.json.as_deref()), ("--html", html)])
     }
 }

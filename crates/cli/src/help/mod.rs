@@ -11,7 +11,7 @@ use std::ffi::OsString;
 
 use clap::Command;
 
-use super::{FrontEnds, Intent, OWN, UsageError, front_named, near, subcommands, topics};
+use super::{FrontEnds, Intent, RUN, UsageError, front_named, near, subcommands, topics};
 
 /// First pages of `--help`: of a run, of `compare` and of `deliver`.
 pub const FIRST_PAGES: [&str; 3] = [first_page::RUN, first_page::COMPARE, first_page::DELIVER];
@@ -81,10 +81,10 @@ pub(super) fn of(peers: FrontEnds, words: &[OsString]) -> Result<Intent, UsageEr
         std::iter::once("--help").chain(more.iter().copied()).map(OsString::from).collect()
     };
     let Some(name) = words.first().filter(|name| **name != "help") else {
-        return OWN[0].parse(None, help(&[]));
+        return RUN.parse(None, help(&[]));
     };
     if name == ALL {
-        return OWN[0].parse(None, help(&[ALL]));
+        return RUN.parse(None, help(&[ALL]));
     }
     if name == SETTINGS {
         return option::settings().map(Intent::Read);

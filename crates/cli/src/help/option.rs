@@ -140,11 +140,11 @@ fn command_lines(page: &str) -> impl Iterator<Item = String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::OWN;
+    use crate::RUN;
 
     #[test]
     fn every_option_of_a_run_has_an_example() {
-        let command = OWN[0].command().expect("a command line");
+        let command = RUN.command().expect("a command line");
         let shown = command.get_arguments().filter(|arg| {
             !arg.is_hide_set() && !names(arg).is_empty() && arg.get_long() != Some("help")
         });

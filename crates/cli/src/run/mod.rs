@@ -62,8 +62,7 @@ impl FrontEnd for RunFront {
         }
         let job = typed.job(|_| ())?;
         if typed.matches.get_flag("print_plan") {
-            let text = job::printed_plans(&job.plans);
-            return text.map(Intent::Say).map_err(|e| UsageError(e.to_string()));
+            return Intent::plans(&job.plans);
         }
         Ok(Intent::Run(Box::new(job)))
     }

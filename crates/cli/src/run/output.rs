@@ -7,7 +7,7 @@ use report::{FormatOptions, Persona};
 use super::options::Options;
 use super::verdict;
 use crate::outputs::apart;
-use crate::{Output, Spread, VerdictTo};
+use crate::{Output, Spread, UsageError, VerdictTo};
 
 /// Returns where results go, and in which layout.
 pub(super) fn output(options: &Options, persona: Persona) -> Result<Output, String> {
@@ -16,7 +16,8 @@ pub(super) fn output(options: &Options, persona: Persona) -> Result<Output, Stri
     if to_stdout(&results.hdr) {
         return Err("--hdr: name a file; standard output is for the report".into());
     }
-    let pages = results.pages.clone().checked()?;
+    let pages = results.pages.clone();
+    pages.check().map_err(|UsageError(why)| why)?;
     apart(
         &[
             ("--json", results.json.as_deref()),

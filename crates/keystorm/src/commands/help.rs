@@ -1,11 +1,10 @@
-//! Texts for reading: shown in a terminal, through a pager, or written as files.
+//! Pages that are read at leisure, in a terminal, through a pager.
 
+use std::env;
 use std::io::{self, IsTerminal, Write};
-use std::path::Path;
 use std::process::{Command, Stdio};
-use std::{env, fs};
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use job::End;
 use page::term;
 
@@ -55,17 +54,4 @@ fn paged(text: &str) -> bool {
         let _ = input.write_all(text.as_bytes());
     }
     child.wait().is_ok_and(|status| status.success())
-}
-
-/// Writes files into a directory, which is created if necessary.
-///
-/// # Errors
-/// Returns an error if a file cannot be written.
-pub(crate) fn write(dir: &Path, files: &[(String, String)]) -> Result<End> {
-    fs::create_dir_all(dir).with_context(|| format!("making the directory {}", dir.display()))?;
-    for (name, text) in files {
-        let path = dir.join(name);
-        fs::write(&path, text).with_context(|| format!("writing {}", path.display()))?;
-    }
-    run::say(&format!("Wrote {} files to {}\n", files.len(), dir.display()))
 }

@@ -1,18 +1,75 @@
-//! `keystorm merge`: adds up saved runs.
+//! `keystorm merge`: which saved runs are added up, and where the sum goes.
+
+use std::path::PathBuf;
 
 use anyhow::Result;
+use clap::Parser;
+use cli::front::{Front, command, with_options};
+use cli::outputs::{apart_from, format_name};
 use console::place::Place;
-use job::{End, MergeJob, Spread};
+use job::{End, Intent, PageOptions, Spread, UsageError};
 use report::{Record, Summary};
+use spec::values::count_in;
 
 use super::pages::{Pages, page_of};
 use super::show::{print, read};
 
+/// Adds up saved runs (--json) of several clients that loaded one server together. The result is
+/// what a single client would have measured: counts, histograms and timelines, the last aligned by
+/// wall clock. The plans may differ only in connections, requests, rate, seed, threads and CPUs.
+#[derive(Debug, Parser)]
+#[command(
+    name = "keystorm merge",
+    override_usage = "keystorm merge [OPTIONS] FILE...",
+    after_help = EXAMPLE,
+)]
+struct Options {
+    /// Files that --json has written
+    #[arg(value_name = "FILE", required = true)]
+    files: Vec<PathBuf>,
+    /// Shares of the plan that are lost, by number, such as 2 or 2,5: the result is of the others, is
+    /// called incomplete and says why
+    #[arg(long, value_name = "N", value_delimiter = ',', help_heading = "Input", value_parser = count_in(1..=u32::MAX))]
+    missing: Vec<u32>,
+    /// Keep the merged run in this file; without --format nothing is printed then
+    #[arg(short = 'o', long, value_name = "FILE", help_heading = "Results")]
+    output: Option<PathBuf>,
+    /// Layout of what is printed: text, quiet, csv, redis, classic, json, timeline or samples [default: text]
+    #[arg(long, value_name = "NAME", help_heading = "Results", value_parser = format_name)]
+    format: Option<&'static str>,
+    #[command(flatten)]
+    pages: PageOptions,
+}
+
+/// Every line that begins with `$` is run by a test.
+const EXAMPLE: &str = "\
+Example:
+  Add up the runs of two clients:
+    $ keystorm -t get -n 10000 -q --json a.json
+    $ keystorm -t get -n 10000 -q --json b.json
+    $ keystorm merge a.json b.json -o both.json --format quiet";
+
+/// Front end of the command.
+pub(crate) const FRONT: Front = Front {
+    names: &["merge"],
+    command: command::<Options>,
+    parse: |args| with_options(args, checked),
+};
+
+/// Returns what the options mean.
+fn checked(mut options: Options) -> Result<Intent, UsageError> {
+    let Options { files, output, format, pages, .. } = &mut options;
+    pages.check()?;
+    apart_from(files, &[("-o", output.as_deref()), ("--html", pages.html.as_deref())])?;
+    *format = format.or(output.is_none().then_some("text"));
+    Ok(Intent::carry(move || merge(&options)))
+}
+
 /// Adds up saved runs.
 ///
 /// # Errors
-/// Returns an error if a file is invalid, or if the runs are too different.
-pub(crate) fn merge(job: &MergeJob) -> Result<End> {
+/// What is wrong with a file, or in what they differ.
+fn merge(job: &Options) -> Result<End> {
     let place = job.output.as_deref().map(|path| Place::new("-o", path)).transpose()?;
     let pages = Pages::open(&job.pages)?;
     let parts = job.files.iter().map(|file| Ok((file.display().to_string(), read(file)?)));

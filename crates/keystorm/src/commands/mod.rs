@@ -4,14 +4,18 @@
 pub(crate) mod bisect;
 pub(crate) mod client;
 pub(crate) mod compare;
+pub(crate) mod completions;
 pub(crate) mod describe;
 pub(crate) mod doctor;
 pub(crate) mod footprint;
 pub(crate) mod help;
 pub(crate) mod history;
 pub(crate) mod impact;
+pub(crate) mod man;
 pub(crate) mod merge;
+pub(crate) mod named_server;
 pub(crate) mod pages;
+pub(crate) mod presets;
 pub(crate) mod record;
 pub(crate) mod replay;
 pub(crate) mod run;
@@ -24,9 +28,23 @@ pub(crate) mod sweep;
 
 use job::FrontEnd;
 
-/// The experiments, one row each: name, options and a function that makes and runs it. Dispatch, help, man
-/// pages and completions use this list; a test compares the list of the Python package with it.
-pub(crate) const EXPERIMENTS: &[&dyn FrontEnd] = &[
+/// The commands but a run, a row each: name, options and how it is carried out. Dispatch, help, man pages and
+/// completions come from it; a test holds the list of the Python package against it.
+pub(crate) const COMMANDS: &[&dyn FrontEnd] = &[
+    &self::sink::FRONT,
+    &show::FRONT,
+    &merge::FRONT,
+    &self::history::FRONT,
+    &self::doctor::FRONT,
+    &compare::FRONT,
+    &cli::deliver::FRONT,
+    &cli::connect::FRONT,
+    &self::replay::FRONT,
+    &record::FRONT,
+    &describe::FRONT,
+    &presets::FRONT,
+    &man::FRONT,
+    &completions::FRONT,
     &bisect::FRONT,
     &sweep::FRONT,
     &search::FRONT,
@@ -53,7 +71,7 @@ mod tests {
     use super::*;
 
     fn registered() -> Command {
-        cli::add_experiments(EXPERIMENTS);
+        cli::add_commands(COMMANDS);
         cli::tree::tree()
     }
 
@@ -138,6 +156,23 @@ mod tests {
     }
 
     #[test]
+    fn an_option_of_another_command_is_named_with_its_owner() {
+        cli::add_commands(COMMANDS);
+        for (line, tip) in [
+            ("--subscribers 3", "'--subscribers' is an option of keystorm deliver pubsub"),
+            ("--suscribers 3", "'--subscribers' is an option of keystorm deliver pubsub"),
+            ("--until-sure", "'--until-sure' is an option of keystorm compare"),
+            ("--like sidekiq", "'--like' is an option of keystorm deliver"),
+        ] {
+            let words = line.split(' ').map(Into::into).collect();
+            let refused = cli::parse(&[], "keystorm".as_ref(), words).err();
+            let text = refused.map(|job::UsageError(text)| text).unwrap_or_default();
+            let message = text.lines().find(|line| line.contains("tip: ")).unwrap_or_default();
+            assert!(message.contains(tip), "{line}: {text}");
+        }
+    }
+
+    #[test]
     fn an_option_of_an_experiment_has_details_if_it_is_the_same() {
         let tree = registered();
         let long = |command: &str, id: &str| {
@@ -150,7 +185,7 @@ mod tests {
 
     #[test]
     fn an_option_is_explained_with_its_subcommands_and_examples() {
-        cli::add_experiments(EXPERIMENTS);
+        cli::add_commands(COMMANDS);
         let explained = |name: &str| {
             let words = ["help", name].map(Into::into).to_vec();
             match cli::parse(&[], "keystorm".as_ref(), words) {

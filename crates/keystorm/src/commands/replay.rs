@@ -4,8 +4,13 @@
 use std::sync::Arc;
 
 use anyhow::Result;
+use clap::Parser;
+use cli::experiment::{job, with_those_of_a_run, with_words};
+use cli::front::{Front, command};
+use cli::replay::{REFUSED, RecordOptions, recorded};
 use console::diagnostics;
-use job::{End, RecordedJob, ReplayJob, UsageError};
+use job::{End, Intent, Job, UsageError};
+use lab::Line;
 use replay::{PrefillPlan, Scan, Speed, Traffic};
 use trace::{Losses, Stamps};
 use workload::quantity::counted;
@@ -16,16 +21,60 @@ use workload::{
 use super::run;
 use crate::records::{Precaution, Records};
 
-/// Sends a record again.
+/// Sends recorded traffic again: every command at the time at which it was recorded, on a connection
+/// for each recorded client, in each client's order. Reads what MONITOR prints, and every other format
+/// that keystorm describe reads. Latency counts from when a command was due, lateness is reported, and
+/// everything that a run reports is reported. Takes the options of a run that say where the server is,
+/// how it is reached and what is reported; -c for fewer connections than there were clients.
+#[derive(Debug, Parser)]
+#[command(
+    name = "keystorm replay",
+    override_usage = "keystorm replay FILE... [OPTIONS] [OPTIONS OF A RUN]",
+    after_help = EXAMPLE,
+)]
+struct Options {
+    #[command(flatten)]
+    record: RecordOptions,
+}
+
+const EXAMPLE: &str = "\
+Examples:
+  The traffic of another server, on one that is started for it:
+    keystorm replay monitor.txt --spawn --prefill
+
+  Twice as fast, without the commands of an administrator:
+    keystorm replay monitor.txt --spawn --speed 2 --without keys,info,scan";
+
+/// Front end of the command.
+pub(crate) const FRONT: Front = Front {
+    names: &["replay"],
+    command: || with_those_of_a_run(command::<Options>(), &REFUSED.map(|(name, _)| name)),
+    parse: |args| with_words::<Options>(args, &REFUSED, |options, line, _| intent(options, line)),
+};
+
+/// Returns what the options mean.
+fn intent(Options { record }: Options, line: Line) -> Result<Intent, UsageError> {
+    let (record, line) = recorded("keystorm replay", record, line)?;
+    let job = job("keystorm replay", line.words())?;
+    let [_] = &job.plans[..] else {
+        return Err(UsageError("a replay is one test".to_owned()));
+    };
+    if job.probe.is_some() || job.server_clock || job.start_at.is_some() {
+        let text = "--probe, --clock and --start-at work with drawn requests only";
+        return Err(UsageError(text.to_owned()));
+    }
+    Ok(Intent::carry(move || replay(job, &record)))
+}
+
+/// Sends a record again; the one plan of the job says where the server is and what is reported of it.
 ///
 /// # Errors
-/// Returns an error if the record cannot be read or sent.
-pub(crate) fn replay(replay: ReplayJob) -> Result<End> {
-    let ReplayJob { mut job, recorded, speed } = replay;
+/// It cannot be read, or what kept it from being sent.
+fn replay(mut job: Job, record: &RecordOptions) -> Result<End> {
     let frame = (*job.plans[0]).clone();
-    let load = RecordedLoad::read(&recorded, &frame)?;
-    load.notes(&speed).iter().try_for_each(diagnostics::say)?;
-    let (plan, records) = load.plan_at(&frame, &speed, load.rounds)?;
+    let load = RecordedLoad::read(record, &frame)?;
+    load.notes(&record.speed).iter().try_for_each(diagnostics::say)?;
+    let (plan, records) = load.plan_at(&frame, &record.speed, load.rounds)?;
     job.plans = vec![plan.clone()];
     run::run_with(&job, |bed| {
         load.precaution.check(&bed.server, &plan.target)?;
@@ -82,31 +131,31 @@ impl RecordedLoad {
     /// Reads a record for plans that are based on `frame`.
     ///
     /// # Errors
-    /// Returns an error if the record cannot be read, or contains nothing that can be sent.
-    pub(crate) fn read(recorded: &RecordedJob, frame: &PlanParts) -> Result<Self> {
-        let mut replay = recorded.replay.clone();
+    /// It cannot be read, or nothing of it can be sent.
+    pub(crate) fn read(record: &RecordOptions, frame: &PlanParts) -> Result<Self> {
+        let mut replay = record.replay();
         replay.to_cache = frame.protocol.is_memcache();
         replay.to_cluster = frame.target.cluster.is_some();
         let named = replay.paths.iter().map(|path| path.display().to_string());
         let source = named.collect::<Vec<_>>().join(", ");
-        let mut scan = replay::scan(&replay, recorded.prefill).map_err(|why| {
+        let mut scan = replay::scan(&replay, record.prefill).map_err(|why| {
             UsageError(if why.contains(&source) { why } else { format!("{source}: {why}") })
         })?;
-        let asked = recorded.keeps_connections.then_some(frame.load.concurrency.connections);
+        let asked = record.keeps_connections.then_some(frame.load.concurrency.connections);
         let clients = scan.shared_out(asked);
         let (connections, own) = (clients.connections(), clients.own());
         let traffic =
-            Traffic::new(replay.clone(), &scan, clients, Speed::recorded(), recorded.rounds);
+            Traffic::new(replay.clone(), &scan, clients, Speed::recorded(), record.rounds.into());
         let precaution = Precaution {
             source: source.clone(),
             servers: scan.source.servers.clone(),
             writes: scan.writes > 0 || scan.prefill.is_some(),
-            confirmed: recorded.confirmed,
+            confirmed: record.yes,
             db_max: if replay.to_cache { 0 } else { scan.db_max },
         };
         let prefill = scan.prefill.take().filter(|prefill| prefill.requests() > 0);
         let prefill = prefill.map(|prefill| Arc::new(prefill.to(replay.to_cache)));
-        let rounds = recorded.rounds;
+        let rounds = record.rounds.into();
         Ok(Self { precaution, rounds, traffic, connections, own, prefill, scan })
     }
 

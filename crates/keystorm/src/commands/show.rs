@@ -5,9 +5,12 @@ use std::io::{IsTerminal, Read};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, anyhow};
+use clap::Parser;
+use cli::front::{Front, command, with_options};
+use cli::outputs::{apart_from, format_name};
 use console::diagnostics::Asides;
 use console::print::{self, Printer};
-use job::{End, Output, ShowJob, Spread};
+use job::{End, Intent, Output, PageOptions, Spread, UsageError};
 use page::runs::Source;
 use report::{FormatOptions, LoadedRecord, Record, Summary};
 use workload::streams;
@@ -15,14 +18,85 @@ use workload::streams;
 use crate::commands::pages::Pages;
 use crate::commands::run::say;
 
-/// Largest file that is read: a timeline of every interval of a hundred tests is far smaller.
+/// Prints a saved run (--json) in any format, exactly as the run itself would have printed it. With
+/// --html or --svg, makes a page or charts of it instead, of several runs side by side. The page shows
+/// what limited each test, throughput and latency over time, the percentile spectrum, tables, the plan,
+/// and the command to run it again; it needs no network.
+#[derive(Debug, Parser)]
+#[command(
+    name = "keystorm show",
+    override_usage = "keystorm show [OPTIONS] FILE...",
+    after_help = EXAMPLE,
+)]
+struct Options {
+    /// Files that --json or `keystorm merge` has written; `-` for standard input
+    #[arg(value_name = "FILE", required = true)]
+    files: Vec<PathBuf>,
+    /// Layout: text, quiet, csv, redis (the peers' report), classic, json, timeline or samples
+    /// [default: text, unless a page or charts are made]
+    #[arg(long, value_name = "NAME", help_heading = "Results", value_parser = format_name)]
+    format: Option<&'static str>,
+    /// Steps of the distributions: `short`, or `full` for all [default: short]
+    #[arg(
+        long,
+        value_name = "WHAT",
+        value_enum,
+        default_value_t,
+        help_heading = "Results",
+        hide_default_value = true,
+        hide_possible_values = true
+    )]
+    distribution: Spread,
+    #[command(flatten)]
+    pages: PageOptions,
+}
+
+/// Every line that begins with `$` is run by a test.
+const EXAMPLE: &str = "\
+Examples:
+  Save a run, and print it as CSV later:
+    $ keystorm -t set,get -n 10000 -q --json run.json
+    $ keystorm show run.json --format csv
+
+  Make a page and charts of it:
+    $ keystorm show run.json --html run.html --svg charts";
+
+/// Front end of the command.
+pub(crate) const FRONT: Front = Front {
+    names: &["show"],
+    command: command::<Options>,
+    parse: |args| with_options(args, checked),
+};
+
+/// Returns what the options mean.
+fn checked(mut options: Options) -> Result<Intent, UsageError> {
+    let usage = |text: &str| Err(UsageError(text.to_owned()));
+    let Options { files, format, pages, .. } = &mut options;
+    if files.iter().filter(|file| *file == "-").count() > 1 {
+        return usage("standard input (-) can be read only once");
+    }
+    *format = format.or((!pages.any()).then_some("text"));
+    if files.len() > 1 && format.is_some() {
+        return usage(
+            "several files are shown on one page: use --html FILE without --format, \
+             or add them up with keystorm merge",
+        );
+    }
+    if format.is_some() {
+        pages.check()?;
+    }
+    apart_from(files, &[("--html", pages.html.as_deref())])?;
+    Ok(Intent::carry(move || show(&options)))
+}
+
+/// Largest file that is read: a timeline of every interval of a hundred tests is far below it.
 const FILE_BYTES_MAX: u64 = 1 << 30;
 
 /// Prints saved runs, or makes a page and charts of them.
 ///
 /// # Errors
-/// Returns an error with the file's name if a file is invalid or cannot be written.
-pub(crate) fn show(job: &ShowJob) -> Result<End> {
+/// What is wrong with a file, with its name, or why one cannot be written.
+fn show(job: &Options) -> Result<End> {
     let mut options = job.pages.clone();
     let to_stdout = options.html.take_if(|path| path == Path::new("-")).is_some();
     let pages = Pages::open(&options)?;

@@ -1,15 +1,127 @@
-//! `keystorm sink`: listens, prints the address, and serves until asked to stop.
+//! `keystorm sink`: where it listens and what it says; it listens, says where, and serves until asked to stop.
 //!
 //! A request to stop is the normal end of a server, so the exit code after Ctrl-C is 0.
 
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+
 use anyhow::{Context, Result, anyhow};
+use clap::{Parser, ValueEnum};
+use cli::front::{Front, command, with_options};
 use console::diagnostics;
 use host::affinity;
-use job::{End, SinkJob};
-use sink::{EngineChoice, Listener, MemcacheReplies, Replies};
+use job::{End, Intent};
+use sink::{BULK_MAX, EngineChoice, Listener, MemcacheReplies, Replies};
+use spec::values::{Cpus, count_in, ip, port};
 
 use crate::commands::run::say;
 use crate::signals;
+
+/// A server that does as little as possible, to measure clients against. It parses each request and
+/// answers it with a canned reply of the right type and size. It stores nothing. Results against it
+/// are about the client, never about a server. Ctrl-C ends it with exit code 0.
+#[derive(Debug, Parser)]
+#[command(
+    name = "keystorm sink",
+    override_usage = "keystorm sink [OPTIONS]",
+    after_help = EXAMPLE,
+)]
+struct Options {
+    /// TCP port; 0 for any free port [default: 6379, for memcached 11211; none if --unix is given]
+    #[arg(short = 'p', long, value_name = "PORT", help_heading = "Where", value_parser = port)]
+    port: Option<u16>,
+    /// Address to listen on; anyone who can reach it can connect
+    #[arg(long, value_name = "ADDR", help_heading = "Where",
+          default_value_t = IpAddr::V4(Ipv4Addr::LOCALHOST), value_parser = ip)]
+    bind: IpAddr,
+    /// Unix socket, instead of or beside a port
+    #[arg(short = 's', long, value_name = "PATH", help_heading = "Where")]
+    unix: Option<PathBuf>,
+    /// Protocol: `resp`, or `memcache` for memcached's text protocol with meta commands
+    #[arg(
+        long,
+        value_name = "PROTOCOL",
+        help_heading = "What",
+        default_value = "resp",
+        hide_possible_values = true
+    )]
+    protocol: SinkProtocol,
+    /// Bytes of the strings in replies
+    #[arg(long, value_name = "BYTES", help_heading = "What", default_value = "3",
+          value_parser = count_in(0..=BULK_MAX))]
+    bulk: u32,
+    /// I/O engine: io_uring (`uring`), `epoll`, or `auto` for the fastest that this machine allows
+    #[arg(
+        long,
+        value_name = "NAME",
+        help_heading = "How",
+        default_value = "auto",
+        hide_possible_values = true
+    )]
+    engine: EngineArg,
+    /// Maximum number of connections
+    #[arg(short = 'c', long, value_name = "CLIENTS", help_heading = "How", default_value = "10000",
+          value_parser = count_in(1..=1_000_000))]
+    clients: u32,
+    /// CPUs to keep the sink on, such as 1 or 0,2-3
+    #[arg(long, value_name = "LIST", help_heading = "How")]
+    cpus: Option<Cpus>,
+}
+
+/// Protocol of a sink, as an option.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum SinkProtocol {
+    Resp,
+    Memcache,
+}
+
+/// An engine as an option.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum EngineArg {
+    Auto,
+    Uring,
+    Epoll,
+}
+
+impl EngineArg {
+    /// Returns the engine that was named; `None` for `auto`.
+    pub(crate) fn choice(self) -> Option<EngineChoice> {
+        match self {
+            Self::Auto => None,
+            Self::Uring => Some(EngineChoice::Uring),
+            Self::Epoll => Some(EngineChoice::Epoll),
+        }
+    }
+}
+
+/// Every line that begins with `$` is run by a test.
+const EXAMPLE: &str = "\
+Example:
+  A sink on port 7777 that answers with values of 100 bytes, and load for it:
+    $ keystorm sink --port 7777 --bulk 100
+    $ keystorm -p 7777 -t get";
+
+const PORT_DEFAULT: u16 = 6379;
+const MEMCACHE_PORT_DEFAULT: u16 = 11211;
+
+/// Front end of the command.
+pub(crate) const FRONT: Front = Front {
+    names: &["sink"],
+    command: command::<Options>,
+    parse: |args| with_options(args, |options: Options| Ok(Intent::carry(move || sink(&options)))),
+};
+
+impl Options {
+    /// Returns the TCP address that the sink listens on.
+    fn tcp(&self) -> Option<SocketAddr> {
+        let port = match (self.port, &self.unix) {
+            (None, None) if self.protocol == SinkProtocol::Memcache => Some(MEMCACHE_PORT_DEFAULT),
+            (None, None) => Some(PORT_DEFAULT),
+            (port, _) => port,
+        };
+        port.map(|port| SocketAddr::new(self.bind, port))
+    }
+}
 
 /// Open files other than connections: standard streams, pollers, timers, listeners.
 const OTHER_FILES: u64 = 32;
@@ -17,14 +129,15 @@ const OTHER_FILES: u64 = 32;
 /// Serves until Ctrl-C.
 ///
 /// # Errors
-/// Returns the reason why it cannot listen or serve, in words for a person.
-pub(crate) fn sink(job: &SinkJob) -> Result<End> {
+/// What keeps it from listening or serving, in words for a person.
+fn sink(options: &Options) -> Result<End> {
     let stop = signals::interrupted()?;
-    host::allow_open_files(u64::from(job.connections), OTHER_FILES)?;
-    affinity::pin(&job.cpus)
-        .with_context(|| format!("--cpus: the sink cannot be pinned to {:?}", job.cpus))?;
-    let engine = engine(job.engine)?;
-    let listeners = listeners(job)?;
+    host::allow_open_files(u64::from(options.clients), OTHER_FILES)?;
+    let cpus = options.cpus.as_ref().map_or(&[][..], |Cpus(cpus)| cpus);
+    affinity::pin(cpus)
+        .with_context(|| format!("--cpus: the sink cannot be pinned to {cpus:?}"))?;
+    let engine = engine(options.engine.choice())?;
+    let listeners = listeners(options)?;
     let places: Vec<String> = listeners.iter().map(|l| l.address().to_string()).collect();
     let places = report::escape(places.join(" and "));
     let places = diagnostics::concealed(&places);
@@ -33,11 +146,11 @@ pub(crate) fn sink(job: &SinkJob) -> Result<End> {
         "keystorm sink listens on {places} (engine {name}). It stores nothing: measurements \
          against it are of the client. Ctrl-C ends it.\n"
     ))?;
-    let served = if job.memcache {
-        let replies = MemcacheReplies::new(job.bulk);
-        engine.serve(&listeners, job.connections, &replies, stop)
+    let served = if options.protocol == SinkProtocol::Memcache {
+        let replies = MemcacheReplies::new(options.bulk);
+        engine.serve(&listeners, options.clients, &replies, stop)
     } else {
-        engine.serve(&listeners, job.connections, &Replies::new(job.bulk), stop)
+        engine.serve(&listeners, options.clients, &Replies::new(options.bulk), stop)
     };
     let served = served.context("serving")?;
     let (requests, connections) = (served.requests, served.connections);
@@ -60,9 +173,9 @@ fn engine(asked: Option<EngineChoice>) -> Result<EngineChoice> {
     Err(anyhow!("no I/O engine works here: {}", refusals.join("; ")))
 }
 
-fn listeners(job: &SinkJob) -> Result<Vec<Listener>> {
+fn listeners(options: &Options) -> Result<Vec<Listener>> {
     let mut listeners = Vec::new();
-    if let Some(address) = job.tcp {
+    if let Some(address) = options.tcp() {
         if !address.ip().is_loopback() {
             let warning = "warning: anyone who can reach this machine can connect to the sink";
             diagnostics::say(format_args!("{warning} on {address}"))?;
@@ -71,7 +184,7 @@ fn listeners(job: &SinkJob) -> Result<Vec<Listener>> {
             .with_context(|| format!("cannot listen on {address} (--port, --bind)"))?;
         listeners.push(listener);
     }
-    if let Some(path) = &job.unix {
+    if let Some(path) = &options.unix {
         let listener = Listener::unix(path.clone())
             .with_context(|| format!("cannot listen on {} (--unix)", path.display()))?;
         listeners.push(listener);

@@ -5,10 +5,11 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
+use cli::experiment::ExperimentOptions;
 use console::live_page::{LivePage, LiveWatch};
 use console::place::Place;
 use host::ServerFacts;
-use job::{ExperimentOutput, MetricsAt, PageOptions};
+use job::{MetricsAt, PageOptions};
 use page::Page;
 use workload::Plan;
 
@@ -28,10 +29,11 @@ pub(crate) struct Files {
 }
 
 impl Files {
-    /// Ensures that the files can be written, before anything is measured, and serves the page if requested.
-    pub(crate) fn new(output: &ExperimentOutput) -> Result<Self> {
+    /// Makes sure that the files can be written, before anything is measured, and serves the page, where that is
+    /// wanted.
+    pub(crate) fn new(output: &ExperimentOptions) -> Result<Self> {
         let json = output.json.as_deref().map(|path| (output.json_option, path));
-        Self::open(json, &output.pages, output.live.as_ref())
+        Self::open(json, &output.pages, output.live.live.as_ref())
     }
 
     /// Opens the files; another option names that of the results.

@@ -7,9 +7,10 @@
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use anyhow::Result;
+use anyhow::{Error, Result};
+use cli::experiment::ExperimentOptions;
 use console::diagnostics::{self, Diagnostics};
-use job::{End, ExperimentOutput, Job};
+use job::{End, Job};
 use lab::Findings;
 use page::Block;
 use report::Run;
@@ -18,7 +19,6 @@ use workload::Plan;
 use super::files::Files;
 use super::noise;
 use super::progress::{Progress, planned_s};
-use super::results;
 use super::terminal::Terminal;
 use crate::commands::run::{say, tell_about};
 use crate::signals;
@@ -50,10 +50,23 @@ pub(crate) enum Step {
     Last(End),
 }
 
+/// Reason why a search, which decides itself what comes next, ends early.
+pub(crate) enum EarlyEnd {
+    Ended(End),
+    /// Too little of its time is left for another trial.
+    OutOfTime,
+    Fault(Error),
+}
+
+impl<E: Into<Error>> From<E> for EarlyEnd {
+    fn from(error: E) -> Self {
+        Self::Fault(error.into())
+    }
+}
+
 /// Destinations of results, progress of the experiment, and the word to stop.
 pub(crate) struct Frame<'f> {
-    output: &'f ExperimentOutput,
-    command_line: &'f str,
+    output: &'f ExperimentOptions,
     pub(crate) files: Files,
     pub(crate) progress: Progress,
     pub(crate) interrupted: &'static AtomicBool,
@@ -66,13 +79,12 @@ impl<'f> Frame<'f> {
     /// Returns an error if a file cannot be written.
     pub(crate) fn open(
         notes: impl IntoIterator<Item = impl fmt::Display>,
-        output: &'f ExperimentOutput,
-        command_line: &'f str,
+        output: &'f ExperimentOptions,
     ) -> Result<Self> {
         notes.into_iter().try_for_each(diagnostics::say)?;
         let mut files = Files::new(output)?;
         let progress = files.progress();
-        Ok(Self { output, command_line, files, progress, interrupted: signals::interrupted()? })
+        Ok(Self { output, files, progress, interrupted: signals::interrupted()? })
     }
 
     /// Measures the latency that this machine adds, reaches or starts the server of a plan, with room for
@@ -117,7 +129,7 @@ impl<'f> Frame<'f> {
     /// # Errors
     /// Returns an error if a file cannot be written.
     pub(crate) fn keep(&mut self, found: &impl Findings) -> Result<()> {
-        self.files.keep(|| found.to_json(), || found.page(self.command_line))
+        self.files.keep(|| found.to_json(), || found.page(&self.output.command_line))
     }
 
     /// Runs an experiment. Its results are shown however it ends.
@@ -155,20 +167,26 @@ impl<'f> Frame<'f> {
         Ok(if end == End::Complete && !found.is_conclusive() { End::Inconclusive } else { end })
     }
 
+    /// Prints what was found, in the format that was asked for, and writes the files.
     fn show(&self, found: &impl Findings) -> Result<()> {
-        let text = |terminal: &Terminal| {
-            for (at, block) in found.shown(self.output.quiet).iter().enumerate() {
-                if at > 0 && !matches!(block, Block::Note(..) | Block::Chart(_)) {
-                    say("\n").map(drop)?;
-                }
-                terminal.block(block)?;
-            }
-            Ok(())
-        };
-        let page = || found.page(self.command_line);
-        let (json, csv) = (|| found.to_json(), || found.to_csv());
-        results::show(self.output, &self.files, json, csv, page, text)?;
+        match self.output.format.as_str() {
+            "json" => say(&found.to_json()?).map(drop)?,
+            "csv" => say(&found.to_csv()).map(drop)?,
+            _ => self.show_blocks(found)?,
+        }
+        self.files.finish(|| found.to_json(), || found.page(&self.output.command_line))?;
         Ok(found.remarks().into_iter().map(report::escape).try_for_each(diagnostics::say)?)
+    }
+
+    fn show_blocks(&self, found: &impl Findings) -> Result<()> {
+        let terminal = Terminal::of_stdout();
+        for (at, block) in found.shown(self.output.quiet).iter().enumerate() {
+            if at > 0 && !matches!(block, Block::Note(..) | Block::Chart(_)) {
+                say("\n").map(drop)?;
+            }
+            terminal.block(block)?;
+        }
+        Ok(())
     }
 }
 

@@ -5,5 +5,4 @@ pub(crate) mod files;
 pub(crate) mod frame;
 pub(crate) mod noise;
 pub(crate) mod progress;
-pub(crate) mod results;
 pub(crate) mod terminal;

@@ -1,6 +1,7 @@
 //! Experiments as tables, charts and pages.
 
 mod axis;
+mod bisect;
 mod footprint;
 mod impact;
 mod knee;

@@ -7,7 +7,7 @@ use job::MetricsAt;
 use report::slo::Slo;
 use spec::values::seconds;
 
-use crate::show::format_name;
+use crate::outputs::format_name;
 use crate::{PageOptions, Spread};
 
 #[derive(Debug, clap::Args)]

@@ -4,10 +4,10 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::Parser;
-use cli::experiment::{job, names_length, with_split, with_those_of_a_run};
+use cli::compare::metric_of;
+use cli::experiment::{ExperimentOptions, job, names_length, with_split, with_those_of_a_run};
 use cli::front::{Front, command};
-use cli::metric_of;
-use job::{Intent, Job, UsageError};
+use job::{Intent, UsageError};
 use lab::Line;
 use lab::words::TypedOption;
 use report::Metric;
@@ -22,13 +22,13 @@ use workload::Endpoint;
     override_usage = "keystorm bisect --good COMMIT --bad COMMIT [OPTIONS] [OPTIONS OF A RUN] -- BUILD-COMMAND",
     after_help = EXAMPLE,
 )]
-struct Options {
+pub(super) struct Options {
     /// A commit before the change
     #[arg(long, value_name = "COMMIT", help_heading = "Bisect")]
-    good: String,
+    pub(super) good: String,
     /// A commit after it, of which the good one is an ancestor; merges count as one commit
     #[arg(long, value_name = "COMMIT", help_heading = "Bisect")]
-    bad: String,
+    pub(super) bad: String,
     /// The repository [default: the current folder]. It is not touched: builds have a work tree of their own
     #[arg(
         long,
@@ -37,10 +37,10 @@ struct Options {
         default_value = ".",
         hide_default_value = true
     )]
-    repository: PathBuf,
+    pub(super) repository: PathBuf,
     /// The server that is built, from the top of the tree [default: src/valkey-server or src/redis-server]
     #[arg(long, value_name = "PATH", help_heading = "Bisect")]
-    server: Option<PathBuf>,
+    pub(super) server: Option<PathBuf>,
     /// The folder of builds and results, from which the search resumes [default: .keystorm-bisect]
     #[arg(
         long,
@@ -49,14 +49,19 @@ struct Options {
         default_value = ".keystorm-bisect",
         hide_default_value = true
     )]
-    state: PathBuf,
+    pub(super) state: PathBuf,
     /// The figure that changed: throughput, p50, p99 or server-cpu [default: throughput]
     #[arg(long, value_name = "NAME", help_heading = "Bisect", value_parser = metric_of(&METRICS), default_value = "throughput",
           hide_default_value = true)]
-    metric: Metric,
+    pub(super) metric: Metric,
     /// Probability at which the search ends, in per cent, from 50 to 99.9 [default: 95]
     #[arg(long, value_name = "PCT", help_heading = "Bisect", value_parser = sure, default_value = "95", hide_default_value = true)]
-    sure: f64,
+    pub(super) sure: f64,
+    #[command(flatten)]
+    pub(super) output: ExperimentOptions,
+    /// The program that builds a tree, and its arguments, in the top folder of the tree.
+    #[arg(skip)]
+    pub(super) build: Vec<String>,
 }
 
 /// Text below the options.
@@ -73,20 +78,8 @@ Example:
 const TEST: &str = "set";
 /// Default of --duration.
 const SECONDS: &str = "2";
-/// Options of a run that bisect refuses: it starts the servers itself, and its result is one sentence.
-const REFUSED: [&str; 11] = [
-    "--keep",
-    "--json",
-    "--html",
-    "--svg",
-    "--csv",
-    "--format",
-    "--metrics",
-    "--live",
-    "--on",
-    "-h",
-    "-u",
-];
+/// Options of a run that bisect refuses: it starts the servers itself.
+const REFUSED: [&str; 5] = ["--keep", "--metrics", "--on", "-h", "-u"];
 
 const METRICS: [Metric; 4] = [Metric::Throughput, Metric::P50, Metric::P99, Metric::ServerCpu];
 
@@ -96,28 +89,6 @@ fn sure(text: &str) -> Result<f64, String> {
     percent
         .map(|percent| percent / 100.0)
         .ok_or_else(|| "expected a percentage from 50 to 99.9".to_owned())
-}
-
-/// Job of `keystorm bisect`.
-pub(super) struct BisectJob {
-    /// A commit before the change, as git reads it.
-    pub(super) good: String,
-    /// A commit after the change.
-    pub(super) bad: String,
-    /// The repository.
-    pub(super) repository: PathBuf,
-    /// The server within a built tree; `None` for the first of those that Redis and Valkey build.
-    pub(super) server: Option<PathBuf>,
-    /// The folder of builds and results, by which a search resumes.
-    pub(super) state: PathBuf,
-    /// The program that builds a tree, and its arguments, in the top folder of the tree.
-    pub(super) build: Vec<String>,
-    /// The figure that changed.
-    pub(super) metric: Metric,
-    /// Probability that the answer is to have.
-    pub(super) sure: f64,
-    /// The load: one test, on a server that is started.
-    pub(super) load: Job,
 }
 
 /// Front end of the command.
@@ -134,17 +105,18 @@ fn parse(args: Vec<OsString>) -> Result<Intent, UsageError> {
     let build: Option<Vec<String>> =
         build.iter().skip(1).map(|word| word.to_str().map(str::to_owned)).collect();
     let build = build.ok_or_else(|| UsageError("the build command is no text".to_owned()))?;
-    with_split(line.to_vec(), |options, line, _| intent(options, line, build))
+    with_split(line.to_vec(), |mut options: Options, line, command_line| {
+        options.output.settle(command_line)?;
+        options.build = build;
+        intent(options, line)
+    })
 }
 
 /// Returns what the options mean.
-fn intent(options: Options, mut line: Line, build: Vec<String>) -> Result<Intent, UsageError> {
+fn intent(options: Options, mut line: Line) -> Result<Intent, UsageError> {
     let usage = |text: &str| Err(UsageError(text.to_owned()));
-    if build.is_empty() {
+    if options.build.is_empty() {
         return usage("name the command that builds a commit behind --, such as: -- make -j4");
-    }
-    if line.has("--live") {
-        return usage("--live: a bisection has no page; its answer is a sentence");
     }
     if let Some(option) = REFUSED.iter().find(|option| line.has(option)) {
         return Err(UsageError(format!(
@@ -176,7 +148,8 @@ fn intent(options: Options, mut line: Line, build: Vec<String>) -> Result<Intent
     if !is_spawned {
         return usage("bisect starts the servers that it builds; name none");
     }
-    let Options { good, bad, repository, server, state, metric, sure } = options;
-    let job = BisectJob { good, bad, repository, server, state, build, metric, sure, load };
-    Ok(Intent::carry(move || super::bisect(&job)))
+    if options.output.print_plan {
+        return Intent::plans(&load.plans);
+    }
+    Ok(Intent::carry(move || super::bisect(&options, &load)))
 }

@@ -7,29 +7,14 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, anyhow, bail};
+use lab::bisect::Commit;
 
 /// Paths at which Valkey and Redis build their servers.
 const SERVERS: [&str; 2] = ["src/valkey-server", "src/redis-server"];
 /// Lines of a failed build that are shown.
 const LINES_SHOWN: usize = 5;
 
-/// A commit.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Commit {
-    /// Whole name of the commit.
-    pub(super) hash: String,
-    /// First line of the commit message.
-    pub(super) subject: String,
-}
-
-impl Commit {
-    /// The usual short form of the id.
-    pub(super) fn short(&self) -> &str {
-        self.hash.get(..12).unwrap_or(&self.hash)
-    }
-}
-
-/// The repository, and the work tree in which commits are built.
+/// The repository, and where its commits are built.
 pub(super) struct Tree {
     repository: PathBuf,
     work_tree: PathBuf,

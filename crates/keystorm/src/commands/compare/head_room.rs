@@ -4,7 +4,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use anyhow::{Error, Result};
+use anyhow::Result;
 use job::End;
 use lab::head_room::{SpeedTrials, speed_range};
 use lab::{Answer, Search};
@@ -16,6 +16,7 @@ use workload::PlanParts;
 
 use super::test_beds::TestBeds;
 use crate::commands::replay::RecordedLoad;
+use crate::experiment::frame::EarlyEnd;
 use crate::experiment::progress::Progress;
 
 /// Shortest trial, in seconds: a shorter record is sent several times.
@@ -23,20 +24,7 @@ const TRIAL_MIN_S: f64 = 2.0;
 /// Estimated number of trials of a search, for the time left.
 const TRIALS_EXPECTED: f64 = 10.0;
 
-/// Reason why a search ends early.
-enum Stop {
-    Ended(End),
-    OutOfTime,
-    Fault(Error),
-}
-
-impl<E: Into<Error>> From<E> for Stop {
-    fn from(error: E) -> Self {
-        Self::Fault(error.into())
-    }
-}
-
-/// Estimated seconds that the search takes on one server.
+/// A guess at the seconds that the search takes on one server.
 pub(super) fn expected_s(budget: Duration) -> f64 {
     budget.as_secs_f64().min(TRIAL_MIN_S * TRIALS_EXPECTED)
 }
@@ -86,10 +74,10 @@ impl HeadRoomSearch<'_, '_> {
             let is_late = began.elapsed() + Duration::from_secs_f64(takes_s) > self.budget;
             if number > 0 && is_late {
                 untried = Some(times);
-                return Err(Stop::OutOfTime);
+                return Err(EarlyEnd::OutOfTime);
             }
             if self.interrupted.load(Ordering::Relaxed) {
-                return Err(Stop::Ended(End::Interrupted));
+                return Err(EarlyEnd::Ended(End::Interrupted));
             }
             number += 1;
             let left_s = self.budget.saturating_sub(began.elapsed()).as_secs_f64();
@@ -104,16 +92,16 @@ impl HeadRoomSearch<'_, '_> {
             let run = beds.run(std::slice::from_ref(&plan), &mut self.progress)?;
             self.progress.end();
             match &run.measurement.ending {
-                Ending::Complete => Ok::<Answer, Stop>(trials.add(times, &run)),
-                Ending::Interrupted => Err(Stop::Ended(End::Interrupted)),
-                Ending::Failed(_) => Err(Stop::Ended(End::Failed)),
+                Ending::Complete => Ok::<Answer, EarlyEnd>(trials.add(times, &run)),
+                Ending::Interrupted => Err(EarlyEnd::Ended(End::Interrupted)),
+                Ending::Failed(_) => Err(EarlyEnd::Ended(End::Failed)),
             }
         });
         let range = speed_range(&search, untried);
         match found {
-            Ok(_) | Err(Stop::OutOfTime) => Ok((range, End::Complete)),
-            Err(Stop::Ended(end)) => Ok((SpeedRange { is_open: true, ..range }, end)),
-            Err(Stop::Fault(error)) => Err(error),
+            Ok(_) | Err(EarlyEnd::OutOfTime) => Ok((range, End::Complete)),
+            Err(EarlyEnd::Ended(end)) => Ok((SpeedRange { is_open: true, ..range }, end)),
+            Err(EarlyEnd::Fault(error)) => Err(error),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The loads of a comparison, and their results on every server.
 
 use anyhow::{Result, anyhow};
-use job::{CompareJob, ComparedLoad, LiveSides};
+use cli::compare::{CompareJob, ComparedLoad, LiveSides};
 use lab::terms::{Pins, pinned};
 use report::CountUnit;
 use report::compare::{

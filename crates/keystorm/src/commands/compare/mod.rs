@@ -18,8 +18,10 @@ mod writer;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, Error, Result, bail};
+use cli::compare::{CompareJob, ComparedLoad, InconclusivePolicy, LiveSides, Sides};
+use cli::front::Front;
 use console::diagnostics::{self, Diagnostics};
-use job::{CompareJob, ComparedLoad, End, InconclusivePolicy, LiveSides, Sides};
+use job::{End, Intent};
 use lab::survey::Machine;
 use lab::terms::Pins;
 use report::compare::{self, Comparison, GateState};
@@ -27,7 +29,7 @@ use workload::{Plan, Stop, quantity};
 
 use crate::commands::doctor::cpus::siblings;
 use crate::commands::run::tell_about;
-use crate::commands::{impact, show, suite};
+use crate::commands::{history, impact, show, suite};
 use crate::experiment::noise;
 use crate::machine::machine;
 use crate::signals;
@@ -39,11 +41,24 @@ use series::Series;
 use test_beds::TestBeds;
 use writer::Writer;
 
-/// Compares and prints; the end tells whether B is worse than allowed.
+/// Front end of the command.
+pub(crate) const FRONT: Front = Front {
+    names: &["compare"],
+    command: cli::compare::command,
+    parse: |args| {
+        if history::is_asked(&args) {
+            history::judging(args)
+        } else {
+            cli::compare::intent(args, |job| Intent::carry(move || compare(&job)))
+        }
+    },
+};
+
+/// Compares and prints; the outcome tells whether B is worse than allowed.
 ///
 /// # Errors
-/// Returns the reason why it could not be done, in words for a person.
-pub(crate) fn compare(job: &CompareJob) -> Result<End> {
+/// What kept it from being done, in words for a person.
+fn compare(job: &CompareJob) -> Result<End> {
     job.notes.iter().try_for_each(diagnostics::say)?;
     if let Sides::Saved(files) = &job.sides
         && files.iter().all(|file| suite::saved(file))

@@ -5,8 +5,10 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
+use cli::compare::CompareJob;
+use cli::replay::ReplayedSides;
 use console::diagnostics;
-use job::{CompareJob, End, ReplayedSides};
+use job::End;
 use report::compare::{Comparison, ReplayedTraffic};
 use workload::{Plan, PlanParts, quantity};
 
@@ -43,15 +45,16 @@ impl<'j> Replayed<'j> {
     ) -> Result<Self> {
         let [a, b] = plans else { bail!("a record is sent to two servers") };
         let frames = [(**a).clone(), (**b).clone()];
-        let load = RecordedLoad::read(&sides.recorded, &frames[0])?;
-        load.notes(&sides.speed).iter().try_for_each(diagnostics::say)?;
-        let blocks_s = load.lasts_s(&sides.speed) * f64::from(blocks) * (2 * RUNS_OF_SIDE) as f64;
+        let load = RecordedLoad::read(&sides.record, &frames[0])?;
+        load.notes(&sides.record.speed).iter().try_for_each(diagnostics::say)?;
+        let blocks_s =
+            load.lasts_s(&sides.record.speed) * f64::from(blocks) * (2 * RUNS_OF_SIDE) as f64;
         if blocks_s >= 60.0 {
             let minutes = quantity::counted((blocks_s / 60.0).ceil() as u64, "minute");
             diagnostics::say(format_args!("note: {blocks} blocks take about {minutes}"))?;
         }
         let plan = |side: usize| {
-            Ok::<_, anyhow::Error>(load.plan_at(&frames[side], &sides.speed, load.rounds)?.0)
+            Ok::<_, anyhow::Error>(load.plan_at(&frames[side], &sides.record.speed, load.rounds)?.0)
         };
         let sent = [plan(0)?, plan(1)?];
         (*a, *b) = sent.clone().into();
@@ -69,8 +72,11 @@ impl<'j> Replayed<'j> {
         interrupted: &AtomicBool,
     ) -> Result<ReplayedTraffic> {
         for (side, beds) in both.iter_mut().enumerate() {
-            let (_, records) =
-                self.load.plan_at(&self.frames[side], &self.sides.speed, self.load.rounds)?;
+            let (_, records) = self.load.plan_at(
+                &self.frames[side],
+                &self.sides.record.speed,
+                self.load.rounds,
+            )?;
             beds.admit(&self.load.precaution)?;
             beds.set_records(records);
         }

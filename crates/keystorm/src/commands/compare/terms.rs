@@ -3,8 +3,9 @@
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Result, anyhow};
+use cli::compare::{CompareJob, TermsSides};
 use console::diagnostics;
-use job::{CompareJob, End, TermsSides, UsageError};
+use job::{End, UsageError};
 use lab::survey::Machine;
 use lab::terms::{Kind, PairedLoad, Side, Table};
 use report::compare::{
@@ -13,10 +14,10 @@ use report::compare::{
 use report::{Metric, Run};
 use workload::{Stop, Target};
 
-use super::blocks::{BlockResult, Blocks, Course, Load, RUNS_OF_SIDE, Taken};
-use super::describe_blocks;
+use super::blocks::{BlockResult, Blocks, Course, Load, Taken};
 use super::test_beds::TestBeds;
 use super::writer::Writer;
+use super::{check_same_load, describe_blocks, untested};
 use crate::commands::doctor::cpus::siblings;
 use crate::machine::machine;
 use crate::test_bed::TestBed;
@@ -37,36 +38,22 @@ pub(super) fn run(
     if tables.is_empty() {
         return Err(nothing_to_compare(&left_out).into());
     }
-    let paired_loads = tables.iter().flat_map(|table| &table.paired_loads);
-    check_same_load(job, paired_loads.clone())?;
-    // Latencies are compared at two rates for each test of the first table.
-    let after = if terms.kinds.contains(&Kind::Latency) {
-        tables.first().map_or(0, |table| 2 * table.paired_loads.len())
-    } else {
-        0
-    };
-    announce(paired_loads, after, sides.blocks)?;
-    let mut comparison = Comparison {
-        subjects: terms.sides.iter().map(named).collect(),
-        target: None,
-        how: format!("{} of each table", describe_blocks(sides.blocks)),
-        command_line: job.command_line.clone(),
-        complete: false,
-        tests: Vec::new(),
-        warnings: Vec::new(),
-        threshold: job.fail_on_regression,
-        watched: job.watched.clone(),
-        looks: 1,
-        errors_allowed: job.errors_allowed,
-        terms: Some(Terms { equal: terms.equal(), left_out, tables: Vec::new() }),
-        replayed: None,
-    };
+    for PairedLoad { sides: [a, b], .. } in tables.iter().flat_map(|table| &table.paired_loads) {
+        // They may differ in the words of the protocols, and in how a get of several keys is divided.
+        a.iter().zip(b).try_for_each(|(a, b)| check_same_load(job, true, &[a, b]))?;
+    }
+    let has_latency = terms.kinds.contains(&Kind::Latency);
+    announce(&tables, has_latency, sides.blocks)?;
+    let subjects = terms.sides.iter().map(named).collect();
+    let how = format!("{} of each table", describe_blocks(sides.blocks));
+    let equal = Terms { equal: terms.equal(), left_out, tables: Vec::new() };
+    let mut comparison = Comparison { terms: Some(equal), ..untested(job, subjects, how) };
     let mut going = ComparisonRun { sides, job, interrupted, writer, headed: false };
     let mut end = End::Complete;
     let mut tables = std::collections::VecDeque::from(tables);
     while let Some(table) = tables.pop_front() {
         let mut after_s: f64 = tables.iter().map(|table| planned_s(table, sides.blocks)).sum();
-        if table.kind == Kind::Core && after > 0 {
+        if table.kind == Kind::Core && has_latency {
             after_s += 2.0 * planned_s(&table, sides.blocks);
         }
         end = going.table(&table, after_s, &mut comparison)?;
@@ -117,14 +104,7 @@ impl<'g> ComparisonRun<'g, '_> {
         let connections = connections.saturating_mul(shares as u32);
         let protocol = self.sides.terms.sides[side].protocol;
         TestBeds::reach(&table.servers[side], |target: &Target| {
-            let reached = TestBed::reach_asking(
-                host::Questions::All,
-                target,
-                protocol,
-                connections,
-                None,
-                self.interrupted,
-            );
+            let reached = TestBed::reach(target, protocol, connections, None, self.interrupted);
             let mut bed = reached.map_err(|error| super::naming(error, &self.job.word(side)))?;
             bed.settings.sample = self.job.output.sample;
             bed.settings.fills_quietly = true;
@@ -254,42 +234,22 @@ fn named(side: &Side) -> Subject {
     Subject::new(&host::ServerFacts::default(), side.target.endpoint.to_string(), None)
 }
 
-/// Prints the expected duration, if it is over a minute.
-fn announce<'b>(
-    paired_loads: impl Iterator<Item = &'b PairedLoad>,
-    after: usize,
-    blocks: u32,
-) -> Result<()> {
-    let mut paired_loads: Vec<&PairedLoad> = paired_loads.collect();
-    let later: Vec<&PairedLoad> =
-        paired_loads.iter().take(after / 2).flat_map(|paired| [*paired; 2]).collect();
-    paired_loads.extend(later);
-    let seconds = |paired: &&PairedLoad| {
-        let plan = paired.sides[0].first()?;
-        match plan.load.stop {
-            Stop::AfterNs(ns) => Some((ns + plan.load.warmup_ns) as f64 / 1e9),
-            Stop::Requests(_) => None,
-        }
-    };
-    let all: Option<f64> = paired_loads.iter().map(seconds).sum();
-    if let Some(all) = all.map(|s| s * f64::from(blocks) * (2 * RUNS_OF_SIDE) as f64)
-        && all >= 60.0
-    {
+/// Prints how long it will take, if that is over a minute.
+fn announce(tables: &[Table], has_latency: bool, blocks: u32) -> Result<()> {
+    let mut plans =
+        tables.iter().flat_map(|table| &table.paired_loads).flat_map(|paired| &paired.sides[0]);
+    if plans.any(|plan| matches!(plan.load.stop, Stop::Requests(_))) {
+        return Ok(());
+    }
+    // Latencies are compared at two rates for each test of the first table.
+    let latency = tables.first().filter(|_| has_latency);
+    let latency_s = latency.map_or(0.0, |table| 2.0 * planned_s(table, blocks));
+    let all_s = tables.iter().map(|table| planned_s(table, blocks)).sum::<f64>() + latency_s;
+    if all_s >= 60.0 {
         diagnostics::say(format_args!(
             "note: this takes about {:.0} minutes",
-            (all / 60.0).ceil()
+            (all_s / 60.0).ceil()
         ))?;
     }
     Ok(())
-}
-
-/// Refuses loads that differ in more than the words of the protocols and the division of a get of several
-/// keys.
-fn check_same_load<'b>(
-    job: &CompareJob,
-    mut paired_loads: impl Iterator<Item = &'b PairedLoad>,
-) -> Result<()> {
-    paired_loads.try_for_each(|PairedLoad { sides: [a, b], .. }| {
-        a.iter().zip(b).try_for_each(|(a, b)| super::check_same_load(job, true, &[a, b]))
-    })
 }

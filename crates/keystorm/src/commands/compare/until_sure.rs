@@ -3,8 +3,9 @@
 use std::time::Instant;
 
 use anyhow::Result;
+use cli::compare::UntilSure;
 use console::diagnostics;
-use job::{End, UntilSure};
+use job::End;
 use report::compare::{TestComparison, Width, next_blocks};
 
 use super::blocks::{BlockResult, Blocks, Taken};

@@ -1,8 +1,9 @@
 //! Output of a comparison's results while it runs.
 
 use anyhow::Result;
+use cli::compare::{CompareJob, Sides};
 use console::diagnostics;
-use job::{CompareJob, Output, Sides};
+use job::Output;
 use page::{Block, Tone, comparison};
 use report::compare::{self, ComparedTest, Comparison, RateCurve, Table};
 

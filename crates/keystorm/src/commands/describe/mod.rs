@@ -1,6 +1,7 @@
 //! `keystorm describe`: reads records and describes their traffic as text, JSON, a page or a workload.
 
 mod layout;
+mod options;
 mod spelling;
 mod words;
 mod workload_file;
@@ -9,14 +10,16 @@ use std::io::IsTerminal;
 use std::sync::atomic::Ordering;
 
 use anyhow::{Result, anyhow};
+use cli::front::{Front, command, with_options};
 use console::bar;
 use console::diagnostics;
 use console::place::Place;
-use job::{DescribeJob, End};
+use job::{End, Intent};
 use page::{Block, Page, term};
 use trace::describe::{Describer, Description};
 use trace::{Event, OpenOptions, ReadError};
 
+use self::options::Options;
 use crate::commands::pages::Pages;
 use crate::commands::run::say;
 use crate::signals;
@@ -24,12 +27,24 @@ use crate::signals;
 /// Number of events between two checks for Ctrl-C.
 const EVENTS_BETWEEN_LOOKS: u64 = 10_000;
 
+/// Front end of the command.
+pub(crate) const FRONT: Front = Front {
+    names: &["describe"],
+    command: command::<Options>,
+    parse: |args| {
+        with_options(args, |options: Options| {
+            let options = options.checked()?;
+            Ok(Intent::carry(move || describe(&options)))
+        })
+    },
+};
+
 /// Describes records.
 ///
 /// # Errors
-/// Returns an error if a file cannot be read, or a result not be written. The readable beginning of a damaged
-/// file is described.
-pub(crate) fn describe(job: &DescribeJob) -> Result<End> {
+/// A file cannot be read, or a result not written. What could be read before a file turned out to be damaged is
+/// described.
+fn describe(job: &Options) -> Result<End> {
     let interrupted = signals::interrupted()?;
     let pages = Pages::open(&job.pages)?;
     let workload =

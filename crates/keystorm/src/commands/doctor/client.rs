@@ -11,7 +11,7 @@ use std::thread;
 
 use anyhow::{Context, Result, anyhow, bail};
 use engine::Address;
-use job::{ClientCheck, End};
+use job::End;
 use measure::{Ending, WorkerUse};
 use sink::{EngineChoice, Listener, MemcacheReplies, Replies, SinkTotals};
 use workload::{Concurrency, Endpoint, EngineKind, Load, Plan, PlanParts, Target};
@@ -21,6 +21,7 @@ use crate::signals;
 
 use super::client_table::{Cell, Table};
 use super::cpus::Place;
+use super::options::Options;
 
 const PIPELINES: [u32; 3] = [1, 16, 64];
 /// Size of strings in replies. The reply to `SET` has none.
@@ -57,24 +58,24 @@ impl Transport {
 /// Measures every cell and prints the table.
 ///
 /// # Errors
-/// Returns the reason why a cell could not be measured, in words for a person.
-pub(crate) fn measure(job: &ClientCheck) -> Result<End> {
+/// What kept a cell from being measured, in words for a person.
+pub(super) fn measure(job: &Options, plan: &Plan) -> Result<End> {
     let interrupted = signals::interrupted()?;
-    let connections = job.plan.load.concurrency.connections;
+    let connections = plan.load.concurrency.connections;
     allow_open_files(connections)?;
-    let (engines, notes) = engines(job.engine)?;
+    let (engines, notes) = engines(job.engine.choice())?;
     let place = Place::find();
     let directory = tempfile::Builder::new().prefix("keystorm-").tempdir();
     let directory = directory.context("making a directory for a unix socket")?;
-    let command = job.plan.name.clone();
-    let mut table = Table::new(command, connections, job.seconds, place, notes);
+    let command = plan.name.clone();
+    let mut table = Table::new(command, connections, job.seconds.as_secs_f64(), place, notes);
     let show = |text: String| if job.json { Ok(End::Complete) } else { say(&text) };
     show(table.head())?;
     for transport in Transport::ALL {
         for &engine in &engines {
             for depth in PIPELINES {
                 let listener = transport.listen(directory.path())?;
-                let cell = CellContext { plan: &job.plan, place, engine, interrupted }
+                let cell = CellContext { plan, place, engine, interrupted }
                     .cell(listener, transport, depth)?;
                 let Some(cell) = cell else {
                     show("Interrupted.\n".to_owned())?;
@@ -89,7 +90,7 @@ pub(crate) fn measure(job: &ClientCheck) -> Result<End> {
     finish(job, &table, End::Complete)
 }
 
-fn finish(job: &ClientCheck, table: &Table, end: End) -> Result<End> {
+fn finish(job: &Options, table: &Table, end: End) -> Result<End> {
     if job.json {
         say(&table.json(end == End::Complete)?)?;
     }

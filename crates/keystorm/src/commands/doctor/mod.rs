@@ -1,8 +1,9 @@
 //! `keystorm doctor`: finds the server, gathers evidence, and prints the findings.
 
-pub(crate) mod client;
+mod client;
 mod client_table;
 pub(crate) mod cpus;
+mod options;
 
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
@@ -10,20 +11,40 @@ use std::time::Duration;
 
 use anstyle::{AnsiColor, Style};
 use anyhow::Result;
+use clap::ArgMatches;
+use cli::front::{Front, command, with_matches};
 use console::diagnostics;
 use doctor::{Area, Evidence, Finding, Level};
 use host::machine::{Delays, Intrinsic};
-use job::{Checkup, End};
+use job::{End, Intent, UsageError};
 
+use self::options::Options;
 use crate::commands::run;
 use crate::server::Server;
+
+/// Front end of the command.
+pub(crate) const FRONT: Front = Front {
+    names: &["doctor"],
+    command: command::<Options>,
+    parse: |args| with_matches(args, intent),
+};
+
+/// Returns what the options mean.
+fn intent(options: Options, matches: &ArgMatches) -> Result<Intent, UsageError> {
+    if options.client {
+        let plan = options.of_client(matches)?;
+        return Ok(Intent::carry(move || client::measure(&options, &plan)));
+    }
+    let options = options.of_server(matches)?;
+    Ok(Intent::carry(move || doctor(&options)))
+}
 
 /// Looks, and prints.
 ///
 /// # Errors
 /// The result could not be printed.
-pub(crate) fn doctor(job: &Checkup) -> Result<End> {
-    job.notes.iter().try_for_each(diagnostics::say)?;
+fn doctor(job: &Options) -> Result<End> {
+    job.server.notes.iter().try_for_each(diagnostics::say)?;
     let (mut evidence, subject) = look(job);
     evidence.intrinsic = job.intrinsic.map(Intrinsic::measure);
     let findings = doctor::examine(&evidence);
@@ -35,45 +56,36 @@ pub(crate) fn doctor(job: &Checkup) -> Result<End> {
     }
     let bad = findings.iter().any(|finding| finding.level == Level::Bad);
     let unasked = evidence.unasked();
-    let lost = job.named && unasked.is_some();
+    let lost = job.is_named && unasked.is_some();
     Ok(if bad || lost { End::Failed } else { End::Complete })
 }
 
-/// Gathers the evidence; the text names its subject.
-fn look(job: &Checkup) -> (Evidence, String) {
-    let patience = Duration::from_secs_f64(job.seconds);
-    let load = || job.load.clone();
+/// The evidence, and what it is about in words.
+fn look(job: &Options) -> (Evidence, String) {
+    let (load, target) = (job.load(), &job.server.target);
     let reached =
-        Server::reach(&job.target, job.protocol, job.load.connections, host::Questions::All);
-    if job.protocol.is_memcache() {
+        Server::reach(target, job.server.protocol, load.connections, host::Questions::All);
+    if job.server.protocol.is_memcache() {
         let asked = reached
-            .and_then(|server| server.memcache_client(&job.target).map(|client| (server, client)));
-        return match asked {
-            Ok((server, mut client)) => {
-                let from = Ok((&server.address, &mut client));
-                let evidence = doctor::gather::gather_memcache(from, load(), patience);
-                (evidence, format!("this machine and {}", server.address))
-            }
-            Err(error) => {
-                let from = Err(unreached(&error));
-                let evidence = doctor::gather::gather_memcache(from, load(), patience);
-                (evidence, "this machine".to_owned())
-            }
-        };
+            .and_then(|server| server.memcache_client(target).map(|client| (server, client)));
+        let mut asked = asked.map_err(|error| unreached(&error));
+        let from = asked.as_mut().map(|(server, client)| (&server.address, client));
+        let evidence =
+            doctor::gather::gather_memcache(from.map_err(|why| why.clone()), load, job.seconds);
+        return (evidence, subject(asked.ok().map(|(server, _)| server)));
     }
-    let reached =
-        reached.and_then(|server| server.client(&job.target).map(|client| (server, client)));
-    match reached {
-        Ok((server, mut client)) => {
-            let from = Ok((&server.address, &mut client));
-            let evidence = doctor::gather::gather(from, load(), patience);
-            (evidence, format!("this machine and {}", server.address))
-        }
-        Err(error) => {
-            let from = Err::<(&_, &mut host::Client<host::Transport>), _>(unreached(&error));
-            let evidence = doctor::gather::gather(from, load(), patience);
-            (evidence, "this machine".to_owned())
-        }
+    let asked = reached.and_then(|server| server.client(target).map(|client| (server, client)));
+    let mut asked = asked.map_err(|error| unreached(&error));
+    let from = asked.as_mut().map(|(server, client)| (&server.address, client));
+    let evidence = doctor::gather::gather(from.map_err(|why| why.clone()), load, job.seconds);
+    (evidence, subject(asked.ok().map(|(server, _)| server)))
+}
+
+/// The subject of the answer.
+fn subject(server: Option<Server>) -> String {
+    match server {
+        Some(server) => format!("this machine and {}", server.address),
+        None => "this machine".to_owned(),
     }
 }
 

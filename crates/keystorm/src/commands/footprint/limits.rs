@@ -5,14 +5,14 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow};
 use console::diagnostics;
-use job::{End, ExperimentOutput, Job};
+use job::{End, Job};
 use lab::Findings;
 use lab::footprint::{MemoryCurve, Settling};
 use measure::Ending;
 use report::{Summary, WarningKind};
 use workload::{Pace, Plan, PlanParts, Stop, Target};
 
-use super::options::MemoryJob;
+use super::options::Options;
 use crate::experiment::frame::{Experiment, Frame, Step, reach};
 use crate::experiment::progress::{Progress, planned_s};
 use crate::setting;
@@ -25,14 +25,10 @@ const SETTLES_S: f64 = 10.0;
 /// Measures at every limit, prints the table, and writes the page.
 ///
 /// # Errors
-/// Returns the reason for a failure in words for a person; earlier results are kept.
-pub(super) fn carry_out(
-    memory: &MemoryJob,
-    output: &ExperimentOutput,
-    command_line: &str,
-) -> Result<End> {
+/// What kept it from being carried out, in words for a person; what was measured before is kept.
+pub(super) fn carry_out(memory: &Options) -> Result<End> {
     let notes = memory.limits.first().map_or(&[][..], |(_, job)| &job.notes);
-    let frame = Frame::open(notes, output, command_line)?;
+    let frame = Frame::open(notes, &memory.output)?;
     let curve = MemoryCurve::new(String::new(), memory.policy.clone());
     let plans = memory.limits.iter().flat_map(|(_, job)| &job.plans);
     let left_s = plans.map(planned_s).sum::<f64>() + SETTLES_S * memory.limits.len() as f64;

@@ -14,7 +14,7 @@ use lab::footprint::{FILLS, Item, KeyBytes, Row, Server, fills};
 use lab::{Findings, Footprint};
 use workload::Target;
 
-use self::options::FootprintJob;
+use self::options::Options;
 use self::reader::MemoryReader;
 use crate::experiment::frame::{Experiment, Frame, Step, reach};
 use crate::test_bed::TestBed;
@@ -29,10 +29,10 @@ const STEP_S: f64 = 1.0;
 /// Measures, prints the tables, and writes the page.
 ///
 /// # Errors
-/// Returns the reason for a failure in words for a person; earlier results are kept.
-fn footprint(job: &FootprintJob) -> Result<End> {
+/// What kept it from being carried out, in words for a person; what was measured before is kept.
+fn footprint(job: &Options) -> Result<End> {
     let notes = job.servers.iter().flat_map(|job| &job.notes);
-    let frame = Frame::open(notes, &job.output, &job.command_line)?;
+    let frame = Frame::open(notes, &job.output)?;
     let mut beds = Vec::new();
     for job in &job.servers {
         let Some(plan) = job.plans.first() else { continue };
@@ -55,7 +55,7 @@ fn footprint(job: &FootprintJob) -> Result<End> {
         .items
         .iter()
         .flat_map(|item| servers.clone().map(move |server| MeasuredPart::Item(item, server)));
-    let steps = servers.clone().filter(|_| job.steps).map(MeasuredPart::Steps);
+    let steps = servers.clone().filter(|_| !job.no_steps).map(MeasuredPart::Steps);
     let left = items.chain(steps).collect();
     let used = vec![false; beds.len()];
     frame.carry_out(&mut FootprintRun { keys: job.keys, starts, beds, used, footprint, left })

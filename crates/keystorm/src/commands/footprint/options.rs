@@ -5,7 +5,7 @@ use cli::experiment::{
     ExperimentOptions, OF_A_LOAD, REFUSED, job, names_test, with_those_of_a_run, with_words,
 };
 use cli::front::{Front, command};
-use job::{ExperimentOutput, Intent, Job, UsageError};
+use job::{Intent, Job, UsageError};
 use lab::Line;
 use lab::footprint::{ITEMS, Item, Type};
 use lab::words::TypedOption;
@@ -26,26 +26,26 @@ use super::limits;
 /// An existing server must be empty, and is empty again afterwards; only --spawn shows how much starts differ.
 /// Takes the options of a run that name the server: -h, -p, -s, -u, -a, --spawn and the like (see keystorm
 /// --help).
-#[derive(Debug, Parser)]
+#[derive(Parser)]
 #[command(
     name = "keystorm footprint",
     override_usage = "keystorm footprint [OPTIONS] [OPTIONS OF THE SERVER] [KEY...]",
     after_help = EXAMPLE,
 )]
-struct Options {
+pub(super) struct Options {
     /// Also store them in this server, a program with its arguments in one word; may be repeated
     #[arg(long, value_name = "PROGRAM", help_heading = "Keys")]
     beside: Vec<String>,
     /// Number of starts of each server; every key is measured in each
     #[arg(long, value_name = "TIMES", help_heading = "Keys", default_value = "3",
           value_parser = count_in(1..=100))]
-    starts: u32,
+    pub(super) starts: u32,
     /// Keys of the smallest fill, rounded up to a power of two [default: what suits each KEY]
     #[arg(long, value_name = "NUM", help_heading = "Keys", value_parser = count)]
-    keys: Option<u64>,
+    pub(super) keys: Option<u64>,
     /// Do not look for the lengths at which encodings change
     #[arg(long, help_heading = "Keys")]
-    no_steps: bool,
+    pub(super) no_steps: bool,
     /// Instead of keys, measure a workload with each of these limits of memory, as the server writes them:
     /// 64mb,128mb. Takes --workload, a command and the other options of a load, and requires --spawn
     #[arg(long, value_name = "LIST", help_heading = "Limits of memory", value_delimiter = ',')]
@@ -58,9 +58,18 @@ struct Options {
         default_value = "allkeys-lru",
         requires = "maxmemory"
     )]
-    policy: String,
+    pub(super) policy: String,
     #[command(flatten)]
-    output: ExperimentOptions,
+    pub(super) output: ExperimentOptions,
+    /// Items that are stored.
+    #[arg(skip)]
+    pub(super) items: Vec<Item>,
+    /// A job for each server: the one that was named, then those beside it.
+    #[arg(skip)]
+    pub(super) servers: Vec<Job>,
+    /// Limits of memory, each with the workload on a server that has it.
+    #[arg(skip)]
+    pub(super) limits: Vec<(String, Job)>,
 }
 
 /// Text below the options.
@@ -80,32 +89,6 @@ Examples:
 const NAME: &str = "keystorm footprint";
 const KEYS_MAX: u64 = 100_000_000;
 
-/// Job of `keystorm footprint`.
-pub(super) struct FootprintJob {
-    /// Items that are stored.
-    pub(super) items: Vec<Item>,
-    /// A job for each server: the one that was named, then those beside it.
-    pub(super) servers: Vec<Job>,
-    /// Number of times that each item is measured, each on a fresh start of the server.
-    pub(super) starts: u32,
-    /// Keys of the smallest fill; `None` for what suits each item.
-    pub(super) keys: Option<u64>,
-    /// Set if the sizes are looked for at which encodings change.
-    pub(super) steps: bool,
-    /// Places and formats for results.
-    pub(super) output: ExperimentOutput,
-    /// The command line, without secrets.
-    pub(super) command_line: String,
-}
-
-/// Job of `keystorm footprint --maxmemory`.
-pub(super) struct MemoryJob {
-    /// Limits of memory, each with the workload on a server that has it.
-    pub(super) limits: Vec<(String, Job)>,
-    /// Policy by which the server chooses what it evicts.
-    pub(super) policy: String,
-}
-
 /// Front end of the command.
 pub(crate) const FRONT: Front = Front {
     names: &["footprint"],
@@ -114,16 +97,15 @@ pub(crate) const FRONT: Front = Front {
 };
 
 /// Returns what the options mean.
-fn intent(options: Options, line: Line, command_line: String) -> Result<Intent, UsageError> {
-    let Options { beside, starts, keys, no_steps, maxmemory, policy, output } = options;
-    let output = output.settled()?;
-    if !maxmemory.is_empty() {
-        return memory(&maxmemory, policy, line, output, command_line);
+fn intent(mut options: Options, line: Line, command_line: String) -> Result<Intent, UsageError> {
+    options.output.settle(command_line)?;
+    if !options.maxmemory.is_empty() {
+        return memory(options, line);
     }
     if let Some(option) = OF_A_LOAD.iter().find(|option| line.has(option)) {
         return Err(UsageError(format!("{option}: footprint stores keys and measures no load")));
     }
-    if keys.is_some_and(|keys| !(1..=KEYS_MAX).contains(&keys)) {
+    if options.keys.is_some_and(|keys| !(1..=KEYS_MAX).contains(&keys)) {
         return Err(UsageError(format!("--keys: must be between 1 and {KEYS_MAX}")));
     }
     let items: Result<Vec<Item>, String> = match line.rest.len() {
@@ -133,7 +115,7 @@ fn intent(options: Options, line: Line, command_line: String) -> Result<Intent, 
     let items = items.map_err(UsageError)?;
     let server = Line { options: line.options, rest: Vec::new() };
     let mut servers = vec![job(NAME, server.words())?];
-    for program in &beside {
+    for program in &options.beside {
         servers.push(beside_job(program)?);
     }
     let strings = items.iter().any(|item| item.of == Type::String);
@@ -155,24 +137,17 @@ fn intent(options: Options, line: Line, command_line: String) -> Result<Intent, 
             "footprint takes one server, with -h and -p, -s, or --spawn".to_owned(),
         ));
     }
-    if output.print_plan {
+    if options.output.print_plan {
         return Err(UsageError(
             "--print-plan: footprint has no plan; it stores what KEY says".to_owned(),
         ));
     }
-    let steps = !no_steps;
-    let job = FootprintJob { items, servers, starts, keys, steps, output, command_line };
-    Ok(Intent::carry(move || super::footprint(&job)))
+    (options.items, options.servers) = (items, servers);
+    Ok(Intent::carry(move || super::footprint(&options)))
 }
 
 /// A workload on a server with each limit of memory.
-fn memory(
-    limits: &[String],
-    policy: String,
-    line: Line,
-    output: ExperimentOutput,
-    command_line: String,
-) -> Result<Intent, UsageError> {
+fn memory(mut options: Options, line: Line) -> Result<Intent, UsageError> {
     let key = line.rest.first().map(|word| word.to_string_lossy());
     if let Some(key) = key.filter(|key| Item::parse(key).is_ok()) {
         return Err(UsageError(format!("{key}: --maxmemory measures a workload, not keys")));
@@ -192,7 +167,7 @@ fn memory(
         let args = if is_memcached {
             format!("-m {}", megabytes(limit)?)
         } else {
-            format!("--maxmemory {limit} --maxmemory-policy {policy}")
+            format!("--maxmemory {limit} --maxmemory-policy {}", options.policy)
         };
         let mut line = line.clone();
         let given = line.take(|option| option.name == "--spawn-args");
@@ -202,10 +177,11 @@ fn memory(
         line.options.push(TypedOption::new("--spawn-args", args));
         Ok((limit.clone(), job(NAME, line.words())?))
     };
-    let limits = limits.iter().map(of_limit).collect::<Result<_, _>>()?;
-    let policy = if is_memcached { "memcached's own LRU".to_owned() } else { policy };
-    let memory = MemoryJob { limits, policy };
-    Ok(Intent::carry(move || limits::carry_out(&memory, &output, &command_line)))
+    options.limits = options.maxmemory.iter().map(of_limit).collect::<Result<_, _>>()?;
+    if is_memcached {
+        options.policy = "memcached's own LRU".to_owned();
+    }
+    Ok(Intent::carry(move || limits::carry_out(&options)))
 }
 
 /// A limit of memory in megabytes, as memcached's -m takes it.

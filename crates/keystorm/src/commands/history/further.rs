@@ -9,15 +9,17 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
+use cli::compare::UntilSure;
 use console::diagnostics;
 use console::place::Place;
 use history::{Entry, RunShortage, Series, series};
-use job::{BaselineJob, End, UntilSure};
+use job::End;
 use measure::Ending;
 use page::Page;
 use report::{Record, Run, Summary};
 use workload::quantity::counted;
 
+use super::options::BaselineOptions;
 use super::{grouping, terms};
 use crate::commands::show;
 use crate::experiment::files::Files;
@@ -44,7 +46,7 @@ impl NewSide {
     pub(super) fn of(
         all: &[Series],
         is_newest: &dyn Fn(&Entry) -> bool,
-        job: &BaselineJob,
+        job: &BaselineOptions,
     ) -> Self {
         let entries = || all.iter().flat_map(|series| &series.entries);
         if !job.files.is_empty() {
@@ -84,7 +86,7 @@ fn repeat_name(original: &str, number: usize) -> String {
 /// # Errors
 /// Returns an error if a repeat fails, or cannot be saved.
 pub(super) fn carry_out(
-    job: &BaselineJob,
+    job: &BaselineOptions,
     asked: UntilSure,
     (entries, new): (&mut Vec<Entry>, &mut NewSide),
     files: &mut Files,
@@ -143,7 +145,7 @@ enum Repeat {
 
 /// State of the repeated files.
 struct Repeats<'j> {
-    job: &'j BaselineJob,
+    job: &'j BaselineOptions,
     interrupted: &'j AtomicBool,
     /// Files that cannot be repeated.
     refused: BTreeSet<String>,
@@ -155,7 +157,7 @@ impl Repeats<'_> {
     /// The original files that need repeats, with the number needed.
     fn wanted(&self, entries: &[Entry], new: &NewSide, share: f64) -> BTreeMap<String, usize> {
         let known: BTreeSet<&str> = entries.iter().map(|entry| entry.file.as_str()).collect();
-        let all = series(entries, grouping(&self.job.options));
+        let all = series(entries, grouping(&self.job.reading));
         let changes = history::changes(&all, &|entry| new.holds(entry), terms(self.job), share);
         let mut wanted = BTreeMap::new();
         for change in changes {
@@ -175,7 +177,7 @@ impl Repeats<'_> {
         for (name, more) in wanted {
             if !self.took.contains_key(name) {
                 let runs = show::read(&self.path(name))?.runs;
-                if let Some(why) = refusal(&runs, self.job.options.any_machine) {
+                if let Some(why) = refusal(&runs, self.job.reading.any_machine) {
                     self.refuse(name, &why)?;
                     return Ok(None);
                 }
@@ -200,7 +202,7 @@ impl Repeats<'_> {
     /// Returns the path of a file.
     fn path(&self, name: &str) -> PathBuf {
         let is_named = self.job.files.iter().any(|file| file.display().to_string() == name);
-        if is_named { PathBuf::from(name) } else { self.job.options.dir.join(name) }
+        if is_named { PathBuf::from(name) } else { self.job.reading.dir.join(name) }
     }
 
     /// Repeats a file, on a new start of the server if keystorm starts it; `None` if that is impossible.

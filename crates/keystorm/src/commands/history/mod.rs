@@ -3,14 +3,18 @@
 //! Entries, series and steps are defined in the crate `history`.
 
 mod further;
+mod options;
 
+use std::ffi::OsString;
 use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
+use cli::compare::InconclusivePolicy;
+use cli::front::{Front, command, with_options};
 use console::diagnostics;
 use history::{Entry, Folder, Grouping, Judgement, RunShortage, Terms, series};
-use job::{BaselineJob, End, HistoryJob, HistoryOptions, InconclusivePolicy, MetricsAt};
+use job::{End, Intent, MetricsAt, UsageError};
 use page::Page;
 use report::compare::GateState;
 use report::json::pretty;
@@ -21,17 +25,42 @@ use crate::commands::show;
 use crate::experiment::files::Files;
 use crate::experiment::terminal::Terminal;
 use further::NewSide;
+use options::{BaselineOptions, HistoryOptions, ReadingOptions};
+
+pub(crate) use options::is_asked;
 
 /// Greatest age of a test's newest run, relative to the newest run of the folder, for which the test is
 /// judged without named files.
 const LAST_DAY_MS: u64 = 24 * 3_600_000;
 
+/// Front end of the command.
+pub(crate) const FRONT: Front = Front {
+    names: &["history"],
+    command: command::<HistoryOptions>,
+    parse: |args| {
+        with_options(args, |options: HistoryOptions| {
+            let HistoryOptions { reading, .. } = options.checked()?;
+            Ok(Intent::carry(move || history(&reading)))
+        })
+    },
+};
+
+/// Returns what a command line of `keystorm compare --baseline` means.
+///
+/// # Errors
+/// Words that make no sense.
+pub(crate) fn judging(args: Vec<OsString>) -> Result<Intent, UsageError> {
+    with_options(args, |options: BaselineOptions| {
+        let options = options.checked()?;
+        Ok(Intent::carry(move || baseline(&options)))
+    })
+}
+
 /// Prints a history.
 ///
 /// # Errors
 /// The folder cannot be read, or a result not be written.
-pub(crate) fn history(job: &HistoryJob) -> Result<End> {
-    let options = &job.options;
+fn history(options: &ReadingOptions) -> Result<End> {
     let output = Output::open(options, None)?;
     let folder = read(&options.dir)?;
     if folder.entries.is_empty() {
@@ -41,25 +70,25 @@ pub(crate) fn history(job: &HistoryJob) -> Result<End> {
         );
     }
     let all = series(&folder.entries, grouping(options));
-    let document = || history::document(&all, options.disturbed);
-    let table = history::table(&all, options.disturbed);
+    let document = || history::document(&all, options.counts_disturbed());
+    let table = history::table(&all, options.counts_disturbed());
     output.print(document, || Terminal::of_stdout().table(&table))?;
-    output.write(document, || history::page(&all, &folder.faults, options.disturbed))?;
+    output.write(document, || history::page(&all, &folder.faults, options.counts_disturbed()))?;
     Ok(End::Complete)
 }
 
 /// Judges the newest runs of a history against earlier ones.
 ///
 /// # Errors
-/// Returns an error if a folder or file cannot be read, or a result not be written.
-pub(crate) fn baseline(job: &BaselineJob) -> Result<End> {
-    let options = &job.options;
-    let mut output = Output::open(options, job.live.as_ref())?;
+/// A folder or file cannot be read, or a result not be written.
+fn baseline(job: &BaselineOptions) -> Result<End> {
+    let options = &job.reading;
+    let mut output = Output::open(options, job.live.live.as_ref())?;
     let mut entries = read(&options.dir)?.entries;
     let newest = add_files(&mut entries, job)?;
     let mut further = NewSide::default();
     let mut end = End::Complete;
-    if let Some(asked) = job.until_sure {
+    if let Some(asked) = job.until_sure() {
         further = NewSide::of(&series(&entries, grouping(options)), &*newest, job);
         if job.canary.is_some() {
             diagnostics::say("--until-sure: with --canary, nothing is repeated")?;
@@ -88,7 +117,7 @@ pub(crate) fn baseline(job: &BaselineJob) -> Result<End> {
     let gate = history::gate(&judged, terms);
     let mut sentences = history::sentences(&judged, terms);
     let mut is_sure = true;
-    if let Some(asked) = job.until_sure {
+    if let Some(asked) = job.until_sure() {
         let all = series(&entries, grouping(options));
         let known = history::changes(&all, &|entry| further.holds(entry), terms, asked.share);
         sentences.extend(known.iter().map(|change| change.sentence(asked.share)));
@@ -123,7 +152,7 @@ pub(crate) fn baseline(job: &BaselineJob) -> Result<End> {
 
 /// The judgements of the newest entries, and their terms.
 fn judgements<'j>(
-    job: &'j BaselineJob,
+    job: &'j BaselineOptions,
     entries: &[Entry],
     newest: &dyn Fn(&Entry) -> bool,
     further: &NewSide,
@@ -132,20 +161,20 @@ fn judgements<'j>(
     // Those that were added push none of the others out.
     let terms = Terms { last: terms.last + further.added, ..terms };
     let is_newest = |entry: &Entry| newest(entry) || further.holds(entry);
-    (history::judge(&series(entries, grouping(&job.options)), &is_newest, terms), terms)
+    (history::judge(&series(entries, grouping(&job.reading)), &is_newest, terms), terms)
 }
 
 /// Filter of the entries to judge.
 type EntryFilter = Box<dyn Fn(&Entry) -> bool>;
 
-/// Adds the files to judge to the entries of the folder, in order of time; returns the filter of the entries
-/// to judge.
-fn add_files(entries: &mut Vec<Entry>, job: &BaselineJob) -> Result<EntryFilter> {
+/// Adds the files that are to be judged to the entries of the folder, in order of time; which entries are to be
+/// judged.
+fn add_files(entries: &mut Vec<Entry>, job: &BaselineOptions) -> Result<EntryFilter> {
     if job.files.is_empty() {
         let newest = entries.iter().map(|entry| entry.started_ms).max().unwrap_or(0);
         return Ok(Box::new(move |entry| entry.started_ms + LAST_DAY_MS >= newest));
     }
-    let dir = fs::canonicalize(&job.options.dir)?;
+    let dir = fs::canonicalize(&job.reading.dir)?;
     let mut files = Vec::new();
     for path in &job.files {
         let loaded = show::read(path)?;
@@ -163,13 +192,17 @@ fn add_files(entries: &mut Vec<Entry>, job: &BaselineJob) -> Result<EntryFilter>
     Ok(Box::new(move |entry| files.contains(&entry.file)))
 }
 
-/// The terms of a job.
-fn terms(job: &BaselineJob) -> Terms<'_> {
-    let BaselineJob { metrics, last, fail_on_regression: percent, options, .. } = job;
-    Terms { metrics, last: *last, percent: *percent, disturbed: options.disturbed }
+/// The terms that a job asks for.
+fn terms(job: &BaselineOptions) -> Terms<'_> {
+    Terms {
+        metrics: &job.metrics,
+        last: job.last as usize,
+        percent: job.fail_on_regression,
+        disturbed: job.reading.counts_disturbed(),
+    }
 }
 
-fn grouping(options: &HistoryOptions) -> Grouping {
+fn grouping(options: &ReadingOptions) -> Grouping {
     if options.any_machine { Grouping::Processor } else { Grouping::Machine }
 }
 
@@ -197,8 +230,8 @@ struct Output {
 }
 
 impl Output {
-    /// Ensures that the files can be written, and serves the page if requested.
-    fn open(options: &HistoryOptions, live: Option<&MetricsAt>) -> Result<Self> {
+    /// Makes sure that the files can be written, and serves the page, where that is wanted.
+    fn open(options: &ReadingOptions, live: Option<&MetricsAt>) -> Result<Self> {
         let json = options.json.as_deref().map(|path| ("--json", path));
         let files = Files::open(json, &options.pages, live)?;
         Ok(Self { document: options.format == "json", files })

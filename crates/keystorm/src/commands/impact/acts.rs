@@ -8,7 +8,7 @@ use anyhow::{Context, Result, anyhow};
 use console::diagnostics;
 use console::metrics::ObserverPair;
 use host::JournalKind;
-use job::{End, UsageError};
+use job::{End, Job, UsageError};
 use lab::impact::{ActRecord, OWN_QUESTION, Outcome, Price};
 use lab::{Findings, Impact};
 use measure::Ending;
@@ -16,34 +16,34 @@ use report::{Run, WarningKind};
 use runner::Start;
 use workload::{Plan, PlanParts, Stop};
 
-use super::options::{ActsJob, ImpactJob};
+use super::options::Options;
 use super::player::{Player, Scene};
 use super::stage::Stage;
 use crate::experiment::frame::{Experiment, Frame, Step};
 use crate::test_bed::{RunSettings, TestBed};
 
 /// Plays the acts beside the load.
-pub(super) fn carry_out(job: &ImpactJob, acts: &ActsJob) -> Result<End> {
-    let Some(plan) = job.job.plans.first() else { return Ok(End::Complete) };
-    let frame = Frame::open(&job.job.notes, &job.output, &job.command_line)?;
-    let storms = acts.acts.iter().filter_map(|act| act.load.as_ref());
+pub(super) fn carry_out(job: &Options, load: &Job) -> Result<End> {
+    let Some(plan) = load.plans.first() else { return Ok(End::Complete) };
+    let frame = Frame::open(&load.notes, &job.output)?;
+    let storms = job.staged.iter().filter_map(|act| act.load.as_ref());
     let connections = storms.map(Plan::own_connections).max().unwrap_or(0);
     let connections = plan.own_connections().saturating_add(connections);
-    let mut bed = frame.reach(&job.job, plan, connections)?;
+    let mut bed = frame.reach(load, plan, connections)?;
     bed.settings = RunSettings { sample: true, journal: true, ..RunSettings::default() };
-    ask_first(acts, &bed)?;
+    ask_first(job, &bed)?;
     let server = bed.server.facts.name().unwrap_or_else(|| "the server".to_owned());
     let mut list = Impact::new(server);
-    list.slo.clone_from(&acts.slo);
-    frame.carry_out(&mut Acts { job: acts, plan, bed: &bed, list })
+    list.slo.clone_from(&job.slo);
+    frame.carry_out(&mut Acts { job, plan, bed: &bed, list })
 }
 
 /// Refuses to disturb a server that keystorm did not start, unless --yes is given.
-fn ask_first(job: &ActsJob, bed: &TestBed<'_>) -> Result<()> {
+fn ask_first(job: &Options, bed: &TestBed<'_>) -> Result<()> {
     if bed.server.is_own() || job.yes {
         return Ok(());
     }
-    let names: Vec<&str> = job.acts.iter().map(|act| act.act.name.as_str()).collect();
+    let names: Vec<&str> = job.staged.iter().map(|act| act.act.name.as_str()).collect();
     let text = format!(
         "impact disturbs {}, which keystorm did not start ({}): add --yes to go ahead, --of to play some of them only, \
          or --spawn for a private server",
@@ -65,7 +65,7 @@ const OF_ACTS: [WarningKind; 6] = [
 
 /// All acts in one run, which is the only step.
 struct Acts<'a, 'r> {
-    job: &'a ActsJob,
+    job: &'a Options,
     plan: &'a Plan,
     bed: &'a TestBed<'r>,
     list: Impact,
@@ -73,7 +73,7 @@ struct Acts<'a, 'r> {
 
 impl Experiment for Acts<'_, '_> {
     fn planned_s(&self) -> f64 {
-        (self.job.acts.len() as f64 + 1.0) * self.job.rest_s
+        (self.job.staged.len() as f64 + 1.0) * self.job.rest().as_secs_f64()
     }
 
     fn step(&mut self, frame: &mut Frame<'_>) -> Result<Step> {
@@ -147,7 +147,7 @@ impl Acts<'_, '_> {
     fn price(&mut self, run: &Run, scenes: Vec<Scene>) -> Result<()> {
         let schedule = run.plan.load.pace.schedule();
         self.list.rate_per_s = schedule.and_then(workload::Schedule::rate_per_s);
-        for (staged, scene) in self.job.acts.iter().zip(scenes) {
+        for (staged, scene) in self.job.staged.iter().zip(scenes) {
             let unpriced = |outcome| Price { outcome, ..Price::default() };
             let price = match scene {
                 Scene::Waiting => unpriced(Outcome::LeftOut("the run ended before".to_owned())),

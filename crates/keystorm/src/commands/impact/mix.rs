@@ -4,13 +4,13 @@ use std::collections::VecDeque;
 
 use anyhow::Result;
 use console::diagnostics;
-use job::End;
+use job::{End, Job};
 use lab::impact::{MixRecord, REPLIES_MIN, Segment, SegmentResult, design};
 use lab::{Findings, Impact};
 use measure::Ending;
 use workload::Plan;
 
-use super::options::{ImpactJob, MixJob};
+use super::options::Options;
 use crate::experiment::frame::{Experiment, Frame, Step};
 use crate::test_bed::TestBed;
 
@@ -18,24 +18,24 @@ use crate::test_bed::TestBed;
 const LONGER_MAX: f64 = 10.0;
 
 /// Measures the capacity, then all segments.
-pub(super) fn carry_out(job: &ImpactJob, mix: &MixJob) -> Result<End> {
-    let Some(plan) = job.job.plans.first() else { return Ok(End::Complete) };
-    let frame = Frame::open(&job.job.notes, &job.output, &job.command_line)?;
-    let bed = frame.reach(&job.job, plan, plan.own_connections())?;
+pub(super) fn carry_out(job: &Options, load: &Job) -> Result<End> {
+    let Some(plan) = load.plans.first() else { return Ok(End::Complete) };
+    let frame = Frame::open(&load.notes, &job.output)?;
+    let bed = frame.reach(load, plan, plan.own_connections())?;
     // Segments read what was filled once.
     bed.prepare(plan)?;
     let mut list = Impact::new(bed.server.facts.name().unwrap_or_else(|| "the server".to_owned()));
-    let record = MixRecord::new(plan, mix.loads.clone());
-    let (kinds, loads, seed) = (record.kinds.len(), mix.loads.len(), plan.load.seed);
+    let record = MixRecord::new(plan, job.loads());
+    let (kinds, loads, seed) = (record.kinds.len(), job.at.len(), plan.load.seed);
     list.mix = Some(record);
     let of_block = |block: usize| seed.wrapping_add(block as u64);
-    let blocks = || 0..mix.blocks as usize;
+    let blocks = || 0..job.blocks() as usize;
     let closed = blocks().map(|block| design::closed_block(block, kinds, of_block(block)));
     let open = blocks().map(|block| design::open_block(block, kinds, loads, of_block(block)));
     let blocks: VecDeque<Block> = closed.chain(open).map(Block::new).collect();
-    let seconds = mix.seconds;
+    let seconds = job.seconds();
     frame.carry_out(&mut Segments {
-        job: mix,
+        job,
         plan,
         bed: &bed,
         list,
@@ -60,7 +60,7 @@ impl Block {
 
 /// The segments of a mix, a step each.
 struct Segments<'c, 'r> {
-    job: &'c MixJob,
+    job: &'c Options,
     plan: &'c Plan,
     bed: &'c TestBed<'r>,
     list: Impact,
@@ -112,16 +112,16 @@ impl Segments<'_, '_> {
         let least = |values: &mut dyn Iterator<Item = f64>| values.fold(f64::INFINITY, f64::min);
         let kinds = self.list.mix.iter().flat_map(|mix| &mix.kinds);
         let share = least(&mut kinds.map(|kind| kind.share));
-        let load = least(&mut self.job.loads.iter().copied());
+        let load = least(&mut self.job.loads().into_iter());
         // What is drawn varies.
         let needed_s = 1.3 * REPLIES_MIN as f64 / (share * load * capacity_per_s);
-        needed_s.clamp(self.job.seconds, self.job.seconds * LONGER_MAX)
+        needed_s.clamp(self.job.seconds(), self.job.seconds() * LONGER_MAX)
     }
 
     /// Runs a segment, and repeats it at the end of its block if it was disturbed; returns an end if the
     /// experiment is to end.
     fn run(&mut self, segment: Segment, frame: &mut Frame<'_>) -> Result<Option<End>> {
-        let load = segment.level.and_then(|level| self.job.loads.get(level));
+        let load = segment.level.and_then(|level| self.job.loads().get(level).copied());
         let rate_per_s = self.capacity_per_s.zip(load).map(|(capacity, load)| capacity * load);
         self.number += 1;
         let plan =

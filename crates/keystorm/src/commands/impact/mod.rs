@@ -16,11 +16,11 @@ use std::io::Read;
 use std::path::Path;
 
 use anyhow::{Context, Result, anyhow, bail};
-use job::End;
+use job::{End, Job};
 use lab::Impact;
 use lab::impact::SCHEMA;
 
-use self::options::{ImpactJob, ImpactOf};
+use self::options::Options;
 use crate::experiment::terminal::Terminal;
 
 pub(crate) use options::FRONT;
@@ -28,12 +28,9 @@ pub(crate) use options::FRONT;
 /// Measures the cost of operations, and prints the price list.
 ///
 /// # Errors
-/// Returns the reason for a failure in words for a person; earlier results are printed.
-fn impact(job: &ImpactJob) -> Result<End> {
-    match &job.of {
-        ImpactOf::Acts(acts) => acts::carry_out(job, acts),
-        ImpactOf::Mix(mix) => mix::carry_out(job, mix),
-    }
+/// What kept it from being carried out, in words for a person; what was measured before is printed.
+fn impact(options: &Options, load: &Job) -> Result<End> {
+    if options.is_mix() { mix::carry_out(options, load) } else { acts::carry_out(options, load) }
 }
 
 /// Compares two saved price lists; returns `None` if neither file is one.

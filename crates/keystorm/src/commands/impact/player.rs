@@ -9,7 +9,7 @@ use lab::impact::{ActRecord, Condition};
 use runner::{NoObserver, Start};
 
 use super::acts::seconds_since;
-use super::options::{ActsJob, StagedAct};
+use super::options::{Options, StagedAct};
 use super::stage::Stage;
 use crate::test_bed::TestBed;
 
@@ -54,7 +54,7 @@ impl Times {
 
 /// Plays acts on a stage.
 pub(super) struct Player<'p, 'b> {
-    pub(super) job: &'p ActsJob,
+    pub(super) job: &'p Options,
     pub(super) bed: &'p TestBed<'b>,
     pub(super) stage: &'p Stage<'p>,
 }
@@ -66,12 +66,12 @@ impl Player<'_, '_> {
             Ok(scene) => scene,
             Err(error) => Scene::NotSupported(format!("{error:#}")),
         };
-        self.job.acts.iter().map(prepared).collect()
+        self.job.staged.iter().map(prepared).collect()
     }
 
     fn prepare_one(&self, staged: &StagedAct) -> Result<Scene> {
         let act = &staged.act;
-        if act.destroys && !self.bed.server.is_own() && !self.job.named {
+        if act.destroys && !self.bed.server.is_own() && self.job.of.is_empty() {
             let why = format!("it destroys data; --of {} plays it", act.name);
             return Ok(Scene::LeftOut(why));
         }
@@ -95,9 +95,9 @@ impl Player<'_, '_> {
 
     /// Plays every possible act, until `stop`.
     pub(super) fn play(&self, scenes: &mut [Scene], stop: &AtomicBool) {
-        let rest = Duration::from_secs_f64(self.job.rest_s);
+        let rest = self.job.rest();
         self.wait(rest, stop, |_| {});
-        for (staged, scene) in self.job.acts.iter().zip(scenes) {
+        for (staged, scene) in self.job.staged.iter().zip(scenes) {
             if self.is_over(stop) {
                 return;
             }
@@ -164,7 +164,7 @@ impl Player<'_, '_> {
         let Some(condition) = until.and_then(Condition::parse) else {
             return Some(SystemTime::now());
         };
-        let deadline = Instant::now() + Duration::from_secs_f64(self.job.timeout_s);
+        let deadline = Instant::now() + self.job.act_timeout();
         while Instant::now() < deadline && !self.is_over(stop) {
             look(self.stage.memory());
             if self.stage.holds(&condition).unwrap_or(false) {

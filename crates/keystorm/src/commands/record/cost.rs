@@ -6,10 +6,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use job::RecordJob;
 
 use super::feed::Pieces;
 use super::node::Node;
+use super::options::Options;
 use crate::server::Server;
 
 /// Number of pairs of turns, duration of a turn, and number of questions in it.
@@ -30,8 +30,8 @@ impl Cost {
     /// Measures in turns, in reverse order in every other pair.
     ///
     /// # Errors
-    /// Returns an error if a server does not answer, or can no longer be recorded.
-    pub(super) fn measure(nodes: &mut [Node], server: &Server, job: &RecordJob) -> Result<Self> {
+    /// A server does not answer, or can no longer be recorded.
+    pub(super) fn measure(nodes: &mut [Node], server: &Server, job: &Options) -> Result<Self> {
         let mut cost = Self::default();
         for pair in 0..PAIRS {
             for is_recorded in [pair % 2 == 0, pair % 2 == 1] {
@@ -107,7 +107,7 @@ struct Recorders {
 }
 
 impl Recorders {
-    fn start(nodes: &mut [Node], server: &Server, job: &RecordJob) -> Result<Self> {
+    fn start(nodes: &mut [Node], server: &Server, job: &Options) -> Result<Self> {
         let mut all = Self { stop: Arc::new(AtomicBool::new(false)), threads: Vec::new() };
         for node in nodes {
             match node.feed(server, job, &all.stop) {

@@ -3,6 +3,7 @@
 mod cost;
 mod feed;
 mod node;
+mod options;
 mod recording;
 
 use std::fs::{File, OpenOptions};
@@ -12,15 +13,17 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, bail};
+use cli::front::{Front, command, with_options};
 use console::bar::Bar;
 use console::diagnostics;
 use host::Questions;
-use job::{End, RecordJob};
+use job::{End, Intent};
 use report::grouped;
 use trace::{Losses, Privacy, Protocol, Pseudonyms, Source, Stamps, Writer};
 
 use self::cost::{Cost, NOT_MEASURED};
 use self::node::Node;
+use self::options::Options;
 use self::recording::{DecoderSettings, Progress};
 use crate::commands::run::say;
 use crate::server::Server;
@@ -32,14 +35,27 @@ const CHECK_EVERY: Duration = Duration::from_millis(200);
 /// Connections that are opened to each server.
 const CONNECTIONS: u32 = 2;
 
+/// Front end of the command.
+pub(crate) const FRONT: Front = Front {
+    names: &["record"],
+    command: command::<Options>,
+    parse: |args| {
+        with_options(args, |options: Options| {
+            let options = options.checked()?;
+            Ok(Intent::carry(move || record(&options)))
+        })
+    },
+};
+
 /// Records.
 ///
 /// # Errors
 /// A server cannot be reached or refuses, or the file cannot be written.
-pub(crate) fn record(job: &RecordJob) -> Result<End> {
-    job.notes.iter().try_for_each(diagnostics::say)?;
+fn record(job: &Options) -> Result<End> {
+    job.server.notes.iter().try_for_each(diagnostics::say)?;
     let interrupted = signals::interrupted()?;
-    let server = Server::reach(&job.target, job.protocol, CONNECTIONS, Questions::All)?;
+    let server =
+        Server::reach(&job.server.target, job.server.protocol, CONNECTIONS, Questions::All)?;
     let mut nodes = node::nodes(&server, job)?;
     let path = job.output.display();
     let file = OpenOptions::new().write(true).create_new(true).open(&job.output);
@@ -76,8 +92,8 @@ pub(crate) fn record(job: &RecordJob) -> Result<End> {
     }
 }
 
-/// Describes the recording in a line.
-fn summary(job: &RecordJob, events: u64, bytes: u64, recorded: Duration) -> String {
+/// Says what was recorded, in a line.
+fn summary(job: &Options, events: u64, bytes: u64, recorded: Duration) -> String {
     let each = match events {
         0 => String::new(),
         events => format!(", {:.1} bytes for each", bytes as f64 / events as f64),
@@ -124,7 +140,7 @@ enum EndReason {
 
 /// A running recording.
 struct Recorder<'r> {
-    job: &'r RecordJob,
+    job: &'r Options,
     server: &'r Server,
     interrupted: &'r AtomicBool,
     decoders: Vec<DecoderSettings>,
@@ -138,7 +154,7 @@ struct Recorder<'r> {
 
 impl<'r> Recorder<'r> {
     fn new(
-        job: &'r RecordJob,
+        job: &'r Options,
         server: &'r Server,
         file: File,
         nodes: &[Node],
@@ -149,7 +165,7 @@ impl<'r> Recorder<'r> {
         let progress = Arc::new(Progress::default());
         let (events, thread) = recording::write(writer, nodes.len(), &progress);
         // One secret: a name has the same pseudonym on all nodes.
-        let pseudonyms = job.anonymises.then(Pseudonyms::default);
+        let pseudonyms = job.anonymise.then(Pseudonyms::default);
         let decoding = |(server, node): (usize, &Node)| DecoderSettings {
             server,
             name: node.name.clone(),
@@ -159,7 +175,7 @@ impl<'r> Recorder<'r> {
             end_ns: Arc::clone(&node.end_ns),
             own_clients: node.own_clients.clone(),
             sample: job.sample,
-            privacy: Privacy::new(source.protocol, job.keeps_values, pseudonyms.clone()),
+            privacy: Privacy::new(source.protocol, job.values, pseudonyms.clone()),
         };
         let seconds = job.duration.map_or(0.0, |time| time.as_secs_f64());
         Ok(Self {
@@ -180,7 +196,7 @@ impl<'r> Recorder<'r> {
         let begin = Instant::now();
         let end = self.job.duration.map(|duration| begin + duration);
         for turn in 0_u32.. {
-            let stop_at = match self.job.cycle {
+            let stop_at = match self.job.cycle() {
                 None => end,
                 Some((on_for, every)) => {
                     let starts = begin + every * turn;
@@ -199,7 +215,7 @@ impl<'r> Recorder<'r> {
             {
                 return Ok(why);
             }
-            if self.job.cycle.is_none() {
+            if self.job.cycle().is_none() {
                 break;
             }
         }
@@ -305,7 +321,7 @@ impl<'r> Recorder<'r> {
         let mut most = 0;
         for node in nodes {
             let behind = node.behind_bytes().unwrap_or_default();
-            if behind > self.job.behind_max_bytes {
+            if behind > self.job.max_behind {
                 return Some(EndReason::Failed(format!(
                     "{}: {} waited in the server's output buffer, more than --max-behind",
                     node.name,
@@ -337,16 +353,16 @@ impl<'r> Recorder<'r> {
 }
 
 /// Returns the source for the head of the file.
-fn source(job: &RecordJob, nodes: &[Node]) -> Source {
+fn source(job: &Options, nodes: &[Node]) -> Source {
     let mut notes = Vec::new();
-    if let Some((on_for, every)) = job.cycle {
+    if let Some((on_for, every)) = job.cycle() {
         let seconds = |time: Duration| time.as_secs_f64();
         notes.push(format!("recorded for {} s of every {} s", seconds(on_for), seconds(every)));
     }
-    if job.anonymises {
+    if job.anonymise {
         notes.push("names are pseudonyms".into());
     }
-    if job.protocol.is_memcache() {
+    if job.server.protocol.is_memcache() {
         let deletions = if nodes.iter().any(|node| node.lacks_deletions) {
             ", and so do those of delete, which this version does not log"
         } else {
@@ -361,7 +377,11 @@ fn source(job: &RecordJob, nodes: &[Node]) -> Source {
     }
     Source {
         format: "keystorm",
-        protocol: if job.protocol.is_memcache() { Protocol::Memcache } else { Protocol::Resp },
+        protocol: if job.server.protocol.is_memcache() {
+            Protocol::Memcache
+        } else {
+            Protocol::Resp
+        },
         stamps: Stamps::Completion,
         servers: nodes.iter().map(|node| node.name.clone()).collect(),
         sampled: job.sample.map(|sample| sample.share),

@@ -11,6 +11,7 @@ use host::{Client, Transport};
 use wire::resp::Value;
 
 use super::feed::{self, Feed};
+use super::options::Options;
 use crate::server::{Server, login};
 use crate::server_clock::{self, ServerClock};
 
@@ -44,9 +45,9 @@ pub(super) struct Node {
 const DELETIONS_SINCE: [u32; 3] = [1, 6, 19];
 
 /// The nodes that are recorded: the primaries of a cluster, or the server.
-pub(super) fn nodes(server: &Server, job: &job::RecordJob) -> Result<Vec<Node>> {
-    if job.protocol.is_memcache() {
-        let mut client = server.memcache_client(&job.target)?;
+pub(super) fn nodes(server: &Server, job: &Options) -> Result<Vec<Node>> {
+    if job.server.protocol.is_memcache() {
+        let mut client = server.memcache_client(&job.server.target)?;
         let stats = client.stats(None).unwrap_or_default();
         let version = stats.iter().find(|(name, _)| name == "version");
         let lacks_deletions = version.is_some_and(|(_, version)| {
@@ -56,8 +57,8 @@ pub(super) fn nodes(server: &Server, job: &job::RecordJob) -> Result<Vec<Node>> 
         let node = Node::new(server.address.clone(), Watcher::Memcache(client));
         return Ok(vec![Node { lacks_deletions, ..node }]);
     }
-    let Some(clients) = server.master_clients(&job.target)? else {
-        let client = server.client(&job.target)?;
+    let Some(clients) = server.master_clients(&job.server.target)? else {
+        let client = server.client(&job.server.target)?;
         return Ok(vec![Node::new(server.address.clone(), Watcher::Resp(client))]);
     };
     let mut nodes = Vec::new();
@@ -103,13 +104,13 @@ impl Node {
     pub(super) fn feed(
         &mut self,
         server: &Server,
-        job: &job::RecordJob,
+        job: &Options,
         stop: &Arc<AtomicBool>,
     ) -> Result<Feed> {
         self.end_ns.store(u64::MAX, Ordering::Relaxed);
         match self.watcher {
             Watcher::Resp(_) => {
-                let login = login(&job.target, server.tls.as_ref());
+                let login = login(&job.server.target, server.tls.as_ref());
                 let mut client = host::log_in(&self.address, login)?;
                 if let Some((id, number)) = client_number(&mut client) {
                     self.feed_id = Some(id);
@@ -118,7 +119,7 @@ impl Node {
                 feed::monitor(client, stop)
             }
             Watcher::Memcache(_) => {
-                let client = server.memcache_client(&job.target)?;
+                let client = server.memcache_client(&job.server.target)?;
                 let feed = feed::watch(client.into_stream(), &self.name, stop)?;
                 if feed.lacks_deletions && !std::mem::replace(&mut self.has_warned, true) {
                     diagnostics::say(format_args!(

@@ -4,14 +4,14 @@ mod options;
 
 use std::time::{Duration, Instant};
 
-use anyhow::{Error, Result};
+use anyhow::Result;
 use job::{End, Job};
 use lab::{Answer, Findings, Phase, RateSearch, Search, SearchOutcome};
 use measure::Ending;
 
 use self::options::SearchJob;
 use super::usage_error;
-use crate::experiment::frame::{Experiment, Frame, Step};
+use crate::experiment::frame::{EarlyEnd, Experiment, Frame, Step};
 use crate::experiment::progress::planned_s;
 use crate::test_bed::TestBed;
 
@@ -29,28 +29,14 @@ const CURVE_TRIES_MAX: u32 = 3;
 fn search(job: &SearchJob) -> Result<End> {
     let probe = job.trial(job.settings.start_per_s).map_err(usage_error)?;
     let Some(plan) = probe.plans.first() else { return Ok(End::Complete) };
-    let frame = Frame::open(&probe.notes, &job.output, &job.command_line)?;
+    let frame = Frame::open(&probe.notes, &job.options.output)?;
     let mut bed = frame.reach(&probe, plan, plan.own_connections())?;
     bed.settings.journal = true;
-    let record = RateSearch::new(plan.name.clone(), job.slo.clone(), job.settings.clone());
+    let record = RateSearch::new(plan.name.clone(), job.options.slo.clone(), job.settings.clone());
     frame.carry_out(&mut SearchRun { job, bed: &bed, record, expected: TRIALS_EXPECTED })
 }
 
-/// Reason why a search ends early.
-enum Stop {
-    Interrupted,
-    /// The budget of the search leaves no time for another trial.
-    OutOfTime,
-    Fault(Error),
-}
-
-impl<E: Into<Error>> From<E> for Stop {
-    fn from(error: E) -> Self {
-        Self::Fault(error.into())
-    }
-}
-
-/// A running search. It is a single step of the experiment, and chooses its trials itself.
+/// A search as it goes: one step, in which it decides itself what comes next.
 struct SearchRun<'j> {
     job: &'j SearchJob,
     bed: &'j TestBed<'j>,
@@ -61,14 +47,15 @@ struct SearchRun<'j> {
 
 impl Experiment for SearchRun<'_> {
     fn planned_s(&self) -> f64 {
-        (f64::from(TRIALS_EXPECTED) * self.job.seconds).min(self.job.settings.budget_s)
+        (f64::from(TRIALS_EXPECTED) * self.job.seconds()).min(self.job.settings.budget_s)
     }
 
     fn step(&mut self, frame: &mut Frame<'_>) -> Result<Step> {
         match self.all(frame) {
             Ok(()) => {}
-            Err(Stop::Interrupted | Stop::OutOfTime) => return Ok(Step::Last(End::Interrupted)),
-            Err(Stop::Fault(error)) => return Err(error),
+            Err(EarlyEnd::OutOfTime) => return Ok(Step::Last(End::Interrupted)),
+            Err(EarlyEnd::Ended(end)) => return Ok(Step::Last(end)),
+            Err(EarlyEnd::Fault(error)) => return Err(error),
         }
         self.record.set_complete();
         Ok(Step::Last(match self.record.conclusion().answered {
@@ -86,9 +73,9 @@ impl Experiment for SearchRun<'_> {
 }
 
 impl SearchRun<'_> {
-    fn all(&mut self, frame: &mut Frame<'_>) -> Result<(), Stop> {
+    fn all(&mut self, frame: &mut Frame<'_>) -> Result<(), EarlyEnd> {
         let mut settings = self.job.settings.clone();
-        if self.job.closed_first {
+        if self.job.options.start.is_none() {
             let closed = self.job.closed_loop().map_err(usage_error)?;
             self.run(
                 Phase::Closed,
@@ -109,15 +96,15 @@ impl SearchRun<'_> {
             let left = budget.saturating_sub(began.elapsed());
             self.trial(Phase::Search, rate, left, frame)
         });
-        if matches!(found, Err(Stop::OutOfTime)) {
+        if matches!(found, Err(EarlyEnd::OutOfTime)) {
             self.record.set_out_of_time();
         }
         self.record.settle(search.bracket.given_up);
         match found {
-            Ok(_) | Err(Stop::OutOfTime) => {}
+            Ok(_) | Err(EarlyEnd::OutOfTime) => {}
             Err(stop) => return Err(stop),
         }
-        if self.job.curve {
+        if !self.job.options.no_curve {
             let rates = self.record.curve_rates();
             for (at, rate) in rates.iter().enumerate() {
                 self.expected = (rates.len() - at) as u32;
@@ -141,12 +128,12 @@ impl SearchRun<'_> {
         rate: f64,
         left: Duration,
         frame: &mut Frame<'_>,
-    ) -> Result<Answer, Stop> {
+    ) -> Result<Answer, EarlyEnd> {
         let job = self.job.trial(rate).map_err(usage_error)?;
         let first = self.record.of(phase).next().is_none();
         let takes_s = job.plans.first().map_or(0.0, planned_s);
         if !first && takes_s > left.as_secs_f64() {
-            return Err(Stop::OutOfTime);
+            return Err(EarlyEnd::OutOfTime);
         }
         let number = self.record.of(phase).count() + 1;
         let rate = report::grouped(rate);
@@ -163,16 +150,16 @@ impl SearchRun<'_> {
         job: &Job,
         title: String,
         frame: &mut Frame<'_>,
-    ) -> Result<Answer, Stop> {
+    ) -> Result<Answer, EarlyEnd> {
         let Some(plan) = job.plans.first() else { return Ok(Answer::Undecided) };
         self.expected = self.expected.saturating_sub(1).max(1);
         let run = frame.run(self.bed, plan, title, planned_s(plan) * f64::from(self.expected))?;
         match &run.measurement.ending {
-            Ending::Interrupted => return Err(Stop::Interrupted),
+            Ending::Interrupted => return Err(EarlyEnd::Ended(End::Interrupted)),
             // An error of the server ends a trial, and says nothing about a rate.
             Ending::Failed(failure) => {
                 self.record.add(phase, &run)?;
-                return Err(Stop::Fault(failure.at(&plan.name).into()));
+                return Err(EarlyEnd::Fault(failure.at(&plan.name).into()));
             }
             Ending::Complete => {}
         }

@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use clap::Parser;
 use cli::experiment::{
-    ExperimentOptions, names_test, one_seed, printed, varied, with_split, with_those_of_a_run,
+    ExperimentOptions, names_test, one_seed, varied, with_split, with_those_of_a_run,
 };
 use cli::front::{Front, command};
-use job::{ExperimentOutput, Intent, Job, UsageError, VariedLoad};
+use job::{Intent, Job, UsageError, VariedLoad};
 use lab::search::Settings;
 use lab::words::{Line, TypedOption};
 use report::slo::Slo;
@@ -30,14 +30,14 @@ const NAME: &str = "keystorm search";
     override_usage = "keystorm search --slo TARGET [OPTIONS] [OPTIONS OF A RUN] [--] [COMMAND ARGS...]",
     after_help = EXAMPLE,
 )]
-struct Options {
+pub(super) struct Options {
     /// Target: p50, p95, p99, p99.9 (or any), mean or max below a time in us, ms or s; errors below a
     /// share. Separate several with commas: 'p99<1ms,p99.9<5ms,errors<0.1%'
     #[arg(long, value_name = "TARGET", help_heading = "Target", value_parser = Slo::parse)]
-    slo: Slo,
+    pub(super) slo: Slo,
     /// First rate to try, in requests per second [default: half the throughput of a closed loop]
     #[arg(long, value_name = "RATE", help_heading = "Target", value_parser = count)]
-    start: Option<u64>,
+    pub(super) start: Option<u64>,
     /// Highest rate to try, in requests per second
     #[arg(long, value_name = "RATE", help_heading = "Target", value_parser = count,
           default_value = "1G")]
@@ -58,12 +58,12 @@ struct Options {
     /// Length of each trial; up to ten times longer at rates too low for the target's percentiles
     #[arg(long, value_name = "TIME", help_heading = "Target", default_value = "1s",
           value_parser = seconds)]
-    duration: Duration,
+    pub(super) duration: Duration,
     /// Skip the latency curve at the end
     #[arg(long, help_heading = "Target")]
-    no_curve: bool,
+    pub(super) no_curve: bool,
     #[command(flatten)]
-    output: ExperimentOptions,
+    pub(super) output: ExperimentOptions,
 }
 
 /// Text below the options.
@@ -83,30 +83,21 @@ Examples:
 const TEST: &str = "get";
 const SECONDS_MAX: f64 = 86_400.0;
 
-/// Job of `keystorm search`.
+/// A search: where it begins, how close it comes, and the load, at any rate.
 pub(super) struct SearchJob {
-    /// Target: p50, p95, p99, p99.9 (or any other), mean or max below a time in us, ms or s; errors
-    /// below a share. Separate several with commas: 'p99<1ms,p99.9<5ms,errors<0.1%'
-    pub(super) slo: Slo,
-    /// Settings of the search: where to begin and how close to come.
+    pub(super) options: Options,
     pub(super) settings: Settings,
-    /// Set if a closed loop is to say where to begin.
-    pub(super) closed_first: bool,
-    /// Seconds of a trial.
-    pub(super) seconds: f64,
-    /// Set if there is to be a curve.
-    pub(super) curve: bool,
-    /// Places and formats for results.
-    pub(super) output: ExperimentOutput,
-    /// The command line, without secrets.
-    pub(super) command_line: String,
-    /// The load, at any rate.
     pub(super) load: VariedLoad,
 }
 
 impl SearchJob {
     /// The most by which a trial may be longer than others, so that its percentiles mean something.
     pub(super) const LONGER_MAX: f64 = 10.0;
+
+    /// Returns the seconds of a trial.
+    pub(super) fn seconds(&self) -> f64 {
+        self.options.duration.as_secs_f64()
+    }
 
     /// The closed loop that a search begins with, of a trial's length.
     ///
@@ -116,7 +107,7 @@ impl SearchJob {
         // Nothing arrives at a closed loop: it sends when it has an answer.
         self.load.job(&|spec| {
             (spec.load.rate, spec.load.arrivals) = (None, None);
-            lasting(spec, self.seconds);
+            lasting(spec, self.seconds());
         })
     }
 
@@ -125,10 +116,10 @@ impl SearchJob {
     /// # Errors
     /// A fault of the load.
     pub(super) fn trial(&self, rate_per_s: f64) -> Result<Job, UsageError> {
-        let needed_s = self.slo.requests_min() as f64 / rate_per_s;
+        let needed_s = self.options.slo.requests_min() as f64 / rate_per_s;
         self.load.job(&|spec| {
             spec.load.rate = Some(Rate::constant(thousandths(rate_per_s)));
-            lasting(spec, needed_s.clamp(self.seconds, self.seconds * Self::LONGER_MAX));
+            lasting(spec, needed_s.clamp(self.seconds(), self.seconds() * Self::LONGER_MAX));
         })
     }
 }
@@ -151,9 +142,14 @@ pub(crate) const FRONT: Front = Front {
 };
 
 /// Returns what the options mean.
-fn intent(options: Options, mut line: Line, command_line: String) -> Result<Intent, UsageError> {
-    let Options { slo, start, most, within, repeat, budget, duration, no_curve, output } = options;
-    let output = output.settled()?;
+fn intent(
+    mut options: Options,
+    mut line: Line,
+    command_line: String,
+) -> Result<Intent, UsageError> {
+    options.output.settle(command_line)?;
+    let Options { slo, start, most, within, repeat, budget, duration, .. } = &options;
+    let (start, most, within) = (*start, *most, *within);
     for (option, why) in [
         ("-n", "trials run for a time; see --duration"),
         ("--rps", "search finds the rate; see --start and --most"),
@@ -162,9 +158,9 @@ fn intent(options: Options, mut line: Line, command_line: String) -> Result<Inte
             return Err(UsageError(format!("{option}: {why}")));
         }
     }
-    let duration = seconds_in("--duration", duration, 0.01..=SECONDS_MAX);
+    let duration = seconds_in("--duration", *duration, 0.01..=SECONDS_MAX);
     let duration = duration.map_err(UsageError)?;
-    let budget_s = seconds_in("--budget", budget, 1.0..=SECONDS_MAX).map_err(UsageError)?;
+    let budget_s = seconds_in("--budget", *budget, 1.0..=SECONDS_MAX).map_err(UsageError)?;
     if !(0.1..=50.0).contains(&within) {
         return Err(UsageError(format!("--within {within}: must be between 0.1 and 50 %")));
     }
@@ -190,20 +186,11 @@ fn intent(options: Options, mut line: Line, command_line: String) -> Result<Inte
             .min(most as f64),
         start_per_s: start.map_or(default.start_per_s, |start| start as f64),
         within: within / 100.0,
-        repeats: repeat,
+        repeats: *repeat,
         most_per_s: (most as f64).min(default.most_per_s),
         budget_s,
     };
-    let job = SearchJob {
-        slo,
-        settings,
-        closed_first: start.is_none(),
-        seconds: duration,
-        curve: !no_curve,
-        output,
-        command_line,
-        load: varied(NAME, line.words())?,
-    };
+    let job = SearchJob { options, settings, load: varied(NAME, line.words())? };
     // A setting that no trial can have is an error before the first trial.
     let first = job.trial(job.settings.start_per_s)?;
     if first.plans.len() != 1 {
@@ -213,9 +200,9 @@ fn intent(options: Options, mut line: Line, command_line: String) -> Result<Inte
         );
         return Err(UsageError(text));
     }
-    job.slo.check_plans(&first.plans).map_err(UsageError)?;
-    if job.output.print_plan {
-        return printed(&first.plans);
+    job.options.slo.check_plans(&first.plans).map_err(UsageError)?;
+    if job.options.output.print_plan {
+        return Intent::plans(&first.plans);
     }
     Ok(Intent::carry(move || super::search(&job)))
 }

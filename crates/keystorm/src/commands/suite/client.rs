@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::sync::Arc;
 
-use super::options::SuiteJob;
+use super::options::Options;
 use job::{Intent, Job, ToolOutput};
 use lab::suite::{MEMTIER, Spec, ToolLine};
 use workload::{Plan, PlanParts, ProtocolKind, Stop, Target};
@@ -32,7 +32,7 @@ const NO_PLACEHOLDERS: [&str; 2] = ["__timestamp__", "__value__"];
 /// runs are distinguished.
 pub(super) fn of_spec(
     spec: &Spec,
-    job: &SuiteJob,
+    job: &Options,
     target: &Target,
     seconds: f64,
 ) -> Result<Client, PlanRefusal> {
@@ -49,18 +49,14 @@ pub(super) fn of_spec(
     Ok(client)
 }
 
-/// A load from memtier's command line, for clients and preloads.
-pub(super) fn load(
-    line: &ToolLine,
-    job: &SuiteJob,
-    target: &Target,
-) -> Result<Client, PlanRefusal> {
+/// A load of memtier's words, as preloads are too.
+pub(super) fn load(line: &ToolLine, job: &Options, target: &Target) -> Result<Client, PlanRefusal> {
     memtier(line, job, target, None)
 }
 
 fn memtier(
     line: &ToolLine,
-    job: &SuiteJob,
+    job: &Options,
     target: &Target,
     seconds: Option<f64>,
 ) -> Result<Client, PlanRefusal> {
@@ -94,7 +90,11 @@ fn memtier(
     if found.plans.len() != 1 {
         return Err(PlanRefusal::Broken("its arguments are several loads".to_owned()));
     }
-    let protocol = job.first.plans.first().map_or(ProtocolKind::Resp2, |first| first.protocol);
+    let protocol = job
+        .first
+        .as_ref()
+        .and_then(|job| job.plans.first())
+        .map_or(ProtocolKind::Resp2, |first| first.protocol);
     let plan = on_target(&found.plans[0], protocol, target, seconds)?;
     Ok(Client { plan, tool: found.output.reports, remarks })
 }

@@ -22,7 +22,7 @@ use measure::Ending;
 use report::{Run, Summary, WarningKind};
 
 use self::client::{Client, PlanRefusal};
-use self::options::SuiteJob;
+use self::options::Options;
 use self::session::{Preparation, Session};
 use self::sources::Sources;
 use crate::experiment::frame::{Experiment, Frame, Step};
@@ -42,27 +42,24 @@ const CONNECTIONS: u32 = 256;
 /// Measures every spec, prints the table, and writes the page.
 ///
 /// # Errors
-/// Returns the reason for a failure in words for a person; earlier results are kept.
-fn suite(job: &SuiteJob) -> Result<End> {
+/// What kept it from being carried out, in words for a person; what was measured before is kept.
+fn suite(job: &Options) -> Result<End> {
     let sources = sources::read(job)?;
     if job.list {
         return list(&sources);
     }
     let before = job.against.as_deref().map(saved::read).transpose()?;
     let remarks = sources.remarks.iter().map(report::escape);
-    let frame = Frame::open(
-        job.first.notes.iter().cloned().chain(remarks),
-        &job.output,
-        &job.command_line,
-    )?;
+    let Some(first) = &job.first else { return Ok(End::Complete) };
+    let Some(plan) = first.plans.first() else { return Ok(End::Complete) };
+    let frame = Frame::open(first.notes.iter().cloned().chain(remarks), &job.output)?;
     if let Some(directory) = &job.memtier_json {
         fs::create_dir_all(directory)
             .with_context(|| format!("--memtier-json {}", directory.display()))?;
     }
-    let Some(first) = job.first.plans.first() else { return Ok(End::Complete) };
-    let bed = frame.reach(&job.first, first, CONNECTIONS)?;
-    let suite = Suite::new(bed.server.facts.version_name(), job.rounds, &sources.specs);
-    let session = Session::new(job, first, bed, frame.interrupted);
+    let bed = frame.reach(first, plan, CONNECTIONS)?;
+    let suite = Suite::new(bed.server.facts.version_name(), job.repeat, &sources.specs);
+    let session = Session::new(job, plan, bed, frame.interrupted);
     let keys = session.keys()?;
     if keys > 0 {
         bail!(
@@ -71,7 +68,9 @@ fn suite(job: &SuiteJob) -> Result<End> {
             workload::quantity::counted(keys, "key")
         );
     }
-    let seconds = job.time_s.unwrap_or(if sources.is_own { SECONDS_OWN } else { SECONDS });
+    let seconds = job
+        .time
+        .map_or(if sources.is_own { SECONDS_OWN } else { SECONDS }, |time| time.as_secs_f64());
     let specs = &sources.specs;
     let left = VecDeque::new();
     let mut running = SuiteRun { job, seconds, specs, session, suite, before, left };
@@ -104,7 +103,7 @@ fn order(specs: &[Spec], session: &Session<'_>) -> Vec<usize> {
 
 /// A running suite: one spec per step, round by round.
 struct SuiteRun<'s> {
-    job: &'s SuiteJob,
+    job: &'s Options,
     seconds: f64,
     specs: &'s [Spec],
     session: Session<'s>,
@@ -153,7 +152,7 @@ impl SuiteRun<'_> {
             }
         }
         let order = order(self.specs, &self.session);
-        for round in 0..job.rounds {
+        for round in 0..job.repeat {
             self.left.extend((round > 0).then_some(None));
             self.left.extend(order.iter().copied().map(Some));
         }
@@ -190,7 +189,8 @@ impl SuiteRun<'_> {
     fn compare(&mut self) {
         let Some((name, before)) = self.before.take() else { return };
         let (names, job) = ([name, "this run".to_owned()], self.job);
-        let compared = SuiteComparison::new(names, &before, &self.suite, job.metric, job.threshold);
+        let compared =
+            SuiteComparison::new(names, &before, &self.suite, job.metric, job.threshold());
         self.suite.compared = Some(compared);
     }
 

@@ -4,12 +4,12 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Parser;
+use cli::compare::metric_of;
 use cli::experiment::{
     ExperimentOptions, OF_A_LOAD, REFUSED, job, with_those_of_a_run, with_words,
 };
 use cli::front::{Front, command};
-use cli::metric_of;
-use job::{ExperimentOutput, Intent, Job, UsageError};
+use job::{Intent, Job, UsageError};
 use lab::Line;
 use lab::suite::{Choice, Pattern, priorities};
 use report::Metric;
@@ -26,13 +26,13 @@ use spec::values::{count_in, seconds, seconds_in};
 /// An existing server has to be empty; its keys are removed and its settings restored afterwards. Takes the
 /// options of a run that name the server: -h, -p, -s, -u, -a, --cluster, --spawn and the like (see keystorm
 /// --help).
-#[derive(Debug, Parser)]
+#[derive(Parser)]
 #[command(
     name = "keystorm suite",
     override_usage = "keystorm suite [OPTIONS] [OPTIONS OF THE SERVER] [DIR|FILE...]",
     after_help = EXAMPLE,
 )]
-struct Options {
+pub(super) struct Options {
     /// Only specs of these groups of commands: hash,sorted-set
     #[arg(long, value_name = "LIST", help_heading = "Specs", value_delimiter = ',')]
     groups: Vec<String>,
@@ -53,17 +53,17 @@ struct Options {
     all: bool,
     /// List the specs instead of running them
     #[arg(long, help_heading = "Specs")]
-    list: bool,
+    pub(super) list: bool,
     /// Length of each run, instead of the spec's own --test-time [default: 10s; 3s for keystorm's own specs]
     #[arg(long, value_name = "TIME", help_heading = "Load", value_parser = seconds)]
-    time: Option<Duration>,
+    pub(super) time: Option<Duration>,
     /// Run all specs this often, each time on a fresh start of the server; a comparison needs 3 or more
     #[arg(long, value_name = "TIMES", help_heading = "Load", default_value = "1",
           value_parser = count_in(1..=1000))]
-    repeat: u32,
+    pub(super) repeat: u32,
     /// Compare with a suite saved by --json: what changed, after Holm's correction for many specs
     #[arg(long, value_name = "FILE", help_heading = "Comparison")]
-    against: Option<PathBuf>,
+    pub(super) against: Option<PathBuf>,
     /// Exit with code 3 if a spec is surely worse by more than this, with 0 only if that is excluded for every
     /// spec, otherwise with 4
     #[arg(long, value_name = "PERCENT", help_heading = "Comparison", requires = "against")]
@@ -71,12 +71,21 @@ struct Options {
     /// The figure by which suites are compared: throughput, or server-cpu (server CPU per request)
     #[arg(long, value_name = "NAME", help_heading = "Comparison", requires = "against",
           value_parser = metric_of(&[Metric::Throughput, Metric::ServerCpu]), default_value = "throughput")]
-    metric: Metric,
+    pub(super) metric: Metric,
     /// Write memtier_benchmark's JSON of each spec to this directory, for tools that read it
     #[arg(long, value_name = "DIR", help_heading = "Results")]
-    memtier_json: Option<PathBuf>,
+    pub(super) memtier_json: Option<PathBuf>,
     #[command(flatten)]
-    output: ExperimentOptions,
+    pub(super) output: ExperimentOptions,
+    /// Directories and files of specs; none for keystorm's own.
+    #[arg(skip)]
+    pub(super) paths: Vec<PathBuf>,
+    /// Choice of the specs that are run.
+    #[arg(skip)]
+    pub(super) choice: Choice,
+    /// A job that names the server.
+    #[arg(skip)]
+    pub(super) first: Option<Job>,
 }
 
 /// Text below the options.
@@ -97,36 +106,6 @@ Examples:
 const NAME: &str = "keystorm suite";
 const SECONDS_MAX: f64 = 86_400.0;
 
-/// Job of `keystorm suite`.
-pub(super) struct SuiteJob {
-    /// Directories and files of specs; none for keystorm's own.
-    pub(super) paths: Vec<PathBuf>,
-    /// Choice of the specs that are run.
-    pub(super) choice: Choice,
-    /// Set if only a cross-section is run; `None` for what suits the directory.
-    pub(super) core: Option<bool>,
-    /// Set if the specs are listed and none is run.
-    pub(super) list: bool,
-    /// Seconds of each spec, if the command line says.
-    pub(super) time_s: Option<f64>,
-    /// Number of times that all specs are run.
-    pub(super) rounds: u32,
-    /// An earlier suite.
-    pub(super) against: Option<PathBuf>,
-    /// The share by which a spec may be worse.
-    pub(super) threshold: Option<f64>,
-    /// The figure by which the two are compared.
-    pub(super) metric: Metric,
-    /// Directory for memtier's JSON of each spec.
-    pub(super) memtier_json: Option<PathBuf>,
-    /// A job that names the server.
-    pub(super) first: Job,
-    /// Places and formats for results.
-    pub(super) output: ExperimentOutput,
-    /// The command line, without secrets.
-    pub(super) command_line: String,
-}
-
 /// Front end of the command.
 pub(crate) const FRONT: Front = Front {
     names: &["suite"],
@@ -135,24 +114,22 @@ pub(crate) const FRONT: Front = Front {
 };
 
 /// Returns what the options mean.
-fn intent(options: Options, line: Line, command_line: String) -> Result<Intent, UsageError> {
+fn intent(mut options: Options, line: Line, command_line: String) -> Result<Intent, UsageError> {
     if let Some(option) = OF_A_LOAD.iter().find(|option| line.has(option)) {
         return Err(UsageError(format!("{option}: the specs decide this; --time says how long")));
     }
-    let choice = choice(&options)?;
-    let Options { core, all, list, time, repeat, against, .. } = options;
-    let Options { memtier_json, output, metric, .. } = options;
-    let output = output.settled()?;
-    if output.print_plan {
+    options.choice = choice(&options)?;
+    options.output.settle(command_line)?;
+    if options.output.print_plan {
         return Err(UsageError("--print-plan: use --list, which lists the specs".to_owned()));
     }
-    let within = |time| seconds_in("--time", time, 0.05..=SECONDS_MAX);
-    let time_s = time.map(within).transpose().map_err(UsageError)?;
-    let threshold = options.fail_on_regression;
-    if threshold.is_some_and(|percent| !(0.0..100.0).contains(&percent)) {
+    if let Some(time) = options.time {
+        seconds_in("--time", time, 0.05..=SECONDS_MAX)?;
+    }
+    if options.fail_on_regression.is_some_and(|percent| !(0.0..100.0).contains(&percent)) {
         return Err(UsageError("--fail-on-regression: from 0 up to 100 per cent".to_owned()));
     }
-    let paths = line.rest.iter().map(PathBuf::from).collect();
+    options.paths = line.rest.iter().map(PathBuf::from).collect();
     let server = Line { options: line.options, rest: Vec::new() };
     let first = job(NAME, server.words())?;
     let plan = first.plans.first();
@@ -161,27 +138,20 @@ fn intent(options: Options, line: Line, command_line: String) -> Result<Intent, 
             "specs are commands of Redis; memcached has none of them".to_owned(),
         ));
     }
-    let core = match (core, all) {
-        (true, _) => Some(true),
-        (_, true) => Some(false),
-        _ => None,
-    };
-    let job = SuiteJob {
-        paths,
-        choice,
-        core,
-        list,
-        time_s,
-        rounds: repeat,
-        against,
-        threshold: threshold.map(|percent| percent / 100.0),
-        metric,
-        memtier_json,
-        first,
-        output,
-        command_line,
-    };
-    Ok(Intent::carry(move || super::suite(&job)))
+    options.first = Some(first);
+    Ok(Intent::carry(move || super::suite(&options)))
+}
+
+impl Options {
+    /// Returns whether only a cross-section is run; `None` for what suits the directory.
+    pub(super) fn core(&self) -> Option<bool> {
+        (self.core || self.all).then_some(self.core)
+    }
+
+    /// Returns the share by which a spec may be worse.
+    pub(super) fn threshold(&self) -> Option<f64> {
+        self.fail_on_regression.map(|percent| percent / 100.0)
+    }
 }
 
 fn choice(options: &Options) -> Result<Choice, UsageError> {

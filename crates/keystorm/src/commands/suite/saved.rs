@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use anyhow::{Result, anyhow, bail};
-use job::{CompareJob, End};
+use cli::compare::CompareJob;
+use job::End;
 use lab::Suite;
 use lab::suite::SuiteComparison;
 use report::Metric;

@@ -13,7 +13,7 @@ use workload::{Endpoint, Plan, Target};
 
 use super::client::{self, PlanRefusal};
 use super::cluster::{self, STANDALONE};
-use super::options::SuiteJob;
+use super::options::Options;
 use super::settings::{ChangedSettings, RefusedSetting};
 use crate::experiment::progress::Progress;
 use crate::machine::machine;
@@ -44,7 +44,7 @@ pub(super) struct Preparation {
 
 /// A suite's server.
 pub(super) struct Session<'s> {
-    job: &'s SuiteJob,
+    job: &'s Options,
     first: &'s Plan,
     interrupted: &'s AtomicBool,
     /// The server that gets the load, followed by the nodes of its cluster.
@@ -64,7 +64,7 @@ pub(super) struct Session<'s> {
 
 impl<'s> Session<'s> {
     pub(super) fn new(
-        job: &'s SuiteJob,
+        job: &'s Options,
         first: &'s Plan,
         bed: TestBed<'s>,
         interrupted: &'s AtomicBool,

@@ -4,7 +4,7 @@ use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use super::options::SuiteJob;
+use super::options::Options;
 use anyhow::{Context, Result, anyhow, bail};
 use lab::suite::{BYTES_MAX, Spec, built_in, documents};
 use serde_json::Value;
@@ -29,15 +29,15 @@ pub(super) struct Sources {
 /// Reads and selects the specs.
 ///
 /// # Errors
-/// Returns an error if a file cannot be read, or no spec is left.
-pub(super) fn read(job: &SuiteJob) -> Result<Sources> {
+/// A file cannot be read, or nothing is left.
+pub(super) fn read(job: &Options) -> Result<Sources> {
     let mut remarks = Vec::new();
     let is_own = job.paths.is_empty();
     let mut specs =
         if is_own { built_in().map_err(|why| anyhow!(why))? } else { of_paths(job, &mut remarks)? };
     let all = specs.len();
     specs.retain(|spec| job.choice.takes(spec));
-    let wanted = job.core.unwrap_or(!is_own && job.choice.is_all());
+    let wanted = job.core().unwrap_or(!is_own && job.choice.is_all());
     if wanted && is_own {
         specs.retain(|spec| spec.priority == Some(CORE_PRIORITY));
     } else if wanted {
@@ -47,7 +47,7 @@ pub(super) fn read(job: &SuiteJob) -> Result<Sources> {
                 let (chosen, how) = (specs.len(), "--all runs the others, too");
                 remarks.push(format!("{chosen} of {all} specs, those of its {CORE}; {how}"));
             }
-            None if job.core == Some(true) => {
+            None if job.core() == Some(true) => {
                 bail!("--core: there is no {CORE} in or beside the directory")
             }
             None => {}
@@ -62,7 +62,7 @@ pub(super) fn read(job: &SuiteJob) -> Result<Sources> {
     Ok(Sources { specs, remarks, is_own })
 }
 
-fn of_paths(job: &SuiteJob, remarks: &mut Vec<String>) -> Result<Vec<Spec>> {
+fn of_paths(job: &Options, remarks: &mut Vec<String>) -> Result<Vec<Spec>> {
     let mut specs: Vec<Spec> = Vec::new();
     for path in &job.paths {
         let is_directory = path.is_dir();

@@ -36,7 +36,7 @@ pub(crate) use options::FRONT;
 fn survey(job: &SurveyJob) -> Result<End> {
     let directory = &job.directory;
     fs::create_dir_all(directory).with_context(|| format!("-o {}", directory.display()))?;
-    let frame = Frame::open(&job.first.notes, &job.output, &job.command_line)?;
+    let frame = Frame::open(&job.first.notes, &job.output)?;
     let Some(first) = job.first.plans.first() else { return Ok(End::Complete) };
     let machine = Machine::new(machine(), siblings);
     let mut spec = job.spec.clone();

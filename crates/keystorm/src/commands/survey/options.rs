@@ -5,9 +5,11 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Parser;
-use cli::experiment::{LiveOption, OF_A_LOAD, job, with_split, with_those_of_a_run};
+use cli::experiment::{
+    ExperimentOptions, LiveOption, OF_A_LOAD, job, with_split, with_those_of_a_run,
+};
 use cli::front::{Front, command};
-use job::{ExperimentOutput, Intent, Job, PageOptions, UsageError};
+use job::{Intent, Job, PageOptions, UsageError};
 use lab::Line;
 use lab::survey::{DELIVERIES, SurveySpec};
 use spec::values::{count, seconds, seconds_in};
@@ -82,20 +84,17 @@ fn refused() -> Vec<&'static str> {
 const NAME: &str = "keystorm survey";
 const SECONDS_MAX: f64 = 3600.0;
 
-/// Job of `keystorm survey`.
+/// A survey as asked for; what depends on the server is filled in later.
 pub(super) struct SurveyJob {
-    /// The survey as asked for; what depends on the server is filled in later.
     pub(super) spec: SurveySpec,
     /// A job that names the server.
     pub(super) first: Job,
     /// Directory for the page and the results.
     pub(super) directory: PathBuf,
     /// Places for results, in that directory unless the command line says otherwise.
-    pub(super) output: ExperimentOutput,
-    /// Do not remove the keys that the survey wrote to an existing server
+    pub(super) output: ExperimentOptions,
+    /// Set if the keys that the survey wrote to an existing server are not removed.
     pub(super) keep: bool,
-    /// The command line, without secrets.
-    pub(super) command_line: String,
 }
 
 /// Front end of the command.
@@ -154,7 +153,8 @@ fn intent(options: Options, line: Line, command_line: String) -> Result<Intent, 
         job(NAME, line).err().map(|UsageError(why)| (*kind, why))
     });
     let lacks = lacks.collect();
-    let mut pages = pages.checked().map_err(UsageError)?;
+    let mut pages = pages;
+    pages.check()?;
     pages.html.get_or_insert_with(|| output.join("survey.html"));
     let server = Line { options: line.options, rest: Vec::new() };
     let spec = SurveySpec {
@@ -171,15 +171,17 @@ fn intent(options: Options, line: Line, command_line: String) -> Result<Intent, 
         lacks,
     };
     let directory = output;
-    let output = ExperimentOutput {
+    let output = ExperimentOptions {
         format: "table".to_owned(),
+        csv: false,
         json: Some(directory.join("survey.json")),
         json_option: "-o",
         pages,
-        live: live.live,
+        live,
         quiet: false,
         print_plan: false,
+        command_line,
     };
-    let job = SurveyJob { spec, first, directory, output, keep, command_line };
+    let job = SurveyJob { spec, first, directory, output, keep };
     Ok(Intent::carry(move || super::survey(&job)))
 }

@@ -13,7 +13,7 @@ use measure::Ending;
 use report::slo::Slo;
 use workload::{Plan, Target};
 
-use self::options::SweepJob;
+use self::options::Options;
 use crate::commands::run::OF_ONE_START;
 use crate::experiment::frame::{Experiment, Frame, Step};
 use crate::experiment::progress::planned_s;
@@ -30,8 +30,8 @@ const RECOVERY: Duration = Duration::from_secs(1);
 /// Measures every point and prints the table.
 ///
 /// # Errors
-/// Returns the reason for a failure in words for a person; earlier results are printed.
-fn sweep(job: &SweepJob) -> Result<End> {
+/// What kept it from being carried out, in words for a person; what was measured before is printed.
+fn sweep(job: &Options) -> Result<End> {
     let jobs = || job.points.iter().map(|(_, job)| job);
     let plans = || jobs().flat_map(|job| &job.plans);
     let Some((first, widest)) =
@@ -41,7 +41,7 @@ fn sweep(job: &SweepJob) -> Result<End> {
     };
     let mut notes: Vec<&String> = jobs().flat_map(|job| &job.notes).collect();
     notes.dedup();
-    let frame = Frame::open(notes, &job.output, &job.command_line)?;
+    let frame = Frame::open(notes, &job.output)?;
     let mut bed = frame.reach(first, widest, widest.own_connections())?;
     bed.settings.journal = true;
     bed.settings.sample = jobs().any(|job| job.output.sample);
@@ -72,7 +72,7 @@ struct PointRun<'j> {
 /// A running grid: one run per step, round by round. Each round has a new start of the server, if keystorm
 /// starts it.
 struct GridRun<'j> {
-    job: &'j SweepJob,
+    job: &'j Options,
     target: &'j Target,
     /// Runs of a round.
     runs: Vec<PointRun<'j>>,

@@ -2,11 +2,10 @@
 
 use clap::Parser;
 use cli::experiment::{
-    ExperimentOptions, job, names_length, names_test, one_seed, printed, with_split,
-    with_those_of_a_run,
+    ExperimentOptions, job, names_length, names_test, one_seed, with_split, with_those_of_a_run,
 };
 use cli::front::{Front, command};
-use job::{ExperimentOutput, Intent, Job, UsageError};
+use job::{Intent, Job, UsageError};
 use lab::words::{Line, TypedOption};
 use lab::{Axis, Grid};
 use spec::values::count_in;
@@ -20,20 +19,28 @@ use spec::values::count_in;
 /// are always included: 3..16 is 3, 5, 10, 16. 1..64/4 is four values at equal ratios: 1, 4, 16, 64.
 /// Where -d varies, what a test reads is written first in that size (as with --fill). -t names the tests, each
 /// with its own rows. By default, the tests are set and get, and each run lasts one second.
-#[derive(Debug, Parser)]
+#[derive(Parser)]
 #[command(
     name = "keystorm sweep",
     override_usage = "keystorm sweep [OPTIONS] [OPTIONS OF A RUN] [--] [COMMAND ARGS...]",
     after_help = EXAMPLE,
 )]
-struct Options {
+pub(super) struct Options {
     /// Run the whole grid this often; each row then shows the median run, with minimum and maximum
     #[arg(long, value_name = "TIMES", help_heading = "Load", default_value = "1",
           value_parser = count_in(1..=1000))]
-    repeat: u32,
+    pub(super) repeat: u32,
     #[command(flatten)]
-    output: ExperimentOptions,
+    pub(super) output: ExperimentOptions,
+    /// Axes that vary.
+    #[arg(skip)]
+    pub(super) axes: Vec<Axis>,
+    #[arg(skip)]
+    pub(super) points: Vec<GridPoint>,
 }
+
+/// A point of the grid: the value of each axis, and the tests to run there.
+type GridPoint = (Vec<String>, Job);
 
 /// Text below the options.
 const EXAMPLE: &str = "\
@@ -52,24 +59,9 @@ const TESTS: &str = "set,get";
 const SECONDS: &str = "1";
 
 /// The points of a grid with their tests.
-fn jobs(grid: &Grid) -> Result<Vec<(Vec<String>, Job)>, UsageError> {
+fn jobs(grid: &Grid) -> Result<Vec<GridPoint>, UsageError> {
     let point = |point: lab::Point| Ok((point.settings, job("keystorm sweep", point.args)?));
     grid.points().into_iter().map(point).collect()
-}
-
-/// Job of `keystorm sweep`.
-pub(super) struct SweepJob {
-    /// Axes that vary.
-    pub(super) axes: Vec<Axis>,
-    /// The value of each axis, and the tests to run there.
-    pub(super) points: Vec<(Vec<String>, Job)>,
-    /// Run the whole grid this many times; a row then shows the median run and the range of the
-    /// others
-    pub(super) repeat: u32,
-    /// Places and formats for results.
-    pub(super) output: ExperimentOutput,
-    /// The command line, without secrets.
-    pub(super) command_line: String,
 }
 
 /// Front end of the command.
@@ -80,9 +72,12 @@ pub(crate) const FRONT: Front = Front {
 };
 
 /// Returns what the options mean.
-fn intent(options: Options, mut line: Line, command_line: String) -> Result<Intent, UsageError> {
-    let Options { repeat, output } = options;
-    let output = output.settled()?;
+fn intent(
+    mut options: Options,
+    mut line: Line,
+    command_line: String,
+) -> Result<Intent, UsageError> {
+    options.output.settle(command_line)?;
     if !names_test(&line) {
         line.options.push(TypedOption::new("-t", TESTS));
     }
@@ -101,9 +96,9 @@ fn intent(options: Options, mut line: Line, command_line: String) -> Result<Inte
             points = filled;
         }
     }
-    if output.print_plan {
-        return printed(points.iter().flat_map(|(_, job)| &job.plans));
+    if options.output.print_plan {
+        return Intent::plans(points.iter().flat_map(|(_, job)| &job.plans));
     }
-    let job = SweepJob { axes: grid.axes, points, repeat, output, command_line };
-    Ok(Intent::carry(move || super::sweep(&job)))
+    (options.axes, options.points) = (grid.axes, points);
+    Ok(Intent::carry(move || super::sweep(&options)))
 }

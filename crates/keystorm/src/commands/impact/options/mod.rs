@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use clap::Parser;
 use cli::experiment::{
-    ExperimentOptions, job, names_test, one_seed, printed, with_split, with_those_of_a_run,
+    ExperimentOptions, job, names_test, one_seed, with_split, with_those_of_a_run,
 };
 use cli::front::{Front, command};
-use job::{ExperimentOutput, Intent, Job, UsageError};
+use job::{Intent, Job, UsageError};
 use lab::impact::{Act, Family};
 use lab::words::{Line, TypedOption};
 use report::slo::Slo;
@@ -35,11 +35,11 @@ use workload::{Pick, Plan};
     override_usage = "keystorm impact [OPTIONS] [OPTIONS OF A RUN] [--] [COMMAND ARGS...]",
     after_help = EXAMPLE,
 )]
-struct Options {
+pub(super) struct Options {
     /// Price only these acts, in the order of their file (bgsave,del,script), or the kinds of the load itself (mix)
     /// [default: all acts]
     #[arg(long, value_name = "LIST", help_heading = "Operations", value_delimiter = ',')]
-    of: Vec<String>,
+    pub(super) of: Vec<String>,
     /// Read the acts from this TOML file
     #[arg(long, value_name = "FILE", help_heading = "Acts")]
     acts: Option<PathBuf>,
@@ -54,14 +54,14 @@ struct Options {
     act_timeout: Option<Duration>,
     /// Count how long users wait beyond this target, such as 'p99<5ms'
     #[arg(long, value_name = "TARGET", help_heading = "Acts", value_parser = Slo::parse)]
-    slo: Option<Slo>,
+    pub(super) slo: Option<Slo>,
     /// Go ahead with a server that keystorm did not start
     #[arg(long, help_heading = "Acts")]
-    yes: bool,
+    pub(super) yes: bool,
     /// Loads of a mix, in percent of the capacity [default: 50,70,85]
     #[arg(long, value_name = "LIST", help_heading = "Kinds of a mix", value_delimiter = ',',
           value_parser = percent)]
-    at: Vec<f64>,
+    pub(super) at: Vec<f64>,
     /// Number of runs of each segment; more make intervals narrower [default: 5]
     #[arg(long, value_name = "TIMES", help_heading = "Kinds of a mix",
           value_parser = count_in(2..=1000))]
@@ -71,9 +71,12 @@ struct Options {
     duration: Option<Duration>,
     /// Count segments that other programs or the client spoiled like any other
     #[arg(long, help_heading = "Kinds of a mix")]
-    count_disturbed: bool,
+    pub(super) count_disturbed: bool,
     #[command(flatten)]
-    output: ExperimentOptions,
+    pub(super) output: ExperimentOptions,
+    /// The acts that are played, in their order.
+    #[arg(skip)]
+    pub(super) staged: Vec<StagedAct>,
 }
 
 /// Text below the options.
@@ -104,60 +107,11 @@ const LOAD_MAX: f64 = 99.0;
 /// More kinds would take hours.
 const KINDS_MAX: usize = 12;
 
-/// Job of `keystorm impact`.
-pub(in crate::commands::impact) struct ImpactJob {
-    /// The load, one plan: it is steady beside acts; of a mix, pace and length are each segment's.
-    pub(in crate::commands::impact) job: Job,
-    /// Operations that are priced.
-    pub(in crate::commands::impact) of: ImpactOf,
-    /// Places and formats for results.
-    pub(in crate::commands::impact) output: ExperimentOutput,
-    /// The command line, without secrets.
-    pub(in crate::commands::impact) command_line: String,
-}
-
-/// Operations that are priced.
-pub(in crate::commands::impact) enum ImpactOf {
-    /// Acts beside the load.
-    Acts(ActsJob),
-    /// The kinds of the load itself.
-    Mix(MixJob),
-}
-
-/// Acts, and how they are played.
-pub(in crate::commands::impact) struct ActsJob {
-    /// The acts, in their order.
-    pub(in crate::commands::impact) acts: Vec<StagedAct>,
-    /// Set if the command line names the acts, so that acts that destroy data are meant.
-    pub(in crate::commands::impact) named: bool,
-    /// Seconds of rest before each act, and after the last.
-    pub(in crate::commands::impact) rest_s: f64,
-    /// Seconds after which an act is given up on.
-    pub(in crate::commands::impact) timeout_s: f64,
-    /// Objective beyond which waiting is counted.
-    pub(in crate::commands::impact) slo: Option<Slo>,
-    /// Set if a server that keystorm did not start may be disturbed.
-    pub(in crate::commands::impact) yes: bool,
-}
-
-/// An act, and the load that starts it, if one does.
+/// An act, and the plan of the load that starts it, if one does.
+#[derive(Debug)]
 pub(in crate::commands::impact) struct StagedAct {
-    /// Act as its file describes it.
     pub(in crate::commands::impact) act: Act,
-    /// The plan of its load.
     pub(in crate::commands::impact) load: Option<Plan>,
-}
-
-/// The segments of a mix.
-pub(in crate::commands::impact) struct MixJob {
-    /// The loads, as shares of the capacity: 0.5 for half of it.
-    pub(in crate::commands::impact) loads: Vec<f64>,
-    /// Number of times that each segment is run.
-    pub(in crate::commands::impact) blocks: u32,
-    /// Seconds of a segment.
-    pub(in crate::commands::impact) seconds: f64,
-    /// Set if segments that the machine or the client spoiled count.
-    pub(in crate::commands::impact) count_disturbed: bool,
 }
 
 /// Front end of the command.
@@ -172,8 +126,8 @@ fn intent(mut options: Options, line: Line, command_line: String) -> Result<Inte
     if options.print_acts {
         return Ok(Intent::Say(acts::ACTS.to_owned()));
     }
-    let output = options.output.clone().settled()?;
-    let is_mix = options.of == [MIX];
+    options.output.settle(command_line)?;
+    let is_mix = options.is_mix();
     let others = if is_mix {
         [
             ("--acts", options.acts.is_some()),
@@ -200,12 +154,43 @@ fn intent(mut options: Options, line: Line, command_line: String) -> Result<Inte
     if line.has("-n") {
         return Err(UsageError("-n: impact runs for a time; see --rest and --duration".to_owned()));
     }
-    let (job, of) = if is_mix { of_mix(&mut options, line)? } else { of_acts(&mut options, line)? };
-    if output.print_plan {
-        return printed(&job.plans);
+    let job = if is_mix { of_mix(&mut options, line)? } else { of_acts(&mut options, line)? };
+    if options.output.print_plan {
+        return Intent::plans(&job.plans);
     }
-    let job = ImpactJob { job, of, output, command_line };
-    Ok(Intent::carry(move || super::impact(&job)))
+    Ok(Intent::carry(move || super::impact(&options, &job)))
+}
+
+impl Options {
+    /// Returns whether the kinds of the load itself are priced.
+    pub(super) fn is_mix(&self) -> bool {
+        self.of == [MIX]
+    }
+
+    /// Returns the rest before each act, and after the last.
+    pub(super) fn rest(&self) -> Duration {
+        self.rest.unwrap_or(Duration::from_secs(5))
+    }
+
+    /// Returns the time after which an act is given up on.
+    pub(super) fn act_timeout(&self) -> Duration {
+        self.act_timeout.unwrap_or(Duration::from_secs(60))
+    }
+
+    /// Returns the loads of a mix, as shares of the capacity: 0.5 for half of it.
+    pub(super) fn loads(&self) -> Vec<f64> {
+        self.at.iter().map(|percent| percent / 100.0).collect()
+    }
+
+    /// Returns how often each segment is run.
+    pub(super) fn blocks(&self) -> u32 {
+        self.blocks.unwrap_or(5)
+    }
+
+    /// Returns the seconds of a segment.
+    pub(super) fn seconds(&self) -> f64 {
+        self.duration.unwrap_or(Duration::from_secs(1)).as_secs_f64()
+    }
 }
 
 /// The job of a line, which is to be one plan.
@@ -222,13 +207,9 @@ fn one_plan(mut line: Line, yes: bool) -> Result<Job, UsageError> {
 }
 
 /// A steady load with acts beside it.
-fn of_acts(options: &mut Options, mut line: Line) -> Result<(Job, ImpactOf), UsageError> {
-    let within = |option, time: Option<Duration>, default, most| {
-        let time = time.unwrap_or(Duration::from_secs(default));
-        seconds_in(option, time, 0.5..=most).map_err(UsageError)
-    };
-    let rest_s = within("--rest", options.rest, 5, 3600.0)?;
-    let timeout_s = within("--act-timeout", options.act_timeout, 60, 86_400.0)?;
+fn of_acts(options: &mut Options, mut line: Line) -> Result<Job, UsageError> {
+    seconds_in("--rest", options.rest(), 0.5..=3600.0)?;
+    seconds_in("--act-timeout", options.act_timeout(), 0.5..=86_400.0)?;
     // Reads of the keys of a cache, all of which are there.
     let names_a_test = names_test(&line);
     let cache = [("-t", "get"), ("-r", "100k"), ("-d", "100")];
@@ -240,20 +221,17 @@ fn of_acts(options: &mut Options, mut line: Line) -> Result<(Job, ImpactOf), Usa
     }
     line.options.push(TypedOption::new("--duration", "1h"));
     let job = one_plan(line, options.yes)?;
-    let slo = options.slo.take();
-    slo.iter().try_for_each(|slo| slo.check_plans(&job.plans)).map_err(UsageError)?;
+    options.slo.iter().try_for_each(|slo| slo.check_plans(&job.plans))?;
     let family =
         if job.plans[0].protocol.is_memcache() { Family::Memcached } else { Family::Redis };
-    let named = std::mem::take(&mut options.of);
-    let acts = acts::chosen(acts::read(options.acts.as_deref())?, &named, family)?;
-    let acts = acts.into_iter().map(|act| acts::staged(act, &job.plans[0]));
-    let acts = acts.collect::<Result<Vec<_>, _>>()?;
-    let (named, yes) = (!named.is_empty(), options.yes);
-    Ok((job, ImpactOf::Acts(ActsJob { acts, named, rest_s, timeout_s, slo, yes })))
+    let acts = acts::chosen(acts::read(options.acts.as_deref())?, &options.of, family)?;
+    let staged = acts.into_iter().map(|act| acts::staged(act, &job.plans[0]));
+    options.staged = staged.collect::<Result<_, _>>()?;
+    Ok(job)
 }
 
 /// A mix, each kind of which is left out in turn.
-fn of_mix(options: &mut Options, mut line: Line) -> Result<(Job, ImpactOf), UsageError> {
+fn of_mix(options: &mut Options, mut line: Line) -> Result<Job, UsageError> {
     if line.has("--rps") {
         let text = "--rps: rates follow from the capacity that is measured; see --at";
         return Err(UsageError(text.to_owned()));
@@ -266,8 +244,8 @@ fn of_mix(options: &mut Options, mut line: Line) -> Result<(Job, ImpactOf), Usag
             "--at {load}: must be between {LOAD_MIN} and {LOAD_MAX} % of the capacity"
         )));
     }
-    let duration = options.duration.unwrap_or(Duration::from_secs(1));
-    let seconds = seconds_in("--duration", duration, 0.05..=3600.0).map_err(UsageError)?;
+    let seconds = options.seconds();
+    seconds_in("--duration", Duration::from_secs_f64(seconds), 0.05..=3600.0)?;
     line.options.push(TypedOption::new("--rps", RATE));
     line.options.push(TypedOption::new("--duration", format!("{seconds:.3}")));
     let job = one_plan(line, options.yes)?;
@@ -291,9 +269,7 @@ fn of_mix(options: &mut Options, mut line: Line) -> Result<(Job, ImpactOf), Usag
     if let Some(why) = refused {
         return Err(UsageError(why));
     }
-    let loads = options.at.iter().map(|percent| percent / 100.0).collect();
-    let (blocks, count_disturbed) = (options.blocks.unwrap_or(5), options.count_disturbed);
-    Ok((job, ImpactOf::Mix(MixJob { loads, blocks, seconds, count_disturbed })))
+    Ok(job)
 }
 
 #[cfg(test)]
@@ -331,8 +307,9 @@ mod tests {
         let line = "--of mix --mix --arrivals poisson --at 50,85 -- 3 get a ';' 1 hgetall b";
         let words = shell_words::split(line).unwrap().into_iter().map(OsString::from).collect();
         let read = |mut options: Options, line: Line, _: String| {
-            let (job, ImpactOf::Mix(mix)) = of_mix(&mut options, line)? else { panic!() };
-            assert_eq!((mix.loads, mix.blocks, mix.seconds), (vec![0.5, 0.85], 5, 1.0));
+            let job = of_mix(&mut options, line)?;
+            let (loads, blocks) = (options.loads(), options.blocks());
+            assert_eq!((loads, blocks, options.seconds()), (vec![0.5, 0.85], 5, 1.0));
             assert_eq!(job.plans[0].mix.as_ref().unwrap().operations.len(), 2);
             Ok(Intent::Say(String::new()))
         };

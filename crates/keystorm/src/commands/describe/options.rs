@@ -1,13 +1,10 @@
-//! The command line of `keystorm describe`: which records, and where to.
+//! Options of `keystorm describe`: which records, and where to.
 
 use std::path::PathBuf;
 
 use clap::Parser;
-use job::DescribeJob;
-
-use super::front::{Front, command, with_options};
-use super::outputs::apart;
-use super::{Intent, PageOptions, UsageError};
+use cli::outputs::apart_from;
+use job::{PageOptions, UsageError};
 
 /// Describes recorded traffic: commands, keys, sizes, clients, rates, hot keys, dangerous commands
 /// and the miss ratio of a cache of any size. Records are files of `keystorm record`, the output of
@@ -19,22 +16,22 @@ use super::{Intent, PageOptions, UsageError};
     override_usage = "keystorm describe [OPTIONS] FILE...",
     after_help = EXAMPLE,
 )]
-struct Options {
+pub(super) struct Options {
     /// Recorded traffic; a folder with an append-only file; `-` for standard input
     #[arg(value_name = "FILE", required = true)]
-    files: Vec<PathBuf>,
+    pub(super) files: Vec<PathBuf>,
     /// The format of all files, where their content does not show it: keystorm, monitor, watch, aof,
     /// twitter, meta, dragonfly or oracleGeneral
-    #[arg(long, value_name = "NAME", help_heading = "Input", value_parser = format_name)]
-    format: Option<String>,
+    #[arg(long, value_name = "NAME", help_heading = "Input", value_parser = record_format)]
+    pub(super) format: Option<String>,
     /// Write a workload file that makes traffic like it, for --workload
     #[arg(long, value_name = "FILE", help_heading = "Results")]
-    workload: Option<PathBuf>,
+    pub(super) workload: Option<PathBuf>,
     /// Print JSON instead of text: schema keystorm.describe/1
     #[arg(long, help_heading = "Results")]
-    json: bool,
+    pub(super) json: bool,
     #[command(flatten)]
-    pages: PageOptions,
+    pub(super) pages: PageOptions,
 }
 
 /// Every line that begins with `$` is run by a test.
@@ -47,25 +44,19 @@ Examples:
   A page with charts of a public trace, as it is downloaded:
     keystorm describe cluster12.zst --html cluster12.html";
 
-/// Front end of the command.
-pub(crate) const FRONT: Front = Front {
-    names: &["describe"],
-    command: command::<Options>,
-    parse: |args| with_options(args, intent),
-};
-
-/// Returns what the options mean.
-fn intent(options: Options) -> Result<Intent, UsageError> {
-    let Options { files, format, workload, json, pages } = options;
-    let pages = pages.checked().map_err(UsageError)?;
-    let inputs: Vec<_> = files.iter().map(|file| ("FILE", Some(file.as_path()))).collect();
-    let outputs = [("--html", pages.html.as_deref()), ("--workload", workload.as_deref())];
-    apart(&outputs, &inputs).map_err(UsageError)?;
-    Ok(Intent::Describe(DescribeJob { files, format, json, workload, pages }))
+impl Options {
+    /// Returns the options, which make sense together.
+    pub(super) fn checked(self) -> Result<Self, UsageError> {
+        let Self { files, pages, workload, .. } = &self;
+        pages.check()?;
+        let outputs = [("--html", pages.html.as_deref()), ("--workload", workload.as_deref())];
+        apart_from(files, &outputs)?;
+        Ok(self)
+    }
 }
 
 /// The name of a format of records.
-pub(super) fn format_name(text: &str) -> Result<String, String> {
+fn record_format(text: &str) -> Result<String, String> {
     let names: Vec<&str> = trace::FORMATS.iter().map(|format| format.name).collect();
     if names.contains(&text) {
         Ok(text.to_owned())

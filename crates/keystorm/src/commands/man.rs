@@ -1,15 +1,17 @@
-//! The command line of `keystorm man`: man pages, made from the options themselves.
+//! `keystorm man`: man pages, made from the options themselves.
 
-use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::{fs, io};
 
+use anyhow::Context;
 use clap::{Command, Parser};
 use clap_mangen::Man;
+use cli::front::{Front, command, with_options};
+use cli::near::{nearest, one_of};
+use cli::tree::tree;
+use job::{End, Intent, UsageError};
 
-use super::front::{Front, command, with_options};
-use super::near::{nearest, one_of};
-use super::tree::tree;
-use super::{Intent, UsageError};
+use super::run;
 
 /// Prints the man page of keystorm or of a subcommand, or writes all of them to a directory.
 #[derive(Debug, Parser)]
@@ -48,7 +50,8 @@ fn intent(options: Options) -> Result<Intent, UsageError> {
         let commands = std::iter::once(&tree).chain(tree.get_subcommands());
         let pages = commands.map(|command| Ok((format!("{}.1", title(command)), page(command)?)));
         let pages: io::Result<Vec<_>> = pages.collect();
-        return Ok(Intent::Write(dir, pages.map_err(failed)?));
+        let pages = pages.map_err(failed)?;
+        return Ok(Intent::carry(move || write(&dir, &pages)));
     }
     let command = match options.name.as_deref() {
         None | Some("keystorm") => &tree,
@@ -75,4 +78,17 @@ fn page(command: &Command) -> io::Result<String> {
         .source(concat!("keystorm ", env!("CARGO_PKG_VERSION")))
         .render(&mut page)?;
     Ok(String::from_utf8_lossy(&page).into_owned())
+}
+
+/// Writes files into a directory, which is made if it is not there.
+///
+/// # Errors
+/// One of them cannot be written.
+fn write(dir: &Path, files: &[(String, String)]) -> anyhow::Result<End> {
+    fs::create_dir_all(dir).with_context(|| format!("making the directory {}", dir.display()))?;
+    for (name, text) in files {
+        let path = dir.join(name);
+        fs::write(&path, text).with_context(|| format!("writing {}", path.display()))?;
+    }
+    run::say(&format!("Wrote {} files to {}\n", files.len(), dir.display()))
 }

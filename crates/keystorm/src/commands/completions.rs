@@ -1,11 +1,10 @@
-//! The command line of `keystorm completions`: completion scripts for shells.
+//! `keystorm completions`: completion scripts for shells.
 
 use clap::Parser;
 use clap_complete::Shell;
-
-use super::front::{Front, command, with_options};
-use super::tree::tree;
-use super::{Intent, UsageError};
+use cli::front::{Front, command, with_options};
+use cli::tree::tree;
+use job::{Intent, UsageError};
 
 /// Prints a shell script that completes keystorm's options and subcommands.
 #[derive(Debug, Parser)]

@@ -1,4 +1,4 @@
-//! Job of the command `keystorm compare`.
+//! Work of `keystorm compare`, as data.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -8,7 +8,9 @@ use report::Metric;
 use report::slo::Slo;
 use workload::Plan;
 
-use crate::{ClientFleet, Output, ReplayedSides};
+use job::{ClientFleet, Output};
+
+use crate::replay::ReplayedSides;
 
 /// Job of `keystorm compare`.
 pub struct CompareJob {

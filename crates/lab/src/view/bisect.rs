@@ -1,0 +1,85 @@
+//! The search for a commit as a table and a page.
+
+use page::{Block, Page, Section, Table, Verdict};
+
+use super::incomplete;
+use crate::Findings;
+use crate::bisect::{Bisect, mean, percent};
+use crate::csv::Csv;
+use crate::runs::Runs;
+
+impl Bisect {
+    /// The commits that were measured or cannot be, in their order.
+    fn looked_at(&self) -> impl Iterator<Item = usize> {
+        (1..=self.last())
+            .filter(|at| !self.values(*at).is_empty() || self.why_skipped(*at).is_some())
+    }
+
+    fn table(&self) -> Table {
+        let mut table = Table::new(["commit", "subject", "change", "blocks", "skipped because"]);
+        for member in self.looked_at() {
+            let (commit, values) = (self.commit(member), self.values(member));
+            let change = if values.is_empty() { "–".into() } else { percent(mean(values)) };
+            let why = self.why_skipped(member).unwrap_or_default().lines().next();
+            table.row([
+                commit.short().to_owned(),
+                commit.subject.clone(),
+                change,
+                values.len().to_string(),
+                why.unwrap_or_default().to_owned(),
+            ]);
+        }
+        table
+    }
+
+    fn verdict(&self) -> Option<Verdict> {
+        self.answer().map(|(headline, text)| Verdict::new(headline, text))
+    }
+}
+
+impl Findings for Bisect {
+    fn is_empty(&self) -> bool {
+        self.looked_at().next().is_none()
+    }
+
+    fn is_conclusive(&self) -> bool {
+        self.is_found()
+    }
+
+    fn set_complete(&mut self) {}
+
+    fn to_csv(&self) -> String {
+        let mut table = Csv::of(&["commit", "subject", "change", "blocks", "skipped_because"]);
+        for member in self.looked_at() {
+            let (commit, values) = (self.commit(member), self.values(member));
+            let change = if values.is_empty() { None } else { Some(mean(values).exp_m1()) };
+            table.write([
+                commit.hash.clone(),
+                report::escape(&commit.subject),
+                change.map_or(String::new(), |change| format!("{change:.6}")),
+                values.len().to_string(),
+                report::escape(self.why_skipped(member).unwrap_or_default()),
+            ]);
+        }
+        table.text()
+    }
+
+    fn shown(&self, _quiet: bool) -> Vec<Block> {
+        let verdict = self.verdict().map(Block::Verdict);
+        std::iter::once(Block::Table(self.table())).chain(verdict).collect()
+    }
+
+    fn page(&self, command_line: &str) -> Page {
+        let mut lede = Vec::new();
+        incomplete(&mut lede, self.has_ended);
+        lede.extend(self.verdict());
+        let text = format!(
+            "Commits after {}, each beside it in blocks of four runs: good, candidate, candidate, good, each on a start \
+             of its server.",
+            self.commit(0).describe()
+        );
+        let blocks = [Block::Text(text), Block::Table(self.table())];
+        let sections = vec![Section::new("Commits", blocks)];
+        super::page("The commit of a change", &Runs::default(), lede, sections, command_line)
+    }
+}
