@@ -104,29 +104,12 @@ pub(super) struct Tls {
 }
 
 /// Protocols that rpc-perf has, and keystorm does not.
-const OTHERS: [(&str, &str); 12] = [
-    ("momento", "Momento"),
-    ("momento_http", "Momento"),
-    ("momento_protosocket", "Momento"),
-    ("momento_objectstore", "Momento"),
-    ("ping_grpc", "gRPC"),
-    ("ping_grpc_h2", "gRPC"),
-    ("ping_grpc_h3", "gRPC"),
-    ("blabber", "publishing and subscribing over Blabber"),
-    ("kafka", "Kafka"),
-    ("mysql", "MySQL"),
-    ("s3", "S3"),
-    ("http1", "HTTP"),
-];
-
-/// Sections and keys of other workloads.
-const OTHER_SECTIONS: [(&str, &str); 5] = [
-    ("pubsub", "publish/subscribe is not supported"),
-    ("storage", "object stores are not supported"),
-    ("leaderboard", "Momento leaderboards are not supported"),
-    ("oltp", "SQL databases are not supported"),
-    ("replay", "log replay is not supported; keystorm replays keys with --key-dist file:PATH"),
-];
+const OTHERS: &str = "momento momento_http momento_protosocket momento_objectstore ping_grpc \
+     ping_grpc_h2 ping_grpc_h3 blabber kafka mysql s3 http1";
+/// Sections of other workloads.
+const OTHER_SECTIONS: [&str; 5] = ["pubsub", "storage", "leaderboard", "oltp", "replay"];
+/// Reason why both are refused.
+const NOT_MEASURED: &str = "keystorm measures keyspaces of Redis, Valkey and memcached only";
 
 impl Config {
     /// Reads a file.
@@ -163,10 +146,8 @@ impl Config {
         debug_level(&debug)?;
         let target = section("target")?;
         let endpoints = endpoints(&target)?;
-        for (key, why) in OTHER_SECTIONS {
-            if root.has(key) {
-                return Err(root.refused(key, why));
-            }
+        if let Some(key) = OTHER_SECTIONS.into_iter().find(|key| root.has(key)) {
+            return Err(root.refused(key, NOT_MEASURED));
         }
         let client_section = root.table("client")?.ok_or_else(|| {
             root.refused("client", "without it, rpc-perf sends nothing to measure")
@@ -178,10 +159,9 @@ impl Config {
         let threads = workload.number::<u16>("threads")?;
         // Workers make their own requests.
         workload.required("threads", threads)?;
-        for key in ["topics", "stores", "leaderboard", "oltp"] {
-            if workload.has(key) {
-                return Err(workload.refused(key, "only keyspaces are supported"));
-            }
+        let others = ["topics", "stores", "leaderboard", "oltp"];
+        if let Some(key) = others.into_iter().find(|key| workload.has(key)) {
+            return Err(workload.refused(key, NOT_MEASURED));
         }
         let mut remarks = Vec::new();
         let ratelimit = Ratelimit::read(&workload, &mut remarks)?;
@@ -223,16 +203,11 @@ fn protocol(general: &Table<'_, '_>) -> Result<Protocol, Fault> {
         "ping" => return Ok(Protocol::Ping),
         _ => {}
     }
-    match OTHERS.iter().find(|(known, _)| *known == name) {
-        Some((_, what)) => Err(general.refused(
-            "protocol",
-            format!("{name}: keystorm measures Redis, Valkey and memcached, and not {what}"),
-        )),
-        None => {
-            let why = format!("unknown protocol {name:?}; expected resp, memcache or ping");
-            Err(general.broken("protocol", why))
-        }
+    if OTHERS.split(' ').any(|other| other == name) {
+        return Err(general.refused("protocol", format!("{name}: {NOT_MEASURED}")));
     }
+    let why = format!("unknown protocol {name:?}; expected resp, memcache or ping");
+    Err(general.broken("protocol", why))
 }
 
 fn debug_level(debug: &Table<'_, '_>) -> Result<(), Fault> {
@@ -250,10 +225,9 @@ fn debug_level(debug: &Table<'_, '_>) -> Result<(), Fault> {
 }
 
 fn endpoints(target: &Table<'_, '_>) -> Result<Vec<String>, Fault> {
-    for key in ["cache_name", "endpoint_override", "use_private_endpoints", "object_store_name"] {
-        if target.has(key) {
-            return Err(target.refused(key, "for Momento only, which keystorm does not measure"));
-        }
+    let others = ["cache_name", "endpoint_override", "use_private_endpoints", "object_store_name"];
+    if let Some(key) = others.into_iter().find(|key| target.has(key)) {
+        return Err(target.refused(key, NOT_MEASURED));
     }
     let endpoints = target.required("endpoints", target.texts("endpoints")?)?;
     if endpoints.is_empty() {

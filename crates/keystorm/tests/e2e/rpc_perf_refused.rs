@@ -74,14 +74,14 @@ fn broken_rules_end_with_exit_code_2() {
 #[test]
 fn what_is_for_other_systems_is_refused_by_name() {
     for (line, by, says) in [
-        ("protocol", "protocol = 'momento'", "not Momento"),
-        ("protocol", "protocol = 'kafka'", "not Kafka"),
-        ("protocol", "protocol = 'mysql'", "not MySQL"),
-        ("protocol", "protocol = 's3'", "not S3"),
-        ("protocol", "protocol = 'ping_grpc'", "not gRPC"),
-        ("protocol", "protocol = 'blabber'", "Blabber"),
-        ("[debug]", "[debug]\n[oltp]", "oltp: SQL databases"),
-        ("[debug]", "[debug]\n[replay]", "replay: log replay is not supported"),
+        ("protocol", "protocol = 'momento'", "momento: keystorm measures keyspaces of Redis"),
+        ("protocol", "protocol = 'kafka'", "kafka: keystorm measures keyspaces of Redis"),
+        ("protocol", "protocol = 'mysql'", "mysql: keystorm measures keyspaces of Redis"),
+        ("protocol", "protocol = 's3'", "s3: keystorm measures keyspaces of Redis"),
+        ("protocol", "protocol = 'ping_grpc'", "ping_grpc: keystorm measures keyspaces of Redis"),
+        ("protocol", "protocol = 'blabber'", "blabber: keystorm measures keyspaces of Redis"),
+        ("[debug]", "[debug]\n[oltp]", "oltp: keystorm measures"),
+        ("[debug]", "[debug]\n[replay]", "replay: keystorm measures"),
         ("endpoints", "endpoints = ['redis://a:1/1', 'redis://b:1/2']", "login, database and TLS"),
         ("endpoints", "endpoints = ['a:1', 'b']", "is not ADDRESS:PORT"),
         ("endpoints", "endpoints = ['localhost']", "is not ADDRESS:PORT"),
