@@ -5,7 +5,6 @@
 use workload::{CacheCommand, CommandSpec};
 
 use super::near::{nearest, one_of};
-use super::run;
 use super::workload_file::{Load, Source, Workload, read};
 
 /// Pairs a preset's name with its file.
@@ -68,7 +67,7 @@ pub fn source(name: &str) -> Result<Source, String> {
 pub(super) fn check_memcached(workload: &Workload) -> Result<(), String> {
     let Some(command) = of_redis_alone(workload) else { return Ok(()) };
     let read = |(name, _): &(&'static str, &str)| {
-        let workload = read(source(name).ok()?, run::vocabulary()).ok()?;
+        let workload = read(source(name).ok()?).ok()?;
         of_redis_alone(&workload).is_none().then_some(*name)
     };
     let names: Vec<&str> = PRESETS.iter().filter_map(read).collect();
@@ -82,17 +81,16 @@ pub(super) fn check_memcached(workload: &Workload) -> Result<(), String> {
 
 /// The name of the first command of a workload that memcached has no words for.
 fn of_redis_alone(workload: &Workload) -> Option<String> {
-    let loads = workload.phases.iter().filter_map(|phase| phase.load.as_ref());
-    let loads = workload.load.iter().chain(loads);
-    let commands = loads.flat_map(|load| match load {
-        Load::Sequence(commands) => commands.iter().collect::<Vec<_>>(),
+    let mut commands = workload.loads().flat_map(|load| match load {
+        Load::Sequence(commands) => commands,
         Load::Operations(operations) => {
-            operations.iter().flat_map(|o| &o.steps).flat_map(|step| &step.commands).collect()
+            let steps = operations.iter().flat_map(|operation| operation.get_ref().all());
+            steps.flat_map(|step| step.all()).collect()
         }
     });
-    commands.into_iter().find_map(|command| {
+    commands.find_map(|command| {
         // Lifetimes of a preset are placeholders, and within its limit.
-        let words = command.words.iter().map(|word| word.replace("__ttl__", "60"));
+        let words = command.get_ref().0.iter().map(|word| word.replace("__ttl__", "60"));
         let spec = CommandSpec::from_words(words);
         CacheCommand::of_cache(&spec).is_err().then(|| spec.name().to_lowercase())
     })
@@ -105,7 +103,7 @@ fn of_redis_alone(workload: &Workload) -> Option<String> {
 pub fn list() -> Result<String, String> {
     let widest = PRESETS.iter().map(|(name, _)| name.len()).max().unwrap_or_default();
     let line = |(name, _): &(&str, &str)| {
-        let workload = read(source(name)?, run::vocabulary())?;
+        let workload = read(source(name)?)?;
         Ok(format!("{name:widest$}  {}\n", workload.description.unwrap_or_default()))
     };
     PRESETS.iter().map(line).collect()

@@ -53,12 +53,13 @@ pub enum Intent {
 }
 
 impl Intent {
-    /// Plans as JSON.
+    /// Plans as JSON, without the options that asked for them.
     ///
     /// # Errors
     /// A plan holds what JSON cannot.
     pub fn plans<'p>(plans: impl IntoIterator<Item = &'p Plan>) -> Result<Self, UsageError> {
-        let text = report::json::pretty(&plans.into_iter().collect::<Vec<_>>());
+        let plans: Vec<Plan> = plans.into_iter().map(Plan::without_options).collect();
+        let text = report::json::pretty(&plans);
         text.map(|text| Self::Say(text + "\n")).map_err(|why| UsageError(why.to_string()))
     }
 

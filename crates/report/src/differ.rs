@@ -23,6 +23,7 @@ const NOT_GIVEN: &str = "not given";
 
 /// Data of a plan, without what is specific to a run.
 pub(crate) fn load_data(plan: &Plan) -> Result<Value, RecordError> {
+    let plan = plan.without_options();
     let plan = plan.of_any_run().map_err(|error| RecordError::wrong(error.to_string()))?;
     crate::json::value(&*plan).map_err(|error| RecordError::wrong(error.to_string()))
 }
@@ -40,8 +41,9 @@ pub(crate) fn differences(
         return Ok(found);
     }
     // The other plan as far as it matters: options tell what is left.
-    let other = overlaid("", &data, &other, passed_over).to_string();
-    let other = serde_json::from_slice::<Plan>(other.as_bytes());
+    let mut other = overlaid("", &data, &other, passed_over);
+    other["asked"] = Value::Object(theirs.asked.clone());
+    let other = serde_json::from_slice::<Plan>(other.to_string().as_bytes());
     let by_option = other.map(|other| options_apart(ours, &other)).unwrap_or_default();
     Ok(if by_option.is_empty() { found } else { by_option })
 }

@@ -72,6 +72,7 @@ pub struct DataOptions {
     /// Share of reads that find their key, from 0 to 1; the others read keys beyond -r, which
     /// nothing writes [default: 1]
     #[arg(long, value_name = "SHARE")]
+    #[serde(with = "crate::text")]
     pub hit_ratio: Option<String>,
     /// Compare each value that get, mget, hget and the like return with what was written. A wrong value
     /// is an error, and the exit code is 1

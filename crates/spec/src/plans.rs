@@ -156,6 +156,9 @@ fn built(options: &LoadSpec, mut parts: Vec<PlanParts>) -> Result<Vec<Plan>, Tex
     if let Some(retry) = options.load.retrying.plan(parts.first().map_or(1, depth)) {
         parts = parts.into_iter().map(|parts| parts.retrying(retry.clone())).collect();
     }
+    for parts in &mut parts {
+        parts.asked = options.asking_for(parts);
+    }
     let plans: Result<Vec<Plan>, _> = parts.into_iter().map(PlanParts::build).collect();
     let plans = plans.map_err(|e| e.to_string())?;
     plans.iter().try_for_each(|plan| memcache::check_ring(plan, options.load.idle))?;

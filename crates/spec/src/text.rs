@@ -36,7 +36,7 @@ where
     type Value = T;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a number or a text")
+        f.write_str("a number or a string")
     }
 
     fn visit_str<E: de::Error>(self, text: &str) -> Result<T, E> {
@@ -57,10 +57,10 @@ where
 }
 
 /// Writes what may be there.
-pub(crate) fn serialize<S: Serializer>(
-    value: &Option<impl Display>,
-    to: S,
-) -> Result<S::Ok, S::Error> {
+///
+/// # Errors
+/// The document cannot hold it.
+pub fn serialize<S: Serializer>(value: &Option<impl Display>, to: S) -> Result<S::Ok, S::Error> {
     match value {
         Some(value) => write(value, to),
         None => to.serialize_none(),
@@ -68,7 +68,10 @@ pub(crate) fn serialize<S: Serializer>(
 }
 
 /// Reads what may be there.
-pub(crate) fn deserialize<'de, D: Deserializer<'de>, T>(from: D) -> Result<Option<T>, D::Error>
+///
+/// # Errors
+/// It is no text of such a value.
+pub fn deserialize<'de, D: Deserializer<'de>, T>(from: D) -> Result<Option<T>, D::Error>
 where
     T: FromStr,
     T::Err: Display,

@@ -49,8 +49,7 @@ impl LoadSpec {
     /// # Errors
     /// A word of it is not UTF-8.
     pub fn given(&self) -> Result<Vec<PrintedOption>, serde_json::Error> {
-        let (mut own, default) = (fields(self)?, fields(&Self::default())?);
-        own.retain(|key, value| default.get(key) != Some(value));
+        let mut own = given_fields(self)?;
         let command = vocabulary();
         let options = command.get_arguments();
         let given = |option: &Arg| {
@@ -94,11 +93,18 @@ impl LoadSpec {
     }
 }
 
-fn fields(spec: &LoadSpec) -> Result<Map<String, Value>, serde_json::Error> {
+pub(crate) fn fields(spec: &LoadSpec) -> Result<Map<String, Value>, serde_json::Error> {
     match serde_json::to_value(spec)? {
         Value::Object(fields) => Ok(fields),
         _ => Ok(Map::new()),
     }
+}
+
+/// The fields that differ from the default.
+pub(crate) fn given_fields(spec: &LoadSpec) -> Result<Map<String, Value>, serde_json::Error> {
+    let (mut own, default) = (fields(spec)?, fields(&LoadSpec::default())?);
+    own.retain(|key, value| default.get(key) != Some(value));
+    Ok(own)
 }
 
 impl PrintedOption {
@@ -155,11 +161,26 @@ impl PrintedOption {
         }
     }
 
-    /// Writes the option and its value as a line of TOML, whose values look like those of JSON.
+    /// Writes the option and its value as a line of TOML.
     #[must_use]
     pub fn line(&self) -> String {
-        format!("{} = {}\n", key(&self.option), self.value).replace('\u{7f}', "\\u007f")
+        format!("{} = {}\n", key(&self.option), toml_value(&self.value))
     }
+}
+
+/// A value in TOML, where all but tables look as in JSON. Nothing in it steers a terminal.
+#[must_use]
+pub fn toml_value(value: &Value) -> String {
+    let escaped = |letter: char| format!("\\u{:04x}", u32::from(letter));
+    let json = value.to_string();
+    let shown = |c: char| if c.is_control() { escaped(c) } else { c.to_string() };
+    json.chars().map(shown).collect()
+}
+
+/// A text in TOML.
+#[must_use]
+pub fn toml_text(text: &str) -> String {
+    toml_value(&Value::from(text))
 }
 
 fn texts(value: &Value) -> Vec<String> {
@@ -171,87 +192,18 @@ fn texts(value: &Value) -> Vec<String> {
 }
 
 #[cfg(test)]
-pub(crate) mod tests {
-    use clap::FromArgMatches;
+mod tests {
     use workload::{KeySpace, Mix, PeerOptions, Pick};
 
     use super::*;
     use crate::PreparedLoad;
+    use crate::round_trip_tests::read;
     use crate::values::Count;
-
-    /// Every option, in lines that are possible.
-    const LINES: &[&str] = &[
-        "-h db -p 7000 --hash modulo --protocol memcache-meta --user ann --dbnum 3 -3",
-        "-s /run/db.sock --enable-tracking --no-touch --mptcp --source-ip 127.0.0.2,::1",
-        "--cluster --rfr nearest --rfr-without wait --rfr-replicas 2 --rfr-connections 2:1 --rfr-also 1,3",
-        "--cluster --per-node --rps 10k --rps-per-node",
-        "--replicas a:1,[::1]:2 --pool b:1,/run/b.sock",
-        "--spawn --spawn-unix --server-cpus 0,2-3",
-        "--spawn=memcached --spawn-args --threads__2",
-        "-u redis://db:7/2 --password-command /bin/token",
-        "-a hidden",
-        "--tls --sni db --cacert ca.pem --cacertdir certs --insecure --cert c.pem --cert-chain chain.pem --key k.pem",
-        "--tls --tls-ciphers A --tls-ciphersuites B --tls-groups C --tls-protocols TLSv1.3 --tls-resume",
-        "-c 10k -n 1.5M --per-connection --time-limit 1.5m --warmup 100ms -P 16 --window rolling",
-        "--duration 2 --rps 1k/60s,1k..5k/10s,5k --arrivals poisson --shard 2/4 --start-at 4102444800",
-        "--threads auto --cpus 1,4 --engine epoll -k 0 --reconnect yes --timeout 500 --deadline 1s",
-        "--reconnect no -I --set join=1+2/5s --set connect-spacing=1ms..5ms --set requests-per-connection=2",
-        "--connect --open-for end --close reset --burst 5 -l",
-        "--open-for 2s --connect --set renew=3 --set reconnect-wait=5,2,100 --set reconnect-tries=3",
-        "--set reconnect-timeout=70 --repeat 3",
-        "--retry forever --retry-wait 5ms,2,1s --retry-jitter 0.25 --retry-queue 4 --retry-on LOADING,BUSY",
-        "--workload w.toml --phase load,run",
-        "-t get,set -r 1M --sequential --set first-key=5 --set unpadded --set keys-by=slice --set one-slot",
-        "--key-dist zipf:1.1 -d 100 --content compressible:2 --ttl 60..300 --fill --clean --hit-ratio 0.9 --seed -7",
-        "-d uniform:100..4k --set size-by=turn:5 --verify --fail-on-miss --mix --set order=1,2:9",
-        "--fill --fill-with hset__k__f__v -x --dataset d.xml --xml-root-element doc --maxdocs -1",
-        "--dataset d.csv --verify --set rows-by=key --set row-value=v",
-        "--replay m.log --num-functions 3 --num-keys-in-fcall 2 -d -5 -r -3",
-        "--name one --precision 4 --first-byte --kernel-stamps --on-error count --yes",
-        "--kernel-stamps=no -- get k:__key__ ; set k v",
-    ];
-
-    pub(crate) fn read(words: &[String]) -> LoadSpec {
-        // What stands behind --set is read as an option, before the others.
-        let mut words = words.to_vec();
-        while let Some(at) = words.iter().position(|word| word == "--set") {
-            words.remove(at);
-            words[at] = format!("--{}", words[at]);
-        }
-        let words = std::iter::once("load".to_owned()).chain(words);
-        let command = vocabulary().args_override_self(true);
-        let matches = command.try_get_matches_from(words);
-        LoadSpec::from_arg_matches(&matches.unwrap_or_else(|e| panic!("{e}"))).unwrap()
-    }
 
     fn typed(line: &str) -> LoadSpec {
         let word = |word: &str| word.replace("__", " ").replace("k: key ", "k:__key__");
-        read(&line.split(' ').map(word).collect::<Vec<_>>())
-    }
-
-    #[test]
-    fn every_option_is_read_from_its_words_and_documents() {
-        let mut seen = Vec::new();
-        for line in LINES {
-            let spec = typed(line);
-            let given = spec.given().unwrap();
-            seen.extend(given.iter().map(|given| given.option.get_id().as_str().to_owned()));
-            let fields = fields(&spec).unwrap();
-            let same = |other: &LoadSpec, from: &str| {
-                assert_eq!(super::fields(other).unwrap(), fields, "{line}: {from}");
-            };
-            let words = spec.words().unwrap();
-            same(&read(&words), &words.join(" "));
-            let text = spec.toml().unwrap();
-            same(&toml::from_str(&text).unwrap(), &text);
-            let text = serde_json::to_string(&spec).unwrap();
-            same(&serde_json::from_str(&text).unwrap(), &text);
-        }
-        let command = vocabulary();
-        let all = command.get_arguments().map(|option| option.get_id().as_str());
-        let unseen: Vec<&str> =
-            all.filter(|id| *id != "settings" && !seen.iter().any(|seen| seen == id)).collect();
-        assert_eq!(unseen, [""; 0], "options that no line has");
+        let words = line.split(' ').map(word).collect::<Vec<_>>();
+        read(&words).unwrap_or_else(|error| panic!("{error}"))
     }
 
     #[test]

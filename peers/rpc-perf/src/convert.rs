@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use cli::workload_file::Source;
+use spec::write::toml_text as quoted;
 use toml::de::DeTable;
 
 use super::config::Config;
@@ -299,7 +300,6 @@ impl ConvertedConfig {
             let lost = lost.trim_start_matches("WARNING: ");
             let _ = writeln!(text, "# Not converted: {}", lost.replace('\n', " "));
         }
-        let quoted = |text: &str| toml_text(text);
         let endpoints: Vec<String> = match &self.endpoints[..] {
             [] => vec![quoted("127.0.0.1:6379")],
             all => all.iter().map(|endpoint| quoted(endpoint)).collect(),
@@ -387,11 +387,6 @@ fn protocol(general: &Table<'_, '_>) -> Result<&'static str, Fault> {
 /// Keys that there are of a length, of letters alone, but no more than fit in memory there.
 fn room(klen: u64) -> u64 {
     52u64.saturating_pow(klen.try_into().unwrap_or(u32::MAX)).min(KEYS_MOST)
-}
-
-/// A text in quotes.
-fn toml_text(text: &str) -> String {
-    format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
 }
 
 #[cfg(test)]

@@ -17,6 +17,8 @@ use clap::parser::ValueSource;
 use clap::{ArgMatches, Command, CommandFactory, FromArgMatches};
 use lab::Arity;
 use report::{KEYSTORM, Persona};
+use serde_json::Value;
+use spec::document::{self, Fields};
 use spec::values::{OnErrorArg, Seconds};
 use spec::write::settings;
 use spec::{
@@ -80,15 +82,26 @@ fn has_short(letter: &str) -> bool {
     Options::command().get_arguments().any(|arg| arg.get_short() == Some(letter))
 }
 
-/// A setting as the option that it is.
-fn setting(text: &str) -> Result<OsString, UsageError> {
-    let name = text.split('=').next().unwrap_or_default();
-    if settings().contains(&name) {
-        Ok(OsString::from(format!("--{text}")))
-    } else {
-        let near = near::nearest(name, settings().iter().copied());
-        Err(UsageError(format!("--set: {}", near::one_of("setting", name, near, settings()))))
+/// The options behind `--set`, with their values.
+fn set_options(matches: &ArgMatches) -> Result<Fields, UsageError> {
+    let mut options = Fields::new();
+    for text in matches.get_many::<String>("settings").into_iter().flatten() {
+        let (name, value) = match text.split_once('=') {
+            Some((name, value)) => (name, Value::from(value)),
+            None => (&**text, Value::Bool(true)),
+        };
+        if !settings().contains(&name) {
+            let near = near::nearest(name, settings().iter().copied());
+            return Err(UsageError(format!(
+                "--set: {}",
+                near::one_of("setting", name, near, settings())
+            )));
+        }
+        let value = document::value(name, value);
+        let value = value.map_err(|why| UsageError(format!("--set {why}")))?;
+        options.insert(name.to_owned(), value.unwrap_or_default());
     }
+    Ok(options)
 }
 
 /// Refuses a setting that is typed as an option of its own.
@@ -163,6 +176,8 @@ pub(super) struct ParsedArgs {
     command: Command,
     args: Vec<OsString>,
     matches: ArgMatches,
+    /// Options behind `--set`.
+    set: Fields,
     persona: Persona,
     /// Function that gives the plans of a delivery their receivers.
     finish: Option<Finish>,
@@ -200,29 +215,17 @@ impl ParsedArgs {
         args: Vec<OsString>,
     ) -> Result<Result<Self, Intent>, UsageError> {
         let mut command = own(Options::command().bin_name(name.to_owned()));
-        let mut read = |args: &[OsString]| {
-            let words = std::iter::once(OsString::from(name)).chain(args.iter().cloned());
-            command.try_get_matches_from_mut(words)
-        };
-        let mut matches = read(&args);
-        let mut args = args;
-        // A setting is an option behind --set: it is read as one, before the others.
-        if let Ok(first) = &matches {
-            refuse_bare_settings(first)?;
-            if let Some(set) = first.get_many::<String>("settings") {
-                let set = set.map(|text| setting(text)).collect::<Result<Vec<_>, _>>()?;
-                args.splice(0..0, set);
-                matches = read(&args);
-            }
-        }
-        match matches {
+        let words = std::iter::once(OsString::from(name)).chain(args.iter().cloned());
+        match command.try_get_matches_from_mut(words) {
             Ok(matches) => {
+                refuse_bare_settings(&matches)?;
+                let set = set_options(&matches)?;
                 let called = matches.get_one::<String>("called");
                 let persona = persona::named(called.map_or(name, String::as_str));
                 if matches.get_flag("version") {
                     return Ok(Err(Intent::Say(persona::version(persona))));
                 }
-                Ok(Ok(Self { command, args, matches, persona, finish: None }))
+                Ok(Ok(Self { command, args, matches, set, persona, finish: None }))
             }
             Err(is_shown) if !is_shown.use_stderr() => {
                 Ok(Err(Intent::Say(is_shown.render().to_string())))
@@ -232,12 +235,13 @@ impl ParsedArgs {
     }
 
     fn options(&self) -> Result<Options, UsageError> {
-        self.options_of(&self.matches)
-    }
-
-    fn options_of(&self, matches: &ArgMatches) -> Result<Options, UsageError> {
-        let mut options =
-            Options::from_arg_matches(matches).map_err(|error| explained(error, &self.command))?;
+        let matches = &self.matches;
+        let refused = |error| explained(error, &self.command);
+        let mut options = Options::from_arg_matches(matches).map_err(refused)?;
+        if !self.set.is_empty() {
+            options.spec.set(&self.set).map_err(|error| UsageError(format!("--set: {error}")))?;
+            options.spec.check_relations().map_err(refused)?;
+        }
         let before = self.args.len().checked_sub(options.spec.command.len() + 1);
         options.command_is_marked = before.is_some_and(|at| self.args[at] == "--");
         options.spec.server.after_uri = OptionsAfterUri::from_matches(matches);
@@ -258,7 +262,10 @@ impl ParsedArgs {
     /// The options that were given, by the names of their fields.
     pub(super) fn typed(&self) -> impl Iterator<Item = &str> {
         let ids = self.command.get_arguments().map(|arg| arg.get_id().as_str());
-        ids.filter(|id| self.matches.value_source(id) == Some(ValueSource::CommandLine))
+        ids.filter(|id| {
+            self.matches.value_source(id) == Some(ValueSource::CommandLine)
+                || self.set.contains_key(&id.replace('_', "-"))
+        })
     }
 
     /// An option as it is written.

@@ -1,25 +1,25 @@
 //! `--workload`: the phases of a file as plans, one after another, and a command line as a file.
 //!
-//! A file speaks in the options of the command line. So its settings are words before those that were
-//! typed, and the last word counts, as always.
+//! A file sets options of a load. So they are set where none was typed, which counts as the last word.
 
-use std::ffi::OsString;
-
-use lab::Line;
+use clap::Arg;
 use naming::{NAME, START_AT};
+use serde_json::Value;
+use spec::document::option_of_files;
 use spec::values::Count;
 use spec::{LoadOperation, LoadSpec, TypedLoad};
+use toml::Spanned;
 use workload::command_line::{TypedOperation, TypedStep};
-use workload::{DrawnBy, KeyDist, KeySpace, OneGroup, ProtocolKind, StepCondition, limits, secret};
+use workload::{
+    DrawnBy, KeyDist, KeyNumbering, KeySpace, OneGroup, ProtocolKind, StepCondition, limits, secret,
+};
 
 use super::options::Options;
 use super::{ParsedArgs, plans};
-use crate::experiment::takes_of;
-use crate::near::{self, explained, nearest, one_of};
-use crate::workload_file::settings::{self, Assignment, OF_NO_FILL, written};
+use crate::near::{explained, nearest, one_of};
 use crate::workload_file::{
-    Command, Form, Load, Operation, Phase, Setting, Settings, Source, Step, Workload, open, read,
-    write,
+    Load, OF_NO_FILL, Operation, Phase, Settings, Source, Space, Step, Weight, Words, Workload,
+    open, read, unplaced, write,
 };
 use crate::{Job, UsageError, presets};
 
@@ -64,16 +64,17 @@ pub(super) fn job(
 }
 
 fn opened(typed: &ParsedArgs, name: &str) -> Result<Workload, UsageError> {
-    let workload = read(open(name).map_err(UsageError)?, super::vocabulary());
-    let workload = workload.map_err(UsageError)?;
-    let loads = std::iter::once(&workload.load).chain(workload.phases.iter().map(|p| &p.load));
-    let mut operations = loads.flatten().flat_map(|load| match load {
-        Load::Operations(operations) => operations.iter().map(|o| o.keys.is_none()).collect(),
+    let workload = open(name).and_then(read).map_err(UsageError)?;
+    let operations = workload.loads().flat_map(|load| match load {
+        Load::Operations(operations) => {
+            operations.iter().map(|operation| operation.get_ref().keys.is_none()).collect()
+        }
         Load::Sequence(_) => vec![true],
     });
     let ranged = typed.typed().find(|id| OF_KEYS.contains(id));
-    if let Some(id) = ranged.filter(|_| operations.clone().next().is_some())
-        && !operations.any(|takes_range| takes_range)
+    let operations: Vec<bool> = operations.collect();
+    if let Some(id) = ranged.filter(|_| !operations.is_empty())
+        && !operations.contains(&true)
     {
         return Err(UsageError(format!(
             "{} has no effect: every operation of {} has its own key space, [keys.NAME]",
@@ -117,23 +118,19 @@ fn job_of(
 ) -> Result<Job, UsageError> {
     let source = &workload.source;
     let mut settings = workload.settings_of(phase);
-    let mut line = Line::parse(typed.args.clone(), |name| takes_of(&typed.command, name));
-    if phase.every_key {
-        line.take(|given| {
-            of_option(typed, &given.name).is_some_and(|s| OF_NO_FILL.contains(&s.key))
-        });
-    }
-    let kept: Vec<&Setting> =
-        line.options.iter().filter_map(|given| of_option(typed, &given.name)).collect();
-    kept.iter().for_each(|setting| settings.remove_for(setting.key));
-    let placed = |why: String| UsageError(located(typed, workload, phase, &settings, &line, &why));
+    let is_fixed = |id: &str| phase.every_key && OF_NO_FILL.contains(&&*key(id));
+    let kept: Vec<&str> = typed.typed().filter(|id| !is_fixed(id)).collect();
+    kept.iter().for_each(|id| settings.remove_for(&key(id)));
+    let placed = |why: String| UsageError(located(typed, workload, phase, &settings, &kept, &why));
 
-    let words = std::iter::once(OsString::from("keystorm"));
-    let words = words.chain(settings_words(typed, &settings)).chain(line.words());
-    let mut command = typed.command.clone();
-    let matches = command.try_get_matches_from_mut(words);
-    let matches = matches.map_err(|error| placed(explained(error, &command).0))?;
-    let mut options = typed.options_of(&matches)?;
+    let mut options = typed.options()?;
+    let mut values = settings.values();
+    if phase.every_key {
+        values.extend(OF_NO_FILL.map(|key| (key.to_owned(), Value::Null)));
+    }
+    options.spec.set(&values).map_err(|error| placed(error.to_string()))?;
+    let related = options.spec.check_relations();
+    related.map_err(|error| placed(explained(error, &typed.command).0))?;
     change(&mut options);
     if options.spec.data.seed.is_none() {
         options.spec.data.seed = seed.map(Count);
@@ -157,6 +154,7 @@ fn job_of(
         (load.load.duration, load.data.sequential) = (None, true);
     }
     load.given = given;
+    load.data.phase.clone_from(&phase.name);
     plans::job(options, typed.persona).map_err(|why| placed(why.to_string()))
 }
 
@@ -175,18 +173,9 @@ fn every_key(options: &LoadSpec, given: &TypedLoad) -> Result<u64, String> {
     Ok(range.max(1).saturating_mul(each).min(limits::REQUESTS_MAX))
 }
 
-/// The setting of a workload file that an option corresponds to.
-fn of_option(typed: &ParsedArgs, name: &str) -> Option<&'static Setting> {
-    Setting::of_option(near::named(&typed.command, name)?.get_id().as_str())
-}
-
-fn settings_words(typed: &ParsedArgs, settings: &Settings) -> Vec<OsString> {
-    let options = || typed.command.get_arguments();
-    let words = |set: &Assignment| {
-        let option = options().find(|arg| arg.get_id() == set.setting.option);
-        option.map(|option| set.words(option)).unwrap_or_default()
-    };
-    settings.iter().flat_map(words).collect()
+/// The key of an option in documents, by the name of its field.
+fn key(id: &str) -> String {
+    id.replace('_', "-")
 }
 
 /// Returns the load of a phase, as a command line would give it.
@@ -196,35 +185,43 @@ fn given(workload: &Workload, phase: &Phase, load: Load) -> Result<TypedLoad, St
     let (mixed, operations) = match load {
         Load::Operations(operations) => (true, operations),
         Load::Sequence(commands) => {
-            let steps = vec![Step { when: StepCondition::Always, commands }];
-            (false, vec![Operation { name: None, weight: 1, keys: None, steps, at: phase.at }])
+            let steps = vec![unplaced(Step::new(StepCondition::Always, commands))];
+            let steps = Some(unplaced(steps));
+            (false, vec![unplaced(Operation { steps, ..Operation::default() })])
         }
     };
-    let operation = |Operation { name, weight, keys, steps, .. }: Operation| {
-        let space = keys.and_then(|keys| workload.space(&keys.name));
-        let space = space.map(|space| {
-            let mut drawn =
-                spec::drawn(space.range, &space.dist).map_err(|why| source.fault(space.at, why))?;
-            drawn.numbered = space.numbered;
-            drawn.one_slot = space.one_slot.then(OneGroup::default);
-            if phase.every_key {
-                drawn.draw = KeyDist::SEQUENTIAL;
-                drawn.numbered.by = DrawnBy::Request;
-            }
-            Ok::<KeySpace, String>(drawn)
+    let operation = |operation: Spanned<Operation>| {
+        let Operation { name, weight: Weight(weight), keys, .. } = operation.get_ref();
+        let space = keys.as_ref().and_then(|keys| workload.keys.get_key_value(keys));
+        let space = space.map(|(name, space)| {
+            drawn(space, phase.every_key).map_err(|why| source.fault(name.span().start, why))
         });
-        let places = steps.iter().flat_map(|step| &step.commands);
-        let places = places.map(|command| source.place(command.at)).collect();
-        let steps = steps.into_iter().map(|Step { when, commands }| TypedStep {
-            when,
-            commands: commands.into_iter().map(words).collect(),
+        let steps = operation.get_ref().all();
+        let places = steps.iter().flat_map(Step::all);
+        let places = places.map(|command| source.place(command.span().start)).collect();
+        let steps = steps.iter().map(|step| TypedStep {
+            when: step.condition(),
+            commands: step.all().into_iter().map(words).collect(),
         });
-        let typed = TypedOperation { weight, steps: steps.collect() };
-        Ok(LoadOperation { typed, name, keys: space.transpose()?, places })
+        let typed = TypedOperation { weight: *weight, steps: steps.collect() };
+        Ok(LoadOperation { typed, name: name.clone(), keys: space.transpose()?, places })
     };
     let operations = operations.into_iter().map(operation).collect::<Result<_, String>>()?;
     let (translated, loaded_by) = (source.is_preset, loaded_by(workload, phase));
     Ok(TypedLoad { name, mixed, stepped: true, translated, loaded_by, operations })
+}
+
+/// The keys of a space, each once and in order where `every_key` is to be used.
+fn drawn(space: &Space, every_key: bool) -> Result<KeySpace, String> {
+    let draw = space.dist.clone().unwrap_or(KeyDist::UNIFORM);
+    let mut drawn = spec::drawn(space.range.map(|Count(range)| range), &draw)?;
+    let first = space.first.map_or(0, |Count(first)| first);
+    drawn.numbered = KeyNumbering { first, bare: space.unpadded, by: space.by.unwrap_or_default() };
+    drawn.one_slot = space.one_slot.then(OneGroup::default);
+    if every_key {
+        (drawn.draw, drawn.numbered.by) = (KeyDist::SEQUENTIAL, DrawnBy::Request);
+    }
+    Ok(drawn)
 }
 
 /// The phases that write every key before this one, as `--phase` names them.
@@ -235,8 +232,8 @@ fn loaded_by(workload: &Workload, phase: &Phase) -> Option<String> {
     (!names.is_empty()).then(|| names.join(","))
 }
 
-fn words(command: Command) -> Vec<Vec<u8>> {
-    command.words.into_iter().map(String::into_bytes).collect()
+fn words(command: Spanned<Words>) -> Vec<Vec<u8>> {
+    command.into_inner().0.into_iter().map(String::into_bytes).collect()
 }
 
 /// An error of a phase with the place of what causes it: the setting whose option it names, or the
@@ -246,7 +243,7 @@ fn located(
     workload: &Workload,
     phase: &Phase,
     settings: &Settings,
-    line: &Line,
+    kept: &[&str],
     why: &str,
 ) -> String {
     let source: &Source = &workload.source;
@@ -261,21 +258,22 @@ fn located(
             !before.ends_with(is_part) && !after.starts_with(is_part)
         })
     };
-    if line.options.iter().any(|given| names(&given.name)) {
+    let named = |option: &Arg| {
+        let short = option.get_short().map(|short| format!("-{short}"));
+        let long = option.get_long().map(|long| format!("--{long}"));
+        short.iter().chain(&long).any(|name| names(name))
+    };
+    let mut options = typed.command.get_arguments();
+    if options.any(|option| kept.contains(&option.get_id().as_str()) && named(option)) {
         return why.to_owned();
     }
-    let describe = |set: &&Assignment| {
-        let mut options = typed.command.get_arguments();
-        let option = options.find(|arg| arg.get_id() == set.setting.option);
-        option.is_some_and(|option| {
-            names(&written(option)) || option.get_long().is_some_and(|l| names(&format!("--{l}")))
-        })
-    };
-    let spaces = workload.spaces.iter();
-    let mut spaces = spaces.filter(|space| names(&format!("--key-dist {}", space.dist)));
-    match (settings.iter().find(describe), spaces.next()) {
-        (_, Some(space)) => source.fault(space.at, why),
-        (Some(set), None) => source.fault(set.at, format!("{}: {why}", set.setting.key)),
+    let mut spaces = workload.spaces().into_iter().filter(|(_, space)| {
+        space.dist.as_ref().is_some_and(|dist| names(&format!("--key-dist {dist}")))
+    });
+    let mut causes = settings.iter().filter(|(key, _)| option_of_files(key).is_some_and(named));
+    match (causes.next(), spaces.next()) {
+        (_, Some((name, _))) => source.fault(name.span().start, why),
+        (Some((key, set)), None) => source.fault(set.at, format!("{key}: {why}")),
         (None, None) => source.fault(phase.at, why),
     }
 }
@@ -295,24 +293,23 @@ pub(super) fn printed(typed: &ParsedArgs) -> Result<String, UsageError> {
         }
         None => Workload::default(),
     };
-    let mut own = Settings::default();
-    for setting in settings::settings() {
-        let typed_here = typed.typed().any(|id| id == setting.option);
-        if let Some(set) = typed_here.then(|| set_of(typed, setting)).transpose()? {
-            own.put(set);
-        }
-    }
+    let own = Settings::of_load(&options.spec).map_err(|error| {
+        UsageError(format!("--print-workload: {error}, and a workload file must be UTF-8"))
+    })?;
     for phase in workload.phases.iter_mut() {
-        let fixed = |set: &&Assignment| phase.every_key && OF_NO_FILL.contains(&set.setting.key);
-        let others: Vec<&str> =
-            own.iter().filter(|set| !fixed(set)).map(|set| set.setting.key).collect();
-        others.iter().for_each(|key| phase.settings.remove_for(key));
+        let is_fixed = |key: &str| phase.every_key && OF_NO_FILL.contains(&key);
+        let others = own.iter().map(|(key, _)| key).filter(|key| !is_fixed(key));
+        others.for_each(|key| phase.settings.remove_for(key));
     }
     workload.settings = workload.settings.overlaid(&own);
     if options.spec.data.workload.is_none() {
         if !options.spec.command.is_empty() {
             // First of all: -x reads standard input, which can be read only once.
-            workload.load = Some(typed_load(&options.spec).map_err(UsageError)?);
+            let load = typed_load(&options.spec).map_err(UsageError)?;
+            match load {
+                Load::Sequence(commands) => workload.sequence = Some(unplaced(commands)),
+                Load::Operations(operations) => workload.operation = Some(unplaced(operations)),
+            }
         } else if workload.settings.get("tests").is_none() {
             let names = workload::suite::names();
             let text = format!(
@@ -327,30 +324,6 @@ pub(super) fn printed(typed: &ParsedArgs) -> Result<String, UsageError> {
     Ok(write(&workload))
 }
 
-fn set_of(typed: &ParsedArgs, setting: &'static Setting) -> Result<Assignment, UsageError> {
-    let value = match setting.form {
-        Form::Flag => None,
-        Form::Value | Form::Either(..) => {
-            let raw = typed.matches.get_raw(setting.option).and_then(Iterator::last);
-            let text = raw.unwrap_or_default().to_str().map(str::to_owned);
-            let option = typed.written(setting.option);
-            let fault = || {
-                format!(
-                    "--print-workload: {option}: not UTF-8, which a workload file \
-                must be"
-                )
-            };
-            Some(text.ok_or_else(|| UsageError(fault()))?)
-        }
-    };
-    let value = match (setting.form, value) {
-        // As in the peers, every number but 0 is a yes.
-        (Form::Either(yes, no), Some(value)) if value != no => Some(yes.to_owned()),
-        (_, value) => value,
-    };
-    Ok(Assignment { setting, value, at: 0 })
-}
-
 fn typed_load(options: &LoadSpec) -> Result<Load, String> {
     let operations = options.operations()?;
     let names = spec::operation_names(&operations.iter().collect::<Vec<_>>());
@@ -358,21 +331,22 @@ fn typed_load(options: &LoadSpec) -> Result<Load, String> {
     for (TypedOperation { weight, steps }, name) in operations.into_iter().zip(names) {
         let mut own = Vec::new();
         for TypedStep { when, commands } in steps {
-            let commands: Result<Vec<Command>, String> =
-                commands.into_iter().map(command_of).collect();
-            own.push(Step { when, commands: commands? });
+            let commands = commands.into_iter().map(command_of).collect::<Result<_, String>>()?;
+            own.push(unplaced(Step::new(when, commands)));
         }
-        read.push(Operation { name: Some(name), weight, keys: None, steps: own, at: 0 });
+        let (weight, steps) = (Weight(weight), Some(unplaced(own)));
+        read.push(unplaced(Operation { name: Some(name), weight, steps, ..Operation::default() }));
     }
-    match &mut read[..] {
-        [Operation { steps, .. }] if !options.data.mix && steps.len() == 1 => {
-            Ok(Load::Sequence(steps.remove(0).commands))
-        }
+    match &read[..] {
+        [operation] if !options.data.mix => match &operation.get_ref().all()[..] {
+            [step] => Ok(Load::Sequence(step.all())),
+            _ => Ok(Load::Operations(read)),
+        },
         _ => Ok(Load::Operations(read)),
     }
 }
 
-fn command_of(words: Vec<Vec<u8>>) -> Result<Command, String> {
+fn command_of(words: Vec<Vec<u8>>) -> Result<Spanned<Words>, String> {
     let shown = secret::shown_sequence(&words);
     if shown != words {
         return Err("--print-workload: a command contains a password, which keystorm never \
@@ -384,5 +358,5 @@ fn command_of(words: Vec<Vec<u8>>) -> Result<Command, String> {
         "--print-workload: a command is not UTF-8, which a workload \
         file must be"
     })?;
-    Ok(Command { words, at: 0 })
+    Ok(unplaced(Words(words)))
 }

@@ -3,8 +3,10 @@
 
 use std::collections::BTreeSet;
 
-use super::settings::OF_NO_FILL;
-use super::{Load, LocatedName, Operation, Phase, Source, Workload};
+use toml::Spanned;
+use workload::StepCondition;
+
+use super::{List, Load, OF_NO_FILL, Operation, Phase, Source, Step, Words, Workload};
 use crate::near::{nearest, one_of};
 
 fn fault<T>(source: &Source, at: usize, why: impl std::fmt::Display) -> Result<T, String> {
@@ -13,15 +15,24 @@ fn fault<T>(source: &Source, at: usize, why: impl std::fmt::Display) -> Result<T
 
 /// Checks what only the whole tells.
 pub(super) fn check(source: &Source, workload: &Workload) -> Result<(), String> {
-    check_load(source, workload, workload.load.as_ref())?;
-    if workload.load.is_some()
+    check_one_load(source, &workload.sequence, &workload.operation)?;
+    for (name, space) in workload.spaces() {
+        let has_own_range = space.dist.as_ref().is_some_and(|dist| dist.file().is_some());
+        if space.range.is_none() && !has_own_range {
+            let why = "range is missing: the number of keys to draw from";
+            return fault(source, name.span().start, why);
+        }
+    }
+    check_load(source, workload, workload.own_load().as_ref())?;
+    if workload.own_load().is_some()
         && let Some(tests) = workload.settings.get("tests")
     {
         return fault(source, tests.at, "tests cannot be combined with a sequence or operations");
     }
     let mut names = BTreeSet::new();
     for phase in &workload.phases {
-        check_load(source, workload, phase.load.as_ref())?;
+        check_one_load(source, &phase.sequence, &phase.operation)?;
+        check_load(source, workload, phase.own_load().as_ref())?;
         check_phase(source, workload, phase)?;
         if let Some(name) = phase.name.as_deref().filter(|name| !names.insert(*name)) {
             return fault(source, phase.at, format!("phase {name:?} is defined twice"));
@@ -38,18 +49,56 @@ pub(super) fn check(source: &Source, workload: &Workload) -> Result<(), String> 
     }
 }
 
+/// Refuses the second of several keys of which a table may have one.
+fn exclusive(source: &Source, said: &[(&str, Option<usize>)], why: &str) -> Result<(), String> {
+    let mut places: Vec<_> = said.iter().filter_map(|(key, at)| Some(((*at)?, *key))).collect();
+    places.sort_unstable();
+    match places.get(1) {
+        Some((at, key)) => fault(source, source.key_before(*at, key), why),
+        None => Ok(()),
+    }
+}
+
+/// Position of a value.
+fn place<T>(value: &Option<Spanned<T>>) -> Option<usize> {
+    value.as_ref().map(|value| value.span().start)
+}
+
+/// Refuses a list that is there and empty.
+fn filled<T>(source: &Source, key: &str, list: &Option<List<T>>) -> Result<(), String> {
+    match list.as_ref().filter(|list| list.get_ref().is_empty()) {
+        Some(empty) => {
+            fault(source, empty.span().start, format!("{key} is a list without commands"))
+        }
+        None => Ok(()),
+    }
+}
+
+fn check_one_load(
+    source: &Source,
+    sequence: &Option<List<Words>>,
+    operations: &Option<List<Operation>>,
+) -> Result<(), String> {
+    filled(source, "sequence", sequence)?;
+    filled(source, "operation", operations)?;
+    let said = [("sequence", place(sequence)), ("operation", place(operations))];
+    let why = "use either a sequence or operations; a sequence is a single operation with all \
+        commands in one step";
+    exclusive(source, &said, why)
+}
+
 fn check_phase(source: &Source, workload: &Workload, phase: &Phase) -> Result<(), String> {
     let tests = phase.settings.get("tests");
-    if let Some(tests) = tests.filter(|_| phase.load.is_some() || phase.mix.is_some()) {
+    let has_load = phase.own_load().is_some();
+    if let Some(tests) = tests.filter(|_| has_load || phase.mix.is_some()) {
         return fault(source, tests.at, "tests cannot be combined with a sequence or operations");
     }
     if phase.every_key {
-        let own = OF_NO_FILL.iter().find_map(|key| phase.settings.get(key));
-        if let Some(set) = own {
+        let mut own = OF_NO_FILL.iter().filter_map(|key| Some((key, phase.settings.get(key)?)));
+        if let Some((key, set)) = own.next() {
             let why = format!(
-                "{} cannot be combined with every-key, which uses every key once, in order and \
-                 at full speed",
-                set.setting.key
+                "{key} cannot be combined with every-key, which uses every key once, in order and \
+                 at full speed"
             );
             return fault(source, set.at, why);
         }
@@ -62,29 +111,28 @@ fn check_phase(source: &Source, workload: &Workload, phase: &Phase) -> Result<()
             return fault(source, phase.at, "every-key requires a sequence or a single operation");
         }
     }
-    let Some(mix) = &phase.mix else { return Ok(()) };
-    if phase.load.is_some() {
-        return fault(
-            source,
-            phase.at,
-            "a mix refers to the operations of the file; operations of a phase have their own \
-             weight",
-        );
+    let (Some(mix), Some(parts)) = (&phase.mix, phase.parts()) else { return Ok(()) };
+    if parts.is_empty() {
+        let why = "a mix is a table of operations and weights: { read = 9, write = 1 }";
+        return fault(source, mix.span().start, why);
     }
-    let Some(Load::Operations(operations)) = &workload.load else {
-        return fault(
-            source,
-            phase.at,
-            "a mix refers to the operations of the file: \
-            [[operation]]",
-        );
+    if has_load {
+        let why = "a mix refers to the operations of the file; operations of a phase have their \
+            own weight";
+        return fault(source, phase.at, why);
+    }
+    let Some(operations) = &workload.operation else {
+        let why = "a mix refers to the operations of the file: [[operation]]";
+        return fault(source, phase.at, why);
     };
-    let names: Vec<&str> = operations.iter().filter_map(|o| o.name.as_deref()).collect();
-    let mut parts = mix.iter().map(|part| &part.name);
-    match parts.find(|part| !names.contains(&part.name.as_str())) {
-        Some(LocatedName { name, at }) => {
-            let meant = nearest(name, names.iter().copied());
-            fault(source, *at, one_of("operation", name, meant, &names))
+    let operations = operations.get_ref().iter();
+    let names = operations.filter_map(|operation| operation.get_ref().name.as_deref());
+    let names: Vec<&str> = names.collect();
+    match parts.iter().find(|(name, _)| !names.contains(&name.get_ref().as_str())) {
+        Some((name, _)) => {
+            let meant = nearest(name.get_ref(), names.iter().copied());
+            let why = one_of("operation", name.get_ref(), meant, &names);
+            fault(source, name.span().start, why)
         }
         None => Ok(()),
     }
@@ -93,15 +141,51 @@ fn check_phase(source: &Source, workload: &Workload, phase: &Phase) -> Result<()
 fn check_load(source: &Source, workload: &Workload, load: Option<&Load>) -> Result<(), String> {
     let Some(Load::Operations(operations)) = load else { return Ok(()) };
     let mut names = BTreeSet::new();
-    for Operation { name, keys, at, .. } in operations {
+    for operation in operations {
+        check_operation(source, operation)?;
+        let Operation { name, keys, .. } = operation.get_ref();
         if let Some(name) = name.as_deref().filter(|name| !names.insert(*name)) {
-            return fault(source, *at, format!("operation {name:?} is defined twice"));
+            let why = format!("operation {name:?} is defined twice");
+            return fault(source, operation.span().start, why);
         }
-        let unknown = keys.as_ref().filter(|keys| workload.space(&keys.name).is_none());
-        if let Some(LocatedName { name, at }) = unknown {
-            let known: Vec<&str> = workload.spaces.iter().map(|s| &*s.name).collect();
-            let meant = nearest(name, known.iter().copied());
-            return fault(source, *at, one_of("key space", name, meant, &known));
+        if let Some(keys) = keys.as_ref().filter(|keys| !workload.keys.contains_key(*keys)) {
+            let known = workload.spaces();
+            let known: Vec<&str> = known.iter().map(|(name, _)| name.get_ref().as_str()).collect();
+            let meant = nearest(keys.get_ref(), known.iter().copied());
+            let why = one_of("key space", keys.get_ref(), meant, &known);
+            return fault(source, keys.span().start, why);
+        }
+    }
+    Ok(())
+}
+
+/// Checks which commands and steps an operation has.
+fn check_operation(source: &Source, operation: &Spanned<Operation>) -> Result<(), String> {
+    let Operation { command, commands, steps, .. } = operation.get_ref();
+    let said =
+        [("command", place(command)), ("commands", place(commands)), ("steps", place(steps))];
+    let why = "an operation has either a command, commands that are sent together, or steps";
+    exclusive(source, &said, why)?;
+    filled(source, "commands", commands)?;
+    filled(source, "steps", steps)?;
+    if said.iter().all(|(_, at)| at.is_none()) {
+        let why =
+            "an operation requires a command, such as command = \"get user:__key__\", or steps";
+        return fault(source, operation.span().start, why);
+    }
+    for (number, step) in steps.iter().flat_map(Spanned::get_ref).enumerate() {
+        let Step { command, commands, when } = step.get_ref();
+        let said = [("command", place(command)), ("commands", place(commands))];
+        exclusive(source, &said, "a step has either a command or commands")?;
+        filled(source, "commands", commands)?;
+        if command.is_none() && commands.is_none() {
+            return fault(source, step.span().start, "a step requires a command");
+        }
+        let when = when.as_ref().filter(|when| when.get_ref().0 != StepCondition::Always);
+        if let Some(when) = when.filter(|_| number == 0) {
+            let why =
+                "the first step cannot depend on a miss, a list or a cursor of an earlier step";
+            return fault(source, when.span().start, why);
         }
     }
     Ok(())

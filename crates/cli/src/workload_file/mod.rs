@@ -1,134 +1,191 @@
 //! A workload as a file: key spaces, operations, steps, values, and phases one after another.
 //!
-//! Owns the file's model, how it is read from TOML and written as TOML. Whatever the command line has
-//! an option for is kept as it is written there ([`settings`]), so that a file says it in the same
-//! words and both mean the same. What a file means is left to the front end whose options these are.
+//! Owns the file's model, how it is read from TOML and written as TOML. Options of a load are kept as their
+//! specification has them ([`overlay`]), everything else as serde reads it. What a file means is left to the front end
+//! whose options these are.
 
 mod check;
 mod of_plan;
+mod overlay;
 mod read;
-pub(super) mod settings;
 mod source;
+mod values;
 mod write;
 
-use workload::{KeyDist, KeyNumbering, StepCondition};
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use spec::values::Count;
+use toml::Spanned;
+use workload::{DrawnBy, KeyDist, StepCondition};
 
 pub(super) use of_plan::of_plan;
+pub(super) use overlay::{OF_NO_FILL, Settings};
 pub(super) use read::read;
-pub(super) use settings::{Form, Setting, Settings};
 pub(super) use source::open;
 pub use source::{Source, read_text};
+pub(super) use values::{List, Weight, When, Words};
 pub(super) use write::write;
 
 /// A file, read.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub(super) struct Workload {
     /// Source of the file.
+    #[serde(skip)]
     pub(super) source: Source,
     /// Name in reports.
     pub(super) name: String,
     /// A line for people who look for one.
     pub(super) description: Option<String>,
     /// Settings of all phases that say nothing else.
+    #[serde(skip)]
     pub(super) settings: Settings,
     /// Key spaces of operations.
-    pub(super) spaces: Vec<Space>,
-    /// Load of all phases that say nothing else.
-    pub(super) load: Option<Load>,
+    pub(super) keys: BTreeMap<Spanned<String>, Space>,
+    /// Commands of all phases that send nothing else.
+    pub(super) sequence: Option<List<Words>>,
+    /// Operations of all phases that send nothing else.
+    pub(super) operation: Option<List<Operation>>,
     /// Phases, one after another; none for one of everything above.
+    #[serde(skip)]
     pub(super) phases: Vec<Phase>,
 }
 
 /// Load of a workload or phase.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub(super) enum Load {
     /// All of these, in this order, over and over.
-    Sequence(Vec<Command>),
+    Sequence(Vec<Spanned<Words>>),
     /// Operations, one at a time, drawn by weight.
-    Operations(Vec<Operation>),
+    Operations(Vec<Spanned<Operation>>),
 }
 
 /// A key space that operations name.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct Space {
-    /// Name of the space.
-    pub(super) name: String,
     /// Number of keys; by default as many as its file needs.
-    pub(super) range: Option<u64>,
+    pub(super) range: Option<Count<u64>>,
     /// Distribution that they are drawn from.
-    pub(super) dist: KeyDist,
-    /// Numbering of the keys.
-    pub(super) numbered: KeyNumbering,
+    #[serde(with = "spec::text")]
+    pub(super) dist: Option<KeyDist>,
+    /// Number of the first key.
+    pub(super) first: Option<Count<u64>>,
+    /// What a key is drawn for.
+    #[serde(with = "spec::text")]
+    pub(super) by: Option<DrawnBy>,
+    /// Set if key numbers have no leading zeros.
+    pub(super) unpadded: bool,
     /// Set if those of a request are of one hash slot.
     pub(super) one_slot: bool,
-    /// Position in the file.
-    pub(super) at: usize,
 }
 
 /// An operation of a mix.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub(super) struct Operation {
     /// Name in reports; `None` for its commands.
     pub(super) name: Option<String>,
     /// Weight with which it is drawn, beside the others.
-    pub(super) weight: u32,
+    pub(super) weight: Weight,
     /// The name of its key space, if it has one of its own.
-    pub(super) keys: Option<LocatedName>,
-    /// At least one.
-    pub(super) steps: Vec<Step>,
-    /// Position in the file.
-    pub(super) at: usize,
-}
-
-/// A name and where it stands.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct LocatedName {
-    pub(super) name: String,
-    pub(super) at: usize,
+    pub(super) keys: Option<Spanned<String>>,
+    /// Its one command.
+    pub(super) command: Option<Spanned<Words>>,
+    /// Commands that are sent together.
+    pub(super) commands: Option<List<Words>>,
+    /// Steps, one after another.
+    pub(super) steps: Option<List<Step>>,
 }
 
 /// Commands that are sent together.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub(super) struct Step {
+    /// Its one command.
+    pub(super) command: Option<Spanned<Words>>,
+    /// Commands, if they are several.
+    pub(super) commands: Option<List<Words>>,
     /// Condition on which they are sent.
-    pub(super) when: StepCondition,
-    /// At least one.
-    pub(super) commands: Vec<Command>,
-}
-
-/// A command.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Command {
-    /// Words of the command, at least one.
-    pub(super) words: Vec<String>,
-    /// Position in the file.
-    pub(super) at: usize,
+    pub(super) when: Option<Spanned<When>>,
 }
 
 /// A part of a run.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct Phase {
     /// Name in reports.
     pub(super) name: Option<String>,
     /// Set if the phase takes every key once, in order, as fast as it can.
     pub(super) every_key: bool,
     /// Settings of the phase.
+    #[serde(skip)]
     pub(super) settings: Settings,
     /// Operations of the file that it has, with weights of its own.
-    pub(super) mix: Option<Vec<Part>>,
-    /// Load of the phase, if not that of the file.
-    pub(super) load: Option<Load>,
+    pub(super) mix: Option<Spanned<BTreeMap<Spanned<String>, Weight>>>,
+    /// Commands of the phase, if not those of the file.
+    pub(super) sequence: Option<List<Words>>,
+    /// Operations of the phase, if not those of the file.
+    pub(super) operation: Option<List<Operation>>,
     /// Position in the file.
+    #[serde(skip)]
     pub(super) at: usize,
 }
 
-/// An operation's part in the mix of a phase.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Part {
-    /// The operation.
-    pub(super) name: LocatedName,
-    /// Weight in the phase.
-    pub(super) weight: u32,
+fn load(sequence: &Option<List<Words>>, operations: &Option<List<Operation>>) -> Option<Load> {
+    let sequence = sequence.as_ref().map(|commands| Load::Sequence(commands.get_ref().clone()));
+    sequence.or_else(|| Some(Load::Operations(operations.as_ref()?.get_ref().clone())))
+}
+
+/// A value that stands in no file.
+pub(super) fn unplaced<T>(value: T) -> Spanned<T> {
+    Spanned::new(0..0, value)
+}
+
+impl Step {
+    /// A step that is sent on a condition.
+    pub(super) fn new(when: StepCondition, commands: Vec<Spanned<Words>>) -> Self {
+        let when = (when != StepCondition::Always).then(|| unplaced(When(when)));
+        Self { command: None, commands: Some(unplaced(commands)), when }
+    }
+
+    /// The commands, at least one.
+    pub(super) fn all(&self) -> Vec<Spanned<Words>> {
+        let several = self.commands.iter().flat_map(Spanned::get_ref);
+        self.command.iter().chain(several).cloned().collect()
+    }
+
+    /// Condition on which they are sent.
+    pub(super) fn condition(&self) -> StepCondition {
+        self.when.as_ref().map_or(StepCondition::Always, |when| when.get_ref().0)
+    }
+}
+
+impl Operation {
+    /// The steps, of which what is written without any is one.
+    pub(super) fn all(&self) -> Vec<Step> {
+        if let Some(steps) = &self.steps {
+            return steps.get_ref().iter().map(|step| step.get_ref().clone()).collect();
+        }
+        let Self { command, commands, .. } = self.clone();
+        vec![Step { command, commands, when: None }]
+    }
+}
+
+impl Phase {
+    /// Its load, if it has one of its own.
+    pub(super) fn own_load(&self) -> Option<Load> {
+        load(&self.sequence, &self.operation)
+    }
+
+    /// The operations that its mix names, in the order of the file, with their weights.
+    pub(super) fn parts(&self) -> Option<Vec<(&Spanned<String>, Weight)>> {
+        let mix = self.mix.as_ref()?.get_ref();
+        let mut parts: Vec<_> = mix.iter().map(|(name, weight)| (name, *weight)).collect();
+        parts.sort_by_key(|(name, _)| name.span().start);
+        Some(parts)
+    }
 }
 
 impl Workload {
@@ -145,19 +202,31 @@ impl Workload {
         }
     }
 
+    /// Load of all phases that have none of their own.
+    pub(super) fn own_load(&self) -> Option<Load> {
+        load(&self.sequence, &self.operation)
+    }
+
+    /// All loads in it.
+    pub(super) fn loads(&self) -> impl Iterator<Item = Load> {
+        self.own_load().into_iter().chain(self.phases.iter().filter_map(Phase::own_load))
+    }
+
     /// Returns what a phase sends; `None` for tests of the suite.
     pub(super) fn load_of(&self, phase: &Phase) -> Option<Load> {
-        if phase.load.is_some() || phase.settings.get("tests").is_some() {
-            return phase.load.clone();
+        if phase.own_load().is_some() || phase.settings.get("tests").is_some() {
+            return phase.own_load();
         }
-        let (Some(Load::Operations(operations)), Some(mix)) = (&self.load, &phase.mix) else {
-            return self.load.clone();
+        let (Some(operations), Some(parts)) = (&self.operation, phase.parts()) else {
+            return self.own_load();
         };
-        let named =
-            |part: &Part| operations.iter().find(|o| o.name.as_ref() == Some(&part.name.name));
-        let parts = mix
-            .iter()
-            .filter_map(|part| Some(Operation { weight: part.weight, ..named(part)?.clone() }));
+        let parts = parts.into_iter().filter_map(|(name, weight)| {
+            let is_named =
+                |of: &&Spanned<Operation>| of.get_ref().name.as_ref() == Some(name.get_ref());
+            let of = operations.get_ref().iter().find(is_named)?;
+            let operation = Operation { weight, ..of.get_ref().clone() };
+            Some(Spanned::new(of.span(), operation))
+        });
         Some(Load::Operations(parts.collect()))
     }
 
@@ -165,16 +234,18 @@ impl Workload {
     pub(super) fn settings_of(&self, phase: &Phase) -> Settings {
         let mut settings = self.settings.clone();
         if self.load_of(phase).is_some() {
-            settings.remove("tests");
+            settings.remove_all(&["tests"]);
         }
         if phase.every_key {
-            settings.remove_all(&settings::OF_NO_FILL);
+            settings.remove_all(&OF_NO_FILL);
         }
         settings.overlaid(&phase.settings)
     }
 
-    /// The key space of a name.
-    pub(super) fn space(&self, name: &str) -> Option<&Space> {
-        self.spaces.iter().find(|space| space.name == name)
+    /// The key spaces in the order of the file.
+    pub(super) fn spaces(&self) -> Vec<(&Spanned<String>, &Space)> {
+        let mut spaces: Vec<_> = self.keys.iter().collect();
+        spaces.sort_by_key(|(name, _)| name.span().start);
+        spaces
     }
 }

@@ -2,14 +2,16 @@
 
 use std::collections::BTreeSet;
 
+use spec::values::Count;
 use spec::words_of;
-use workload::{KeyDist, KeySpace, Plan};
+use toml::Spanned;
+use workload::{DrawnBy, KeyDist, KeySpace, Plan};
 
-use super::{Command, Load, LocatedName, Operation, Space, Step, Workload};
+use super::{Operation, Space, Step, Weight, Words, Workload, unplaced};
 
 /// The workload file of a plan. Settings that files do not have stay on the command line.
 pub(crate) fn of_plan(plan: &Plan) -> Workload {
-    let mut spaces: Vec<(Space, KeySpace)> = Vec::new();
+    let mut spaces: Vec<(String, KeySpace)> = Vec::new();
     let mut names = BTreeSet::new();
     let mut operations = Vec::new();
     for (operation, span) in plan.mix.iter().flat_map(|mix| mix.spans()) {
@@ -22,44 +24,46 @@ pub(crate) fn of_plan(plan: &Plan) -> Workload {
         };
         let name = unique(&operation.name, |name| !names.contains(name));
         names.insert(name.clone());
-        let mut commands = span.map(|at| Command { words: words_of(plan, at, inserts), at: 0 });
-        let steps = operation.steps.iter().map(|step| Step {
-            when: step.when,
-            commands: commands.by_ref().take(step.commands as usize).collect(),
+        let mut commands = span.map(|at| unplaced(Words(words_of(plan, at, inserts))));
+        let steps = operation.steps.iter().map(|step| {
+            let commands = commands.by_ref().take(step.commands as usize).collect();
+            unplaced(Step::new(step.when, commands))
         });
-        operations.push(Operation {
+        operations.push(unplaced(Operation {
             name: Some(name.clone()),
-            weight: operation.weight,
-            steps: steps.collect(),
+            weight: Weight(operation.weight),
+            steps: Some(unplaced(steps.collect())),
             // Without a range there is one key, which needs no key space.
-            keys: keys.range.map(|range| {
+            keys: keys.range.map(|_| {
                 let known = spaces.iter().find(|(_, known)| *known == keys);
                 let name = match known {
-                    Some((space, _)) => space.name.clone(),
+                    Some((name, _)) => name.clone(),
                     None => {
-                        let taken = |name: &str| spaces.iter().any(|(space, _)| space.name == name);
+                        let taken = |name: &str| spaces.iter().any(|(known, _)| known == name);
                         let name = unique(&name.to_lowercase(), |name| !taken(name));
-                        spaces.push((space(&name, range, &keys), keys));
+                        spaces.push((name.clone(), keys));
                         name
                     }
                 };
-                LocatedName { name, at: 0 }
+                unplaced(name)
             }),
-            at: 0,
-        });
+            ..Operation::default()
+        }));
     }
-    let spaces = spaces.into_iter().map(|(space, _)| space).collect();
-    Workload { spaces, load: Some(Load::Operations(operations)), ..Workload::default() }
+    let spaces = (0..).zip(spaces);
+    let spaces = spaces.map(|(at, (name, keys))| (Spanned::new(at..at, name), space(&keys)));
+    let operation = Some(unplaced(operations));
+    Workload { keys: spaces.collect(), operation, ..Workload::default() }
 }
 
-fn space(name: &str, range: u64, keys: &KeySpace) -> Space {
+fn space(keys: &KeySpace) -> Space {
     Space {
-        name: name.to_owned(),
-        range: Some(range),
-        dist: keys.draw.clone(),
-        numbered: keys.numbered,
+        range: keys.range.map(Count),
+        dist: Some(keys.draw.clone()),
+        first: Some(Count(keys.numbered.first)).filter(|Count(first)| *first > 0),
+        by: Some(keys.numbered.by).filter(|by| *by != DrawnBy::default()),
+        unpadded: keys.numbered.bare,
         one_slot: keys.one_slot.is_some(),
-        at: 0,
     }
 }
 

@@ -39,6 +39,11 @@ impl Source {
         format!("{}:{line}:{column}", self.name)
     }
 
+    /// Position of the key of a value that begins at a place.
+    pub fn key_before(&self, at: usize, key: &str) -> usize {
+        self.text.get(..at).and_then(|before| before.rfind(key)).unwrap_or(at)
+    }
+
     /// Returns its name without folder and extension.
     pub fn stem(&self) -> String {
         let stem = Path::new(&self.name).file_stem();

@@ -1,10 +1,13 @@
-//! A workload as TOML that reads as the same workload.
+//! A workload as TOML that reads as the same workload: options as their specification writes them.
 
-use std::fmt::Write;
+use std::fmt::{Display, Write};
 
-use workload::{DrawnBy, StepCondition};
+use spec::LoadSpec;
+use spec::write::toml_text as text;
+use toml::Spanned;
+use workload::KeyDist;
 
-use super::{Command, Form, Load, Operation, Settings, Step, Workload, settings};
+use super::{Load, Operation, Settings, Space, Words, Workload};
 
 /// The file.
 pub(crate) fn write(workload: &Workload) -> String {
@@ -16,28 +19,15 @@ pub(crate) fn write(workload: &Workload) -> String {
         line(&mut out, "description", &text(description));
     }
     write_settings(&mut out, &workload.settings);
-    if let Some(Load::Sequence(commands)) = &workload.load {
+    let load = workload.own_load();
+    if let Some(Load::Sequence(commands)) = &load {
         line(&mut out, "sequence", &list(commands));
     }
-    for space in &workload.spaces {
-        head(&mut out, &format!("[keys.{}]", key(&space.name)));
-        if let Some(range) = space.range {
-            line(&mut out, "range", &number_or_text(&range.to_string()));
-        }
-        line(&mut out, "dist", &text(&space.dist.to_string()));
-        if space.numbered.first > 0 {
-            line(&mut out, "first", &number_or_text(&space.numbered.first.to_string()));
-        }
-        if space.numbered.by != DrawnBy::default() {
-            line(&mut out, "by", &text(&space.numbered.by.to_string()));
-        }
-        for (key, is) in [("unpadded", space.numbered.bare), ("one-slot", space.one_slot)] {
-            if is {
-                line(&mut out, key, "true");
-            }
-        }
+    for (name, keys) in workload.spaces() {
+        head(&mut out, &format!("[keys.{}]", key(name.get_ref())));
+        write_space(&mut out, keys);
     }
-    if let Some(Load::Operations(all)) = &workload.load {
+    if let Some(Load::Operations(all)) = &load {
         operations(&mut out, "operation", all);
     }
     for phase in &workload.phases {
@@ -49,15 +39,16 @@ pub(crate) fn write(workload: &Workload) -> String {
             line(&mut out, "every-key", "true");
         }
         write_settings(&mut out, &phase.settings);
-        if let Some(mix) = &phase.mix {
-            let parts =
-                mix.iter().map(|part| format!("{} = {}", key(&part.name.name), part.weight));
+        if let Some(parts) = phase.parts() {
+            let parts = parts
+                .iter()
+                .map(|(name, weight)| format!("{} = {}", key(name.get_ref()), weight.0));
             let parts = parts.collect::<Vec<_>>().join(", ");
             line(&mut out, "mix", &format!("{{ {parts} }}"));
         }
-        match &phase.load {
-            Some(Load::Sequence(commands)) => line(&mut out, "sequence", &list(commands)),
-            Some(Load::Operations(all)) => operations(&mut out, "phase.operation", all),
+        match phase.own_load() {
+            Some(Load::Sequence(commands)) => line(&mut out, "sequence", &list(&commands)),
+            Some(Load::Operations(all)) => operations(&mut out, "phase.operation", &all),
             None => {}
         }
     }
@@ -65,45 +56,53 @@ pub(crate) fn write(workload: &Workload) -> String {
 }
 
 fn write_settings(out: &mut String, given: &Settings) {
-    for setting in settings::settings() {
-        let Some(set) = given.get(setting.key) else { continue };
-        let value = set.value.as_deref().unwrap_or_default();
-        let written = match setting.form {
-            Form::Flag => "true".to_owned(),
-            Form::Either(yes, _) => (value == yes).to_string(),
-            Form::Value => number_or_text(value),
-        };
-        line(out, setting.key, &written);
+    let mut spec = LoadSpec::default();
+    // They were read as options, so they can be set and written.
+    if spec.set(&given.values()).is_ok() {
+        *out += &spec.toml().unwrap_or_default();
     }
 }
 
-fn operations(out: &mut String, called: &str, operations: &[Operation]) {
+fn write_space(out: &mut String, keys: &Space) {
+    let Space { range, dist, first, by, unpadded, one_slot } = keys;
+    let mut optional = |key: &str, value: Option<&dyn Display>| {
+        let Some(value) = value else { return };
+        let value = value.to_string();
+        let is_number = value.parse::<i64>().is_ok();
+        line(out, key, &if is_number { value } else { text(&value) });
+    };
+    optional("range", range.as_ref().map(|range| range as &dyn Display));
+    optional("dist", Some(dist.as_ref().unwrap_or(&KeyDist::UNIFORM)));
+    optional("first", first.as_ref().map(|first| first as &dyn Display));
+    optional("by", by.as_ref().map(|by| by as &dyn Display));
+    for (key, is) in [("unpadded", unpadded), ("one-slot", one_slot)] {
+        if *is {
+            line(out, key, "true");
+        }
+    }
+}
+
+fn operations(out: &mut String, called: &str, operations: &[Spanned<Operation>]) {
     for operation in operations {
+        let operation = operation.get_ref();
         head(out, &format!("[[{called}]]"));
         if let Some(name) = &operation.name {
             line(out, "name", &text(name));
         }
-        line(out, "weight", &operation.weight.to_string());
+        line(out, "weight", &operation.weight.0.to_string());
         if let Some(keys) = &operation.keys {
-            line(out, "keys", &text(&keys.name));
+            line(out, "keys", &text(keys.get_ref()));
         }
-        match &operation.steps[..] {
-            [Step { commands, .. }] => {
-                let (key, value) = commands_of(commands);
+        match &operation.all()[..] {
+            [step] => {
+                let (key, value) = commands_of(&step.all());
                 line(out, key, &value);
             }
             steps => {
                 let steps = steps.iter().map(|step| {
-                    let (key, value) = commands_of(&step.commands);
-                    let when = match step.when {
-                        StepCondition::Always => String::new(),
-                        StepCondition::OnMiss => ", when = \"miss\"".to_owned(),
-                        StepCondition::ForEach => ", when = \"each\"".to_owned(),
-                        StepCondition::OnCursor { most: None } => ", when = \"cursor\"".to_owned(),
-                        StepCondition::OnCursor { most: Some(most) } => {
-                            format!(", when = \"cursor:{most}\"")
-                        }
-                    };
+                    let (key, value) = commands_of(&step.all());
+                    let when = step.when.as_ref().map(|when| text(&when.get_ref().to_string()));
+                    let when = when.map_or(String::new(), |when| format!(", when = {when}"));
                     format!("  {{ {key} = {value}{when} }},\n")
                 });
                 line(out, "steps", &format!("[\n{}]", steps.collect::<String>()));
@@ -112,7 +111,7 @@ fn operations(out: &mut String, called: &str, operations: &[Operation]) {
     }
 }
 
-fn commands_of(commands: &[Command]) -> (&'static str, String) {
+fn commands_of(commands: &[Spanned<Words>]) -> (&'static str, String) {
     match commands {
         [one] => ("command", command(one)),
         several => {
@@ -122,13 +121,13 @@ fn commands_of(commands: &[Command]) -> (&'static str, String) {
     }
 }
 
-fn list(commands: &[Command]) -> String {
+fn list(commands: &[Spanned<Words>]) -> String {
     let lines: String = commands.iter().map(|one| format!("  {},\n", command(one))).collect();
     format!("[\n{lines}]")
 }
 
-fn command(command: &Command) -> String {
-    text(&shell_words::join(&command.words))
+fn command(command: &Spanned<Words>) -> String {
+    text(&shell_words::join(&command.get_ref().0))
 }
 
 fn head(out: &mut String, head: &str) {
@@ -140,32 +139,8 @@ fn line(out: &mut String, key: &str, value: &str) {
     let _ = writeln!(out, "{key} = {value}");
 }
 
-/// A whole number as it is, anything else in quotes.
-fn number_or_text(value: &str) -> String {
-    let plain = value.parse::<i64>().is_ok_and(|number| number.to_string() == value);
-    if plain { value.to_owned() } else { text(value) }
-}
-
 fn key(name: &str) -> String {
     let bare = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     let is_bare = !name.is_empty() && name.chars().all(bare);
     if is_bare { name.to_owned() } else { text(name) }
-}
-
-/// A basic string (<https://toml.io/en/v1.0.0#string>).
-fn text(value: &str) -> String {
-    let mut out = String::from("\"");
-    for c in value.chars() {
-        match c {
-            '"' | '\\' => out.extend(['\\', c]),
-            '\n' => out += "\\n",
-            '\t' => out += "\\t",
-            c if c.is_control() => {
-                let _ = write!(out, "\\u{:04X}", u32::from(c));
-            }
-            c => out.push(c),
-        }
-    }
-    out.push('"');
-    out
 }

@@ -1,7 +1,9 @@
 //! Deliveries in experiments and on pages: `sweep`, `search` and `compare` of `deliver KIND`.
 
+use std::ffi::OsString;
 use std::fs;
 
+use job::FrontEnd;
 use serde_json::Value;
 
 use crate::compare::{address, compare};
@@ -163,8 +165,11 @@ fn messages_that_heap_up_are_named_and_keep_no_rate() {
 #[test]
 fn a_run_is_repeated_by_the_command_line_that_its_page_has() {
     let plans = |line: &str| {
-        let ran = Keystorm::new(&format!("{line} --print-plan")).run().ok();
-        serde_json::from_str::<Vec<workload::Plan>>(&ran.out).unwrap()
+        let words = shell_words::split(line.strip_prefix("deliver ").unwrap()).unwrap();
+        match cli::deliver::FRONT.parse(None, words.into_iter().map(OsString::from).collect()) {
+            Ok(job::Intent::Run(job)) => job.plans,
+            _ => panic!("{line}"),
+        }
     };
     for line in [
         "pubsub --channels 3 --subscribers 6 --publishers 2 -d 100 --patterns -3",
@@ -189,7 +194,8 @@ fn a_run_is_repeated_by_the_command_line_that_its_page_has() {
         let again = report::command_line::command_line_of(plan, 1);
         let words = again.strip_prefix("keystorm ").unwrap();
         let [repeated] = &plans(words)[..] else { panic!("one plan") };
-        let text = |plan| serde_json::to_string_pretty(plan).unwrap();
+        let text =
+            |plan: &workload::Plan| serde_json::to_string_pretty(&plan.without_options()).unwrap();
         assert_eq!(text(repeated), text(plan), "{line}: {again}");
     }
 }

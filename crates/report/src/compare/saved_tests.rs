@@ -59,6 +59,7 @@ fn apples_and_pears_are_refused_and_every_difference_is_named() {
     let refused = error(repeats(3, |parts| {
         parts.load.concurrency.pipeline_depth = 16;
         parts.target.tracking = true;
+        parts.asked.insert("enable-tracking".to_owned(), true.into());
         parts.load.seed = 7;
     }));
     assert!(refused.contains("-P is not given in a.json and 16 in b.json"), "{refused}");

@@ -82,9 +82,11 @@ fn other_plans_and_servers_do_not_add_up() {
     assert!(error.contains("-P is not given in 0.json and 2 in 1.json"), "{error}");
     assert!(refused(|p| p.name = "GET".into()).unwrap_err().contains("-t is "));
     assert!(refused(|p| p.load.stop = Stop::AfterNs(5)).unwrap_err().contains("-n is "));
-    assert!(
-        refused(|p| p.recording.precision = 2).unwrap_err().contains("--precision is not given")
-    );
+    let precise = refused(|parts| {
+        parts.recording.precision = 2;
+        parts.asked.insert("precision".to_owned(), 2.into());
+    });
+    assert!(precise.unwrap_err().contains("--precision is not given"));
     let mut other = share(&[1], 0, 1);
     other.server.version = Some("8.0".into());
     let error = merged(vec![share(&[1], 0, 1), other]).unwrap_err().to_string();

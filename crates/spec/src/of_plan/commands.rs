@@ -1,16 +1,13 @@
 //! The commands of a plan as words, with the placeholders that stand in them.
 
 use workload::{
-    Arg, CommandSpec, DerivedText, KeyDist, Piece, Plan, Slot, argument::placeholder,
+    Arg, CommandSpec, DerivedText, KeyDist, Piece, PlanParts, Slot, argument::placeholder,
     secret::HIDDEN,
 };
 
-use crate::DataOptions;
-use crate::values::Count;
-
 /// The commands of a sequence, each after `;` but the first, or the operations of a mix as they are typed,
 /// with their weights if they are several.
-pub(super) fn commands(plan: &Plan, weighted: bool) -> Vec<String> {
+pub(super) fn commands(plan: &PlanParts, weighted: bool) -> Vec<String> {
     let mut words = Vec::new();
     let mut commands = plan.sequence.iter();
     let mut send = |sign: &str, count: usize, inserts: bool, words: &mut Vec<String>| {
@@ -41,39 +38,22 @@ pub(super) fn commands(plan: &Plan, weighted: bool) -> Vec<String> {
 }
 
 /// The commands that fill, in one word.
-pub(super) fn filling(plan: &Plan, commands: &[CommandSpec]) -> String {
+pub(super) fn filling(plan: &PlanParts, commands: &[CommandSpec]) -> String {
     let line = |command: &CommandSpec| {
         shell_words::join(command.args.iter().map(|arg| argument(arg, plan, false)))
     };
     commands.iter().map(line).collect::<Vec<_>>().join(" ';' ")
 }
 
-/// The arguments that only two tests of the suite have, where they are not the default.
-pub(super) fn with_functions(plan: &Plan, options: DataOptions) -> DataOptions {
-    let word = |n: usize| Some(argument(plan.sequence.first()?.args.get(n)?, plan, false));
-    let (num_functions, num_keys_in_fcall) = match plan.name.as_str() {
-        "FUNCTION LOAD" => {
-            (word(3).map(|code| code.matches("register_function").count() as u32), None)
-        }
-        "FCALL" => (None, word(2).and_then(|keys| keys.parse().ok())),
-        _ => (None, None),
-    };
-    DataOptions {
-        num_functions: num_functions.filter(|number| *number != 10).map(Count),
-        num_keys_in_fcall: num_keys_in_fcall.filter(|number| *number != 1).map(Count),
-        ..options
-    }
-}
-
 /// The words of command number `at` of the sequence. `inserts` says that its key is one that its operation
 /// inserts.
 #[must_use]
-pub fn words_of(plan: &Plan, at: usize, inserts: bool) -> Vec<String> {
+pub fn words_of(plan: &PlanParts, at: usize, inserts: bool) -> Vec<String> {
     plan.sequence[at].args.iter().map(|arg| argument(arg, plan, inserts)).collect()
 }
 
 /// `inserts` says that its key is one that its operation inserts.
-fn argument(arg: &Arg, plan: &Plan, inserts: bool) -> String {
+fn argument(arg: &Arg, plan: &PlanParts, inserts: bool) -> String {
     let piece = |piece: &Piece| match piece {
         Piece::Bytes(bytes) => String::from_utf8_lossy(bytes).into_owned(),
         Piece::Secret(_) => HIDDEN.to_owned(),

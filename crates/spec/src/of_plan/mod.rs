@@ -1,57 +1,73 @@
-//! The specification of a plan that was not made from one: the way back from [`LoadSpec::plans`].
+//! The options that asked for a plan: kept with it, and read again, with what was decided or changed since.
 //!
-//! Where the server is, [`server`] says, and what is sent, [`commands`].
+//! The words of commands that were not typed, but made, [`commands`] has.
 
 mod commands;
-mod server;
 
 use std::ffi::OsString;
 use std::time::Duration;
 
+use serde_json::Value;
+use workload::secret::HIDDEN;
 use workload::suite::{SUITE, SuiteTest};
 use workload::{
-    Arrivals, BudgetScope, ConnectionPerRequest, DrawnBy, Endpoint, EngineKind, KeyDist, OnError,
-    Pick, Piece, Plan, Recording, RowBy, SizeBy, Stop, ValueSpec, Window,
+    DrawnBy, Endpoint, KeyDist, OnError, Pick, Piece, Plan, PlanParts, Recording, RowBy, Secret,
+    SizeBy, Stop, ValueSpec, Window,
 };
 
-use crate::connecting::ConnectionOptions;
+use crate::dialect::KEYSTORM;
+use crate::document::Fields;
 use crate::keys::KeyOptions;
 use crate::payload::Size;
-use crate::per_request::{Close, OpenFor, PerRequest};
 use crate::rank::ShardArg;
-use crate::retrying::{Jitter, RetryOptions, Times};
-use crate::values::{
-    ArrivalsArg, Count, Cpus, EngineArg, KeepAlive, Milliseconds, OnErrorArg, Positive, Seconds,
-    TestName, Threads, WindowArg, YesNo,
-};
+use crate::values::{Count, OnErrorArg, ProtocolArg, Seconds, TestName, YesNo};
+use crate::write::given_fields;
 use crate::{DataOptions, KeyRange, LoadOptions, LoadSpec, Rate, RecordingOptions, harmful};
 pub use commands::words_of;
 
 impl LoadSpec {
+    /// The options that ask for one of its tests, in words that mean the same to keystorm itself. Passwords are
+    /// [`HIDDEN`].
+    pub(crate) fn asking_for(&self, parts: &PlanParts) -> Fields {
+        let mut spec = self.clone();
+        // Which of its tests it is, how often and when they run is no part of one.
+        (spec.data.tests, spec.load.start_at, spec.load.repeats) = (None, None, None);
+        (spec.load.idle, spec.load.repeat) = (false, false);
+        let server = &mut spec.server;
+        let logs_in = parts.target.credentials.is_some();
+        if logs_in && server.uri.is_none() && server.password_command.is_none() {
+            server.password = Some(Secret::new(HIDDEN));
+        }
+        if self.dialect != KEYSTORM {
+            said_to_keystorm(&mut spec, parts);
+        }
+        let is_text = spec.command.iter().all(|word| word.to_str().is_some());
+        if self.prepared.is_some() {
+            spec.data = data(parts);
+            spec.server.replicas.rfr_also = parts.read_only.iter().map(|at| at + 1).collect();
+        }
+        let is_renamed = self.is_suite() && parts.named;
+        if self.prepared.is_some() || self.data.stdin_arg || is_renamed || !is_text {
+            spec.data.stdin_arg = false;
+            send(&mut spec, parts);
+        }
+        given_fields(&spec).unwrap_or_default()
+    }
+
     /// The load of a plan, without passwords, without what no option can ask for, and, of a test of the suite, without
     /// its name.
     #[must_use]
     pub fn of_plan(plan: &Plan) -> Self {
-        let spec = Self {
-            server: server::server(plan),
-            tls: plan.target.tls.as_ref().map(server::tls).unwrap_or_default(),
-            load: load(plan),
-            data: data(plan),
-            recording: recording(plan),
-            ..Self::default()
-        };
-        let rows = plan.mix.as_ref().is_some_and(|mix| mix.pick == Pick::Row);
-        if plan.delivery.is_some() || rows || suite_test(plan).is_some() {
-            return spec;
+        let asked = serde_json::from_value(Value::Object(plan.asked.clone()));
+        let mut spec: Self = asked.unwrap_or_default();
+        decided(&mut spec, plan);
+        if plan.delivery.is_some() {
+            // What senders send follows from the kind of the delivery.
+            (spec.command, spec.yes) = (Vec::new(), false);
+            let DataOptions { size, size_by, content, seed, .. } = spec.data;
+            spec.data = DataOptions { size, size_by, content, seed, ..DataOptions::default() };
         }
-        let is_private = matches!(plan.target.endpoint, Endpoint::Spawned { .. });
-        let command = commands::commands(plan, is_mixed(plan));
-        Self {
-            yes: !is_private && harmful::check(&plan.sequence).is_err(),
-            command: command.into_iter().map(OsString::from).collect(),
-            data: DataOptions { mix: is_mixed(plan), order: order(plan), ..spec.data },
-            ..spec
-        }
+        spec
     }
 
     /// The load of a plan whose operations, and their keys, are in a workload file.
@@ -103,130 +119,66 @@ pub fn suite_test(plan: &Plan) -> Option<&'static SuiteTest> {
 
 /// Returns whether the plan has operations that take turns or are drawn.
 #[must_use]
-pub fn is_mixed(plan: &Plan) -> bool {
+pub fn is_mixed(plan: &PlanParts) -> bool {
     plan.mix.as_ref().is_some_and(|mix| mix.operations.len() > 1 || mix.pick != Pick::Drawn)
 }
 
-fn order(plan: &Plan) -> Option<Pick> {
+fn order(plan: &PlanParts) -> Option<Pick> {
     plan.mix.as_ref().map(|mix| mix.pick.clone()).filter(|pick| *pick != Pick::Drawn)
 }
 
-fn seconds(ns: u64) -> Seconds {
-    Seconds(Duration::from_nanos(ns))
-}
-
-fn milliseconds(ns: u64) -> Milliseconds {
-    Milliseconds(Duration::from_nanos(ns))
-}
-
-fn load(plan: &Plan) -> LoadOptions {
-    let (load, concurrency) = (&plan.load, &plan.load.concurrency);
-    let schedule = load.pace.schedule();
-    let (requests, duration) = match load.stop {
+/// Says what was left open and decided in the plan, and what an experiment changes in plans.
+fn decided(spec: &mut LoadSpec, plan: &Plan) {
+    let load = &plan.load;
+    let seconds = |ns| Seconds(Duration::from_nanos(ns));
+    (spec.load.requests, spec.load.duration) = match load.stop {
         Stop::Requests(count) => (Some(Count(count)), None),
         Stop::AfterNs(ns) => (None, Some(seconds(ns))),
     };
-    let depth = concurrency.pipeline_depth;
-    let reconnect = plan.recovery.reconnect;
-    LoadOptions {
-        connections: Some(Count(concurrency.connections)),
-        requests,
-        per_connection: load.share == BudgetScope::PerConnection,
-        time_limit: load.at_most_ns.map(seconds),
-        duration,
-        warmup: (load.warmup_ns > 0).then(|| seconds(load.warmup_ns)),
-        pipeline: (depth > 1).then(|| Count(depth.into())),
-        // What is assumed differs between open and closed loops.
-        window: match (concurrency.window, schedule) {
-            (Window::Rolling, None) => Some(WindowArg::Rolling),
-            (Window::Batch, Some(_)) => Some(WindowArg::Batch),
-            (Window::Rolling, Some(_)) | (Window::Batch, None) => None,
-        },
-        rate: schedule.map(|schedule| Rate(schedule.stages.clone())),
-        arrivals: schedule
-            .filter(|schedule| schedule.arrivals == Arrivals::Poisson)
-            .map(|_| ArrivalsArg::Poisson),
-        shard: (!load.shard.is_whole()).then_some(ShardArg(load.shard)),
-        threads: concurrency.multi_thread.then(|| Threads::Number(concurrency.workers.into())),
-        cpus: (!concurrency.cpus.is_empty()).then(|| Cpus(concurrency.cpus.clone())),
-        engine: match plan.engine {
-            EngineKind::Auto => None,
-            EngineKind::Uring => Some(EngineArg::Uring),
-            EngineKind::Epoll => Some(EngineArg::Epoll),
-        },
-        keep_alive: (!concurrency.keep_alive).then_some(KeepAlive(false)),
-        reconnect: (reconnect != duration.is_some()).then(|| YesNo::from(reconnect)),
-        timeout: plan.recovery.timeout_ns.map(milliseconds),
-        deadline: plan.recovery.deadline_ns.map(milliseconds),
-        per_request: per_request(plan),
-        connecting: connecting(plan),
-        retrying: retrying(plan),
-        ..LoadOptions::default()
-    }
+    spec.load.warmup = (load.warmup_ns > 0).then(|| seconds(load.warmup_ns));
+    spec.load.connections = Some(Count(load.concurrency.connections));
+    let depth = load.concurrency.pipeline_depth;
+    spec.load.pipeline = (depth > 1).then(|| Count(depth.into()));
+    spec.load.rate = load.pace.schedule().map(|schedule| Rate(schedule.stages.clone()));
+    spec.load.shard = (!load.shard.is_whole()).then_some(ShardArg(load.shard));
+    spec.data.seed = Some(Count(load.seed as i64));
+    spec.recording.name = plan.named.then(|| TestName(plan.name.clone()));
 }
 
-fn per_request(plan: &Plan) -> PerRequest {
-    let burst = plan.load.pace.schedule().and_then(|schedule| match schedule.arrivals {
-        Arrivals::Bursts(size) => Some(Count(size)),
-        Arrivals::Constant | Arrivals::Poisson => None,
-    });
-    let Some(ConnectionPerRequest { hold_ns, reset }) = plan.load.concurrency.per_request else {
-        return PerRequest { burst, ..PerRequest::default() };
+/// Says what another tool assumes where that is not what keystorm does, and leaves out what is.
+fn said_to_keystorm(spec: &mut LoadSpec, parts: &PlanParts) {
+    let LoadSpec { server, load, .. } = spec;
+    server.protocol = server.protocol.filter(|protocol| *protocol != ProtocolArg::Resp);
+    load.window = load
+        .window
+        .filter(|_| load.rate.is_none() || parts.load.concurrency.window == Window::Batch);
+    load.retrying.retry_on = load.retrying.retry_on.take().filter(|kinds| !kinds.is_empty());
+    let recovery = &parts.recovery;
+    let by_time = matches!(parts.load.stop, Stop::AfterNs(_));
+    let reconnects = recovery.reconnect;
+    spec.load.reconnect = (reconnects != by_time).then(|| YesNo::from(reconnects));
+    spec.recording.on_error = match recovery.on_error {
+        OnError::Count if !reconnects => Some(OnErrorArg::Count),
+        OnError::Stop if reconnects => Some(OnErrorArg::Stop),
+        OnError::Count | OnError::Stop => None,
     };
-    let open_for = match hold_ns {
-        Some(0) => None,
-        Some(ns) => Some(OpenFor::Time(seconds(ns))),
-        None => Some(OpenFor::End),
-    };
-    PerRequest { connect: true, open_for, close: reset.then_some(Close::Reset), burst }
+    let stamps = parts.recording.kernel_stamps;
+    let by_default = Recording::stamps_by_default(&parts.load, &parts.target.endpoint);
+    spec.recording.kernel_stamps = (stamps != by_default).then(|| YesNo::from(stamps));
+    spec.data.content = parts.data.values.as_ref().map(|values| values.content);
+    let is_private = matches!(parts.target.endpoint, Endpoint::Spawned { .. });
+    spec.yes = !is_private && harmful::check(&parts.sequence).is_err();
 }
 
-fn connecting(plan: &Plan) -> ConnectionOptions {
-    let (concurrency, recovery) = (&plan.load.concurrency, &plan.recovery);
-    let (each, renewed) = (concurrency.requests_each, concurrency.renewed_per_s);
-    ConnectionOptions {
-        join: concurrency.joining,
-        connect_spacing: concurrency.spacing,
-        requests_per_connection: (each > 0).then_some(Positive(each)),
-        renew: (renewed > 0).then_some(Count(renewed)),
-        reconnect_wait: recovery.backoff,
-        reconnect_tries: recovery.reopening.tries.map(Count),
-        reconnect_timeout: recovery.reopening.within_ns.map(milliseconds),
-    }
-}
-
-fn retrying(plan: &Plan) -> RetryOptions {
-    let Some(retry) = &plan.recovery.retry else { return RetryOptions::default() };
-    let depth = plan.load.concurrency.pipeline_depth;
-    RetryOptions {
-        retry: Some(Times(retry.most)),
-        retry_wait: Some(retry.backoff),
-        retry_jitter: (retry.jitter > 0.0).then_some(Jitter(retry.jitter)),
-        retry_queue: (retry.waiting_max != depth).then_some(Positive(retry.waiting_max)),
-        retry_on: (!retry.on.is_empty()).then(|| retry.on.join(",")),
-    }
-}
-
-fn recording(plan: &Plan) -> RecordingOptions {
-    let recording = &plan.recording;
-    let stamps = recording.kernel_stamps;
-    let by_default =
-        plan.delivery.is_none() && Recording::stamps_by_default(&plan.load, &plan.target.endpoint);
-    RecordingOptions {
-        name: plan.named.then(|| TestName(plan.name.clone())),
-        precision: (recording.precision != 3).then(|| Count(recording.precision.into())),
-        first_byte: recording.first_byte,
-        kernel_stamps: (stamps != by_default).then(|| YesNo::from(stamps)),
-        on_error: match plan.recovery.on_error {
-            OnError::Count if !plan.recovery.reconnect => Some(OnErrorArg::Count),
-            OnError::Stop if plan.recovery.reconnect => Some(OnErrorArg::Stop),
-            OnError::Count | OnError::Stop => None,
-        },
-    }
+/// Says the commands of a plan.
+fn send(spec: &mut LoadSpec, parts: &PlanParts) {
+    let command = commands::commands(parts, is_mixed(parts));
+    spec.command = command.into_iter().map(OsString::from).collect();
+    (spec.data.mix, spec.data.order) = (is_mixed(parts), order(parts));
 }
 
 /// The keys, the values to store, and the checks of values that are read.
-fn data(plan: &Plan) -> DataOptions {
+fn data(plan: &PlanParts) -> DataOptions {
     let data = &plan.data;
     let lifetime = plan.pieces().find_map(|piece| match piece {
         Piece::Lifetime(lifetime) => Some(*lifetime),
@@ -251,14 +203,13 @@ fn data(plan: &Plan) -> DataOptions {
         clean: data.clean,
         verify: data.verify,
         fail_on_miss: data.fail_on_miss,
-        seed: Some(Count(plan.load.seed as i64)),
         ..with_keys(plan)
     };
-    with_dataset(plan, commands::with_functions(plan, options))
+    with_dataset(plan, options)
 }
 
 /// Bytes of a value. What the peers call payload is more than that where they send such commands.
-fn value_bytes(plan: &Plan) -> u64 {
+fn value_bytes(plan: &PlanParts) -> u64 {
     let args = || plan.sequence.iter().flat_map(|command| &command.args);
     let message = args().find_map(|arg| match &arg.pieces[..] {
         [Piece::Fill { len, .. }, message] if message.message_bytes() > 0 => {
@@ -275,15 +226,14 @@ fn value_bytes(plan: &Plan) -> u64 {
     message.or_else(value).unwrap_or(plan.data.payload_bytes)
 }
 
-fn with_keys(plan: &Plan) -> DataOptions {
+fn with_keys(plan: &PlanParts) -> DataOptions {
     let keys = &plan.data.keys;
     let Some(range) = keys.range else { return DataOptions::default() };
     let is_sequential = keys.draw == KeyDist::SEQUENTIAL;
     let drawn = !is_sequential && keys.draw != KeyDist::UNIFORM;
     let numbered = &keys.numbered;
     DataOptions {
-        // Of a delivery they are the places that messages go through.
-        key_range: plan.delivery.is_none().then_some(KeyRange(range)),
+        key_range: Some(KeyRange(range)),
         sequential: is_sequential,
         key_dist: drawn.then(|| keys.draw.clone()),
         keys: KeyOptions {
@@ -296,15 +246,11 @@ fn with_keys(plan: &Plan) -> DataOptions {
     }
 }
 
-fn with_dataset(plan: &Plan, options: DataOptions) -> DataOptions {
+fn with_dataset(plan: &PlanParts, options: DataOptions) -> DataOptions {
     let Some(dataset) = &plan.data.dataset else { return options };
-    let captured = plan.mix.as_ref().is_some_and(|mix| mix.pick == Pick::Row);
-    let source = Some(dataset.source().into());
-    let (replay, table) = if captured { (source, None) } else { (None, source) };
     let value = dataset.values().filter(|_| plan.data.verify);
     DataOptions {
-        replay,
-        dataset: table,
+        dataset: Some(dataset.source().into()),
         rows_by: Some(dataset.by()).filter(|by| *by != RowBy::Request),
         row_value: value.and_then(|column| dataset.columns().get(column)).cloned(),
         ..options

@@ -29,6 +29,7 @@ use std::ops::Not;
 
 use naming::Text;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 use thiserror::Error;
 
 pub use concurrency::{Concurrency, ConnectionPerRequest, Window};
@@ -172,6 +173,9 @@ pub struct PlanParts {
     /// Options that only an imitated tool can ask for.
     #[serde(default, skip_serializing_if = "PeerOptions::is_default")]
     pub peer: PeerOptions,
+    /// The options that asked for it, by their keys in documents. Nothing of a run depends on them.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub asked: Map<String, Value>,
 }
 
 /// A complete and valid test. Reads like [`PlanParts`], but cannot be changed. A loaded plan passes the same
@@ -185,6 +189,15 @@ impl std::ops::Deref for Plan {
 
     fn deref(&self) -> &PlanParts {
         &self.0
+    }
+}
+
+impl Plan {
+    /// The plan without the options that asked for it: plans that mean the same may have been asked for in different
+    /// words.
+    #[must_use]
+    pub fn without_options(&self) -> Self {
+        Self(PlanParts { asked: Map::new(), ..self.0.clone() })
     }
 }
 

@@ -242,6 +242,7 @@ impl Default for PlanParts {
             recorded: None,
             delivery: None,
             peer: PeerOptions::default(),
+            asked: serde_json::Map::new(),
         }
     }
 }

@@ -6,6 +6,7 @@ use std::fmt::Write;
 
 use anyhow::{Result, bail};
 use report::grouped;
+use spec::write::toml_text as quoted;
 use trace::commands::DataType;
 use trace::describe::{Description, Pattern, Shape, Sizes, Word};
 
@@ -332,25 +333,6 @@ impl Operations<'_> {
             times => format!("{title} ({times})"),
         }
     }
-}
-
-/// A text of TOML.
-fn quoted(text: &str) -> String {
-    let mut out = String::from("\"");
-    for letter in text.chars() {
-        match letter {
-            '"' | '\\' => {
-                out.push('\\');
-                out.push(letter);
-            }
-            letter if letter.is_control() => {
-                let _ = write!(out, "\\u{:04x}", u32::from(letter));
-            }
-            letter => out.push(letter),
-        }
-    }
-    out.push('"');
-    out
 }
 
 /// Text without characters that would end a comment or disturb a terminal.

@@ -1,0 +1,132 @@
+//! Options that a file gives, and which of them hold where several places give them: the last word on one.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+use spec::LoadSpec;
+use spec::document::{Fields, option_of_files};
+use spec::write::key;
+
+/// Options that say the same thing in two ways, by their keys: the last word on one is the last on both.
+const EXCLUSIVE: [[&str; 2]; 2] = [["requests", "duration"], ["key-dist", "sequential"]];
+
+/// Options that a phase of every key decides itself, by their keys.
+pub(crate) const OF_NO_FILL: [&str; 17] = [
+    "fill",
+    "fill-with",
+    "clean",
+    "hit-ratio",
+    "verify",
+    "fail-on-miss",
+    "requests",
+    "duration",
+    "warmup",
+    "rate",
+    "arrivals",
+    "key-dist",
+    "sequential",
+    "per-connection",
+    "time-limit",
+    "keys-by",
+    "join",
+];
+
+/// A value of an option, and its position in the file.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Assignment {
+    pub(crate) value: Value,
+    pub(crate) at: usize,
+}
+
+/// Options that are given, by their keys.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Settings(BTreeMap<String, Assignment>);
+
+impl Settings {
+    /// The options of a load that a file may say.
+    ///
+    /// # Errors
+    /// A path is not UTF-8.
+    pub(crate) fn of_load(spec: &LoadSpec) -> Result<Self, serde_json::Error> {
+        let LoadSpec { load, data, recording, .. } = spec.clone();
+        let given = LoadSpec { load, data, recording, ..LoadSpec::default() }.given()?;
+        let assignments = given.into_iter().filter_map(|given| {
+            let key = key(&given.option);
+            option_of_files(&key)?;
+            Some((key, Assignment { value: given.value, at: 0 }))
+        });
+        Ok(Self(assignments.collect()))
+    }
+
+    /// Each with its key.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &Assignment)> {
+        self.0.iter().map(|(key, assignment)| (&**key, assignment))
+    }
+
+    /// Returns the assignment of a key.
+    pub(crate) fn get(&self, key: &str) -> Option<&Assignment> {
+        self.0.get(key)
+    }
+
+    /// Returns the key of an option that is given and excludes this one.
+    pub(crate) fn contradiction(&self, key: &str) -> Option<&'static str> {
+        other(key).filter(|other| self.0.contains_key(*other))
+    }
+
+    /// Adds one, and removes the one that it contradicts.
+    pub(crate) fn put(&mut self, key: &str, assignment: Assignment) {
+        self.remove_for(key);
+        self.0.insert(key.to_owned(), assignment);
+    }
+
+    /// Takes several out.
+    pub(crate) fn remove_all(&mut self, keys: &[&str]) {
+        self.0.retain(|key, _| !keys.contains(&&**key));
+    }
+
+    /// Removes this one and the one that it contradicts.
+    pub(crate) fn remove_for(&mut self, key: &str) {
+        self.remove_all(&[key, other(key).unwrap_or(key)]);
+    }
+
+    /// These options, overridden by others.
+    pub(crate) fn overlaid(mut self, others: &Self) -> Self {
+        others.iter().for_each(|(key, assignment)| self.put(key, assignment.clone()));
+        self
+    }
+
+    /// Their values.
+    pub(crate) fn values(&self) -> Fields {
+        self.iter().map(|(key, assignment)| (key.to_owned(), assignment.value.clone())).collect()
+    }
+}
+
+/// The key of the option that excludes this one, if there is one.
+fn other(key: &str) -> Option<&'static str> {
+    let pair = EXCLUSIVE.iter().find(|pair| pair.contains(&key))?;
+    pair.iter().find(|one| **one != key).copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_stated_last_takes_the_place_of_what_it_contradicts() {
+        let given = |given: &[(&str, Value)]| {
+            let mut settings = Settings::default();
+            for (key, value) in given {
+                settings.put(key, Assignment { value: value.clone(), at: 0 });
+            }
+            settings
+        };
+        let common =
+            given(&[("requests", 5.into()), ("size", 3.into()), ("key-dist", "zipf".into())]);
+        let both = common.overlaid(&given(&[("duration", "1s".into()), ("size", 4.into())]));
+        let of_both = [("key-dist", "zipf".into()), ("duration", "1s".into()), ("size", 4.into())];
+        assert_eq!(both, given(&of_both));
+        assert_eq!(both.contradiction("requests"), Some("duration"));
+        let sequential = both.overlaid(&given(&[("sequential", true.into())]));
+        assert_eq!(sequential.get("key-dist"), None);
+    }
+}

@@ -1,0 +1,105 @@
+//! Values that only workload files have: commands, lists of them, weights, and conditions of steps.
+
+use std::fmt;
+
+use serde::Deserialize;
+use serde::de::{self, Deserializer, SeqAccess, Visitor};
+use toml::Spanned;
+use workload::StepCondition;
+
+/// A list, and what stands in it.
+pub(crate) type List<T> = Spanned<Vec<Spanned<T>>>;
+
+/// Weight of an operation beside others.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(try_from = "i64")]
+pub(crate) struct Weight(pub(crate) u32);
+
+impl Default for Weight {
+    fn default() -> Self {
+        Self(1)
+    }
+}
+
+impl TryFrom<i64> for Weight {
+    type Error = String;
+
+    fn try_from(number: i64) -> Result<Self, String> {
+        let weight = u32::try_from(number).ok().filter(|weight| *weight > 0);
+        let fault = || format!("a weight must be a whole number from 1 to {}", u32::MAX);
+        weight.map(Self).ok_or_else(fault)
+    }
+}
+
+/// Condition of a step.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(try_from = "String")]
+pub(crate) struct When(pub(crate) StepCondition);
+
+impl TryFrom<String> for When {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        let condition = match (&*text, text.strip_prefix("cursor:").map(str::parse)) {
+            ("always", _) => StepCondition::Always,
+            ("miss", _) => StepCondition::OnMiss,
+            ("each", _) => StepCondition::ForEach,
+            ("cursor", _) => StepCondition::OnCursor { most: None },
+            // Instead of the one before it, while replies bring a cursor, so many times in a row.
+            (_, Some(Ok(most))) => StepCondition::OnCursor { most: Some(most) },
+            (other, _) => {
+                return Err(format!(
+                    "a step is sent always, on a \"miss\", for \"each\" string of a list or on a \
+                     \"cursor\" (\"cursor:9\" nine times in a row), not on {other:?}"
+                ));
+            }
+        };
+        Ok(Self(condition))
+    }
+}
+
+impl fmt::Display for When {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            StepCondition::Always => f.write_str("always"),
+            StepCondition::OnMiss => f.write_str("miss"),
+            StepCondition::ForEach => f.write_str("each"),
+            StepCondition::OnCursor { most: None } => f.write_str("cursor"),
+            StepCondition::OnCursor { most: Some(most) } => write!(f, "cursor:{most}"),
+        }
+    }
+}
+
+/// Words of a command: one text, cut as a shell would, or a list of words.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Words(pub(crate) Vec<String>);
+
+impl<'de> Deserialize<'de> for Words {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        struct Command;
+
+        impl<'de> Visitor<'de> for Command {
+            type Value = Vec<String>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a command: a string such as \"get user:__key__\", or a list of words")
+            }
+
+            fn visit_str<E: de::Error>(self, line: &str) -> Result<Self::Value, E> {
+                let words = shell_words::split(line);
+                filled(words.map_err(|_| E::custom("a quotation mark is not closed"))?)
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
+                let words = std::iter::from_fn(|| seq.next_element().transpose());
+                filled(words.collect::<Result<_, _>>()?)
+            }
+        }
+
+        from.deserialize_any(Command).map(Self)
+    }
+}
+
+fn filled<E: de::Error>(words: Vec<String>) -> Result<Vec<String>, E> {
+    if words.is_empty() { Err(E::custom("a command cannot be empty")) } else { Ok(words) }
+}
