@@ -91,7 +91,7 @@ pub(super) struct Operation {
     pub(super) weight: Weight,
     /// The name of its key space, if it has one of its own.
     pub(super) keys: Option<Spanned<String>>,
-    /// Its one command.
+    /// The one command.
     pub(super) command: Option<Spanned<Words>>,
     /// Commands that are sent together.
     pub(super) commands: Option<List<Words>>,
@@ -103,7 +103,7 @@ pub(super) struct Operation {
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct Step {
-    /// Its one command.
+    /// The one command.
     pub(super) command: Option<Spanned<Words>>,
     /// Commands, if they are several.
     pub(super) commands: Option<List<Words>>,
@@ -174,7 +174,7 @@ impl Operation {
 }
 
 impl Phase {
-    /// Its load, if it has one of its own.
+    /// The load, if it has one of its own.
     pub(super) fn own_load(&self) -> Option<Load> {
         load(&self.sequence, &self.operation)
     }
@@ -207,7 +207,7 @@ impl Workload {
         load(&self.sequence, &self.operation)
     }
 
-    /// All loads in it.
+    /// Every load in it.
     pub(super) fn loads(&self) -> impl Iterator<Item = Load> {
         self.own_load().into_iter().chain(self.phases.iter().filter_map(Phase::own_load))
     }

@@ -89,13 +89,13 @@ impl Settings {
         self.remove_all(&[key, other(key).unwrap_or(key)]);
     }
 
-    /// These options, overridden by others.
+    /// The options, overridden by others.
     pub(crate) fn overlaid(mut self, others: &Self) -> Self {
         others.iter().for_each(|(key, assignment)| self.put(key, assignment.clone()));
         self
     }
 
-    /// Their values.
+    /// The values alone.
     pub(crate) fn values(&self) -> Fields {
         self.iter().map(|(key, assignment)| (key.to_owned(), assignment.value.clone())).collect()
     }
