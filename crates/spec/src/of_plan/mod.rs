@@ -64,8 +64,16 @@ impl LoadSpec {
         if plan.delivery.is_some() {
             // What senders send follows from the kind of the delivery.
             (spec.command, spec.yes) = (Vec::new(), false);
-            let DataOptions { size, size_by, content, seed, .. } = spec.data;
-            spec.data = DataOptions { size, size_by, content, seed, ..DataOptions::default() };
+            spec.data = DataOptions {
+                size: spec.data.size,
+                size_by: spec.data.size_by,
+                content: spec.data.content,
+                sequential: spec.data.sequential,
+                key_dist: spec.data.key_dist,
+                keys: spec.data.keys,
+                seed: spec.data.seed,
+                ..DataOptions::default()
+            };
         }
         spec
     }
@@ -123,6 +131,11 @@ pub fn is_mixed(plan: &PlanParts) -> bool {
     plan.mix.as_ref().is_some_and(|mix| mix.operations.len() > 1 || mix.pick != Pick::Drawn)
 }
 
+/// Returns whether the commands are those of a capture.
+fn is_captured(plan: &PlanParts) -> bool {
+    plan.mix.as_ref().is_some_and(|mix| mix.pick == Pick::Row)
+}
+
 fn order(plan: &PlanParts) -> Option<Pick> {
     plan.mix.as_ref().map(|mix| mix.pick.clone()).filter(|pick| *pick != Pick::Drawn)
 }
@@ -172,6 +185,9 @@ fn said_to_keystorm(spec: &mut LoadSpec, parts: &PlanParts) {
 
 /// Says the commands of a plan.
 fn send(spec: &mut LoadSpec, parts: &PlanParts) {
+    if is_captured(parts) {
+        return;
+    }
     let command = commands::commands(parts, is_mixed(parts));
     spec.command = command.into_iter().map(OsString::from).collect();
     (spec.data.mix, spec.data.order) = (is_mixed(parts), order(parts));
@@ -248,9 +264,12 @@ fn with_keys(plan: &PlanParts) -> DataOptions {
 
 fn with_dataset(plan: &PlanParts, options: DataOptions) -> DataOptions {
     let Some(dataset) = &plan.data.dataset else { return options };
+    let source = Some(dataset.source().into());
+    let (replay, table) = if is_captured(plan) { (source, None) } else { (None, source) };
     let value = dataset.values().filter(|_| plan.data.verify);
     DataOptions {
-        dataset: Some(dataset.source().into()),
+        replay,
+        dataset: table,
         rows_by: Some(dataset.by()).filter(|by| *by != RowBy::Request),
         row_value: value.and_then(|column| dataset.columns().get(column)).cloned(),
         ..options
