@@ -45,7 +45,7 @@ impl CpuUse {
         let workers = &self.workers;
         let sum = |of: fn(&WorkerUse) -> u64| workers.iter().map(of).sum::<u64>();
         let (cpu_ns, walls_ns) = (sum(|worker| worker.cpu_ns), sum(|worker| worker.wall_ns));
-        let system_ns = workers.iter().map(|worker| worker.system_ns).sum::<Option<u64>>();
+        let system_ns = sum(kernel_ns);
         let wall_ns = workers.iter().map(|worker| worker.wall_ns).max().unwrap_or_default();
         let mean = ratio(cpu_ns, walls_ns) * 100.0;
         let threads = self.seconds.iter().flat_map(|second| &second.threads);
@@ -54,7 +54,7 @@ impl CpuUse {
         let each = workers.iter().enumerate().map(|(n, worker)| {
             let keys =
                 ["user_seconds", "sys_seconds", "total_seconds", "wall_seconds", "cores_used"];
-            let times = times(worker.cpu_ns, worker.system_ns, worker.wall_ns);
+            let times = times(worker.cpu_ns, kernel_ns(worker), worker.wall_ns);
             (thread(n), Json::Object(keys.map(str::to_owned).into_iter().zip(times).collect()))
         });
         Json::Object(vec![
@@ -75,14 +75,19 @@ fn thread(number: usize) -> String {
     format!("Thread {number}")
 }
 
+/// Time in the kernel. A thread that met no tick of the clock was in its own code, as `getrusage` counts it.
+fn kernel_ns(worker: &WorkerUse) -> u64 {
+    worker.system_ns.unwrap_or_default()
+}
+
 /// Seconds of its own code, of the kernel's, of both and of the clock, and cores.
-fn times(cpu_ns: u64, system_ns: Option<u64>, wall_ns: u64) -> [Json; 5] {
-    let seconds = |ns: Option<u64>| Json::decimal(ns.map_or(f64::NAN, |ns| ns as f64 / 1e9), 6);
+fn times(cpu_ns: u64, system_ns: u64, wall_ns: u64) -> [Json; 5] {
+    let seconds = |ns: u64| Json::decimal(ns as f64 / 1e9, 6);
     [
-        seconds(system_ns.map(|ns| cpu_ns.saturating_sub(ns))),
+        seconds(cpu_ns.saturating_sub(system_ns)),
         seconds(system_ns),
-        seconds(Some(cpu_ns)),
-        seconds(Some(wall_ns)),
+        seconds(cpu_ns),
+        seconds(wall_ns),
         Json::decimal(ratio(cpu_ns, wall_ns), 6),
     ]
 }
@@ -128,11 +133,14 @@ mod tests {
             })
         );
         assert_eq!(value["CPU Stats"]["1"]["Thread 1"], 20.5);
-        // A kernel that does not say how it is divided, and runs that were not watched.
-        let used = CpuUse { workers: vec![worker(1, None)], seconds: Vec::new() };
+        // Threads that met no tick, and runs that were not watched.
+        let used = CpuUse { workers: vec![worker(9_000_000, None)], seconds: Vec::new() };
         let file = Json::Object(used.json()).file();
         let value: serde_json::Value = serde_json::from_str(&file).unwrap();
-        assert!(value["CPU"]["cpu_sys_seconds"].is_null() && value.get("CPU Stats").is_none());
+        let [user, system] =
+            ["cpu_user_seconds", "cpu_sys_seconds"].map(|name| &value["CPU"][name]);
+        assert_eq!((user.as_f64(), system.as_f64()), (Some(0.009), Some(0.0)));
+        assert!(value.get("CPU Stats").is_none());
         assert!(CpuUse::default().json().is_empty());
     }
 }
