@@ -68,8 +68,8 @@ impl VoidTrials {
             Some(Cause::ClientBusy) => "Give the client more --threads or CPUs, and search again. ",
             Some(Cause::CpuStolen) => "Use a machine with dedicated CPUs. ",
             _ => {
-                "Stop other programs, or give client and server CPUs of their own (--cpus, \
-                 --server-cpus), and search again. "
+                "Put chrt -f 10 in front of the command, or give client and server CPUs of their own \
+                 (--cpus, --server-cpus), and search again. "
             }
         }
     }
