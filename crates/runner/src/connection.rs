@@ -20,11 +20,11 @@ pub(crate) struct Connection<D, M, C> {
     /// Comparison so far of the incoming reply with the expected one.
     pub(crate) comparison: Comparison,
     /// Part of the incoming reply, so far, that is kept for later steps.
-    pub(crate) coming: PartialCapture,
+    pub(crate) partial: PartialCapture,
     /// Set for each item that the incoming reply has; empty unless the plan asks.
     pub(crate) found: Vec<bool>,
     /// State of its key scan, in a plan that has one.
-    pub(crate) walk: CursorScan,
+    pub(crate) scan: CursorScan,
     /// Time at which its opening was requested.
     pub(crate) asked_ns: u64,
     /// Time at which it was open, including the TLS handshake.
@@ -34,11 +34,11 @@ pub(crate) struct Connection<D, M, C> {
     /// Failed tries to reopen it since it last stayed open.
     pub(crate) attempts: u32,
     /// Set if it is to be closed and reopened as soon as it waits for nothing.
-    pub(crate) worn: bool,
+    pub(crate) renews: bool,
     /// Set from when it was lost until it carries load again.
     pub(crate) lost: bool,
     /// Requests that failed on it and wait to be sent again.
-    pub(crate) put_off: u32,
+    pub(crate) postponed: u32,
     /// Set while it is in a queue of connections with room.
     pub(crate) queued: bool,
     /// See `C`.
@@ -69,16 +69,16 @@ impl<D: Default, M: Copy, C> Connection<D, M, C> {
             reply_bytes: 0,
             dropped: 0,
             comparison: Comparison::default(),
-            coming: PartialCapture::default(),
+            partial: PartialCapture::default(),
             found: Vec::new(),
-            walk: CursorScan::default(),
+            scan: CursorScan::default(),
             asked_ns: 0,
             opened_ns: 0,
             begun: 0,
             attempts: 0,
-            worn: false,
+            renews: false,
             lost: false,
-            put_off: 0,
+            postponed: 0,
             queued: false,
             place,
         }
@@ -90,17 +90,17 @@ impl<D: Default, M: Copy, C> Connection<D, M, C> {
         self.decoder = D::default();
         (self.reply_bytes, self.dropped) = (0, 0);
         self.comparison = Comparison::default();
-        self.coming = PartialCapture::default();
+        self.partial = PartialCapture::default();
         self.found.clear();
         self.asked_ns = now_ns;
         self.begun = 0;
-        self.worn = false;
+        self.renews = false;
     }
 
     /// Returns whether it waits for neither a reply nor a retry.
     #[inline]
     pub(crate) fn is_idle(&self) -> bool {
-        self.requests.commands() == 0 && self.put_off == 0
+        self.requests.commands() == 0 && self.postponed == 0
     }
 
     /// Number of requests that may be sent now if `depth` may be in flight: with `rolling` at any time,

@@ -129,8 +129,8 @@ impl Captures {
 
     /// Prepares for a new or continued reply to this command.
     #[inline]
-    pub(super) fn expect(&self, command: u32, coming: &mut PartialCapture) {
-        coming.all = self.commands[command as usize] == CaptureRule::Each;
+    pub(super) fn expect(&self, command: u32, partial: &mut PartialCapture) {
+        partial.all = self.commands[command as usize] == CaptureRule::Each;
     }
 
     /// Keeps the values of a complete reply for the rest of its operation. A reply without a string leaves
@@ -138,11 +138,11 @@ impl Captures {
     pub(super) fn keep(
         &mut self,
         command: u32,
-        coming: &mut PartialCapture,
+        partial: &mut PartialCapture,
         progress: &mut OperationState,
     ) {
-        let (strings, mut cas) = (std::mem::take(&mut coming.strings), coming.cas.take());
-        let is_line = std::mem::take(&mut coming.is_line);
+        let (strings, mut cas) = (std::mem::take(&mut partial.strings), partial.cas.take());
+        let is_line = std::mem::take(&mut partial.is_line);
         if strings == 0 && cas.is_none() || self.commands[command as usize] == CaptureRule::Nothing
         {
             return;
@@ -157,7 +157,7 @@ impl Captures {
         progress.kept_string |= strings > 0 && !is_line;
         self.release(*progress);
         (progress.kept, progress.at) = (0, 0);
-        let has_value = strings > 0 && !(coming.is_null && coming.bytes.is_empty());
+        let has_value = strings > 0 && !(partial.is_null && partial.bytes.is_empty());
         if !has_value && cas.is_none() {
             return;
         }
@@ -168,7 +168,7 @@ impl Captures {
         let held = &mut self.held[at as usize];
         held.cas = cas;
         if has_value {
-            std::mem::swap(&mut held.strings, &mut coming.bytes)
+            std::mem::swap(&mut held.strings, &mut partial.bytes)
         } else {
             held.strings.clear()
         }
@@ -189,85 +189,85 @@ mod tests {
     #[test]
     fn buffers_are_used_again_and_a_null_keeps_nothing() {
         let mut kept = Captures::from_commands(vec![CaptureRule::First, CaptureRule::Nothing]);
-        let (mut coming, mut progress) = (PartialCapture::default(), OperationState::default());
+        let (mut partial, mut progress) = (PartialCapture::default(), OperationState::default());
         for round in 0..3 {
             for (strings, expected) in
                 [(&[Some("abc"), Some("x")][..], Some("abc")), (&[], Some("abc")), (&[None], None)]
             {
                 for string in strings {
-                    coming.begin(string.map(|s| s.len() as u64));
-                    string.iter().for_each(|s| coming.bytes(s.as_bytes()));
+                    partial.begin(string.map(|s| s.len() as u64));
+                    string.iter().for_each(|s| partial.bytes(s.as_bytes()));
                 }
-                kept.keep(0, &mut coming, &mut progress);
+                kept.keep(0, &mut partial, &mut progress);
                 assert_eq!(kept.value(&progress), expected.map(str::as_bytes), "{round}");
             }
         }
-        coming.begin(Some(1));
-        kept.keep(1, &mut coming, &mut progress);
+        partial.begin(Some(1));
+        kept.keep(1, &mut partial, &mut progress);
         assert_eq!((kept.value(&progress), kept.held.len(), kept.free.len()), (None, 1, 1));
     }
 
     #[test]
     fn a_status_or_a_number_is_kept_where_no_string_came() {
         let mut kept = Captures::from_commands(vec![CaptureRule::First, CaptureRule::Each]);
-        let (mut coming, mut progress) = (PartialCapture::default(), OperationState::default());
+        let (mut partial, mut progress) = (PartialCapture::default(), OperationState::default());
         for line in ["7", "OK"] {
-            coming.line(line.as_bytes());
-            kept.keep(0, &mut coming, &mut progress);
+            partial.line(line.as_bytes());
+            kept.keep(0, &mut partial, &mut progress);
             assert_eq!(kept.value(&progress), Some(line.as_bytes()), "the last one");
         }
         // In a list the first string counts, and a string is what a command was sent for.
-        coming.line(b"1");
-        coming.begin(Some(2));
-        coming.bytes(b"ab");
-        coming.line(b"2");
-        kept.keep(0, &mut coming, &mut progress);
+        partial.line(b"1");
+        partial.begin(Some(2));
+        partial.bytes(b"ab");
+        partial.line(b"2");
+        kept.keep(0, &mut partial, &mut progress);
         assert_eq!(kept.value(&progress), Some(&b"ab"[..]));
-        coming.line(b"OK");
-        kept.keep(0, &mut coming, &mut progress);
+        partial.line(b"OK");
+        kept.keep(0, &mut partial, &mut progress);
         assert_eq!(kept.value(&progress), Some(&b"ab"[..]));
         // So is that there is none.
-        coming.begin(None);
-        kept.keep(0, &mut coming, &mut progress);
-        coming.line(b"OK");
-        kept.keep(0, &mut coming, &mut progress);
+        partial.begin(None);
+        kept.keep(0, &mut partial, &mut progress);
+        partial.line(b"OK");
+        kept.keep(0, &mut partial, &mut progress);
         assert_eq!(kept.value(&progress), None);
         let mut progress = OperationState::default();
-        kept.expect(1, &mut coming);
-        coming.line(b"3");
-        kept.keep(1, &mut coming, &mut progress);
+        kept.expect(1, &mut partial);
+        partial.line(b"3");
+        kept.keep(1, &mut partial, &mut progress);
         assert_eq!(kept.value(&progress), None, "a list is one of strings");
     }
 
     #[test]
     fn the_token_of_an_item_is_kept_with_its_value_or_alone() {
         let mut kept = Captures::from_commands(vec![CaptureRule::First]);
-        let (mut coming, mut progress) = (PartialCapture::default(), OperationState::default());
-        coming.begin(Some(1));
-        coming.cas(7);
-        coming.bytes(b"v");
-        kept.keep(0, &mut coming, &mut progress);
+        let (mut partial, mut progress) = (PartialCapture::default(), OperationState::default());
+        partial.begin(Some(1));
+        partial.cas(7);
+        partial.bytes(b"v");
+        kept.keep(0, &mut partial, &mut progress);
         let EarlierReplies { value, cas } = kept.of_operation(&progress);
         assert_eq!((value, cas), (Some(&b"v"[..]), Some(7)));
-        coming.cas(8);
-        kept.keep(0, &mut coming, &mut progress);
+        partial.cas(8);
+        kept.keep(0, &mut partial, &mut progress);
         let EarlierReplies { value, cas } = kept.of_operation(&progress);
         assert_eq!((value, cas, kept.held.len()), (None, Some(8), 1));
-        coming.begin(None);
-        kept.keep(0, &mut coming, &mut progress);
+        partial.begin(None);
+        kept.keep(0, &mut partial, &mut progress);
         assert_eq!(kept.of_operation(&progress).cas, None, "a miss has no token");
     }
 
     #[test]
     fn a_list_is_gone_through_string_by_string() {
         let mut kept = Captures::from_commands(vec![CaptureRule::Each]);
-        let (mut coming, mut progress) = (PartialCapture::default(), OperationState::default());
-        kept.expect(0, &mut coming);
+        let (mut partial, mut progress) = (PartialCapture::default(), OperationState::default());
+        kept.expect(0, &mut partial);
         for string in [&b"first"[..], b"", b"third"] {
-            coming.begin(Some(string.len() as u64));
-            string.chunks(2).for_each(|part| coming.bytes(part));
+            partial.begin(Some(string.len() as u64));
+            string.chunks(2).for_each(|part| partial.bytes(part));
         }
-        kept.keep(0, &mut coming, &mut progress);
+        kept.keep(0, &mut partial, &mut progress);
         let mut seen = Vec::new();
         loop {
             seen.push(kept.value(&progress).unwrap().to_vec());

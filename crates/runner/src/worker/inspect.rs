@@ -84,7 +84,7 @@ impl<P: Protocol, R: Route> Settler<'_, P, R> {
     pub(super) fn checker<'s>(&'s mut self, oldest: &'s Request<R::Mark>) -> Checker<'s> {
         let (command, has_found) = (oldest.command, self.has_found());
         if self.asks.keeps {
-            self.steps.kept.expect(command, self.coming);
+            self.steps.kept.expect(command, self.partial);
         }
         Checker {
             batch: self.batch,
@@ -93,7 +93,7 @@ impl<P: Protocol, R: Route> Settler<'_, P, R> {
             comparison: self.comparison,
             verifier: self.verifier.as_mut(),
             queue: if self.asks.queues { self.answers.queue(command) } else { None },
-            coming: self.asks.keeps.then_some(&mut *self.coming),
+            partial: self.asks.keeps.then_some(&mut *self.partial),
             replicas: self.asks.replicas,
             found: has_found.then_some(&mut *self.found),
         }
@@ -122,7 +122,7 @@ impl<P: Protocol, R: Route> Settler<'_, P, R> {
         let progress = &mut oldest.progress;
         progress.failed |= wrong.is_some();
         if self.asks.keeps {
-            self.steps.kept.keep(oldest.command, self.coming, progress);
+            self.steps.kept.keep(oldest.command, self.partial, progress);
         }
         match reply {
             Reply::Miss => progress.missed = true,

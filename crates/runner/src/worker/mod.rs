@@ -303,7 +303,7 @@ impl<'r, E: Engine, P: Protocol, R: Route> Worker<'r, E, P, R> {
         let connection = &self.connections[conn.0 as usize];
         // One that is not there is being opened again already.
         let is_ready = connection.state == State::Ready;
-        if (used_up || connection.worn) && connection.is_idle() && is_ready {
+        if (used_up || connection.renews) && connection.is_idle() && is_ready {
             self.replace(conn);
         } else {
             R::refill(self, conn);
@@ -314,7 +314,7 @@ impl<'r, E: Engine, P: Protocol, R: Route> Worker<'r, E, P, R> {
     fn replace(&mut self, conn: ConnId) {
         self.engine.close(conn);
         self.unready(conn);
-        if self.connections[conn.0 as usize].worn {
+        if self.connections[conn.0 as usize].renews {
             self.recorder.connections().renewed += 1;
             self.recovery.opens(self.engine.now_ns());
         }
@@ -330,7 +330,7 @@ impl<'r, E: Engine, P: Protocol, R: Route> Worker<'r, E, P, R> {
             return 0;
         }
         let connection = &self.connections[conn.0 as usize];
-        if connection.worn || connection.put_off >= self.retries.waiting_max {
+        if connection.renews || connection.postponed >= self.retries.waiting_max {
             return 0;
         }
         let room = connection.room(self.depth, self.rolling, self.request_len);

@@ -86,12 +86,12 @@ impl<M: Copy> Steps<M> {
     pub(super) fn completed(
         &mut self,
         completed: Completion,
-        (request, walk): (&Request<M>, &mut CursorScan),
+        (request, scan): (&Request<M>, &mut CursorScan),
         recorder: &mut Recorder,
         now_ns: u64,
     ) {
         match completed {
-            Completion::Whole => self.ended((request, walk), recorder, now_ns),
+            Completion::Whole => self.ended((request, scan), recorder, now_ns),
             Completion::Partly => {}
             Completion::Lost => self.forget(request.progress),
         }
@@ -101,7 +101,7 @@ impl<M: Copy> Steps<M> {
     #[inline]
     fn ended(
         &mut self,
-        (request, walk): (&Request<M>, &mut CursorScan),
+        (request, scan): (&Request<M>, &mut CursorScan),
         recorder: &mut Recorder,
         now_ns: u64,
     ) {
@@ -123,7 +123,7 @@ impl<M: Copy> Steps<M> {
         };
         let Some((step, commands, at)) = next else {
             match operations.walk(operation) {
-                Some(walked) => walk.replied(walked, &mut self.kept, request.progress),
+                Some(walked) => scan.replied(walked, &mut self.kept, request.progress),
                 None => self.kept.release(request.progress),
             }
             self.growing.ended(request.progress);

@@ -84,9 +84,9 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
             steps: &mut self.steps,
             verifier: &mut self.verifier,
             place: &mut connection.place,
-            walk: &mut connection.walk,
+            scan: &mut connection.scan,
             comparison: &mut connection.comparison,
-            coming: &mut connection.coming,
+            partial: &mut connection.partial,
             found: &mut connection.found,
             asks: self.inspections,
             sequence_len: self.sequence_len,
@@ -148,7 +148,7 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
             self.hang_up(conn, 0);
         }
         if !self.steps.failed.is_empty() {
-            self.put_off(conn);
+            self.postpone(conn);
         }
         self.follow(conn);
         R::after_read(self)?;
@@ -169,9 +169,9 @@ pub(super) struct Settler<'w, P, R: Route> {
     pub(super) steps: &'w mut Steps<R::Mark>,
     pub(super) verifier: &'w mut Option<Verifier>,
     place: &'w mut R::Place,
-    walk: &'w mut CursorScan,
+    scan: &'w mut CursorScan,
     pub(super) comparison: &'w mut Comparison,
-    pub(super) coming: &'w mut PartialCapture,
+    pub(super) partial: &'w mut PartialCapture,
     pub(super) found: &'w mut Vec<bool>,
     pub(super) asks: Inspections,
     pub(super) sequence_len: u32,
@@ -434,7 +434,7 @@ impl<P: Protocol, R: Route> Settler<'_, P, R> {
             return;
         }
         let completed = self.route.completed(self.place, request, self.recorder, self.now_ns);
-        self.steps.completed(completed, (request, self.walk), self.recorder, self.now_ns);
+        self.steps.completed(completed, (request, self.scan), self.recorder, self.now_ns);
     }
 }
 

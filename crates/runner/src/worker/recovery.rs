@@ -209,7 +209,7 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
         let was_ready = self.connections[conn.0 as usize].state == State::Ready;
         self.abandon(conn, overdue_ns);
         self.ask_where();
-        let is_waited_for = self.connections[conn.0 as usize].put_off > 0;
+        let is_waited_for = self.connections[conn.0 as usize].postponed > 0;
         if !is_waited_for && !R::wants_connections(self) {
             return;
         }
@@ -252,7 +252,7 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
         let rest = LossContext { recorder, route, steps, retries, batch, plan: context.plan };
         forsake_requests::<P, R>(connection, rest, overdue_ns, times);
         self.unready(conn);
-        self.put_off(conn);
+        self.postpone(conn);
         self.follow(conn);
     }
 

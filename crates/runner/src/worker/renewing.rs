@@ -95,7 +95,7 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
             };
             self.renewals.take();
             let connection = &mut self.connections[conn.0 as usize];
-            connection.worn = true;
+            connection.renews = true;
             if connection.is_idle() {
                 self.replace(conn);
             }
@@ -109,7 +109,7 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
             let at = self.renewals.next;
             self.renewals.next = if at + 1 < all { at + 1 } else { 0 };
             let connection = &self.connections[at];
-            if connection.state == State::Ready && !connection.worn {
+            if connection.state == State::Ready && !connection.renews {
                 return Some(ConnId(at as u32));
             }
         }

@@ -163,7 +163,7 @@ impl<M: Copy> Retries<M> {
     /// take them `at_once`. `waiting` of its requests wait already. Returns the number of newly waiting
     /// commands.
     #[cold]
-    fn put_off(
+    fn postpone(
         &mut self,
         (conn, waiting): (ConnId, &mut u32),
         (now_ns, at_once): (u64, bool),
@@ -189,13 +189,13 @@ impl<M: Copy> Retries<M> {
 impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
     /// Delays the requests that failed on a connection, or has them sent with the other due ones.
     #[cold]
-    pub(super) fn put_off(&mut self, conn: ConnId) {
+    pub(super) fn postpone(&mut self, conn: ConnId) {
         let now_ns = self.engine.now_ns();
         let Self { connections, recorder, retries, steps, in_flight, .. } = self;
         let connection = &mut connections[conn.0 as usize];
         let at_once = R::sends_anywhere() || connection.state == State::Ready;
-        let of = (conn, &mut connection.put_off);
-        *in_flight += retries.put_off(of, (now_ns, at_once), steps, recorder);
+        let of = (conn, &mut connection.postponed);
+        *in_flight += retries.postpone(of, (now_ns, at_once), steps, recorder);
     }
 
     /// Sends the requests whose wait has ended.
@@ -208,7 +208,7 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
                 self.retries.stranded.push((conn, request));
                 continue;
             }
-            connection.put_off -= 1;
+            connection.postponed -= 1;
             // What sends it counts it again.
             self.in_flight -= u64::from(request.left);
             // It may have waited longer for its connection than for its time.
@@ -225,7 +225,7 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
     #[cold]
     pub(super) fn drop_stranded(&mut self, now_ns: u64) {
         for (conn, request) in std::mem::take(&mut self.retries.stranded) {
-            self.connections[conn.0 as usize].put_off -= 1;
+            self.connections[conn.0 as usize].postponed -= 1;
             self.in_flight -= u64::from(request.left);
             self.steps.forget(request.progress);
             let lost = if request.measured { u64::from(request.left) } else { 0 };

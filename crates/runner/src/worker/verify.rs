@@ -83,7 +83,7 @@ pub(super) struct Checker<'c> {
     pub(super) verifier: Option<&'c mut Verifier>,
     /// The queued commands that this one answers for, if they are inspected.
     pub(super) queue: Option<Queue<'c>>,
-    pub(super) coming: Option<&'c mut PartialCapture>,
+    pub(super) partial: Option<&'c mut PartialCapture>,
     /// Numbers that a reply which counts replicas must reach.
     pub(super) replicas: Option<ReplicaWait>,
     /// Presence of each string, and success of each such number, if noted.
@@ -120,8 +120,8 @@ impl ReplyVisitor for Checker<'_> {
     }
 
     fn line(&mut self, text: &[u8]) {
-        if let Some(coming) = &mut self.coming {
-            coming.line(text);
+        if let Some(partial) = &mut self.partial {
+            partial.line(text);
         }
         if let (Some(wait), Some(found)) = (&self.replicas, &mut self.found)
             && self.command == ReplicaWait::COMMAND
@@ -133,14 +133,14 @@ impl ReplyVisitor for Checker<'_> {
     }
 
     fn cas(&mut self, cas: u64) {
-        if let Some(coming) = &mut self.coming {
-            coming.cas(cas);
+        if let Some(partial) = &mut self.partial {
+            partial.cas(cas);
         }
     }
 
     fn begin(&mut self, len: Option<u64>) {
-        if let Some(coming) = &mut self.coming {
-            coming.begin(len);
+        if let Some(partial) = &mut self.partial {
+            partial.begin(len);
         }
         if let Some(found) = self.found.as_mut().filter(|_| self.replicas.is_none()) {
             found.push(len.is_some());
@@ -168,8 +168,8 @@ impl ReplyVisitor for Checker<'_> {
     }
 
     fn bytes(&mut self, part: &[u8]) {
-        if let Some(coming) = &mut self.coming {
-            coming.bytes(part);
+        if let Some(partial) = &mut self.partial {
+            partial.bytes(part);
         }
         if self.verifier.is_some() && self.batch.checks() {
             return self.comparison.checked.bytes(part);

@@ -246,7 +246,7 @@ impl<'r> Cluster<'r> {
     }
 
     /// Delays a refused request for this long.
-    fn put_off(&mut self, now_ns: u64, wait_ns: u64, mut request: ClusterRequest) {
+    fn postpone(&mut self, now_ns: u64, wait_ns: u64, mut request: ClusterRequest) {
         request.mark.aside = true;
         self.shared.set_aside += u64::from(request.left);
         self.later.put(now_ns, wait_ns, request);

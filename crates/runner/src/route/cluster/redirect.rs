@@ -112,7 +112,7 @@ fn queue_again<E: Engine, P: Protocol>(
         }
         _ => {
             let wait_ns = WAIT_NS << request.mark.tries.min(8);
-            worker.route.put_off(now_ns, wait_ns, request);
+            worker.route.postpone(now_ns, wait_ns, request);
         }
     }
 }

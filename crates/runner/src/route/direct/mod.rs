@@ -372,7 +372,7 @@ fn begin_operations<E: Engine, P: Protocol>(
         let due_ns = if pacer.is_some() { route.due_ns[n as usize] } else { 0 };
         let drawn = (&*operations, &mut *growing);
         let mut request = Request::of_operation(drawn, number, due_ns, measured, |_, _| ());
-        connection.walk.go_on(operations, share, &mut request);
+        connection.scan.go_on(operations, share, &mut request);
         let start = route.out.len();
         operations::append(&request, (batch, kept), recorder, &mut route.out);
         if let Some((origin, now_ns)) = of_run {
