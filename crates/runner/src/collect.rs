@@ -87,7 +87,7 @@ pub(crate) struct Collector {
     /// Times of successes.
     pub(crate) successes: SuccessLine,
     /// Spans in which no worker ran; `None` until the first worker has finished.
-    pub(crate) away: Option<Vec<Range<u64>>>,
+    pub(crate) absences: Option<Vec<Range<u64>>>,
     /// Response times of requests that fell due during an outage.
     pub(crate) delayed: Option<Latency>,
     /// The nodes of a cluster.
@@ -123,7 +123,7 @@ impl Collector {
             workers: vec![WorkerUse::default(); workers],
             span: None,
             successes: SuccessLine::default(),
-            away: None,
+            absences: None,
             delayed: None,
             nodes: Vec::new(),
             by_connection: vec![None; workers],
@@ -156,7 +156,7 @@ impl Collector {
                     self.close_reported(observer);
                 }
                 Message::Done { worker, spent, finished, nodes } => {
-                    let RecorderResult { span, away, delayed, by_connection, log } = finished;
+                    let RecorderResult { span, absences, delayed, by_connection, log } = finished;
                     measure::merge_nodes(&mut self.nodes, nodes);
                     let worker = usize::from(worker);
                     self.workers[worker] = spent;
@@ -167,9 +167,9 @@ impl Collector {
                     self.reported[worker] = u32::MAX;
                     self.span = join(self.span, span);
                     if span.is_some() {
-                        self.away = Some(match self.away.take() {
-                            Some(others) => overlaps(&others, &away),
-                            None => away,
+                        self.absences = Some(match self.absences.take() {
+                            Some(others) => overlaps(&others, &absences),
+                            None => absences,
                         });
                     }
                     match (&mut self.delayed, delayed) {

@@ -49,7 +49,7 @@ pub(crate) fn measurement(
 ) -> Measurement {
     let Collector { mut total, mut timeline, workers, span, successes, delayed, nodes, .. } =
         collector;
-    let away = collector.away.unwrap_or_default();
+    let absent = collector.absences.unwrap_or_default();
     let by_connection = collector.by_connection.into_iter().flatten().collect();
     let logs = collector.logs.into_iter().flatten().collect();
     timeline.settle();
@@ -71,10 +71,10 @@ pub(crate) fn measurement(
     timeline.end_at(elapsed_ns);
     let tenures: Vec<Tenure> = tenures.iter().filter_map(|t| t.since(from_ns)).collect();
     let since = |ns: u64| ns.saturating_sub(from_ns).min(elapsed_ns);
-    let away = away.iter().map(|span| since(span.start)..since(span.end));
-    let away: Vec<_> = away.filter(|span| !span.is_empty()).collect();
-    let outages = outages(plan, &total, &successes, elapsed_ns, (&tenures, &away));
-    let absences = away.iter().filter(|span| span.end - span.start >= ABSENCE_MIN_NS);
+    let absent = absent.iter().map(|span| since(span.start)..since(span.end));
+    let absent: Vec<_> = absent.filter(|span| !span.is_empty()).collect();
+    let outages = outages(plan, &total, &successes, elapsed_ns, (&tenures, &absent));
+    let absences = absent.iter().filter(|span| span.end - span.start >= ABSENCE_MIN_NS);
     let absence = |span: &Range<u64>| Absence { from_ns: span.start, to_ns: span.end };
     Measurement {
         absences: absences.map(absence).collect(),
@@ -101,11 +101,11 @@ fn outages(
     total: &Tally,
     successes: &SuccessLine,
     elapsed_ns: u64,
-    (tenures, away): (&[Tenure], &[Range<u64>]),
+    (tenures, absent): (&[Tenure], &[Range<u64>]),
 ) -> Vec<Outage> {
     let service_ns = total.service().quantile_ns(0.5).unwrap_or_default();
     let usual = UsualPauses { due_every_ns: plan.due_every_ns(), service_ns };
-    let mut outages = successes.outages(elapsed_ns, &usual, tenures, away);
+    let mut outages = successes.outages(elapsed_ns, &usual, tenures, absent);
     // A schedule may pause, and nothing can succeed while nothing is due.
     outages.retain(|o| o.failures.total() > 0 || plan.is_due_within(o.from_ns, o.to_ns));
     outages

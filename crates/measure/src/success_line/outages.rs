@@ -39,7 +39,7 @@ impl SuccessLine {
         elapsed_ns: u64,
         usual: &UsualPauses,
         tenures: &[Tenure],
-        away: &[Range<u64>],
+        absent: &[Range<u64>],
     ) -> Vec<Outage> {
         let always: Vec<Tenure>;
         let tenures = match tenures {
@@ -55,7 +55,7 @@ impl SuccessLine {
             failed.max(line.ok.len())
         });
         let end = ends.max().unwrap_or(0).max(elapsed_ns.div_ceil(SLICE_NS) as usize);
-        let away = away
+        let absent = absent
             .iter()
             .map(|span| (span.start / SLICE_NS) as usize..span.end.div_ceil(SLICE_NS) as usize);
         // Servers share a schedule.
@@ -65,7 +65,7 @@ impl SuccessLine {
         let mut search = Search {
             lines: &self.nodes,
             tenures,
-            away: away.collect(),
+            absent: absent.collect(),
             end: end.min(KEPT_MAX),
             usual,
             counted: Vec::new(),
@@ -89,7 +89,7 @@ struct Search<'l> {
     lines: &'l [NodeLine],
     tenures: &'l [Tenure],
     /// Slices in which the client did not run.
-    away: Vec<Range<usize>>,
+    absent: Vec<Range<usize>>,
     end: usize,
     usual: UsualPauses,
     /// Servers and slices whose failures belong to a found outage: a success at the edge of two outages
@@ -213,14 +213,14 @@ impl<'l> Search<'l> {
 
     /// A silence shortened at either end by the client's own absences.
     fn trimmed(&self, mut span: Range<usize>) -> Range<usize> {
-        for away in &self.away {
-            if away.start <= span.start && away.end > span.start {
-                span.start = away.end.min(span.end);
+        for absent in &self.absent {
+            if absent.start <= span.start && absent.end > span.start {
+                span.start = absent.end.min(span.end);
             }
         }
-        for away in self.away.iter().rev() {
-            if away.end >= span.end && away.start < span.end {
-                span.end = away.start.max(span.start);
+        for absent in self.absent.iter().rev() {
+            if absent.end >= span.end && absent.start < span.end {
+                span.end = absent.start.max(span.start);
             }
         }
         span
@@ -228,9 +228,10 @@ impl<'l> Search<'l> {
 
     /// Number of slices of a silence in which the client ran.
     fn seen(&self, span: Range<usize>) -> usize {
-        let of =
-            |away: &Range<usize>| away.end.min(span.end).saturating_sub(away.start.max(span.start));
-        span.len() - self.away.iter().map(of).sum::<usize>().min(span.len())
+        let of = |absent: &Range<usize>| {
+            absent.end.min(span.end).saturating_sub(absent.start.max(span.start))
+        };
+        span.len() - self.absent.iter().map(of).sum::<usize>().min(span.len())
     }
     /// The outage in these slices, with the failures that belong to no other.
     fn outage(&self, node: u16, lines: &[(u16, &NodeLine)], span: Range<usize>) -> Outage {

@@ -369,9 +369,9 @@ fn with_nobody_left_that_is_stated_of_the_last() {
 #[test]
 fn silence_while_the_client_did_not_run_is_not_the_servers() {
     let line = line(&[(0, 2000), (3000, 6000), (8000, 10_000)]);
-    let found = |away: &[[u64; 2]]| -> Vec<(u64, u64)> {
-        let away: Vec<Range<u64>> = away.iter().map(|[from, to]| from * MS..to * MS).collect();
-        let outages = line.outages(10 * SECOND, &UsualPauses::default(), &[], &away);
+    let found = |absent: &[[u64; 2]]| -> Vec<(u64, u64)> {
+        let absent: Vec<Range<u64>> = absent.iter().map(|[from, to]| from * MS..to * MS).collect();
+        let outages = line.outages(10 * SECOND, &UsualPauses::default(), &[], &absent);
         outages.iter().map(|o| (o.from_ns / MS, o.to_ns / MS)).collect()
     };
     assert_eq!(found(&[]), [(2000, 3000), (6000, 8000)]);

@@ -76,9 +76,9 @@ impl Recorder {
         let slices = std::mem::take(&mut self.slices);
         let (by_connection, log) = self.optional.take();
         let delayed = self.delayed.take();
-        let away = std::mem::take(&mut self.away);
+        let absences = std::mem::take(&mut self.absences);
         let last = self.message(tally, slices);
-        (self.full.end_with(last), RecorderResult { span, away, delayed, by_connection, log })
+        (self.full.end_with(last), RecorderResult { span, absences, delayed, by_connection, log })
     }
 }
 
@@ -88,7 +88,7 @@ pub(crate) struct RecorderResult {
     /// Start of measuring, and end of the last request that counted; `None` if nothing was measured.
     pub(crate) span: Option<(u64, u64)>,
     /// Spans in which this worker did not run.
-    pub(crate) away: Vec<Range<u64>>,
+    pub(crate) absences: Vec<Range<u64>>,
     /// Response times of requests that fell due during an outage.
     pub(crate) delayed: Option<Latency>,
     /// Figures of each connection, if the plan asks for them.

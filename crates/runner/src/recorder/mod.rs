@@ -59,7 +59,7 @@ pub(crate) struct Recorder {
     /// Silence of each node.
     silences: Vec<Silence>,
     /// Spans in which this worker did not run.
-    away: Vec<Range<u64>>,
+    absences: Vec<Range<u64>>,
     /// Shortest silence that is longer than the schedule explains.
     usual_ns: u64,
     /// Response times of requests that fell due during an outage.
@@ -112,7 +112,7 @@ impl Recorder {
             node: 0,
             optional: OptionalRecorders::default(),
             silences: vec![Silence::since(0)],
-            away: Vec::new(),
+            absences: Vec::new(),
             usual_ns: 0,
             delayed: shape.scheduled.then(|| Latency::new(shape.precision)),
             fresh: 0,
@@ -429,10 +429,10 @@ impl Recorder {
     }
 
     /// Notes that this worker did not run in this span.
-    pub(crate) fn was_away(&mut self, span: Range<u64>) {
+    pub(crate) fn was_absent(&mut self, span: Range<u64>) {
         self.silences.iter_mut().for_each(|silence| silence.begin(span.end));
-        if self.away.len() < ABSENCES_MAX {
-            self.away.push(span);
+        if self.absences.len() < ABSENCES_MAX {
+            self.absences.push(span);
         }
     }
 

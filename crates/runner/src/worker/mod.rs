@@ -213,13 +213,13 @@ impl<'r, E: Engine, P: Protocol, R: Route> Worker<'r, E, P, R> {
             let due_ns = self.due_ns();
             let before_ns = self.engine.now_ns();
             if before_ns > woke_ns + ABSENT_MIN_NS {
-                self.was_away(woke_ns..before_ns);
+                self.was_absent(woke_ns..before_ns);
             }
             let until_ns = self.spin.until_ns(before_ns, self.wake_ns(due_ns), due_ns);
             self.wait(Some(until_ns))?;
             woke_ns = self.engine.now_ns();
             if woke_ns > until_ns.max(before_ns).saturating_add(ABSENT_MIN_NS) {
-                self.was_away(before_ns..woke_ns);
+                self.was_absent(before_ns..woke_ns);
             }
             self.follow_rate();
             let mut quiet = self.engine.now_ns() < due_ns;
@@ -265,14 +265,14 @@ impl<'r, E: Engine, P: Protocol, R: Route> Worker<'r, E, P, R> {
     /// Handles a jump of the clock over this span. Unless the thread was at work, it did not run, and the
     /// span says nothing about a server.
     #[cold]
-    fn was_away(&mut self, span: Range<u64>) {
+    fn was_absent(&mut self, span: Range<u64>) {
         if span.end - span.start < self.recorder.cpu_since_turn_ns() + ABSENT_MIN_NS {
             return;
         }
         R::note_asked(self);
         // What is read from now on belongs to an interval of its own.
         self.turn();
-        self.recorder.was_away(span);
+        self.recorder.was_absent(span);
     }
 
     fn start(&mut self) {
