@@ -31,7 +31,7 @@ const BACK_SHARE: f64 = 0.95;
 
 impl SuccessLine {
     /// The outages of a run that took `elapsed_ns`, in order of their beginnings. Without tenures every
-    /// server had to answer all the time. In the ordered spans `away` the client itself did not run, which
+    /// server had to answer all the time. In the ordered spans `absent` the client itself did not run, which
     /// says nothing about a server.
     #[must_use]
     pub fn outages(

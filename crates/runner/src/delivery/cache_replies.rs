@@ -4,7 +4,7 @@ use wire::resp::RespDecoder;
 use wire::{Decode, Reply};
 use workload::{CacheTracking, DeliveryKind, TrackingMode};
 
-use super::super::{Meaning, ReplyStrings};
+use super::super::{Received, ReplyStrings};
 use super::{Conversation, PLACE, SETTLED, Step, array, bulks, delivery, heard, message, requests};
 use crate::delivery::kind::from_delivery;
 
@@ -18,20 +18,20 @@ fn push(keys: &[u8]) -> Vec<u8> {
 }
 
 fn reread(place: u32, after: Option<u64>, count: usize, reply: Vec<u8>) -> Step {
-    (Meaning::Reread { place, invalidated_ns: after }, count, reply)
+    (Received::Reread { place, invalidated_ns: after }, count, reply)
 }
 
 /// Replies and pushes to a cache of 4 places, in this mode and with this null.
 pub(super) fn conversation(mode: TrackingMode, payload: &[u8], nil: &str) -> Conversation {
     let ok = b"+OK\r\n".to_vec();
-    let all = (Meaning::Flush, 0, push(nil.as_bytes()));
+    let all = (Received::Flush, 0, push(nil.as_bytes()));
     if mode == TrackingMode::Bcast {
         let two = push(&array(2, &[bulks(&[payload, payload])]));
         let foreign = push(&array(1, &[bulks(&[b"somebody's key"])]));
         return vec![
-            (Meaning::Confirmation, 0, ok),
-            (Meaning::Messages(2), 2, two),
-            (Meaning::Foreign, 0, foreign),
+            (Received::Confirmation, 0, ok),
+            (Received::Messages(2), 2, two),
+            (Received::Foreign, 0, foreign),
             all,
         ];
     }
@@ -44,13 +44,13 @@ pub(super) fn conversation(mode: TrackingMode, payload: &[u8], nil: &str) -> Con
     };
     let first = (0..4).flat_map(|place| read(reread(place, None, 0, none())));
     let second = (0..4).flat_map(|place| read(reread(place, None, 0, none())));
-    let changed = (Meaning::Unchanged, 0, push(&array(1, &[bulks(&[PLACE])])));
+    let changed = (Received::Unchanged, 0, push(&array(1, &[bulks(&[PLACE])])));
     let two = array(2, &[entry(b"17-1"), entry(b"17-2")]);
-    let void = (Meaning::Unchanged, 2, two.clone());
+    let void = (Received::Unchanged, 2, two.clone());
     [
         vec![setting.clone()],
         first.collect(),
-        vec![(Meaning::Confirmation, 0, b"+PONG\r\n".to_vec())],
+        vec![(Received::Confirmation, 0, b"+PONG\r\n".to_vec())],
         vec![changed.clone()],
         read(reread(3, Some(0), 2, two)),
         vec![changed, all],
@@ -61,7 +61,7 @@ pub(super) fn conversation(mode: TrackingMode, payload: &[u8], nil: &str) -> Con
 }
 
 /// Returns the meaning, for a cache, of a RESP2 message with these keys to its listener.
-fn redirected(mode: TrackingMode, keys: &[u8]) -> (Meaning, Vec<u8>) {
+fn redirected(mode: TrackingMode, keys: &[u8]) -> (Received, Vec<u8>) {
     let delivery = delivery(invalidate(mode), 4);
     let kind = from_delivery(&delivery, false);
     let mut cache = kind.consumer(0);
@@ -82,13 +82,13 @@ fn redirected(mode: TrackingMode, keys: &[u8]) -> (Meaning, Vec<u8>) {
 fn a_message_to_a_listener_means_what_a_push_does() {
     let payload = message().to_bytes();
     let both = array(2, &[bulks(&[&payload, &payload])]);
-    assert_eq!(redirected(TrackingMode::Bcast, &both).0, Meaning::Messages(2));
+    assert_eq!(redirected(TrackingMode::Bcast, &both).0, Received::Messages(2));
     let foreign = array(1, &[bulks(&[b"somebody's key"])]);
-    assert_eq!(redirected(TrackingMode::Bcast, &foreign).0, Meaning::Foreign);
+    assert_eq!(redirected(TrackingMode::Bcast, &foreign).0, Received::Foreign);
     for null in ["$-1\r\n", "*-1\r\n", "_\r\n"] {
-        assert_eq!(redirected(TrackingMode::Bcast, null.as_bytes()).0, Meaning::Flush, "{null}");
+        assert_eq!(redirected(TrackingMode::Bcast, null.as_bytes()).0, Received::Flush, "{null}");
         let (meaning, asked) = redirected(TrackingMode::Default, null.as_bytes());
-        assert_eq!((meaning, requests(&asked).len()), (Meaning::Flush, 4), "{null}");
+        assert_eq!((meaning, requests(&asked).len()), (Received::Flush, 4), "{null}");
     }
 }
 
@@ -105,7 +105,7 @@ fn a_message_that_overtakes_a_read_waits_for_its_reply() {
     RespDecoder::default().decode_shown(&message, &mut strings).unwrap();
     let mut asked = Vec::new();
     cache.heard_at(5);
-    assert_eq!(cache.invalidation(&strings, &mut asked), Meaning::Unchanged);
+    assert_eq!(cache.invalidation(&strings, &mut asked), Received::Unchanged);
     let nothing = ReplyStrings::default();
     // The setting, and the reads of places 0 to 2.
     for _ in 0..4 {
@@ -116,7 +116,7 @@ fn a_message_that_overtakes_a_read_waits_for_its_reply() {
     assert_eq!(requests(&asked)[0][0], b"XRANGE");
     cache.answer(Reply::Done, &nothing, &mut asked);
     let again = cache.answer(Reply::Done, &nothing, &mut asked);
-    assert_eq!(again, Meaning::Reread { place: 3, invalidated_ns: Some(5) });
+    assert_eq!(again, Received::Reread { place: 3, invalidated_ns: Some(5) });
 }
 
 fn words(words: &[&str]) -> Vec<Vec<u8>> {

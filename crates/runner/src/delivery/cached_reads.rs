@@ -18,7 +18,7 @@ use workload::{CacheTracking, Delivery, TrackingMode};
 use super::awaited::{append_header, append_number, append_string};
 use super::closing::{Remainder, append_removal};
 use super::invalidate::{append_tracking, is_flush, is_invalidation};
-use super::kind::{Consumer, Dispatch, Kind, Meaning, acknowledged};
+use super::kind::{Consumer, Dispatch, Kind, Received, acknowledged};
 use super::reply_strings::{Capture, EntryId, ReplyStrings};
 use crate::explain;
 
@@ -134,19 +134,19 @@ impl Cache<'_> {
     }
 
     /// Returns the meaning of an error reply: for a read, another node may have the place.
-    fn turned_away(&mut self, text: &[u8]) -> Meaning {
+    fn turned_away(&mut self, text: &[u8]) -> Received {
         let is_redirect = Redirect::parse(&explain::text(text)).is_some();
         match self.awaited.front() {
             Some(PendingReply::Read { place, .. }) if is_redirect => {
                 let place = *place;
                 self.awaited.pop_front();
-                Meaning::Elsewhere { place }
+                Received::Elsewhere { place }
             }
             Some(PendingReply::VoidRead) if is_redirect => {
                 self.awaited.pop_front();
-                Meaning::Unchanged
+                Received::Unchanged
             }
-            _ => Meaning::Other,
+            _ => Received::Other,
         }
     }
 
@@ -218,10 +218,10 @@ impl Consumer for Cache<'_> {
         }
     }
 
-    fn invalidation(&mut self, strings: &ReplyStrings, out: &mut Vec<u8>) -> Meaning {
+    fn invalidation(&mut self, strings: &ReplyStrings, out: &mut Vec<u8>) -> Received {
         if is_flush(strings) {
             self.read_anew(out);
-            return Meaning::Flush;
+            return Received::Flush;
         }
         for place in strings.places() {
             // A node that gives away a slot removes its keys.
@@ -235,20 +235,20 @@ impl Consumer for Cache<'_> {
                 self.read(*place, Some(self.now_ns), out)
             }
         }
-        Meaning::Unchanged
+        Received::Unchanged
     }
 
-    fn answer(&mut self, reply: Reply<'_>, strings: &ReplyStrings, out: &mut Vec<u8>) -> Meaning {
+    fn answer(&mut self, reply: Reply<'_>, strings: &ReplyStrings, out: &mut Vec<u8>) -> Received {
         match reply {
             Reply::Push if is_invalidation(strings) => return self.invalidation(strings, out),
             Reply::Error(text) => return self.turned_away(text),
-            Reply::Push => return Meaning::Other,
+            Reply::Push => return Received::Other,
             _ => {}
         }
         match self.awaited.pop_front() {
-            Some(PendingReply::Setting) => Meaning::Settled { missing: 0 },
-            Some(PendingReply::VoidRead) => Meaning::Unchanged,
-            Some(PendingReply::Pong) => Meaning::Confirmation,
+            Some(PendingReply::Setting) => Received::Settled { missing: 0 },
+            Some(PendingReply::VoidRead) => Received::Unchanged,
+            Some(PendingReply::Pong) => Received::Confirmation,
             Some(PendingReply::Read { place, invalidated_ns }) => {
                 if let Some((_, last)) = strings.entries().last() {
                     self.places[place as usize].1 = *last;
@@ -257,9 +257,9 @@ impl Consumer for Cache<'_> {
                     let (_, at_ns) = self.overtaking.swap_remove(at);
                     self.read(place, Some(at_ns), out);
                 }
-                Meaning::Reread { place, invalidated_ns }
+                Received::Reread { place, invalidated_ns }
             }
-            None => Meaning::Other,
+            None => Received::Other,
         }
     }
 }

@@ -6,7 +6,7 @@ use measure::{DeliveryCounts, Invalidations};
 use workload::{DeliveryKind, Purpose};
 
 use super::acknowledgements::{AckState, Acknowledgements};
-use super::order::Place;
+use super::order::Arrival;
 use super::receivers::Receivers;
 use super::reply_strings::DeliveredMessage;
 use super::{Roles, SentTimes};
@@ -90,9 +90,9 @@ impl<E: Engine> Receivers<'_, E> {
             return;
         }
         match self.rank(conn, &delivered) {
-            Place::Doubled => self.counts.doubled += 1,
+            Arrival::Doubled => self.counts.doubled += 1,
             place => {
-                self.counts.out_of_order += u64::from(place == Place::OutOfOrder);
+                self.counts.out_of_order += u64::from(place == Arrival::OutOfOrder);
                 self.invalidations.iter_mut().for_each(|caches| caches.covered += 1);
                 self.receivers[conn.0 as usize].cache.covered += 1;
             }

@@ -10,7 +10,7 @@ use wire::Reply;
 use wire::resp::encode_command;
 use workload::{CacheTracking, Delivery, TrackingMode};
 
-use super::kind::{Consumer, Dispatch, Kind, Meaning, acknowledged};
+use super::kind::{Consumer, Dispatch, Kind, Received, acknowledged};
 use super::reply_strings::{Capture, ReplyStrings};
 
 /// Invalidations in broadcast mode.
@@ -63,11 +63,11 @@ impl Consumer for Cache<'_> {
     }
 
     #[inline]
-    fn answer(&mut self, reply: Reply<'_>, strings: &ReplyStrings, out: &mut Vec<u8>) -> Meaning {
+    fn answer(&mut self, reply: Reply<'_>, strings: &ReplyStrings, out: &mut Vec<u8>) -> Received {
         match reply {
-            Reply::Done => Meaning::Confirmation,
+            Reply::Done => Received::Confirmation,
             Reply::Push if is_invalidation(strings) => self.invalidation(strings, out),
-            _ => Meaning::Other,
+            _ => Received::Other,
         }
     }
 
@@ -76,11 +76,11 @@ impl Consumer for Cache<'_> {
     }
 
     #[inline]
-    fn invalidation(&mut self, strings: &ReplyStrings, _: &mut Vec<u8>) -> Meaning {
+    fn invalidation(&mut self, strings: &ReplyStrings, _: &mut Vec<u8>) -> Received {
         match strings.messages().len() as u32 {
-            _ if is_flush(strings) => Meaning::Flush,
-            0 => Meaning::Foreign,
-            messages => Meaning::Messages(messages),
+            _ if is_flush(strings) => Received::Flush,
+            0 => Received::Foreign,
+            messages => Received::Messages(messages),
         }
     }
 }

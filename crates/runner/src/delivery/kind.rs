@@ -18,7 +18,7 @@ use super::reply_strings::{Capture, EntryId, ReplyStrings};
 
 /// Meaning of a reply to a receiver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Meaning {
+pub(crate) enum Received {
     /// Reply to a setup request.
     Confirmation,
     /// A number of payloads, each of which should end in a message.
@@ -143,14 +143,14 @@ pub(crate) trait Consumer {
     fn ask(&mut self, out: &mut Vec<u8>) -> u32;
 
     /// Returns the meaning of a reply with these strings. Appends the receiver's next requests.
-    fn answer(&mut self, reply: Reply<'_>, strings: &ReplyStrings, out: &mut Vec<u8>) -> Meaning;
+    fn answer(&mut self, reply: Reply<'_>, strings: &ReplyStrings, out: &mut Vec<u8>) -> Received;
 
     /// Has invalidations sent to the connection with this server-side number, from the next request on.
     fn redirect_to(&mut self, _listener: u64) {}
 
     /// Returns the meaning of an invalidation. Appends the receiver's next requests.
-    fn invalidation(&mut self, _strings: &ReplyStrings, _out: &mut Vec<u8>) -> Meaning {
-        Meaning::Other
+    fn invalidation(&mut self, _strings: &ReplyStrings, _out: &mut Vec<u8>) -> Received {
+        Received::Other
     }
 
     /// Notes the time at which the next reply was received, for receivers that cache.

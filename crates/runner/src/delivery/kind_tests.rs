@@ -9,7 +9,7 @@ use workload::{
 };
 
 use super::super::reply_strings::ReplyStrings;
-use super::{Kind, Meaning, from_delivery};
+use super::{Kind, Received, from_delivery};
 use cache_replies::invalidate;
 
 #[path = "cache_replies.rs"]
@@ -89,9 +89,9 @@ fn message() -> Message {
 type Conversation = Vec<Step>;
 
 /// A reply: its meaning, its number of messages, and its bytes.
-type Step = (Meaning, usize, Vec<u8>);
+type Step = (Received, usize, Vec<u8>);
 
-const SETTLED: Meaning = Meaning::Settled { missing: 0 };
+const SETTLED: Received = Received::Settled { missing: 0 };
 
 /// Returns what a server may say to a receiver of 4 places, in RESP2 and RESP3.
 fn conversations(kind: DeliveryKind) -> Vec<Conversation> {
@@ -101,14 +101,14 @@ fn conversations(kind: DeliveryKind) -> Vec<Conversation> {
 
 /// A reply with this many messages.
 fn messages(count: u32, bytes: Vec<u8>) -> Step {
-    (Meaning::Messages(count), count as usize, bytes)
+    (Received::Messages(count), count as usize, bytes)
 }
 
 fn conversation(kind: DeliveryKind, payload: &[u8], resp3: bool) -> Conversation {
     let nil = if resp3 { "_\r\n" } else { "*-1\r\n" };
-    let pong = (Meaning::Confirmation, 0, b"+PONG\r\n".to_vec());
-    let timed_out = (Meaning::TimedOut, 0, nil.as_bytes().to_vec());
-    let unblocked = (Meaning::Unblocked, 0, b"-UNBLOCKED it was ended\r\n".to_vec());
+    let pong = (Received::Confirmation, 0, b"+PONG\r\n".to_vec());
+    let timed_out = (Received::TimedOut, 0, nil.as_bytes().to_vec());
+    let unblocked = (Received::Unblocked, 0, b"-UNBLOCKED it was ended\r\n".to_vec());
     let ends = [timed_out, unblocked];
     match kind {
         DeliveryKind::Pubsub { subscription, .. } => pushes(subscription, payload, resp3),
@@ -118,7 +118,7 @@ fn conversation(kind: DeliveryKind, payload: &[u8], resp3: bool) -> Conversation
         DeliveryKind::Replica => read_at_a_replica(payload, resp3),
         DeliveryKind::Notify { .. } => {
             let foreign = pushes(Subscription::Channels, b"somebody's key", resp3).swap_remove(1).2;
-            [pushes(Subscription::Channels, payload, resp3), vec![(Meaning::Foreign, 0, foreign)]]
+            [pushes(Subscription::Channels, payload, resp3), vec![(Received::Foreign, 0, foreign)]]
                 .concat()
         }
         DeliveryKind::Queue { queue, .. } => match queue {
@@ -154,7 +154,7 @@ fn from_lists(
     match pop {
         ListPop::Blmove => {
             let removed = |missing, number: &str| {
-                (Meaning::Settled { missing }, 0, number.as_bytes().to_vec())
+                (Received::Settled { missing }, 0, number.as_bytes().to_vec())
             };
             let message = messages(1, bulks(&[payload]));
             let before = [removed(0, "$-1\r\n"), pong, message.clone(), removed(0, ":1\r\n")];
@@ -164,7 +164,7 @@ fn from_lists(
             let nil = if resp3 { "_\r\n" } else { "$-1\r\n" };
             let none = |meaning| (meaning, 0, nil.as_bytes().to_vec());
             let message = messages(1, bulks(&[payload]));
-            let empty = [none(SETTLED), none(SETTLED), none(SETTLED), none(Meaning::Empty)];
+            let empty = [none(SETTLED), none(SETTLED), none(SETTLED), none(Received::Empty)];
             [&[pong, message.clone(), none(SETTLED), message][..], &empty].concat()
         }
         ListPop::Blmpop => {
@@ -182,11 +182,11 @@ fn read_at_a_replica(payload: &[u8], resp3: bool) -> Conversation {
     let nil = if resp3 { "_\r\n" } else { "$-1\r\n" };
     let nil = |meaning| (meaning, 0, nil.as_bytes().to_vec());
     vec![
-        nil(Meaning::Confirmation),
-        nil(Meaning::Unchanged),
+        nil(Received::Confirmation),
+        nil(Received::Unchanged),
         messages(1, bulks(&[payload])),
-        (Meaning::Unchanged, 1, bulks(&[payload])),
-        (Meaning::Messages(1), 0, bulks(&[b"no message"])),
+        (Received::Unchanged, 1, bulks(&[payload])),
+        (Received::Messages(1), 0, bulks(&[b"no message"])),
     ]
 }
 
@@ -201,18 +201,20 @@ fn group(
     let there = (SETTLED, 0, b"-BUSYGROUP there is one\r\n".to_vec());
     let claimed_entry = array(2, &[bulks(&[b"5-1"]), array(2, &[bulks(&[b"m", payload])])]);
     let claimed = array(3, &[bulks(&[b"0-0"]), array(1, &[claimed_entry]), array(0, &[])]);
-    let claimed = (Meaning::Messages(1), 1, claimed);
+    let claimed = (Received::Messages(1), 1, claimed);
     // One command acknowledges what came of one stream.
     let settled: Conversation = match ack {
         StreamAck::Noack => Vec::new(),
         StreamAck::Xack => [":2\r\n", ":0\r\n"]
-            .map(|text| (Meaning::Settled { missing: u32::from(text == ":0\r\n") }, 0, text.into()))
+            .map(|text| {
+                (Received::Settled { missing: u32::from(text == ":0\r\n") }, 0, text.into())
+            })
             .to_vec(),
         StreamAck::Xackdel => [":1\r\n:1\r\n", ":-1\r\n"]
             .map(|text| {
                 let missing = u32::from(text.contains('-'));
                 let count = text.matches(':').count();
-                (Meaning::Settled { missing }, 0, array(count, &[text.into()]))
+                (Received::Settled { missing }, 0, array(count, &[text.into()]))
             })
             .to_vec(),
     };
@@ -221,7 +223,7 @@ fn group(
         (0, _) => Vec::new(),
         _ => vec![(SETTLED, 0, array(1, &[b":1\r\n".to_vec()])); 4],
     };
-    let gone = (Meaning::Unblocked, 0, b"-NOGROUP none\r\n".to_vec());
+    let gone = (Received::Unblocked, 0, b"-NOGROUP none\r\n".to_vec());
     [
         &[made.clone(), there.clone(), made.clone(), made.clone(), pong][..],
         &claims,
@@ -268,7 +270,7 @@ fn pushes(subscription: Subscription, payload: &[u8], resp3: bool) -> Conversati
     confirmation.extend_from_slice(b":1\r\n");
     let mut delivery = format!("{first}{}\r\n", strings.len()).into_bytes();
     delivery.extend(bulks(&strings));
-    vec![(Meaning::Confirmation, 0, confirmation), (Meaning::Messages(1), 1, delivery)]
+    vec![(Received::Confirmation, 0, confirmation), (Received::Messages(1), 1, delivery)]
 }
 
 fn bulks(strings: &[&[u8]]) -> Vec<u8> {
@@ -298,7 +300,7 @@ fn requests(mut bytes: &[u8]) -> Vec<Vec<Vec<u8>>> {
 
 /// Returns a receiver's reading of a reply stream in two pieces: the meaning of each reply with its messages,
 /// and all its requests.
-fn heard(kind: &dyn Kind, bytes: &[u8], at: usize) -> (Vec<(Meaning, usize)>, Vec<u8>) {
+fn heard(kind: &dyn Kind, bytes: &[u8], at: usize) -> (Vec<(Received, usize)>, Vec<u8>) {
     let mut consumer = kind.consumer(0);
     let (mut asked, mut meanings) = (Vec::new(), Vec::new());
     assert!(consumer.ask(&mut asked) > 0, "it is confirmed that a receiver waits");
@@ -413,7 +415,7 @@ fn one_that_found_nothing_asks_again_when_it_is_let() {
     consumer.ask(&mut asked);
     asked.clear();
     consumer.answer(Reply::Done, &strings, &mut asked);
-    assert_eq!(consumer.answer(Reply::Miss, &strings, &mut asked), Meaning::Empty);
+    assert_eq!(consumer.answer(Reply::Miss, &strings, &mut asked), Received::Empty);
     assert!(asked.is_empty() && consumer.is_settled());
     consumer.resume(&mut asked);
     let words = ["RPOP", "keystorm:1:000000000000"].map(|word| word.as_bytes().to_vec());
@@ -439,7 +441,7 @@ fn an_error_is_no_message() {
         let delivery = delivery(kind, 1);
         let of_kind = from_delivery(&delivery, false);
         let (meanings, asked) = heard(&*of_kind, b"-NOPERM no\r\n", 0);
-        assert_eq!(meanings, [(Meaning::Other, 0)]);
+        assert_eq!(meanings, [(Received::Other, 0)]);
         let mut first = Vec::new();
         of_kind.consumer(0).ask(&mut first);
         assert_eq!(asked, first, "nothing follows");

@@ -5,7 +5,7 @@ const REMEMBERED: usize = 4;
 
 /// Position of a message among the earlier ones of its sender.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum Arrival {
     /// Behind all of them.
     Next,
     /// A duplicate of one of them.
@@ -33,11 +33,11 @@ impl Default for RecentNumbers {
 impl RecentNumbers {
     /// Takes a message.
     #[inline]
-    pub(super) fn take(&mut self, number: u64) -> Place {
+    pub(super) fn take(&mut self, number: u64) -> Arrival {
         let place = match number >= self.next {
-            true => Place::Next,
-            false if self.numbers.contains(&(number as u32)) => return Place::Doubled,
-            false => Place::OutOfOrder,
+            true => Arrival::Next,
+            false if self.numbers.contains(&(number as u32)) => return Arrival::Doubled,
+            false => Arrival::OutOfOrder,
         };
         self.next = self.next.max(number + 1);
         self.numbers[usize::from(self.turn) % REMEMBERED] = number as u32;
@@ -50,14 +50,14 @@ impl RecentNumbers {
 mod tests {
     use super::*;
 
-    fn places(numbers: &[u64]) -> Vec<Place> {
+    fn places(numbers: &[u64]) -> Vec<Arrival> {
         let mut latest = RecentNumbers::default();
         numbers.iter().map(|number| latest.take(*number)).collect()
     }
 
     #[test]
     fn gaps_are_in_order_and_neighbours_that_changed_places_are_not() {
-        use Place::{Doubled, Next, OutOfOrder};
+        use Arrival::{Doubled, Next, OutOfOrder};
         assert_eq!(places(&[0, 50, 51, 900]), [Next; 4]);
         assert_eq!(places(&[3, 2, 4]), [Next, OutOfOrder, Next]);
         assert_eq!(places(&[3, 3, 4, 3]), [Next, Doubled, Next, Doubled]);

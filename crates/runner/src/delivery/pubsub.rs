@@ -11,7 +11,7 @@ use wire::Reply;
 use wire::resp::encode_command;
 use workload::{Delivery, DeliveryKind, KeyEvent, Subscription};
 
-use super::kind::{Consumer, Dispatch, Kind, Meaning};
+use super::kind::{Consumer, Dispatch, Kind, Received};
 use super::reply_strings::ReplyStrings;
 
 /// Most names in one SUBSCRIBE: a server runs a command to its end before it serves others.
@@ -114,14 +114,14 @@ impl Consumer for Subscriber<'_> {
     }
 
     #[inline]
-    fn answer(&mut self, reply: Reply<'_>, strings: &ReplyStrings, out: &mut Vec<u8>) -> Meaning {
+    fn answer(&mut self, reply: Reply<'_>, strings: &ReplyStrings, out: &mut Vec<u8>) -> Received {
         let meaning = meaning(reply, strings);
         match meaning {
             // The slot has left this node, which says where to when it is asked again.
-            Meaning::Withdrawal => drop(self.ask(out)),
+            Received::Withdrawal => drop(self.ask(out)),
             // Somebody else's key.
-            Meaning::Messages(_) if self.kind.event.is_some() && strings.messages().is_empty() => {
-                return Meaning::Foreign;
+            Received::Messages(_) if self.kind.event.is_some() && strings.messages().is_empty() => {
+                return Received::Foreign;
             }
             _ => {}
         }
@@ -130,14 +130,14 @@ impl Consumer for Subscriber<'_> {
 }
 
 /// Returns the meaning of a server's message to a subscriber.
-pub(super) fn meaning(reply: Reply<'_>, strings: &ReplyStrings) -> Meaning {
+pub(super) fn meaning(reply: Reply<'_>, strings: &ReplyStrings) -> Received {
     if !matches!(reply, Reply::Push | Reply::Found(_)) {
-        return Meaning::Other;
+        return Received::Other;
     }
     match strings.first() {
-        b"message" | b"pmessage" | b"smessage" => Meaning::Messages(1),
-        b"subscribe" | b"psubscribe" | b"ssubscribe" => Meaning::Confirmation,
-        b"unsubscribe" | b"punsubscribe" | b"sunsubscribe" => Meaning::Withdrawal,
-        _ => Meaning::Other,
+        b"message" | b"pmessage" | b"smessage" => Received::Messages(1),
+        b"subscribe" | b"psubscribe" | b"ssubscribe" => Received::Confirmation,
+        b"unsubscribe" | b"punsubscribe" | b"sunsubscribe" => Received::Withdrawal,
+        _ => Received::Other,
     }
 }

@@ -17,7 +17,7 @@ use super::awaited::{
     append_strings, encoded, is_unblocked, seconds,
 };
 use super::closing::{Remainder, append_removal, count_and_remove};
-use super::kind::{Consumer, Dispatch, Kind, Meaning, acknowledged};
+use super::kind::{Consumer, Dispatch, Kind, Received, acknowledged};
 use super::reply_strings::{Capture, EntryId, ReplyStrings};
 
 /// Entries that one XAUTOCLAIM takes over.
@@ -305,32 +305,32 @@ impl Consumer for QueueConsumer {
         1
     }
 
-    fn answer(&mut self, reply: Reply<'_>, strings: &ReplyStrings, out: &mut Vec<u8>) -> Meaning {
+    fn answer(&mut self, reply: Reply<'_>, strings: &ReplyStrings, out: &mut Vec<u8>) -> Received {
         if reply == Reply::Push {
-            return Meaning::Other;
+            return Received::Other;
         }
         if let Reply::Error(text) = reply {
             return self.refused(text, out);
         }
         match self.pipeline.next() {
-            Some(PendingReply::Pong) => Meaning::Confirmation,
-            Some(PendingReply::Preparation) => Meaning::Settled { missing: 0 },
+            Some(PendingReply::Pong) => Received::Confirmation,
+            Some(PendingReply::Preparation) => Received::Settled { missing: 0 },
             Some(PendingReply::Removal { of }) => {
                 let missing = match reply {
                     Reply::Number(removed) => of.saturating_sub(removed),
                     _ => strings.negatives(),
                 };
-                Meaning::Settled { missing }
+                Received::Settled { missing }
             }
             Some(PendingReply::Claim) => {
                 let messages = strings.messages();
                 let claimed = messages.iter().filter_map(|had| Some((had.place, had.entry?)));
                 self.acknowledge(claimed, out);
-                Meaning::Messages(messages.len() as u32)
+                Received::Messages(messages.len() as u32)
             }
             Some(PendingReply::Message) if self.polls => self.looked(reply, out),
             Some(PendingReply::Message) => self.taken(reply, strings, out),
-            None => Meaning::Other,
+            None => Received::Other,
         }
     }
 
@@ -351,7 +351,7 @@ impl QueueConsumer {
 
     /// Takes the reply to the blocking command.
     #[inline]
-    fn taken(&mut self, reply: Reply<'_>, strings: &ReplyStrings, out: &mut Vec<u8>) -> Meaning {
+    fn taken(&mut self, reply: Reply<'_>, strings: &ReplyStrings, out: &mut Vec<u8>) -> Received {
         let is_miss = reply == Reply::Miss;
         match &self.removal {
             Removal::Payload(words) if !is_miss => {
@@ -372,39 +372,39 @@ impl QueueConsumer {
             self.pipeline.ask(&self.claims, PendingReply::Claim, out);
         }
         self.take(out);
-        if is_miss { Meaning::TimedOut } else { Meaning::Messages((self.payloads)(strings)) }
+        if is_miss { Received::TimedOut } else { Received::Messages((self.payloads)(strings)) }
     }
 
     /// Takes the reply to a poll: polls the next list, or pauses after the last.
-    fn looked(&mut self, reply: Reply<'_>, out: &mut Vec<u8>) -> Meaning {
+    fn looked(&mut self, reply: Reply<'_>, out: &mut Vec<u8>) -> Received {
         if reply != Reply::Miss {
             self.resume(out);
-            return Meaning::Messages(1);
+            return Received::Messages(1);
         }
         if self.at + 1 == self.takes.len() {
-            return Meaning::Empty;
+            return Received::Empty;
         }
         self.at += 1;
         self.take(out);
-        Meaning::Settled { missing: 0 }
+        Received::Settled { missing: 0 }
     }
 
     /// Returns the meaning of an error reply: an existing group is no error, and a missing one is made again.
-    fn refused(&mut self, text: &[u8], out: &mut Vec<u8>) -> Meaning {
+    fn refused(&mut self, text: &[u8], out: &mut Vec<u8>) -> Received {
         let meaning = match self.pipeline.peek() {
             Some(PendingReply::Preparation) if text.starts_with(b"BUSYGROUP") => {
-                Meaning::Settled { missing: 0 }
+                Received::Settled { missing: 0 }
             }
             Some(PendingReply::Claim) if text.starts_with(b"NOGROUP") => {
-                Meaning::Settled { missing: 0 }
+                Received::Settled { missing: 0 }
             }
             Some(PendingReply::Message) if is_unblocked(text) || text.starts_with(b"NOGROUP") => {
-                Meaning::Unblocked
+                Received::Unblocked
             }
-            _ => return Meaning::Other,
+            _ => return Received::Other,
         };
         self.pipeline.next();
-        if meaning == Meaning::Unblocked {
+        if meaning == Received::Unblocked {
             self.pipeline.ask(&self.first, PendingReply::Preparation, out);
             self.take(out);
         }

@@ -14,7 +14,7 @@ use workload::Plan;
 
 use super::caches::CacheCounts;
 use super::homes::Replacements;
-use super::kind::{Consumer, Kind, Meaning};
+use super::kind::{Consumer, Kind, Received};
 use super::listeners::Listener;
 use super::order::RecentNumbers;
 use super::probe::Prober;
@@ -380,13 +380,13 @@ impl<'r, E: Engine> Receivers<'r, E> {
                 }
             }
             let meaning = receiver.consumer.answer(reply, &receiver.strings, &mut self.out);
-            if let (Meaning::Elsewhere { place }, Reply::Error(text)) = (meaning, reply) {
+            if let (Received::Elsewhere { place }, Reply::Error(text)) = (meaning, reply) {
                 let text = text.to_vec();
                 self.place_moved(conn, place, &text)?;
                 self.receivers[conn.0 as usize].strings.clear();
                 continue;
             }
-            if let (Meaning::Withdrawal | Meaning::Other, Reply::Error(text)) = (meaning, reply) {
+            if let (Received::Withdrawal | Received::Other, Reply::Error(text)) = (meaning, reply) {
                 let text = text.to_vec();
                 self.engine.consume(consumed);
                 return self.refused(conn, &text);
@@ -404,30 +404,30 @@ impl<'r, E: Engine> Receivers<'r, E> {
 
     /// Applies the meaning of a reply whose messages are in the receiver's strings.
     #[inline]
-    pub(super) fn apply(&mut self, conn: ConnId, meaning: Meaning, now_ns: u64) {
+    pub(super) fn apply(&mut self, conn: ConnId, meaning: Received, now_ns: u64) {
         self.complete(conn);
         match meaning {
-            Meaning::Messages(payloads) => {
+            Received::Messages(payloads) => {
                 self.is_proved(conn);
                 self.take_all(conn, payloads, now_ns);
             }
-            Meaning::Confirmation => self.confirmed(conn),
-            Meaning::Reread { place, invalidated_ns: at } => {
+            Received::Confirmation => self.confirmed(conn),
+            Received::Reread { place, invalidated_ns: at } => {
                 self.take_read(conn, (place, at), now_ns);
             }
-            Meaning::Flush => self.flushed(conn),
-            Meaning::Foreign => self.counts.foreign += 1,
-            Meaning::Empty => {
+            Received::Flush => self.flushed(conn),
+            Received::Foreign => self.counts.foreign += 1,
+            Received::Empty => {
                 let due_ns = now_ns + self.pause_ns.unwrap_or(0);
                 self.pauses.push_back((due_ns, conn));
             }
-            Meaning::TimedOut | Meaning::Unblocked | Meaning::Settled { .. } => {
+            Received::TimedOut | Received::Unblocked | Received::Settled { .. } => {
                 self.waited(conn, meaning, now_ns);
             }
-            Meaning::Unchanged
-            | Meaning::Withdrawal
-            | Meaning::Elsewhere { .. }
-            | Meaning::Other => {}
+            Received::Unchanged
+            | Received::Withdrawal
+            | Received::Elsewhere { .. }
+            | Received::Other => {}
         }
     }
 

@@ -10,7 +10,7 @@ use wire::resp::encode_command;
 use workload::{Delivery, Message};
 
 use super::closing::{Remainder, append_removal};
-use super::kind::{Consumer, Dispatch, Kind, Meaning, acknowledged};
+use super::kind::{Consumer, Dispatch, Kind, Received, acknowledged};
 use super::reply_strings::ReplyStrings;
 
 /// Reads at replicas.
@@ -75,23 +75,23 @@ impl Consumer for Reader {
     }
 
     #[inline]
-    fn answer(&mut self, reply: Reply<'_>, strings: &ReplyStrings, out: &mut Vec<u8>) -> Meaning {
+    fn answer(&mut self, reply: Reply<'_>, strings: &ReplyStrings, out: &mut Vec<u8>) -> Received {
         if matches!(reply, Reply::Error(_) | Reply::Push) {
-            return Meaning::Other;
+            return Received::Other;
         }
         if !std::mem::replace(&mut self.is_readonly, true) {
-            return Meaning::Confirmation;
+            return Received::Confirmation;
         }
         out.extend_from_slice(&self.get);
         if !std::mem::replace(&mut self.is_ready, true) {
-            return Meaning::Confirmation;
+            return Received::Confirmation;
         }
         match strings.messages() {
-            [] if reply == Reply::Miss => Meaning::Unchanged,
-            [had] if Some(had.message) == self.last => Meaning::Unchanged,
+            [] if reply == Reply::Miss => Received::Unchanged,
+            [had] if Some(had.message) == self.last => Received::Unchanged,
             had => {
                 self.last = had.first().map(|had| had.message);
-                Meaning::Messages(1)
+                Received::Messages(1)
             }
         }
     }

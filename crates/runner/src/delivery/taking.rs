@@ -5,8 +5,8 @@ use measure::Outcome;
 use naming::SIZE;
 use workload::{Message, Purpose, message};
 
-use super::kind::Meaning;
-use super::order::Place;
+use super::kind::Received;
+use super::order::Arrival;
 use super::receivers::{Receivers, State};
 use super::reply_strings::DeliveredMessage;
 use super::sent_times::RING_MAX;
@@ -77,14 +77,14 @@ impl<E: Engine> Receivers<'_, E> {
         let measured = message.purpose == Purpose::Measured;
         if measured {
             match self.rank(conn, &delivered) {
-                Place::Doubled => {
+                Arrival::Doubled => {
                     self.counts.doubled += 1;
                     return;
                 }
                 // What a lost receiver of a queue had is put back behind what others then have.
-                Place::OutOfOrder if self.block_ns.is_some() && self.counts.cut_off > 0 => {}
-                Place::OutOfOrder => self.counts.out_of_order += 1,
-                Place::Next => {}
+                Arrival::OutOfOrder if self.block_ns.is_some() && self.counts.cut_off > 0 => {}
+                Arrival::OutOfOrder => self.counts.out_of_order += 1,
+                Arrival::Next => {}
             }
             let receiver = &mut self.receivers[conn.0 as usize];
             self.counts.received += 1;
@@ -119,7 +119,7 @@ impl<E: Engine> Receivers<'_, E> {
     /// Returns the position of a message among the earlier ones of its receiver, or of all receivers that
     /// share its messages.
     #[inline]
-    pub(super) fn rank(&mut self, conn: ConnId, delivered: &DeliveredMessage) -> Place {
+    pub(super) fn rank(&mut self, conn: ConnId, delivered: &DeliveredMessage) -> Arrival {
         let receiver = &mut self.receivers[conn.0 as usize];
         let message = &delivered.message;
         let delivery = self.context.roles.delivery;
@@ -129,11 +129,11 @@ impl<E: Engine> Receivers<'_, E> {
         let senders = self.context.roles.senders;
         let at = (through * senders).saturating_add(message.sender) as usize;
         let latest = receiver.latest.get_mut(at).filter(|_| message.sender < senders);
-        let place = latest.map_or(Place::Next, |latest| latest.take(message.number));
+        let place = latest.map_or(Arrival::Next, |latest| latest.take(message.number));
         let seen = &self.context.roles.seen;
         let group = delivery.number_among_all(receiver.number) as usize % seen.len().max(1);
         match seen.get(group) {
-            Some(seen) if !seen.insert(message.number) => Place::Doubled,
+            Some(seen) if !seen.insert(message.number) => Arrival::Doubled,
             _ => place,
         }
     }
@@ -159,22 +159,22 @@ impl<E: Engine> Receivers<'_, E> {
     }
 
     /// Notes the end of a wait, or of a request beside messages.
-    pub(super) fn waited(&mut self, conn: ConnId, meaning: Meaning, now_ns: u64) {
+    pub(super) fn waited(&mut self, conn: ConnId, meaning: Received, now_ns: u64) {
         let asked_ns = self.receivers[conn.0 as usize].asked_ns;
         let due_ns = asked_ns + self.block_ns.unwrap_or(0);
-        if meaning == Meaning::TimedOut {
+        if meaning == Received::TimedOut {
             self.is_proved(conn);
         }
         // A wait without an end has no time that could be up: somebody ended it (CLIENT UNBLOCK).
         let meaning = match meaning {
-            Meaning::TimedOut if self.block_ns == Some(0) => Meaning::Unblocked,
+            Received::TimedOut if self.block_ns == Some(0) => Received::Unblocked,
             meaning => meaning,
         };
         let Some(waits) = &mut self.waits else { return };
         match meaning {
-            Meaning::TimedOut => waits.timeout_late.record_n(now_ns.saturating_sub(due_ns), 1),
-            Meaning::Unblocked => waits.unblocked += 1,
-            Meaning::Settled { missing } => waits.unsettled += u64::from(missing),
+            Received::TimedOut => waits.timeout_late.record_n(now_ns.saturating_sub(due_ns), 1),
+            Received::Unblocked => waits.unblocked += 1,
+            Received::Settled { missing } => waits.unsettled += u64::from(missing),
             _ => {}
         }
     }

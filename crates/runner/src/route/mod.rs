@@ -53,18 +53,18 @@ pub(crate) trait Route: Sized {
     /// The route's note on each request.
     type Mark: Copy;
     /// The route's note on each connection, such as its server.
-    type Place;
+    type RouteState;
 
     // Where connections lead.
 
     /// Notes for this many connections, or for more if each server needs one.
-    fn places(&self, connections: u32) -> Vec<Self::Place>;
+    fn places(&self, connections: u32) -> Vec<Self::RouteState>;
 
     /// Address that a connection is to be opened to.
-    fn address(&self, place: &Self::Place) -> Cow<'_, Address>;
+    fn address(&self, place: &Self::RouteState) -> Cow<'_, Address>;
 
     /// The server of a connection, as people write it.
-    fn server(&self, place: &Self::Place) -> String {
+    fn server(&self, place: &Self::RouteState) -> String {
         self.address(place).to_string()
     }
 
@@ -112,7 +112,7 @@ pub(crate) trait Route: Sized {
 
     /// Removes a lost connection from those with room. Returns whether it was removed; if not, it is skipped
     /// when its turn comes.
-    fn dequeue(&mut self, _place: &Self::Place, _conn: ConnId) -> bool {
+    fn dequeue(&mut self, _place: &Self::RouteState, _conn: ConnId) -> bool {
         false
     }
 
@@ -124,12 +124,12 @@ pub(crate) trait Route: Sized {
 
     /// Returns the number under which a connection is recorded; where clients have several connections, the
     /// client's.
-    fn counted_as(&self, _place: &Self::Place, conn: ConnId) -> ConnId {
+    fn counted_as(&self, _place: &Self::RouteState, conn: ConnId) -> ConnId {
         conn
     }
 
     /// Called before replies of this connection are recorded.
-    fn record_of(&self, _place: &Self::Place, _recorder: &mut Recorder) {}
+    fn record_of(&self, _place: &Self::RouteState, _recorder: &mut Recorder) {}
 
     /// Returns whether the next reply answers a command that was sent before this request on its behalf.
     fn passes_over(&self, _oldest: &mut Request<Self::Mark>) -> bool {
@@ -138,7 +138,12 @@ pub(crate) trait Route: Sized {
 
     /// Returns whether the worker may retry a request that was lost or answered with this error. The route
     /// itself handles redirected requests.
-    fn may_retry(&self, _place: &Self::Place, _request: &Request<Self::Mark>, _text: &str) -> bool {
+    fn may_retry(
+        &self,
+        _place: &Self::RouteState,
+        _request: &Request<Self::Mark>,
+        _text: &str,
+    ) -> bool {
         true
     }
 
@@ -150,7 +155,7 @@ pub(crate) trait Route: Sized {
     /// Returns whether an error is the result of a request.
     fn counts_error(
         &mut self,
-        _place: &mut Self::Place,
+        _place: &mut Self::RouteState,
         _request: &Request<Self::Mark>,
         _text: &str,
     ) -> bool {
@@ -160,7 +165,7 @@ pub(crate) trait Route: Sized {
     /// Returns whether a reply is recorded now. If not, [`completed`](Self::completed) may do so.
     fn counts(
         &mut self,
-        _place: &mut Self::Place,
+        _place: &mut Self::RouteState,
         _request: &Request<Self::Mark>,
         _answer: &Answer,
         _now_ns: u64,
@@ -171,7 +176,7 @@ pub(crate) trait Route: Sized {
     /// The last reply to a request was settled.
     fn completed(
         &mut self,
-        _place: &mut Self::Place,
+        _place: &mut Self::RouteState,
         _request: &mut Request<Self::Mark>,
         _recorder: &mut Recorder,
         _now_ns: u64,
@@ -212,10 +217,10 @@ pub(crate) trait Route: Sized {
     }
 
     /// A connection carries load from now on, or no more.
-    fn count_ready(&mut self, _place: &Self::Place, _is_ready: bool) {}
+    fn count_ready(&mut self, _place: &Self::RouteState, _is_ready: bool) {}
 
     /// Takes back the unrecorded replies to the oldest request of a connection.
-    fn withheld(_place: &mut Self::Place) -> u64 {
+    fn withheld(_place: &mut Self::RouteState) -> u64 {
         0
     }
 
@@ -225,7 +230,7 @@ pub(crate) trait Route: Sized {
     }
 
     /// Counts measured commands on a connection that will have no reply.
-    fn count_unanswered(&mut self, _place: &Self::Place, _commands: u64) {}
+    fn count_unanswered(&mut self, _place: &Self::RouteState, _commands: u64) {}
 
     /// Requests the current addresses of the servers.
     fn ask_where(&self) {}

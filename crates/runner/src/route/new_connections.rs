@@ -85,7 +85,7 @@ impl<'r> NewConnections<'r> {
 
 impl Route for NewConnections<'_> {
     type Mark = ();
-    type Place = Attempt;
+    type RouteState = Attempt;
 
     const OPENS_FIRST: bool = false;
 

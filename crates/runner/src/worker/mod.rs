@@ -97,7 +97,7 @@ pub(crate) struct WorkerContext<'r> {
 
 /// A connection of a worker over protocol `P` and route `R`.
 pub(crate) type ConnectionOf<P, R> =
-    Connection<<P as Protocol>::Decoder, <R as Route>::Mark, <R as Route>::Place>;
+    Connection<<P as Protocol>::Decoder, <R as Route>::Mark, <R as Route>::RouteState>;
 
 /// Worker: its engine, its connections and the state of its requests.
 pub(crate) struct Worker<'r, E, P: Protocol, R: Route> {

@@ -168,7 +168,7 @@ pub(super) struct Settler<'w, P, R: Route> {
     pub(super) recorder: &'w mut Recorder,
     pub(super) steps: &'w mut Steps<R::Mark>,
     pub(super) verifier: &'w mut Option<Verifier>,
-    place: &'w mut R::Place,
+    place: &'w mut R::RouteState,
     scan: &'w mut CursorScan,
     pub(super) comparison: &'w mut Comparison,
     pub(super) partial: &'w mut PartialCapture,

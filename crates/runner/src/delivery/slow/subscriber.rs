@@ -6,7 +6,7 @@ use wire::{Reply, ReplyVisitor};
 use workload::Purpose;
 
 use super::super::closing::FirstNumber;
-use super::super::kind::{Kind, Meaning};
+use super::super::kind::{Kind, Received};
 use super::super::pubsub::{self, Pubsub};
 use super::super::reply_strings::ReplyStrings;
 use super::connection::{Connection, State};
@@ -121,13 +121,13 @@ impl<'r> SlowSubscriber<'r> {
                 (Stage::Identity, _) if reply != Reply::Push => {
                     (*id, *stage) = (number, Stage::Confirmations(0));
                 }
-                (Stage::Confirmations(left), Meaning::Confirmation) => {
+                (Stage::Confirmations(left), Received::Confirmation) => {
                     *stage = match left.saturating_sub(1) {
                         0 => Stage::Messages,
                         left => Stage::Confirmations(left),
                     };
                 }
-                (_, Meaning::Messages(_)) => {
+                (_, Received::Messages(_)) => {
                     let messages = seen.strings.messages().iter().map(|had| had.message);
                     for message in messages.filter(|message| message.run == *run) {
                         match message.purpose {

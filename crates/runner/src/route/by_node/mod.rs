@@ -49,7 +49,7 @@ pub(super) trait ByNode: Route {
     fn shared(&self) -> &ByNodeState<Self::Mark>;
 
     /// The queue that a connection takes requests from.
-    fn lane(place: &Self::Place) -> Lane;
+    fn lane(place: &Self::RouteState) -> Lane;
 
     /// Makes the note for `commands` commands of a client, beginning with `first`.
     fn mark(first: u32, commands: u32, client: u32) -> Self::Mark;

@@ -5,14 +5,14 @@ use std::cmp::Ordering;
 use engine::{ConnId, Engine};
 use wire::Protocol;
 
-use super::{Cluster, ClusterRequest, ClusterWorker, Place};
+use super::{Cluster, ClusterRequest, ClusterWorker, RouteState};
 use crate::connection::{Connection, State};
 use crate::route::by_node::Lane;
 
-impl Place {
+impl RouteState {
     /// A connection of this node and client.
     pub(super) fn new(node: u16, client: u32) -> Self {
-        Self { node, client, held: Vec::new(), away: None, passed_over: 0 }
+        Self { node, client, held: Vec::new(), redirect: None, passed_over: 0 }
     }
 
     /// Queue that it takes requests from.
@@ -99,12 +99,12 @@ pub(super) fn rebalance<E: Engine, P: Protocol>(worker: &mut ClusterWorker<'_, '
         && worker.connections.len() <= worker.route.map.nodes().len()
         && worker.connections.len() < worker.context.connections_max as usize
     {
-        add(worker, Place::new(poorest, 0));
+        add(worker, RouteState::new(poorest, 0));
     }
 }
 
 /// Opens an additional connection.
-fn add<E: Engine, P: Protocol>(worker: &mut ClusterWorker<'_, '_, E, P>, place: Place) {
+fn add<E: Engine, P: Protocol>(worker: &mut ClusterWorker<'_, '_, E, P>, place: RouteState) {
     let conn = ConnId(worker.connections.len() as u32);
     worker.route.shared.queues.count_connection(place.lane(), true);
     worker.connections.push(Connection::new(place));
@@ -117,7 +117,7 @@ fn reach_for_clients<E: Engine, P: Protocol>(worker: &mut ClusterWorker<'_, '_, 
         for lane in worker.route.shared.queues.lanes(node) {
             let has_room = worker.connections.len() < worker.context.connections_max as usize;
             if worker.route.shared.queues.connections_of(lane) == 0 && has_room {
-                add(worker, Place::new(node, lane.client));
+                add(worker, RouteState::new(node, lane.client));
             }
         }
     }
@@ -161,7 +161,7 @@ fn rehome_of_client<E: Engine, P: Protocol>(
     worker: &mut ClusterWorker<'_, '_, E, P>,
     conn: ConnId,
 ) -> bool {
-    let Place { node: home, client, .. } = worker.connections[conn.0 as usize].place;
+    let RouteState { node: home, client, .. } = worker.connections[conn.0 as usize].place;
     if worker.route.needs_connections(home) {
         return false;
     }

@@ -126,7 +126,7 @@ impl ClusterRequest {
 
 /// Note about a connection.
 #[derive(Debug)]
-pub(crate) struct Place {
+pub(crate) struct RouteState {
     /// Node of the connection.
     node: u16,
     /// Client of the connection, where each has its own connections; 0 otherwise.
@@ -134,7 +134,7 @@ pub(crate) struct Place {
     /// Answers to an indivisible sequence, held until its last reply is in.
     held: Vec<Answer>,
     /// Redirect that answered the oldest request, until its last reply is in.
-    away: Option<String>,
+    redirect: Option<String>,
     /// Error replies to the oldest request that are no result because of the redirect.
     passed_over: u64,
 }

@@ -3,7 +3,7 @@
 use engine::Engine;
 use wire::Protocol;
 
-use super::{Cluster, ClusterRequest, Mark, Place, recovery};
+use super::{Cluster, ClusterRequest, Mark, RouteState, recovery};
 use crate::RecordedCommand;
 use crate::recorder::Recorder;
 use crate::request::Request;
@@ -22,7 +22,7 @@ impl ByNode for Cluster<'_> {
     }
 
     #[inline]
-    fn lane(place: &Place) -> Lane {
+    fn lane(place: &RouteState) -> Lane {
         place.lane()
     }
 

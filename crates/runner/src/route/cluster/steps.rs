@@ -7,7 +7,7 @@ use measure::NodeTally;
 use wire::Protocol;
 use wire::cluster::Redirect;
 
-use super::{Cluster, ClusterRequest, Mark, Place, balance, recovery, redirect};
+use super::{Cluster, ClusterRequest, Mark, RouteState, balance, recovery, redirect};
 use crate::Fatal;
 use crate::recorder::Recorder;
 use crate::request::{Answer, OperationState, Request};
@@ -19,14 +19,14 @@ const NEWS_EVERY_NS: u64 = 20_000_000;
 
 impl Route for Cluster<'_> {
     type Mark = Mark;
-    type Place = Place;
+    type RouteState = RouteState;
 
     /// Gives each node that gets load at least one connection, or one of each client where clients have their
     /// own.
-    fn places(&self, connections: u32) -> Vec<Place> {
+    fn places(&self, connections: u32) -> Vec<RouteState> {
         let used = self.map.used();
         if self.shared.queues.has_clients() {
-            let of = |client| used.iter().map(move |node| Place::new(*node, client));
+            let of = |client| used.iter().map(move |node| RouteState::new(*node, client));
             return (0..connections).flat_map(of).collect();
         }
         let mut given = vec![0u64; used.len()];
@@ -35,16 +35,16 @@ impl Route for Cluster<'_> {
             let fewer = |a: &usize, b: &usize| balance::least_for_its_weight(of(a), of(b));
             let next = (0..used.len()).min_by(fewer).unwrap_or(0);
             given[next] += 1;
-            Place::new(used[next], 0)
+            RouteState::new(used[next], 0)
         };
         (0..used.len().max(connections as usize)).map(&mut place).collect()
     }
 
-    fn address(&self, place: &Place) -> Cow<'_, Address> {
+    fn address(&self, place: &RouteState) -> Cow<'_, Address> {
         Cow::Owned(Address::Tcp(self.map.node(place.node).address))
     }
 
-    fn server(&self, place: &Place) -> String {
+    fn server(&self, place: &RouteState) -> String {
         self.map.node(place.node).name.clone()
     }
 
@@ -95,18 +95,18 @@ impl Route for Cluster<'_> {
         recovery::give_up_waiting(worker, now_ns);
     }
 
-    fn dequeue(&mut self, place: &Place, conn: ConnId) -> bool {
+    fn dequeue(&mut self, place: &RouteState, conn: ConnId) -> bool {
         self.shared.queues.remove_idle(place.lane(), conn);
         true
     }
 
     #[inline]
-    fn counted_as(&self, place: &Place, conn: ConnId) -> ConnId {
+    fn counted_as(&self, place: &RouteState, conn: ConnId) -> ConnId {
         if self.shared.queues.has_clients() { ConnId(place.client) } else { conn }
     }
 
     #[inline]
-    fn record_of(&self, place: &Place, recorder: &mut Recorder) {
+    fn record_of(&self, place: &RouteState, recorder: &mut Recorder) {
         recorder.of_node(self.number(place.node));
     }
 
@@ -121,8 +121,8 @@ impl Route for Cluster<'_> {
         due
     }
 
-    fn may_retry(&self, place: &Place, _request: &ClusterRequest, text: &str) -> bool {
-        place.away.is_none() && Redirect::parse(text).is_none()
+    fn may_retry(&self, place: &RouteState, _request: &ClusterRequest, text: &str) -> bool {
+        place.redirect.is_none() && Redirect::parse(text).is_none()
     }
 
     fn sends_anywhere() -> bool {
@@ -130,11 +130,16 @@ impl Route for Cluster<'_> {
     }
 
     /// Excludes redirects, and an `EXEC` that fails because of one.
-    fn counts_error(&mut self, place: &mut Place, request: &ClusterRequest, text: &str) -> bool {
+    fn counts_error(
+        &mut self,
+        place: &mut RouteState,
+        request: &ClusterRequest,
+        text: &str,
+    ) -> bool {
         if Redirect::parse(text).is_some() && !request.mark.bound {
-            place.away.get_or_insert_with(|| text.to_owned());
+            place.redirect.get_or_insert_with(|| text.to_owned());
         }
-        let counts = place.away.is_none();
+        let counts = place.redirect.is_none();
         if counts {
             self.tally(place.node).errors += u64::from(request.measured);
         } else {
@@ -147,7 +152,7 @@ impl Route for Cluster<'_> {
     #[inline]
     fn counts(
         &mut self,
-        place: &mut Place,
+        place: &mut RouteState,
         request: &ClusterRequest,
         answer: &Answer,
         now_ns: u64,
@@ -167,12 +172,12 @@ impl Route for Cluster<'_> {
     #[inline]
     fn completed(
         &mut self,
-        place: &mut Place,
+        place: &mut RouteState,
         request: &mut ClusterRequest,
         recorder: &mut Recorder,
         now_ns: u64,
     ) -> Completion {
-        if let Some(text) = place.away.take() {
+        if let Some(text) = place.redirect.take() {
             place.held.clear();
             place.passed_over = 0;
             let Mark { first, commands, .. } = request.mark;
@@ -224,16 +229,16 @@ impl Route for Cluster<'_> {
         !Self::has_no_more(worker) || worker.in_flight > 0
     }
 
-    fn count_ready(&mut self, place: &Place, is_ready: bool) {
+    fn count_ready(&mut self, place: &RouteState, is_ready: bool) {
         self.shared.queues.count_ready(place.lane(), is_ready);
     }
 
-    fn withheld(place: &mut Place) -> u64 {
-        place.away = None;
+    fn withheld(place: &mut RouteState) -> u64 {
+        place.redirect = None;
         place.held.drain(..).count() as u64 + std::mem::take(&mut place.passed_over)
     }
 
-    fn count_unanswered(&mut self, place: &Place, commands: u64) {
+    fn count_unanswered(&mut self, place: &RouteState, commands: u64) {
         self.tally(place.node).unanswered += commands;
     }
 

@@ -70,7 +70,7 @@ impl<'r> DirectRoute<'r> {
 impl Route for DirectRoute<'_> {
     type Mark = ();
     /// Number of the server.
-    type Place = u16;
+    type RouteState = u16;
 
     const COUNTS_ALL: bool = true;
 

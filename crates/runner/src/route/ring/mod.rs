@@ -71,7 +71,7 @@ pub(crate) struct Mark {
 
 /// Note on a connection: its server.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Place(u16);
+pub(crate) struct RouteState(u16);
 
 impl<'r> RingRoute<'r> {
     /// Returns the route of one worker of a run.
@@ -101,7 +101,7 @@ impl<'r> RingRoute<'r> {
         }
     }
 
-    fn server_at(&self, place: Place) -> &RingServer {
+    fn server_at(&self, place: RouteState) -> &RingServer {
         &self.servers[usize::from(place.0)]
     }
 }

@@ -5,7 +5,7 @@ use wire::Protocol;
 
 use super::absence::Why;
 use super::split::SplitId;
-use super::{Mark, Place, RingRequest, RingRoute, RingWorker, absence};
+use super::{Mark, RingRequest, RingRoute, RingWorker, RouteState, absence};
 use crate::recorder::Recorder;
 use crate::request::Request;
 use crate::route::by_node::{ByNode, ByNodeState, Lane, RequestSources};
@@ -23,7 +23,7 @@ impl ByNode for RingRoute<'_> {
     }
 
     #[inline]
-    fn lane(place: &Place) -> Lane {
+    fn lane(place: &RouteState) -> Lane {
         place.0.into()
     }
 

@@ -7,7 +7,7 @@ use measure::NodeTally;
 use wire::Protocol;
 
 use super::split::PartEnd;
-use super::{Mark, Place, RingRequest, RingRoute, absence};
+use super::{Mark, RingRequest, RingRoute, RouteState, absence};
 use crate::recorder::Recorder;
 use crate::request::Answer;
 use crate::route::{Completion, LostRequest, Route, by_node};
@@ -15,7 +15,7 @@ use crate::worker::Worker;
 
 impl RingRoute<'_> {
     #[inline]
-    fn tally(&mut self, place: Place) -> &mut NodeTally {
+    fn tally(&mut self, place: RouteState) -> &mut NodeTally {
         &mut self.tallies[usize::from(place.0)]
     }
 
@@ -29,17 +29,17 @@ impl RingRoute<'_> {
 
 impl Route for RingRoute<'_> {
     type Mark = Mark;
-    type Place = Place;
+    type RouteState = RouteState;
 
     /// Gives each server at least one connection. Each worker begins after the last server of the previous
     /// one.
-    fn places(&self, connections: u32) -> Vec<Place> {
+    fn places(&self, connections: u32) -> Vec<RouteState> {
         let servers = self.servers.len() as u32;
         let places = 0..connections.max(servers);
-        places.map(|n| Place(((self.first + n) % servers) as u16)).collect()
+        places.map(|n| RouteState(((self.first + n) % servers) as u16)).collect()
     }
 
-    fn address(&self, place: &Place) -> Cow<'_, Address> {
+    fn address(&self, place: &RouteState) -> Cow<'_, Address> {
         Cow::Borrowed(&self.server_at(*place).address)
     }
 
@@ -79,18 +79,18 @@ impl Route for RingRoute<'_> {
         by_node::give_up_waiting(worker, worker.route.servers.len() as u16, now_ns);
     }
 
-    fn dequeue(&mut self, place: &Place, conn: ConnId) -> bool {
+    fn dequeue(&mut self, place: &RouteState, conn: ConnId) -> bool {
         self.shared.queues.remove_idle(place.0, conn);
         true
     }
 
     #[inline]
-    fn record_of(&self, place: &Place, recorder: &mut Recorder) {
+    fn record_of(&self, place: &RouteState, recorder: &mut Recorder) {
         recorder.of_node(place.0);
     }
 
     /// Refuses retries of split requests, as other parts may have been carried out.
-    fn may_retry(&self, _place: &Place, request: &RingRequest, _text: &str) -> bool {
+    fn may_retry(&self, _place: &RouteState, request: &RingRequest, _text: &str) -> bool {
         request.mark.split.is_none()
     }
 
@@ -98,7 +98,7 @@ impl Route for RingRoute<'_> {
         true
     }
 
-    fn counts_error(&mut self, place: &mut Place, request: &RingRequest, _text: &str) -> bool {
+    fn counts_error(&mut self, place: &mut RouteState, request: &RingRequest, _text: &str) -> bool {
         self.tally(*place).errors += u64::from(request.measured);
         !self.is_split(request) || self.splits.fail(request.mark.split)
     }
@@ -107,7 +107,7 @@ impl Route for RingRoute<'_> {
     #[inline]
     fn counts(
         &mut self,
-        place: &mut Place,
+        place: &mut RouteState,
         request: &RingRequest,
         answer: &Answer,
         now_ns: u64,
@@ -123,7 +123,7 @@ impl Route for RingRoute<'_> {
     #[inline]
     fn completed(
         &mut self,
-        _place: &mut Place,
+        _place: &mut RouteState,
         request: &mut RingRequest,
         recorder: &mut Recorder,
         now_ns: u64,
@@ -156,7 +156,7 @@ impl Route for RingRoute<'_> {
         !Self::has_no_more(worker) || worker.in_flight > 0
     }
 
-    fn count_ready(&mut self, place: &Place, is_ready: bool) {
+    fn count_ready(&mut self, place: &RouteState, is_ready: bool) {
         self.shared.queues.count_ready(place.0, is_ready);
         self.absence.note(place.0, self.shared.queues.is_absent(place.0));
     }
@@ -171,7 +171,7 @@ impl Route for RingRoute<'_> {
         LostRequest { commands, is_last: ended != PartEnd::Not }
     }
 
-    fn count_unanswered(&mut self, place: &Place, commands: u64) {
+    fn count_unanswered(&mut self, place: &RouteState, commands: u64) {
         self.tally(*place).unanswered += commands;
     }
 
@@ -198,7 +198,7 @@ impl Route for RingRoute<'_> {
         let cut_off = worker.is_cut_off();
         let Worker { connections, route, recorder, .. } = worker;
         recorder.asks(|server| {
-            let busy = |place: &Place| place.0 == server;
+            let busy = |place: &RouteState| place.0 == server;
             let NodeTally { unanswered, .. } = route.tallies[usize::from(server)];
             // With no connection nothing is drawn that could wait: whoever was asked is missed.
             if cut_off && route.tallies[usize::from(server)].requests() + unanswered > 0 {
@@ -217,12 +217,12 @@ impl Route for RingRoute<'_> {
                 let split = request.mark.split;
                 if request.measured && request.progress.retries > 0 {
                     recorder.connections().unanswered += u64::from(request.left);
-                    self.count_unanswered(&Place(server), u64::from(request.left));
+                    self.count_unanswered(&RouteState(server), u64::from(request.left));
                 }
                 if request.measured && !split.is_none() && self.splits.has_begun(split) {
                     let commands = self.forsake(&request).commands;
                     recorder.connections().unanswered += commands;
-                    self.count_unanswered(&Place(server), commands);
+                    self.count_unanswered(&RouteState(server), commands);
                 }
             }
         }
