@@ -3,7 +3,6 @@
 //! Owns the sections and their order. Figures come from [`Summary`]; none that a terminal report shows is
 //! computed here.
 
-mod again;
 mod clients;
 mod connects;
 mod deliveries;
@@ -14,6 +13,7 @@ mod machine;
 pub(crate) mod moments;
 pub(crate) mod outages;
 mod over_time;
+mod reproduction;
 mod server_course;
 mod server_latency;
 mod spans;
@@ -82,7 +82,7 @@ pub fn page(sources: &[Source<'_>]) -> Page {
         page.sections.push(section(test, &tests, !few));
     }
     page.sections.push(facts::section(sources).folded());
-    page.sections.push(again::section(sources));
+    page.sections.push(reproduction::section(sources));
     page
 }
 

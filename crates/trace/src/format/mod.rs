@@ -3,11 +3,11 @@
 pub(crate) mod aof;
 mod binary;
 mod dragonfly;
+mod keystorm;
 mod lines;
 mod meta;
 mod monitor;
 mod oracle;
-mod own;
 mod snapshot;
 mod twitter;
 mod watch;
@@ -46,7 +46,7 @@ type OpenFormat = fn(&Head<'_>) -> Result<(Box<dyn Decode>, Source), Fault>;
 
 /// All formats. The first that recognises a file reads it, so those with marks of their own come first.
 pub const FORMATS: &[Format] = &[
-    own::FORMAT,
+    keystorm::FORMAT,
     monitor::FORMAT,
     watch::FORMAT,
     aof::FORMAT,
