@@ -107,8 +107,7 @@ pub(crate) fn answer(alone: &Judgement, known: &Judgement) -> Answer {
 }
 
 impl Rate {
-    /// Returns the answer for the rate, if a miss takes `misses_min` trials. A passing moment cannot make requests
-    /// fail.
+    /// Returns the answer for the rate, if a miss takes `misses_min` trials. One bad moment cannot make requests fail.
     fn answer(&self, misses_min: usize) -> Answer {
         let misses_min = if self.judgement.misses.contains(&Miss::Failed) { 1 } else { misses_min };
         match answer_of(&self.judgement) {
