@@ -343,7 +343,7 @@ impl Case {
     /// Gives the server what it should hold.
     ///
     /// # Errors
-    /// The server did not take it.
+    /// Returns an error if the server did not accept it.
     pub(crate) fn fill(&self, server: &mut Client<PlainSocket>) -> Result<()> {
         match self.data {
             Data::Nothing | Data::Items => Ok(()),

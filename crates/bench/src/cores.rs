@@ -24,7 +24,7 @@ impl Cores {
     /// core under another name (a hardware thread), if there is such a one.
     ///
     /// # Errors
-    /// This process has one core only.
+    /// Returns an error if this process has only one core.
     pub(crate) fn choose() -> Result<Self> {
         let allowed = allowed()?;
         let [server, others @ ..] = &allowed[..] else {

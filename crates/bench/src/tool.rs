@@ -71,7 +71,7 @@ impl Tool {
     /// Finds the tool, and asks for its version.
     ///
     /// # Errors
-    /// It cannot be started.
+    /// Returns an error if it cannot be started.
     pub(crate) fn find(program: PathBuf, words: Words, args: Vec<String>) -> Result<Self> {
         let name = program.display();
         let asked = Command::new(&program).arg("--version").output();
@@ -85,7 +85,7 @@ impl Tool {
     /// Runs a case with this many requests, on the cores of this thread.
     ///
     /// # Errors
-    /// The tool failed, or printed no throughput.
+    /// Returns an error if the tool failed, or printed no throughput.
     pub(crate) fn run(&self, case: &Case, server: &Server, requests: u64) -> Result<Run> {
         self.run_with(match (self.words, case.of) {
             (Words::Options, CaseServer::Memtier(_)) => {
@@ -114,7 +114,7 @@ impl Tool {
     /// Runs one share of the requests of a mix, with the words of that share.
     ///
     /// # Errors
-    /// The tool failed, or printed no throughput.
+    /// Returns an error if the tool failed, or printed no throughput.
     pub(crate) fn run_fixed(
         &self,
         case: &Case,

@@ -74,7 +74,7 @@ pub const OF_A_LOAD: [&str; 28] = [
 /// as it may be shown. `meaning` says what they mean; text to say instead where that was asked for.
 ///
 /// # Errors
-/// Words that make no sense, or what `meaning` refuses.
+/// Returns an error if the words make no sense, or `meaning` refuses them.
 pub fn with_split<O: Parser>(
     args: Vec<OsString>,
     meaning: impl FnOnce(O, Line, String) -> Result<Intent, UsageError>,
@@ -87,7 +87,7 @@ pub fn with_split<O: Parser>(
 /// and why.
 ///
 /// # Errors
-/// Words that make no sense, or what `meaning` refuses.
+/// Returns an error if the words make no sense, or `meaning` refuses them.
 pub fn with_words<O: Parser>(
     args: Vec<OsString>,
     refused: &[(&str, &str)],
@@ -272,7 +272,7 @@ pub(super) fn with_those_of_one_run(own: Command, refused: &[&str]) -> Command {
 /// The job of a run's command line, which is part of an experiment of that name.
 ///
 /// # Errors
-/// A fault of the line.
+/// Returns an error if the command line makes no sense.
 pub fn job(experiment: &str, args: Vec<OsString>) -> Result<Job, UsageError> {
     job_with(experiment, args, |_| ())
 }
@@ -288,7 +288,7 @@ pub(super) fn job_with(
 /// A load of a run's command line, of which an experiment makes jobs with changes.
 ///
 /// # Errors
-/// A fault of the line.
+/// Returns an error if the command line makes no sense.
 pub fn varied(experiment: &str, args: Vec<OsString>) -> Result<VariedLoad, UsageError> {
     let typed = typed(experiment, args)?;
     Ok(VariedLoad::new(move |change| ending(typed.job(|options| change(options.load()))?)))

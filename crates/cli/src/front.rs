@@ -55,7 +55,7 @@ fn help() -> Arg {
 /// Returns what a command's words mean, once they are read; text to say instead where that was asked for.
 ///
 /// # Errors
-/// Words that are no options, or what `meaning` refuses.
+/// Returns an error if a word is no option, or `meaning` refuses the words.
 pub fn with_options<O: Parser>(
     args: Vec<OsString>,
     meaning: impl FnOnce(O) -> Result<Intent, UsageError>,
@@ -66,7 +66,7 @@ pub fn with_options<O: Parser>(
 /// Returns what a command's words mean, where it also matters which options were typed.
 ///
 /// # Errors
-/// Words that are no options, or what `meaning` refuses.
+/// Returns an error if a word is no option, or `meaning` refuses the words.
 pub fn with_matches<O: Parser>(
     args: Vec<OsString>,
     meaning: impl FnOnce(O, &ArgMatches) -> Result<Intent, UsageError>,

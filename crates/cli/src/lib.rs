@@ -71,7 +71,7 @@ pub fn is_own(peers: FrontEnds, called_as: &OsStr, args: &[OsString]) -> bool {
 /// argument, one of keystorm's commands or one of these other tools; otherwise it is a run.
 ///
 /// # Errors
-/// A command line that makes no sense.
+/// Returns an error if the command line makes no sense.
 pub fn parse(
     peers: FrontEnds,
     called_as: &OsStr,

@@ -12,7 +12,7 @@ pub type OptionFile<'p> = (&'static str, Option<&'p Path>);
 /// output that is an input.
 ///
 /// # Errors
-/// Which options name the same file.
+/// Names the options that name the same file.
 pub fn apart(outputs: &[OptionFile<'_>], inputs: &[OptionFile<'_>]) -> Result<(), String> {
     let given = |named: &[OptionFile<'_>]| -> Vec<(&'static str, PathBuf)> {
         let found = named.iter().filter_map(|(option, path)| Some((*option, resolved((*path)?)?)));
@@ -46,7 +46,7 @@ pub fn apart_from(files: &[PathBuf], outputs: &[OptionFile<'_>]) -> Result<(), U
 /// The name of a layout, as an option.
 ///
 /// # Errors
-/// There is none of that name.
+/// Returns an error if there is no preset with that name.
 pub fn format_name(text: &str) -> Result<&'static str, String> {
     let names: Vec<_> = report::formats().map(|(name, _)| *name).collect();
     let found = names.iter().find(|name| **name == text);

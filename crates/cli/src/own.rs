@@ -11,7 +11,7 @@ pub const PREFIX: &str = "--ks-";
 /// Refuses `--ks-json -`: standard output has the other tool's report.
 ///
 /// # Errors
-/// What to do instead.
+/// Returns advice if the results would go to standard output.
 pub(super) fn check_output(output: &Output) -> Result<(), String> {
     match output.format {
         "json" => Err(format!(
@@ -41,7 +41,7 @@ pub fn takes_value(name: &str) -> Option<bool> {
 /// The words of keystorm's own command line for such an option; `next` is the word behind it.
 ///
 /// # Errors
-/// There is none of its name, or its value is missing.
+/// Returns an error if there is no option with its name, or its value is missing.
 pub fn option(word: &str, next: impl FnOnce() -> Option<String>) -> Result<Vec<String>, String> {
     let named = word.strip_prefix(PREFIX).unwrap_or(word);
     let (name, joined) =

@@ -50,7 +50,7 @@ const PRESETS: &[(&str, &str)] = &[
 /// The file of a preset.
 ///
 /// # Errors
-/// There is none of that name.
+/// Returns an error if there is no preset with that name.
 pub fn source(name: &str) -> Result<Source, String> {
     if let Some((name, text)) = PRESETS.iter().find(|(known, _)| *known == name) {
         return Ok(Source { name: (*name).to_owned(), text: (*text).to_owned(), is_preset: true });

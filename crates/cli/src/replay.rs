@@ -141,7 +141,7 @@ const DEPTH: &str = "10000";
 /// Returns the options with the files that are the words of a line, and the line of a run that sends them.
 ///
 /// # Errors
-/// There is no file, or what is asked for makes no sense.
+/// Returns an error if no file is named, or the options make no sense.
 pub fn recorded(
     name: &str,
     mut options: RecordOptions,

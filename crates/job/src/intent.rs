@@ -56,7 +56,7 @@ impl Intent {
     /// Plans as JSON, without the options that asked for them.
     ///
     /// # Errors
-    /// A plan holds what JSON cannot.
+    /// Returns an error if a plan cannot be written as JSON.
     pub fn plans<'p>(plans: impl IntoIterator<Item = &'p Plan>) -> Result<Self, UsageError> {
         let plans: Vec<Plan> = plans.into_iter().map(Plan::without_options).collect();
         let text = report::json::pretty(&plans);

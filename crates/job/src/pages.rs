@@ -26,7 +26,7 @@ impl PageOptions {
     /// Refuses to mix a page with what is printed.
     ///
     /// # Errors
-    /// The page would go to standard output.
+    /// Returns an error if the page would go to standard output.
     pub fn check(&self) -> Result<(), UsageError> {
         if self.html.as_deref() == Some(Path::new("-")) {
             let text = format!("{HTML}: name a file; standard output is for the report");

@@ -23,7 +23,7 @@ impl VariedLoad {
     /// The job of the load with changes.
     ///
     /// # Errors
-    /// A fault of the load.
+    /// Returns an error if the load makes no sense.
     pub fn job(&self, change: Change<'_>) -> Result<Job, UsageError> {
         (self.0)(change)
     }

@@ -17,7 +17,7 @@ impl Speaker {
     /// Connects and logs in.
     ///
     /// # Errors
-    /// The server cannot be reached, or refuses.
+    /// Returns an error if the server cannot be reached, or refuses.
     pub(crate) fn open(server: &Server, target: &Target) -> Result<Self> {
         Ok(if server.protocol().is_memcache() {
             Self::Memcache(Box::new(server.memcache_client(target)?))

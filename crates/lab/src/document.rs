@@ -42,7 +42,7 @@ pub trait Findings: Serialize + Sized {
     /// The document.
     ///
     /// # Errors
-    /// A figure has no JSON.
+    /// Returns an error if a figure cannot be written as JSON.
     fn to_json(&self) -> serde_json::Result<String> {
         Ok(report::record::steady(&report::json::pretty(self)?) + "\n")
     }

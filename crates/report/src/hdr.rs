@@ -49,7 +49,7 @@ impl HdrLog {
     /// The text of the log.
     ///
     /// # Errors
-    /// A histogram cannot be written.
+    /// Returns an error if a histogram cannot be written.
     pub fn to_bytes(&self) -> Result<Vec<u8>, RecordError> {
         let fault = |e: &dyn std::fmt::Display| RecordError::wrong(e.to_string());
         let mut out = Vec::new();

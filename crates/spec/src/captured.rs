@@ -72,7 +72,7 @@ pub fn has_open_ended_replies(name: &[u8]) -> bool {
 /// Reads a capture.
 ///
 /// # Errors
-/// Why it cannot be read, or that it has no command.
+/// Returns an error if it cannot be read, or has no command.
 pub fn read(path: &Path, scripts: Scripts) -> Result<Capture, String> {
     let bytes = std::fs::read(path).map_err(|error| error.to_string())?;
     let text = String::from_utf8_lossy(&bytes).replace("\r\n", "\n").replace('\r', "\n");

@@ -48,7 +48,7 @@ impl ConnectionOptions {
     /// Checks that its options go with the rest of a load.
     ///
     /// # Errors
-    /// An option that changes nothing.
+    /// Returns an error if an option has no effect.
     pub(crate) fn check(&self, keep_alive: bool, reconnect: bool) -> Result<(), Text> {
         if self.requests_per_connection.is_some() && keep_alive {
             return Err(text!("{REQUESTS_PER_CONNECTION} requires {KEEP_ALIVE} 0"));

@@ -17,7 +17,7 @@ use crate::values::delimiter;
 /// makes a row is named, and CSV otherwise.
 ///
 /// # Errors
-/// Why it cannot be read, with its name and line.
+/// Returns the name, the line and the reason if it cannot be read.
 pub(crate) fn read(
     path: &Path,
     xml_row: Option<&str>,

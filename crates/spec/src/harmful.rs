@@ -124,7 +124,7 @@ pub(crate) fn check(commands: &[CommandSpec]) -> Result<(), Text> {
 /// for it.
 ///
 /// # Errors
-/// The command is harmful.
+/// Returns an error if the command is harmful.
 pub fn check_described(
     command: &CommandSpec,
     is_alone: bool,

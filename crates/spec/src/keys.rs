@@ -72,7 +72,7 @@ impl KeyOptions {
 /// The key space that options describe; reads the file of `file:`.
 ///
 /// # Errors
-/// What makes no sense, in words for the person who typed it.
+/// Returns the reason, in words for the person who typed it, if the options make no sense.
 pub fn space(options: &DataOptions) -> Result<KeySpace, Text> {
     let keys = &options.keys;
     let space = in_range(options)?;
@@ -104,7 +104,7 @@ fn in_range(options: &DataOptions) -> Result<KeySpace, Text> {
 /// A space of `range` keys with this distribution; reads the file that `file:` names.
 ///
 /// # Errors
-/// What is wrong with the file.
+/// Returns an error if the file is invalid.
 pub fn drawn(range: Option<u64>, draw: &KeyDist) -> Result<KeySpace, Text> {
     let Some((path, column)) = draw.file() else {
         return Ok(KeySpace::new(range, draw.clone()));

@@ -20,7 +20,7 @@ const FILLED_MAX: u64 = 10_000_000;
 /// Refuses the options that mean nothing to memcached.
 ///
 /// # Errors
-/// The first of them, and what to use instead.
+/// Names the first of them, with an alternative.
 pub(crate) fn refuse(server: &ServerOptions, uri_names_database: bool) -> Result<(), Text> {
     const NO_DATABASES: &str = "memcached has no databases; use key prefixes instead";
     let refused = [
@@ -128,7 +128,7 @@ fn chosen(asked: Option<&str>, protocol: ProtocolKind) -> Result<Vec<&'static Me
 /// sequence with such is sent in whole.
 ///
 /// # Errors
-/// What cannot be sent, in words for the person who typed it.
+/// Returns the reason, in words for the person who typed it, if something cannot be sent.
 pub(crate) fn complete(parts: &mut PlanParts, requests_given: bool) -> Result<(), Text> {
     wire::check(parts)?;
     if parts.protocol == ProtocolKind::MemcacheBinary {
@@ -157,7 +157,7 @@ pub(crate) fn complete(parts: &mut PlanParts, requests_given: bool) -> Result<()
 /// Checks what a plan asks of several servers, if it is for such.
 ///
 /// # Errors
-/// What cannot be done there, in words for the person who typed it.
+/// Returns the reason, in words for the person who typed it, if something is impossible there.
 pub(crate) fn check_ring(plan: &Plan, idle: bool) -> Result<(), Text> {
     if plan.target.ring().is_none() {
         return Ok(());

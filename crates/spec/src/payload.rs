@@ -66,7 +66,7 @@ written! {
 /// The size of a value, the mean where sizes differ; and how values differ, if they do.
 ///
 /// # Errors
-/// An option that changes nothing.
+/// Returns an error if an option has no effect.
 pub(crate) fn values(
     options: &DataOptions,
     dialect: Dialect,

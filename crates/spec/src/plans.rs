@@ -17,7 +17,7 @@ impl LoadSpec {
     /// The plans of what is asked for, checked: one for each test. What people should know of them goes to `notes`.
     ///
     /// # Errors
-    /// What makes no sense, in words for the person who typed it.
+    /// Returns the reason, in words for the person who typed it, if the options make no sense.
     pub fn plans(&self, notes: &mut Vec<String>) -> Result<Vec<Plan>, SpecError> {
         self.checked_plans(notes).map_err(SpecError::from)
     }

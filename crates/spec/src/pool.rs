@@ -44,7 +44,7 @@ impl FromStr for Server {
 /// All of them, the one that is named first; itself if there is no other.
 ///
 /// # Errors
-/// Connections cannot take turns there.
+/// Returns an error if connections cannot take turns there.
 pub(crate) fn with_others(first: Endpoint, others: &[Server]) -> Result<Endpoint, Text> {
     if others.is_empty() {
         return Ok(first);

@@ -11,7 +11,7 @@ use crate::commands::CommandReader;
 /// they are.
 ///
 /// # Errors
-/// What makes no sense, in words for the person who typed it.
+/// Returns the reason, in words for the person who typed it, if the options make no sense.
 pub(crate) fn prepare(
     parts: &mut [PlanParts],
     options: &LoadSpec,
@@ -42,7 +42,7 @@ pub(crate) fn prepare(
 /// The commands that fill a server with what these plans read: none for `SET`.
 ///
 /// # Errors
-/// They read what `SET` cannot write, or nothing at all.
+/// Returns an error if they read data that `SET` cannot write, or nothing at all.
 fn fill(
     parts: &mut [PlanParts],
     options: &LoadSpec,

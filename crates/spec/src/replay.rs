@@ -50,7 +50,7 @@ pub(crate) fn check(options: &LoadSpec) -> Result<(), Text> {
 /// The plan of a capture: every command once, unless options ask for more.
 ///
 /// # Errors
-/// What is wrong with the file.
+/// Returns an error if the file is invalid.
 pub(crate) fn parts(
     base: PlanParts,
     options: &LoadSpec,

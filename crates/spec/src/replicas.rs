@@ -101,7 +101,7 @@ impl ReplicaOptions {
     /// Returns how the nodes are used, where there are several: in a `cluster`, or the named replicas of a server.
     ///
     /// # Errors
-    /// What makes no sense, in words for the person who typed it.
+    /// Returns the reason, in words for the person who typed it, if the options make no sense.
     pub(crate) fn nodes(&self, cluster: bool) -> Result<Option<ClusterOptions>, Text> {
         let named = !self.replicas.is_empty();
         let read_from = match self.rfr {
@@ -140,7 +140,7 @@ impl ReplicaOptions {
     /// The server with the replicas that are named for it.
     ///
     /// # Errors
-    /// It is no single server at a host and port.
+    /// Returns an error if it is not a single server at a host and port.
     pub(crate) fn with_named(&self, endpoint: Endpoint) -> Result<Endpoint, Text> {
         let replicas: Vec<_> =
             self.replicas.iter().map(|Address(host, port)| (host.clone(), *port)).collect();

@@ -93,7 +93,7 @@ impl UriPrecedence {
 /// The protocol of the server that options name.
 ///
 /// # Errors
-/// Two of them contradict each other.
+/// Returns an error if two of them contradict each other.
 pub fn protocol(server: &ServerOptions) -> Result<ProtocolKind, Text> {
     let of_uri = match server.uri.as_ref().map(|Uri(uri)| uri::parse(uri)).transpose()? {
         Some(parsed) => parsed.memcache,
@@ -124,7 +124,7 @@ pub fn protocol(server: &ServerOptions) -> Result<ProtocolKind, Text> {
 /// The server that options name, and who logs in there.
 ///
 /// # Errors
-/// What makes no sense, in words for the person who typed it.
+/// Returns the reason, in words for the person who typed it, if the options make no sense.
 pub fn target(server: &ServerOptions, dialect: Dialect) -> Result<Target, Text> {
     let rule = if dialect.uri_must_agree {
         UriPrecedence::Agree

@@ -15,7 +15,7 @@ const KEY_PASSWORD: &str = workload::secret::KEY_PASSWORD_VARIABLE;
 /// Returns how TLS is spoken with a target, if it is.
 ///
 /// # Errors
-/// What makes no sense, in words for the person who typed it.
+/// Returns the reason, in words for the person who typed it, if the options make no sense.
 pub fn tls(
     args: &TlsArgs,
     target: &Target,

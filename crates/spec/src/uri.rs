@@ -31,7 +31,7 @@ pub(crate) struct UriParts {
 /// peers, what stands alone before the `@` is a password.
 ///
 /// # Errors
-/// What is wrong with it. Never quotes the URI, which may hold a password.
+/// Returns an error if it is invalid. The error never quotes the URI, which may contain a password.
 pub(crate) fn parse(text: &str) -> Result<UriParts, Text> {
     if let Some(rest) = sentinel::rest(text) {
         return sentinel::parse(rest);

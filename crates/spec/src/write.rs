@@ -47,7 +47,7 @@ impl LoadSpec {
     /// The options that differ from the default, in the order of the help.
     ///
     /// # Errors
-    /// A word of it is not UTF-8.
+    /// Returns an error if a word is not UTF-8.
     pub fn given(&self) -> Result<Vec<PrintedOption>, serde_json::Error> {
         let mut own = given_fields(self)?;
         let command = vocabulary();
@@ -79,7 +79,7 @@ impl LoadSpec {
     /// The words that ask for it, without the name of the program. Passwords in them are `***`.
     ///
     /// # Errors
-    /// A word of it is not UTF-8.
+    /// Returns an error if a word is not UTF-8.
     pub fn words(&self) -> Result<Vec<String>, serde_json::Error> {
         Ok(self.given()?.iter().flat_map(PrintedOption::words).collect())
     }
@@ -87,7 +87,7 @@ impl LoadSpec {
     /// The lines of a document that says it.
     ///
     /// # Errors
-    /// A word of it is not UTF-8.
+    /// Returns an error if a word is not UTF-8.
     pub fn toml(&self) -> Result<String, serde_json::Error> {
         Ok(self.given()?.iter().map(PrintedOption::line).collect())
     }

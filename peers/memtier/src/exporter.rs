@@ -82,7 +82,7 @@ impl Exporter {
     /// Serves until the returned server is dropped. The text announces the address.
     ///
     /// # Errors
-    /// The port is taken, or the address is not of this machine.
+    /// Returns an error if the port is taken, or the address is not this machine's.
     pub(super) fn serve(self: &Arc<Self>) -> io::Result<Option<(HttpServer, String)>> {
         let Some(at) = self.choices.at() else { return Ok(None) };
         let listener = TcpListener::bind(at).map_err(|error| {

@@ -22,7 +22,7 @@ impl FailedKeys {
     /// Opens a file for appending.
     ///
     /// # Errors
-    /// The line to print if it cannot be opened.
+    /// Returns the line to print if it cannot be opened.
     pub(super) fn open(path: &str, built_in: bool) -> (Self, Option<String>) {
         let mut keys = Self { path: path.to_owned(), file: None, built_in, left_out: 0 };
         let opened = OpenOptions::new().append(true).create(true).open(path);

@@ -33,7 +33,7 @@ const DASHES: [char; 7] =
 /// keystorm's options takes a value.
 ///
 /// # Errors
-/// The line of getopt; or a word begins with another dash than options do, for which it would have been taken.
+/// Returns getopt's line, or an error if a word begins with another kind of dash than options.
 pub(super) fn read(
     words: &[String],
     takes_value: impl Fn(&str) -> Option<bool>,

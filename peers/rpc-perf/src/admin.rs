@@ -118,7 +118,7 @@ impl Admin {
     /// Listens there.
     ///
     /// # Errors
-    /// The address is none, or cannot be listened on.
+    /// Returns an error if the address is invalid, or cannot be listened on.
     pub(super) fn start(address: &str, throttle: Throttle) -> Result<Self> {
         let option = "[general] admin";
         let at = MetricsAt::parse(address).map_err(anyhow::Error::msg);

@@ -115,7 +115,7 @@ impl Config {
     /// Reads a file.
     ///
     /// # Errors
-    /// What is wrong with it, and where.
+    /// Returns the place and the reason if it is invalid.
     pub(super) fn read(source: &Source) -> Result<Self, Fault> {
         let parsed = DeTable::parse(&source.text).map_err(|error| {
             let at = error.span().map_or(0, |span| span.start);

@@ -52,7 +52,7 @@ struct Space {
 /// The text of the new file, which can be carried out.
 ///
 /// # Errors
-/// The file is no TOML, of 5.x already, or asks for what 5.x has not.
+/// Returns an error if the file is not TOML, is for 5.x already, or asks for something that 5.x lacks.
 pub(super) fn converted(source: &Source) -> Result<String, Fault> {
     let parsed = DeTable::parse(&source.text).map_err(|error| {
         let at = error.span().map_or(0, |span| span.start);

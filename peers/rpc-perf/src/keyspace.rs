@@ -66,7 +66,7 @@ const CARDINALITY_MAX: u32 = 64;
 /// Reads a key space.
 ///
 /// # Errors
-/// What makes no sense in it.
+/// Returns an error if it makes no sense.
 pub(super) fn read(
     table: &Table<'_, '_>,
     protocol: Protocol,

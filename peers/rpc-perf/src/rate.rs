@@ -99,7 +99,7 @@ impl Ratelimit {
     /// Returns the rate of a run of `duration_s` seconds.
     ///
     /// # Errors
-    /// There are more steps than a rate has.
+    /// Returns an error if there are more steps than a rate may have.
     pub(super) fn rate(&self, duration_s: u64, seed: u64) -> Result<Option<Rate>, Fault> {
         let rates = match (&self.rates[..], self.shuffled) {
             ([], _) => return Ok(None),

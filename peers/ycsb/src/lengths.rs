@@ -9,7 +9,7 @@ use super::properties::Properties;
 /// The one length of all fields.
 ///
 /// # Errors
-/// They vary.
+/// Returns an error if they vary.
 pub(super) fn constant(properties: &Properties) -> Result<u32, String> {
     match properties.text("fieldlengthdistribution", "constant") {
         "constant" => properties.number("fieldlength", 100),

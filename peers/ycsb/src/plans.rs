@@ -33,7 +33,7 @@ struct Amount {
 /// The job of a command line.
 ///
 /// # Errors
-/// What makes no sense, in words for the person who typed it.
+/// Returns the reason, in words for the person who typed it, if the options make no sense.
 pub(super) fn job(arguments: &Arguments) -> Result<Job, UsageError> {
     let properties = &arguments.properties;
     let mut remarks = known::check(properties).map_err(UsageError)?;

@@ -15,7 +15,7 @@ const RATE: &str = "--rps";
 /// A command line for each rate that `--rps` lists, in that order; the line as it is where it lists none.
 ///
 /// # Errors
-/// A range that cannot be, in words for a person.
+/// Returns the reason, in words for a person, if a range is impossible.
 pub(super) fn lines_at_rates(args: Vec<OsString>) -> Result<Vec<Vec<OsString>>, String> {
     let mut line = Line::parse(args.clone(), takes);
     let given = line.options.iter().rev().find(|given| given.name == RATE);

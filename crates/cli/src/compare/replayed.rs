@@ -40,7 +40,7 @@ pub(super) fn args() -> Vec<Arg> {
 /// The words of a run that sends what `--replay` names, and what is sent; without it, the words as they are.
 ///
 /// # Errors
-/// What makes no sense beside a record.
+/// Returns an error if an option makes no sense with a record.
 pub(super) fn taken(
     words: Vec<OsString>,
 ) -> Result<(Vec<OsString>, Option<ReplayedSides>), UsageError> {

@@ -14,7 +14,7 @@ pub const WITHIN_DEFAULT: Duration = Duration::from_secs(600);
 /// Returns what `--until-sure` and `--sure-within` ask for.
 ///
 /// # Errors
-/// They cannot be kept to.
+/// Returns an error if the limits cannot be kept.
 pub(super) fn asked(
     typed: &ParsedArgs,
     options: &CompareOptions,

@@ -41,7 +41,7 @@ pub(super) fn arg() -> Arg {
 /// option.
 ///
 /// # Errors
-/// No library is called that.
+/// Returns an error if there is no library with that name.
 pub(super) fn expanded(args: &[OsString]) -> Result<Option<Vec<OsString>>, UsageError> {
     let word = |arg: &OsString| arg.to_string_lossy().into_owned();
     let is_like = |arg: &OsString| word(arg) == "--like" || word(arg).starts_with("--like=");

@@ -42,7 +42,7 @@ fn kind_of(rest: &[OsString]) -> Result<Option<&'static KindFront>, UsageError> 
 /// The line with the options behind a kind among those in front of it; what is no delivery as it is.
 ///
 /// # Errors
-/// There is no such kind, or a word is no option.
+/// Returns an error if there is no such kind, or a word is no option.
 pub(crate) fn hoisted(
     line: Line,
     takes_also: impl Fn(&str) -> Option<Arity>,
@@ -69,7 +69,7 @@ pub(crate) fn hoisted(
 /// The delivery that a command line names, if it names one.
 ///
 /// # Errors
-/// What its options ask for cannot be.
+/// Returns an error if the options ask for something impossible.
 pub(crate) fn delivery_load(
     args: &[OsString],
     takes_also: impl Fn(&str) -> Option<Arity>,

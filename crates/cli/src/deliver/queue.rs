@@ -88,7 +88,7 @@ impl QueueOptions {
     /// says who receives it.
     ///
     /// # Errors
-    /// The payload is too small, or differs in size.
+    /// Returns an error if the payload is too small, or varies in size.
     fn delivery(
         &self,
         kind: DeliveryKind,

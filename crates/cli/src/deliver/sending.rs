@@ -60,7 +60,7 @@ pub(super) trait KindOptions: Args + 'static {
     /// Puts message and names that begin with this prefix into what is sent, and says who receives it.
     ///
     /// # Errors
-    /// What the options ask for cannot be.
+    /// Returns an error if the options ask for something impossible.
     fn receivers(&self, prefix: String, parts: &mut PlanParts) -> Result<Delivery, UsageError>;
 }
 
@@ -362,7 +362,7 @@ pub(super) fn tagged(mut prefix: String, parts: &PlanParts) -> String {
 /// Puts a prefix before the argument, which begins with the number of a channel or key, and closes its hash tag.
 ///
 /// # Errors
-/// There is no such argument.
+/// Returns an error if there is no such argument.
 pub(super) fn tag(parts: &mut PlanParts, at: usize, prefix: &str) -> Result<(), UsageError> {
     let pieces = pieces(parts, at)?;
     if prefix.ends_with(TAG) {
@@ -386,7 +386,7 @@ fn with_receivers(plan: &Plan, receivers: &Receivers<'_>) -> Result<Plan, UsageE
 /// The pieces of an argument of the one command that is sent.
 ///
 /// # Errors
-/// There is no such argument.
+/// Returns an error if there is no such argument.
 pub(super) fn pieces(parts: &mut PlanParts, at: usize) -> Result<&mut Vec<Piece>, UsageError> {
     let arg = parts.sequence.first_mut().and_then(|command| command.args.get_mut(at));
     let pieces = arg.map(|arg| &mut arg.pieces);
@@ -396,7 +396,7 @@ pub(super) fn pieces(parts: &mut PlanParts, at: usize) -> Result<&mut Vec<Piece>
 /// Puts the prefix of a run before the argument.
 ///
 /// # Errors
-/// There is no such argument.
+/// Returns an error if there is no such argument.
 pub(super) fn begin_with(parts: &mut PlanParts, at: usize, prefix: &str) -> Result<(), UsageError> {
     pieces(parts, at)?.insert(0, Piece::Bytes(prefix.as_bytes().to_vec()));
     Ok(())
@@ -405,7 +405,7 @@ pub(super) fn begin_with(parts: &mut PlanParts, at: usize, prefix: &str) -> Resu
 /// Puts the message at the end of the argument, a payload of `-d` bytes.
 ///
 /// # Errors
-/// A payload may be too small.
+/// Returns an error if a payload may be too small.
 pub(super) fn end_in_message(parts: &mut PlanParts, at: usize) -> Result<(), UsageError> {
     let drawn = parts.data.values.as_ref().map(|values| values.sizes.smallest());
     let pieces = pieces(parts, at)?;

@@ -54,7 +54,7 @@ impl ExperimentOptions {
     /// Resolves the two ways to say CSV and JSON, of a command line that is kept with the results.
     ///
     /// # Errors
-    /// Two results would go to one file.
+    /// Returns an error if two results would go to one file.
     pub fn settle(&mut self, command_line: String) -> Result<(), UsageError> {
         let document = self.json.as_deref() == Some("-".as_ref());
         if document && (self.csv || self.format == "csv") {

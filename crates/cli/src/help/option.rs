@@ -17,7 +17,7 @@ const EXAMPLES_MAX: usize = 3;
 /// The explanation of an option named as it is typed: `--rps`, `-c`.
 ///
 /// # Errors
-/// There is no such option; the error names the nearest.
+/// Returns an error if there is no such option; it names the nearest one.
 pub(super) fn explained(typed: &str) -> Result<String, UsageError> {
     let mut tree = tree();
     tree.build();
@@ -54,7 +54,7 @@ pub(super) fn explained(typed: &str) -> Result<String, UsageError> {
 /// Lists what `--set` sets, each as an option is explained.
 ///
 /// # Errors
-/// There is no option of that name.
+/// Returns an error if there is no option with that name.
 pub(super) fn settings() -> Result<String, UsageError> {
     let pages = write::settings().iter().map(|name| explained(&format!("--{name}")));
     Ok(pages.collect::<Result<Vec<_>, _>>()?.join("\n"))

@@ -132,7 +132,7 @@ impl Tool {
     /// other words mean, in which also the login stands, not in the environment.
     ///
     /// # Errors
-    /// What makes no sense in them.
+    /// Returns an error if they make no sense.
     pub fn job<E: From<UsageError>>(
         self,
         own: Vec<OsString>,
@@ -187,7 +187,7 @@ impl ParsedArgs {
     /// Reads arguments as [`read`](Self::read) does, of which what follows the options may be a delivery.
     ///
     /// # Errors
-    /// What makes no sense in them.
+    /// Returns an error if they make no sense.
     pub(super) fn read_load(
         name: &str,
         own: impl FnOnce(Command) -> Command,
@@ -208,7 +208,7 @@ impl ParsedArgs {
     /// line or changes how it is explained.
     ///
     /// # Errors
-    /// What makes no sense in them.
+    /// Returns an error if they make no sense.
     pub(super) fn read(
         name: &str,
         own: impl FnOnce(Command) -> Command,

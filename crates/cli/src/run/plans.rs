@@ -16,7 +16,7 @@ const PROBE_MAX: f64 = 100_000.0;
 /// Turns options into a job.
 ///
 /// # Errors
-/// What makes no sense, in words for the person who typed it.
+/// Returns the reason, in words for the person who typed it, if the options make no sense.
 pub(super) fn job(mut options: Options, persona: Persona) -> Result<Job, SpecError> {
     if let Some(refusal) = options.later.refused() {
         return Err(refusal.into());

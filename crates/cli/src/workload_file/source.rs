@@ -73,7 +73,7 @@ pub(crate) fn open(name: &str) -> Result<Source, String> {
 /// Reads a file that people write.
 ///
 /// # Errors
-/// Why it cannot be read, or that it is no text.
+/// Returns an error if it cannot be read, or is no text.
 pub fn read_text(path: &str) -> Result<Source, String> {
     let file = std::fs::File::open(path).map_err(|e| e.to_string())?;
     Ok(Source { name: path.to_owned(), text: text(file)?, is_preset: false })

@@ -43,7 +43,7 @@ impl Pool {
     /// `submitter`.
     ///
     /// # Errors
-    /// The kernel knows no buffer rings (before 5.19), or refuses.
+    /// Returns an error if the kernel has no buffer rings (before 5.19), or refuses.
     pub(super) fn new(submitter: &Submitter<'_>, count: u16) -> io::Result<Self> {
         assert!(count.is_power_of_two(), "the kernel masks positions");
         let invalid = |_| io::Error::from(io::ErrorKind::InvalidInput);

@@ -19,7 +19,7 @@ const WIDTH: usize = 80;
 /// Shows a page of Markdown.
 ///
 /// # Errors
-/// Standard output cannot be written.
+/// Returns an error if standard output cannot be written.
 pub(crate) fn read(markdown: &str) -> Result<End> {
     let out = io::stdout();
     let (no_color, kind) = (env::var_os("NO_COLOR"), env::var_os("TERM"));

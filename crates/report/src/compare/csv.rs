@@ -25,7 +25,7 @@ const COLUMNS: [&str; 11] = [
 /// The names of the columns.
 ///
 /// # Errors
-/// An error of the writer.
+/// Returns the errors of the writer.
 pub fn write_head(out: &mut dyn Write) -> io::Result<()> {
     write_row(&COLUMNS.map(str::to_owned), out)
 }

@@ -34,7 +34,7 @@ pub trait Format {
     /// Writes the text before the first report.
     ///
     /// # Errors
-    /// An error of the writer.
+    /// Returns the errors of the writer.
     fn begin(&mut self, out: &mut dyn Write) -> io::Result<()> {
         let _ = out;
         Ok(())

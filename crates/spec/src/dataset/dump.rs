@@ -28,7 +28,7 @@ const COLUMNS: [&str; 3] = ["key", "data", "exptime"];
 /// Returns whether a file begins with the header of a dump.
 ///
 /// # Errors
-/// It cannot be read.
+/// Returns an error if it cannot be read.
 pub(crate) fn is_dump(path: &Path) -> io::Result<bool> {
     let mut begin = Vec::new();
     File::open(path)?.take(HEADER.len() as u64).read_to_end(&mut begin)?;
@@ -38,7 +38,7 @@ pub(crate) fn is_dump(path: &Path) -> io::Result<bool> {
 /// Reads its items as a table of at most `rows_max` rows.
 ///
 /// # Errors
-/// What is wrong with the file, and at which line.
+/// Returns the line and the reason if the file is invalid.
 pub fn read(path: &Path, rows_max: Option<usize>) -> Result<Dataset, String> {
     let name = path.display();
     let bytes = std::fs::read(path).map_err(|error| format!("{name}: {error}"))?;

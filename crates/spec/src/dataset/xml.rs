@@ -19,7 +19,7 @@ use workload::Dataset;
 /// valkey-benchmark.
 ///
 /// # Errors
-/// Why it cannot be read, with its name and place.
+/// Returns the name, the place and the reason if it cannot be read.
 pub(crate) fn read(path: &Path, row: &str, rows_max: usize) -> Result<Dataset, Text> {
     let fault = |what: &dyn Display| text!("{DATASET} {}: {what}", path.display());
     let mut reader = Reader::from_file(path).map_err(|error| fault(&error))?;

@@ -29,7 +29,7 @@ pub(crate) fn authority(text: &str) -> Option<(bool, &str)> {
 /// Reads it.
 ///
 /// # Errors
-/// What is wrong with it. Never quotes what may be a password.
+/// Returns an error if it is invalid. The error never quotes a possible password.
 pub(crate) fn parse(tls: bool, authority: &str) -> Result<UriParts, Text> {
     let (user, password, hosts) = login(authority)?;
     let mut endpoint =

@@ -19,7 +19,7 @@ pub(crate) fn rest(text: &str) -> Option<&str> {
 /// one.
 ///
 /// # Errors
-/// What is wrong with it. Never quotes what may be a password.
+/// Returns an error if it is invalid. The error never quotes a possible password.
 pub(crate) fn parse(rest: &str) -> Result<UriParts, Text> {
     let shape = || text!("{URI}: expected redis-sentinel://host:26379,host:26379/NAME");
     let (authority, path) = rest.split_once('/').ok_or_else(shape)?;

@@ -39,7 +39,7 @@ const NONE: &str = "---";
 /// Writes what is above all sections.
 ///
 /// # Errors
-/// An error of the writer.
+/// Returns the errors of the writer.
 pub(crate) fn write_head(run: &RunFigures, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "{:<9} Threads", run.threads)?;
     writeln!(out, "{:<9} Connections per thread", run.clients)?;
@@ -52,7 +52,7 @@ pub(crate) fn write_head(run: &RunFigures, out: &mut dyn Write) -> io::Result<()
 /// A section: its table, and its distribution if that is wanted.
 ///
 /// # Errors
-/// An error of the writer.
+/// Returns the errors of the writer.
 pub(crate) fn write_section(
     section: &Section,
     layout: &Layout,

@@ -52,7 +52,7 @@ impl HdrFiles {
     /// The name of each section and its log.
     ///
     /// # Errors
-    /// A histogram cannot be written.
+    /// Returns an error if a histogram cannot be written.
     pub(crate) fn files(
         &self,
         started_at: SystemTime,

@@ -38,7 +38,7 @@ impl<'r> RawLog<'r> {
     /// of Unix time, and the microseconds that it took.
     ///
     /// # Errors
-    /// They cannot be written.
+    /// Returns an error if they cannot be written.
     pub(crate) fn write(&self, out: &mut dyn Write) -> io::Result<()> {
         let started_at = self.run.measurement.started_at.duration_since(SystemTime::UNIX_EPOCH);
         let started_at = started_at.unwrap_or_default();

@@ -42,7 +42,7 @@ fn intent(options: Options, matches: &ArgMatches) -> Result<Intent, UsageError> 
 /// Looks, and prints.
 ///
 /// # Errors
-/// The result could not be printed.
+/// Returns an error if the result could not be printed.
 fn doctor(job: &Options) -> Result<End> {
     job.server.notes.iter().try_for_each(diagnostics::say)?;
     let (mut evidence, subject) = look(job);

@@ -59,7 +59,7 @@ pub(crate) fn judging(args: Vec<OsString>) -> Result<Intent, UsageError> {
 /// Prints a history.
 ///
 /// # Errors
-/// The folder cannot be read, or a result not be written.
+/// Returns an error if the folder cannot be read, or a result not be written.
 fn history(options: &ReadingOptions) -> Result<End> {
     let output = Output::open(options, None)?;
     let folder = read(&options.dir)?;

@@ -43,7 +43,7 @@ pub(super) struct Feed {
 /// Starts MONITOR on a connection.
 ///
 /// # Errors
-/// The server refuses.
+/// Returns an error if the server refuses.
 pub(super) fn monitor(mut client: Client<Transport>, stop: &Arc<AtomicBool>) -> Result<Feed> {
     let address = client.address().to_string();
     match client.ask(&[b"MONITOR"])? {

@@ -50,7 +50,7 @@ pub(crate) const FRONT: Front = Front {
 /// Records.
 ///
 /// # Errors
-/// A server cannot be reached or refuses, or the file cannot be written.
+/// Returns an error if a server cannot be reached or refuses, or the file cannot be written.
 fn record(job: &Options) -> Result<End> {
     job.server.notes.iter().try_for_each(diagnostics::say)?;
     let interrupted = signals::interrupted()?;

@@ -102,7 +102,7 @@ impl SearchJob {
     /// The closed loop that a search begins with, of a trial's length.
     ///
     /// # Errors
-    /// A fault of the load.
+    /// Returns an error if the load makes no sense.
     pub(super) fn closed_loop(&self) -> Result<Job, UsageError> {
         // Nothing arrives at a closed loop: it sends when it has an answer.
         self.load.job(&|spec| {
@@ -114,7 +114,7 @@ impl SearchJob {
     /// A trial at a rate, per second. It lasts long enough for the percentiles of the target.
     ///
     /// # Errors
-    /// A fault of the load.
+    /// Returns an error if the load makes no sense.
     pub(super) fn trial(&self, rate_per_s: f64) -> Result<Job, UsageError> {
         let needed_s = self.options.slo.requests_min() as f64 / rate_per_s;
         self.load.job(&|spec| {
