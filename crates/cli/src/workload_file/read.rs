@@ -21,7 +21,7 @@ const OF_PHASE: [&str; 5] = ["name", "every-key", "mix", "sequence", "operation"
 /// Reads a workload.
 ///
 /// # Errors
-/// What makes no sense in it, and where.
+/// Returns the place and the reason if something in it makes no sense.
 pub(crate) fn read(source: Source) -> Result<Workload, String> {
     let described = |error| described(&source, &error);
     let table = DeTable::parse(&source.text).map_err(described)?;
