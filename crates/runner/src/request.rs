@@ -245,6 +245,46 @@ impl<M: Copy> Requests<M> {
         self.queue.iter().take_while(is_alike).count() as u32
     }
 
+    /// Number of oldest requests in a row, at most `most` of those that wait for one reply each, that share every time
+    /// with the oldest, which was not sent again.
+    #[inline]
+    pub(crate) fn stamped_alike(&self, most: u32) -> u32 {
+        let Some(oldest) = self.queue.front() else { return 0 };
+        if oldest.progress.is_under_way() {
+            return 1;
+        }
+        let is_alike = |request: &&Request<M>| {
+            request.handed_ns == oldest.handed_ns
+                && request.intended_ns == oldest.intended_ns
+                && request.measured == oldest.measured
+                && !request.progress.is_under_way()
+        };
+        self.queue.iter().take(most as usize).take_while(is_alike).count() as u32
+    }
+
+    /// Takes off the last reply of each of the `count` oldest requests, which wait for one each and are there until
+    /// [`Self::remove`]. Returns the oldest and when the first byte was read of what they were sent with.
+    #[inline]
+    pub(crate) fn settle_whole(
+        &mut self,
+        count: u32,
+        now_ns: u64,
+    ) -> Option<(u64, &mut Request<M>)> {
+        let first_byte_ns = self.reply_begun(now_ns)?;
+        let oldest = self.queue.front_mut()?;
+        self.commands -= count;
+        oldest.left = 0;
+        Some((first_byte_ns, oldest))
+    }
+
+    /// Removes the `count` oldest requests, which have all their replies.
+    #[inline]
+    pub(crate) fn remove(&mut self, count: u32) {
+        for _ in 0..count {
+            self.queue.pop_front();
+        }
+    }
+
     /// Takes the commands of the next `count` replies off, all of the oldest request.
     #[inline]
     pub(crate) fn settle_many(

@@ -54,6 +54,11 @@ impl KeySource {
         }
     }
 
+    /// Returns whether no key depends on what is inserted.
+    pub(super) fn is_unused(&self) -> bool {
+        self.inserts.is_none()
+    }
+
     /// Returns the key of a new operation, unless its number alone determines it.
     #[inline]
     pub(super) fn key(&mut self, operation: u32, number: u64) -> Option<KeyNumber> {

@@ -23,6 +23,8 @@ pub(super) struct Inspections {
     /// Set if only the progress of operations is inspected: replies with equal bytes then mean the same to
     /// the same command.
     pub(super) alike: bool,
+    /// Set if, beside that, each operation is one request of which nothing is kept: its reply has no consequence.
+    pub(super) single: bool,
     /// Inspects the progress of operations; bytes are then counted by command.
     pub(super) operations: bool,
     /// Inspects strings of replies, for any of the next four.
@@ -62,10 +64,12 @@ impl Inspections {
         let repeats = R::COUNTS_ALL && !acknowledged && !answers.may_be_missing();
         let nothing = repeats && !any && plan.sequence.len() == 1;
         let alike = repeats && operations && !inspects && !receivers;
+        let single = alike && !plan.counts_operations() && steps.growing.is_unused();
         Self {
             any,
             nothing,
             alike,
+            single,
             operations,
             strings,
             keeps,

@@ -43,13 +43,22 @@ impl<P: Protocol, R: Route> Settler<'_, P, R> {
         (input, len): (&[u8], usize),
     ) -> usize {
         let count = wire::repeats(input, len, requests.alike(command));
-        for _ in 0..count {
-            let Some((first_byte_ns, request)) = requests.settle(self.now_ns) else { break };
-            request.progress.missed |= reply == Reply::Miss;
+        let mut left = count;
+        while left > 0 {
+            let many = if self.asks.single { requests.stamped_alike(left) } else { 1 };
+            let Some((first_byte_ns, request)) = requests.settle_whole(many, self.now_ns) else {
+                break;
+            };
             let answer = self.answer((request, first_byte_ns), reply, bytes);
-            self.record(request, &answer);
-            self.complete(request);
-            requests.advance(self.sequence_len);
+            if self.asks.single {
+                self.recorder.replies(&answer, many, self.now_ns);
+            } else {
+                request.progress.missed |= reply == Reply::Miss;
+                self.record(request, &answer);
+                self.complete(request);
+            }
+            requests.remove(many);
+            left -= many;
         }
         count as usize
     }
