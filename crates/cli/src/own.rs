@@ -60,3 +60,52 @@ pub fn option(word: &str, next: impl FnOnce() -> Option<String>) -> Result<Vec<S
         (None, false) => vec![format!("--{name}")],
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+    use spec::write::PrintedOption;
+
+    use super::*;
+
+    /// Options of deliveries alone.
+    const OF_DELIVERIES: [&str; 9] = [
+        "receiver_threads",
+        "writers",
+        "drain",
+        "groups",
+        "slow",
+        "wait",
+        "waitaof",
+        "between_clients",
+        "ring",
+    ];
+
+    #[test]
+    fn messages_name_options_as_they_are_typed() {
+        let command = vocabulary();
+        for named in naming::OPTIONS {
+            let field = named.field();
+            let option = command.get_arguments().find(|option| option.get_id().as_str() == field);
+            match option.cloned() {
+                Some(option) => {
+                    let typed = PrintedOption { option, value: Value::Null }.name();
+                    assert_eq!(typed, named.word(), "{field}");
+                }
+                None => assert!(OF_DELIVERIES.contains(&field.as_str()), "no option is {field}"),
+            }
+        }
+    }
+
+    #[test]
+    fn words_of_options_stand_behind_the_prefix_elsewhere() {
+        for (ours, theirs) in [
+            ("--spawn", "--ks-spawn"),
+            ("--set join", "--ks-join"),
+            ("-c", "-c"),
+            ("add --tls", "add --ks-tls"),
+        ] {
+            assert_eq!(behind_prefix(ours), theirs);
+        }
+    }
+}

@@ -22,10 +22,12 @@ options! {
     REQUESTS = "-n", PIPELINE = "-P", RATE = "--rps", KEEP_ALIVE = "-k", JOIN = "--set join",
     CONNECT_SPACING = "--set connect-spacing", REQUESTS_PER_CONNECTION = "--set requests-per-connection",
     RENEW = "--set renew", RECONNECT_WAIT = "--set reconnect-wait", RECONNECT_TRIES = "--set reconnect-tries",
-    RECONNECT_TIMEOUT = "--set reconnect-timeout", TESTS = "-t", KEY_RANGE = "-r", KEYS_BY = "--set keys-by",
-    FIRST_KEY = "--set first-key", UNPADDED = "--set unpadded", ONE_SLOT = "--set one-slot", SIZE = "-d",
+    RECONNECT_TIMEOUT = "--set reconnect-timeout", TESTS = "-t", KEY_RANGE = "-r",
+    FIRST_KEY = "--set first-key", UNPADDED = "--set unpadded", KEYS_BY = "--set keys-by",
+    ONE_SLOT = "--set one-slot", SIZE = "-d",
     SIZE_BY = "--set size-by", ORDER = "--set order", STDIN_ARG = "-x", ROWS_BY = "--set rows-by",
-    ROW_VALUE = "--set row-value", IDLE = "-I",
+    ROW_VALUE = "--set row-value", IDLE = "-I", REPEAT = "-l",
+    CALLED = "--as", QUIET = "-q", EXIT_ON_ERROR = "-e",
     HASH, PROTOCOL, POOL, SOURCE_IP, MPTCP, USER, PASSWORD_COMMAND, DBNUM, ENABLE_TRACKING, NO_TOUCH, CLUSTER, RFR,
     RFR_WITHOUT, RFR_REPLICAS, RFR_CONNECTIONS, RFR_ALSO, PER_NODE, RPS_PER_NODE, REPLICAS, SPAWN, SPAWN_ARGS,
     SPAWN_UNIX, SERVER_CPUS, TLS, SNI, CACERT, CACERTDIR, INSECURE, CERT, CERT_CHAIN, KEY, TLS_CIPHERS,
@@ -35,7 +37,7 @@ options! {
     HIT_RATIO, VERIFY, FAIL_ON_MISS, MIX, SEED, WORKLOAD, PHASE, DATASET, XML_ROOT_ELEMENT, MAXDOCS, REPLAY,
     NUM_FUNCTIONS, NUM_KEYS_IN_FCALL, NAME, PRECISION, FIRST_BYTE, ON_ERROR, YES, PER_CONNECTION, ON, PROBE, SLO,
     CLOCK, JSON, HDR, HTML, SVG, KEEP, LIVE, METRICS, RING, RECEIVER_THREADS, WRITERS, DRAIN, GROUPS, SLOW, WAIT,
-    WAITAOF, BETWEEN_CLIENTS,
+    WAITAOF, BETWEEN_CLIENTS, CSV, FORMAT, KERNEL_STAMPS, PRINT_PLAN, PRINT_WORKLOAD,
 }
 
 /// Advice that is one phrase in a tool, and maybe another option in the next.

@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use naming::{OptionId, Text};
+use naming::{OPTIONS, OptionId, Text};
+use serde::Serialize;
 
 /// Reason why a load makes no sense.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,49 +30,12 @@ impl fmt::Display for SpecError {
 
 impl std::error::Error for SpecError {}
 
-#[cfg(test)]
-mod tests {
-    use serde_json::Value;
-
-    use crate::write::{PrintedOption, vocabulary};
-
-    /// Fields of other options than those of a load.
-    const OTHERS: [&str; 20] = [
-        "on",
-        "probe",
-        "slo",
-        "clock",
-        "json",
-        "hdr",
-        "html",
-        "svg",
-        "keep",
-        "live",
-        "metrics",
-        "receiver_threads",
-        "writers",
-        "drain",
-        "groups",
-        "slow",
-        "wait",
-        "waitaof",
-        "between_clients",
-        "ring",
-    ];
-
-    #[test]
-    fn messages_name_options_as_they_are_typed() {
-        let command = vocabulary();
-        for named in naming::OPTIONS {
-            let field = named.field();
-            let option = command.get_arguments().find(|option| option.get_id().as_str() == field);
-            match option.cloned() {
-                Some(option) => {
-                    let typed = PrintedOption { option, value: Value::Null }.name();
-                    assert_eq!(typed, named.word(), "{field}");
-                }
-                None => assert!(OTHERS.contains(&field.as_str()), "there is no option {field}"),
-            }
-        }
-    }
+/// The first option of a group that is given.
+pub(crate) fn first_given<G: Serialize + Default>(group: &G) -> Option<OptionId> {
+    let of = serde_json::to_value(group).ok()?;
+    let default = serde_json::to_value(G::default()).ok()?;
+    OPTIONS.iter().copied().find(|option| {
+        let key = option.field().replace('_', "-");
+        of.get(&key) != default.get(&key)
+    })
 }

@@ -6,13 +6,12 @@ use std::str::FromStr;
 
 use clap::Args;
 use csv::{ReaderBuilder, StringRecord};
-use naming::{
-    DATASET, FIRST_KEY, KEY_DIST, KEY_RANGE, KEYS_BY, ONE_SLOT, OptionId, Text, UNPADDED, text,
-};
+use naming::{DATASET, KEY_DIST, KEY_RANGE, Text, text};
 use serde::{Deserialize, Serialize};
 use workload::{DrawnBy, KeyDist, KeyNumbering, KeySpace, OneGroup};
 
 use crate::DataOptions;
+use crate::error::first_given;
 use crate::text::as_text;
 use crate::values::{Count, count, delimiter, written};
 
@@ -57,18 +56,6 @@ written! {
     KeyRange Self(range) => range.to_string();
 }
 
-impl KeyOptions {
-    fn given(&self) -> Option<OptionId> {
-        let given = [
-            (FIRST_KEY, self.first_key.is_some()),
-            (UNPADDED, self.unpadded),
-            (KEYS_BY, self.keys_by.is_some()),
-            (ONE_SLOT, self.one_slot),
-        ];
-        given.into_iter().find_map(|(option, given)| given.then_some(option))
-    }
-}
-
 /// The key space that options describe; reads the file of `file:`.
 ///
 /// # Errors
@@ -76,7 +63,7 @@ impl KeyOptions {
 pub fn space(options: &DataOptions) -> Result<KeySpace, Text> {
     let keys = &options.keys;
     let space = in_range(options)?;
-    if let Some(option) = keys.given().filter(|_| space.range.is_none()) {
+    if let Some(option) = first_given(keys).filter(|_| space.range.is_none()) {
         return Err(text!("{option} requires {KEY_RANGE}, the number of keys"));
     }
     let numbered = KeyNumbering {

@@ -8,13 +8,13 @@ use std::str::FromStr;
 
 use clap::ValueEnum;
 use naming::{
-    CLUSTER, HOST, OptionId, PER_NODE, PORT, REPLICAS, RFR, RFR_ALSO, RFR_CONNECTIONS,
-    RFR_REPLICAS, RFR_WITHOUT, Text, text,
+    CLUSTER, HOST, PORT, REPLICAS, RFR, RFR_CONNECTIONS, RFR_REPLICAS, RFR_WITHOUT, Text, text,
 };
 use serde::{Deserialize, Serialize};
 use workload::{ClusterOptions, Endpoint, NodeShares, ReadFrom, ReplicaFallback};
 
 use crate::address::Address;
+use crate::error::first_given;
 use crate::text::as_text;
 use crate::values::{choices, written};
 
@@ -84,20 +84,6 @@ impl FromStr for Shares {
 }
 
 impl ReplicaOptions {
-    /// The first that is given, by its name.
-    pub(crate) fn given(&self) -> Option<OptionId> {
-        let given = [
-            (RFR, self.rfr.is_some()),
-            (RFR_WITHOUT, self.rfr_without.is_some()),
-            (RFR_REPLICAS, self.rfr_replicas.is_some()),
-            (RFR_CONNECTIONS, self.rfr_connections.is_some()),
-            (RFR_ALSO, !self.rfr_also.is_empty()),
-            (PER_NODE, self.per_node),
-            (REPLICAS, !self.replicas.is_empty()),
-        ];
-        given.into_iter().find(|(_, given)| *given).map(|(name, _)| name)
-    }
-
     /// Returns how the nodes are used, where there are several: in a `cluster`, or the named replicas of a server.
     ///
     /// # Errors
@@ -109,7 +95,7 @@ impl ReplicaOptions {
             None if named => ReadFrom::Replicas,
             None => ReadFrom::default(),
         };
-        match self.given() {
+        match first_given(self) {
             Some(option) if !cluster && !named => {
                 return Err(text!("{option} requires {CLUSTER} or {REPLICAS}"));
             }

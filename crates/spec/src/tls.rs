@@ -1,13 +1,11 @@
 //! `--tls` and what goes with it, as data of the plan.
 
-use naming::{
-    CACERT, CACERTDIR, CERT, CERT_CHAIN, HOST, INSECURE, KEY, OptionId, PORT, SNI, SPAWN, TLS,
-    TLS_CIPHERS, TLS_CIPHERSUITES, TLS_GROUPS, TLS_PROTOCOLS, TLS_RESUME, Text, text,
-};
+use naming::{CERT, CERT_CHAIN, HOST, INSECURE, KEY, PORT, SNI, SPAWN, TLS, Text, text};
 use workload::{Endpoint, Secret, Target, TlsOptions, Verify};
 
 use crate::TlsArgs;
 use crate::dialect::Dialect;
+use crate::error::first_given;
 
 /// The environment variable that has the password of the private key.
 const KEY_PASSWORD: &str = workload::secret::KEY_PASSWORD_VARIABLE;
@@ -24,7 +22,7 @@ pub fn tls(
 ) -> Result<Option<TlsOptions>, Text> {
     if !args.tls && target.tls.is_none() {
         // The peers take them and do nothing with them, without a word.
-        if let Some(option) = given(args).filter(|_| dialect.minds_slips) {
+        if let Some(option) = first_given(args).filter(|_| dialect.minds_slips) {
             notes.push(format!("{}: {option} has no effect without {TLS}.", dialect.warning));
         }
         return Ok(None);
@@ -83,23 +81,4 @@ pub fn tls(
 /// Reads what the private key is encrypted with. Other users of this machine cannot read it there.
 fn key_password() -> Option<Secret> {
     std::env::var(KEY_PASSWORD).ok().filter(|password| !password.is_empty()).map(Secret::new)
-}
-
-/// The first option that is of TLS.
-fn given(args: &TlsArgs) -> Option<OptionId> {
-    let given = [
-        (args.sni.is_some(), SNI),
-        (args.cacert.is_some(), CACERT),
-        (args.cacertdir.is_some(), CACERTDIR),
-        (args.insecure, INSECURE),
-        (args.cert.is_some(), CERT),
-        (args.cert_chain.is_some(), CERT_CHAIN),
-        (args.key.is_some(), KEY),
-        (args.tls_ciphers.is_some(), TLS_CIPHERS),
-        (args.tls_ciphersuites.is_some(), TLS_CIPHERSUITES),
-        (args.tls_groups.is_some(), TLS_GROUPS),
-        (args.tls_protocols.is_some(), TLS_PROTOCOLS),
-        (args.tls_resume, TLS_RESUME),
-    ];
-    given.into_iter().find_map(|(given, option)| given.then_some(option))
 }
