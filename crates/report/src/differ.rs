@@ -4,6 +4,7 @@
 //! names of the options. The caller decides which differences matter.
 
 use serde_json::{Map, Value};
+use spec::write::OF_TARGET;
 use workload::Plan;
 
 use crate::RecordError;
@@ -42,10 +43,21 @@ pub(crate) fn differences(
     }
     // The other plan as far as it matters: options tell what is left.
     let mut other = overlaid("", &data, &other, passed_over);
-    other["asked"] = Value::Object(theirs.asked.clone());
+    other["asked"] = Value::Object(asked_beside(ours, theirs, &found));
     let other = serde_json::from_slice::<Plan>(other.to_string().as_bytes());
     let by_option = other.map(|other| options_apart(ours, &other)).unwrap_or_default();
     Ok(if by_option.is_empty() { found } else { by_option })
+}
+
+/// Options that asked for their plan, with ours for the server where all differences of servers are passed over.
+fn asked_beside(ours: &Plan, theirs: &Plan, found: &[Difference]) -> Map<String, Value> {
+    let mut asked = theirs.asked.clone();
+    if !found.iter().any(|one| one.what.starts_with("target.")) {
+        asked.retain(|key, _| !OF_TARGET.contains(&&**key));
+        let of_target = ours.asked.iter().filter(|(key, _)| OF_TARGET.contains(&&***key));
+        asked.extend(of_target.map(|(key, value)| (key.clone(), value.clone())));
+    }
+    asked
 }
 
 /// Options in which two plans differ.

@@ -69,7 +69,8 @@ fn without_password(operation: &Operation, login: Option<&Credentials>) -> Strin
     operation.name.split(' ').map(shown).collect::<Vec<_>>().join(" ")
 }
 
-fn known_password(login: Option<&Credentials>) -> Option<&str> {
+/// Returns the password of a login, unless it is empty.
+pub(crate) fn known_password(login: Option<&Credentials>) -> Option<&str> {
     login.map(|login| login.password.reveal()).filter(|known| !known.is_empty())
 }
 

@@ -21,6 +21,23 @@ pub fn key(option: &Arg) -> String {
     option.get_id().as_str().replace('_', "-")
 }
 
+/// Keys of the options that say where a server is, who logs in, and by which certificates.
+pub const OF_TARGET: [&str; 13] = [
+    "host",
+    "port",
+    "socket",
+    "uri",
+    "user",
+    "password",
+    "password-command",
+    "dbnum",
+    "sni",
+    "cacert",
+    "cacertdir",
+    "cert",
+    "key",
+];
+
 /// The options that stand behind `--set`, by their long names: those that few people type, and that other tools'
 /// command lines ask for.
 #[must_use]
@@ -198,6 +215,12 @@ mod tests {
     use super::*;
     use crate::PreparedLoad;
     use crate::round_trip_tests::read;
+
+    #[test]
+    fn options_of_the_target_are_options() {
+        let known: Vec<String> = vocabulary().get_arguments().map(key).collect();
+        assert!(OF_TARGET.iter().all(|of| known.iter().any(|key| key == of)), "{known:?}");
+    }
     use crate::values::Count;
 
     fn typed(line: &str) -> LoadSpec {

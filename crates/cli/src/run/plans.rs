@@ -79,7 +79,7 @@ fn check_own(options: &Options) -> Result<(), String> {
         return Ok(());
     }
     let first = command.first().and_then(|word| word.to_str()).unwrap_or_default();
-    if first.parse::<f64>().is_ok_and(f64::is_finite) {
+    if command.len() == 1 && first.parse::<f64>().is_ok_and(f64::is_finite) {
         let instead = format!("value of an option, write it behind =, as in --until-sure={first}");
         return Err(format!("{first} is no command of a server; as the {instead}"));
     }

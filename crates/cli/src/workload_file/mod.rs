@@ -72,7 +72,7 @@ pub(super) struct Space {
     pub(super) dist: Option<KeyDist>,
     /// Number of the first key.
     pub(super) first: Option<Count<u64>>,
-    /// What a key is drawn for.
+    /// Unit that a key is drawn for, such as each request.
     #[serde(with = "spec::text")]
     pub(super) by: Option<DrawnBy>,
     /// Set if key numbers have no leading zeros.

@@ -259,7 +259,7 @@ fn saved_runs_compare_where_their_plans_are_alike() {
     compare(&one, &b, "--fail-on-regression 5").run().exits(4).prints("has no interval");
     for (name, line, description) in [
         ("p", "-t set,get -P 4", "in the test SET, -P is not given in "),
-        ("d", "-t set,get -d 100", "-d is 3 in "),
+        ("d", "-t set,get -d 100", "in the test SET, -d is not given in "),
         ("c", "-t set,get -c 9", "-c is 50 in "),
         ("3", "-t set,get -3", "-3 is not given in "),
         ("t", "-t set", "has the tests SET, GET, but "),

@@ -234,7 +234,6 @@ fn what_has_no_page_that_grows_says_so() {
             format!("compare --baseline {} --live", dir.path().display()),
             "saved runs are read at once",
         ),
-        ("bisect --good a --bad b --live -- true".to_owned(), "--live: a bisection has no page"),
     ] {
         Keystorm::new(&line).run().exits(2).says(why);
     }

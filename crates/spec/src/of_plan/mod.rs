@@ -20,6 +20,7 @@ use crate::document::Fields;
 use crate::keys::KeyOptions;
 use crate::payload::Size;
 use crate::rank::ShardArg;
+use crate::title::known_password;
 use crate::values::{Count, OnErrorArg, ProtocolArg, Seconds, TestName, YesNo};
 use crate::write::given_fields;
 use crate::{DataOptions, KeyRange, LoadOptions, LoadSpec, Rate, RecordingOptions, harmful};
@@ -50,6 +51,12 @@ impl LoadSpec {
         if self.prepared.is_some() || self.data.stdin_arg || is_renamed || !is_text {
             spec.data.stdin_arg = false;
             send(&mut spec, parts);
+        }
+        let known = known_password(parts.target.credentials.as_ref());
+        for word in
+            spec.command.iter_mut().skip(1).filter(|word| known.is_some() && word.to_str() == known)
+        {
+            *word = HIDDEN.into();
         }
         given_fields(&spec).unwrap_or_default()
     }
