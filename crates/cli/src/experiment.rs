@@ -179,6 +179,22 @@ fn split_line(
     Ok(SplitLine { own: words_of(&typed), line, command_line })
 }
 
+/// Refuses a word that is the address of a server.
+///
+/// # Errors
+/// Returns the options that name the server.
+pub fn refuse_address(word: &str, name: &str) -> Result<(), UsageError> {
+    match word.rsplit_once(':') {
+        Some((host, port)) if port.parse::<u16>().is_ok() && !host.is_empty() => {
+            let quoted = shell_words::quote(word);
+            Err(UsageError(format!(
+                "unexpected word {quoted}: {name} takes one server, as -h {host} -p {port}"
+            )))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Refuses a word where a command for the server stands that surely is none: a program or an address of
 /// a server, or one with options of the experiment behind it.
 fn misplaced(line: &Line, own: &Command) -> Result<(), UsageError> {
@@ -191,14 +207,7 @@ fn misplaced(line: &Line, own: &Command) -> Result<(), UsageError> {
              with -h and -p, or -s"
         )));
     }
-    if let Some((host, port)) = word.rsplit_once(':')
-        && port.parse::<u16>().is_ok()
-        && !host.is_empty()
-    {
-        return Err(UsageError(format!(
-            "unexpected word {quoted}: {name} takes one server, as -h {host} -p {port}"
-        )));
-    }
+    refuse_address(&word, name)?;
     let is_own = |word: &&OsString| {
         let word = word.to_string_lossy();
         let option = word.split('=').next().unwrap_or_default();

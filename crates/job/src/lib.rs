@@ -1,8 +1,8 @@
 //! Jobs as data: front ends make them from command lines, and the code that runs them cannot tell which
 //! tool's words they came from.
 //!
-//! Owns the work of a run, the answer of a front end, usage errors, and the traits by which an imitated tool takes part in a run
-//! and prints in its own way. Parsing is in `cli` and the crates of `peers/`, running is in `keystorm`.
+//! Owns the work of a run, the answer of a front end, usage errors, and the traits by which an imitated tool takes
+//! part in a run and prints in its own way. Parsing is in `cli` and the crates of `peers/`, running is in `keystorm`.
 
 mod intent;
 mod metrics_at;

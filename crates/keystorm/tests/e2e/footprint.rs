@@ -181,6 +181,7 @@ fn a_hit_ratio_is_that_of_a_cache_in_its_steady_state() {
 #[test]
 fn what_cannot_be_weighed_is_refused_by_name() {
     for (line, why) in [
+        ("127.0.0.1:6379", "keystorm footprint takes one server, as -h 127.0.0.1 -p 6379"),
         ("--spawn strings:10", "no such type"),
         ("--spawn -c 5 string:10", "footprint stores keys and measures no load"),
         ("--spawn=memcached hash:10x20", "memcached has strings only"),

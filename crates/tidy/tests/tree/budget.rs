@@ -36,7 +36,7 @@ const AREAS: &[Area] = &[
     Area {
         name: "says what happened: figures, verdict, documents, pages, live",
         paths: &["crates/report/", "crates/page/", "crates/console/"],
-        budget: 16_000,
+        budget: 16_010,
     },
     Area {
         name: "experiments: search, sweep, survey, impact, suite, footprint, connect, their frame",
@@ -117,7 +117,7 @@ const AREAS: &[Area] = &[
             "crates/keystorm/src/commands/show.rs",
             "crates/keystorm/src/markdown.rs",
         ],
-        budget: 9_080,
+        budget: 9_100,
     },
     Area {
         name: "compare",

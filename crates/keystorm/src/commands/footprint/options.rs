@@ -2,7 +2,8 @@
 
 use clap::Parser;
 use cli::experiment::{
-    ExperimentOptions, OF_A_LOAD, REFUSED, job, names_test, with_those_of_a_run, with_words,
+    ExperimentOptions, OF_A_LOAD, REFUSED, job, names_test, refuse_address, with_those_of_a_run,
+    with_words,
 };
 use cli::front::{Front, command};
 use job::{Intent, Job, UsageError};
@@ -107,6 +108,11 @@ fn intent(mut options: Options, line: Line, command_line: String) -> Result<Inte
     }
     if options.keys.is_some_and(|keys| !(1..=KEYS_MAX).contains(&keys)) {
         return Err(UsageError(format!("--keys: must be between 1 and {KEYS_MAX}")));
+    }
+    for word in line.rest.iter().map(|word| word.to_string_lossy()) {
+        if !Item::names_type(&word) {
+            refuse_address(&word, NAME)?;
+        }
     }
     let items: Result<Vec<Item>, String> = match line.rest.len() {
         0 => ITEMS.iter().map(|text| Item::parse(text)).collect(),

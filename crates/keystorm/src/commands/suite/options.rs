@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::Parser;
 use cli::compare::metric_of;
 use cli::experiment::{
-    ExperimentOptions, OF_A_LOAD, REFUSED, job, with_those_of_a_run, with_words,
+    ExperimentOptions, OF_A_LOAD, REFUSED, job, refuse_address, with_those_of_a_run, with_words,
 };
 use cli::front::{Front, command};
 use job::{Intent, Job, UsageError};
@@ -130,6 +130,9 @@ fn intent(mut options: Options, line: Line, command_line: String) -> Result<Inte
         return Err(UsageError("--fail-on-regression: from 0 up to 100 per cent".to_owned()));
     }
     options.paths = line.rest.iter().map(PathBuf::from).collect();
+    for path in options.paths.iter().filter(|path| !path.exists()) {
+        refuse_address(&path.to_string_lossy(), NAME)?;
+    }
     let server = Line { options: line.options, rest: Vec::new() };
     let first = job(NAME, server.words())?;
     let plan = first.plans.first();
