@@ -12,6 +12,8 @@ use serde_json::Value;
 
 use crate::deliver::test;
 use crate::program::{Keystorm, elapse, within};
+use crate::record::json;
+use crate::search::exits_as_answered;
 use crate::server::Server;
 use crate::spans::undisturbed;
 use crate::tls::TlsServer;
@@ -224,8 +226,9 @@ fn its_word_stands_in_experiments_and_its_figures_in_every_report() {
     assert!(shown.out.contains("\"new connections\",\"first reply\",\"100\""), "{}", shown.out);
     let port = server.port();
     let target = "--slo 'p99<60s' --most 40 --start 20 --duration 0.2 --no-curve --repeat 1";
-    let found = Keystorm::new(&format!("search -p {port} {target} connect --close reset")).run();
-    assert!(matches!(found.code, Some(0 | 4)), "{found:?}");
+    let search =
+        format!("search -p {port} {target} --json {} connect --close reset", saved.display());
+    exits_as_answered(&Keystorm::new(&search).run(), &json(&saved));
     let swept = format!("sweep -p {port} -n 20 -c 2,4 connect");
     Keystorm::new(&swept).run().ok().prints("2");
     for wrong in ["-P 2", "-k 0", "--cluster", "--retry 1"] {

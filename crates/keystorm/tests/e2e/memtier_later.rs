@@ -48,17 +48,26 @@ fn lookups_that_miss_are_counted_and_reported() {
     let sets = ran.out.lines().find(|line| line.starts_with("Sets ")).unwrap();
     assert!(sets.contains(" --- ") && ran.out.contains("Misses/sec"), "{}", ran.out);
     ran.says("warning: GET miss rate 70.00% above target 1.00% (7 misses / 10 ops)");
+}
+
+#[test]
+fn a_miss_rate_below_its_threshold_is_no_warning() {
+    let server = some_keys();
     let line = format!("{ONE} -n 10 --command 'HGET h__key__ f' --key-prefix= {TEN}");
     let (ran, value) = json(&server, &format!("{line} --miss-rate-threshold 70"));
     assert_eq!(value["ALL STATS"]["Per-Key Misses"]["HGET"]["Total Misses"], 7);
     assert!(!ran.err.contains("miss rate"), "{}", ran.err);
-    // Of keys of several the reply says how many there were.
-    let line = format!("{ONE} -n 5 --command 'MGET __key__ __key__' {TEN}");
-    let (_, value) = json(&server, &line);
-    let counted = [2, 3, 1, 4].map(Value::from);
+}
+
+#[test]
+fn keys_and_fields_of_one_command_are_counted_each() {
+    let server = some_keys();
     let describe = |lookup: &Value| {
         ["key[0] Hits", "key[0] Misses", "key[1] Hits", "key[1] Misses"].map(|n| lookup[n].clone())
     };
+    let line = format!("{ONE} -n 5 --command 'MGET __key__ __key__' {TEN}");
+    let (_, value) = json(&server, &line);
+    let counted = [2, 3, 1, 4].map(Value::from);
     let lookup = &value["ALL STATS"]["Per-Key Misses"]["MGET"];
     assert_eq!((&lookup["Total Hits"], &lookup["Total Misses"]), (&3.into(), &7.into()));
     assert_eq!((describe(lookup), lookup.get("key[2] Hits")), (counted, None));
@@ -71,14 +80,26 @@ fn lookups_that_miss_are_counted_and_reported() {
         let lookup = &value["ALL STATS"]["Per-Key Misses"]["HMGET"];
         assert_eq!(describe(lookup), [3, 7, 0, 10].map(Value::from), "{lookup}");
     }
-    // A number says how many there are, and of several not which.
+}
+
+/// The reply is a number: it says how many keys exist, and of several keys not which.
+#[test]
+fn exists_has_hits_of_each_key_only_for_a_single_one() {
+    let server = some_keys();
     let (_, value) = json(&server, &format!("{ONE} -n 10 --command 'EXISTS __key__' {TEN}"));
     let lookup = &value["ALL STATS"]["Per-Key Misses"]["EXISTS"];
     assert_eq!((&lookup["key[0] Hits"], &lookup["Total Misses"]), (&3.into(), &7.into()));
+    server.ask(&["SET", "x", "y"]);
     let (_, value) = json(&server, &format!("{ONE} -n 10 --command 'EXISTS __key__ x' {TEN}"));
     let lookup = &value["ALL STATS"]["Per-Key Misses"]["EXISTS"];
     assert_eq!((&lookup["Total Hits"], &lookup["Total Misses"]), (&13.into(), &7.into()));
     assert!(lookup.get("key[0] Hits").is_none(), "{lookup}");
+}
+
+#[test]
+fn misses_are_not_counted_on_request() {
+    let server = some_keys();
+    let line = format!("{ONE} -n 5 --command 'MGET __key__ __key__' {TEN}");
     let (ran, value) = json(&server, &format!("{line} --command-miss-tracking off"));
     assert!(value["ALL STATS"].get("Per-Key Misses").is_none());
     assert!(!ran.out.contains("Hits/sec") && !ran.err.contains("miss rate"), "{}", ran.err);

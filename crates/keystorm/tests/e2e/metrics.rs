@@ -4,6 +4,7 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
 use std::process::Command;
+use std::sync::LazyLock;
 use std::time::Duration;
 
 use serde_json::Value;
@@ -76,8 +77,8 @@ fn until(running: &Process, what: &str, holds: impl Fn(&Scrape) -> bool) -> Scra
     last
 }
 
-#[test]
-fn prometheus_reads_a_run_and_its_counts_are_those_of_the_report() {
+/// A run of two tests: scraped while the second ran, and as its report has it.
+static SCRAPED_RUN: LazyLock<(Scrape, Value)> = LazyLock::new(|| {
     let server = Server::redis();
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("run.json");
@@ -91,28 +92,36 @@ fn prometheus_reads_a_run_and_its_counts_are_those_of_the_report() {
             && cpu.iter().all(|s| *s > 0.0)
     });
     running.wait().ok().says("Metrics on http://127.0.0.1:");
+    (seen, serde_json::from_slice(&std::fs::read(file).unwrap()).unwrap())
+});
+
+#[test]
+fn prometheus_reads_the_figures_of_an_ended_test_as_the_report_has_them() {
+    let (seen, document) = &*SCRAPED_RUN;
     let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
     assert_eq!(seen.0["kind"], kind);
-
-    let document: Value = serde_json::from_slice(&std::fs::read(file).unwrap()).unwrap();
-    let tests = document["tests"].as_array().unwrap();
-    let reported = |at: usize, field: &str| tests[at][field].as_f64().unwrap();
+    let test = &document["tests"][0];
+    let requests = test["requests"].as_f64().unwrap();
     let ended = |name: &str| seen.one(&format!("keystorm_{name}"), "SET");
-    assert_eq!(ended("requests_total"), reported(0, "requests"));
-    assert!(ended("requests_total") > 0.0);
-    assert_eq!(ended("response_time_seconds_count"), reported(0, "requests"));
-    assert_eq!(ended("test_elapsed_seconds"), reported(0, "elapsed_s"));
-    let mean_s = tests[0]["latency_ms"]["response"]["mean"].as_f64().unwrap() / 1e3;
+    assert_eq!(ended("requests_total"), requests);
+    assert!(requests > 0.0);
+    assert_eq!(ended("response_time_seconds_count"), requests);
+    assert_eq!(ended("test_elapsed_seconds"), test["elapsed_s"].as_f64().unwrap());
+    let mean_s = test["latency_ms"]["response"]["mean"].as_f64().unwrap() / 1e3;
     let sum_s = ended("response_time_seconds_sum");
-    assert!((sum_s / reported(0, "requests") / mean_s - 1.0).abs() < 1e-3, "{sum_s} {mean_s}");
+    assert!((sum_s / requests / mean_s - 1.0).abs() < 1e-3, "{sum_s} {mean_s}");
     let buckets = seen.all("keystorm_service_time_seconds_bucket", "SET");
     assert!(buckets.is_sorted() && buckets.len() > 40, "{buckets:?}");
-    assert_eq!(buckets.last(), Some(&reported(0, "requests")));
+    assert_eq!(buckets.last(), Some(&requests));
     assert_eq!([ended("test_running"), ended("test_progress_ratio")], [0.0, 1.0]);
     assert_eq!([ended("connections"), ended("requests_in_flight")], [0.0, 0.0]);
+}
 
+#[test]
+fn prometheus_reads_a_test_while_it_runs() {
+    let (seen, document) = &*SCRAPED_RUN;
     let running = |name: &str| seen.one(&format!("keystorm_{name}"), "GET");
-    assert!(running("requests_total") <= reported(1, "requests"));
+    assert!(running("requests_total") <= document["tests"][1]["requests"].as_f64().unwrap());
     assert!((0.0..=1.0).contains(&running("test_progress_ratio")));
     let cpu = seen.all("keystorm_client_cpu_seconds_total", "GET");
     assert!(cpu.len() == 2 && cpu.iter().all(|s| *s > 0.0), "{cpu:?}");

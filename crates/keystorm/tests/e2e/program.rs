@@ -234,6 +234,15 @@ impl RunOutput {
         self
     }
 
+    /// Checks that the exit code is that of the gate's state, as it was printed.
+    #[track_caller]
+    pub(crate) fn exits_by_gate(self) -> Self {
+        let states = [("Gate failed: ", 3), ("Gate undecided: ", 4), ("Gate passed: ", 0)];
+        let state = states.iter().find(|(printed, _)| self.out.contains(printed));
+        let code = state.expect("a state of the gate").1;
+        self.exits(code)
+    }
+
     /// Checks that it went well.
     #[track_caller]
     pub(crate) fn ok(self) -> Self {

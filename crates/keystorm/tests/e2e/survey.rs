@@ -1,17 +1,31 @@
 //! `keystorm survey`: the structure of what it measures; never how fast.
 
 use std::fs;
+use std::sync::LazyLock;
 
 use lab::Document;
 use serde_json::Value;
-use workload::Endpoint;
+use workload::{Endpoint, Plan};
 
 use crate::browser;
 use crate::program::Keystorm;
 use crate::server::Server;
 
-#[test]
-fn a_survey_of_a_spawned_server_has_every_chapter() {
+/// A survey of a spawned server with every chapter, as printed and saved.
+struct Surveyed {
+    out: String,
+    document: Value,
+    html: String,
+    files: usize,
+}
+
+impl Surveyed {
+    fn survey(&self) -> lab::Survey {
+        serde_json::from_value(self.document.clone()).unwrap()
+    }
+}
+
+static SURVEYED: LazyLock<Surveyed> = LazyLock::new(|| {
     let dir = tempfile::tempdir().unwrap();
     let line = format!(
         "survey --quick --spawn=redis-server --with memcached --seconds 0.05 --keys 2000 --all -o {}",
@@ -19,10 +33,24 @@ fn a_survey_of_a_spawned_server_has_every_chapter() {
     );
     let ran = Keystorm::new(&line).run().ok();
     let text = fs::read_to_string(dir.path().join("survey.json")).unwrap();
-    let document: Value = serde_json::from_str(&text).unwrap();
-    crate::record::valid_by("keystorm.survey.1.json", &document);
+    Surveyed {
+        out: ran.out,
+        document: serde_json::from_str(&text).unwrap(),
+        html: fs::read_to_string(dir.path().join("survey.html")).unwrap(),
+        files: fs::read_dir(dir.path()).unwrap().count(),
+    }
+});
+
+fn points<'s>(survey: &'s lab::Survey, key: &str) -> &'s [lab::survey::StationResult] {
+    &survey.chapters.iter().find(|c| c.key == key).unwrap().points
+}
+
+#[test]
+fn a_survey_of_a_spawned_server_has_every_chapter() {
+    let document = &SURVEYED.document;
+    crate::record::valid_by("keystorm.survey.1.json", document);
     assert_eq!((&document["complete"], &document["quick"]), (&true.into(), &true.into()));
-    let survey: lab::Survey = serde_json::from_value(document).unwrap();
+    let survey = SURVEYED.survey();
     let keys: Vec<&str> = survey.chapters.iter().map(|c| c.key.as_str()).collect();
     let all = [
         "suite",
@@ -36,50 +64,65 @@ fn a_survey_of_a_spawned_server_has_every_chapter() {
         "memcached",
     ];
     assert_eq!(keys, all);
+    let out = &SURVEYED.out;
     for chapter in &survey.chapters {
-        assert!(ran.out.lines().any(|line| line == chapter.title), "{}", ran.out);
+        assert!(out.lines().any(|line| line == chapter.title), "{out}");
         assert!(!chapter.points.is_empty(), "{}", chapter.key);
         for point in &chapter.points {
             assert!(!point.figures.is_empty(), "{}: {point:?}", chapter.key);
             assert!(point.figures.iter().all(|run| !run.verdict.is_empty()));
         }
     }
-    let points = |key: &str| &survey.chapters.iter().find(|c| c.key == key).unwrap().points;
-    assert_eq!(points("suite").len(), 12);
-    assert_eq!(points("pipeline").len(), 8);
-    let messages: Vec<&str> = points("messages").iter().map(|p| p.label.as_str()).collect();
+    for about_itself in ["were misses", "share CPU"] {
+        assert!(!out.contains(about_itself), "{out}");
+    }
+}
+
+#[test]
+fn each_chapter_of_a_survey_measures_its_points() {
+    let survey = SURVEYED.survey();
+    assert_eq!(points(&survey, "suite").len(), 12);
+    assert_eq!(points(&survey, "pipeline").len(), 8);
+    let messages = points(&survey, "messages");
+    let labels: Vec<&str> = messages.iter().map(|p| p.label.as_str()).collect();
     let all = ["1 subscriber", "50 subscribers", "list, 10 receivers", "stream, group of 10"];
-    assert_eq!(messages, all);
-    let [one, fifty] = [0, 1].map(|at| points("messages")[at].figures[0].requests);
+    assert_eq!(labels, all);
+    let [one, fifty] = [0, 1].map(|at| messages[at].figures[0].requests);
     assert!(one > 10 && fifty > 10 * one, "{one} and {fifty} deliveries");
-    assert_eq!(points("instances")[1].figures.len(), 2, "two at the same time");
-    let beside: Vec<&str> = points("memcached").iter().map(|p| p.series.as_str()).collect();
+    assert_eq!(points(&survey, "instances")[1].figures.len(), 2, "two at the same time");
+    let beside: Vec<&str> =
+        points(&survey, "memcached").iter().map(|p| p.series.as_str()).collect();
     assert_eq!(beside, ["Redis", "memcached", "Redis", "memcached"]);
+}
+
+#[test]
+fn the_runs_of_a_survey_are_saved_with_their_plans() {
+    let survey = SURVEYED.survey();
     let runs = survey.load().unwrap();
-    let sizes: Vec<u64> =
-        points("payload").iter().map(|p| runs[p.tests[0]].plan.data.payload_bytes).collect();
+    let plans = |key: &str| points(&survey, key).iter().map(|p| &runs[p.tests[0]].plan);
+    let sizes: Vec<u64> = plans("payload").map(|plan| plan.data.payload_bytes).collect();
     assert_eq!(sizes, [10, 10, 1000, 1000, 100_000, 100_000]);
-    let transports = points("transport").iter().map(|p| &runs[p.tests[0]].plan.target.endpoint);
-    let unix = |endpoint: &&Endpoint| matches!(endpoint, Endpoint::Spawned { unix: true, .. });
-    assert_eq!(transports.filter(unix).count(), 2);
+    let unix = |plan: &&Plan| matches!(plan.target.endpoint, Endpoint::Spawned { unix: true, .. });
+    assert_eq!(plans("transport").filter(unix).count(), 2);
     for (run, number) in runs.iter().zip(0..) {
         let misses: u64 = run.measurement.total.commands.iter().map(|of| of.miss).sum();
         assert_eq!(misses, 0, "run {number}, {}", run.plan.name);
     }
-    for about_itself in ["were misses", "share CPU"] {
-        assert!(!ran.out.contains(about_itself), "{}", ran.out);
-    }
-    let html = fs::read_to_string(dir.path().join("survey.html")).unwrap();
+}
+
+#[test]
+fn a_survey_has_a_page_with_charts() {
+    let html = &SURVEYED.html;
     assert!(html.contains("<h1>How fast is Redis 7.") || html.contains("<h1>How fast is Valkey "));
     assert!(html.contains("Large values") && html.contains("limited by: "));
+    let survey = SURVEYED.survey();
     let charts: Vec<page::Chart> = survey.chapters.iter().flat_map(|c| c.charts()).collect();
     assert_eq!(charts.len(), 11, "one a chapter, and two of sizes and of connections");
     let points = |chart: &page::Chart| chart.series.iter().map(|s| s.points.len()).collect();
     let charts: Vec<(&str, Vec<usize>)> =
         charts.iter().map(|chart| (chart.title.as_str(), points(chart))).collect();
-    browser::holds(&html, &charts);
-    let found = fs::read_dir(dir.path()).unwrap().count();
-    assert_eq!(found, 2, "nothing else is left");
+    browser::holds(html, &charts);
+    assert_eq!(SURVEYED.files, 2, "nothing else is left");
 }
 
 #[test]
