@@ -63,12 +63,6 @@ pub struct Item {
 }
 
 impl Item {
-    /// Returns whether a text begins with the name of a type, right or wrong as the rest may be.
-    #[must_use]
-    pub fn names_type(text: &str) -> bool {
-        TYPES.iter().any(|(name, _)| text.split([':', '+']).next() == Some(name))
-    }
-
     /// Parses `string:100`, `string:int`, `hash:10x20`, `set:100xint`, each with `+ttl` for a lifetime.
     ///
     /// # Errors

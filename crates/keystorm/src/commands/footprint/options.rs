@@ -110,7 +110,8 @@ fn intent(mut options: Options, line: Line, command_line: String) -> Result<Inte
         return Err(UsageError(format!("--keys: must be between 1 and {KEYS_MAX}")));
     }
     for word in line.rest.iter().map(|word| word.to_string_lossy()) {
-        if !Item::names_type(&word) {
+        // No type has a dot in its name, and an item looks like an address otherwise.
+        if word.contains('.') || word.starts_with("localhost:") {
             refuse_address(&word, NAME)?;
         }
     }
