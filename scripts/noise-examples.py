@@ -287,7 +287,7 @@ def busy(count):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("keystorm", type=lambda text: str(Path(text).resolve()))
-    names = [name for name, of in vars(Examples).items() if (of.__doc__ or "").endswith(".") and name not in ("run", "check")]
+    names = [name for name, of in vars(Examples).items() if callable(of) and (of.__doc__ or "").endswith(".") and name not in ("run", "check")]
     parser.add_argument("--only", default=",".join(names), help="examples, separated by commas")
     parser.add_argument("--busy", type=int, default=0, help="busy loops beside them")
     parser.add_argument("--quick", action="store_true")
