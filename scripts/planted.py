@@ -171,7 +171,7 @@ class MarkdownTable:
 
     def __init__(self, options, name, what, columns):
         self.options, self.name = options, name + ("-busy" if options.busy else "")
-        beside = f"beside {options.busy} busy loops" if options.busy else "on a machine that does nothing else"
+        beside = f"beside {options.busy} busy loops" if options.busy else "on an idle machine"
         self.lines = []
         self.line(f"{what}, {beside}, {time.strftime('%B %Y')}:\n")
         self.row(columns)
@@ -200,7 +200,7 @@ class MarkdownTable:
 
 
 def power(options):
-    what = f"Planted effects, {options.tries} tries of each, with a gate of {options.limit:g} % on {options.metric}"
+    what = f"Planted effects, {options.tries} tries each, gate of {options.limit:g} % on {options.metric}"
     table = MarkdownTable(options, "power", what, ["planted", *ANSWERS, "passes", "fails", "is open", "seconds"])
     wanted = options.effects.split(",") if options.effects else [name for name, _, _ in EFFECTS]
     for name, factor, errors in EFFECTS:
