@@ -37,7 +37,7 @@ pub fn apart(outputs: &[OptionFile<'_>], inputs: &[OptionFile<'_>]) -> Result<()
 /// Refuses what [`apart`] refuses, of a command that reads `files`.
 ///
 /// # Errors
-/// The same.
+/// Returns the two options, or the option and the file, that name one file.
 pub fn apart_from(files: &[PathBuf], outputs: &[OptionFile<'_>]) -> Result<(), UsageError> {
     let inputs: Vec<_> = files.iter().map(|file| ("FILE", Some(file.as_path()))).collect();
     apart(outputs, &inputs).map_err(UsageError)

@@ -4,7 +4,7 @@
 //! names of the options. The caller decides which differences matter.
 
 use serde_json::{Map, Value};
-use spec::write::OF_TARGET;
+use spec::write::is_of_target;
 use workload::Plan;
 
 use crate::RecordError;
@@ -53,8 +53,8 @@ pub(crate) fn differences(
 fn asked_beside(ours: &Plan, theirs: &Plan, found: &[Difference]) -> Map<String, Value> {
     let mut asked = theirs.asked.clone();
     if !found.iter().any(|one| one.what.starts_with("target.")) {
-        asked.retain(|key, _| !OF_TARGET.contains(&&**key));
-        let of_target = ours.asked.iter().filter(|(key, _)| OF_TARGET.contains(&&***key));
+        asked.retain(|key, _| !is_of_target(key));
+        let of_target = ours.asked.iter().filter(|(key, _)| is_of_target(key));
         asked.extend(of_target.map(|(key, value)| (key.clone(), value.clone())));
     }
     asked

@@ -55,7 +55,7 @@ pub fn option_of_files(named: &str) -> Option<&'static Arg> {
 /// Reads the value of an option, and returns it as it is written; `None` for the default.
 ///
 /// # Errors
-/// What is wrong with it, in words that begin with the key.
+/// Returns the fault in words that begin with the key.
 pub fn value(key: &str, given: Value) -> Result<Option<Value>, String> {
     let given = Value::Object(Fields::from_iter([(key.to_owned(), given)]));
     let spec: LoadSpec = serde_json::from_value(given).map_err(|e| wrong(key, &e.to_string()))?;

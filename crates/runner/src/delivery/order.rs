@@ -34,10 +34,12 @@ impl RecentNumbers {
     /// Takes a message.
     #[inline]
     pub(super) fn take(&mut self, number: u64) -> Arrival {
-        let place = match number >= self.next {
-            true => Arrival::Next,
-            false if self.numbers.contains(&(number as u32)) => return Arrival::Doubled,
-            false => Arrival::OutOfOrder,
+        let place = if number >= self.next {
+            Arrival::Next
+        } else if self.numbers.contains(&(number as u32)) {
+            return Arrival::Doubled;
+        } else {
+            Arrival::OutOfOrder
         };
         self.next = self.next.max(number + 1);
         self.numbers[usize::from(self.turn) % REMEMBERED] = number as u32;
