@@ -79,7 +79,8 @@ fn check_own(options: &Options) -> Result<(), String> {
         return Ok(());
     }
     let first = command.first().and_then(|word| word.to_str()).unwrap_or_default();
-    if command.len() == 1 && first.parse::<f64>().is_ok_and(f64::is_finite) {
+    let is_last = command.get(1).is_none_or(|next| is_option(&next.to_string_lossy()));
+    if is_last && first.parse::<f64>().is_ok_and(f64::is_finite) {
         let instead = format!("value of an option, write it behind =, as in --until-sure={first}");
         return Err(format!("{first} is no command of a server; as the {instead}"));
     }
@@ -91,6 +92,15 @@ fn check_own(options: &Options) -> Result<(), String> {
     ))
 }
 
+/// Reports whether a word is written like an option of keystorm, with or without its value.
+fn is_option(word: &str) -> bool {
+    match (word.strip_prefix("--"), word.strip_prefix('-')) {
+        (Some(long), _) => has_option(long.split('=').next().unwrap_or(long)),
+        (None, Some(short)) => short.len() == 1 && has_short(short),
+        (None, None) => false,
+    }
+}
+
 /// Options of keystorm that follow the command, and so are sent to the server as words of it.
 fn behind_the_command(options: &Options) -> Option<String> {
     if !options.spec.dialect.minds_slips {
@@ -98,14 +108,8 @@ fn behind_the_command(options: &Options) -> Option<String> {
     }
     // Behind `--` every word is meant for the server.
     let typed = std::env::args_os().any(|word| word == "--");
-    let known = options.spec.command.iter().skip(1).filter(|_| !typed).find(|word| {
-        let word = word.to_string_lossy();
-        match (word.strip_prefix("--"), word.strip_prefix('-')) {
-            (Some(long), _) => has_option(long.split('=').next().unwrap_or(long)),
-            (None, Some(short)) => short.len() == 1 && has_short(short),
-            (None, None) => false,
-        }
-    })?;
+    let mut behind = options.spec.command.iter().skip(1).filter(|_| !typed);
+    let known = behind.find(|word| is_option(&word.to_string_lossy()))?;
     let known = known.to_string_lossy();
     // Its value may be an address with a password.
     let known = known.split('=').next().unwrap_or_default();
