@@ -98,8 +98,8 @@ pub use together::CommonSpan;
 pub use value_size::{other_value_size, value_size};
 pub use verdict::{
     Cause, CauseShare, Causes, Disturbance, EvidenceFigure, Finding, Held, LimitedBy, SlowCommands,
-    Verdict, WaitCause, Warning, WarningKind, class, contradictions, gets_apart, option_sent,
-    unfound, warnings,
+    Verdict, WaitCause, Warning, WarningKind, class, contradictions, gets_apart, noise_deviation,
+    option_sent, unfound, warnings,
 };
 pub use verdict_lines::VerdictLines;
 pub use waits::WaitFigures;

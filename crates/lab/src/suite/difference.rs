@@ -1,10 +1,10 @@
 //! Comparison of two suites of the same specs, in which the chance that any reported difference is wrong is
 //! one in twenty in all.
 //!
-//! The two did not alternate, so the interval of a spec includes the machine's changes between hours, and the
-//! excess of disturbances of one of them ([`Held`]). Errors are no noise: a spec that fails more is worse.
+//! The two did not alternate, so the interval of a spec includes the machine's changes between hours, more the
+//! more both were disturbed, and the excess of disturbances of one of them ([`Held`]). Errors are no noise: a spec that fails more is worse.
 
-use report::{Direction, Finding, Held, Metric};
+use report::{Direction, Finding, Held, Metric, noise_deviation};
 use statistics::{Interval, RatioEstimate, SPREAD_MAX, holm};
 
 use super::{Entry, Suite};
@@ -96,7 +96,8 @@ impl SuiteComparison {
                 _ => ComparedFigure::of([entry, other]),
             };
             let values = [entry, other].map(|entry| by.values(entry));
-            let ratio = RatioEstimate::of_sittings(&values[0], &values[1], 0.0, DRIFT);
+            let drift = by.deviation([entry, other]);
+            let ratio = RatioEstimate::of_sittings(&values[0], &values[1], 0.0, drift);
             match ratio.map(|ratio| ratio.stretched(by.excuse([entry, other]))) {
                 Some(ratio) => {
                     rows.push(row([entry, other], by, values, &ratio));
@@ -187,7 +188,7 @@ impl ComparedFigure {
 
     /// Factors by which the ratio may be lower and higher than measured, as others held up one side more.
     fn excuse(self, both: [&Entry; 2]) -> [f64; 2] {
-        let held = both.map(|entry| Held::mean(entry.figures.iter().map(|figures| figures.held)));
+        let held = both.map(held);
         let [before, after] = [held[0].beyond(held[1]), held[1].beyond(held[0])];
         match self {
             Self::Throughput => [before.factor(), after.factor()],
@@ -197,6 +198,13 @@ impl ComparedFigure {
             Self::Median => [after, before]
                 .map(|held| if held.delayed < DELAYED_MIN { held.factor() } else { f64::INFINITY }),
         }
+    }
+
+    /// Standard deviation of the figure between two sittings, as a share: that of a quiet machine, and that of
+    /// the noise which both had.
+    fn deviation(self, both: [&Entry; 2]) -> f64 {
+        let [before, after] = both.map(held);
+        DRIFT.hypot(noise_deviation(before.common(after).factor()))
     }
 }
 
@@ -216,6 +224,11 @@ impl Difference {
                 Direction::Lower => self.ratio > 1.0,
             }
     }
+}
+
+/// Mean noise of a spec's rounds.
+fn held(entry: &Entry) -> Held {
+    Held::mean(entry.figures.iter().map(|figures| figures.held))
 }
 
 /// Share of a spec's requests that were answered with errors.
@@ -351,6 +364,9 @@ mod tests {
         assert!(broken.regressed() && broken.rows[0].worse);
         let faster = of(&noisy, &held(0.45, &[120.0, 121.0, 119.0]));
         assert!(faster.rows[0].differs && !faster.undecided() && !faster.regressed());
+        // The same noise does not cost the same twice.
+        let again = of(&noisy, &held(0.45, &[75.0, 76.0, 74.0]));
+        assert!(!again.rows[0].differs && !again.regressed(), "{:?}", again.rows);
         // The interval is that of another hour: what lies within 5 % of nothing is passed, what may not is open.
         let wide = of(&quiet, &held(0.0, &[65.2, 110.0, 90.0]));
         assert!(wide.undecided() && !wide.regressed(), "{:?}", wide.rows);

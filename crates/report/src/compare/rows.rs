@@ -106,7 +106,7 @@ pub(super) fn row(
     let values = [values(a)?, values(b)?];
     let ratio = match setup.pairing {
         Pairing::None => {
-            let drift = super::sittings::drift(metric);
+            let drift = excuse.deviation(metric);
             RatioEstimate::of_sittings(&values[0], &values[1], resolution, drift)
                 .map(|ratio| ratio.stretched(excuse.of(metric)))
         }

@@ -19,6 +19,13 @@ pub struct Held {
     pub delayed: f64,
 }
 
+/// Returns the standard deviation, as a share, that noise adds to a figure which it may change by up to
+/// `factor`. Between nothing and all of it, any effect is as likely: two runs of the same noise differ by it.
+#[must_use]
+pub fn noise_deviation(factor: f64) -> f64 {
+    factor.ln() / 12.0_f64.sqrt()
+}
+
 /// Greatest share; beyond it there is nothing to judge by.
 const HELD_MAX: f64 = 0.99;
 
@@ -43,6 +50,12 @@ impl Held {
     pub fn beyond(self, other: Self) -> Self {
         let more = |ours: f64, theirs: f64| (ours - theirs).max(0.0);
         Self { share: more(self.share, other.share), delayed: more(self.delayed, other.delayed) }
+    }
+
+    /// The shares that `self` and `other` have in common.
+    #[must_use]
+    pub fn common(self, other: Self) -> Self {
+        Self { share: self.share.min(other.share), delayed: self.delayed.min(other.delayed) }
     }
 
     /// Factor by which a figure of work per time may be better than measured.

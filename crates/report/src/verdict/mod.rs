@@ -45,7 +45,7 @@ use evidence::Evidence;
 pub use causes::{CauseShare, Causes, SlowCommands, WaitCause};
 pub use contradictions::contradictions;
 pub use disturbance::{Cause, Disturbance};
-pub use held::Held;
+pub use held::{Held, noise_deviation};
 pub use memcache::gets_apart;
 pub use misses::unfound;
 pub use rules::Finding;
