@@ -32,22 +32,21 @@ pub(crate) struct Case {
     pub(crate) tls: bool,
     /// Further words at the end of the command line.
     pub(crate) args: &'static [&'static str],
-    /// Base of the comparison, beside another tool.
+    /// The leanest client, for comparison beside another tool.
     pub(crate) base: Base,
-    /// Data that the server holds before.
+    /// Data in the server before the load.
     data: Data,
-    /// Gives every run a server, and with it a port, of its own. Closed connections rest for a minute (`TIME_WAIT`);
-    /// with 10,000 of the run before on the same port, the kernel takes twice as long to find ports for the next
-    /// 10,000, whoever asks.
+    /// Set if every run gets a new server, and so a new port. Closed connections rest for a minute (`TIME_WAIT`): with
+    /// 10,000 of the run before on the same port, the kernel takes twice as long to find ports for the next 10,000.
     pub(crate) fresh_port: bool,
     pub(crate) of: CaseServer,
     /// Clock of the throughput that is compared.
     pub(crate) clock: Clock,
-    /// The most client CPU, ours / theirs.
+    /// Limit of the client CPU, ours / theirs.
     pub(crate) cpu_most: f64,
-    /// The least throughput, ours / theirs.
+    /// Minimum throughput, ours / theirs.
     pub(crate) rate_least: f64,
-    /// The most client CPU, ours / that of the base.
+    /// Limit of the client CPU, ours / that of the base.
     pub(crate) above_base_most: f64,
 }
 
@@ -317,10 +316,10 @@ impl Case {
         scaled.max(least).next_multiple_of(pipeline)
     }
 
-    /// Gives memcached what it should hold.
+    /// Stores the items of the case in memcached.
     ///
     /// # Errors
-    /// It did not take it.
+    /// Returns an error if the server does not take it.
     pub(crate) fn fill_memcached(&self, mut server: impl Read + Write) -> Result<()> {
         if self.data != Data::Items {
             return Ok(());

@@ -1,7 +1,7 @@
 //! The cores that the server and the client run on.
 //!
 //! A process inherits the cores of the thread that starts it, so this thread goes to a core
-//! before it starts somebody who is to stay there. It sleeps while they run.
+//! before it starts a process that stays there, and sleeps while that runs.
 
 use std::fmt;
 use std::str::FromStr;
@@ -44,10 +44,10 @@ impl Cores {
         Ok(Self { server: *server, client: *apart.unwrap_or(first) })
     }
 
-    /// Tries both, and leaves this thread on that of the client.
+    /// Moves this thread to the core of the server, then to that of the client, where it stays.
     ///
     /// # Errors
-    /// One is not there, or not for us.
+    /// Returns an error if a core is missing, or not allowed to this process.
     pub(crate) fn check(self) -> Result<()> {
         pin_to(self.server)?;
         pin_to(self.client)

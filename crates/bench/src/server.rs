@@ -65,10 +65,10 @@ enum ServerClient {
 }
 
 impl Server {
-    /// Starts it and fills it as the case wants.
+    /// Starts the server of a case, with the data of the case.
     ///
     /// # Errors
-    /// It did not start, or did not take its data.
+    /// Returns an error if the server does not start, or does not take its data.
     pub(crate) fn start(program: &str, case: &Case) -> Result<Self> {
         let (kind, args) = match case.of {
             CaseServer::Redis
@@ -129,10 +129,10 @@ impl Server {
         &self.version
     }
 
-    /// The CPU time that it has used so far, in seconds.
+    /// Returns the CPU time that the server has used so far, in seconds.
     ///
     /// # Errors
-    /// It does not answer, or does not say.
+    /// Returns an error if the server does not answer, or does not report it.
     pub(crate) fn cpu_s(&mut self) -> Result<f64> {
         match &mut self.asked {
             ServerClient::Redis(client) => {

@@ -215,7 +215,7 @@ fn misplaced(line: &Line, own: &Command) -> Result<(), UsageError> {
     };
     match line.rest.iter().skip(1).find(is_own) {
         Some(option) => Err(UsageError(format!(
-            "unexpected word {quoted} before {}: what stands behind it would go to the server; put \
+            "unexpected word {quoted} before {}: words after it would be sent to the server; put \
              the options of {name} first, or -- before a command",
             option.to_string_lossy()
         ))),

@@ -12,7 +12,7 @@ pub type OptionFile<'p> = (&'static str, Option<&'p Path>);
 /// output that is an input.
 ///
 /// # Errors
-/// Names the options that name the same file.
+/// Returns an error that names the two options of one file.
 pub fn apart(outputs: &[OptionFile<'_>], inputs: &[OptionFile<'_>]) -> Result<(), String> {
     let given = |named: &[OptionFile<'_>]| -> Vec<(&'static str, PathBuf)> {
         let found = named.iter().filter_map(|(option, path)| Some((*option, resolved((*path)?)?)));

@@ -60,10 +60,10 @@ pub fn source(name: &str) -> Result<Source, String> {
     Err(format!("{description} (a file name contains a slash or ends in .toml)"))
 }
 
-/// Makes sure that a preset, which is written in Redis's words, can be translated for memcached.
+/// Checks that a preset, which is written in Redis's words, can be translated for memcached.
 ///
 /// # Errors
-/// It cannot, and which can.
+/// Returns an error that lists the presets for both, if this one cannot be translated.
 pub(super) fn check_memcached(workload: &Workload) -> Result<(), String> {
     let Some(command) = of_redis_alone(workload) else { return Ok(()) };
     let read = |(name, _): &(&'static str, &str)| {
@@ -99,7 +99,7 @@ fn of_redis_alone(workload: &Workload) -> Option<String> {
 /// Returns a line for each preset: its name and the description in its file.
 ///
 /// # Errors
-/// A file among them cannot be read.
+/// Returns an error if a file among them cannot be read.
 pub fn list() -> Result<String, String> {
     let widest = PRESETS.iter().map(|(name, _)| name.len()).max().unwrap_or_default();
     let line = |(name, _): &(&str, &str)| {

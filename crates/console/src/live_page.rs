@@ -31,7 +31,7 @@ use crate::so_far::PartialRun;
 /// Pace at which the page is redrawn.
 #[derive(Debug, Clone, Copy)]
 pub struct DrawPace {
-    /// Least time between drawings.
+    /// Minimum time between drawings.
     pub every: Duration,
     /// Rest after a drawing, as a multiple of its duration.
     pub rest: u32,
@@ -49,7 +49,7 @@ const MARKS_MAX: usize = 100;
 const MARK_CHARS_MAX: usize = 60;
 /// Time without a request after which a browser counts as gone.
 const GONE: Duration = Duration::from_secs(5);
-/// Most finished tests on the live page, as a repeating suite would make it grow for ever.
+/// Maximum number of finished tests on the live page, as a repeating suite would make it grow for ever.
 const TESTS_MAX: usize = 24;
 
 /// Server of the live page, until it is dropped.

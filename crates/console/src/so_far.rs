@@ -8,7 +8,7 @@ use report::Run;
 use runner::Snapshot;
 use workload::Plan;
 
-/// Most points of its timeline: a display has no room for more, and each holds a histogram.
+/// Maximum number of points of its timeline: a display has no room for more, and each holds a histogram.
 const POINTS_MAX: usize = 480;
 /// Points that are merged in an interval, if the timeline has become too long.
 const SETTLED_AT_ONCE: usize = 60;

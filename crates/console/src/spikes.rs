@@ -6,16 +6,17 @@ use std::collections::VecDeque;
 
 /// Number of recent intervals whose median is the usual p99.
 const USUAL: usize = 40;
-/// Least number of intervals for a usual value.
+/// Minimum number of intervals for a usual value.
 const USUAL_MIN: usize = 8;
-/// Least ratio of a spike to the usual p99, and least excess over it.
+/// Minimum ratio of a spike to the usual p99.
 const TIMES_USUAL: u64 = 5;
+/// Minimum excess of a spike over the usual p99.
 const ABOVE_USUAL_NS: u64 = 5_000_000;
 /// Length from which a silence gets a line.
 const SILENCE_NS: u64 = 1_000_000_000;
 /// Intervals after a spike or a silence that belong to it.
 const AFTERMATH: u32 = 4;
-/// Most lines of one test.
+/// Maximum number of lines of one test.
 const LINES_MAX: u32 = 30;
 
 #[derive(Debug, Clone, Copy, Default)]

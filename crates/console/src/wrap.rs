@@ -12,7 +12,7 @@ use workload::streams;
 /// Set if lines may be broken; an imitated tool's output keeps that tool's lines.
 static ALLOWED: AtomicBool = AtomicBool::new(false);
 
-/// Least columns of a terminal in which lines are broken.
+/// Minimum number of columns of a terminal in which lines are broken.
 const COLUMNS_MIN: usize = 40;
 /// Further indent of a continued line.
 const HANGING: usize = 2;

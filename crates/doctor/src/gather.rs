@@ -19,7 +19,7 @@ use crate::{
     ServerEvidence, SlowCommand, Traffic,
 };
 
-/// Most round trips measured.
+/// Maximum number of round trips measured.
 const TRIPS_MAX: usize = 1000;
 
 /// Gathers all evidence, in about `patience`, for which this machine and the server are watched. Without a
@@ -141,7 +141,7 @@ const MEMCACHE_COMMANDS: [&str; 9] = [
     "decr_misses",
 ];
 
-/// Most connections that memcached is asked to list, as it stops for each.
+/// Maximum number of connections that memcached is asked to list, as it stops for each.
 const LISTED_MAX: u64 = 1000;
 
 fn memcache(client: &mut MemcacheClient, patience: Duration) -> Result<MemcacheEvidence, String> {

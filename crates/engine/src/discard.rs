@@ -8,7 +8,8 @@ use std::io;
 use rustix::net::{RecvFlags, recv};
 use socket2::Socket;
 
-/// Most bytes dropped before something is received again: few enough that a slow server does not look silent.
+/// Maximum number of bytes dropped before something is received again: few enough that a slow server does not
+/// look silent.
 pub(crate) const DISCARD_MOST: u64 = 256 * 1024;
 
 /// Receives that take few bytes after a dropped rest, because another long value is likely to follow: one for

@@ -24,11 +24,11 @@ use crate::{FleetError, FleetResult, wrong_clock};
 
 /// Number of times that each client is asked for the time.
 const PINGS: usize = 16;
-/// Most clients that are asked at once, as more would delay each other.
+/// Maximum number of clients that are asked at once, as more would delay each other.
 const ASKED_AT_ONCE: usize = 8;
 /// Longest wait for an answer.
 const PING_PATIENCE: Duration = Duration::from_secs(2);
-/// Least time from the order to the start, for its arrival and another check of the clocks.
+/// Minimum time from the order to the start, for its arrival and another check of the clocks.
 const LEAD_MIN: Duration = Duration::from_millis(60);
 const LEAD_MAX: Duration = Duration::from_secs(5);
 /// Longest wait for a client's result after it was asked to stop.

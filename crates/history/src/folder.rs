@@ -26,9 +26,9 @@ const SCHEMA: &str = "keystorm.index/1";
 const FILE_BYTES_MAX: u64 = 1 << 30;
 /// Largest index that is read.
 const INDEX_BYTES_MAX: u64 = 1 << 28;
-/// Most files in a history; a folder with more is not one.
+/// Maximum number of files in a history; a folder with more is not one.
 pub const FILES_MAX: usize = 100_000;
-/// Most levels of nested folders.
+/// Maximum number of levels of nested folders.
 const DEPTH_MAX: usize = 8;
 /// The beginning of the schema of runs, which also appears within the documents of experiments.
 const RUNS: &str = "\"keystorm.run/";

@@ -9,7 +9,7 @@ use statistics::Step;
 
 use crate::{Entry, Extent, Fault, FigureJudgement, Finding, Judgement, Series, Terms, gate};
 
-/// Most runs of a series that a page lists; further ones are only in the charts.
+/// Maximum number of runs of a series that a page lists; further ones are only in the charts.
 const ROWS_MAX: usize = 100;
 
 /// Tabulates the newest run of each series, and the last step.
@@ -345,7 +345,7 @@ fn reason(
         }
         Finding::Off { .. } if worse => off(figure, name, series),
         Finding::TooFew => format!(
-            "Gate undecided: {name} has too few runs to judge {called} by; it takes 4 that count, and 6 to find a step."
+            "Gate undecided: {name} has too few runs to judge {called} by; it needs 4 runs that count, and 6 to find a step."
         ),
         _ => {
             let (percent, seen) = terms.percent.zip(figure.smallest_visible)?;

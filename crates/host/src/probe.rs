@@ -229,7 +229,7 @@ pub fn log_in(address: &Address, login: Login<'_>) -> Result<Client<Transport>, 
 /// Connects and logs in as [`log_in`], with a patience of the caller's choice.
 ///
 /// # Errors
-/// As [`probe`].
+/// Returns an error as [`probe`] does.
 pub fn log_in_within(
     address: &Address,
     login: Login<'_>,

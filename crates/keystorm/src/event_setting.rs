@@ -14,7 +14,8 @@ use crate::setting::{self, ChangedSettings};
 /// keys later.
 ///
 /// # Errors
-/// It does not, and the plan does not allow to change that, or the server refuses.
+/// Returns an error if the server does not publish them, and the plan does not allow the change or the server
+/// refuses it.
 pub(crate) fn enable<'s>(
     server: &'s Server,
     plan: &'s Plan,

@@ -54,7 +54,7 @@ fn is_largest(command: &CommandSpec, bytes: u64) -> bool {
     })
 }
 
-/// Least length of its key.
+/// Minimum length of its key.
 fn key_bytes(command: &CommandSpec, keys: &KeySpace) -> u64 {
     let bytes = |piece: &Piece| match piece {
         Piece::Bytes(bytes) => bytes.len(),

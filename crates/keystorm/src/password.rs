@@ -22,7 +22,7 @@ const FRESH: Duration = Duration::from_secs(1);
 const PATIENCE: Duration = Duration::from_secs(30);
 /// Interval of checks for its end.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
-/// Most bytes of a password: cloud tokens have about two thousand.
+/// Maximum number of bytes of a password: cloud tokens have about two thousand.
 const BYTES_MAX: u64 = 64 * 1024;
 
 /// A command for a password. There is one for each in command lines, and they live as long as the process.

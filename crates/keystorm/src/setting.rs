@@ -23,7 +23,7 @@ pub(crate) fn value(client: &mut Client<Transport>, name: &str) -> Result<Option
 /// Changes a setting.
 ///
 /// # Errors
-/// The server refuses, or there is no answer.
+/// Returns an error if the server refuses, or does not answer.
 pub(crate) fn set(client: &mut Client<Transport>, name: &str, value: &str) -> Result<()> {
     match client.ask(&[b"CONFIG", b"SET", name.as_bytes(), value.as_bytes()])? {
         Value::Error(text) => bail!("{}", report::escape(&*String::from_utf8_lossy(&text))),

@@ -32,7 +32,7 @@ const OTHER_FILES: u64 = 32;
 /// A server that was reached or started, with everything that a run on it needs.
 pub(crate) struct TestBed<'r> {
     pub(crate) server: Server,
-    /// Most connections of the load.
+    /// Maximum number of connections of the load.
     connections: u32,
     machine: &'static HostFacts,
     interrupted: &'r AtomicBool,

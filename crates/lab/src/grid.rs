@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::values::{Kind, values};
 use crate::words::{Line, TypedOption};
 
-/// Most points of a grid.
+/// Maximum number of points of a grid.
 pub const POINTS_MAX: usize = 10_000;
 
 /// The options that may be lists. Tests (`-t`) are a separate list with a row for each.

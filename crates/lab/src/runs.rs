@@ -25,7 +25,7 @@ pub struct Runs {
     warned_first: Vec<usize>,
 }
 
-/// Most warnings; further ones are individual, and the runs themselves keep them.
+/// Maximum number of warnings; further ones are individual, and the runs themselves keep them.
 const WARNINGS_MAX: usize = 8;
 
 impl Default for Runs {

@@ -17,7 +17,7 @@ pub struct Settings {
     pub start_per_s: f64,
     /// Relative distance of the result from a rate that is not kept: 0.02 for 2 %.
     pub within: f64,
-    /// Most trials of a rate, not counting void ones; a clear rate gets no more.
+    /// Maximum number of trials of a rate, not counting void ones; a clear rate gets no more.
     pub repeats: u32,
     /// Lowest rate to try, unless `most_per_s` is lower.
     pub least_per_s: f64,
@@ -91,10 +91,10 @@ const VOID_MAX: u32 = 4;
 /// of the previous one, could not be judged.
 const GIVEN_UP_AT: u32 = 16;
 
-/// Most doubling steps above an undecided rate in which a missed rate is looked for.
+/// Maximum number of doubling steps above an undecided rate in which a missed rate is looked for.
 const STEPS_ABOVE_MAX: u32 = 6;
-/// Most trials of a rate while the bracket is wide. A rate that is still undecided then is not worth more:
-/// the rates between decide, and both ends are tried again.
+/// Maximum number of trials of a rate while the bracket is wide. A rate that is still undecided then is not
+/// worth more: the rates between decide, and both ends are tried again.
 const WIDE_REPEATS: u32 = 3;
 /// A step of this factor or more makes a bracket wide.
 const WIDE: f64 = 1.25;

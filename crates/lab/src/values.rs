@@ -15,7 +15,7 @@ pub enum Kind {
     Rate,
 }
 
-/// Most values of one option.
+/// Maximum number of values of one option.
 pub const VALUES_MAX: usize = 1_000;
 
 /// Parses `text` into its values, in order and without repetition; one if it is not a list.

@@ -16,7 +16,7 @@ const PRECISION: u8 = 2;
 #[derive(Debug, Clone)]
 pub struct ByConnection {
     from_ns: u64,
-    /// Most seconds kept for each connection and command, at least 1.
+    /// Maximum number of seconds kept for each connection and command, at least 1.
     seconds_max: u64,
     connections: Vec<Vec<ConnectionTrace>>,
     /// Bytes of each command that are prepared and not handed over yet; empty if bytes are not counted by

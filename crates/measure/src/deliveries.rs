@@ -53,7 +53,7 @@ pub struct Deliveries {
 /// Keys that could not be removed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KeptKeys {
-    /// Most keys that may remain; some may never have been written.
+    /// Maximum number of keys that may remain; some may never have been written.
     pub keys: u64,
     /// Reason why the first key could not be removed.
     pub why: String,

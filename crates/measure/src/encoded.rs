@@ -36,7 +36,7 @@ pub struct ExactFigures {
     pub count: u64,
     /// Sum of all latencies.
     pub sum_ns: u128,
-    /// Least latency; 0 if there is none.
+    /// Minimum latency; 0 if there is none.
     pub min_ns: u64,
     /// Greatest latency; 0 if there is none.
     pub max_ns: u64,
@@ -57,13 +57,14 @@ fn from_base64<'de, D: Deserializer<'de>>(source: D) -> Result<Arc<[u8]>, D::Err
 #[error("{0}")]
 pub struct CodecError(String);
 
-/// Most bytes of an uncompressed histogram: enough for five significant digits over the whole range.
+/// Maximum number of bytes of an uncompressed histogram: enough for five significant digits over the whole
+/// range.
 const PLAIN_BYTES_MAX: u64 = 64 << 20;
 /// The fixed part before the counts.
 const HEADER_BYTES: usize = 40;
 const COMPRESSED_COOKIE: u32 = 0x1c84_9314;
 const PLAIN_COOKIE: u32 = 0x1c84_9313;
-/// Most bytes of one count.
+/// Maximum number of bytes of one count.
 const COUNT_BYTES_MAX: usize = 9;
 
 impl EncodedLatency {

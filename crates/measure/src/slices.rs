@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 /// Length of a slice.
 pub const SLICE_NS: u64 = 10_000_000;
-/// Most slices of a worker's interval: those of a quarter of a second, and a few for a late worker. Later
-/// events count in the last slice.
+/// Maximum number of slices of a worker's interval: those of a quarter of a second, and a few for a late
+/// worker. Later events count in the last slice.
 const SLICES: usize = 32;
 
 /// Counts of each slice of one interval, on one node.

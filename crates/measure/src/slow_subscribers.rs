@@ -29,7 +29,7 @@ pub struct SlowSubscribers {
     pub received: u64,
     /// Acknowledged messages that never reached a subscriber, counted once for each.
     pub missed: u64,
-    /// Most bytes that the server held for one of them.
+    /// Maximum number of bytes that the server held for one of them.
     #[serde(rename = "most_waiting_bytes", skip_serializing_if = "Option::is_none")]
     pub waiting_bytes: Option<u64>,
 }
@@ -55,7 +55,7 @@ impl SlowSubscribers {
         self.waiting_bytes = self.waiting_bytes.max(waiting_bytes);
     }
 
-    /// Notes that one was cut off at this time after the measured part began.
+    /// Counts a subscriber that was cut off, at this time after the measured part began.
     pub fn cut_off(&mut self, at_ns: u64) {
         self.cut_off += 1;
         self.first_cut_ns.get_or_insert(at_ns);

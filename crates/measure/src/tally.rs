@@ -61,7 +61,7 @@ pub struct TallyShape {
     /// Set if latencies of misses and errors are kept separate. Otherwise misses are with the other
     /// latencies, and errors have none. First bytes of misses are with the others either way.
     pub apart: bool,
-    /// Most items of a reply for which hits are counted one by one; 0 if they are not.
+    /// Maximum number of items of a reply for which hits are counted one by one; 0 if they are not.
     pub places: usize,
     /// Set if the kernel stamps the arrival of replies.
     pub spans: bool,

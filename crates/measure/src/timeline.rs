@@ -50,7 +50,7 @@ const SETTLED_AT_ONCE: usize = 4;
 const NO_LENGTH: u64 = 5;
 
 impl Timeline {
-    /// Most intervals kept: ten minutes of quarter seconds, and after each doubling twice as long.
+    /// Maximum number of intervals kept: ten minutes of quarter seconds, and after each doubling twice as long.
     pub const POINTS_MAX: usize = 2400;
 
     /// An empty timeline.

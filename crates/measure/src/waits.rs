@@ -80,7 +80,7 @@ impl Waits {
     }
 }
 
-/// Most points of a sum of backlogs.
+/// Maximum number of points of a sum of backlogs.
 const POINTS_MAX: usize = 1_000;
 
 /// Adds two backlogs: at each time of either, the last known values of both. Long series are reduced to the

@@ -24,7 +24,7 @@ pub fn colour_wanted(
 
 /// Columns of a line of text, and of a table whose heads can be broken.
 const WIDTH: usize = 80;
-/// Least columns of a head before it is broken.
+/// Minimum number of columns of a head before it is broken.
 const HEAD: usize = 9;
 
 /// Blocks of a document as text, in lines of 80 columns as far as possible; a chart has the given `width`.

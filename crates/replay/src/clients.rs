@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-/// Most connections without a given number: a connection for each client up to here.
+/// Maximum number of connections without a given number: a connection for each client up to here.
 const OWN_MAX: usize = 1_000;
 
 /// The recorded clients that the first reading found.

@@ -16,11 +16,11 @@ use wire::memcache::Text;
 use wire::resp::encode_command;
 use workload::CommandSpec;
 
-/// Most keys that are remembered; further ones are not prefilled.
+/// Maximum number of keys that are remembered; further ones are not prefilled.
 const KEYS_MAX: usize = 10_000_000;
 /// Number of members, fields or elements of a key if the record names none.
 const MEMBERS: usize = 10;
-/// Most members remembered per key.
+/// Maximum number of members remembered per key.
 const NAMED_MAX: usize = 64;
 /// The size of a value if the record never writes one.
 const SIZE: u32 = 100;

@@ -12,17 +12,17 @@ use crate::role::{Reason, Role, is_of_session};
 use crate::walk::{Replay, Walk};
 use crate::{Clients, Speed};
 
-/// Most kinds of commands with counts of their own; all further kinds are counted as one.
+/// Maximum number of kinds of commands with counts of their own; all further kinds are counted as one.
 const KINDS_MAX: usize = 250;
 /// The name of the kind that holds all further ones.
 const OTHERS: &[u8] = b"OTHERS";
 /// Longest name of a command that is remembered.
 const NAME_MAX: usize = 64;
-/// Most intervals whose rates are counted: as many as a schedule may have stages.
+/// Maximum number of intervals whose rates are counted: as many as a schedule may have stages.
 const STRETCHES_MAX: usize = 1_000;
 /// The shortest interval.
 const STRETCH_NS: u64 = 100_000_000;
-/// Most stalls of the recorded server that are marked in a run.
+/// Maximum number of stalls of the recorded server that are marked in a run.
 const STALLS_MAX: usize = 100;
 
 /// Findings of a first reading of a record.

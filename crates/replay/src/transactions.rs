@@ -11,7 +11,7 @@ use wire::cluster::slot_of;
 
 use crate::role::Reason;
 
-/// Most bytes of transactions that are held; beyond that, held transactions are left out.
+/// Maximum number of bytes of transactions that are held; beyond that, held transactions are left out.
 const HELD_BYTES_MAX: usize = 64 << 20;
 
 /// Place of a command's keys.

@@ -9,7 +9,8 @@ use workload::quantity::counted;
 
 use crate::{LimitedBy, Run, Summary};
 
-/// Most rows shown to a reader; of more clients, only the conspicuous ones are shown and the others counted.
+/// Maximum number of rows shown to a reader; of more clients, only the conspicuous ones are shown and the
+/// others counted.
 const ROWS_MAX: usize = 16;
 
 /// The clients of a run.

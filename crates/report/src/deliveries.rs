@@ -77,8 +77,9 @@ impl ReplicaWaitFigures {
     }
 }
 
-/// Least share of the sent messages that counts as a backlog, and least number for each receiver.
+/// Minimum share of the sent messages that counts as a backlog.
 const BACKLOG_SHARE: f64 = 0.02;
+/// Minimum number of messages for each receiver that counts as a backlog.
 const BACKLOG_EACH: u64 = 2;
 
 /// Messages in flight when the last was sent, and number sent; `None` if receivers kept up or were about to

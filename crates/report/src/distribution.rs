@@ -78,7 +78,7 @@ fn bound_of(ns: u64) -> u64 {
     ns.max(1).div_ceil(step_ns) * step_ns
 }
 
-/// Most lines of a short table.
+/// Maximum number of lines of a short table.
 const FEW: usize = 13;
 /// Shares above the levels of the short table of percentiles, in percent: by 1, 2, 5 as far as people look,
 /// and then by tens.

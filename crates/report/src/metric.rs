@@ -14,7 +14,7 @@ pub enum Metric {
     Throughput,
     /// Mean response time, in milliseconds like all latencies here.
     Mean,
-    /// Least response time.
+    /// Minimum response time.
     Min,
     /// Median response time.
     P50,

@@ -20,15 +20,15 @@ use crate::verdict::{
 };
 use crate::{Run, escape, machine_between, wall_clock};
 
-/// Most moments reported.
+/// Maximum number of moments reported.
 const MOMENTS_MAX: usize = 10;
-/// Most causes reported for one moment.
+/// Maximum number of causes reported for one moment.
 const CAUSES_MAX: usize = 4;
-/// Most remarks beside the moments.
+/// Maximum number of remarks beside the moments.
 const BESIDES_MAX: usize = 10;
-/// Most entries of a server's journal among them, and the least duration of each (also of other clients' calls) in
-/// microseconds.
+/// Maximum number of journal entries of a server among them.
 const ENTRIES_MAX: usize = 8;
+/// Microseconds from which a journal entry or a call of another client is reported.
 const ENTRY_MIN_US: u64 = 1_000;
 /// A test of fewer intervals has no course.
 const INTERVALS_MIN: usize = 8;
@@ -37,17 +37,19 @@ const WORSE_BY: f64 = 2.0;
 const WORSE_BY_NS: u64 = 1_000_000;
 /// Share of a moment's delay from which the client's own lateness is reported.
 const OWN_LATE_SHARE: f64 = 0.5;
-/// Waiting for a CPU that is reported: as a share of one thread's time, and in seconds.
+/// Share of a thread's time from which its waiting for a CPU is reported.
 const WAITED_SHARE: f64 = 0.05;
+/// Seconds from which a thread's waiting for a CPU is reported.
 const WAITED_S: f64 = 0.005;
 /// Stolen time that is reported, as a share of all CPUs' time.
 const STOLEN_SHARE: f64 = 0.01;
 /// Clocks of two programs agree to some milliseconds.
 const CLOCKS_S: f64 = 0.01;
-/// Least share of the longest response, and least time, from which the unexplained rest is reported.
+/// Share of the longest response from which the unexplained rest is reported.
 const UNEXPLAINED_SHARE: f64 = 0.2;
+/// Nanoseconds from which the unexplained rest is reported.
 const UNEXPLAINED_NS: f64 = 5e6;
-/// Most slow commands with totals.
+/// Maximum number of slow commands with totals.
 const TOTALS_MAX: usize = 5;
 
 /// An interval, or adjacent intervals, with long responses.

@@ -23,9 +23,9 @@ pub(crate) const MISSED_SHARE: f64 = 0.01;
 /// Delay of replies after the schedule's end, as a share of its length, from which they lower the rate
 /// noticeably.
 pub(crate) const BEHIND_SHARE: f64 = 0.01;
-/// Share of the wait for the last reply that a tenth of the service times are below, and half of them above,
-/// if a backlog grew: they then rise from nothing to that wait. If all replies take long, all service times
-/// are as long; if a few do, most are short.
+/// Share of the wait for the last reply. If a backlog grew, service times rose from nothing to that wait: a tenth
+/// of them are below this share of it, and half are above. If all replies are slow, none is below; if only a few
+/// are, most are below.
 const BEHIND_OF_WAIT: f64 = 0.25;
 
 /// The figures of one run.

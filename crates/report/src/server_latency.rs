@@ -6,7 +6,7 @@ use measure::CommandTally;
 use crate::Run;
 use crate::journal_entries::{SlowEvent, recorded};
 
-/// Most events reported: the longest ones.
+/// Maximum number of events reported: the longest ones.
 const EVENTS_MAX: usize = 12;
 
 /// Latency of the servers of a run, by their own account.

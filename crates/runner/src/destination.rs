@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use engine::Address;
 
-/// Least and greatest time between two questions.
+/// Minimum and maximum time between two questions.
 const LEAST: Duration = Duration::from_millis(50);
 const MOST: Duration = Duration::from_secs(1);
 

@@ -28,7 +28,7 @@ pub struct FailedRequests {
     pub left_out: u64,
 }
 
-/// Most entries kept for each worker in each interval.
+/// Maximum number of entries kept for each worker in each interval.
 const MOST: usize = 1 << 16;
 
 impl FailedRequests {

@@ -10,7 +10,8 @@ use workload::{CommandSpec, Plan, Stop};
 use crate::measurement::tally_shape;
 use crate::worker::ending::DRAIN_MAX_NS;
 
-/// Most bytes that tallies, pipelines, a log and per-second counts of connections may take together.
+/// Maximum number of bytes that tallies, pipelines, a log and per-second counts of connections may take
+/// together.
 const BYTES_MAX: u64 = 4 << 30;
 /// Tallies of each worker: one to fill and one to exchange.
 const PER_WORKER: u64 = 2;

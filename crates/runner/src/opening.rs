@@ -12,7 +12,7 @@ use engine::ConnectOptions;
 use workload::random::Stream;
 use workload::{ConnectionPerRequest, Plan, PlanParts, Spacing};
 
-/// Most connections in progress at once.
+/// Maximum number of connections in progress at once.
 const OPENING_MAX: u32 = 128;
 /// Connections begun together, and the least time between two groups: 32,000 per second, about the rate at
 /// which one server thread accepts.

@@ -16,8 +16,9 @@ use crate::opening::Groups;
 
 /// Delay before the first attempt.
 const FIRST_NS: u64 = 10_000_000;
-/// Longest delay of a lone connection, and of any connection.
+/// Longest delay of a lone connection.
 const ALONE_MAX_NS: u64 = 100_000_000;
+/// Longest delay of any connection.
 const ANY_MAX_NS: u64 = 1_000_000_000;
 /// Time that each waiting connection adds to the longest delay: together they try a hundred times a second.
 const EACH_NS: u64 = 20_000_000;

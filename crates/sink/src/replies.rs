@@ -12,10 +12,11 @@ use wire::resp::Request;
 pub const BULK_MAX: u32 = 16 << 20;
 /// Elements of every list, set and sorted set.
 const COLLECTION_LEN: i64 = 10_000;
-/// Most bytes of the elements of one reply.
+/// Maximum number of bytes of the elements of one reply.
 const ELEMENTS_BYTES_MAX: usize = 64 << 20;
-/// Most elements, and most bytes of them, that are kept ready to copy at once.
+/// Maximum number of elements that are kept ready to be copied at once.
 const STRIP_LEN_MAX: usize = 1000;
+/// Maximum number of bytes of these elements.
 const STRIP_BYTES_MAX: usize = 64 * 1024;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -103,10 +103,10 @@ pub fn read(path: &Path, scripts: Scripts) -> Result<Capture, String> {
 }
 
 impl Capture {
-    /// Returns its commands as operations, one after another or drawn.
+    /// Returns the captured commands as operations and rows, taken in order or drawn.
     ///
     /// # Errors
-    /// There is none.
+    /// Returns an error if the commands make no valid rows.
     pub fn recorded(self, source: &Path, by: RowBy) -> Result<CapturedOperations, String> {
         let mut known: HashMap<(Vec<u8>, usize), u32> = HashMap::new();
         let (mut operations, mut operation_of_row, mut rows) = (Vec::new(), Vec::new(), Vec::new());

@@ -62,10 +62,10 @@ pub struct LoadOperation {
 }
 
 impl LoadSpec {
-    /// The operations of its command.
+    /// Parses the words of the command into operations.
     ///
     /// # Errors
-    /// They make no sense.
+    /// Returns an error if the words make no valid operations.
     pub fn operations(&self) -> Result<Vec<TypedOperation>, Text> {
         let stepped = may_have_steps(self);
         split_operations(&words(self)?, self.data.mix, stepped, limits::SEQUENCE_MAX)

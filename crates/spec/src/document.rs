@@ -96,7 +96,7 @@ impl LoadSpec {
     /// Sets options of the load, of its data and of its recording by their keys; `null` stands for the default.
     ///
     /// # Errors
-    /// A value is none of its option, or a path is not UTF-8.
+    /// Returns an error if an option does not take its value, or a path is not UTF-8.
     pub fn set(&mut self, values: &Fields) -> Result<(), serde_json::Error> {
         self.load = changed(&self.load, values)?;
         self.data = changed(&self.data, values)?;
@@ -107,7 +107,7 @@ impl LoadSpec {
     /// Checks which options exclude or require others, as those of a command line are checked.
     ///
     /// # Errors
-    /// Two exclude each other, or one lacks another.
+    /// Returns an error if two options exclude each other, or one lacks another that it requires.
     pub fn check_relations(&self) -> Result<(), clap::Error> {
         // What cannot be written stood on a command line, where it was checked.
         let given = self.given().unwrap_or_default();

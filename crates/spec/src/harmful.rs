@@ -1,8 +1,8 @@
-//! Commands that stop, empty, change or hold up a server, which is easily done by a guess: `keystorm shutdown` would
-//! send it 100,000 times. They take `--yes`, except to a server that is started for the run.
+//! Commands that stop, empty, change or hold up a server. They need `--yes`, except on a server that is started for
+//! the run: a wrong guess such as `keystorm shutdown` would send 100,000 of them.
 //!
-//! The lists refuse before a server is reached, and are all there is where a server does not describe its commands.
-//! The server's own flags decide on commands that they lack, such as those of modules.
+//! The lists here are checked before a server is reached. Commands that they lack, such as those of modules, are
+//! judged by the flags in the server's own description, if it has one.
 
 use naming::{Text, YES, text};
 use workload::CommandSpec;

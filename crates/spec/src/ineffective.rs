@@ -9,7 +9,7 @@ use crate::misspelled::misspelled;
 use crate::payload::Size;
 use crate::values::Count;
 
-/// Most digits that `--precision` has an effect with.
+/// Maximum number of digits that `--precision` has an effect with.
 const PRECISION_MAX: i64 = 4;
 /// Commands that write strings and have no lifetime for them.
 const WITHOUT_LIFETIME: [&str; 2] = ["MSET", "MSETNX"];

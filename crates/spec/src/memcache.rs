@@ -15,13 +15,13 @@ use workload::{
 use crate::error::first_given;
 use crate::{LoadSpec, ServerOptions};
 
-/// Most keys that are stored before a test of the suite.
+/// Maximum number of keys that are stored before a test of the suite.
 const FILLED_MAX: u64 = 10_000_000;
 
-/// Refuses the options that mean nothing to memcached.
+/// Refuses options without a meaning for memcached.
 ///
 /// # Errors
-/// Names the first of them, with an alternative.
+/// Returns an error that names the first of them and, if there is one, an alternative.
 pub(crate) fn refuse(server: &ServerOptions, uri_names_database: bool) -> Result<(), Text> {
     const NO_DATABASES: &str = "memcached has no databases; use key prefixes instead";
     let refused = [
@@ -44,10 +44,10 @@ pub(crate) fn refuse(server: &ServerOptions, uri_names_database: bool) -> Result
     }
 }
 
-/// Refuses lifetimes that memcached takes for something else.
+/// Refuses lifetimes that memcached takes for absolute times.
 ///
 /// # Errors
-/// It does.
+/// Returns an error if the lifetime is longer than 30 days.
 pub(crate) fn check_lifetime(lifetime: Option<Lifetime>) -> Result<(), Text> {
     match lifetime {
         Some(lifetime) if lifetime.most_s > LIFETIME_MAX_S => Err(text!(
@@ -99,7 +99,7 @@ fn parts(base: &PlanParts, test: &MemcacheTest, shape: &MemcacheShape) -> PlanPa
     }
 }
 
-/// Builds a mix of one operation of so many commands, each sent once the one before is answered.
+/// Builds a mix of one operation with this many commands, each sent once the one before is answered.
 fn in_turn(name: &str, commands: usize) -> Mix {
     let step = Step { commands: 1, when: StepCondition::Always };
     let (weight, steps) = (1, vec![step; commands]);

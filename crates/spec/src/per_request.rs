@@ -72,7 +72,7 @@ pub enum Close {
 const CLOSED_DEFAULT: u32 = 50;
 /// Default of -c with --connect and a rate, in addition to the connections that --open-for holds.
 const OPEN_DEFAULT: u32 = 1000;
-/// Most held connections that the default allows for: more have to be asked for with -c.
+/// Maximum number of held connections that the default allows for: more have to be asked for with -c.
 const CHOSEN_MAX: f64 = 20_000.0;
 
 impl PerRequest {

@@ -169,10 +169,10 @@ fn depth(parts: &PlanParts) -> u32 {
     parts.load.concurrency.pipeline_depth
 }
 
-/// Refuses an option that is for a single test if there are several.
+/// Refuses an option for a single test if there are several tests.
 ///
 /// # Errors
-/// There are.
+/// Returns an error if there is more than one test.
 pub fn single(option: OptionId, tests: usize) -> Result<(), Text> {
     if tests <= 1 {
         return Ok(());

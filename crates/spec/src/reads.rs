@@ -93,10 +93,10 @@ fn fill(
     if any { Ok(()) } else { Err(text!("{FILL}: no command reads a key that {FILL} could write")) }
 }
 
-/// Has this share of what a plan reads be there. Whether it reads.
+/// Makes this share of the reads of a plan hit. Returns whether the plan reads.
 ///
 /// # Errors
-/// The share is none, or what is read is changed too, and would be there, or gone, from then on.
+/// Returns an error if the share is invalid, or commands change the keys that they read, so the share would not last.
 fn hit(parts: &mut PlanParts, share: &str, drawn: bool) -> Result<bool, Text> {
     let fault = |why: Text| text!("{HIT_RATIO}: {why}");
     let PlanParts { sequence, mix, data: Data { keys, .. }, protocol, .. } = parts;
@@ -138,5 +138,5 @@ fn hit(parts: &mut PlanParts, share: &str, drawn: bool) -> Result<bool, Text> {
     Ok(any)
 }
 
-/// Most keys of which others beyond can be numbered.
+/// Maximum number of keys of which others beyond can be numbered.
 const MISSING_MAX: u64 = 100_000_000_000_000_000;

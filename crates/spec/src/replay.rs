@@ -10,10 +10,10 @@ use workload::{Data, Load, Mix, Operation, Pick, PlanParts, RowBy, Step, StepCon
 use crate::LoadSpec;
 use crate::captured::{self, CapturedOperations, Scripts};
 
-/// Words of a command line that say what is sent otherwise, and where they stand in it.
+/// Refuses options and commands that contradict `--replay`.
 ///
 /// # Errors
-/// There is one.
+/// Returns an error that names the first of them.
 pub(crate) fn check(options: &LoadSpec) -> Result<(), Text> {
     let data = &options.data;
     let Some(path) = &data.replay else {

@@ -1,4 +1,4 @@
-//! Values in documents: as the text that stands behind their option, read from texts and plain numbers alike.
+//! Values in documents: written as the text behind their option, read from texts and plain numbers.
 //!
 //! Use with `#[serde(with = "crate::text")]`, or [`as_text`] for a type of this crate.
 
@@ -56,10 +56,10 @@ where
     }
 }
 
-/// Writes what may be there.
+/// Writes an optional value.
 ///
 /// # Errors
-/// The document cannot hold it.
+/// Returns an error if the document cannot hold the value.
 pub fn serialize<S: Serializer>(value: &Option<impl Display>, to: S) -> Result<S::Ok, S::Error> {
     match value {
         Some(value) => write(value, to),
@@ -67,10 +67,10 @@ pub fn serialize<S: Serializer>(value: &Option<impl Display>, to: S) -> Result<S
     }
 }
 
-/// Reads what may be there.
+/// Reads an optional value.
 ///
 /// # Errors
-/// It is no text of such a value.
+/// Returns an error if the text is no such value.
 pub fn deserialize<'de, D: Deserializer<'de>, T>(from: D) -> Result<Option<T>, D::Error>
 where
     T: FromStr,
@@ -90,7 +90,7 @@ where
     Ok(Option::<Text<T>>::deserialize(from)?.map(|Text(value)| value))
 }
 
-/// Has types written and read as their text.
+/// Makes types serialise as their text.
 macro_rules! as_text {
     ($($type:ty),+) => {$(
         impl serde::Serialize for $type {

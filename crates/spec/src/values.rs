@@ -99,10 +99,10 @@ impl FromStr for KeepAlive {
 
 /// A number that a [`Count`] can have.
 pub trait Countable: Copy + fmt::Display {
-    /// Reads it.
+    /// Parses a number.
     ///
     /// # Errors
-    /// What would be one.
+    /// Returns an error with the expected values.
     fn read(text: &str) -> Result<Self, String>;
 }
 
@@ -298,23 +298,23 @@ written! {
     TestName Self(name) => name.clone();
 }
 
-/// A whole number, with k, M or G for thousands, millions and thousands of millions if you like.
+/// Parses a whole number, such as `500`, `10k` or `5M`.
 ///
 /// # Errors
-/// It is none.
+/// Returns an error if the text is no such number.
 pub fn count(text: &str) -> Result<u64, String> {
     quantity::count(text)
 }
 
-/// A whole number that fits into 32 bits.
+/// Parses a whole number of at most 32 bits.
 ///
 /// # Errors
-/// It is none.
+/// Returns an error if the text is no such number.
 pub fn small_count(text: &str) -> Result<u32, String> {
     u32::try_from(count(text)?).map_err(|_| format!("the maximum is {}", u32::MAX))
 }
 
-/// A whole number between two others.
+/// Returns a parser of whole numbers in a range.
 pub fn count_in(range: RangeInclusive<u32>) -> impl Fn(&str) -> Result<u32, String> + Clone {
     move |text| {
         let within = small_count(text)?;
@@ -323,10 +323,10 @@ pub fn count_in(range: RangeInclusive<u32>) -> impl Fn(&str) -> Result<u32, Stri
     }
 }
 
-/// A whole number that may be below 0, which the peers bend into shape.
+/// Parses a whole number that may be negative, as the peers accept it.
 ///
 /// # Errors
-/// It is none.
+/// Returns an error if the text is no whole number.
 pub fn signed(text: &str) -> Result<i64, String> {
     let (sign, digits) = text.strip_prefix('-').map_or((1, text), |digits| (-1, digits));
     let number = i64::try_from(count(digits)?);
@@ -339,45 +339,45 @@ pub(crate) fn delimiter(path: &std::path::Path) -> u8 {
     if tabs { b'\t' } else { b',' }
 }
 
-/// A port.
+/// Parses a port.
 ///
 /// # Errors
-/// It is none.
+/// Returns an error if the text is no port.
 pub fn port(text: &str) -> Result<u16, String> {
     // As the imitated tools do, which lets scripts of another system pass, with a CR at the end of each line.
     text.trim_end().parse().map_err(|_| "expected a number from 0 to 65535".to_owned())
 }
 
-/// An IP address.
+/// Parses an IP address.
 ///
 /// # Errors
-/// It is none.
+/// Returns an error if the text is no IP address.
 pub fn ip(text: &str) -> Result<IpAddr, String> {
     text.parse().map_err(|_| "expected an IP address such as 127.0.0.2 or ::1".to_owned())
 }
 
-/// A number of per cent.
+/// Parses a percentage, with or without a sign.
 ///
 /// # Errors
-/// It is none.
+/// Returns an error if the text is no percentage.
 pub fn percent(text: &str) -> Result<f64, String> {
     let number = text.trim_end_matches('%').trim_end().parse::<f64>().ok();
     let fault = || "expected a percentage, such as 2 or 0.5".to_owned();
     number.filter(|percent| percent.is_finite()).ok_or_else(fault)
 }
 
-/// A time; a number alone is seconds.
+/// Parses a time; a number alone is in seconds.
 ///
 /// # Errors
-/// It is none.
+/// Returns an error if the text is no time.
 pub fn seconds(text: &str) -> Result<Duration, String> {
     quantity::time(text, DefaultUnit::Seconds)
 }
 
-/// A time between two others, in seconds, for an option of that name.
+/// Returns a time in seconds, if it is in the range.
 ///
 /// # Errors
-/// It is not; names the option, the value and what is possible.
+/// Returns an error with the option, the value and the range.
 pub fn seconds_in(option: &str, time: Duration, range: RangeInclusive<f64>) -> Result<f64, String> {
     let seconds = time.as_secs_f64();
     let (least, most) = (range.start(), range.end());

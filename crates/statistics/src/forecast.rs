@@ -13,7 +13,7 @@ const CLIP: f64 = 3.5;
 /// Addition to [`CLIP`] for few values, which show their spread only roughly: for n values, this number
 /// divided by n.
 const CLIP_OF_FEW: f64 = 5.0;
-/// Least number of values that can show which of them is an outlier.
+/// Minimum number of values that can show which of them is an outlier.
 const CLIPPED_MIN: usize = 6;
 /// Difference of logarithms that is due to rounding: equal values differ from their mean by no more.
 const ROUNDING: f64 = 1e-12;

@@ -40,5 +40,5 @@ pub use steps::{SIDE_MIN, Step, steps};
 /// Share of intervals that miss the true value: one in twenty.
 pub const ERROR_RATE: f64 = 0.05;
 
-/// Least share of cases in which a visible difference is found.
+/// Minimum share of cases in which a visible difference is found.
 const POWER: f64 = 0.8;

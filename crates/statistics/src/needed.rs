@@ -6,7 +6,7 @@
 use crate::mean::Moments;
 use crate::{COUNT_MAX, ERROR_RATE, student};
 
-/// Least number of new values whose own spread is used; fewer show less of it than the earlier values.
+/// Minimum number of new values whose own spread is used; fewer show less of it than the earlier values.
 const SPREAD_OF: usize = 3;
 
 /// The side that has too few values.

@@ -5,9 +5,10 @@
 
 use crate::{ERROR_RATE, steps::SIDE_MIN};
 
-/// Most pairs that are counted exactly; beyond that, the normal approximation is close.
+/// Maximum number of pairs that are counted exactly; beyond that, the normal approximation is close.
 const EXACT_PAIRS_MAX: usize = 2_000;
-/// Most values at the end that are tested alone: a longer level is found as a step in the whole series.
+/// Maximum number of values at the end that are tested alone: a longer level is found as a step in the whole
+/// series.
 const NEWEST_MAX: usize = 8;
 
 /// The newest values of a series, if they lie beyond all earlier ones.

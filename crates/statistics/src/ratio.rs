@@ -13,7 +13,7 @@ use crate::mean::Moments;
 use crate::sign::{Tail, order_statistic};
 use crate::{ERROR_RATE, Interval, POWER, SPREAD_MAX, student};
 
-/// Least number of blocks whose median is judged as well as their mean: with fewer, the sign test shows
+/// Minimum number of blocks whose median is judged as well as their mean: with fewer, the sign test shows
 /// nothing at half of [`ERROR_RATE`].
 const MEDIAN_MIN: usize = 7;
 
@@ -114,7 +114,7 @@ pub enum Conclusion {
     Single,
 }
 
-/// Most blocks that are worth recommending.
+/// Maximum number of blocks that are worth recommending.
 pub const COUNT_MAX: usize = 1000;
 
 impl MeanEvidence {

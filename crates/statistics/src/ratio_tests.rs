@@ -179,7 +179,7 @@ fn of_many_at_once_only_what_is_surely_small_counts() {
 #[derive(Debug, Clone, Copy)]
 enum Kind {
     Normal,
-    /// Every fifth run is slowed down by a factor of up to several.
+    /// A fifth of the runs is slower, by a random factor.
     Slowed,
     /// A twentieth of the runs takes up to twenty times as long.
     Spikes,

@@ -11,7 +11,7 @@ use crate::{ERROR_RATE, student};
 
 /// Quantile of the normal distribution for the crate's error rate, two-sided.
 const NORMAL: f64 = 1.959_964;
-/// Least number of groups whose own t is used. Fewer use the t of four groups: a smaller number would make
+/// Minimum number of groups whose own t is used. Fewer use the t of four groups: a smaller number would make
 /// almost everything unclear.
 const GROUPS_MIN: usize = 4;
 

@@ -80,7 +80,7 @@ fn module_name(line: &str) -> Option<&str> {
 /// into the program for tests alone.
 ///
 /// # Errors
-/// Files that belong to no area.
+/// Returns the files that belong to no area.
 pub fn count(
     sources: &[(String, String)],
     areas: &[Area],

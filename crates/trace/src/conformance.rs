@@ -5,8 +5,9 @@ use std::path::Path;
 
 use crate::{Event, Losses, OpenOptions, open_input};
 
-/// Most memory of an event for each byte of input, and beside that: an argument of one byte has a span.
+/// Maximum memory of an event for each byte of input: an argument of one byte has a span.
 const HELD_PER_BYTE: usize = 32;
+/// Maximum memory of an event beside that, in bytes.
 const HELD_BESIDE: usize = 4096;
 /// Bound on the events per byte of input.
 const EVENTS_PER_BYTE: usize = 70_000;

@@ -12,9 +12,9 @@ const SECOND_NS: u64 = 1_000_000_000;
 const NEAR_NS: u64 = 60 * SECOND_NS;
 /// Distance from the others beyond which a single command at one end of a record has a damaged time.
 const ALONE_NS: u64 = 7 * 86_400 * SECOND_NS;
-/// Number of times after a jump that confirm a change of the clock, and most events held until they are
-/// there.
+/// Number of times after a jump that confirm a change of the clock.
 const TIMES_MAX: usize = 8;
+/// Maximum number of events held until they are there, and of their bytes.
 const EVENTS_MAX: usize = 4096;
 const BYTES_MAX: usize = 16 << 20;
 

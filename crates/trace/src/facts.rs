@@ -2,7 +2,7 @@
 
 use crate::{Clock, Protocol, Source, Stamps};
 
-/// Most bytes of a head, and most notes and servers in it.
+/// Maximum length of a head in bytes.
 pub(crate) const FACTS_BYTES_MAX: usize = 64 * 1024;
 
 /// Writes the head: a source as lines of `name=value`.

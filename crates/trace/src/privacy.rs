@@ -7,13 +7,13 @@ use flate2::{Compress, Compression, FlushCompress};
 use crate::commands::{self, Command, Role};
 use crate::{Event, Protocol, Pseudonyms};
 
-/// Least length of values that are tested for compression.
+/// Minimum length of values that are tested for compression.
 const COMPRESSED_BYTES_MIN: usize = 32;
 /// Bytes of a value that are compressed for a test.
 const COMPRESSED_BYTES_MAX: usize = 4096;
 /// Interval, in values of a command, at which one is tested for compression; the others take its result.
 const VALUES_PER_LOOK: u32 = 16;
-/// Most commands with a stored result.
+/// Maximum number of commands with a stored result.
 const COMMANDS_MAX: usize = 256;
 /// Commands whose arguments are, or may be, passwords.
 const SECRET: [&[u8]; 5] = [b"acl", b"auth", b"config", b"hello", b"migrate"];

@@ -6,11 +6,12 @@ use std::ops::Range;
 use crate::{Event, Losses, Outcome, ReadError, Reader, Source, Stamps};
 
 const SECOND_NS: u64 = 1_000_000_000;
-/// Most lines of a second held at once. The first part of a longer second gets the first half of the
-/// remaining time, and so on.
+/// Maximum number of lines of a second held at once. The first part of a longer second gets the first half of
+/// the remaining time, and so on.
 const LINES_MAX: usize = 1 << 17;
-/// Most events made of them at once, and most bytes of them.
+/// Maximum number of events made of them at once.
 const EVENTS_MAX: usize = 1 << 20;
+/// Maximum number of bytes of these events.
 const BYTES_MAX: usize = 64 << 20;
 
 /// Spreads the events of a record of whole seconds.

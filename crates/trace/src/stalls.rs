@@ -4,9 +4,10 @@ use serde::Serialize;
 
 /// Number of spans kept, the longest.
 const GAPS_MAX: usize = 20;
-/// Least length of a stall, and its least ratio to the gaps that chance makes between commands at random
-/// times: the usual distance, times the logarithm of their number.
+/// Minimum length of a stall.
 const STALL_NS: u64 = 20_000_000;
+/// Minimum ratio of a stall to the longest gap that chance makes between commands at random times: the usual
+/// distance, times the logarithm of their number.
 const STALL_TIMES: f64 = 2.0;
 
 /// A span in which no client's command was carried out.

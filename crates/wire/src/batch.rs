@@ -61,7 +61,7 @@ struct Span<'t> {
     fresh: u64,
 }
 
-/// Most bytes reserved in advance for requests that are rewritten.
+/// Maximum number of bytes reserved in advance for requests that are rewritten.
 const AHEAD_MAX: u64 = 1 << 20;
 
 impl Batch {

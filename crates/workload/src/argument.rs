@@ -82,7 +82,8 @@ pub const TAG_PLACEHOLDER: &[u8] = b"{tag}";
 /// Placeholder of a lifetime on the command line.
 const LIFETIME_PLACEHOLDER: &[u8] = b"__ttl__";
 
-/// Least digits of a number that replaces a placeholder, the length of the placeholder in other tools.
+/// Minimum number of digits of a number that replaces a placeholder, the length of the placeholder in other
+/// tools.
 pub const PLACEHOLDER_LEN: usize = 12;
 
 const NUMBER_PLACEHOLDERS: [(&str, Slot); 11] = [

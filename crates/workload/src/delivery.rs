@@ -60,7 +60,7 @@ pub enum DeliveryKind {
     Queue {
         /// Type of the queue, and its commands.
         queue: Queue,
-        /// Most messages that one call takes.
+        /// Maximum number of messages that one call takes.
         count: u32,
         /// Nanoseconds that one call blocks, or that pass between two polls; 0 for no limit.
         block_ns: u64,

@@ -30,7 +30,7 @@ impl MemcacheShape {
 
 /// Keys that tests read and write without `-r`.
 pub const KEYS_DEFAULT: u64 = 10_000;
-/// Most keys to delete, each of which must be stored before.
+/// Maximum number of keys to delete, each of which must be stored before.
 const DELETED_MAX: u64 = 1_000_000;
 /// Number of keys that can be created, each once; no run has more requests.
 const CREATED: u64 = 1_000_000_000_000;

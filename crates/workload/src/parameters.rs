@@ -96,7 +96,7 @@ pub(crate) fn shares(text: &str, separator: char, what: [&str; 2]) -> Result<[f6
     Ok([share(first, what[0])?, share(second, what[1])?])
 }
 
-/// Least percentage: a thousand-millionth of the whole.
+/// Minimum percentage: a thousand-millionth of the whole.
 const PERCENT_MIN: f64 = 1e-7;
 
 #[cfg(test)]

@@ -108,7 +108,7 @@ pub fn time(text: &str, plain: DefaultUnit) -> Result<Duration, String> {
 /// Reads a time, in nanoseconds.
 ///
 /// # Errors
-/// As [`time`].
+/// Returns an error as [`time`] does.
 pub fn time_ns(text: &str, plain: DefaultUnit) -> Result<u64, String> {
     // A time that is read fits.
     time(text, plain).map(|time| time.as_nanos() as u64)

@@ -24,9 +24,9 @@ pub struct SuiteShape {
     pub cluster: bool,
 }
 
-/// Most functions that `FUNCTION LOAD` loads: a script of about a megabyte.
+/// Maximum number of functions that `FUNCTION LOAD` loads: a script of about a megabyte.
 pub const FUNCTIONS_MAX: u32 = 10_000;
-/// Most keys that `FCALL` passes: servers take no command of more than 1,048,576 words.
+/// Maximum number of keys that `FCALL` passes: servers take no command of more than 1,048,576 words.
 pub const FCALL_KEYS_MAX: u32 = 1_000_000;
 
 /// Tools with a test.
@@ -70,7 +70,7 @@ impl SuiteTest {
     pub fn tags(&self, requests: Option<u64>) -> Option<u16> {
         /// Elements that the longest LRANGE reads.
         const ELEMENTS: u64 = 600;
-        /// Most lists: enough to give each of many primaries some.
+        /// Maximum number of lists: enough to give each of many primaries some.
         const LISTS_MAX: u64 = 256;
         /// Number of lists for a run by time, which fills few.
         const LISTS: u64 = 16;

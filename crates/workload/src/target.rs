@@ -52,7 +52,7 @@ pub struct ClusterOptions {
     /// Fallback for reads from a replica if there is none.
     #[serde(default, skip_serializing_if = "ReplicaFallback::is_default")]
     pub without_replica: ReplicaFallback,
-    /// Most replicas of each primary to read from; `None` for all.
+    /// Maximum number of replicas of each primary to read from; `None` for all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replicas_max: Option<u32>,
     /// Ratio of the connections of a replica and of a primary; `None` for equal numbers.

@@ -11,8 +11,9 @@ pub(super) const GET: u32 = 1;
 pub(super) const REST: u32 = 2;
 pub(super) const WAIT: u32 = 3;
 
-/// Most spans of an order, and most requests that are looked at to find it.
+/// Maximum number of spans of an order.
 const SPANS_MAX: usize = 10_000;
+/// Maximum number of requests that are looked at to find an order.
 const REQUESTS_MAX: u64 = 10_000_000;
 
 /// The order of a turn: `sets` SETs and then `gets` GETs, over and over, and a WAIT before everything

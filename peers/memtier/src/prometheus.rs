@@ -6,16 +6,17 @@ use super::fault::{Fault, usage_error};
 use super::values::number;
 use crate::layout::{EXPOSITION_BUCKETS, MemtierHistogram};
 
-/// Most labels, and longest names and values.
+/// Maximum number of labels, and maximum lengths of their names and values.
 const LABELS_MAX: usize = 16;
 const NAME_MAX: usize = 128;
 const VALUE_MAX: usize = 256;
-/// Names of labels that its own lines have.
+/// Names of labels that are in use already.
 const TAKEN: [&str; 4] = ["le", "quantile", "version", "git_sha"];
-/// Most buckets, and the range of their seconds.
+/// Maximum number of buckets.
 const BUCKETS_MAX: usize = 64;
+/// Range of the bounds of buckets, in seconds.
 const SECONDS: std::ops::RangeInclusive<f64> = 1e-6..=86_400.0;
-/// Seconds that the original could tell apart from less, and from more.
+/// Shortest and longest time in seconds that the original could record.
 const LEAST_S: f64 = 1e-5;
 const MOST_S: f64 = 600.0;
 

@@ -60,7 +60,7 @@ const ALPHABET: u64 = 62;
 const MEMCACHE_KEY_MAX: u32 = 250;
 /// Largest value.
 const VALUE_MAX: u32 = 1 << 30;
-/// Most fields, elements or members of a command.
+/// Maximum number of fields, elements or members of a command.
 const CARDINALITY_MAX: u32 = 64;
 
 /// Reads a key space.

@@ -49,12 +49,12 @@ or --slo kept (see --inconclusive), or --until-sure was not reached in time.";
 
 /// Options of servers of different protocols.
 pub(super) const OF_TERMS: [&str; 2] = ["tables", "cores"];
-/// Most cores of servers: as many processes are started.
+/// Maximum number of cores of servers: each core gets a process.
 const CORES_MAX: u32 = 256;
 /// Options that the help has behind `--slo`.
 const BEHIND_SLO: [&str; 7] =
     ["inconclusive", "disturbed", "name_a", "name_b", "budget", "until_sure", "sure_within"];
-/// Options that the servers take the place of.
+/// Options that the servers named by the first words replace.
 pub(super) const OF_SERVERS: [&str; 5] = ["host", "port", "socket", "uri", "spawn"];
 pub(super) const NAMED: &str = "cannot be used here: the servers are named by the first words";
 /// Options that make no sense for two.
@@ -173,17 +173,17 @@ fn kind(text: &str) -> Result<Kind, String> {
     found.ok_or_else(|| "expected core, machine, latency or mget".to_owned())
 }
 
-/// A percentage that a figure may become worse by.
+/// Parses a percentage by which a figure may become worse.
 ///
 /// # Errors
-/// Another text.
+/// Returns an error if the text is no percentage from 0 to below 100.
 pub fn percent(text: &str) -> Result<f64, String> {
     let percent = spec::values::percent(text).ok();
     let percent = percent.filter(|percent| (0.0..100.0).contains(percent));
     percent.ok_or_else(|| "expected a percentage from 0 to below 100".to_owned())
 }
 
-/// A percentage of which 100 is all.
+/// Parses a percentage up to 100.
 fn share(text: &str) -> Result<f64, String> {
     let percent = spec::values::percent(text).ok();
     let percent = percent.filter(|percent| (0.0..=100.0).contains(percent));

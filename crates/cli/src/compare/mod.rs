@@ -76,11 +76,11 @@ pub fn command() -> Command {
     explained(run::vocabulary())
 }
 
-/// Returns what the words behind the name of the command mean, by `carry`; text to say instead where that was asked
-/// for.
+/// Parses the words behind the name of the command: the intent that `carry` makes of the job, or a text to print, such
+/// as help.
 ///
 /// # Errors
-/// Words that make no sense.
+/// Returns an error if the words make no sense.
 pub fn intent(
     args: Vec<OsString>,
     carry: impl FnOnce(CompareJob) -> Intent,

@@ -44,10 +44,10 @@ pub(super) fn asked(
     Ok(Some(UntilSure { share: percent / 100.0, within }))
 }
 
-/// A precision in per cent.
+/// Parses a precision in per cent.
 ///
 /// # Errors
-/// Another text.
+/// Returns an error if the text is no percentage from 0.01 to 50.
 pub fn percent(text: &str) -> Result<f64, String> {
     let percent =
         spec::values::percent(text).ok().filter(|percent| (0.01..=50.0).contains(percent));

@@ -16,7 +16,7 @@ use spec::values::ProtocolArg;
 
 /// The tests where none is named.
 const TESTS_DEFAULT: &str = "set,get,mget10,mget100";
-/// Most keys of one get.
+/// Maximum number of keys of one get.
 const KEYS_MAX: usize = 1000;
 /// The default number of keys, and the default size of a value in bytes.
 const KEYS_DEFAULT: u64 = 100_000;

@@ -53,7 +53,7 @@ fn looks_like_a_place(word: &str) -> bool {
     word.contains('/') || word.rsplit_once(':').is_some_and(|(_, port)| is_number(port))
 }
 
-/// Most servers of a comparison: all of them run at the same time.
+/// Maximum number of servers of a comparison: all of them run at the same time.
 const SIDES_MAX: usize = 16;
 
 /// Returns what an option of this command line takes.

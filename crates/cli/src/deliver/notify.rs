@@ -116,5 +116,5 @@ pub(super) const TAGS: u32 = 100;
 /// Longest life of a key.
 const TTL_MS_MAX: u64 = 3_600_000;
 
-/// Most subscribers whose messages come in no order: each takes 2 MB, and a bit for each message.
+/// Maximum number of subscribers whose messages come in no order: each takes 2 MB, and a bit for each message.
 const RECEIVERS_OF_EXPIRED_MAX: u32 = 100;

@@ -62,7 +62,8 @@ fn nanoseconds(time: Option<Duration>) -> u64 {
 }
 
 impl QueueOptions {
-    /// Most messages that one call takes. `several` is the command to use instead of one that takes only one.
+    /// Maximum number of messages that one call takes. `several` is the command to use instead of one that
+    /// takes only one.
     fn count_of(&self, command: &str, several: &str) -> Result<u32, UsageError> {
         let takes_one = !several.ends_with(command);
         match self.count {

@@ -1,7 +1,7 @@
-//! The first pages of help, of a run and of `compare`: what it is, examples, and the options that most people
+//! The first pages of help, of a run and of `compare`: a summary, examples, and the options that most people
 //! use. Every option is in `--help all` and the man page.
 
-/// At most 60 lines of 100 columns. Every line that begins with `$` is run by a test.
+/// First page of a run, at most 60 lines of 100 columns. A test runs every line that begins with `$`.
 pub(super) const RUN: &str = "\
 keystorm measures how fast a Redis, Valkey or memcached server is, how long its users wait,
 and what limited both.

@@ -51,7 +51,7 @@ pub(super) fn explained(typed: &str) -> Result<String, UsageError> {
     Ok(page)
 }
 
-/// Lists what `--set` sets, each as an option is explained.
+/// Explains each setting of `--set`, as an option is explained.
 ///
 /// # Errors
 /// Returns an error if there is no option with that name.

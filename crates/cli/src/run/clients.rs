@@ -52,7 +52,7 @@ impl ClientOptions {
     /// Returns whether times are those of the server's clock.
     ///
     /// # Errors
-    /// It has none that it tells.
+    /// Returns an error if the server has no command for its time.
     pub(super) fn server_clock(&self, plans: &[Plan]) -> Result<bool, String> {
         if self.clock.is_some() && plans.iter().any(|plan| plan.protocol.is_memcache()) {
             return Err("--clock server: memcached has no command for the time".to_owned());
@@ -60,10 +60,10 @@ impl ClientOptions {
         Ok(self.clock.is_some())
     }
 
-    /// The clients that these plans are carried out by, if they are several.
+    /// Returns the clients that carry out these plans, if there are several.
     ///
     /// # Errors
-    /// The plans cannot be theirs.
+    /// Returns an error if several clients cannot carry out the plans.
     pub(super) fn several(&self, plans: &[Plan]) -> Result<Option<ClientFleet>, String> {
         let Some(on) = self.on.clone() else { return Ok(None) };
         let spawned =

@@ -1,4 +1,4 @@
-//! Options that a file gives, and which of them hold where several places give them: the last word on one.
+//! Options that a workload file sets. If several places set one, the last counts.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use spec::LoadSpec;
 use spec::document::{Fields, option_of_files};
 use spec::write::key;
 
-/// Options that say the same thing in two ways, by their keys: the last word on one is the last on both.
+/// Pairs of options that exclude each other, by their keys: the last one set counts.
 const EXCLUSIVE: [[&str; 2]; 2] = [["requests", "duration"], ["key-dist", "sequential"]];
 
 /// Options that a phase of every key decides itself, by their keys.
@@ -38,15 +38,15 @@ pub(crate) struct Assignment {
     pub(crate) at: usize,
 }
 
-/// Options that are given, by their keys.
+/// Options that are set, by their keys.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Settings(BTreeMap<String, Assignment>);
 
 impl Settings {
-    /// The options of a load that a file may say.
+    /// Returns the options of a load that a file may set.
     ///
     /// # Errors
-    /// A path is not UTF-8.
+    /// Returns an error if a path is not UTF-8.
     pub(crate) fn of_load(spec: &LoadSpec) -> Result<Self, serde_json::Error> {
         let LoadSpec { load, data, recording, .. } = spec.clone();
         let given = LoadSpec { load, data, recording, ..LoadSpec::default() }.given()?;
@@ -58,7 +58,7 @@ impl Settings {
         Ok(Self(assignments.collect()))
     }
 
-    /// Each with its key.
+    /// Iterates over the keys and their assignments.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &Assignment)> {
         self.0.iter().map(|(key, assignment)| (&**key, assignment))
     }
@@ -73,29 +73,29 @@ impl Settings {
         other(key).filter(|other| self.0.contains_key(*other))
     }
 
-    /// Adds one, and removes the one that it contradicts.
+    /// Sets an option, and removes the one that it excludes.
     pub(crate) fn put(&mut self, key: &str, assignment: Assignment) {
         self.remove_for(key);
         self.0.insert(key.to_owned(), assignment);
     }
 
-    /// Takes several out.
+    /// Removes the options of these keys.
     pub(crate) fn remove_all(&mut self, keys: &[&str]) {
         self.0.retain(|key, _| !keys.contains(&&**key));
     }
 
-    /// Removes this one and the one that it contradicts.
+    /// Removes an option and the one that it excludes.
     pub(crate) fn remove_for(&mut self, key: &str) {
         self.remove_all(&[key, other(key).unwrap_or(key)]);
     }
 
-    /// The options, overridden by others.
+    /// Returns these options, overridden by others.
     pub(crate) fn overlaid(mut self, others: &Self) -> Self {
         others.iter().for_each(|(key, assignment)| self.put(key, assignment.clone()));
         self
     }
 
-    /// The values alone.
+    /// Returns the values without their positions.
     pub(crate) fn values(&self) -> Fields {
         self.iter().map(|(key, assignment)| (key.to_owned(), assignment.value.clone())).collect()
     }

@@ -8,7 +8,7 @@ use workload::streams;
 
 use crate::presets;
 
-/// Most bytes of a file.
+/// Maximum number of bytes of a file.
 const BYTES_MAX: u64 = 16 << 20;
 
 /// Content of standard input. It can be read once, and several callers may ask for it.
@@ -51,11 +51,11 @@ impl Source {
     }
 }
 
-/// Reads a file, or finds the preset of a name: what has a slash, ends in `.toml` or is there is a
-/// file, and `-` is standard input.
+/// Reads a file, or finds the preset of a name. A name with a slash, one that ends in `.toml`, and one of an
+/// existing file is a file; `-` is standard input.
 ///
 /// # Errors
-/// There is neither, or it is no text.
+/// Returns an error if there is neither, or the file is no text.
 pub(crate) fn open(name: &str) -> Result<Source, String> {
     if name == "-" {
         let text = STANDARD_INPUT.get_or_init(|| text(streams::input())).clone();

@@ -20,7 +20,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use connection::Connection;
 pub use request::{Answer, HttpRequest};
 
-/// Most open connections. Further ones wait in the kernel's queue.
+/// Maximum number of open connections. Further ones wait in the kernel's queue.
 pub const CONNECTIONS_MAX: usize = 64;
 /// Connections accepted from that queue before the open ones are served again.
 const ACCEPTED_AT_ONCE: usize = 4;

@@ -6,7 +6,7 @@ use crate::finding::{Outcome, Verdict};
 
 /// Files open beside the connections.
 const OTHER_FILES: u64 = 64;
-/// Least limit of open files that suits most tests of many connections.
+/// Minimum limit of open files that suits most tests of many connections.
 const FILES_COMFORTABLE: u64 = 10_000;
 
 pub(super) fn files(evidence: &Evidence) -> Verdict {

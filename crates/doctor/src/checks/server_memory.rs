@@ -52,7 +52,7 @@ pub(super) fn policy(evidence: &Evidence) -> Verdict {
     })
 }
 
-/// Least data for a meaningful ratio; with less, the program's own memory decides it.
+/// Minimum amount of data for a meaningful ratio; with less, the program's own memory decides it.
 const RATIO_FROM_BYTES: f64 = (100 << 20) as f64;
 
 pub(super) fn fragmentation(evidence: &Evidence) -> Verdict {

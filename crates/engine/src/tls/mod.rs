@@ -34,7 +34,7 @@ use pipe::Pipe;
 use resume::Sessions;
 pub use settings::{TlsError, TlsSettings, Verify};
 
-/// Most plaintext bytes of one record (RFC 8446, section 5.1).
+/// Maximum number of plaintext bytes of one record (RFC 8446, section 5.1).
 const RECORD_MAX: usize = 1 << 14;
 /// Room for the plaintext of one read of the inner engine.
 const PLAIN_PREPARED: usize = 160 * 1024;

@@ -15,7 +15,7 @@ pub(super) struct Rejection {
 }
 
 impl Rejection {
-    /// Most names that the text lists.
+    /// Maximum number of names that the text lists.
     const NAMES_MAX: usize = 4;
 
     pub(super) fn new(certificate: &X509Ref, wrong_name: bool) -> Self {

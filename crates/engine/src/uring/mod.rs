@@ -39,7 +39,7 @@ use ring::{Completion, Ring};
 /// Connections with bytes to send after which a turn is submitted early, so that the stamp of a send is not
 /// older than the time to prepare this many.
 const STAGED_MAX: usize = 32;
-/// Least bytes sent by a separate call, which costs less than copying them for the ring.
+/// Minimum number of bytes sent by a separate call, which costs less than copying them for the ring.
 const DIRECT_LEAST: usize = 64 * 1024;
 /// Longest wait for operations in flight when the engine ends.
 const FAREWELL_MAX: Duration = Duration::from_secs(1);

@@ -14,13 +14,13 @@ use std::sync::atomic::{AtomicU16, Ordering};
 use io_uring::Submitter;
 use io_uring::types::BufRingEntry;
 
-/// Most bytes of one buffer: a reply to `LRANGE` of 600 short elements fits.
+/// Maximum number of bytes of one buffer: a reply to `LRANGE` of 600 short elements fits.
 const BUFFER_MOST: usize = 8 * 1024;
-/// Least bytes of one buffer; longer replies come in more pieces.
+/// Minimum number of bytes of one buffer; longer replies come in more pieces.
 const BUFFER_LEAST: usize = 1024;
-/// Most bytes of all buffers, unless that makes one too short. The kernel uses them in turn, so all of them
-/// are touched. With many connections this bounds memory at the price of long replies in pieces, which cost
-/// CPU time (docs/performance.md).
+/// Maximum number of bytes of all buffers, unless that makes one too short. The kernel uses them in turn, so
+/// all of them are touched. With many connections this bounds memory at the price of long replies in pieces,
+/// which cost CPU time (docs/performance.md).
 const POOL_MOST: usize = 4 * 1024 * 1024;
 /// The buffer group that receives name.
 pub(super) const GROUP: u16 = 0;

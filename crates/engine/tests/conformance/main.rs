@@ -74,7 +74,7 @@ fn real(engine: impl Engine + 'static, peer: Peer) -> Lab {
     }
 }
 
-/// Most connections of a case.
+/// Maximum number of connections of a case.
 const CONNECTIONS_MAX: u32 = 256;
 const A: ConnId = ConnId(0);
 /// Long enough for the slowest machine, short enough to fail by.

@@ -14,7 +14,7 @@ use crate::{LaunchError, On};
 
 pub(crate) const NAME: &str = "local";
 
-/// Most clients on one machine.
+/// Maximum number of clients on one machine.
 const CLIENTS_MAX: u32 = 1000;
 
 pub(super) fn check(on: &On) -> Result<u32, String> {

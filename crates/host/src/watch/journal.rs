@@ -92,7 +92,7 @@ const ARGUMENT_MAX: usize = 40;
 /// Settings that show whether a monitor is on.
 const MONITORS: [&str; 3] =
     ["slowlog-log-slower-than", "slowlog-max-len", "latency-monitor-threshold"];
-/// Least number of connections opened between two samples that make an event.
+/// Minimum number of connections opened between two samples that make an event.
 const CONNECTIONS_MIN: u64 = 10;
 
 type Server = Client<Transport>;

@@ -18,13 +18,13 @@ use super::local;
 use super::so_far::WatchSoFar;
 use crate::machine::{self, CpuTimes};
 
-/// Most spans kept. Beyond it neighbours are merged, and each is twice as long.
+/// Maximum number of spans kept. Beyond it neighbours are merged, and each is twice as long.
 const SPANS_MAX: usize = 1200;
 const EVERY: Duration = Duration::from_millis(250);
 /// Length below which a span is merged into the previous one. A wait for a CPU is counted when it ends, so it
 /// could be many times as long as such a span.
 const SHORT: Duration = Duration::from_millis(125);
-/// Most threads of a process that are sampled; more would cost more than they are worth.
+/// Maximum number of threads of a process that are sampled; more would cost more than they are worth.
 const THREADS_MAX: usize = 64;
 
 /// The state of this machine in a span of a run.

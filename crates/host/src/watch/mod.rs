@@ -118,15 +118,16 @@ struct PendingServerWatch {
 /// Settings that affect speed, or the meaning of other figures.
 const SETTINGS: [&str; 6] =
     ["save", "appendonly", "appendfsync", "maxmemory", "maxmemory-policy", "io-threads"];
-/// Most round trips measured before the load, and most time for them.
+/// Maximum number of round trips measured before the load.
 const ROUND_TRIPS_MAX: usize = 20;
+/// Maximum time for them.
 const ROUND_TRIPS_FOR: Duration = Duration::from_millis(50);
 /// Time for the server to notice that the load's connections are closed.
 const TURNED_AWAY_FOR: Duration = Duration::from_secs(1);
 /// Time limits after the load: a server that fell silent must not hold up the result.
 const SECOND_LOOK: Patience =
     Patience { connect: Duration::from_secs(2), reply: Duration::from_secs(2) };
-/// Most clients that are listed; a longer list would disturb the server.
+/// Maximum number of clients that are listed; a longer list would disturb the server.
 const LISTED_CLIENTS_MAX: u64 = 1000;
 
 impl<'a> Watch<'a> {

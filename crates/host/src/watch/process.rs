@@ -9,8 +9,9 @@ use super::{local, workers};
 
 /// Beginning of the names of background threads, as of Redis 6.
 const BACKGROUND: &str = "bio_";
-/// Time for which background threads are watched, and most CPU time of idle ones in it.
+/// Time for which background threads are watched.
 const WATCHED_FOR: Duration = Duration::from_millis(5);
+/// Maximum CPU time of an idle background thread in that time.
 const BUSY_NS: u64 = 500_000;
 
 /// The process of a server on this machine.

@@ -13,7 +13,7 @@ use super::info::Info;
 use super::journal::now_s;
 use super::subject::Subject;
 
-/// Most samples of one test: a day.
+/// Maximum number of samples of one test: a day.
 pub const SAMPLES_MAX: usize = 86_400;
 const EVERY: Duration = Duration::from_secs(1);
 

@@ -83,7 +83,7 @@ fn page(command: &Command) -> io::Result<String> {
 /// Writes files into a directory, which is made if it is not there.
 ///
 /// # Errors
-/// One of them cannot be written.
+/// Returns an error if a file cannot be written.
 fn write(dir: &Path, files: &[(String, String)]) -> anyhow::Result<End> {
     fs::create_dir_all(dir).with_context(|| format!("making the directory {}", dir.display()))?;
     for (name, text) in files {

@@ -68,7 +68,7 @@ fn checked(mut options: Options) -> Result<Intent, UsageError> {
 /// Adds up saved runs.
 ///
 /// # Errors
-/// What is wrong with a file, or in what they differ.
+/// Returns an error that says what is wrong with a file, or how the files differ.
 fn merge(job: &Options) -> Result<End> {
     let place = job.output.as_deref().map(|path| Place::new("-o", path)).transpose()?;
     let pages = Pages::open(&job.pages)?;

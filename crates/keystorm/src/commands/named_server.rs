@@ -30,7 +30,7 @@ impl NamedServer {
     /// Reads the options.
     ///
     /// # Errors
-    /// They make no sense together.
+    /// Returns an error if they make no sense together.
     pub(crate) fn read(&mut self) -> Result<(), UsageError> {
         if let Some(word) = self.word.take() {
             put(&word, &mut self.options)?;

@@ -23,7 +23,7 @@ impl Pages {
     /// Ensures that all files can be written, and makes directories. Nothing is written yet.
     ///
     /// # Errors
-    /// Names the option, the file and the reason.
+    /// Returns an error with the option, the file and the reason.
     pub(crate) fn open(options: &PageOptions) -> Result<Self> {
         let PageOptions { html, svg } = options;
         if let Some(dir) = svg {

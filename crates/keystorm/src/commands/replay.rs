@@ -69,7 +69,7 @@ fn intent(Options { record }: Options, line: Line) -> Result<Intent, UsageError>
 /// Sends a record again; the one plan of the job says where the server is and what is reported of it.
 ///
 /// # Errors
-/// It cannot be read, or what kept it from being sent.
+/// Returns an error if the record cannot be read or sent.
 fn replay(mut job: Job, record: &RecordOptions) -> Result<End> {
     let frame = (*job.plans[0]).clone();
     let load = RecordedLoad::read(record, &frame)?;
@@ -131,7 +131,7 @@ impl RecordedLoad {
     /// Reads a record for plans that are based on `frame`.
     ///
     /// # Errors
-    /// It cannot be read, or nothing of it can be sent.
+    /// Returns an error if the record cannot be read, or nothing of it can be sent.
     pub(crate) fn read(record: &RecordOptions, frame: &PlanParts) -> Result<Self> {
         let mut replay = record.replay();
         replay.to_cache = frame.protocol.is_memcache();

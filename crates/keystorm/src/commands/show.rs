@@ -95,7 +95,7 @@ const FILE_BYTES_MAX: u64 = 1 << 30;
 /// Prints saved runs, or makes a page and charts of them.
 ///
 /// # Errors
-/// What is wrong with a file, with its name, or why one cannot be written.
+/// Returns an error that names the file that cannot be read or written, and says why.
 fn show(job: &Options) -> Result<End> {
     let mut options = job.pages.clone();
     let to_stdout = options.html.take_if(|path| path == Path::new("-")).is_some();

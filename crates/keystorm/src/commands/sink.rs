@@ -1,4 +1,4 @@
-//! `keystorm sink`: where it listens and what it says; it listens, says where, and serves until asked to stop.
+//! `keystorm sink`: its options and its output. It listens, prints its addresses, and serves until asked to stop.
 //!
 //! A request to stop is the normal end of a server, so the exit code after Ctrl-C is 0.
 
@@ -129,7 +129,7 @@ const OTHER_FILES: u64 = 32;
 /// Serves until Ctrl-C.
 ///
 /// # Errors
-/// What keeps it from listening or serving, in words for a person.
+/// Returns an error if the sink cannot listen or serve.
 fn sink(options: &Options) -> Result<End> {
     let stop = signals::interrupted()?;
     host::allow_open_files(u64::from(options.clients), OTHER_FILES)?;

@@ -14,8 +14,9 @@ pub const KEY_BYTES: usize = 16;
 const LIFETIME_S: &str = "31536000";
 /// Elements that one command adds.
 const ELEMENTS_AT_ONCE: u32 = 512;
-/// Most elements of a key, and bytes of one element.
+/// Maximum number of elements of a key.
 const ELEMENTS_MAX: u64 = 1 << 20;
+/// Maximum length of an element in bytes.
 const SIZE_MAX: u64 = 1 << 20;
 /// First integer: Redis shares objects of those below 10,000, which would cost nothing.
 const INTEGERS_FROM: u64 = 1_000_000_000;
@@ -106,7 +107,7 @@ impl Item {
         }
     }
 
-    /// Least bytes that make members differ.
+    /// Minimum number of bytes that make members differ.
     fn distinct_bytes(&self) -> u32 {
         let distinct = matches!(self.of, Type::Set | Type::Zset);
         if distinct { 1 + (self.elements.max(1) - 1).to_string().len() as u32 } else { 0 }

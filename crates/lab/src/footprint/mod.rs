@@ -19,8 +19,8 @@ pub use step::{Axis, Growth, Step, growths, last_before_step};
 pub const SCHEMA: &str = "keystorm.footprint/1";
 /// Fills, each with twice the keys of the previous one, so that doubling tables are equally full at each.
 pub const FILLS: [u64; 3] = [1, 2, 4];
-/// Least bytes of the largest fill, unless the number of keys is given: a server's own buffers vary by some
-/// ten kilobytes, which are then below a hundredth. And least keys of the smallest fill.
+/// Minimum number of bytes of the largest fill, unless the number of keys is given: a server's own buffers vary
+/// by some ten kilobytes, which are then below a hundredth. And least keys of the smallest fill.
 const BYTES_OF_FILL: u64 = 8 << 20;
 const KEYS_MIN: u64 = 16;
 /// Number of keys of a short string, which are cheap to store and more precise in number.

@@ -63,15 +63,15 @@ pub enum Judgement {
 /// Cost of a kind to the server.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Cost {
-    /// Share of the capacity that a unit of it takes: 0.03 for 3 %.
+    /// Share of the capacity that a unit of the kind takes: 0.03 for 3 %.
     pub capacity: Option<Figure>,
-    /// Microseconds of the server's CPU for each, if the server reports it.
+    /// Microseconds of the server's CPU for a request of the kind, if the server reports it.
     pub server_cpu_us: Option<Figure>,
 }
 
 /// Share of a percentile below which an effect is immaterial.
 const MATERIAL: f64 = 0.1;
-/// Least share of counting segments for judging a load.
+/// Minimum share of counting segments for judging a load.
 const VALID_MIN: f64 = 0.5;
 
 fn figure(estimate: Estimate, times: f64) -> Option<Figure> {

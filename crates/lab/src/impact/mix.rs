@@ -7,7 +7,7 @@ use workload::Plan;
 use super::design::{self, Segment};
 use super::effects::Effects;
 
-/// Least replies in a segment for a percentile.
+/// Minimum number of replies in a segment for a percentile.
 pub const REPLIES_MIN: u64 = 100;
 
 /// A mix, its segments so far, and their joint result.

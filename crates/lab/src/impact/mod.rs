@@ -101,12 +101,12 @@ pub struct Price {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
-    /// Operation was measured.
+    /// The operation was measured.
     #[default]
     Measured,
-    /// The server lacks a requirement, for this reason.
+    /// The server cannot do it; the text says what it lacks.
     NotSupported(String),
-    /// The operation was left out, for this reason.
+    /// The operation was left out; the text says why.
     LeftOut(String),
 }
 

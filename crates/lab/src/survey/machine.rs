@@ -58,7 +58,7 @@ impl Machine {
         }
     }
 
-    /// Most connections to one address, given the server's limit `clients_max`.
+    /// Maximum number of connections to one address, given the server's limit `clients_max`.
     pub(super) fn connections_max(&self, unix: bool, clients_max: Option<u64>) -> u64 {
         let ports = if unix { u64::MAX } else { self.ports };
         self.files.min(ports).min(clients_max.unwrap_or(u64::MAX)).saturating_sub(SPARE).max(1)

@@ -56,7 +56,7 @@ pub struct SurveyPlan {
     pub chapters: Vec<Chapter>,
     /// Seconds of each run.
     pub seconds: f64,
-    /// Most connections of any run.
+    /// Maximum number of connections of any run.
     pub connections: u64,
 }
 
@@ -123,7 +123,7 @@ const CONNECTIONS_MIN: u64 = 64;
 const LARGE_KEYS: u64 = 100;
 /// Rate of messages of a delivery: low enough that nothing queues.
 const MESSAGES_PER_S: u32 = 1_000;
-/// Least and most elements that are filled to be removed, bounded by memory and the time to fill.
+/// Minimum and maximum number of elements that are filled to be removed, bounded by memory and the time to fill.
 const TAKEN_MIN: u64 = 1_000;
 const TAKEN_MAX: u64 = 1_000_000;
 

@@ -409,7 +409,7 @@ impl ComparisonTerms {
         self.sides.each_ref().map(|side| start.targets(side, &place.servers, self.depth()))
     }
 
-    /// Most commands in flight on a connection.
+    /// Maximum number of commands in flight on a connection.
     fn depth(&self) -> u64 {
         let of = |test: &Test| {
             u64::from(test.load.load.concurrency.pipeline_depth)

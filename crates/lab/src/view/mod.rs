@@ -89,7 +89,7 @@ fn page(
     page
 }
 
-/// Most runs whose outages or worst moments are shown; others are counted.
+/// Maximum number of runs whose outages or worst moments are shown; others are counted.
 const INCIDENTS_MAX: usize = 12;
 
 /// Outages and worst moments of the deciding runs, by name and number. `None` without any.

@@ -14,7 +14,7 @@ use crate::grid::Axis;
 use crate::sweep::{Row, Sweep};
 use crate::{Document, Findings};
 
-/// Most tests named in a title.
+/// Maximum number of tests named in a title.
 const TESTS_NAMED: usize = 3;
 
 /// Values of an axis as numbers, if they all are.

@@ -12,7 +12,7 @@ use crate::slices::{Failures, SLICE_NS, Slices};
 
 /// Slices between two notes of whether anything is asked of a server: an interval.
 const LOOK: usize = 25;
-/// Most slices kept for each server: a day. Later events are in no outage.
+/// Maximum number of slices kept for each server: a day. Later events are in no outage.
 const KEPT_MAX: usize = 8_640_000;
 
 /// Successes and failures on each server over a whole run.

@@ -22,7 +22,7 @@ const TIMES_USUAL: usize = 20;
 /// Multiple of the usual reply time above which silence is an outage: a server with many clients may read all
 /// their requests before it answers any.
 const TIMES_SERVICE: usize = 4;
-/// Most and fewest slices before an outage whose rate is taken as the rate before.
+/// Maximum and minimum number of slices before an outage whose rate is taken as the rate before.
 const BEFORE_MAX: usize = 100;
 const BEFORE_MIN: usize = 10;
 /// Recovery: the rate over `BACK_OVER` slices must reach `BACK_SHARE` of the rate before the outage.

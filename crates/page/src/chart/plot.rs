@@ -23,7 +23,7 @@ const HEAD: u32 = 26;
 /// the last label of the x axis.
 const SHARED_LABELS: f64 = 58.0;
 const SHARED_END: f64 = 20.0;
-/// Least width of a band, so that a short one is visible.
+/// Minimum width of a band, so that a short one is visible.
 const BAND_MIN: i32 = 2 * FINE;
 /// Number of points above which a series shows a line only, with points on hover.
 const POINTS_SEEN: usize = 40;

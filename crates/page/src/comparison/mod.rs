@@ -20,7 +20,7 @@ use report::{Metric, Summary};
 use crate::runs::{self, moments, outages};
 use crate::{Block, Page, Section, Tone, Verdict, sentence};
 
-/// Most differing settings that a terminal lists; the others are counted.
+/// Maximum number of differing settings that a terminal lists; the others are counted.
 const SETTINGS_MAX: usize = 16;
 
 /// The page; `command_line` repeats the comparison.

@@ -8,9 +8,9 @@ use report::{Metric, grouped};
 
 use crate::Table;
 
-/// Most servers beside the first in one table, for the widths of a terminal and a phone.
+/// Maximum number of servers beside the first in one table, for the widths of a terminal and a phone.
 const OTHERS_MAX: usize = 2;
-/// Most servers in one table of costs.
+/// Maximum number of servers in one table of costs.
 const SERVERS_MAX: usize = 4;
 /// Cell of an unknown value.
 pub(super) const NONE: &str = "–";
@@ -148,7 +148,7 @@ pub(super) fn differences(
     (!table.rows.is_empty()).then_some(table)
 }
 
-/// Most characters of a setting's value that are shown.
+/// Maximum number of characters of a setting's value that are shown.
 const VALUE_MAX: usize = 25;
 
 /// Values of at most this many characters; those with a common beginning start shortly before they differ.

@@ -366,7 +366,7 @@ impl Bound {
         };
         let recorded = match recorded {
             Some(share) => format!(
-                ", and what the server recorded made {} of the requests take {} or longer",
+                ", and events that the server recorded made {} of the requests take {} or longer",
                 Measure::Errors.describe(*share),
                 describe(clause.below)
             ),

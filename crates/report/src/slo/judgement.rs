@@ -22,7 +22,7 @@ const UNANSWERED_SHARE: f64 = 0.01;
 /// successful requests.
 const FAILED_PERCENT: f64 = 1.0;
 
-/// Least possible response time over a socket.
+/// Minimum possible response time over a socket.
 const QUICKEST_NS: u64 = 1_000;
 
 /// Number of trials of which a single counting one does not decide a miss for all.

@@ -19,11 +19,11 @@ use crate::schedule::MISSED_NS;
 use crate::slo::response_spans;
 use crate::{Cause, Finding, Run, Summary, escape, listed};
 
-/// Least share of slow responses that is reported.
+/// Minimum share of slow responses that is reported.
 const SLOW_MIN: f64 = 0.001;
-/// Least share of unexplained responses that is reported beside another limit.
+/// Minimum share of unexplained responses that is reported beside another limit.
 const UNEXPLAINED_MIN: f64 = 0.05;
-/// Most commands that are named.
+/// Maximum number of commands that are named.
 const NAMED_MAX: usize = 3;
 /// Greatest deviation of the gaps between regular events from their median, relative to it.
 const REGULAR: f64 = 0.35;

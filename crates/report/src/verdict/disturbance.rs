@@ -17,12 +17,12 @@ use crate::{Finding, Run};
 /// Share of the time in which a thread could run, from which waiting for a CPU counts as a disturbance: alone
 /// on a CPU, a thread waits for less than a tenth.
 const WAIT_OF_WANTED: f64 = 0.25;
-/// Least CPU time of other programs, relative to the time that a thread waited, for which they count as the
-/// reason.
+/// CPU time of other programs, relative to the time that a thread waited, from which they count as the reason.
 const OTHERS_OF_WAIT: f64 = 0.5;
-/// Least share of the run, and least number of seconds, for which the CPU time of other programs matters. The
-/// kernel counts in hundredths of a second, by kind of time, so less than two of them may be zero.
+/// Share of the run from which the CPU time of other programs matters.
 const OTHERS_MIN: f64 = 0.01;
+/// Seconds from which the CPU time of other programs matters. The kernel counts in hundredths of a second, by kind
+/// of time, so less than two of them may be zero.
 const OTHERS_MIN_S: f64 = 0.02;
 /// Share of the run below which waiting is due to single wake-ups.
 const WAIT_MIN: f64 = 0.002;

@@ -11,13 +11,13 @@ use workload::{Pace, Plan};
 use super::wording::time;
 use crate::quantity::grouped;
 
-/// Blocks of each half, at most and at least.
+/// Maximum and minimum number of blocks of each half.
 const BLOCKS_MAX: u64 = 10;
 const BLOCKS_MIN: u64 = 6;
-/// Standard deviations between the sum of ranks and its expectation from which a drift is certain: chance
-/// exceeds this in one run in a thousand.
+/// Distance of the sum of ranks from its expectation, in standard deviations, from which a drift is reported: chance
+/// exceeds it in one run in a thousand.
 const SURE: f64 = 3.0;
-/// Least difference of the halves that is reported: for throughput, and for response times, which vary more.
+/// Minimum difference of the halves that is reported: for throughput, and for response times, which vary more.
 const RATE_MIN: f64 = 0.1;
 const TIME_MIN: f64 = 0.5;
 

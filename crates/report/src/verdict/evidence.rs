@@ -23,9 +23,9 @@ pub(super) struct Evidence {
     pub(super) requests: u64,
     /// Error replies, and requests that were given up or never answered.
     pub(super) failed: u64,
-    /// Reads among the failures that found nothing, although all data should exist.
+    /// Failed requests that are reads which found nothing, although all data should exist.
     pub(super) missing: u64,
-    /// Reads among the failures that returned another value than was written.
+    /// Failed requests that are reads which returned another value than was written.
     pub(super) corrupt: u64,
     /// Requests that were never answered, for any reason.
     pub(super) unanswered: u64,

@@ -3,7 +3,7 @@
 use measure::{Ending, Measurement, NotReopened};
 use workload::quantity::counted;
 
-/// Most servers that a line names; further ones are counted.
+/// Maximum number of servers that a line names; further ones are counted.
 const NAMED_MAX: usize = 3;
 
 /// The servers concerned for each reason, and a line for a person; unescaped. Empty for a failed run, whose

@@ -25,7 +25,7 @@ pub(super) const OUTAGE_SHARE: f64 = 0.01;
 pub(super) const LOAD_S_MIN: f64 = 0.05;
 /// Utilization from which a link is full: gaps between frames and bursts leave no more.
 pub(super) const LINK_FULL: f64 = 0.85;
-/// Least part of the service time that the idle round trip and the work of server and client must explain; if
+/// Minimum part of the service time that the idle round trip and the work of server and client must explain; if
 /// they explain less, most of it was spent between them.
 pub(super) const EXPLAINED: f64 = 0.5;
 /// Share of possible requests in flight from which there was no room for more.

@@ -27,7 +27,7 @@ pub(crate) struct Stall<'r> {
     pub(crate) length_ns: f64,
 }
 
-/// Least length of a response that waited for a whole stall, relative to it: clocks and histograms differ a
+/// Minimum length of a response that waited for a whole stall, relative to it: clocks and histograms differ a
 /// little.
 const SEEN: f64 = 0.9;
 /// The client that `SLOWLOG` gives for a command within a script.

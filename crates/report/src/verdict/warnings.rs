@@ -128,7 +128,7 @@ impl Warning {
 
 /// Share of our commands, or of the time, from which other clients matter.
 const OTHERS_SHARE: f64 = 0.01;
-/// Least number of other clients' commands that matter; fewer are a health check.
+/// Minimum number of other clients' commands that matter; fewer are a health check.
 const OTHERS_MIN: u64 = 10;
 /// Share of stolen CPU time from which results differ from one run to the next.
 const STOLEN_SHARE: f64 = 0.05;

@@ -89,7 +89,7 @@ pub(crate) struct Roles<'r> {
     /// Set if one receiver in any of the processes gets each exchanged message.
     competes: bool,
     homes: Homes<'r>,
-    /// Most connections that all senders may have at once.
+    /// Maximum number of connections that all senders may have at once.
     senders: u32,
     /// The last message of each place, known once the senders are done, if receivers poll.
     finals: OnceLock<Vec<Option<workload::Message>>>,

@@ -14,7 +14,7 @@ use workload::{Delivery, DeliveryKind, KeyEvent, Subscription};
 use super::kind::{Consumer, Dispatch, Kind, Received};
 use super::reply_strings::ReplyStrings;
 
-/// Most names in one SUBSCRIBE: a server runs a command to its end before it serves others.
+/// Maximum number of names in one SUBSCRIBE: a server runs a command to its end before it serves others.
 const NAMES_MAX: usize = 1_000;
 
 /// Publish and subscribe.

@@ -29,7 +29,7 @@ const READS_PER_CLAIM: u32 = 100;
 pub(super) struct Queues<'r> {
     pub(super) delivery: &'r Delivery,
     pub(super) queue: Queue,
-    /// Most messages that one call takes.
+    /// Maximum number of messages that one call takes.
     pub(super) count: u32,
     /// Nanoseconds that a call waits; 0 for no limit.
     pub(super) block_ns: u64,

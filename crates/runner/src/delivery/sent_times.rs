@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 
 use workload::{Message, Stop};
 
-/// Most messages whose times are kept: 32 MiB.
+/// Maximum number of messages whose times are kept: 32 MiB.
 pub(super) const RING_MAX: u64 = 1 << 20;
 
 /// The times of the last messages.

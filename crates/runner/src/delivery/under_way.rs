@@ -5,10 +5,11 @@
 
 use measure::Backlog;
 
-/// Length of a step in a short run, and most steps.
+/// Length of a step in a short run.
 const FIRST_STEP_NS: u64 = 1_000_000;
+/// Maximum number of steps.
 const STEPS_MAX: usize = 1 << 15;
-/// Most points in the result.
+/// Maximum number of points in the result.
 const POINTS_MAX: usize = 500;
 
 /// Messages sent and received in a step.

@@ -9,7 +9,7 @@ use std::sync::mpsc::{self, Receiver, SyncSender, TrySendError};
 use super::source::{Block, RecordedSource};
 use super::{Record, RecordedCommands};
 
-/// Most blocks queued for a worker.
+/// Maximum number of blocks queued for a worker.
 const AHEAD: usize = 16;
 
 /// Reads a record for the workers of a run.

@@ -12,8 +12,8 @@ const COMMANDS_MAX: usize = 1024;
 const BYTES_MAX: usize = 256 << 10;
 /// Bits of a number that give the command's index in its block.
 const WITHIN_BITS: u32 = 10;
-/// Most blocks with requests that were drawn and not sent. Beyond that nothing is drawn, as connections
-/// without room have enough to do.
+/// Maximum number of blocks with requests that were drawn and not sent. Beyond that nothing is drawn, as
+/// connections without room have enough to do.
 const HELD_MAX: usize = 64;
 /// Pause before a worker checks again whether more of the record was read.
 const LOOK_AGAIN_NS: u64 = 200_000;

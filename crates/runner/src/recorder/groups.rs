@@ -2,7 +2,7 @@
 
 use measure::Sample;
 
-/// Most groups at a time: a mix has few commands, each of which hits or misses.
+/// Maximum number of groups at a time: a mix has few commands, each of which hits or misses.
 const GROUPS_MAX: usize = 8;
 
 /// The groups of the current read.

@@ -33,7 +33,7 @@ use crate::collect::Message;
 use crate::request::{Answer, CommandReply, LostRequests, OperationState, Request};
 use crate::{FailedRequest, FailedRequests, Gauges, INTERVAL_NS};
 
-/// Most absences of a worker that are kept.
+/// Maximum number of absences of a worker that are kept.
 const ABSENCES_MAX: usize = 1000;
 
 pub(crate) struct Recorder {

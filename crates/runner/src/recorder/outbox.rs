@@ -12,11 +12,11 @@ use measure::{Interval, Tally, TallyShape};
 
 use crate::collect::Message;
 
-/// Most bytes of a worker's waiting tallies.
+/// Maximum number of bytes of a worker's waiting tallies.
 const BYTES_MAX: u64 = 32 << 20;
 /// Number of tallies that may wait regardless of their size.
 const TALLIES_MIN: u64 = 4;
-/// Most intervals that wait: a day of them. Slices of later intervals are lost to outages.
+/// Maximum number of intervals that wait: a day of them. Slices of later intervals are lost to outages.
 const INTERVALS_MAX: usize = 4 * 86_400;
 
 /// Messages that the collector has had no room for, in the order in which they were recorded.

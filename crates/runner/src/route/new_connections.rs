@@ -20,7 +20,7 @@ use crate::recorder::Recorder;
 use crate::request::{Answer, LostRequests, OperationState, Request};
 use crate::worker::{Worker, WorkerContext};
 
-/// Most connections begun in one turn; after that, the clock is read again and events are handled.
+/// Maximum number of connections begun in one turn; after that, the clock is read again and events are handled.
 const BEGUN_MAX: usize = 16;
 
 /// The route to one server or several interchangeable ones, with a connection for each request.

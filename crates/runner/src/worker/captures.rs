@@ -8,7 +8,7 @@ use workload::CaptureRule;
 
 use crate::request::OperationState;
 
-/// Most bytes kept of a reply.
+/// Maximum number of bytes kept of a reply.
 const KEPT_MAX: usize = 64 << 20;
 /// Bytes of the length before each string.
 const HEAD: usize = 4;

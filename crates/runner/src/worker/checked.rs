@@ -2,8 +2,9 @@
 
 use wire::{Batch, RequestInputs, StringRole};
 
-/// Longest kept name of a field, and longest record that comes as one string.
+/// Maximum length of a kept name of a field.
 const NAME_MAX: usize = 4096;
+/// Maximum length of a record that comes as one string.
 const RECORD_MAX: usize = 16 << 20;
 
 /// State of the comparison of a reply.

@@ -57,7 +57,7 @@ use renewing::Renewals;
 use retry::Retries;
 use verify::Verifier;
 
-/// Least excess of a wait or a turn that shows that the thread did not run.
+/// Minimum excess of a wait or a turn that shows that the thread did not run.
 const ABSENT_MIN_NS: u64 = 100_000_000;
 
 /// Parts of its run that a worker needs.
@@ -119,7 +119,7 @@ pub(crate) struct Worker<'r, E, P: Protocol, R: Route> {
     per_number: u64,
     /// Commands of a request, which go to one server in one piece. `None` if requests differ.
     request_len: Option<u32>,
-    /// Most requests in flight on a connection.
+    /// Maximum number of requests in flight on a connection.
     depth: u32,
     /// Set if room is used as soon as there is some.
     pub(crate) rolling: bool,

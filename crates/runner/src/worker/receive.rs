@@ -38,7 +38,7 @@ enum ReadEnd {
     TurnedAway(Fatal),
 }
 
-/// Least length of the rest of a string for which it is dropped unseen; less is cheaper to copy.
+/// Minimum length of the rest of a string for which it is dropped unseen; less is cheaper to copy.
 const DROPPED_LEAST: u64 = 16 * 1024;
 
 /// Bytes of a read: those that were decoded, and those of whole replies.

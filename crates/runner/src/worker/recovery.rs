@@ -22,7 +22,7 @@ use crate::{Fatal, explain};
 
 /// Checks per timeout: a missed one is noticed within this part of it.
 const LOOKS_PER_TIMEOUT: u64 = 16;
-/// Least time between two checks, and the time that each connection adds: checks cost less than a hundredth
+/// Minimum time between two checks, and the time that each connection adds: checks take less than a hundredth
 /// of the time.
 const LOOK_MIN_NS: u64 = 1_000_000;
 const LOOK_PER_CONNECTION_NS: u64 = 1_000;

@@ -26,7 +26,7 @@ pub(crate) fn authority(text: &str) -> Option<(bool, &str)> {
     (hosts.contains(',') || hosts.starts_with('/')).then_some((tls, rest))
 }
 
-/// Reads it.
+/// Parses what follows the scheme of such a URI.
 ///
 /// # Errors
 /// Returns an error if it is invalid. The error never quotes a possible password.
@@ -49,7 +49,7 @@ pub(crate) fn parse(tls: bool, authority: &str) -> Result<UriParts, Text> {
 /// The servers of a list, or the only one: hosts and ports, and paths of unix sockets.
 ///
 /// # Errors
-/// The first that is none.
+/// Returns an error that quotes the first invalid server.
 pub(in super::super) fn servers(
     list: &str,
     port_default: u16,

@@ -4,7 +4,7 @@ use super::sketch::{DistinctCounter, Item, Top};
 use crate::commands::Command;
 use crate::{Event, Flags};
 
-/// Most clients whose last command is remembered; further ones displace others.
+/// Maximum number of clients whose last command is remembered; further ones displace others.
 const SLOTS: usize = 1 << 16;
 /// Distance of commands of a client below which they were pipelined, as no reply can have been awaited
 /// between them.

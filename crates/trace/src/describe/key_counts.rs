@@ -5,11 +5,11 @@ use std::collections::{BinaryHeap, HashMap};
 use super::sketch::{Item, Top};
 use super::zipf::Counts;
 
-/// Most keys that are counted individually.
+/// Maximum number of keys that are counted individually.
 const TOP_KEYS: usize = 1 << 16;
-/// Most keys of the sample beside them.
+/// Maximum number of keys of the sample beside them.
 const SAMPLED_KEYS: usize = 1 << 15;
-/// Least ratio of a known count of a frequent key to its possible excess.
+/// Minimum ratio of a known count of a frequent key to its possible excess.
 const KNOWN_PARTS: u64 = 10;
 
 /// Counts keys.

@@ -32,14 +32,14 @@ pub use sizes::Sizes;
 pub use summary::{Command as CommandSummary, Description, Key, Pattern, Percentiles, Warning};
 pub use zipf::Zipf;
 
-/// Most names of commands that are distinguished.
+/// Maximum number of names of commands that are distinguished.
 const NAMES_MAX: usize = 1024;
 /// Longest kept name of a command.
 const NAME_BYTES_MAX: usize = 32;
 /// Number of keys of a command, and bytes of a value, above which they are big.
 const KEYS_BIG: usize = 100;
 const VALUE_BYTES_BIG: u64 = 1 << 20;
-/// Most gaps whose end is remembered.
+/// Maximum number of gaps whose end is remembered.
 const GAPS_MAX: usize = 4096;
 /// Lifetimes above this, in seconds, are absolute times to memcached.
 const RELATIVE_MAX_S: u64 = workload::cache_words::LIFETIME_MAX_S;

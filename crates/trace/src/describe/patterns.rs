@@ -6,13 +6,13 @@ use super::sizes::Sizes;
 use super::sketch::DistinctCounter;
 use crate::commands::DataType;
 
-/// Most patterns that are distinguished; keys of others are counted together.
+/// Maximum number of patterns that are distinguished; keys of others are counted together.
 const PATTERNS_MAX: usize = 1024;
 /// The longest pattern.
 const PATTERN_BYTES_MAX: usize = 120;
-/// Most TTLs that are counted individually for each pattern.
+/// Maximum number of TTLs that are counted individually for each pattern.
 const TTLS_MAX: usize = 64;
-/// Least length of a hexadecimal word.
+/// Minimum length of a hexadecimal word.
 const HEX_MIN: usize = 8;
 const UUID: usize = 36;
 

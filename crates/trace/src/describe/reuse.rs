@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::sizes::Sizes;
 
-/// Most keys in the sample.
+/// Maximum number of keys in the sample.
 const KEYS_MAX: usize = 8192;
 /// Bytes of a key beside its name and value, for cache sizes in bytes: the overhead of memcached's items.
 const ITEM_BYTES: u64 = 56;

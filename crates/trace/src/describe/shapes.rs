@@ -7,7 +7,7 @@ use super::sizes::Sizes;
 use crate::Event;
 use crate::commands::{Command, DataType, Role};
 
-/// Most shapes that are distinguished; commands of others are left out.
+/// Maximum number of shapes that are distinguished; commands of others are left out.
 const SHAPES_MAX: usize = 512;
 /// Longest argument of an example, such as a script.
 const TEXT_BYTES_MAX: usize = 4096;

@@ -12,7 +12,7 @@ use super::{Describer, Grade, Kind, MissPoint, Notice, Shape, Sizes, Zipf};
 use crate::commands::DataType;
 use crate::{Gap, Losses, Protocol, Source, Stamps};
 
-/// Most keys, patterns and TTLs that are listed.
+/// Maximum number of keys, patterns and TTLs that are listed.
 const TOP_LISTED: usize = 20;
 const PATTERNS_LISTED: usize = 50;
 const TTLS_LISTED: usize = 5;

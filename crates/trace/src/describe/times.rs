@@ -2,7 +2,7 @@
 
 use crate::stalls::{Gap, Stalls};
 
-/// Most points; further ones are merged with neighbours.
+/// Maximum number of points; further ones are merged with neighbours.
 const POINTS_MAX: usize = 2048;
 const SECOND_NS: u64 = 1_000_000_000;
 

@@ -63,7 +63,7 @@ impl<'c> Counts<'c> {
     }
 }
 
-/// Least number of keys for a law.
+/// Minimum number of keys for a law.
 const KEYS_MIN: usize = 10;
 /// Largest number of keys, including those that never occurred.
 const KEYS_MAX: f64 = 1e12;
@@ -89,7 +89,7 @@ const DEVIATION_RANKS: usize = 10_000;
 /// number of occurrences, beyond chance.
 const DEVIATION_MAX: f64 = 0.2;
 const MISFIT_MAX: f64 = 0.1;
-/// Least number of repetitions from which the number of unseen keys can be estimated.
+/// Minimum number of repetitions from which the number of unseen keys can be estimated.
 const REPEATS_MIN: f64 = 10.0;
 
 /// The most likely exponent for these counts; `None` if they do not determine it.

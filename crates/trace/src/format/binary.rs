@@ -2,7 +2,7 @@
 
 /// Longest argument whose bytes are kept; for longer ones only the size is.
 pub(super) const ARGUMENT_BYTES_MAX: usize = 16 << 20;
-/// Most arguments of a command that servers accept.
+/// Maximum number of arguments of a command that servers accept.
 pub(super) const ARGUMENTS_MAX: u32 = 1 << 20;
 
 /// A little-endian number; 0 if it is missing.

@@ -12,7 +12,7 @@ pub(super) const FORMAT: Format =
 const USUAL: &[u8] = b"key,op,size,op_count,key_size";
 /// Index of an optional last column.
 const USUAL_TTL: usize = 5;
-/// Most occurrences of a line in its second.
+/// Maximum number of occurrences of a line in its second.
 const REPEATS_MAX: u64 = u16::MAX as u64;
 
 fn recognizes(head: &Head<'_>) -> bool {
@@ -50,7 +50,7 @@ struct Columns {
     size: usize,
     hits: Option<usize>,
     ttl: Option<usize>,
-    /// Least number of columns in a line; one with fewer was cut.
+    /// Minimum number of columns in a line; one with fewer was cut.
     total: usize,
 }
 

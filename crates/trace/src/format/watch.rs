@@ -34,7 +34,7 @@ pub(super) const FORMAT: Format = Format {
     },
 };
 
-/// Most file descriptors for which reuse by several clients is detected.
+/// Maximum number of file descriptors for which reuse by several clients is detected.
 const DESCRIPTORS_MAX: usize = 1 << 20;
 
 /// Number of lines within which both halves of a command appear, among lines of other threads.

@@ -21,5 +21,5 @@ pub use text::{Text, TextDecoder};
 /// Longest key that a server takes, in bytes.
 pub const KEY_MAX: usize = 250;
 
-/// Most bytes of an error's text that are returned.
+/// Maximum number of bytes of an error's text that are returned.
 const ERROR_KEPT: usize = 1024;

@@ -13,7 +13,7 @@ use crate::{Decode, Frame, ProtocolError, Reply, ReplyVisitor};
 
 /// Longest line that is awaited whole. A longer one can only be text, and is skipped as it comes.
 const LINE_MAX: usize = 64 * 1024;
-/// Most bytes of an error's text that are returned.
+/// Maximum number of bytes of an error's text that are returned.
 const ERROR_KEPT: usize = 1024;
 
 /// The end of a line and of a string.

@@ -6,8 +6,8 @@ use super::NAME;
 use super::stranger::stranger;
 use crate::ProtocolError;
 
-/// Most elements of one reply still to come, and longest bulk string: far above what a server
-/// allows, low enough that no sum overflows.
+/// Maximum number of elements of one reply still to come, and maximum length of a bulk string: far above what a
+/// server allows, low enough that no sum overflows.
 pub(super) const COUNT_MAX: u64 = 1 << 48;
 
 /// An integer used as a count: 0 if it is negative.

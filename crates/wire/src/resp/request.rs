@@ -11,7 +11,7 @@ const WORDS_MAX: usize = 4;
 const WORD_KEPT: usize = 64;
 /// Longest inline request, as in Redis.
 const LINE_MAX: usize = 64 * 1024;
-/// Most words of a request, and longest word in bytes: far above what any client sends, low
+/// Maximum number of words of a request, and maximum length of a word in bytes: far above what any client sends, low
 /// enough that no sum overflows.
 const COUNT_MAX: u64 = 1 << 40;
 

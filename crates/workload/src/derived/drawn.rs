@@ -18,7 +18,7 @@ pub struct DrawnNumber {
     pub skew: Skew,
     /// Number of the random stream; draws of one stream are equal throughout a request.
     pub stream: u8,
-    /// Least width in digits and letters; 0 for unpadded decimal digits.
+    /// Minimum width in digits and letters; 0 for unpadded decimal digits.
     pub letters: u8,
 }
 

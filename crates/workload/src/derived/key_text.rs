@@ -13,7 +13,7 @@ pub struct KeyText {
     pub hashed: bool,
     /// Set if letters are digits too, 62 in all.
     pub letters: bool,
-    /// Least width, from 1; zeros fill it.
+    /// Minimum width, from 1; zeros fill it.
     pub width: u8,
 }
 

@@ -57,7 +57,7 @@ pub struct KeyGroups {
 }
 
 impl KeyGroups {
-    /// Most keys that can be grouped; each takes six bytes.
+    /// Maximum number of keys that can be grouped; each takes six bytes.
     pub const KEYS_MAX: u64 = 1 << 28;
 
     /// Groups `range` keys, at most [`KEYS_MAX`](Self::KEYS_MAX); `group` returns the group of each, below

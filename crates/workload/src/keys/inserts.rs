@@ -8,9 +8,9 @@ use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 
 use crate::Shard;
 
-/// Most answered inserts after an unanswered one; a bit for each.
+/// Maximum number of answered inserts after an unanswered one; each takes a bit.
 const WINDOW: u64 = 1 << 20;
-/// Most workers that take a number at the same time.
+/// Maximum number of workers that take a number at the same time.
 const SLACK: u64 = 1 << 12;
 
 /// Keys inserted by a run, shared by its workers. The position of a key is its rank by age: first the initial

@@ -8,9 +8,9 @@ use super::KeyDist;
 pub(super) const RANGES: [u64; 5] = [1, 2, 1000, 1_000_000_000, 1 << 63];
 const DRAWS: u64 = 1_000_000;
 const SEED: u64 = 20_261_122;
-/// Least accepted probability. Seeds are fixed, so results never change; a wrong distribution is far below.
+/// Minimum accepted probability. Seeds are fixed, so results never change; a wrong distribution is far below.
 const P_MIN: f64 = 1e-4;
-/// Least expected draws of a cell, below which chi-square does not apply.
+/// Minimum number of expected draws of a cell, below which chi-square does not apply.
 const EXPECTED_MIN: f64 = 10.0;
 
 /// Draws a million keys of each of [`RANGES`]; `cdf` of range and fraction is the expected part below that

@@ -166,7 +166,7 @@ impl KeyDraw for Zipf {
 /// errors.
 const FAR: u64 = 1 << 20;
 
-/// Least distance of `S` from 1 for a power of `1 / (1 - S)` to be right to twelve digits.
+/// Minimum distance of `S` from 1 for a power of `1 / (1 - S)` to be right to twelve digits.
 const APART_MIN: f64 = 1e-4;
 
 /// Value below which the first terms of a quotient's series are exact to the last bit.

@@ -14,7 +14,7 @@ use crate::random::Stream;
 const CELL_BITS: u32 = 8;
 const CELLS: usize = 1 << CELL_BITS;
 
-/// Least share of right even draws for a cell to use them. The few other cells use the inverse of the
+/// Minimum share of right even draws for a cell to use them. The few other cells use the inverse of the
 /// integral.
 const EVEN_MIN: f64 = 0.5;
 

@@ -45,8 +45,8 @@ pub struct Pacer {
 /// A span that never begins.
 const NEVER: Range<u64> = u64::MAX..u64::MAX;
 
-/// Most random arrivals that are drawn to count the remaining units; the curve estimates the rest, from which
-/// four million draws differ by less than a tenth of a per cent.
+/// Maximum number of random arrivals that are drawn to count the remaining units; the curve estimates the rest,
+/// from which four million draws differ by less than a tenth of a per cent.
 const DRAWN_MAX: u64 = 1 << 22;
 
 impl Pacer {

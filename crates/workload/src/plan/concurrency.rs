@@ -21,7 +21,7 @@ pub struct Concurrency {
     pub multi_thread: bool,
     /// Connections of all workers together, 1 to [`limits::CONNECTIONS_MAX`].
     pub connections: u32,
-    /// Most sequences in flight on a connection, 1 to [`limits::PIPELINE_MAX`].
+    /// Maximum number of sequences in flight on a connection, 1 to [`limits::PIPELINE_MAX`].
     pub pipeline_depth: u32,
     /// Condition for sending again on a connection.
     pub window: Window,

@@ -6,7 +6,7 @@ use super::check::refuse;
 use super::{Plan, PlanError, PlanParts};
 use crate::{Inserts, KeySpace, Piece, Slot, Source};
 
-/// Most initial keys of a run that inserts: twelve digits hold nine times as many more.
+/// Maximum number of initial keys of a run that inserts: twelve digits hold nine times as many more.
 const RANGE_MAX: u64 = 100_000_000_000;
 
 impl PlanParts {

@@ -53,7 +53,7 @@ impl Plan {
         (0..count).map(|at| self.peer.logged.contains(&LogSubject::Operation(at))).collect()
     }
 
-    /// Most log entries of one request whose steps are each sent once.
+    /// Maximum number of log entries of one request whose steps are each sent once.
     #[must_use]
     pub fn most_logged(&self) -> u64 {
         let of = |span: std::ops::Range<usize>| {

@@ -59,7 +59,7 @@ pub enum StepCondition {
     /// Instead of the only step before it, by the next request of its operation on the same connection, if
     /// the reply had a cursor other than `0`. Each page of a scan counts as one request towards `-n`.
     OnCursor {
-        /// Most repetitions in a row; `None` for no end.
+        /// Maximum number of repetitions in a row; `None` for no end.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         most: Option<u32>,
     },

@@ -238,14 +238,15 @@ impl PlanParts {
         self.pieces().any(|piece| *piece == Piece::MessageNumber)
     }
 
-    /// Most bytes of one pipeline, without fields of a dataset.
+    /// Maximum number of bytes of one pipeline, without fields of a dataset.
     #[must_use]
     pub fn batch_bytes(&self) -> u64 {
         let depth = u64::from(self.load.concurrency.pipeline_depth);
         self.sequence_bytes().saturating_mul(depth)
     }
 
-    /// Most bytes of any argument that it sends, including fills, without fields of a dataset and replies.
+    /// Maximum number of bytes of any argument that it sends, including fills, without fields of a dataset and
+    /// replies.
     #[must_use]
     pub fn largest_argument(&self) -> u64 {
         let largest =
@@ -264,7 +265,7 @@ impl PlanParts {
         self.bytes_of(&self.sequence)
     }
 
-    /// Most bytes of these commands with values of this plan.
+    /// Maximum number of bytes of these commands with values of this plan.
     fn bytes_of(&self, commands: &[CommandSpec]) -> u64 {
         let fixed: u64 = commands.iter().map(CommandSpec::size_hint).sum();
         let values: u64 = commands.iter().map(CommandSpec::values).sum();
@@ -321,7 +322,7 @@ impl Plan {
         self.own_connections().saturating_add(receivers)
     }
 
-    /// Most shares of the plan with a connection and a request each; at least 1.
+    /// Maximum number of shares of the plan with a connection and a request each; at least 1.
     #[must_use]
     pub fn shares_max(&self) -> u32 {
         let requests = match self.load.stop {

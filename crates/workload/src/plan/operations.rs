@@ -60,7 +60,7 @@ pub struct ScanOperation {
     pub operation: u32,
     /// Index of the command with a cursor.
     pub command: u32,
-    /// Most consecutive repetitions.
+    /// Maximum number of consecutive repetitions.
     pub most: u32,
 }
 

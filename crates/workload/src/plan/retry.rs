@@ -97,7 +97,7 @@ impl ReconnectLimits {
 /// once that is reopened. It counts once, with its last result, and from its first due time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Retry {
-    /// Most retries; `None` for no limit.
+    /// Maximum number of retries; `None` for no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub most: Option<u32>,
     /// Wait after a failure; 0 for none.
@@ -108,7 +108,7 @@ pub struct Retry {
     /// Beginnings of the error replies that are retried; empty for all but permanent errors.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub on: Vec<String>,
-    /// Most waiting requests of a connection; with this many it gets no others.
+    /// Maximum number of waiting requests of a connection; with this many it gets no others.
     pub waiting_max: u32,
 }
 

@@ -5,7 +5,7 @@ use crate::random;
 
 /// Default bounds: the default limits of a server or a cache.
 const BOUNDS: (u32, u32) = (1, 1_000_000);
-/// Least probability within the bounds.
+/// Minimum probability within the bounds.
 const WITHIN_MIN: f64 = 1e-3;
 /// Distance of bounds up to which the mean accounts for rounding to whole bytes.
 const ROUNDED_MAX: u32 = 1000;

@@ -16,7 +16,7 @@ impl Metrics<'_> {
     /// Formats a line of the file as [`line`](Self::line) does, packed.
     ///
     /// # Errors
-    /// None: memory takes all of it.
+    /// Returns no error: writing to memory cannot fail.
     pub(crate) fn packed(
         &self,
         at: SystemTime,

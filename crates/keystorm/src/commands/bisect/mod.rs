@@ -36,7 +36,7 @@ const BLOCKS_OF_HALVING: f64 = 2.0;
 /// Searches, and prints the commit.
 ///
 /// # Errors
-/// What kept it from being done, in words for a person; what was measured before is in the folder of the search.
+/// Returns an error if the search cannot be completed; earlier measurements are in its folder.
 fn bisect(job: &Options, load: &Job) -> Result<End> {
     let Some(plan) = load.plans.first() else { bail!("there is no test") };
     let frame = Frame::open(&load.notes, &job.output)?;

@@ -17,8 +17,9 @@ use workload::Plan;
 use super::test_beds::TestBeds;
 use crate::commands::replay::RecordedLoad;
 
-/// Most commands that are sent together, and most bytes of them.
+/// Maximum number of commands that are sent together.
 const TOGETHER_MAX: usize = 128;
+/// Maximum number of bytes of these commands.
 const BYTES_MAX: usize = 32 << 10;
 
 /// Sends the commands to both servers, and compares the replies.

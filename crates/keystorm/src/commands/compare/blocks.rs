@@ -35,7 +35,8 @@ impl Load {
 pub(in crate::commands) struct Course {
     /// Number of blocks that are to count.
     pub(in crate::commands) blocks: u32,
-    /// Most times that the blocks are judged: while the result is unclear, their number is doubled.
+    /// Maximum number of times that the blocks are judged: while the result is unclear, their number is
+    /// doubled.
     pub(in crate::commands) looks: u32,
     /// Time that all blocks may take while the result is unclear.
     pub(in crate::commands) budget: Duration,

@@ -57,7 +57,7 @@ pub(crate) const FRONT: Front = Front {
 /// Compares and prints; the outcome tells whether B is worse than allowed.
 ///
 /// # Errors
-/// What kept it from being done, in words for a person.
+/// Returns an error if a side cannot be measured, or a file not be written.
 fn compare(job: &CompareJob) -> Result<End> {
     job.notes.iter().try_for_each(diagnostics::say)?;
     if let Sides::Saved(files) = &job.sides

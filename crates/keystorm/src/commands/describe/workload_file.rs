@@ -16,11 +16,11 @@ use super::words::{group, pattern, words};
 /// Values of an operation get a size distribution of their own if their mean differs by more than this from
 /// the mean of all.
 const SIZE_TOLERANCE: f64 = 0.02;
-/// Most sizes of a distribution in the file.
+/// Maximum number of sizes of a distribution in the file.
 const SIZES_LISTED: usize = 24;
 /// Number of operations that an operation with sizes of its own is divided into.
 const SIZE_STEPS: usize = 8;
-/// Most steps of the rate in the file.
+/// Maximum number of steps of the rate in the file.
 const RATE_STEPS: usize = 24;
 /// Exponent below which keys are practically equally likely; lower limit of `zipf:S`.
 const EXPONENT_MIN: f64 = 0.02;

@@ -58,7 +58,7 @@ impl Transport {
 /// Measures every cell and prints the table.
 ///
 /// # Errors
-/// What kept a cell from being measured, in words for a person.
+/// Returns an error if a cell cannot be measured.
 pub(super) fn measure(job: &Options, plan: &Plan) -> Result<End> {
     let interrupted = signals::interrupted()?;
     let connections = plan.load.concurrency.connections;

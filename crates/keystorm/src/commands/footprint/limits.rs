@@ -25,7 +25,7 @@ const SETTLES_S: f64 = 10.0;
 /// Measures at every limit, prints the table, and writes the page.
 ///
 /// # Errors
-/// What kept it from being carried out, in words for a person; what was measured before is kept.
+/// Returns an error if something cannot be measured or written; earlier results are kept.
 pub(super) fn carry_out(memory: &Options) -> Result<End> {
     let notes = memory.limits.first().map_or(&[][..], |(_, job)| &job.notes);
     let frame = Frame::open(notes, &memory.output)?;

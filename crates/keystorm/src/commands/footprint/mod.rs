@@ -29,7 +29,7 @@ const STEP_S: f64 = 1.0;
 /// Measures, prints the tables, and writes the page.
 ///
 /// # Errors
-/// What kept it from being carried out, in words for a person; what was measured before is kept.
+/// Returns an error if something cannot be measured or written; earlier results are kept.
 fn footprint(job: &Options) -> Result<End> {
     let notes = job.servers.iter().flat_map(|job| &job.notes);
     let frame = Frame::open(notes, &job.output)?;

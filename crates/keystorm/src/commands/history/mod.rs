@@ -45,10 +45,10 @@ pub(crate) const FRONT: Front = Front {
     },
 };
 
-/// Returns what a command line of `keystorm compare --baseline` means.
+/// Parses a command line of `keystorm compare --baseline`.
 ///
 /// # Errors
-/// Words that make no sense.
+/// Returns an error if the words make no sense.
 pub(crate) fn judging(args: Vec<OsString>) -> Result<Intent, UsageError> {
     with_options(args, |options: BaselineOptions| {
         let options = options.checked()?;
@@ -80,7 +80,7 @@ fn history(options: &ReadingOptions) -> Result<End> {
 /// Judges the newest runs of a history against earlier ones.
 ///
 /// # Errors
-/// A folder or file cannot be read, or a result not be written.
+/// Returns an error if a folder or file cannot be read, or a result not be written.
 fn baseline(job: &BaselineOptions) -> Result<End> {
     let options = &job.reading;
     let mut output = Output::open(options, job.live.live.as_ref())?;
@@ -220,7 +220,7 @@ fn read(dir: &Path) -> Result<Folder> {
     Ok(folder)
 }
 
-/// Most unreadable files that are named; further ones are only counted.
+/// Maximum number of unreadable files that are named; further ones are only counted.
 const FAULTS_MAX: usize = 5;
 
 /// Destination of a result.

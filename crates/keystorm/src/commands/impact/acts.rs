@@ -166,7 +166,7 @@ impl Acts<'_, '_> {
     }
 }
 
-/// Most events of one act.
+/// Maximum number of events of one act.
 const EVENTS_MAX: usize = 8;
 /// Greatest error of times in a server's log, which are in whole seconds.
 const HALF_S: f64 = 0.5;

@@ -28,7 +28,7 @@ pub(crate) use options::FRONT;
 /// Measures the cost of operations, and prints the price list.
 ///
 /// # Errors
-/// What kept it from being carried out, in words for a person; what was measured before is printed.
+/// Returns an error if something cannot be measured or written; earlier results are printed.
 fn impact(options: &Options, load: &Job) -> Result<End> {
     if options.is_mix() { mix::carry_out(options, load) } else { acts::carry_out(options, load) }
 }

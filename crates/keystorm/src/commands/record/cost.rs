@@ -16,7 +16,7 @@ use crate::server::Server;
 const PAIRS: usize = 4;
 const TURN: Duration = Duration::from_millis(150);
 const EVERY: Duration = Duration::from_millis(2);
-/// Least number of answers of each kind for a statement.
+/// Minimum number of answers of each kind for a statement.
 const ANSWERS_MIN: usize = 50;
 
 /// Round trips, one list for each turn.
@@ -30,7 +30,7 @@ impl Cost {
     /// Measures in turns, in reverse order in every other pair.
     ///
     /// # Errors
-    /// A server does not answer, or can no longer be recorded.
+    /// Returns an error if a server does not answer, or can no longer be recorded.
     pub(super) fn measure(nodes: &mut [Node], server: &Server, job: &Options) -> Result<Self> {
         let mut cost = Self::default();
         for pair in 0..PAIRS {

@@ -19,7 +19,7 @@ pub(crate) use options::FRONT;
 
 /// Estimated number of trials of a search, for the time left.
 const TRIALS_EXPECTED: u32 = 22;
-/// Most times that a point of the curve is measured.
+/// Maximum number of times that a point of the curve is measured.
 const CURVE_TRIES_MAX: u32 = 3;
 
 /// Searches, measures the curve and prints both.

@@ -10,7 +10,7 @@ use workload::{Plan, PlanParts, ProtocolKind, Stop, Target};
 
 /// Reason why there is no plan.
 pub(super) enum PlanRefusal {
-    /// Keystorm or the server does not support it.
+    /// Keystorm or the server does not support the spec; the text says why.
     Unsupported(String),
     /// The spec is wrong.
     Broken(String),

@@ -42,7 +42,7 @@ const CONNECTIONS: u32 = 256;
 /// Measures every spec, prints the table, and writes the page.
 ///
 /// # Errors
-/// What kept it from being carried out, in words for a person; what was measured before is kept.
+/// Returns an error if something cannot be measured or written; earlier results are kept.
 fn suite(job: &Options) -> Result<End> {
     let sources = sources::read(job)?;
     if job.list {

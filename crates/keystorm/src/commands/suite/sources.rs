@@ -9,8 +9,9 @@ use anyhow::{Context, Result, anyhow, bail};
 use lab::suite::{BYTES_MAX, Spec, built_in, documents};
 use serde_json::Value;
 
-/// Most levels of nested directories, and most files of specs that are read.
+/// Maximum number of levels of nested directories.
 const DEPTH_MAX: usize = 6;
+/// Maximum number of files of specs that are read.
 const FILES_MAX: usize = 10_000;
 /// The file with the names of a cross-section's specs.
 const CORE: &str = "core-specs.json";
@@ -29,7 +30,7 @@ pub(super) struct Sources {
 /// Reads and selects the specs.
 ///
 /// # Errors
-/// A file cannot be read, or nothing is left.
+/// Returns an error if a file cannot be read, or no spec is left.
 pub(super) fn read(job: &Options) -> Result<Sources> {
     let mut remarks = Vec::new();
     let is_own = job.paths.is_empty();

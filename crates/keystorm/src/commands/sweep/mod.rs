@@ -30,7 +30,7 @@ const RECOVERY: Duration = Duration::from_secs(1);
 /// Measures every point and prints the table.
 ///
 /// # Errors
-/// What kept it from being carried out, in words for a person; what was measured before is printed.
+/// Returns an error if something cannot be measured or written; earlier results are printed.
 fn sweep(job: &Options) -> Result<End> {
     let jobs = || job.points.iter().map(|(_, job)| job);
     let plans = || jobs().flat_map(|job| &job.plans);

@@ -11,9 +11,9 @@ use crate::csv::Csv;
 use crate::impact::{Cost, Figure, Impact, Judgement, Kind, MixRecord, Price};
 use crate::{Document, Findings};
 
-/// Most characters of a server's text in a table.
+/// Maximum number of characters of a server's text in a table.
 const WORDS_MAX: usize = 60;
-/// Most charts of a page; the table has the other kinds.
+/// Maximum number of charts of a page; the table has the other kinds.
 const CHARTS_MAX: usize = 6;
 
 /// A column of a price list: its title, its name for programs, and its cell.

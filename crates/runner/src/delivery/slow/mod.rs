@@ -33,7 +33,7 @@ pub(crate) type MakeEngine<'r> = dyn Fn() -> io::Result<Box<dyn Engine>> + Sync 
 
 /// Interval at which the server is asked for its connected clients.
 const LOOK_NS: u64 = 50_000_000;
-/// Longest wait for subscribers to be set up, and for their data at the end.
+/// Longest waits: for subscribers to be set up, to come back, and for their data at the end.
 const SET_UP_NS: u64 = 10_000_000_000;
 const COME_BACK_NS: u64 = 1_000_000_000;
 const READ_OUT_NS: u64 = 2_000_000_000;

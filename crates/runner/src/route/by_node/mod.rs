@@ -35,9 +35,9 @@ pub(super) use steps::{follow, follow_on};
 /// Pipelines per connection of a node that may wait while other nodes still have work. Nodes are not equally
 /// fast at every moment, and keys do not fall evenly.
 const WAITING_PIPELINES: usize = 4;
-/// Most waiting requests of an open loop, or for an absent node that the route waits for.
+/// Maximum number of waiting requests of an open loop, or for an absent node that the route waits for.
 const WAITING_LARGE: usize = 1 << 20;
-/// Most commands set aside without taking room from others.
+/// Maximum number of commands set aside without taking room from others.
 const SET_ASIDE_MAX: u64 = WAITING_LARGE as u64;
 
 /// A route to several servers.
@@ -116,7 +116,7 @@ pub(super) type RequestSources<'w> = (&'w Batch, &'w Captures, Option<&'w Record
 /// See [`ByNode`].
 pub(super) struct ByNodeState<M> {
     pub(super) queues: NodeQueues<M>,
-    /// Most commands in flight on all connections.
+    /// Maximum number of commands in flight on all connections.
     pub(super) in_flight_max: u64,
     /// Commands that wait to be sent again, for their time or for a connection. Like requests for an absent
     /// node, they leave their room to others.
@@ -200,7 +200,7 @@ impl<M> ByNodeState<M> {
         self.scarce && in_flight + self.queues.waiting() as u64 >= self.under_way_max()
     }
 
-    /// Most commands in flight or set aside.
+    /// Maximum number of commands in flight or set aside.
     #[inline]
     fn under_way_max(&self) -> u64 {
         self.in_flight_max.saturating_add(self.set_aside.min(SET_ASIDE_MAX))
@@ -212,7 +212,8 @@ impl<M> ByNodeState<M> {
     }
 }
 
-/// Most new requests lost in a turn, so that a turn ends even if everything drawn is for an absent node.
+/// Maximum number of new requests lost in a turn, so that a turn ends even if everything drawn is for an absent
+/// node.
 const LOST_AT_ONCE_MAX: u32 = 256;
 
 /// Starts the load: every connection has room.

@@ -42,11 +42,11 @@ pub(crate) struct NodeQueues<M> {
     full: usize,
     /// Queues that have both requests and idle connections.
     sendable: VecDeque<Lane>,
-    /// Least number of requests that an idle connection takes at once.
+    /// Minimum number of requests that an idle connection takes at once.
     appetite: usize,
-    /// Most requests that may wait in a queue.
+    /// Maximum number of requests that may wait in a queue.
     capacity: usize,
-    /// Most waiting requests while the node of the queue cannot be reached.
+    /// Maximum number of waiting requests while the node of the queue cannot be reached.
     capacity_large: usize,
     /// Set if connections outlive a pipeline; only then is a node without an open connection absent.
     lasting: bool,
@@ -106,7 +106,7 @@ impl<M> NodeQueues<M> {
         }
     }
 
-    /// Most requests that may wait in a queue.
+    /// Maximum number of requests that may wait in a queue.
     pub(crate) fn capacity(&self) -> usize {
         self.capacity
     }

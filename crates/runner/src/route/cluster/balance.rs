@@ -43,7 +43,7 @@ impl Cluster<'_> {
         needy.iter().copied().min_by(fewer)
     }
 
-    /// Least number of connections for a node, out of `connections`.
+    /// Minimum number of connections for a node, out of `connections`.
     fn share(&self, node: u16, needy: &[u16], connections: usize) -> usize {
         let weight = |node: u16| self.map.weight(node) as usize;
         let all: usize = needy.iter().map(|node| weight(*node)).sum();

@@ -14,7 +14,7 @@ use wire::cluster::Topology;
 use super::Refresh;
 use super::ownership::{ClusterView, Ownership};
 
-/// Least time between two looks, and interval of looks while a node is absent.
+/// Minimum time between two looks at the topology, and their interval while a node is absent.
 const EVERY: Duration = Duration::from_millis(100);
 
 /// State shared by the workers of a run and the thread that asks.

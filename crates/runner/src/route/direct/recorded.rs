@@ -15,7 +15,7 @@ use crate::recorded::source::RecordedSource;
 use crate::request::Request;
 use crate::worker::Worker;
 
-/// Most commands that are sent together.
+/// Maximum number of commands that are sent together.
 const TOGETHER_MAX: u32 = 512;
 
 /// Queues, by connection, of commands that are due and not sent, and the database of each connection.

@@ -15,7 +15,7 @@ struct Opcode {
     key: Option<usize>,
     value: Option<usize>,
     extras: Extras,
-    /// Most words.
+    /// Maximum number of words.
     words: usize,
 }
 
