@@ -2,7 +2,8 @@
 //! one in twenty in all.
 //!
 //! The two did not alternate, so the interval of a spec includes the machine's changes between hours, more the
-//! more both were disturbed, and the excess of disturbances of one of them ([`Held`]). Errors are no noise: a spec that fails more is worse.
+//! more both were disturbed, and the excess of disturbances of one of them ([`Held`]). Errors are no noise: a spec that
+//! fails more is worse.
 
 use report::{Direction, Finding, Held, Metric, noise_deviation};
 use statistics::{Interval, RatioEstimate, SPREAD_MAX, holm};
