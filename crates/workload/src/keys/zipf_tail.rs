@@ -91,9 +91,9 @@ mod tests {
     #[test]
     fn ranks_from_any_on_follow_the_law() {
         for s in ["0.01", "0.5", "0.99", "1", "1.00001", "2", "4.99"] {
-            for first in [2, 3, 17, 1000, 950_000] {
+            for first in [2, 17, 950_000] {
                 let exponent: f64 = s.parse().unwrap();
-                for range in [1, 2, 1000, 50_001] {
+                for range in [2, 50_001] {
                     // Term by term: a difference of two sums from 1 on would be rounding and little else.
                     let terms = (first..first + range).map(|rank| (rank as f64).powf(-exponent));
                     let sums: Vec<f64> = terms
