@@ -115,10 +115,10 @@ fn a_page_has_no_empty_chart() {
     };
     let mut record = record(vec![trial(51_000.0, "p99 2 ms", LimitedBy::Schedule)]);
     assert_eq!(headings(&record)[..2], ["Every rate", "Every trial"]);
-    assert!(record.page("").charts().is_empty());
+    assert!(page::pictures(&record.page("")).is_empty());
     record.trials.push(Trial { phase: Phase::Curve, ..record.trials[0].clone() });
     assert_eq!(headings(&record)[..3], ["Around the rate found", "Every rate", "Every trial"]);
-    assert!(record.page("").charts()[0].1.of.starts_with("GET: "));
+    assert!(page::pictures(&record.page(""))[0].1.of.starts_with("GET: "));
 }
 
 #[test]
@@ -242,7 +242,7 @@ fn the_tables_never_contradict_the_headline() {
         unclear(60_000.0, 0.713e6),
     ]);
     assert_eq!(record.conclusion().rate_per_s, Some(50_000.0));
-    let page = record.page("").html();
+    let page = page::html(&record.page(""));
     for known in [
         "yes: 50,000/s keep it",
         "unsteady: p99 5 ms, though 50,000/s keep it",

@@ -15,102 +15,101 @@ pub(crate) const SCRIPT: &str = include_str!("hover.js");
 /// A page with more sections has a table of contents.
 const SECTIONS_PLAIN: usize = 3;
 
-impl Page {
-    /// The whole file.
-    #[must_use]
-    pub fn html(&self) -> String {
-        let page = html! {
-            (DOCTYPE)
-            html lang="en" {
-                head {
-                    meta charset="utf-8";
-                    meta http-equiv="Content-Security-Policy" content=(policy(""));
-                    meta name="viewport" content="width=device-width, initial-scale=1";
-                    meta name="color-scheme" content="light dark";
-                    meta name="referrer" content="no-referrer";
-                    link rel="icon" href="data:,";
-                    title { (escape(&self.title)) }
-                    style { (PreEscaped(STYLE)) (PreEscaped(chart::dark_css())) }
-                }
-                body {
-                    main { (self.main()) }
-                    div #tip role="status" hidden {}
-                    script { (PreEscaped(SCRIPT)) }
-                }
+/// The whole file.
+#[must_use]
+pub fn html(page: &Page) -> String {
+    let file = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta http-equiv="Content-Security-Policy" content=(policy(""));
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="color-scheme" content="light dark";
+                meta name="referrer" content="no-referrer";
+                link rel="icon" href="data:,";
+                title { (escape(&page.title)) }
+                style { (PreEscaped(STYLE)) (PreEscaped(chart::dark_css())) }
             }
-        };
-        page.into_string()
-    }
+            body {
+                main { (main(page)) }
+                div #tip role="status" hidden {}
+                script { (PreEscaped(SCRIPT)) }
+            }
+        }
+    };
+    file.into_string()
+}
 
-    /// Renders the content, without the frame around it.
-    pub(crate) fn main(&self) -> Markup {
-        let ids = ids(&self.sections);
-        html! {
-            header {
-                h1 { (escape(&self.title)) }
-                @if !self.byline.is_empty() {
-                    p.byline {
-                        @for line in &self.byline { span { (escape(line)) } " " }
-                    }
-                }
-                @for found in &self.lede { (verdict(found)) }
-            }
-            @if self.sections.len() > SECTIONS_PLAIN {
-                nav aria-label="Contents" {
-                    @for (section, id) in self.sections.iter().zip(&ids) {
-                        a href={ "#" (id) } { (escape(&section.heading)) } " "
-                    }
+/// Renders the content, without the frame around it.
+pub(crate) fn main(page: &Page) -> Markup {
+    let ids = ids(&page.sections);
+    html! {
+        header {
+            h1 { (escape(&page.title)) }
+            @if !page.byline.is_empty() {
+                p.byline {
+                    @for line in &page.byline { span { (escape(line)) } " " }
                 }
             }
-            @for (section, id) in self.sections.iter().zip(&ids) {
-                section id=(id) {
-                    @if section.folded {
-                        details {
-                            summary { h2 { (escape(&section.heading)) } }
-                            (blocks(&section.blocks))
-                        }
-                    } @else {
-                        h2 { (escape(&section.heading)) }
+            @for found in &page.lede { (verdict(found)) }
+        }
+        @if page.sections.len() > SECTIONS_PLAIN {
+            nav aria-label="Contents" {
+                @for (section, id) in page.sections.iter().zip(&ids) {
+                    a href={ "#" (id) } { (escape(&section.heading)) } " "
+                }
+            }
+        }
+        @for (section, id) in page.sections.iter().zip(&ids) {
+            section id=(id) {
+                @if section.folded {
+                    details {
+                        summary { h2 { (escape(&section.heading)) } }
                         (blocks(&section.blocks))
                     }
+                } @else {
+                    h2 { (escape(&section.heading)) }
+                    (blocks(&section.blocks))
                 }
             }
-            footer { "Made by keystorm. This file needs no network." }
         }
+        footer { "Made by keystorm. This file needs no network." }
     }
+}
 
-    /// All charts on the page as self-contained pictures, each with a unique file name.
-    #[must_use]
-    pub fn charts(&self) -> Vec<(String, Chart)> {
-        let mut named: Vec<(String, Chart)> = Vec::new();
-        for section in &self.sections {
-            for block in &section.blocks {
-                let Block::Chart(chart) = block else { continue };
-                let name = match self.sections.len() {
-                    1 => chart.slug(),
-                    _ if chart.slug().contains(&slug(&section.heading)) => chart.slug(),
-                    _ => slug(&format!("{} {}", section.heading, chart.title)),
-                };
-                let taken = |name: &str| named.iter().any(|(other, _)| other == name);
-                let free = (2..).map(|n| format!("{name}-{n}"));
-                let name = std::iter::once(name.clone()).chain(free).find(|name| !taken(name));
-                let chart = Chart { of: self.describe_entry(section), ..chart.clone() };
-                named.push((name.unwrap_or_default(), chart));
-            }
+/// All charts on the page as self-contained pictures, each with a unique file name.
+#[must_use]
+pub fn pictures(page: &Page) -> Vec<(String, Chart)> {
+    let mut named: Vec<(String, Chart)> = Vec::new();
+    for section in &page.sections {
+        for block in &section.blocks {
+            let Block::Chart(chart) = block else { continue };
+            let own = slug(&chart.title);
+            let name = match page.sections.len() {
+                1 => own,
+                _ if own.contains(&slug(&section.heading)) => own,
+                _ => slug(&format!("{} {}", section.heading, chart.title)),
+            };
+            let taken = |name: &str| named.iter().any(|(other, _)| other == name);
+            let free = (2..).map(|n| format!("{name}-{n}"));
+            let name = std::iter::once(name.clone()).chain(free).find(|name| !taken(name));
+            let chart = Chart { of: describe_entry(page, section), ..chart.clone() };
+            named.push((name.unwrap_or_default(), chart));
         }
-        named
     }
+    named
+}
 
-    /// The test, the server and the versions of a section, without repetition.
-    fn describe_entry(&self, section: &Section) -> String {
-        let mut label = self.title.clone();
-        for part in std::iter::once(&section.heading).chain(&self.versions) {
-            if !label.contains(part.as_str()) {
-                label += &format!(" · {part}");
-            }
+/// The test, the server and the versions of a section, without repetition.
+fn describe_entry(page: &Page, section: &Section) -> String {
+    let mut label = page.title.clone();
+    for part in std::iter::once(&section.heading).chain(&page.versions) {
+        if !label.contains(part.as_str()) {
+            label += &format!(" · {part}");
         }
-        escape(label)
     }
+    escape(label)
 }
 
 /// Returns the content security policy of a page: a browser loads nothing but the page, and what `more`
@@ -258,10 +257,7 @@ fn table(table: &Table) -> Markup {
 fn figure(chart: &Chart) -> Markup {
     // For tests, and for whoever takes a page apart.
     let counts: Vec<String> = chart.points_by_series().iter().map(ToString::to_string).collect();
-    let drawn = |width, class| match chart::inline(chart, width, class) {
-        Ok(svg) => PreEscaped(svg),
-        Err(error) => html! { p.note.bad { (escape(error.to_string())) } },
-    };
+    let drawn = |width, class| PreEscaped(chart::inline(chart, width, class));
     html! {
         figure data-points=(counts.join(" ")) {
             figcaption { (escape(&chart.title)) }
@@ -275,7 +271,7 @@ fn figure(chart: &Chart) -> Markup {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Axis, Band, Guide, Series, Unit};
+    use crate::{Axis, Band, Guide, Series, Unit, svg};
 
     const HOSTILE: &str = "</script><script>alert(1)</script>\u{1b}[31m\"'&";
 
@@ -325,7 +321,7 @@ mod tests {
 
     #[test]
     fn text_of_anybody_never_becomes_markup() {
-        let html = everything().html();
+        let html = super::html(&everything());
         assert_eq!(html.matches("<script").count(), 1);
         assert_eq!(html.matches("</script").count(), 1);
         assert!(!html.contains('\u{1b}'));
@@ -335,12 +331,11 @@ mod tests {
     #[test]
     fn every_point_has_its_mark_in_every_picture() {
         let page = everything();
-        for (_, chart) in page.charts() {
+        for (_, chart) in pictures(&page) {
             let shown = chart.points_shown();
             assert!(shown == 4 || shown == 2, "{shown}");
-            let inline =
-                [chart::WIDE, chart::NARROW].map(|w| chart::inline(&chart, w, "").unwrap());
-            for svg in inline.into_iter().chain([chart.svg().unwrap()]) {
+            let inline = [chart::WIDE, chart::NARROW].map(|w| chart::inline(&chart, w, ""));
+            for svg in inline.into_iter().chain([svg(&chart)]) {
                 assert_eq!(svg.matches("class=\"m ").count(), shown);
                 assert!(!svg.contains("<script"), "{svg}");
             }
@@ -350,7 +345,7 @@ mod tests {
     #[test]
     fn names_of_files_are_plain_and_differ() {
         let page = everything();
-        let names: Vec<String> = page.charts().into_iter().map(|(name, _)| name).collect();
+        let names: Vec<String> = pictures(&page).into_iter().map(|(name, _)| name).collect();
         assert_eq!(names.len(), 8);
         for (at, name) in names.iter().enumerate() {
             assert!(
@@ -376,10 +371,10 @@ mod tests {
             sections: vec![Section::new("SET", [Block::Chart(chart)])],
             ..Page::default()
         };
-        let [(_, picture)] = &page.charts()[..] else { panic!("one chart") };
+        let [(_, picture)] = &pictures(&page)[..] else { panic!("one chart") };
         let of = "2 tests on redis 7.0.15 · SET · keystorm 0.1.0";
-        assert!(picture.svg().unwrap().contains(of), "{}", picture.of);
-        assert!(!page.html().contains(of), "a page says it elsewhere");
+        assert!(svg(picture).contains(of), "{}", picture.of);
+        assert!(!super::html(&page).contains(of), "a page says it elsewhere");
     }
 
     #[test]
@@ -392,7 +387,7 @@ mod tests {
         for n in 0..8 {
             chart.series.push(Series::new(n.to_string(), [(1.0, 2.0), (2.0, f64::from(n))]));
         }
-        let svg = chart.svg().unwrap();
+        let svg = svg(&chart);
         let strokes = |start: &str| -> std::collections::BTreeSet<String> {
             let shapes = svg.lines().filter(|l| l.starts_with(start) && l.contains("s-c"));
             let dashes = shapes.map(|l| {
@@ -414,7 +409,7 @@ mod tests {
             |from, to| Band { from, to, name: "outage".into(), note: format!("{from} to {to}") };
         chart.bands = vec![band(0.5, 0.5), band(2.0, 4.0), band(9.0, 12.0)];
         chart.extent = Some((0.0, 10.0));
-        for svg in [chart::inline(&chart, chart::BROAD, "").unwrap(), chart.svg().unwrap()] {
+        for svg in [chart::inline(&chart, chart::BROAD, ""), svg(&chart)] {
             let widths: Vec<f64> = svg
                 .lines()
                 .filter(|line| line.contains("data-band="))
@@ -431,9 +426,9 @@ mod tests {
     #[test]
     fn a_chart_without_data_says_so() {
         let chart = Chart::lines("x", Axis::nines(), Axis::log("", Unit::Nanoseconds));
-        assert!(chart.svg().unwrap().contains("nothing was measured"));
+        assert!(svg(&chart).contains("nothing was measured"));
         let page =
             Page { sections: vec![Section::new("s", [Block::Chart(chart)])], ..Page::default() };
-        assert!(page.html().contains("data-points=\"\""));
+        assert!(super::html(&page).contains("data-points=\"\""));
     }
 }

@@ -21,7 +21,7 @@
 //!     sections: vec![Section::new("Throughput", [Block::Chart(sweep), Block::Table(table)])],
 //!     ..Page::default()
 //! };
-//! assert!(page.html().starts_with("<!DOCTYPE html>"));
+//! assert!(page::html(&page).starts_with("<!DOCTYPE html>"));
 //! ```
 //!
 //! [`Chart`] has examples of a sweep and of a comparison; [`term`] has the same tables and charts for a
@@ -38,5 +38,6 @@ pub mod live;
 pub mod runs;
 pub mod term;
 
-pub use chart::{Axis, Band, Chart, ChartError, DataPoint, Guide, Kind, Scale, Series, Unit};
+pub use chart::{Axis, Band, Chart, DataPoint, Guide, Kind, Scale, Series, Unit, svg};
 pub use document::{Block, Page, Section, Table, Tone, Verdict, sentence};
+pub use html::{html, pictures};

@@ -7,7 +7,7 @@ use report::escape;
 
 use crate::Page;
 use crate::chart;
-use crate::html::{SCRIPT, STYLE, policy};
+use crate::html::{self, SCRIPT, STYLE, main, policy};
 
 const LIVE_STYLE: &str = include_str!("live.css");
 const LIVE_SCRIPT: &str = include_str!("live.js");
@@ -55,12 +55,12 @@ pub fn frame(title: &str, marks: bool) -> String {
 pub fn event(page: &Page, state: &str, started: u128, ended: bool) -> String {
     let mut event = serde_json::json!({
         "title": escape(&page.title),
-        "main": page.main().into_string(),
+        "main": main(page).into_string(),
         "state": state,
         "started": started.to_string(),
     });
     if ended {
-        event["html"] = page.html().into();
+        event["html"] = html::html(page).into();
     }
     event.to_string()
 }

@@ -40,7 +40,7 @@ impl Pages {
     /// # Errors
     /// Returns an error if it cannot be written.
     pub(crate) fn write_page(&self, page: &Page) -> Result<()> {
-        self.html.as_ref().map_or(Ok(()), |place| place.write(page.html().as_bytes()))
+        self.html.as_ref().map_or(Ok(()), |place| place.write(page::html(page).as_bytes()))
     }
 
     /// Writes every chart of the page as SVG if requested, and returns the names of the files.
@@ -50,9 +50,9 @@ impl Pages {
     pub(crate) fn write_charts(&self, page: &Page) -> Result<Vec<PathBuf>> {
         let Some(dir) = &self.svg else { return Ok(Vec::new()) };
         let mut written = Vec::new();
-        for (name, chart) in page.charts() {
+        for (name, chart) in page::pictures(page) {
             let path = dir.join(format!("{name}.svg"));
-            Place::new(SVG, &path)?.write(chart.svg()?.as_bytes())?;
+            Place::new(SVG, &path)?.write(page::svg(&chart).as_bytes())?;
             written.push(path);
         }
         Ok(written)

@@ -111,7 +111,7 @@ fn show(job: &Options) -> Result<End> {
     let page = page::runs::page(&sources(&loaded));
     let written = pages.write(&page)?;
     if to_stdout {
-        return say(&page.html());
+        return say(&page::html(&page));
     }
     if job.format.is_none() && std::io::stdout().is_terminal() {
         let line =

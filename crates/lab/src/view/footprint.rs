@@ -341,7 +341,7 @@ mod tests {
             verdict.text.contains("177 bytes in redis 7, 192 bytes in memcached"),
             "{verdict:?}"
         );
-        let html = footprint.page("again").html();
+        let html = page::html(&footprint.page("again"));
         assert!(html.contains("hashtable") && html.contains("Incomplete"));
     }
 
@@ -355,7 +355,7 @@ mod tests {
         }
         let line = "hash:1x1, set:1x2: not measured in memcached 1.6: memcached has strings only";
         assert_eq!(footprint.left_out(), [line]);
-        assert!(footprint.page("again").html().contains(line));
+        assert!(page::html(&footprint.page("again")).contains(line));
         assert_eq!(footprint.table().rows[2][4], "–");
     }
 

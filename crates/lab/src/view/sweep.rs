@@ -354,7 +354,7 @@ pub(super) mod tests {
             assert_eq!(chart.points_shown(), 6, "{}", chart.title);
             let names: Vec<&str> = chart.series.iter().map(|s| s.name.as_str()).collect();
             assert_eq!(names, ["--engine uring", "--engine epoll"]);
-            assert!(chart.svg().unwrap().contains("limited by: server: busy"));
+            assert!(page::svg(chart).contains("limited by: server: busy"));
         }
         let mut names_only = sweep();
         names_only.axes.truncate(1);
@@ -370,9 +370,9 @@ pub(super) mod tests {
             page.lede[1].headline.contains("30,000 requests/s with --engine uring -c 100")
                 || page.lede[1].headline.contains("30,000 requests/s with --engine epoll -c 100")
         );
-        assert!(page.html().contains("keystorm sweep -c 1..100"));
+        assert!(page::html(&page).contains("keystorm sweep -c 1..100"));
         assert_eq!(page.title, "SET: throughput and response time by --engine and connections");
-        assert!(page.charts().iter().all(|(_, chart)| chart.of.starts_with("SET: ")));
+        assert!(page::pictures(&page).iter().all(|(_, chart)| chart.of.starts_with("SET: ")));
         let mut unknown = sweep();
         let runs = unknown.points.iter_mut().flat_map(|row| &mut row.figures);
         runs.for_each(|run| {

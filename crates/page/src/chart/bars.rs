@@ -2,15 +2,12 @@
 
 use std::fmt::Write;
 
-use plotters::prelude::*;
-use plotters::style::Color;
-use plotters::style::text_anchor::{HPos, Pos, VPos};
-
-use super::draw::{self, Frame, LABEL, Mark, NARROW};
+use super::axes::Axes;
+use super::draw::{self, Frame, LABEL, Mark, NARROW, tooltip};
 use super::scale::{Span, span};
-use super::surface::{FINE, Surface, px, shortened, text_width, xml};
+use super::svg::{FINE, Point, px, shortened, text_width, xml};
 use super::theme::Role;
-use super::{Chart, ChartError, DataPoint, Guide, Scale};
+use super::{Chart, DataPoint, Guide, Scale};
 
 /// Heights in pixels.
 const BAR: u32 = 18;
@@ -21,50 +18,23 @@ const NAME: u32 = 20;
 /// Share of the plot that the names of categories may use.
 const NAMES_MAX: f64 = 0.4;
 
-/// Projection of a value and a category to pixels, for a bar, its whisker and its value.
-type Place<'a> = &'a dyn Fn(f64, f64) -> (i32, i32);
-
 /// Draws the bars below `frame.top` and returns their lower end.
-pub(super) fn draw(
-    chart: &Chart,
-    categories: &[String],
-    frame: Frame,
-    out: &mut String,
-) -> Result<u32, ChartError> {
+pub(super) fn draw(chart: &Chart, categories: &[String], frame: Frame, out: &mut String) -> u32 {
     let layout = Layout::new(chart, categories, frame);
-    let mut bars =
-        Bars { chart, categories, layout: &layout, marks: Vec::new(), over: String::new() };
-    {
-        let fine = FINE.unsigned_abs();
-        let root = Surface { out, size: (layout.width, layout.height) }.into_drawing_area();
-        let failed = |e: DrawingAreaErrorKind<std::convert::Infallible>| chart.failed(e);
-        let mut context = ChartBuilder::on(&root)
-            .margin_top(layout.top * fine)
-            .margin_left(layout.left as u32 * fine)
-            .margin_right(layout.right as u32 * fine)
-            .margin_bottom(NAME * fine)
-            .x_label_area_size(TICKS * fine)
-            .build_cartesian_2d(
-                layout.lengths.clone(),
-                // The first category is at the top.
-                Span { from: f64::from(layout.count), to: 0.0, ticks: Vec::new() },
-            )
-            .map_err(failed)?;
-        let label = ("sans-serif", LABEL * f64::from(FINE)).into_font().color(&Role::Muted.rgb());
-        context
-            .configure_mesh()
-            .light_line_style(Role::Grid.rgb().mix(0.0))
-            .bold_line_style(Role::Grid.rgb().stroke_width(fine))
-            .axis_style(Role::Grid.rgb().stroke_width(fine))
-            .x_label_style(label.pos(Pos::new(HPos::Center, VPos::Top)))
-            .set_all_tick_mark_size(4 * FINE)
-            .draw()
-            .map_err(failed)?;
-        let area = context.plotting_area();
-        let at = |value: f64, category: f64| area.map_coordinate(&(value, category));
-        bars.draw_series(&at);
-        bars.draw_guides(&at);
-    }
+    let fine = |pixels: f64| pixels as i32 * FINE;
+    let axes = Axes {
+        x: &layout.lengths,
+        y: &layout.rows,
+        left: fine(layout.left),
+        right: fine(f64::from(layout.width) - layout.right),
+        top: fine(f64::from(layout.top)),
+        bottom: fine(f64::from(layout.height - TICKS - NAME)),
+    };
+    axes.write(out);
+    let (marks, over) = (Vec::new(), String::new());
+    let mut bars = Bars { chart, categories, layout: &layout, axes, marks, over };
+    bars.draw_series();
+    bars.draw_guides();
     let Bars { marks, over, .. } = bars;
     layout.name_categories(categories, out);
     let _ = writeln!(
@@ -77,7 +47,7 @@ pub(super) fn draw(
     );
     draw::marks(&marks, out);
     *out += &over;
-    Ok(layout.height)
+    layout.height
 }
 
 /// Sizes and margins, in pixels, and the axis along the bars.
@@ -92,8 +62,8 @@ struct Layout {
     each: u32,
     above: u32,
     group: u32,
-    /// Categories, at least 1.
-    count: u32,
+    /// The categories, the first at the top.
+    rows: Span,
     lengths: Span,
 }
 
@@ -113,9 +83,9 @@ impl Layout {
         let value = |y: f64| text_width(&chart.y.unit.show(y), LABEL);
         let right = shown(chart).map(|p| value(p.y)).fold(20.0, f64::max).ceil() + 12.0;
         let mut lengths = lengths(chart, narrow);
-        let reach = (f64::from(width) - left - right) / (lengths.to - lengths.from);
-        drop_overlapping_ticks(&mut lengths, reach, left);
-        Self { narrow, width, top, height, left, right, each, above, group, count, lengths }
+        lengths.thin(f64::from(width) - left - right, left, LABEL);
+        let rows = Span { from: f64::from(count), to: 0.0, ticks: Vec::new() };
+        Self { narrow, width, top, height, left, right, each, above, group, rows, lengths }
     }
 
     /// Writes the name of each category beside its bars, or above them on narrow pages.
@@ -159,26 +129,12 @@ fn lengths(chart: &Chart, narrow: bool) -> Span {
     span(&chart.y, &values, if narrow { 3 } else { 5 }, true, chart.y.scale == Scale::Linear)
 }
 
-/// Leaves out labels that would overlap the previous one, or begin left of the picture. `reach` is the pixels
-/// of a unit of the axis, `left` the margin.
-fn drop_overlapping_ticks(lengths: &mut Span, reach: f64, left: f64) {
-    let mut free = f64::NEG_INFINITY;
-    let from = lengths.from;
-    lengths.ticks.retain(|(place, label)| {
-        let (middle, half) = ((place - from) * reach, text_width(label, LABEL) / 2.0);
-        let fits = middle - half >= free && (left > half || middle >= half);
-        if fits {
-            free = middle + half + 8.0;
-        }
-        fits
-    });
-}
-
 /// The bars of a chart being drawn.
 struct Bars<'c> {
     chart: &'c Chart,
     categories: &'c [String],
     layout: &'c Layout,
+    axes: Axes<'c>,
     /// The bars themselves.
     marks: Vec<Mark>,
     /// Elements above the bars: whiskers, values and guides.
@@ -186,30 +142,30 @@ struct Bars<'c> {
 }
 
 impl Bars<'_> {
-    fn draw_series(&mut self, at: Place<'_>) {
+    fn draw_series(&mut self) {
         for (n, series) in self.chart.series.iter().enumerate() {
             for point in series.points.iter().filter(|p| self.chart.shows(p)) {
                 let alone = series.points.iter().filter(|of| of.x == point.x).count() == 1;
-                self.draw_bar(n, point, alone, at);
+                self.draw_bar(n, point, alone);
             }
         }
     }
 
     /// Draws the bar of a point of series `n`, with its value if it is `alone` in its category.
-    fn draw_bar(&mut self, n: usize, point: &DataPoint, alone: bool, at: Place<'_>) {
+    fn draw_bar(&mut self, n: usize, point: &DataPoint, alone: bool) {
         let Layout { above, lengths, .. } = self.layout;
         let axis = &self.chart.y;
         let Some(place) = axis.scale.place(point.y) else { return };
         let category = point.x as usize as f64;
         // On a linear scale a bar begins at zero, which is where a negative one ends.
         let zero = if axis.scale == Scale::Linear { 0.0 } else { lengths.from };
-        let (zero, y) = at(zero, category);
-        let (tip, _) = at(place, category);
+        let (zero, y) = self.axes.at(zero, category);
+        let (tip, _) = self.axes.at(place, category);
         let y = y + (above + GAP / 2 + n as u32 * BAR) as i32 * FINE;
         let middle = y + BAR as i32 * FINE / 2;
         let mut text_at = zero.max(tip);
         if let Some(interval) = point.interval {
-            text_at = text_at.max(self.draw_whisker(interval, middle, at));
+            text_at = text_at.max(self.draw_whisker(interval, middle));
         }
         let label = if alone { axis.unit.show(point.y) } else { String::new() };
         let _ = writeln!(
@@ -225,14 +181,17 @@ impl Bars<'_> {
             Scale::Log => dot(n, point, (tip, middle)),
             _ => bar(n, point, (zero.min(tip), zero.max(tip)), y),
         };
-        self.marks.push(Mark { shape, title: self.title(n, point) });
+        let series = &self.chart.series;
+        let name = (series.len() > 1).then_some(series[n].name.as_str());
+        let title = tooltip(&self.categories[point.x as usize], name, self.chart, point);
+        self.marks.push(Mark { shape, title });
     }
 
     /// Draws the interval of a value across its bar, and returns its right end.
-    fn draw_whisker(&mut self, (low, high): (f64, f64), middle: i32, at: Place<'_>) -> i32 {
+    fn draw_whisker(&mut self, (low, high): (f64, f64), middle: i32) -> i32 {
         let Span { from, to, .. } = self.layout.lengths;
         let place = |v| self.chart.y.scale.place(v).unwrap_or(from).clamp(from, to);
-        let [left, right] = [low, high].map(|v| at(place(v), 0.0).0);
+        let [left, right] = [low, high].map(|v| self.axes.at(place(v), 0.0).0);
         let (up, down) = (px(middle - 4 * FINE), px(middle + 4 * FINE));
         let _ = writeln!(
             self.over,
@@ -245,29 +204,12 @@ impl Bars<'_> {
         right
     }
 
-    /// Returns the tooltip of a bar.
-    fn title(&self, n: usize, point: &DataPoint) -> String {
-        let (series, unit) = (&self.chart.series, &self.chart.y.unit);
-        let mut title = format!("{}\n", self.categories[point.x as usize]);
-        if series.len() > 1 {
-            title += &format!("{}: ", series[n].name);
-        }
-        title += &unit.show(point.y);
-        if let Some((low, high)) = point.interval {
-            title += &format!(" ({} to {})", unit.show(low), unit.show(high));
-        }
-        if !point.note.is_empty() {
-            title += &format!("\n{}", point.note);
-        }
-        title
-    }
-
-    fn draw_guides(&mut self, at: Place<'_>) {
+    fn draw_guides(&mut self) {
         for guide in &self.chart.guides {
             let Guide::Y(y, text) = guide else { continue };
             let Some(place) = self.chart.y.scale.place(*y) else { continue };
-            let (x, up) = at(place, 0.0);
-            let (_, down) = at(place, f64::from(self.layout.count));
+            let (x, up) = self.axes.at(place, 0.0);
+            let down = self.axes.bottom;
             let _ = writeln!(
                 self.over,
                 "<path {} fill=\"none\" stroke-width=\"1.5\" stroke-dasharray=\"5 4\" d=\"M{2} {3}V{4}\"/>\
@@ -297,7 +239,7 @@ fn paint(n: usize, point: &DataPoint) -> String {
     paint.replace("class=\"", "class=\"m ")
 }
 
-fn dot(n: usize, point: &DataPoint, (x, y): (i32, i32)) -> String {
+fn dot(n: usize, point: &DataPoint, (x, y): Point) -> String {
     let paint = paint(n, point);
     format!("<circle {paint} data-s=\"{n}\" cx=\"{}\" cy=\"{}\" r=\"5\"", px(x), px(y))
 }
@@ -315,7 +257,7 @@ fn bar(n: usize, point: &DataPoint, (begin, end): (i32, i32), y: i32) -> String 
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Axis, Series, Unit};
+    use super::super::{Axis, Series, Unit, svg};
     use super::*;
 
     #[test]
@@ -324,7 +266,7 @@ mod tests {
         let points =
             [DataPoint::at(0.0, 1.2).within(0.9, 1.6).coloured(2), DataPoint::at(0.0, 3.0)];
         chart.series.push(Series::from_points("ratio", points));
-        let svg = chart.svg().unwrap();
+        let svg = svg(&chart);
         assert_eq!(
             (svg.matches("<circle class=\"m ").count(), svg.matches("<rect class=\"m ").count()),
             (2, 0)
@@ -346,7 +288,7 @@ mod tests {
         let mut chart = Chart::bars("Ratios", ["p50", "p99"], Axis::linear("B / A", Unit::Ratio));
         let points = [DataPoint::at(0.0, 1.2), DataPoint::at(1.0, 3.0).hollow()];
         chart.series.push(Series::from_points("B / A", points));
-        let svg = chart.svg().unwrap();
+        let svg = svg(&chart);
         let bars: Vec<&str> =
             svg.split('<').filter(|of| of.starts_with("rect class=\"m ")).collect();
         let hollow: Vec<bool> = bars.iter().map(|bar| bar.contains("fill=\"none\"")).collect();

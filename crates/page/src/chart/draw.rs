@@ -2,9 +2,9 @@
 
 use std::fmt::Write;
 
-use super::surface::{shortened, text_width, xml};
+use super::svg::{shortened, text_width, xml};
 use super::theme::{self, Role};
-use super::{Chart, ChartError, Kind, bars, plot};
+use super::{Chart, DataPoint, Kind, bars, plot};
 
 /// Widths of charts in pixels: one of two side by side, one on a phone, and a separate picture. Text has the
 /// same size in all.
@@ -46,31 +46,24 @@ pub(super) struct Mark {
 }
 
 /// The element for a page, which shows title and note itself.
-///
-/// # Errors
-/// Returns an error if the drawing library fails.
-pub(crate) fn inline(chart: &Chart, width: u32, class: &str) -> Result<String, ChartError> {
-    let (body, height) = body(chart, width, 0)?;
-    Ok(format!(
+pub(crate) fn inline(chart: &Chart, width: u32, class: &str) -> String {
+    let (body, height) = body(chart, width, 0);
+    format!(
         "<svg class=\"{class}\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" \
          height=\"{height}\" role=\"img\" aria-label=\"{}\">\n{body}</svg>\n",
         xml(&chart.title)
-    ))
+    )
 }
 
-/// A separate picture file.
-pub(super) fn standalone(chart: &Chart) -> Result<String, ChartError> {
+/// A separate picture, which adapts to light and dark.
+#[must_use]
+pub fn svg(chart: &Chart) -> String {
     // Marks come out when somebody points at them, and some not before.
     let style =
         format!("<style>.q{{opacity:0}}.m:hover{{opacity:1}}{}</style>\n", theme::dark_css());
-    picture(chart, &style)
-}
-
-/// A separate picture file with this style sheet.
-pub(super) fn picture(chart: &Chart, style: &str) -> Result<String, ChartError> {
     let width = f64::from(PICTURE - 2 * EDGE);
     let top = if chart.of.is_empty() { 36 } else { 56 };
-    let (body, height) = body(chart, PICTURE - 2 * EDGE, top)?;
+    let (body, height) = body(chart, PICTURE - 2 * EDGE, top);
     let height = height + EDGE;
     let title = shortened(&chart.title, TITLE, width);
     let of = if chart.of.is_empty() {
@@ -82,7 +75,7 @@ pub(super) fn picture(chart: &Chart, style: &str) -> Result<String, ChartError> 
             xml(&shortened(&chart.of, LABEL, width))
         )
     };
-    Ok(format!(
+    format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {PICTURE} {height}\" \
          width=\"{PICTURE}\" height=\"{height}\" role=\"img\" \
          font-family=\"Ubuntu, system-ui, sans-serif\">\n<title>{0}</title>\n{style}\
@@ -93,11 +86,11 @@ pub(super) fn picture(chart: &Chart, style: &str) -> Result<String, ChartError> 
         Role::Paper.fill(),
         Role::Ink.fill(),
         xml(&title),
-    ))
+    )
 }
 
 /// Content of the element from `top` pixels on, and its height.
-fn body(chart: &Chart, width: u32, top: u32) -> Result<(String, u32), ChartError> {
+fn body(chart: &Chart, width: u32, top: u32) -> (String, u32) {
     let mut out = String::new();
     let top = legend(chart, width, top, &mut out);
     if chart.points_shown() == 0 {
@@ -109,16 +102,16 @@ fn body(chart: &Chart, width: u32, top: u32) -> Result<(String, u32), ChartError
             Role::Muted.fill(),
             width / 2
         );
-        return Ok((out, top + 80));
+        return (out, top + 80);
     }
     let frame = Frame { width, top };
     let height = match &chart.kind {
-        Kind::Bars(categories) => bars::draw(chart, categories, frame, &mut out)?,
+        Kind::Bars(categories) => bars::draw(chart, categories, frame, &mut out),
         Kind::Lines | Kind::Steps | Kind::Scatter | Kind::HeatMap(_) => {
-            plot::draw(chart, frame, &mut out)?
+            plot::draw(chart, frame, &mut out)
         }
     };
-    Ok((out, height))
+    (out, height)
 }
 
 /// Draws the legend of colours, in as many lines as it needs, and returns its lower end. A single series is
@@ -178,6 +171,25 @@ fn legend(chart: &Chart, width: u32, top: u32, out: &mut String) -> u32 {
 pub(super) fn dashes(dashed: bool, n: usize) -> String {
     let strokes = if dashed { PLANNED } else { STROKES[(n + n / theme::SERIES) % theme::SERIES] };
     if strokes.is_empty() { String::new() } else { format!(" stroke-dasharray=\"{strokes}\"") }
+}
+
+/// The tooltip of a point below `head`, with the name of its series if it needs one.
+pub(super) fn tooltip(
+    head: &str,
+    series: Option<&str>,
+    chart: &Chart,
+    point: &DataPoint,
+) -> String {
+    let unit = chart.y.unit;
+    let series = series.map_or(String::new(), |name| format!("{name}: "));
+    let mut title = format!("{head}\n{series}{}", unit.show(point.y));
+    if let Some((low, high)) = point.interval {
+        title += &format!(" ({} to {})", unit.show(low), unit.show(high));
+    }
+    if !point.note.is_empty() {
+        title += &format!("\n{}", point.note);
+    }
+    title
 }
 
 /// Draws the marks above everything else.

@@ -2,20 +2,18 @@
 
 use super::draw::Mark;
 use super::scale::label;
-use super::surface::px;
+use super::svg::{Point, px};
 use super::theme::{HEATS, Role};
 use report::grouped;
 
 use super::{Chart, DataPoint};
-
-type Corner = (i32, i32);
 
 /// The cell of a point of series `n` between its upper left and its lower right corner; `most` is the
 /// greatest weight.
 pub(super) fn cell(
     chart: &Chart,
     (n, point, most): (usize, &DataPoint, f64),
-    ((left, top), (right, bottom)): (Corner, Corner),
+    ((left, top), (right, bottom)): (Point, Point),
 ) -> Mark {
     let fill = Role::Heat(step(point.weight, most)).fill().replace("class=\"", "class=\"m ");
     let unit = chart.y.unit;

@@ -1,21 +1,20 @@
 //! Charts as data, and their way to SVG.
 //!
-//! [`Chart`] says what is to be seen; `plot` and `bars` draw it with `plotters` on a `surface` that
-//! writes SVG in the colours of a `theme`. A chart never fails because of its data: points that no
-//! scale can show (not finite, or not above zero on a logarithmic one) are left out, and a chart
-//! without any says so.
+//! [`Chart`] says what is to be seen; `plot` and `bars` draw it in the colours of a `theme`. Points that no
+//! scale can show (not finite, or not above zero on a logarithmic one) are left out, and a chart without any
+//! says so.
 
+mod axes;
 mod bars;
 mod draw;
 mod heat;
 mod plot;
 mod scale;
-mod surface;
+mod svg;
 mod theme;
 mod unit;
 
-use thiserror::Error;
-
+pub use draw::svg;
 pub(crate) use draw::{BROAD, NARROW, WIDE, inline};
 pub(crate) use theme::dark_css;
 pub use unit::Unit;
@@ -39,8 +38,7 @@ pub use unit::Unit;
 ///     chart.series.push(Series::from_points(format!("pipeline of {depth}"), points));
 /// }
 /// assert_eq!(chart.points_shown(), 4);
-/// assert!(chart.svg()?.contains("limited by the server"));
-/// # Ok::<(), page::ChartError>(())
+/// assert!(page::svg(&chart).contains("limited by the server"));
 /// ```
 #[derive(Debug, Clone)]
 pub struct Chart {
@@ -242,14 +240,6 @@ pub struct Band {
     pub note: String,
 }
 
-/// Reason why a chart could not be drawn. No data can cause it.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("drawing the chart {chart:?}: {why}")]
-pub struct ChartError {
-    chart: String,
-    why: String,
-}
-
 impl Chart {
     /// Adds a point to the series with this name, which is created if necessary.
     pub fn add(&mut self, series: &str, point: DataPoint) {
@@ -306,8 +296,7 @@ impl Chart {
     /// let get = DataPoint::at(1.0, 0.99).within(0.97, 1.02);
     /// chart.series.push(Series::from_points("candidate", [set, get]));
     /// chart.guides.push(Guide::Y(1.0, "no difference".into()));
-    /// assert!(chart.svg()?.contains("significant"));
-    /// # Ok::<(), page::ChartError>(())
+    /// assert!(page::svg(&chart).contains("significant"));
     /// ```
     #[must_use]
     pub fn bars(
@@ -360,23 +349,5 @@ impl Chart {
             }
             _ => self.x.scale.place(point.x).and(self.y.scale.place(point.y)).is_some(),
         }
-    }
-
-    /// A name for a file, of letters, digits and hyphens.
-    #[must_use]
-    pub fn slug(&self) -> String {
-        crate::html::slug(&self.title)
-    }
-
-    /// A separate picture, which adapts to light and dark.
-    ///
-    /// # Errors
-    /// Returns an error if the drawing library fails.
-    pub fn svg(&self) -> Result<String, ChartError> {
-        draw::standalone(self)
-    }
-
-    fn failed(&self, why: impl ToString) -> ChartError {
-        ChartError { chart: self.title.clone(), why: why.to_string() }
     }
 }

@@ -2,16 +2,13 @@
 
 use std::fmt::Write;
 
-use plotters::prelude::*;
-use plotters::style::Color;
-use plotters::style::text_anchor::{HPos, Pos, VPos};
-
-use super::draw::{self, Frame, LABEL, Mark, NARROW};
+use super::axes::Axes;
+use super::draw::{self, Frame, LABEL, Mark, NARROW, tooltip};
 use super::heat;
 use super::scale::{Span, label, span};
-use super::surface::{FINE, Surface, px, shortened, text_width, xml};
+use super::svg::{FINE, Point, px, shortened, text_width, xml};
 use super::theme::Role;
-use super::{Axis, Chart, ChartError, Guide, Kind, Scale, Series};
+use super::{Axis, Chart, Guide, Kind, Scale, Series};
 
 /// Heights in pixels: of the plot, of the axis's labels, and of the axis's title.
 const PLOT: u32 = 240;
@@ -28,49 +25,20 @@ const BAND_MIN: i32 = 2 * FINE;
 /// Number of points above which a series shows a line only, with points on hover.
 const POINTS_SEEN: usize = 40;
 
-/// Projection of a place on both axes to a point in the picture.
-type Projection<'a> = &'a dyn Fn(f64, f64) -> Point;
-
 /// Draws the plot below `frame.top` and returns its lower end.
-pub(super) fn draw(chart: &Chart, frame: Frame, out: &mut String) -> Result<u32, ChartError> {
+pub(super) fn draw(chart: &Chart, frame: Frame, out: &mut String) -> u32 {
     let layout = Layout::new(chart, frame);
-    let mut mesh = String::new();
-    let mut drawing = Drawing::new(chart, &layout);
+    let axes = layout.axes(frame);
+    let mut drawing = Drawing::new(chart, &axes);
     names(chart, frame, layout.height, out);
-    {
-        let fine = FINE.unsigned_abs();
-        let root = Surface { out: &mut mesh, size: (frame.width, layout.height) };
-        let root = root.into_drawing_area();
-        let failed = |e: DrawingAreaErrorKind<std::convert::Infallible>| chart.failed(e);
-        let mut context = ChartBuilder::on(&root)
-            .margin_top((frame.top + HEAD) * fine)
-            .margin_right(layout.right * fine)
-            .margin_bottom(NAME * fine)
-            .x_label_area_size(TICKS * fine)
-            .y_label_area_size(layout.left * fine)
-            .build_cartesian_2d(layout.x.clone(), layout.y.clone())
-            .map_err(failed)?;
-        let label = ("sans-serif", LABEL * f64::from(FINE)).into_font().color(&Role::Muted.rgb());
-        context
-            .configure_mesh()
-            .light_line_style(Role::Grid.rgb().mix(0.0))
-            .bold_line_style(Role::Grid.rgb().stroke_width(fine))
-            .axis_style(Role::Grid.rgb().stroke_width(fine))
-            .x_label_style(label.clone().pos(Pos::new(HPos::Center, VPos::Top)))
-            .y_label_style(label.pos(Pos::new(HPos::Right, VPos::Center)))
-            .set_all_tick_mark_size(4 * FINE)
-            .draw()
-            .map_err(failed)?;
-        let area = context.plotting_area();
-        drawing.draw(&|x: f64, y: f64| area.map_coordinate(&(x, y)));
-    }
+    drawing.draw();
     *out += &drawing.below;
-    *out += &mesh;
+    axes.write(out);
     *out += &drawing.shapes;
     drawing.write_lines(out);
     out.push_str(&drawing.names);
     draw::marks(&drawing.marks, out);
-    Ok(layout.height)
+    layout.height
 }
 
 /// Both axes, their margins, and the lower end of the plot, in pixels.
@@ -84,7 +52,7 @@ struct Layout {
 
 impl Layout {
     fn new(chart: &Chart, Frame { width, top }: Frame) -> Self {
-        let (x, y) = spans(chart, width);
+        let (mut x, y) = spans(chart, width);
         let widest = y.ticks.iter().map(|(_, label)| text_width(label, LABEL));
         // Charts that share an extent begin and end at the same place.
         let least = if chart.extent.is_some() { SHARED_LABELS } else { 24.0 };
@@ -92,15 +60,27 @@ impl Layout {
         let last = x.ticks.last().map_or(0.0, |(_, label)| text_width(label, LABEL) / 2.0);
         let least = if chart.extent.is_some() { SHARED_END } else { 12.0 };
         let right = last.max(least).ceil() as u32 + 2;
-        let x = thinned(x, f64::from(width - left - right));
+        x.thin(f64::from(width - left - right), f64::from(left), LABEL);
         Self { x, y, left, right, height: top + HEAD + PLOT + TICKS + NAME }
+    }
+
+    fn axes(&self, Frame { width, top }: Frame) -> Axes<'_> {
+        let fine = |pixels: u32| pixels.cast_signed() * FINE;
+        Axes {
+            x: &self.x,
+            y: &self.y,
+            left: fine(self.left),
+            right: fine(width - self.right),
+            top: fine(top + HEAD),
+            bottom: fine(top + HEAD + PLOT),
+        }
     }
 }
 
 /// State of drawing on the mesh and below it.
 struct Drawing<'c> {
     chart: &'c Chart,
-    layout: &'c Layout,
+    axes: &'c Axes<'c>,
     /// The greatest weight of a point.
     weight_max: f64,
     /// The bands, below the mesh.
@@ -116,25 +96,23 @@ struct Drawing<'c> {
 }
 
 impl<'c> Drawing<'c> {
-    fn new(chart: &'c Chart, layout: &'c Layout) -> Self {
+    fn new(chart: &'c Chart, axes: &'c Axes<'c>) -> Self {
         let weights = chart.series.iter().flat_map(|series| &series.points).map(|p| p.weight);
         let weight_max = weights.fold(0.0, f64::max);
         let [below, shapes, names] = [const { String::new() }; 3];
         let (lines, marks) = (Vec::new(), Vec::new());
-        Self { chart, layout, weight_max, below, shapes, names, lines, marks }
+        Self { chart, axes, weight_max, below, shapes, names, lines, marks }
     }
 
-    fn draw(&mut self, at: Projection<'_>) {
-        let Self { chart, layout: Layout { x, y, .. }, .. } = *self;
-        let corners = (at(x.from, y.to), at(x.to, y.from));
-        bands(chart, corners, |place| at(place.clamp(x.from, x.to), y.from).0, &mut self.below);
-        let guide = |guide: &Guide| self.layout.guide(chart, guide, at);
-        guides(chart, corners, guide, (&mut self.shapes, &mut self.names));
+    fn draw(&mut self) {
+        let Self { chart, axes, .. } = *self;
+        bands(chart, axes, &mut self.below);
+        guides(chart, axes, &mut self.shapes, &mut self.names);
         for (n, series) in chart.series.iter().enumerate() {
             for stretch in stretches(chart, series) {
                 let mut line = Vec::new();
                 for point in stretch {
-                    self.draw_point((n, series), point, &mut line, at);
+                    self.draw_point((n, series), point, &mut line);
                 }
                 self.lines.push((n, line));
             }
@@ -147,18 +125,19 @@ impl<'c> Drawing<'c> {
         (n, series): (usize, &Series),
         point: &super::DataPoint,
         line: &mut Vec<Point>,
-        at: Projection<'_>,
     ) {
-        let Self { chart, layout: Layout { x: x_span, y: y_span, .. }, .. } = *self;
+        let Self { chart, axes, .. } = *self;
+        let (x_span, y_span) = (axes.x, axes.y);
         let (Some(x), Some(y)) = (chart.x.scale.place(point.x), chart.y.scale.place(point.y))
         else {
             return;
         };
         let place = |y| chart.y.scale.place(y);
-        let here = at(x, y);
+        let here = axes.at(x, y);
         if let (Kind::HeatMap(width), Some((low, high))) = (&chart.kind, point.interval) {
-            let corner =
-                |x: f64, y| at(x.clamp(x_span.from, x_span.to), place(y).unwrap_or(y_span.from));
+            let corner = |x: f64, y| {
+                axes.at(x.clamp(x_span.from, x_span.to), place(y).unwrap_or(y_span.from))
+            };
             let (from, to) = (point.x - width / 2.0, point.x + width / 2.0);
             let corners = (corner(from, high), corner(to, low));
             self.marks.push(heat::cell(chart, (n, point, self.weight_max), corners));
@@ -171,8 +150,8 @@ impl<'c> Drawing<'c> {
         }
         line.push(here);
         if let Some((low, high)) = point.interval {
-            let low = at(x, place(low).unwrap_or(y_span.from).max(y_span.from));
-            let high = at(x, place(high).unwrap_or(y).min(y_span.to));
+            let low = axes.at(x, place(low).unwrap_or(y_span.from).max(y_span.from));
+            let high = axes.at(x, place(high).unwrap_or(y).min(y_span.to));
             self.shapes += &whisker(n, low, high);
         }
         self.marks.push(mark(chart, n, series, point, here));
@@ -197,20 +176,17 @@ impl<'c> Drawing<'c> {
     }
 }
 
-impl Layout {
-    /// Returns the start of a guide; `None` if it is outside of the plot.
-    fn guide(&self, chart: &Chart, guide: &Guide, at: Projection<'_>) -> Option<Point> {
-        let within = |span: &Span, place: &f64| (span.from..=span.to).contains(place);
-        match guide {
-            Guide::X(x, _) => {
-                let place = chart.x.scale.place(*x).filter(|x| within(&self.x, x));
-                place.map(|x| at(x, self.y.from))
-            }
-            Guide::Y(_, _) if matches!(chart.kind, Kind::Bars(_)) => None,
-            Guide::Y(y, _) => {
-                let place = chart.y.scale.place(*y).filter(|y| within(&self.y, y));
-                place.map(|y| at(self.x.from, y))
-            }
+/// Returns the start of a guide; `None` if it is outside of the plot.
+fn start_of(guide: &Guide, chart: &Chart, axes: &Axes<'_>) -> Option<Point> {
+    let within = |span: &Span, place: &f64| (span.from..=span.to).contains(place);
+    match guide {
+        Guide::X(x, _) => {
+            let place = chart.x.scale.place(*x).filter(|x| within(axes.x, x));
+            place.map(|x| axes.at(x, axes.y.from))
+        }
+        Guide::Y(y, _) => {
+            let place = chart.y.scale.place(*y).filter(|y| within(axes.y, y));
+            place.map(|y| axes.at(axes.x.from, y))
         }
     }
 }
@@ -230,21 +206,6 @@ fn spans(chart: &Chart, width: u32) -> (Span, Span) {
     }));
     let wanted = if width <= NARROW { 4 } else { 8 };
     (span(&chart.x, &xs, wanted, false, true), span(&chart.y, &ys, 5, true, false))
-}
-
-/// Leaves out labels that would overlap.
-fn thinned(mut span: Span, width: f64) -> Span {
-    let mut free = f64::NEG_INFINITY;
-    let (from, scale) = (span.from, width / (span.to - span.from));
-    span.ticks.retain(|(place, label)| {
-        let (middle, half) = ((place - from) * scale, text_width(label, LABEL) / 2.0);
-        let fits = middle - half >= free;
-        if fits {
-            free = middle + half + 10.0;
-        }
-        fits
-    });
-    span
 }
 
 /// Writes the titles of the axes: the y axis's above it, the x axis's at its end.
@@ -278,29 +239,15 @@ fn stretches<'c>(chart: &Chart, series: &'c Series) -> Vec<Vec<&'c super::DataPo
         .collect()
 }
 
-fn mark(
-    chart: &Chart,
-    n: usize,
-    series: &Series,
-    point: &super::DataPoint,
-    at: (i32, i32),
-) -> Mark {
+fn mark(chart: &Chart, n: usize, series: &Series, point: &super::DataPoint, at: Point) -> Mark {
     let seen = series.points.len() <= POINTS_SEEN || chart.kind == Kind::Scatter;
     let fill = Role::Series(n)
         .fill()
         .replace("class=\"", if seen { "class=\"m " } else { "class=\"m q " });
     let radius = if seen { "3" } else { "3.5" };
-    let mut title = format!("{}\n", label(&chart.x, point.x));
-    if chart.series.len() > 1 || series.name != chart.title {
-        title += &format!("{}: ", series.name);
-    }
-    title += &chart.y.unit.show(point.y);
-    if let Some((low, high)) = point.interval {
-        title += &format!(" ({} to {})", chart.y.unit.show(low), chart.y.unit.show(high));
-    }
-    if !point.note.is_empty() {
-        title += &format!("\n{}", point.note);
-    }
+    let is_named = chart.series.len() > 1 || series.name != chart.title;
+    let name = is_named.then_some(series.name.as_str());
+    let title = tooltip(&label(&chart.x, point.x), name, chart, point);
     let (x, y) = at;
     Mark {
         shape: format!(
@@ -312,7 +259,7 @@ fn mark(
     }
 }
 
-fn whisker(n: usize, (x, low): (i32, i32), (_, high): (i32, i32)) -> String {
+fn whisker(n: usize, (x, low): Point, (_, high): Point) -> String {
     let (left, right) = (px(x - 4 * FINE), px(x + 4 * FINE));
     let (x, low, high) = (px(x), px(low), px(high));
     format!(
@@ -321,49 +268,40 @@ fn whisker(n: usize, (x, low): (i32, i32), (_, high): (i32, i32)) -> String {
     )
 }
 
-type Point = (i32, i32);
-
 /// Shades the bands, below everything else.
-fn bands(
-    chart: &Chart,
-    ((left, top), (right, bottom)): (Point, Point),
-    at: impl Fn(f64) -> i32,
-    out: &mut String,
-) {
+fn bands(chart: &Chart, axes: &Axes<'_>, out: &mut String) {
+    let at = |place: f64| axes.x.map(place, axes.left, axes.right);
     for band in &chart.bands {
         let (Some(from), Some(to)) = (chart.x.scale.place(band.from), chart.x.scale.place(band.to))
         else {
             continue;
         };
-        let from = at(from).clamp(left, right);
-        let to = at(to).clamp(from, right).max(from + BAND_MIN);
+        let from = at(from).clamp(axes.left, axes.right);
+        let to = at(to).clamp(from, axes.right).max(from + BAND_MIN);
         let _ = writeln!(
             out,
             "<rect {} data-band=\"{}\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"><title>{}</title></rect>",
             Role::Band.fill(),
             xml(&band.name),
             px(from),
-            px(top),
+            px(axes.top),
             px(to - from),
-            px(bottom - top),
+            px(axes.bottom - axes.top),
             xml(&band.note),
         );
     }
 }
 
 /// Draws the guides, and above all lines their names, each below the previous one so that none overlap.
-fn guides(
-    chart: &Chart,
-    ((left, top), (right, bottom)): (Point, Point),
-    at: impl Fn(&Guide) -> Option<Point>,
-    (out, names): (&mut String, &mut String),
-) {
+fn guides(chart: &Chart, axes: &Axes<'_>, out: &mut String, names: &mut String) {
+    let Axes { left, right, top, bottom, .. } = *axes;
     let mut down = top + 14 * FINE;
     // Rows of labels that those of other guides stand in.
     let across = chart.guides.iter().filter(|guide| matches!(guide, Guide::Y(..)));
-    let taken: Vec<i32> = across.filter_map(|guide| Some(at(guide)?.1 - 5 * FINE)).collect();
+    let taken = across.filter_map(|guide| Some(start_of(guide, chart, axes)?.1 - 5 * FINE));
+    let taken: Vec<i32> = taken.collect();
     for guide in &chart.guides {
-        let Some((x, y)) = at(guide) else { continue };
+        let Some((x, y)) = start_of(guide, chart, axes) else { continue };
         let (path, text, x, y, end) = match guide {
             Guide::X(_, text) => {
                 let path = format!("M{} {}V{}", px(x), px(top), px(bottom));

@@ -1,9 +1,6 @@
 //! Scales: conversion from values to distances, ranges, and the labelled values of an axis.
 
-use std::ops::Range;
-
-use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, ValueFormatter};
-
+use super::svg::text_width;
 use super::{Axis, Scale, Unit};
 
 /// An axis made ready: its range in distances and what it names.
@@ -26,35 +23,31 @@ impl Scale {
     }
 }
 
-/// Interface for the library: position of a distance on an axis, and labels.
-impl Ranged for Span {
-    type FormatOption = NoDefaultFormatting;
-    type ValueType = f64;
-
-    fn map(&self, place: &f64, (begin, end): (i32, i32)) -> i32 {
+impl Span {
+    /// The position of a distance between two ends in the picture.
+    pub(super) fn map(&self, place: f64, begin: i32, end: i32) -> i32 {
         let share = (place - self.from) / (self.to - self.from);
         begin + (f64::from(end - begin) * share).round() as i32
     }
 
-    fn key_points<Hint: KeyPointHint>(&self, hint: Hint) -> Vec<f64> {
-        if hint.weight().allow_light_points() {
-            Vec::new()
-        } else {
-            self.ticks.iter().map(|(place, _)| *place).collect()
-        }
-    }
-
-    fn range(&self) -> Range<f64> {
-        self.from..self.to
-    }
-}
-
-impl ValueFormatter<f64> for Span {
-    fn format_ext(&self, place: &f64) -> String {
-        let named = self.ticks.iter().find(|(tick, _)| tick == place);
-        named.map_or(String::new(), |(_, label)| label.clone())
+    /// Leaves out labels that would overlap the previous one, or begin left of the picture, on an axis of
+    /// this `width` with that `margin` on its left, in pixels.
+    pub(super) fn thin(&mut self, width: f64, margin: f64, size: f64) {
+        let mut free = -margin;
+        let (from, scale) = (self.from, width / (self.to - self.from));
+        self.ticks.retain(|(place, label)| {
+            let (middle, half) = ((place - from) * scale, text_width(label, size) / 2.0);
+            let fits = middle - half >= free;
+            if fits {
+                free = middle + half + BETWEEN;
+            }
+            fits
+        });
     }
 }
+
+/// Least distance of two labels, in pixels.
+const BETWEEN: f64 = 8.0;
 
 /// The range that holds all values, with about `wanted` ticks. `from_zero` begins a linear range at zero;
 /// `fitted` ends it at the greatest value instead of a tick.

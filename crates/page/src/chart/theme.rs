@@ -3,8 +3,6 @@
 //! Every element carries the light colour as an attribute and its role as a class, so that a style sheet can
 //! turn it dark and a program without style sheets still shows it.
 
-use plotters::style::RGBColor;
-
 /// Role of a colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Role {
@@ -81,18 +79,6 @@ impl Role {
         }
     }
 
-    /// The light colour, for the library.
-    pub(super) fn rgb(self) -> RGBColor {
-        let [_, r, g, b] = self.entry().1.to_be_bytes();
-        RGBColor(r, g, b)
-    }
-
-    /// The role with this light colour.
-    pub(super) fn from_rgb((r, g, b): (u8, u8, u8)) -> Self {
-        let all = FIXED.iter().map(|(role, ..)| *role).chain((0..SERIES).map(Self::Series));
-        all.into_iter().find(|role| role.rgb() == RGBColor(r, g, b)).unwrap_or(Self::Ink)
-    }
-
     /// Attributes that fill with this colour.
     pub(super) fn fill(self) -> String {
         let (name, light, _) = self.entry();
@@ -120,15 +106,6 @@ pub(crate) fn dark_css() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn every_role_is_found_by_its_colour() {
-        for role in [Role::Ink, Role::Grid, Role::Guide, Role::Series(0), Role::Series(7)] {
-            let RGBColor(r, g, b) = role.rgb();
-            assert_eq!(Role::from_rgb((r, g, b)), role);
-        }
-        assert_eq!(Role::Series(8).rgb(), Role::Series(0).rgb());
-    }
 
     /// Contrast of two colours, by relative luminance as in WCAG 2,
     /// <https://www.w3.org/TR/WCAG21/#dfn-relative-luminance>.

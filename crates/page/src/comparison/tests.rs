@@ -101,7 +101,7 @@ fn text_has_80_columns_and_steers_no_terminal() {
         assert!(!all.contains('\x1b'), "{all}");
         let all = all.to_lowercase();
         assert!(!all.contains("nan") && !all.contains("inf"), "{all}");
-        assert!(page(&comparison, "again").html().contains("Compare again"));
+        assert!(crate::html(&page(&comparison, "again")).contains("Compare again"));
     }
 }
 
@@ -179,7 +179,7 @@ fn what_the_servers_found_is_told_and_different_work_has_no_ratio() {
     assert!(words(row).starts_with("requests/s none – – "), "{row}");
     let head = term::text(&table_head(&other.terms.as_ref().unwrap().tables[0]).blocks, 80, false);
     assert!(!head.contains('\x1b') && head.contains("One core for each server."), "{head}");
-    let html = page(&other, "again").html();
+    let html = crate::html(&page(&other, "again"));
     assert!(html.contains("SET: no ratio") && html.contains("What is equal"), "{html}");
 }
 

@@ -82,18 +82,18 @@ fn every_kind_of_chart_is_drawn_whole_and_quietly() {
         ],
         ..Page::default()
     };
-    browser::holds(&page.html(), &counts);
+    browser::holds(&page::html(&page), &counts);
 }
 
 #[test]
 fn a_page_that_asks_for_something_is_caught() {
     let page = Page { title: "x".into(), ..Page::default() };
     let image = "<img src=\"https://example.com/x.png\"></main>";
-    let seen = browser::open(&page.html().replacen("</main>", image, 1), 1280);
+    let seen = browser::open(&page::html(&page).replacen("</main>", image, 1), 1280);
     assert!(seen.probe["asked"].to_string().contains("example.com"), "{seen:?}");
     assert!(!seen.console.is_empty());
     let fault = "<script>nothing.at.all</script></main>";
-    let seen = browser::open(&page.html().replacen("</main>", fault, 1), 1280);
+    let seen = browser::open(&page::html(&page).replacen("</main>", fault, 1), 1280);
     assert!(!seen.console.is_empty(), "{seen:?}");
 }
 
