@@ -6,11 +6,11 @@
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use report::escape;
 
-use crate::chart::{self, Chart};
+use crate::chart;
 use crate::definitions::definition;
-use crate::{Block, Page, Section, Table, Tone, Verdict};
+use crate::{Block, Chart, Page, Section, Table, Tone, Verdict};
 
-pub(crate) const STYLE: &str = include_str!("style.css");
+const STYLE: &str = include_str!("style.css");
 pub(crate) const SCRIPT: &str = include_str!("hover.js");
 /// A page with more sections has a table of contents.
 const SECTIONS_PLAIN: usize = 3;
@@ -21,16 +21,7 @@ pub fn html(page: &Page) -> String {
     let file = html! {
         (DOCTYPE)
         html lang="en" {
-            head {
-                meta charset="utf-8";
-                meta http-equiv="Content-Security-Policy" content=(policy(""));
-                meta name="viewport" content="width=device-width, initial-scale=1";
-                meta name="color-scheme" content="light dark";
-                meta name="referrer" content="no-referrer";
-                link rel="icon" href="data:,";
-                title { (escape(&page.title)) }
-                style { (PreEscaped(STYLE)) (PreEscaped(chart::dark_css())) }
-            }
+            (head(&page.title, "", ""))
             body {
                 main { (main(page)) }
                 div #tip role="status" hidden {}
@@ -39,6 +30,22 @@ pub fn html(page: &Page) -> String {
         }
     };
     file.into_string()
+}
+
+/// The head of a file with this title, and what it allows and styles more.
+pub(crate) fn head(title: &str, allowed: &str, style: &str) -> Markup {
+    html! {
+        head {
+            meta charset="utf-8";
+            meta http-equiv="Content-Security-Policy" content=(policy(allowed));
+            meta name="viewport" content="width=device-width, initial-scale=1";
+            meta name="color-scheme" content="light dark";
+            meta name="referrer" content="no-referrer";
+            link rel="icon" href="data:,";
+            title { (escape(title)) }
+            style { (PreEscaped(STYLE)) (PreEscaped(chart::dark_css())) (PreEscaped(style)) }
+        }
+    }
 }
 
 /// Renders the content, without the frame around it.
@@ -114,7 +121,7 @@ fn describe_entry(page: &Page, section: &Section) -> String {
 
 /// Returns the content security policy of a page: a browser loads nothing but the page, and what `more`
 /// allows.
-pub(crate) fn policy(more: &str) -> String {
+fn policy(more: &str) -> String {
     let policy =
         "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:";
     if more.is_empty() { policy.to_owned() } else { format!("{policy}; {more}") }

@@ -1,8 +1,7 @@
-//! Turns documents into one HTML page, charts into SVG, and tables into text for a terminal.
+//! Turns [documents](report::document) into one HTML page, and their charts into SVG.
 //!
-//! Whoever has results to show says *what* is to be seen, as plain data: a [`Page`] of
-//! [`Section`]s of [`Block`]s, a [`Chart`] of [`Series`]. How it looks, on a screen, on paper or
-//! in the dark, is decided here and nowhere else. Files, terminals and clocks are the caller's.
+//! How a document looks on a screen, on paper or in the dark is decided here and nowhere else. Files and
+//! clocks are the caller's.
 //!
 //! ```
 //! use page::{Axis, Block, Chart, Page, Section, Series, Table, Unit, Verdict};
@@ -24,20 +23,18 @@
 //! assert!(page::html(&page).starts_with("<!DOCTYPE html>"));
 //! ```
 //!
-//! [`Chart`] has examples of a sweep and of a comparison; [`term`] has the same tables and charts for a
-//! terminal, in a few lines.
-//!
-//! Text may be anybody's: it is escaped here, for HTML, SVG and terminals alike.
+//! Text may be anybody's: it is escaped here, for HTML and SVG alike.
 
-pub mod chart;
+mod chart;
 pub mod comparison;
 mod definitions;
-mod document;
 mod html;
 pub mod live;
 pub mod runs;
-pub mod term;
 
-pub use chart::{Axis, Band, Chart, DataPoint, Guide, Kind, Scale, Series, Unit, svg};
-pub use document::{Block, Page, Section, Table, Tone, Verdict, sentence};
+pub use chart::svg;
 pub use html::{html, pictures};
+pub use report::document::{
+    Axis, Band, Block, Chart, DataPoint, Guide, Kind, Page, Scale, Section, Series, Table, Tone,
+    Unit, Verdict, sentence, term,
+};

@@ -6,8 +6,7 @@ use maud::{DOCTYPE, PreEscaped, html};
 use report::escape;
 
 use crate::Page;
-use crate::chart;
-use crate::html::{self, SCRIPT, STYLE, main, policy};
+use crate::html::{self, SCRIPT, head, main};
 
 const LIVE_STYLE: &str = include_str!("live.css");
 const LIVE_SCRIPT: &str = include_str!("live.js");
@@ -19,16 +18,7 @@ pub fn frame(title: &str, marks: bool) -> String {
     let page = html! {
         (DOCTYPE)
         html lang="en" {
-            head {
-                meta charset="utf-8";
-                meta http-equiv="Content-Security-Policy" content=(policy("connect-src 'self'"));
-                meta name="viewport" content="width=device-width, initial-scale=1";
-                meta name="color-scheme" content="light dark";
-                meta name="referrer" content="no-referrer";
-                link rel="icon" href="data:,";
-                title { (escape(title)) }
-                style { (PreEscaped(STYLE)) (PreEscaped(chart::dark_css())) (PreEscaped(LIVE_STYLE)) }
-            }
+            (head(title, "connect-src 'self'", LIVE_STYLE))
             body {
                 aside #live {
                     output #live-state aria-live="off" { "Connecting" }

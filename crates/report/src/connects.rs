@@ -3,7 +3,8 @@
 use measure::ConnectStages;
 
 use crate::LatencyFigures;
-use crate::quantity::msec_columns;
+use crate::csv::CsvRow;
+use crate::metric::COLUMNS;
 
 /// Times of the stages of opening a connection, in the order of the stages.
 #[derive(Debug, Clone, Copy)]
@@ -44,26 +45,18 @@ impl ConnectFigures {
         rows.into_iter().filter_map(|(name, figures)| Some((name, figures?)))
     }
 
-    /// Columns of a table for programs, with a row for each stage.
-    pub const CSV_COLUMNS: [&'static str; 9] = [
-        "test",
-        "stage",
-        "connections",
-        "avg_ms",
-        "min_ms",
-        "p50_ms",
-        "p95_ms",
-        "p99_ms",
-        "max_ms",
-    ];
-
-    /// Returns the CSV rows of a test with this name.
-    #[must_use]
-    pub fn csv_rows(&self, test: &str) -> Vec<Vec<String>> {
-        let row = |(stage, figures): (&str, &LatencyFigures)| {
-            let head = [test.to_owned(), stage.to_owned(), figures.count.to_string()];
-            head.into_iter().chain(msec_columns(figures)).collect()
-        };
-        self.stages().map(row).collect()
+    /// Returns the rows of a test with this name in a table for programs.
+    pub(crate) fn csv_rows(&self, test: &str) -> Vec<CsvRow> {
+        let rows = self.stages().map(|(stage, figures)| {
+            let mut row = vec![
+                ("test", test.to_owned()),
+                ("stage", stage.to_owned()),
+                ("connections", figures.count.to_string()),
+            ];
+            let names = ["avg_ms", "min_ms", "p50_ms", "p95_ms", "p99_ms", "max_ms"];
+            row.extend(names.into_iter().zip(figures.cells(COLUMNS)));
+            row
+        });
+        rows.collect()
     }
 }

@@ -4,6 +4,7 @@ use measure::Measurement;
 use serde::Serialize;
 use workload::Plan;
 
+use crate::csv::CsvRow;
 use crate::quantity::{grouped, msec};
 use crate::verdict::time;
 
@@ -51,17 +52,17 @@ impl DeadlineFigures {
         })
     }
 
-    /// Columns of a table for programs, with a row for each test.
-    pub const CSV_COLUMNS: [&'static str; 6] =
-        ["test", "deadline_ms", "goodput_rps", "in_time", "late", "given_up"];
-
-    /// Row of a test with this title, in [`Self::CSV_COLUMNS`].
-    #[must_use]
-    pub fn csv_row(&self, title: &str) -> Vec<String> {
+    /// Returns the row of a test with this title in a table for programs.
+    pub(crate) fn csv_row(&self, title: &str) -> CsvRow {
         let Self { deadline_ns, in_time, late, given_up, goodput_rps, .. } = self;
-        let head = [title.to_owned(), msec(*deadline_ns as f64), format!("{goodput_rps:.2}")];
-        let counts = [in_time, late, given_up].map(u64::to_string);
-        head.into_iter().chain(counts).collect()
+        vec![
+            ("test", title.to_owned()),
+            ("deadline_ms", msec(*deadline_ns as f64)),
+            ("goodput_rps", format!("{goodput_rps:.2}")),
+            ("in_time", in_time.to_string()),
+            ("late", late.to_string()),
+            ("given_up", given_up.to_string()),
+        ]
     }
 
     /// Sentence such as `deadline 50 ms: goodput 1234.50 requests/s; 12 of 2,000 answered later, 31 given

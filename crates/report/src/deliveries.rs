@@ -4,6 +4,7 @@ use measure::{Deliveries, DeliveryCounts, Invalidations};
 use workload::quantity::{counted, noun};
 use workload::{Delivery, ReplicaWait};
 
+use crate::csv::CsvRow;
 use crate::quantity::megabytes;
 use crate::{LatencyFigures, WaitFigures, grouped, msec, msec_at_most};
 
@@ -134,86 +135,55 @@ impl<'r> DeliveryFigures<'r> {
         Self { clock_bound_ns: bound_ns, waits, ..self }
     }
 
-    /// The columns of a table for programs.
-    pub const CSV_COLUMNS: [&'static str; 25] = [
-        "test",
-        "messages_sent_per_second",
-        "messages_acknowledged",
-        "messages_refused",
-        "messages_without_reply",
-        "deliveries_expected",
-        "deliveries_received",
-        "lost",
-        "doubled",
-        "out_of_order",
-        "from_other_runs",
-        "corrupt",
-        "receivers_cut_off",
-        "overtaken",
-        "met_a_waiting_receiver",
-        "wake_up_p50_ms",
-        "wake_up_p99_ms",
-        "waits_timed_out",
-        "timeout_late_p99_ms",
-        "waits_ended_by_server",
-        "backlog_max",
-        "backlog_at_end",
-        "left_in_keys",
-        "never_acknowledged",
-        "too_few_replicas",
-    ];
-
-    /// Returns the CSV row of a test with this name.
-    #[must_use]
-    pub fn csv_row(&self, test: &str) -> Vec<String> {
+    /// Returns the row of a test with this name in a table for programs.
+    pub(crate) fn csv_row(&self, test: &str) -> CsvRow {
         let Deliveries { expected, counts, .. } = self.deliveries;
         let DeliveryCounts { received, doubled, out_of_order, foreign, corrupt, cut_off } = *counts;
-        let mut row = vec![test.to_owned(), format!("{:.2}", self.sent_rps)];
         let counts = [
-            self.deliveries.acknowledged(),
-            self.deliveries.refused(),
-            self.deliveries.unacknowledged(),
-            *expected,
-            received,
-            self.deliveries.lost(),
-            doubled,
-            out_of_order,
-            foreign,
-            corrupt,
-            cut_off,
+            ("messages_acknowledged", self.deliveries.acknowledged()),
+            ("messages_refused", self.deliveries.refused()),
+            ("messages_without_reply", self.deliveries.unacknowledged()),
+            ("deliveries_expected", *expected),
+            ("deliveries_received", received),
+            ("lost", self.deliveries.lost()),
+            ("doubled", doubled),
+            ("out_of_order", out_of_order),
+            ("from_other_runs", foreign),
+            ("corrupt", corrupt),
+            ("receivers_cut_off", cut_off),
         ];
-        row.extend(counts.map(|count| count.to_string()));
         let known = |count: Option<u64>| count.map(|count| count.to_string()).unwrap_or_default();
-        row.push(known(self.deliveries.polls.as_ref().map(|polls| polls.overtaken)));
-        row.extend(self.waits.as_ref().map_or_else(Default::default, WaitFigures::csv_cells));
-        row.push(known(self.replicas.map(|replicas| replicas.fewer)));
+        let mut row = vec![
+            ("test", test.to_owned()),
+            ("messages_sent_per_second", format!("{:.2}", self.sent_rps)),
+        ];
+        row.extend(counts.map(|(name, count)| (name, count.to_string())));
+        row.push(("overtaken", known(self.deliveries.polls.as_ref().map(|polls| polls.overtaken))));
+        row.extend(WaitFigures::csv_cells(self.waits.as_ref()));
+        row.push(("too_few_replicas", known(self.replicas.map(|replicas| replicas.fewer))));
         row
     }
 
-    /// The columns of a table of caches for programs.
-    pub const CACHE_CSV_COLUMNS: [&'static str; 10] = [
-        "test",
-        "stale_avg_ms",
-        "stale_p50_ms",
-        "stale_p99_ms",
-        "stale_max_ms",
-        "before_acknowledged",
-        "covered_by_later_reads",
-        "without_a_write",
-        "of_all_keys",
-        "removed_unread",
-    ];
-
-    /// Returns the CSV row of caches of a test with this name; `None` if receivers do not cache.
-    #[must_use]
-    pub fn cache_csv_row(&self, test: &str) -> Option<Vec<String>> {
+    /// Returns the row of caches of a test with this name; `None` if receivers do not cache.
+    pub(crate) fn cache_csv_row(&self, test: &str) -> Option<CsvRow> {
         let (caches, stale) = (self.deliveries.invalidations.as_ref()?, self.stale?);
-        let mut row = vec![test.to_owned(), msec(stale.mean_ns)];
-        row.extend([stale.p50_ns, stale.p99_ns, stale.max_ns].map(msec_at_most));
         let Invalidations { before_acknowledged, covered, unprompted, flushes, removed, .. } =
             **caches;
-        let counts = [before_acknowledged, covered, unprompted, flushes, removed];
-        row.extend(counts.map(|count| count.to_string()));
+        let mut row = vec![
+            ("test", test.to_owned()),
+            ("stale_avg_ms", msec(stale.mean_ns)),
+            ("stale_p50_ms", msec_at_most(stale.p50_ns)),
+            ("stale_p99_ms", msec_at_most(stale.p99_ns)),
+            ("stale_max_ms", msec_at_most(stale.max_ns)),
+        ];
+        let counts = [
+            ("before_acknowledged", before_acknowledged),
+            ("covered_by_later_reads", covered),
+            ("without_a_write", unprompted),
+            ("of_all_keys", flushes),
+            ("removed_unread", removed),
+        ];
+        row.extend(counts.map(|(name, count)| (name, count.to_string())));
         Some(row)
     }
 

@@ -8,7 +8,7 @@ use measure::{Latency, Negotiated, NodeTally, Point, Timeline, TlsTally};
 use workload::TlsOptions;
 use workload::quantity::counted;
 
-use crate::{escape, msec_at_most};
+use crate::{Metric, escape, msec, msec_at_most, resting};
 
 /// Figures of a latency, in nanoseconds. All are 0 if `count` is.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -54,7 +54,44 @@ impl LatencyFigures {
         }
     }
 
-    pub(crate) fn from_latency(latency: &Latency) -> Self {
+    /// Returns the figures in milliseconds; all are 0 without replies.
+    #[must_use]
+    pub fn cells<const N: usize>(&self, metrics: [Metric; N]) -> [String; N] {
+        let known = |ns: f64| ns > self.below_ns as f64;
+        let exact = |ns: f64| if known(ns) { msec(ns) } else { self.msec_at_most(self.below_ns) };
+        metrics.map(|metric| match metric {
+            Metric::Mean => exact(self.mean_ns),
+            Metric::Min => exact(self.min_ns as f64),
+            Metric::P50 => self.msec_at_most(self.p50_ns),
+            Metric::P95 => self.msec_at_most(self.p95_ns),
+            Metric::P99 => self.msec_at_most(self.p99_ns),
+            Metric::P99_9 => self.msec_at_most(self.p999_ns),
+            Metric::Max => self.msec_at_most(self.max_ns),
+            _ => "–".to_owned(),
+        })
+    }
+
+    /// Returns the figures in milliseconds; `none` without replies.
+    #[must_use]
+    pub fn cells_or<const N: usize>(&self, none: &str, metrics: [Metric; N]) -> [String; N] {
+        if self.count == 0 { metrics.map(|_| none.to_owned()) } else { self.cells(metrics) }
+    }
+
+    /// Returns the figures in milliseconds, with a mark at each percentile of too few samples; `none` without
+    /// replies.
+    #[must_use]
+    pub fn marked_cells<const N: usize>(&self, none: &str, metrics: [Metric; N]) -> [String; N] {
+        let mut cells = self.cells_or(none, metrics);
+        for (cell, metric) in cells.iter_mut().zip(metrics) {
+            let quantile = metric.quantile().unwrap_or(1.0);
+            *cell = resting::marked(std::mem::take(cell), quantile, self.count);
+        }
+        cells
+    }
+
+    /// Makes the figures of all latencies of a histogram.
+    #[must_use]
+    pub fn from_latency(latency: &Latency) -> Self {
         let quantile = |q| latency.quantile_ns(q).unwrap_or_default();
         Self {
             count: latency.count(),

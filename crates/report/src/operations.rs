@@ -82,6 +82,14 @@ impl CommandFigures {
 }
 
 impl OperationFigures {
+    /// Returns its commands, if it has several, with the operation in their names.
+    pub(crate) fn named_commands(&self) -> impl Iterator<Item = CommandFigures> {
+        self.commands.iter().map(|command| CommandFigures {
+            name: format!("{}: {}", self.name, command.name),
+            ..command.clone()
+        })
+    }
+
     /// Makes the figures of each operation of a plan's mix, in a run of `elapsed_s` seconds; empty without a
     /// mix.
     #[must_use]

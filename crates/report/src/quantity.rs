@@ -7,8 +7,6 @@
 use std::borrow::Borrow;
 use std::fmt::Display;
 
-use crate::{LatencyFigures, resting};
-
 /// `ns` rounded up to the microsecond. Whole numbers throughout, so exact also for days.
 #[must_use]
 pub fn msec_at_most(ns: u64) -> String {
@@ -48,63 +46,6 @@ pub fn listed<S: Borrow<str> + Display>(names: &[S], and: &str) -> String {
         [others @ .., last] if !others.is_empty() => format!("{}{and}{last}", others.join(", ")),
         names => names.concat(),
     }
-}
-
-/// Six columns of a latency in the classic reports.
-pub(crate) const COLUMNS: [&str; 6] = ["avg", "min", "p50", "p95", "p99", "max"];
-
-/// Returns the columns in milliseconds, with `none` in each if there is no reply.
-pub(crate) fn msec_columns_or(none: &str, figures: &LatencyFigures) -> [String; 6] {
-    match figures.count {
-        0 => COLUMNS.map(|_| none.to_owned()),
-        _ => msec_columns(figures),
-    }
-}
-
-/// The quantiles among [`COLUMNS`].
-pub(crate) const QUANTILES: [f64; 3] = [0.5, 0.95, 0.99];
-
-/// Columns like [`msec_columns_or`], with a mark at each percentile of too few samples.
-pub(crate) fn marked_columns_or(none: &str, figures: &LatencyFigures) -> [String; 6] {
-    let [avg, min, p50, p95, p99, max] = msec_columns_or(none, figures);
-    let marked = |text, quantile| resting::marked(text, quantile, figures.count);
-    let [median, high, tail] = QUANTILES;
-    [avg, min, marked(p50, median), marked(p95, high), marked(p99, tail), max]
-}
-
-/// Columns of an open loop, where one request in a thousand matters to some user.
-pub(crate) const OPEN_COLUMNS: [&str; 7] = ["avg", "min", "p50", "p95", "p99", "p99.9", "max"];
-
-/// The quantiles among [`OPEN_COLUMNS`].
-pub(crate) const OPEN_QUANTILES: [f64; 4] = [0.5, 0.95, 0.99, 0.999];
-
-/// Columns like [`marked_columns_or`], for [`OPEN_COLUMNS`].
-pub(crate) fn marked_open_columns_or(none: &str, figures: &LatencyFigures) -> [String; 7] {
-    let [avg, min, p50, p95, p99, max] = marked_columns_or(none, figures);
-    let tail = match figures.count {
-        0 => none.to_owned(),
-        count => resting::marked(figures.msec_at_most(figures.p999_ns), 0.999, count),
-    };
-    [avg, min, p50, p95, p99, tail, max]
-}
-
-/// A latency in milliseconds, in the order of [`COLUMNS`].
-pub(crate) fn msec_columns(figures: &LatencyFigures) -> [String; 6] {
-    let exact = |ns: f64| {
-        if ns <= figures.below_ns as f64 {
-            figures.msec_at_most(figures.below_ns)
-        } else {
-            msec(ns)
-        }
-    };
-    [
-        exact(figures.mean_ns),
-        exact(figures.min_ns as f64),
-        figures.msec_at_most(figures.p50_ns),
-        figures.msec_at_most(figures.p95_ns),
-        figures.msec_at_most(figures.p99_ns),
-        figures.msec_at_most(figures.max_ns),
-    ]
 }
 
 #[cfg(test)]

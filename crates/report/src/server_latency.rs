@@ -52,22 +52,6 @@ impl CommandInServer {
         let service_us = self.service_us.filter(|us| *us > 0.0)?;
         Some((self.mean_us / service_us).min(1.0))
     }
-
-    /// Describes it: `GET ran for 1.21 µs on average, 99 % within 3 µs: 1.6 % of …`.
-    #[must_use]
-    pub fn describe(&self) -> String {
-        let Self { name, mean_us, .. } = self;
-        let most = self.p99_at_most_us.map_or(String::new(), |us| format!(", 99 % within {us} µs"));
-        let share = match (self.share(), self.service_us) {
-            (Some(share), Some(us)) => format!(
-                ": {:.1} % of the {:.3} ms from sent to reply; the rest is network, kernels and queues",
-                share * 100.0,
-                us / 1e3
-            ),
-            _ => String::new(),
-        };
-        format!("{} ran for {mean_us:.2} µs on average{most}{share}", crate::escape(name))
-    }
 }
 
 impl ServerLatencyFigures {
@@ -123,7 +107,8 @@ mod tests {
     use host::{Journal, JournalEntry, JournalKind, ServerUse};
 
     use super::*;
-    use crate::fixture;
+    use crate::document::term;
+    use crate::{Summary, fixture, topics};
 
     #[test]
     fn what_the_server_ran_is_a_share_of_what_the_client_saw() {
@@ -153,8 +138,9 @@ mod tests {
         let found = ServerLatencyFigures::from_run(&run).unwrap();
         let [command] = &found.commands[..] else { panic!("{found:?}") };
         assert_eq!((command.calls, command.mean_us), (2000, 3.0));
-        let text = command.describe();
-        assert!(text.contains(" ran for 3.00 µs on average, 99 % within 7 µs: "), "{text}");
+        let text = term::text(&topics::server_latency(&Summary::from_run(&run)), 80, false);
+        let row = "SET      2,000      3 µs    7 µs     385 µs   0.778 %";
+        assert!(text.contains(row), "{text}");
         let [event] = &found.events[..] else { panic!("{found:?}") };
         assert!(event.text.contains("latency event \"aof-fsync\": 9.00 ms"), "{event:?}");
         assert_eq!(event.kind, "aof-fsync");

@@ -40,25 +40,26 @@ impl<'r> WaitFigures<'r> {
     }
 
     /// Cells of a table for programs; unknown ones are empty.
-    pub(crate) fn csv_cells(&self) -> [String; 10] {
-        let Waits { wake_up, timeout_late, unblocked, left, pending, .. } = self.waits;
-        let time = |figures: &Option<LatencyFigures>, pick: fn(&LatencyFigures) -> u64| {
-            figures.as_ref().map(|of| of.msec_at_most(pick(of))).unwrap_or_default()
+    pub(crate) fn csv_cells(of: Option<&Self>) -> [(&'static str, String); 10] {
+        let waits = of.map(|of| of.waits);
+        let time = |figures: Option<LatencyFigures>, pick: fn(&LatencyFigures) -> u64| {
+            figures.map(|of| of.msec_at_most(pick(&of))).unwrap_or_default()
         };
         let known = |count: Option<u64>| count.map(|count| count.to_string()).unwrap_or_default();
-        let (most, last) = self.waits.backlogs().unzip();
-        let count = |backlog: Option<Backlog>| backlog.map_or(0, |of| of.messages).to_string();
+        let backlogs = waits.map(|waits| waits.backlogs().unzip());
+        let backlog = |of: Option<Backlog>| of.map_or(0, |of| of.messages);
+        let (wake_up, late) = (of.and_then(|of| of.wake_up), of.and_then(|of| of.timeout_late));
         [
-            wake_up.count().to_string(),
-            time(&self.wake_up, |of| of.p50_ns),
-            time(&self.wake_up, |of| of.p99_ns),
-            timeout_late.count().to_string(),
-            time(&self.timeout_late, |of| of.p99_ns),
-            unblocked.to_string(),
-            count(most),
-            count(last),
-            known(*left),
-            known(*pending),
+            ("met_a_waiting_receiver", known(waits.map(|waits| waits.wake_up.count()))),
+            ("wake_up_p50_ms", time(wake_up, |of| of.p50_ns)),
+            ("wake_up_p99_ms", time(wake_up, |of| of.p99_ns)),
+            ("waits_timed_out", known(waits.map(|waits| waits.timeout_late.count()))),
+            ("timeout_late_p99_ms", time(late, |of| of.p99_ns)),
+            ("waits_ended_by_server", known(waits.map(|waits| waits.unblocked))),
+            ("backlog_max", known(backlogs.map(|(most, _)| backlog(most)))),
+            ("backlog_at_end", known(backlogs.map(|(_, last)| backlog(last)))),
+            ("left_in_keys", known(waits.and_then(|waits| waits.left))),
+            ("never_acknowledged", known(waits.and_then(|waits| waits.pending))),
         ]
     }
 

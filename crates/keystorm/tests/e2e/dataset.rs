@@ -141,7 +141,7 @@ fn what_monitor_printed_is_sent_again() {
     server.reset();
     let line = format!("-p {} --replay {file}", server.port());
     let ran = Keystorm::new(&format!("{line} -c 4 -P 3 --json {json}")).run().ok();
-    ran.prints("3000 requests completed").prints("operation (ms)");
+    ran.prints("3000 requests completed").prints("\n  operation ");
     let calls = ["set", "get", "mget"].map(|name| server.calls(name));
     assert_eq!((calls, server.keys().len()), ([1000; 3], 1000));
     assert_eq!(server.text(&["STRLEN", "key2997"]).trim(), "9");

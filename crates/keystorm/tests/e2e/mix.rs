@@ -121,7 +121,7 @@ fn every_layout_has_a_row_for_each_operation_and_one_for_the_whole() {
     let quiet = server.run(&format!("-q {mix}")).ok().out;
     assert!(quiet.contains("\n  get: ") && quiet.contains("\n  set ;> del: "), "{quiet}");
     let text = server.run(mix).ok().out;
-    for row in ["operation (ms)", "\n  get  ", "set ;> del: SET", "set ;> del: DEL"] {
+    for row in ["\n  operation ", "\n  get  ", "set ;> del: SET", "set ;> del: DEL"] {
         assert!(text.contains(row), "{row}: {text}");
     }
     let (_dir, file) = place();

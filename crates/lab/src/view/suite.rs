@@ -286,7 +286,7 @@ impl SuiteComparison {
         let open = self.open().count();
         let headline = match open {
             0 => headline,
-            open if headline.starts_with("Undecided") => {
+            open if changed.is_empty() && self.rows.iter().any(|row| row.interval.is_none()) => {
                 text = format!("{text} {open} of {} undecided.", self.rows.len());
                 headline
             }

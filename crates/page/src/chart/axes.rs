@@ -2,17 +2,17 @@
 
 use std::fmt::Write;
 
-use super::draw::LABEL;
 use super::scale::Span;
-use super::svg::{FINE, Point, px, xml};
+use super::svg::{FINE, Point, label, px};
 use super::theme::Role;
 
 /// Length of a tick.
 const TICK: i32 = 4 * FINE;
-/// Distance from the axes to the base line of labels below, and to the end of labels beside.
+/// Distance from the lower axis to the base line of its labels.
 const BELOW: i32 = 182;
+/// Distance from the left axis to the end of its labels.
 const BESIDE: i32 = 8 * FINE;
-/// Distance from the middle of a label to its base line.
+/// Distance from the middle of a label down to its base line.
 const MIDDLE: i32 = 43;
 
 /// The rectangle of a plot, and the axes along its lower and its left edge.
@@ -39,25 +39,16 @@ impl Axes<'_> {
         if !self.y.ticks.is_empty() {
             let _ = write!(lines, "M{left} {top}V{bottom}");
         }
-        let mut label = |x: i32, y: i32, anchor: &str, text: &str| {
-            let _ = writeln!(
-                labels,
-                "<text {} x=\"{}\" y=\"{}\" font-size=\"{LABEL}\" text-anchor=\"{anchor}\">{}</text>",
-                Role::Muted.fill(),
-                px(x),
-                px(y),
-                xml(text)
-            );
-        };
         for (place, text) in &self.x.ticks {
             let (x, _) = self.at(*place, self.y.from);
             let _ = write!(lines, "M{} {top}V{}", px(x), px(self.bottom + TICK));
-            label(x, self.bottom + BELOW, "middle", text);
+            labels += &label(Role::Muted, px(x), px(self.bottom + BELOW), "middle", text);
         }
         for (place, text) in &self.y.ticks {
             let (_, y) = self.at(self.x.from, *place);
             let _ = write!(lines, "M{} {}H{right}", px(self.left - TICK), px(y));
-            label(self.left - BESIDE, y + MIDDLE, "end", text);
+            let (x, y) = (px(self.left - BESIDE), px(y + MIDDLE));
+            labels += &label(Role::Muted, x, y, "end", text);
         }
         let _ = writeln!(out, "<path {} fill=\"none\" d=\"{lines}\"/>", Role::Grid.stroke());
         *out += &labels;

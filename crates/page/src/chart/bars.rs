@@ -3,11 +3,11 @@
 use std::fmt::Write;
 
 use super::axes::Axes;
-use super::draw::{self, Frame, LABEL, Mark, NARROW, tooltip};
+use super::draw::{self, Frame, Mark, NARROW, tooltip};
 use super::scale::{Span, span};
-use super::svg::{FINE, Point, px, shortened, text_width, xml};
+use super::svg::{FINE, LABEL, Point, label, px, shortened, text_width};
 use super::theme::Role;
-use super::{Chart, DataPoint, Guide, Scale};
+use crate::{Chart, DataPoint, Guide, Scale};
 
 /// Heights in pixels.
 const BAR: u32 = 18;
@@ -37,14 +37,7 @@ pub(super) fn draw(chart: &Chart, categories: &[String], frame: Frame, out: &mut
     bars.draw_guides();
     let Bars { marks, over, .. } = bars;
     layout.name_categories(categories, out);
-    let _ = writeln!(
-        out,
-        "<text {} x=\"{}\" y=\"{}\" font-size=\"{LABEL}\" text-anchor=\"end\">{}</text>",
-        Role::Muted.fill(),
-        layout.width - 14,
-        layout.height - 6,
-        xml(&chart.y.label)
-    );
+    *out += &label(Role::Muted, layout.width - 14, layout.height - 6, "end", &chart.y.label);
     draw::marks(&marks, out);
     *out += &over;
     layout.height
@@ -83,7 +76,7 @@ impl Layout {
         let value = |y: f64| text_width(&chart.y.unit.show(y), LABEL);
         let right = shown(chart).map(|p| value(p.y)).fold(20.0, f64::max).ceil() + 12.0;
         let mut lengths = lengths(chart, narrow);
-        lengths.thin(f64::from(width) - left - right, left, LABEL);
+        lengths.thin(f64::from(width) - left - right, left);
         let rows = Span { from: f64::from(count), to: 0.0, ticks: Vec::new() };
         Self { narrow, width, top, height, left, right, each, above, group, rows, lengths }
     }
@@ -99,12 +92,9 @@ impl Layout {
                 let y = middle + f64::from(self.each) / 2.0 + 4.0;
                 (self.left - 8.0, "end", y, self.left - 8.0)
             };
-            let _ = writeln!(
-                out,
-                "<text {} x=\"{x:.1}\" y=\"{y:.1}\" font-size=\"{LABEL}\" text-anchor=\"{anchor}\">{}</text>",
-                Role::Ink.fill(),
-                xml(&shortened(name, LABEL, room))
-            );
+            let name = shortened(name, LABEL, room);
+            let (x, y) = (format!("{x:.1}"), format!("{y:.1}"));
+            *out += &label(Role::Ink, x, y, anchor, &name);
         }
     }
 }
@@ -167,15 +157,9 @@ impl Bars<'_> {
         if let Some(interval) = point.interval {
             text_at = text_at.max(self.draw_whisker(interval, middle));
         }
-        let label = if alone { axis.unit.show(point.y) } else { String::new() };
-        let _ = writeln!(
-            self.over,
-            "<text {} x=\"{}\" y=\"{}\" font-size=\"{LABEL}\">{}</text>",
-            Role::Ink.fill(),
-            px(text_at + 5 * FINE),
-            px(middle + 4 * FINE),
-            label
-        );
+        let value = if alone { axis.unit.show(point.y) } else { String::new() };
+        let (x, y_text) = (px(text_at + 5 * FINE), px(middle + 4 * FINE));
+        self.over += &label(Role::Ink, x, y_text, "start", &value);
         // On a logarithmic axis a length says nothing.
         let shape = match axis.scale {
             Scale::Log => dot(n, point, (tip, middle)),
@@ -212,16 +196,13 @@ impl Bars<'_> {
             let down = self.axes.bottom;
             let _ = writeln!(
                 self.over,
-                "<path {} fill=\"none\" stroke-width=\"1.5\" stroke-dasharray=\"5 4\" d=\"M{2} {3}V{4}\"/>\
-                 <text {1} x=\"{2}\" y=\"{5}\" font-size=\"{LABEL}\" text-anchor=\"middle\">{6}</text>",
+                "<path {} fill=\"none\" stroke-width=\"1.5\" stroke-dasharray=\"5 4\" d=\"M{} {}V{}\"/>",
                 Role::Guide.stroke(),
-                Role::Guide.fill(),
                 px(x),
                 px(up),
                 px(down),
-                px(up - 5 * FINE),
-                xml(text)
             );
+            self.over += &label(Role::Guide, px(x), px(up - 5 * FINE), "middle", text);
         }
     }
 }
@@ -257,8 +238,8 @@ fn bar(n: usize, point: &DataPoint, (begin, end): (i32, i32), y: i32) -> String 
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Axis, Series, Unit, svg};
     use super::*;
+    use crate::{Axis, Series, Unit, svg};
 
     #[test]
     fn on_a_logarithmic_axis_values_are_dots() {

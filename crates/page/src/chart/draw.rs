@@ -2,9 +2,10 @@
 
 use std::fmt::Write;
 
-use super::svg::{shortened, text_width, xml};
+use super::svg::{LABEL, label, shortened, text_width, xml};
 use super::theme::{self, Role};
-use super::{Chart, DataPoint, Kind, bars, plot};
+use super::{bars, plot};
+use crate::{Chart, DataPoint, Kind};
 
 /// Widths of charts in pixels: one of two side by side, one on a phone, and a separate picture. Text has the
 /// same size in all.
@@ -16,8 +17,7 @@ const PICTURE: u32 = 760;
 /// Free space around a picture's chart.
 const EDGE: u32 = 12;
 
-/// Sizes of text in pixels.
-pub(super) const LABEL: f64 = 12.0;
+/// Size of a title in pixels.
 const TITLE: f64 = 16.0;
 const LEGEND_LINE: u32 = 20;
 const SWATCH: f64 = 18.0;
@@ -69,11 +69,7 @@ pub fn svg(chart: &Chart) -> String {
     let of = if chart.of.is_empty() {
         String::new()
     } else {
-        format!(
-            "<text {} x=\"{EDGE}\" y=\"43\" font-size=\"{LABEL}\">{}</text>\n",
-            Role::Muted.fill(),
-            xml(&shortened(&chart.of, LABEL, width))
-        )
+        label(Role::Muted, EDGE, 43, "start", &shortened(&chart.of, LABEL, width))
     };
     format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {PICTURE} {height}\" \
@@ -95,21 +91,13 @@ fn body(chart: &Chart, width: u32, top: u32) -> (String, u32) {
     let top = legend(chart, width, top, &mut out);
     if chart.points_shown() == 0 {
         let y = top + 40;
-        let _ = writeln!(
-            out,
-            "<text {} x=\"{}\" y=\"{y}\" font-size=\"{LABEL}\" text-anchor=\"middle\">nothing was \
-             measured</text>",
-            Role::Muted.fill(),
-            width / 2
-        );
+        out += &label(Role::Muted, width / 2, y, "middle", "nothing was measured");
         return (out, top + 80);
     }
     let frame = Frame { width, top };
     let height = match &chart.kind {
         Kind::Bars(categories) => bars::draw(chart, categories, frame, &mut out),
-        Kind::Lines | Kind::Steps | Kind::Scatter | Kind::HeatMap(_) => {
-            plot::draw(chart, frame, &mut out)
-        }
+        Kind::Lines | Kind::HeatMap(_) => plot::draw(chart, frame, &mut out),
     };
     (out, height)
 }
@@ -125,7 +113,7 @@ fn legend(chart: &Chart, width: u32, top: u32, out: &mut String) -> u32 {
     }
     let width = f64::from(width);
     let (mut x, mut line) = (0.0, 0);
-    let boxes = matches!(chart.kind, Kind::Bars(_) | Kind::Scatter);
+    let boxes = matches!(chart.kind, Kind::Bars(_));
     let of_series = series.iter().enumerate().map(|(n, series)| {
         let planned = series.dashed;
         (Role::Series(n), series.name.as_str(), boxes, dashes(planned, n))
@@ -153,14 +141,9 @@ fn legend(chart: &Chart, width: u32, top: u32, out: &mut String) -> u32 {
                 x + STROKE
             )
         };
-        let _ = writeln!(
-            out,
-            "{swatch}<text {} x=\"{:.1}\" y=\"{:.1}\" font-size=\"{LABEL}\">{}</text>",
-            Role::Ink.fill(),
-            x + swatch_width + 6.0,
-            y + 4.0,
-            xml(&name)
-        );
+        *out += &swatch;
+        let at = format!("{:.1}", x + swatch_width + 6.0);
+        *out += &label(Role::Ink, at, format_args!("{:.1}", y + 4.0), "start", &name);
         x += needed;
     }
     top + (line + 1) * LEGEND_LINE + 6

@@ -4,9 +4,8 @@ use super::draw::Mark;
 use super::scale::label;
 use super::svg::{Point, px};
 use super::theme::{HEATS, Role};
+use crate::{Chart, DataPoint};
 use report::grouped;
-
-use super::{Chart, DataPoint};
 
 /// The cell of a point of series `n` between its upper left and its lower right corner; `most` is the
 /// greatest weight.

@@ -3,12 +3,12 @@
 use std::fmt::Write;
 
 use super::axes::Axes;
-use super::draw::{self, Frame, LABEL, Mark, NARROW, tooltip};
+use super::draw::{self, Frame, Mark, NARROW, tooltip};
 use super::heat;
 use super::scale::{Span, label, span};
-use super::svg::{FINE, Point, px, shortened, text_width, xml};
+use super::svg::{self, FINE, LABEL, Point, px, shortened, text_width, xml};
 use super::theme::Role;
-use super::{Axis, Chart, Guide, Kind, Scale, Series};
+use crate::{Axis, Chart, DataPoint, Guide, Kind, Scale, Series};
 
 /// Heights in pixels: of the plot, of the axis's labels, and of the axis's title.
 const PLOT: u32 = 240;
@@ -60,7 +60,7 @@ impl Layout {
         let last = x.ticks.last().map_or(0.0, |(_, label)| text_width(label, LABEL) / 2.0);
         let least = if chart.extent.is_some() { SHARED_END } else { 12.0 };
         let right = last.max(least).ceil() as u32 + 2;
-        x.thin(f64::from(width - left - right), f64::from(left), LABEL);
+        x.thin(f64::from(width - left - right), f64::from(left));
         Self { x, y, left, right, height: top + HEAD + PLOT + TICKS + NAME }
     }
 
@@ -123,7 +123,7 @@ impl<'c> Drawing<'c> {
     fn draw_point(
         &mut self,
         (n, series): (usize, &Series),
-        point: &super::DataPoint,
+        point: &DataPoint,
         line: &mut Vec<Point>,
     ) {
         let Self { chart, axes, .. } = *self;
@@ -143,11 +143,6 @@ impl<'c> Drawing<'c> {
             self.marks.push(heat::cell(chart, (n, point, self.weight_max), corners));
             return;
         }
-        if chart.kind == Kind::Steps
-            && let Some((_, before)) = line.last()
-        {
-            line.push((here.0, *before));
-        }
         line.push(here);
         if let Some((low, high)) = point.interval {
             let low = axes.at(x, place(low).unwrap_or(y_span.from).max(y_span.from));
@@ -158,7 +153,7 @@ impl<'c> Drawing<'c> {
     }
 
     fn write_lines(&self, out: &mut String) {
-        if matches!(self.chart.kind, Kind::Scatter | Kind::HeatMap(_)) {
+        if matches!(self.chart.kind, Kind::HeatMap(_)) {
             return;
         }
         for (n, line) in &self.lines {
@@ -213,12 +208,8 @@ fn names(chart: &Chart, Frame { width, top }: Frame, height: u32, out: &mut Stri
     for (axis, x, y, anchor) in
         [(&chart.y, 0, top + 12, "start"), (&chart.x, width - 14, height - 6, "end")]
     {
-        let _ = writeln!(
-            out,
-            "<text {} x=\"{x}\" y=\"{y}\" font-size=\"{LABEL}\" text-anchor=\"{anchor}\">{}</text>",
-            Role::Muted.fill(),
-            xml(&shortened(&name(axis), LABEL, f64::from(width) * 0.9)),
-        );
+        let name = shortened(&name(axis), LABEL, f64::from(width) * 0.9);
+        *out += &svg::label(Role::Muted, x, y, anchor, &name);
     }
 }
 
@@ -230,7 +221,7 @@ fn name(axis: &Axis) -> String {
 }
 
 /// Runs of a series' points between those that cannot be shown.
-fn stretches<'c>(chart: &Chart, series: &'c Series) -> Vec<Vec<&'c super::DataPoint>> {
+fn stretches<'c>(chart: &Chart, series: &'c Series) -> Vec<Vec<&'c DataPoint>> {
     series
         .points
         .split(|point| !chart.shows(point))
@@ -239,8 +230,8 @@ fn stretches<'c>(chart: &Chart, series: &'c Series) -> Vec<Vec<&'c super::DataPo
         .collect()
 }
 
-fn mark(chart: &Chart, n: usize, series: &Series, point: &super::DataPoint, at: Point) -> Mark {
-    let seen = series.points.len() <= POINTS_SEEN || chart.kind == Kind::Scatter;
+fn mark(chart: &Chart, n: usize, series: &Series, point: &DataPoint, at: Point) -> Mark {
+    let seen = series.points.len() <= POINTS_SEEN;
     let fill = Role::Series(n)
         .fill()
         .replace("class=\"", if seen { "class=\"m " } else { "class=\"m q " });
@@ -329,18 +320,14 @@ fn guides(chart: &Chart, axes: &Axes<'_>, out: &mut String, names: &mut String) 
         let width = (text_width(&text, LABEL) * f64::from(FINE)).ceil() as i32;
         let _ = writeln!(
             names,
-            "<rect {} x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"/>\n\
-             <text {} x=\"{}\" y=\"{}\" font-size=\"{LABEL}\" text-anchor=\"{}\">{}</text>",
+            "<rect {} x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"/>",
             Role::Paper.fill(),
             px(if end { x - width } else { x } - FINE),
             px(y - 11 * FINE),
             px(width + 2 * FINE),
             px(14 * FINE),
-            Role::Guide.fill(),
-            px(x),
-            px(y),
-            if end { "end" } else { "start" },
-            xml(&text),
         );
+        let anchor = if end { "end" } else { "start" };
+        *names += &svg::label(Role::Guide, px(x), px(y), anchor, &text);
     }
 }

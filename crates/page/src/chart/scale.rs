@@ -1,7 +1,7 @@
 //! Scales: conversion from values to distances, ranges, and the labelled values of an axis.
 
-use super::svg::text_width;
-use super::{Axis, Scale, Unit};
+use super::svg::{LABEL, text_width};
+use crate::{Axis, Scale, Unit};
 
 /// An axis made ready: its range in distances and what it names.
 #[derive(Debug, Clone)]
@@ -10,17 +10,6 @@ pub(super) struct Span {
     pub(super) to: f64,
     /// Distances and their labels, in order.
     pub(super) ticks: Vec<(f64, String)>,
-}
-
-impl Scale {
-    /// Returns the position of a value, in equal distances; `None` if the scale cannot show it.
-    pub(crate) fn place(self, value: f64) -> Option<f64> {
-        match self {
-            Self::Linear => value.is_finite().then_some(value),
-            Self::Log => (value.is_finite() && value > 0.0).then(|| value.log10()),
-            Self::Nines => (0.0..1.0).contains(&value).then(|| -(1.0 - value).log10()),
-        }
-    }
 }
 
 impl Span {
@@ -32,11 +21,11 @@ impl Span {
 
     /// Leaves out labels that would overlap the previous one, or begin left of the picture, on an axis of
     /// this `width` with that `margin` on its left, in pixels.
-    pub(super) fn thin(&mut self, width: f64, margin: f64, size: f64) {
+    pub(super) fn thin(&mut self, width: f64, margin: f64) {
         let mut free = -margin;
         let (from, scale) = (self.from, width / (self.to - self.from));
         self.ticks.retain(|(place, label)| {
-            let (middle, half) = ((place - from) * scale, text_width(label, size) / 2.0);
+            let (middle, half) = ((place - from) * scale, text_width(label, LABEL) / 2.0);
             let fits = middle - half >= free;
             if fits {
                 free = middle + half + BETWEEN;

@@ -1,5 +1,12 @@
 //! Text and lengths as SVG has them: escaped, measured, and in tenths of a pixel.
 
+use std::fmt::Display;
+
+use super::theme::Role;
+
+/// Size of labels in pixels.
+pub(super) const LABEL: f64 = 12.0;
+
 /// Units of a length in a pixel.
 pub(super) const FINE: i32 = 10;
 
@@ -57,6 +64,21 @@ pub(super) fn shortened(text: &str, size: f64, width_max: f64) -> String {
         short.push(c);
     }
     short.trim_end().to_owned() + "…"
+}
+
+/// A text in the size of labels, with its base line at `y` pixels, and its `anchor` at `x`.
+pub(super) fn label(
+    role: Role,
+    x: impl Display,
+    y: impl Display,
+    anchor: &str,
+    text: &str,
+) -> String {
+    format!(
+        "<text {} x=\"{x}\" y=\"{y}\" font-size=\"{LABEL}\" text-anchor=\"{anchor}\">{}</text>\n",
+        role.fill(),
+        xml(text)
+    )
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use report::compare::{Candidate, Comparison, Question, RateCurve, TargetState};
 
 use super::{rate_curve, tables};
 use crate::{Axis, Block, Chart, DataPoint, Guide, Section, Series, Tone, Unit, Verdict};
-use report::grouped;
+use report::{Metric, grouped};
 
 /// The answers for the top of a page.
 pub(super) fn lede(comparison: &Comparison) -> Vec<Verdict> {
@@ -28,7 +28,7 @@ pub(super) fn sections(comparison: &Comparison) -> Vec<Section> {
                 blocks.push(Block::Chart(latencies(only, curve.target)));
                 let title = format!("Server CPU per {}", only.unit.singular());
                 blocks.push(bars(only, &title, Unit::Nanoseconds, |of| {
-                    Some(of.server_cpu_us? * 1e3)
+                    Some(of.figures.get(Metric::ServerCpu)? * 1e3)
                 }));
             }
             _ => blocks.extend(rate_curve::blocks(curve)),
@@ -39,8 +39,9 @@ pub(super) fn sections(comparison: &Comparison) -> Vec<Section> {
     curves.iter().map(section).collect()
 }
 
-/// The answers as text.
-pub(super) fn blocks(comparison: &Comparison) -> Vec<Block> {
+/// Text of the choice between servers: those that keep the target, and their costs.
+#[must_use]
+pub fn blocks(comparison: &Comparison) -> Vec<Block> {
     let mut blocks = Vec::new();
     for curve in &comparison.curves() {
         blocks.push(Block::Text(format!("{}.", curve.answer())));
@@ -87,7 +88,8 @@ fn lede_of(question: &Question, target: Option<&str>) -> Verdict {
         () => Tone::Warning,
     };
     let figures = question.candidates.iter().map(|of| {
-        let p99 = of.p99_ms.map_or("–".to_owned(), |ms| Unit::Nanoseconds.show_even(ms * 1e6));
+        let p99 = of.figures.get(Metric::P99).map(|ms| Unit::Nanoseconds.show_even(ms * 1e6));
+        let p99 = p99.unwrap_or("–".to_owned());
         (format!("p99 of {}", of.name), p99)
     });
     Verdict {
@@ -107,30 +109,17 @@ fn limits(question: &Question) -> Option<Block> {
 /// The latency in the target, with its interval and the bound.
 fn latencies(question: &Question, target: Option<&str>) -> Chart {
     let names = question.candidates.iter().map(|of| of.name.as_str());
-    let clause = |of: &Candidate| of.clauses.iter().find(|of| of.is_latency).cloned();
-    let title = match question.candidates.iter().find_map(clause) {
+    let bound = question.candidates.iter().find_map(rate_curve::latency_clause);
+    let title = match bound {
         Some(clause) => format!("Response time against {}", clause.clause),
         None => "99th percentile of response time".to_owned(),
     };
     let axis = Axis::linear("response time", Unit::Nanoseconds);
     let mut chart = Chart::bars(title, names, axis);
-    let point = |(at, of): (usize, &Candidate)| {
-        let at = at as f64;
-        match clause(of) {
-            Some(clause) => {
-                let point = DataPoint::at(at, clause.mean?);
-                let point = match clause.interval {
-                    Some([low, high]) => point.within(low, high),
-                    None => point.hollow(),
-                };
-                Some(if of.kept == Some(TargetState::Void) { point.hollow() } else { point })
-            }
-            None => of.p99_ms.map(|ms| DataPoint::at(at, ms * 1e6)),
-        }
-    };
-    let points = question.candidates.iter().enumerate().filter_map(point);
+    let points = question.candidates.iter().enumerate();
+    let points = points.filter_map(|(at, of)| rate_curve::latency_at(of, at as f64));
     chart.series.push(Series::from_points("response time", points));
-    if let (Some(clause), Some(target)) = (question.candidates.iter().find_map(clause), target) {
+    if let (Some(clause), Some(target)) = (bound, target) {
         chart.guides.push(Guide::Y(clause.below, target.to_owned()));
     }
     chart

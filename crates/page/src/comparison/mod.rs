@@ -20,6 +20,8 @@ use report::{Metric, Summary};
 use crate::runs::{self, moments, outages};
 use crate::{Block, Page, Section, Tone, Verdict, sentence};
 
+pub use answers::blocks as answers;
+
 /// Maximum number of differing settings that a terminal lists; the others are counted.
 const SETTINGS_MAX: usize = 16;
 
@@ -121,12 +123,6 @@ pub fn table_head(table: &TermsTable) -> Section {
         }
     }
     Section::new(&table.title, blocks)
-}
-
-/// Text of the choice between servers: those that keep the target, and their costs.
-#[must_use]
-pub fn answers(comparison: &Comparison) -> Vec<Block> {
-    answers::blocks(comparison)
 }
 
 /// Text of a test.

@@ -4,7 +4,7 @@
 use report::compare::{Candidate, ClauseValue, Knee, RateCurve, TargetState, distinct_parts};
 use report::{Metric, grouped};
 
-use super::tables::{NONE, kept};
+use super::tables::{NONE, figure, kept};
 use crate::{Block, Chart, DataPoint, Guide, Series, Table, Tone, Unit, Verdict};
 
 /// Relative distance up to which knees share a line.
@@ -14,8 +14,7 @@ const ALIKE: f64 = 0.01;
 fn chart(curve: &RateCurve<'_>) -> Chart {
     let names = curve.rates.first().map_or(&[][..], |first| &first.candidates);
     let bound = curve.rates.iter().flat_map(|of| &of.candidates).find_map(latency_clause);
-    let measure = bound
-        .map_or("p99", |clause| clause.clause.split('<').next().unwrap_or(&clause.clause).trim());
+    let measure = bound.map_or("p99", |clause| &clause.measure);
     let line = |(side, of): (usize, &Candidate)| {
         let mut points: Vec<DataPoint> = curve
             .rates
@@ -25,13 +24,7 @@ fn chart(curve: &RateCurve<'_>) -> Chart {
                 let asked = question.rate_rps.map_or(String::new(), |rate| {
                     format!("{} {}/s asked for", grouped(rate), question.unit.plural())
                 });
-                let (ns, interval) = latency(of)?;
-                let point = DataPoint::at(of.throughput_rps?, ns).noted(asked);
-                let point = match interval {
-                    Some([low, high]) => point.within(low, high),
-                    None => point,
-                };
-                Some(if of.kept == Some(TargetState::Void) { point.hollow() } else { point })
+                Some(latency_at(of, of.figures.get(Metric::Throughput)?)?.noted(asked))
             })
             .collect();
         points.sort_by(|a, b| a.x.total_cmp(&b.x));
@@ -41,13 +34,13 @@ fn chart(curve: &RateCurve<'_>) -> Chart {
     let slo = bound.map(|clause| (clause.below, clause.clause.clone()));
     let title = format!("Response time ({measure}) against throughput");
     let mut chart = Chart::rate_curve(title, series, slo, None);
-    let verb = if curve.target.is_some() { "keeps it" } else { "keeps pace" };
+    let kept = if curve.target.is_some() { "it" } else { "pace" };
     let mut knees: Vec<(f64, Vec<&str>)> = Vec::new();
     for (side, of) in names.iter().enumerate() {
         // Where the line has its point: what was answered, not what was asked for.
         let reached = curve.knee(side).rate_rps.and_then(|rate| {
             let question = curve.rates.iter().find(|of| of.rate_rps == Some(rate))?;
-            question.candidates.get(side)?.throughput_rps
+            question.candidates.get(side)?.figures.get(Metric::Throughput)
         });
         let Some(rate) = reached else { continue };
         match knees.iter_mut().find(|(other, _)| (*other / rate - 1.0).abs() < ALIKE) {
@@ -56,9 +49,8 @@ fn chart(curve: &RateCurve<'_>) -> Chart {
         }
     }
     let knee = |(rate, names): (f64, Vec<&str>)| {
-        let verb =
-            if names.len() > 1 { verb.replacen("keeps", "keep", 1) } else { verb.to_owned() };
-        Guide::X(rate, format!("{} {verb}", names.join(", ")))
+        let keep = if names.len() > 1 { "keep" } else { "keeps" };
+        Guide::X(rate, format!("{} {keep} {kept}", names.join(", ")))
     };
     chart.guides.extend(knees.into_iter().map(knee));
     chart.note = "Each point is a rate that was asked for; its whisker is the 95 % interval. A vertical line is the \
@@ -68,16 +60,18 @@ fn chart(curve: &RateCurve<'_>) -> Chart {
 }
 
 /// The clause that bounds a response time.
-fn latency_clause(of: &Candidate) -> Option<&ClauseValue> {
+pub(super) fn latency_clause(of: &Candidate) -> Option<&ClauseValue> {
     of.clauses.iter().find(|clause| clause.is_latency)
 }
 
-/// The latency in the target, or without one the 99th percentile, in nanoseconds, with its interval.
-fn latency(of: &Candidate) -> Option<(f64, Option<[f64; 2]>)> {
-    match latency_clause(of) {
-        Some(clause) => Some((clause.mean?, clause.interval)),
-        None => Some((of.p99_ms? * 1e6, None)),
-    }
+/// The latency in the target with its interval, or without one the 99th percentile, at `x`.
+pub(super) fn latency_at(of: &Candidate, x: f64) -> Option<DataPoint> {
+    let Some(clause) = latency_clause(of) else {
+        return of.figures.get(Metric::P99).map(|ms| DataPoint::at(x, ms * 1e6));
+    };
+    let interval = clause.interval.map(|[low, high]| (low, high));
+    let hollow = interval.is_none() || of.kept == Some(TargetState::Void);
+    Some(DataPoint { interval, hollow, ..DataPoint::at(x, clause.mean?) })
 }
 
 /// The answer, with the highest rate of each server.
@@ -116,7 +110,6 @@ fn table(curve: &RateCurve<'_>) -> Table {
     let reached = unit.per_second();
     let mut table =
         Table::new(["server", "asked for", keeps, reached, "p50 (ms)", "p99 (ms)", cpu]);
-    let dash = || NONE.to_owned();
     let servers = curve.rates.first().map_or(&[][..], |first| &first.candidates);
     let names: Vec<String> = servers.iter().map(|of| of.name.clone()).collect();
     for (side, name) in distinct_parts(&names).iter().enumerate() {
@@ -124,12 +117,12 @@ fn table(curve: &RateCurve<'_>) -> Table {
             let Some(of) = question.candidates.get(side) else { continue };
             table.row([
                 name.clone(),
-                question.rate_rps.map_or_else(dash, grouped),
+                question.rate_rps.map_or(NONE.to_owned(), grouped),
                 kept(curve.state(question, side)).to_owned(),
-                of.throughput_rps.map_or_else(dash, grouped),
-                of.p50_ms.map_or_else(dash, |ms| Metric::P50.written(ms)),
-                of.p99_ms.map_or_else(dash, |ms| Metric::P99.written(ms)),
-                of.server_cpu_us.map_or_else(dash, |us| format!("{us:.1}")),
+                figure(of, Metric::Throughput),
+                figure(of, Metric::P50),
+                figure(of, Metric::P99),
+                figure(of, Metric::ServerCpu),
             ]);
         }
     }
@@ -138,6 +131,7 @@ fn table(curve: &RateCurve<'_>) -> Table {
 
 #[cfg(test)]
 mod tests {
+    use report::Figures;
     use report::compare::{ComparedTest, Comparison, Question};
 
     use super::*;
@@ -147,9 +141,10 @@ mod tests {
         let question = |rate: f64| {
             let of = |(name, ns, kept): (&str, f64, TargetState)| Candidate {
                 kept: Some(kept),
-                throughput_rps: Some(rate),
+                figures: Figures::default().with(Metric::Throughput, Some(rate)),
                 clauses: vec![ClauseValue {
                     clause: "p99<2ms".to_owned(),
+                    measure: "p99".to_owned(),
                     mean: Some(ns),
                     interval: Some([ns * 0.9, ns * 1.1]),
                     below: 2e6,

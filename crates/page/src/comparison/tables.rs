@@ -1,8 +1,8 @@
 //! Tables of a comparison, with a column for each server, for a page and a terminal.
 
 use report::compare::{
-    self, ComparedTest, FigureRow, Question, Row, SettingDifference, TargetState, TestComparison,
-    distinct_parts, verdict,
+    self, Candidate, ComparedTest, FigureRow, Question, Row, SettingDifference, TargetState,
+    TestComparison, distinct_parts, finding, verdict,
 };
 use report::{Metric, grouped};
 
@@ -67,7 +67,7 @@ fn add_row(table: &mut Table, row: &FigureRow<'_>, others: &[usize]) {
     let says = |at: &usize| match row.others[at - 1] {
         Some((pair, compared)) => {
             let [_, interval, says] = ratio_cells(pair, compared);
-            let word = says.split(',').next().unwrap_or_default().to_owned();
+            let word = if pair.refused.is_some() { &says } else { finding(compared) };
             format!("{interval} {word}")
         }
         None => NONE.to_owned(),
@@ -97,19 +97,18 @@ pub(super) fn costs(question: &Question) -> Vec<Table> {
     let unit = question.unit;
     let dash = || NONE.to_owned();
     let percent = |share: Option<f64>| share.map_or_else(dash, |s| format!("{:.0} %", s * 100.0));
-    let micros = |us: Option<f64>| us.map_or_else(dash, |us| format!("{us:.1}"));
     let servers = question.candidates.chunks(SERVERS_MAX).zip(all.chunks(SERVERS_MAX));
     let tables = servers.map(|(candidates, names)| {
         let mut table = Table::new(std::iter::once("").chain(names.iter().map(String::as_str)));
-        let mut row = |label: &str, cell: &dyn Fn(&compare::Candidate) -> String| {
+        let mut row = |label: &str, cell: &dyn Fn(&Candidate) -> String| {
             table.row(std::iter::once(label.to_owned()).chain(candidates.iter().map(cell)));
         };
         row("target kept", &|of| kept(of.kept).to_owned());
-        row(unit.per_second(), &|of| of.throughput_rps.map_or_else(dash, grouped));
-        row("p99 (ms)", &|of| of.p99_ms.map_or_else(dash, |ms| Metric::P99.written(ms)));
-        row(unit.label(Metric::ServerCpu), &|of| micros(of.server_cpu_us));
+        for metric in [Metric::Throughput, Metric::P99, Metric::ServerCpu] {
+            row(unit.label(metric), &|of| figure(of, metric));
+        }
         row("of one core", &|of| percent(of.cores()));
-        row(unit.label(Metric::ClientCpu), &|of| micros(of.client_cpu_us));
+        row(unit.label(Metric::ClientCpu), &|of| figure(of, Metric::ClientCpu));
         let megabytes = |bytes: u64| format!("{:.1}", bytes as f64 / 1e6);
         row("memory (MB)", &|of| of.memory_bytes.map_or_else(dash, megabytes));
         let limit = format!("limit ({})", unit.per_second());
@@ -119,6 +118,15 @@ pub(super) fn costs(question: &Question) -> Vec<Table> {
         table
     });
     tables.collect()
+}
+
+/// A figure of a server on a load.
+pub(super) fn figure(of: &Candidate, metric: Metric) -> String {
+    of.figures.get(metric).map_or(NONE.to_owned(), |value| match metric {
+        Metric::Throughput => grouped(value),
+        Metric::ServerCpu | Metric::ClientCpu => format!("{value:.1}"),
+        _ => metric.written(value),
+    })
 }
 
 /// Result of a target in a word.

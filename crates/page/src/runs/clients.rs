@@ -1,47 +1,24 @@
 //! Clients that generated the load of a test, and the probe beside it.
 
-use report::{CLIENT_COLUMNS, Clients, Probe, Summary};
+use report::topics::{self, latency_cells, latency_columns};
+use report::{LatencyFigures, Probe, Summary};
 
-use super::figures::{LATENCIES, latencies};
-use crate::{Block, Table, Tone};
+use crate::{Block, Table};
 
 /// Blocks with the probe first, as its latencies are those of a user of the server.
 pub(super) fn blocks(summary: &Summary<'_>) -> Vec<Block> {
     let run = summary.run;
-    let mut blocks = Vec::new();
-    blocks.extend(run.probe.as_ref().map(|probed| Block::Table(probe(probed, summary))));
-    if let Some(probed) = &run.clients {
-        let lost =
-            probed.rows.iter().enumerate().filter_map(|(at, row)| Some((at, row.lost.as_ref()?)));
-        blocks.extend(
-            lost.map(|(at, why)| {
-                Block::Note(Tone::Bad, format!("{}: lost {why}", probed.called(at)))
-            }),
-        );
-        blocks.push(Block::Table(clients(probed)));
-    }
-    blocks
+    let probed = run.probe.as_ref().map(|probed| Block::Table(probe(probed, summary)));
+    let clients = run.clients.as_ref().map_or_else(Vec::new, topics::clients);
+    probed.into_iter().chain(clients).collect()
 }
 
 fn probe(probe: &Probe, summary: &Summary<'_>) -> Table {
-    let mut table = Table::new(["response time of"].into_iter().chain(LATENCIES));
+    let mut table = Table::new(["response time of"].into_iter().chain(latency_columns()));
     table.caption = format!("Probe: {}", probe.describe());
     for (who, response) in [("the probe", &probe.response), ("the load", &summary.response_times)] {
-        table.row([who.to_owned()].into_iter().chain(latencies(response)));
-    }
-    table
-}
-
-fn clients(clients: &Clients) -> Table {
-    let shown = clients.standing_out();
-    let mut table = Table::new(CLIENT_COLUMNS);
-    table.caption = clients.beginning();
-    let more = clients.rows.len() - shown.len();
-    if more > 0 {
-        table.caption += &format!("; {more} more are in the --json file");
-    }
-    for row in shown {
-        table.row(row.cells());
+        let figures = LatencyFigures::from_latency(response);
+        table.row([who.to_owned()].into_iter().chain(latency_cells(&figures)));
     }
     table
 }

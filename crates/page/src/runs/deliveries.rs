@@ -1,7 +1,7 @@
 //! Messages and their deliveries on a page: the duration of each part of their way, and exact counts.
 
 use measure::{Backlog, Deliveries, DeliveryCounts, Waits};
-use report::{DeliveryFigures, LatencyFigures, Run, Summary, WaitFigures, grouped};
+use report::{DeliveryFigures, Run, Summary, WaitFigures, grouped, topics};
 
 use crate::{Axis, Block, Chart, Series, Table, Tone, Unit, sentence};
 
@@ -13,7 +13,7 @@ pub(super) fn blocks(summary: &Summary<'_>) -> Vec<Block> {
         let text = format!("Deliveries: {}.", figures.received());
         blocks.push(Block::Note(Tone::Warning, text));
     }
-    blocks.push(Block::Table(way(summary, figures)));
+    blocks.push(Block::Table(topics::way(summary, figures)));
     blocks
 }
 
@@ -111,60 +111,6 @@ pub(super) fn key_figures(figures: &DeliveryFigures<'_>) -> Vec<(String, String)
         }
     }
     shown
-}
-
-/// A row for each part of the way.
-fn way(summary: &Summary<'_>, figures: &DeliveryFigures<'_>) -> Table {
-    let mut table = Table::new([
-        "latency", "from", "to", "avg (ms)", "min (ms)", "p50 (ms)", "p95 (ms)", "p99 (ms)",
-        "max (ms)", "of",
-    ]);
-    let mut row = |name: &str, from: &str, to: &str, of: &LatencyFigures| {
-        let text = |ns: u64| of.msec_at_most(ns);
-        let exact =
-            |ns: f64| if ns <= of.below_ns as f64 { text(of.below_ns) } else { report::msec(ns) };
-        let known = |text: String| if of.count == 0 { "–".to_owned() } else { text };
-        let mut cells = vec![name.to_owned(), from.to_owned(), to.to_owned()];
-        cells.push(known(exact(of.mean_ns)));
-        cells.push(known(exact(of.min_ns as f64)));
-        cells.extend([of.p50_ns, of.p95_ns, of.p99_ns, of.max_ns].map(|ns| known(text(ns))));
-        cells.push(grouped(of.count as f64));
-        table.row(cells);
-    };
-    row("delivery", "due", "received", &summary.response);
-    if let Some(first) = &figures.first {
-        row("first receiver", "due", "received by the first", first);
-    }
-    if let Some(last) = &figures.last {
-        row("last receiver", "due", "received by all", last);
-    }
-    let open = summary.target_rps().is_some();
-    if let Some(late) = figures.late.as_ref().filter(|_| open) {
-        row("due to sent", "due", "sent", late);
-    }
-    if open {
-        row("sent to received", "sent", "received", &summary.service);
-    }
-    if let Some(waits) = &figures.waits {
-        if let Some(wake_up) = &waits.wake_up {
-            row("wake-up", "sent", "received by one that waited", wake_up);
-        }
-        if let Some(late) = &waits.timeout_late {
-            row("timeout late by", "end of the time to wait", "reply without a message", late);
-        }
-    }
-    row("sent to acknowledged", "sent", "reply to the sender", &figures.acknowledged);
-    if let Some(stale) = &figures.stale {
-        row("stale window", "reply to the sender", "invalidation at a cache", stale);
-    }
-    if let Some(replicas) = &figures.replicas {
-        let name = format!("replica wait ({})", replicas.wait.name());
-        row(&name, "reply to the sender", "acknowledged by so many", &replicas.latency);
-    }
-    if let Some(gap) = &figures.gap {
-        row("between reads", "a read at a replica", "the next", gap);
-    }
-    table
 }
 
 /// Makes the table of waiting receivers, and of the backlog before them.

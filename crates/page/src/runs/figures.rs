@@ -2,6 +2,7 @@
 
 use measure::{Ending, Latency};
 use report::slo::{ClauseResult, Outcome, SloResult};
+use report::topics::{LATENCIES, latency_cells, latency_columns};
 use report::{CpuFigures, Finding, LimitedBy, Run, Summary, Warning, grouped, resting};
 use workload::Stop;
 
@@ -147,41 +148,6 @@ fn figure_known(latency: &Latency, quantile: f64, below_ns: u64) -> String {
     ns.map_or("–".to_owned(), |ns| resting::marked(describe(ns), quantile, latency.count()))
 }
 
-/// A latency for a table whose columns name the unit.
-pub(super) fn cell(latency: &Latency, quantile: f64) -> String {
-    let ns = if quantile >= 1.0 { latency.max_ns() } else { latency.quantile_ns(quantile) };
-    let render = |ns| resting::marked(report::msec_at_most(ns), quantile, latency.count());
-    ns.map_or("–".to_owned(), render)
-}
-
-pub(super) fn mean(latency: &Latency) -> String {
-    latency.mean_ns().map_or("–".to_owned(), report::msec)
-}
-
-/// Columns and cells of a distribution in every table of runs.
-pub(super) const LATENCIES: [&str; 6] =
-    ["avg (ms)", "p50 (ms)", "p95 (ms)", "p99 (ms)", "p99.9 (ms)", "max (ms)"];
-
-/// Quantiles of those columns.
-const QUANTILES: [f64; 4] = [0.5, 0.95, 0.99, 0.999];
-
-pub(super) fn latencies(latency: &Latency) -> [String; 6] {
-    latencies_known(latency, 0)
-}
-
-/// Returns the figures of latencies, which are only known to be below `below_ns` up to that.
-fn latencies_known(latency: &Latency, below_ns: u64) -> [String; 6] {
-    let below = |known: bool, text: String| {
-        if known { text } else { format!("<{}", report::msec_at_most(below_ns)) }
-    };
-    let at = |quantile: f64| {
-        let ns = if quantile >= 1.0 { latency.max_ns() } else { latency.quantile_ns(quantile) };
-        below(ns.is_none_or(|ns| below_ns == 0 || ns > below_ns), cell(latency, quantile))
-    };
-    let is_known = latency.mean_ns().is_none_or(|ns| below_ns == 0 || ns > below_ns as f64);
-    [below(is_known, mean(latency)), at(0.5), at(0.95), at(0.99), at(0.999), at(1.0)]
-}
-
 /// Verdict on missing tests.
 pub(super) fn incomplete(source: &Source<'_>) -> Verdict {
     let of = if source.name.is_empty() { String::new() } else { format!(" of {}", source.name) };
@@ -283,13 +249,13 @@ fn shared<'t>(tests: &'t [Test<'_>]) -> Vec<&'t Warning> {
 
 /// All tests in one table, and in charts where these help.
 pub(super) fn side_by_side(sources: &[Source<'_>], tests: &[Test<'_>]) -> Section {
-    let columns = ["test", "requests/s"].into_iter().chain(LATENCIES);
+    let columns = ["test", "requests/s"].into_iter().chain(latency_columns());
     let cpu = ["server CPU/request", "client CPU/request"];
     let columns = columns.chain(["requests", "errors"]).chain(cpu);
     let mut table = Table::new(columns.chain(["limited by"]));
     for Test { name, summary, .. } in tests {
         let mut row = vec![name.clone(), grouped(summary.throughput_rps)];
-        row.extend(latencies_known(&summary.response_times, summary.response.below_ns));
+        row.extend(latency_cells(&summary.response));
         row.extend([grouped(summary.requests as f64), grouped(summary.errors as f64)]);
         let CpuFigures { server_us, client_us, .. } = CpuFigures::from_summary(summary);
         let cost = |us: Option<f64>| us.map(|us| Unit::Nanoseconds.show_even(us * 1e3));
@@ -388,7 +354,8 @@ pub(super) fn notes(Test { summary, .. }: &Test<'_>, tests: &[Test<'_>]) -> Vec<
     }
     let parts = summary.operations.iter().map(|operation| operation.response.count);
     let counts = parts.chain([summary.response_times.count()]).filter(|count| *count > 0);
-    if let Some(text) = resting::note(&QUANTILES, counts.min().unwrap_or_default()) {
+    let quantiles: Vec<f64> = LATENCIES.iter().filter_map(|metric| metric.quantile()).collect();
+    if let Some(text) = resting::note(&quantiles, counts.min().unwrap_or_default()) {
         note(Tone::Plain, text);
     }
     if let Some(engine) = &summary.run.measurement.engine_note {

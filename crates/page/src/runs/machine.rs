@@ -2,7 +2,7 @@
 
 use report::{MachinePoint, Run, machine_course};
 
-use super::over_time::in_course;
+use super::over_time::course_of;
 use crate::{Axis, Chart, DataPoint, Series, Unit};
 
 type Figure = fn(&MachinePoint) -> Option<f64>;
@@ -11,47 +11,28 @@ type Figure = fn(&MachinePoint) -> Option<f64>;
 /// watched.
 pub(super) fn charts(run: &Run) -> Vec<Chart> {
     let course = machine_course(run);
-    let lines = |title: &str, label: &str, unit: Unit, figures: &[(&str, Figure)]| {
-        let mut chart =
-            Chart::lines(title, Axis::linear("time", Unit::Seconds), Axis::linear(label, unit));
-        for (name, figure) in figures {
-            let points: Vec<DataPoint> = course
-                .iter()
-                .filter_map(|point| {
-                    Some(DataPoint::at(point.t_s + point.lasted_s / 2.0, figure(point)?))
-                })
-                // A span of the warm-up is of no part that is shown.
-                .filter(|point| point.x >= 0.0)
-                .collect();
-            if points.len() > 1 {
-                chart.series.push(Series::from_points(*name, points));
-            }
-        }
-        (chart.points_shown() > 0).then(|| in_course(chart, run))
+    let line = |name: &str, figure: Figure| {
+        let middle = |point: &MachinePoint| point.t_s + point.lasted_s / 2.0;
+        let seen = course.iter().filter(|point| middle(point) >= 0.0);
+        let points: Vec<DataPoint> =
+            seen.filter_map(|point| Some(DataPoint::at(middle(point), figure(point)?))).collect();
+        (points.len() > 1).then(|| Series::from_points(name, points))
     };
+    let shares = [
+        line("keystorm's threads waited for a CPU", |point| point.waited),
+        line("the server's threads waited for a CPU", |point| point.server_waited),
+        line("stolen by the hypervisor, of all CPUs", |point| point.stolen),
+    ];
+    let interrupts = line("interrupts", |point| point.interrupts_per_s);
+    let frequency = line("mean", |point| point.mhz);
+    let share = Axis::linear("share of the time of one thread", Unit::Share);
+    let rate = Axis::linear("interrupts per second", Unit::PerSecond);
+    let mhz = Axis::linear("MHz", Unit::Count);
+    let shares = shares.into_iter().flatten();
     let charts = [
-        lines(
-            "CPU time that this machine did not give",
-            "share of the time of one thread",
-            Unit::Share,
-            &[
-                ("keystorm's threads waited for a CPU", |point| point.waited),
-                ("the server's threads waited for a CPU", |point| point.server_waited),
-                ("stolen by the hypervisor, of all CPUs", |point| point.stolen),
-            ],
-        ),
-        lines(
-            "Interrupts on the CPUs of keystorm",
-            "interrupts per second",
-            Unit::PerSecond,
-            &[("interrupts", |point| point.interrupts_per_s)],
-        ),
-        lines(
-            "Frequency of the CPUs of keystorm",
-            "MHz",
-            Unit::Count,
-            &[("mean", |point| point.mhz)],
-        ),
+        course_of(run, "CPU time that this machine did not give", share, shares),
+        course_of(run, "Interrupts on the CPUs of keystorm", rate, interrupts),
+        course_of(run, "Frequency of the CPUs of keystorm", mhz, frequency),
     ];
     charts.into_iter().flatten().collect()
 }

@@ -15,14 +15,13 @@ pub(crate) mod outages;
 mod over_time;
 mod reproduction;
 mod server_course;
-mod server_latency;
 mod spans;
 mod spectrum;
 mod tables;
 
 use std::collections::{HashMap, HashSet};
 
-use report::{Run, Summary};
+use report::{Run, Summary, topics};
 use workload::quantity::counted;
 
 use crate::{Block, Page, Section, Tone, Verdict};
@@ -217,7 +216,7 @@ fn section(test: &Test<'_>, tests: &[Test<'_>], verdict: bool) -> Section {
     blocks.extend(deliveries::blocks(&test.summary));
     blocks.extend(connects::blocks(&test.summary));
     blocks.extend(spans::block(&test.summary));
-    blocks.extend(server_latency::blocks(&test.summary));
+    blocks.extend(topics::server_latency(&test.summary));
     let [over_time, throughput, heat, by_percentile] = titles(run);
     let course = [latency_over_time(over_time, run), throughput_over_time(throughput, run)];
     let course = course.into_iter().map(|chart| over_time::in_course(chart, run));

@@ -29,6 +29,22 @@ pub(super) fn in_course(chart: Chart, run: &Run) -> Chart {
     chart
 }
 
+/// A chart of these lines over the whole time of a run; `None` without a point.
+pub(super) fn course_of(
+    run: &Run,
+    title: &str,
+    y: Axis,
+    lines: impl IntoIterator<Item = Series>,
+) -> Option<Chart> {
+    let mut chart = Chart::lines(title, Axis::linear("time", Unit::Seconds), y);
+    for mut line in lines {
+        // What was seen during the warm-up is of no part that is shown.
+        line.points.retain(|point| point.x >= 0.0);
+        chart.series.extend((!line.points.is_empty()).then_some(line));
+    }
+    (chart.points_shown() > 0).then(|| in_course(chart, run))
+}
+
 /// Returns the gaps in a replayed record that its users did not notice.
 fn gaps_of_record(run: &Run) -> impl Iterator<Item = Band> {
     let stalls = run.plan.recorded.iter().flat_map(|recorded| &recorded.stalls);

@@ -2,7 +2,7 @@
 
 use report::{Run, ServerPoint, server_course};
 
-use super::over_time::in_course;
+use super::over_time::course_of;
 use crate::{Axis, Chart, DataPoint, Series, Unit};
 
 /// Most servers whose lines can be distinguished in one chart.
@@ -28,31 +28,16 @@ pub(super) fn charts(run: &Run) -> Vec<Chart> {
             |p| p.commands_per_s,
         ),
     ];
-    let mut charts = Vec::new();
-    for (title, label, unit, figure) in wanted {
-        let mut chart =
-            Chart::lines(title, Axis::linear("time", Unit::Seconds), Axis::linear(label, unit));
-        for (address, points) in course.iter().take(SERVERS_MAX) {
-            let points: Vec<DataPoint> = points
-                .iter()
-                .filter_map(|point| {
-                    let data_point = DataPoint::at(point.t_s, figure(point)?);
-                    Some(if point.saving {
-                        data_point.noted("while it saved its data")
-                    } else {
-                        data_point
-                    })
-                })
-                // A look during the warm-up is of no part that is shown.
-                .filter(|point| point.x >= 0.0)
-                .collect();
-            if !points.is_empty() {
-                chart.series.push(Series::from_points(*address, points));
-            }
-        }
-        if chart.points_shown() > 0 {
-            charts.push(in_course(chart, run));
-        }
-    }
-    charts
+    let charts = wanted.into_iter().filter_map(|(title, label, unit, figure)| {
+        let point = |point: &ServerPoint| {
+            let at = DataPoint::at(point.t_s, figure(point)?);
+            Some(if point.saving { at.noted("while it saved its data") } else { at })
+        };
+        let line = |(address, points): &(&str, Vec<ServerPoint>)| {
+            Series::from_points(*address, points.iter().filter_map(point))
+        };
+        let lines = course.iter().take(SERVERS_MAX).map(line);
+        course_of(run, title, Axis::linear(label, unit), lines)
+    });
+    charts.collect()
 }

@@ -1,18 +1,21 @@
 //! The tables of one test: its latencies, its nodes, its operations and its commands.
 
-use report::{Lookups, Run, Summary, grouped};
+use report::{CommandFigures, Metric, Summary, grouped, topics};
 
-use super::figures::{LATENCIES, cell, figure, latencies, mean};
+use super::figures::figure;
 use crate::{Block, Table, Unit};
 
 /// Per command, per kind of error, per connection and per worker.
 pub(super) fn tables(summary: &Summary<'_>) -> Vec<Block> {
     let run = summary.run;
     let total = &run.measurement.total;
-    let mut blocks: Vec<Block> = operations(summary).map(Block::Table).into_iter().collect();
+    let operations = topics::operations(summary);
+    let commands = CommandFigures::of_plan(&run.plan, total);
     // Of deliveries the latencies are no command's, and stand above.
-    blocks.extend(summary.deliveries.is_none().then(|| Block::Table(commands(run))));
-    blocks.extend(nodes(summary));
+    let commands = commands.iter().filter(|_| summary.deliveries.is_none());
+    let tables = [operations, topics::commands(commands), nodes(summary)].into_iter();
+    let tables = tables.filter(|table| !table.rows.is_empty());
+    let mut blocks: Vec<Block> = tables.map(Block::Table).collect();
     if summary.errors > 0 {
         let mut errors = Table::new(["kind of error", "replies", "share of requests"]);
         for (kind, count) in total.errors.by_kind() {
@@ -75,71 +78,19 @@ fn traffic(bytes: u64, per_s: f64) -> String {
 }
 
 /// Makes the table of the cluster nodes with a part in the load.
-fn nodes(summary: &Summary<'_>) -> Option<Block> {
-    let mut table = Table::new([
-        "node", "role", "slots", "requests", "share", "errors", "moved", "asked", "retried",
-        "avg (ms)", "p50 (ms)", "p99 (ms)", "max (ms)",
-    ]);
+fn nodes(summary: &Summary<'_>) -> Table {
+    let latencies = [Metric::Mean, Metric::P50, Metric::P99, Metric::Max];
+    let counts =
+        ["node", "role", "slots", "requests", "share", "errors", "moved", "asked", "retried"];
+    let mut table = Table::new(counts.into_iter().chain(latencies.map(Metric::label)));
     for node in &summary.nodes {
         let counts = [node.errors, node.moved, node.asked, node.retried];
-        let figures = [node.response.p50_ns, node.response.p99_ns, node.response.max_ns];
         let role = if node.master { "master" } else { "replica" };
         let share = node.requests as f64 / summary.requests.max(1) as f64;
         let mut row = vec![node.name.clone(), role.to_owned(), grouped(f64::from(node.slots))];
         row.extend([grouped(node.requests as f64), Unit::Share.show_even(share)]);
         row.extend(counts.map(|n| grouped(n as f64)));
-        let known = |text: String| if node.response.count == 0 { "–".to_owned() } else { text };
-        row.push(known(report::msec(node.response.mean_ns)));
-        row.extend(figures.map(|ns| known(report::msec_at_most(ns))));
-        table.row(row);
-    }
-    (!table.rows.is_empty()).then_some(Block::Table(table))
-}
-
-/// Makes the table of the operations of a mix.
-fn operations(summary: &Summary<'_>) -> Option<Table> {
-    let mut table = Table::new([
-        "operation",
-        "count",
-        "per second",
-        "hits",
-        "misses",
-        "errors",
-        "avg (ms)",
-        "p50 (ms)",
-        "p95 (ms)",
-        "p99 (ms)",
-        "p99.9 (ms)",
-        "max (ms)",
-        "bytes sent",
-        "bytes received",
-    ]);
-    for operation in &summary.operations {
-        let all = operation.tally.response();
-        let mut row = vec![operation.name.clone()];
-        row.extend([grouped(operation.count as f64), grouped(operation.rate_per_s)]);
-        let counts = [operation.hits, operation.misses, operation.errors];
-        row.extend(counts.map(|count| grouped(count as f64)));
-        row.push(mean(all));
-        row.extend([0.5, 0.95, 0.99, 0.999, 1.0].map(|q| cell(all, q)));
-        row.extend([operation.bytes_out, operation.bytes_in].map(|n| grouped(n as f64)));
-        table.row(row);
-    }
-    (!table.rows.is_empty()).then_some(table)
-}
-
-/// Makes the table of the different commands of the sequence.
-fn commands(run: &Run) -> Table {
-    let mut table = Table::new(["command", "hits", "misses"].into_iter().chain(LATENCIES));
-    let different = run.plan.different_commands().commands;
-    let total = &run.measurement.total;
-    let looked = Lookups::of_commands(&run.plan, total);
-    for ((spec, tally), lookups) in different.iter().zip(&total.commands).zip(looked) {
-        let mut row = vec![spec.name()];
-        row.extend(lookups.map_or(["-".to_owned(), "-".to_owned()], |of| {
-            [of.hits, of.misses].map(|count| grouped(count as f64))
-        }));
-        row.extend(latencies(tally.response()));
+        row.extend(node.response.cells_or("–", latencies));
         table.row(row);
     }
     table

@@ -5,8 +5,8 @@ use std::io::{self, Write};
 use statistics::Conclusion;
 
 use super::{ComparedTest, FigureRow, RateCurve, Row, TestComparison};
+use crate::csv::write_row;
 use crate::escape;
-use crate::format::write_row;
 
 const COLUMNS: [&str; 11] = [
     "test",

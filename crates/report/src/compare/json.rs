@@ -13,6 +13,7 @@ use super::{
     Candidate, ComparedTest, Comparison, FigureRow, Limits, RateCurve, Regression, Row, SCHEMA,
     Subject, Table, Terms, TestSide, notes, spoiled,
 };
+use crate::Metric::{ClientCpu, P50, P99, ServerCpu, Throughput};
 use crate::record::steady;
 use crate::{Run, Summary};
 
@@ -187,22 +188,21 @@ fn ratio(row: &Row, shown: bool) -> Value {
 
 /// The target and the costs of a server.
 fn cost(candidate: &Candidate) -> Value {
-    json!({
+    let mut cost = json!({
         "kept": candidate.kept,
         "why": candidate.why,
         "clauses": candidate.clauses,
-        "throughput_rps": candidate.throughput_rps,
-        "p50_ms": candidate.p50_ms,
-        "p99_ms": candidate.p99_ms,
-        "server_cpu_us_per_request": candidate.server_cpu_us,
-        "client_cpu_us_per_request": candidate.client_cpu_us,
         "cores": candidate.cores(),
         "memory_bytes": candidate.memory_bytes,
         "limit_rps": candidate.limit.map(|(limit, _)| limit),
         "limit_limited_by": candidate.limit.map(|(_, by)| by),
         "share_of_limit": candidate.share_of_limit(),
         "found_share": candidate.found,
-    })
+    });
+    for metric in [Throughput, P50, P99, ServerCpu, ClientCpu] {
+        cost[metric.name()] = candidate.figures.get(metric).into();
+    }
+    cost
 }
 
 /// Returns the joint result of the rates of one load; the tests have the figures of each rate.

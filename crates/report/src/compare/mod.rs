@@ -58,7 +58,7 @@ pub use refusal::{Refusal, RefusalKind, describe_void, share};
 pub use replayed::{
     AnswerComparison, Difference, HeadRoom, ReplayedTraffic, SpeedRange, Unjudged, UnjudgedReason,
 };
-pub use rows::{Row, verdict};
+pub use rows::{Row, finding, verdict};
 pub use saved::{beside, load_of, of_saved, options_of, unlike, unlike_beside_words};
 use sittings::Excuse;
 pub use statistics::Conclusion;

@@ -8,7 +8,7 @@ use statistics::{Interval, Mean};
 
 use super::{ERRORS_DEFAULT, RunDigest, response_times};
 use crate::quantity::{grouped, listed, megabytes};
-use crate::{CountUnit, Failures, Finding, LimitedBy, Lookups, Metric, Summary};
+use crate::{CountUnit, Failures, Figures, Finding, LimitedBy, Lookups, Metric, Summary};
 
 /// State of a target on one server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -49,6 +49,9 @@ pub struct ClauseValue {
     pub interval: Option<[f64; 2]>,
     /// Bound that the value must stay below, or above for a goodput.
     pub below: f64,
+    /// Name of the figure, such as `p99`.
+    #[serde(skip)]
+    pub measure: String,
     /// Set if the value is a time.
     #[serde(skip)]
     pub is_latency: bool,
@@ -67,21 +70,13 @@ pub struct Candidate {
     pub clauses: Vec<ClauseValue>,
     /// Number of counting runs.
     pub runs: usize,
-    /// Requests answered per second, the mean over the runs.
-    pub throughput_rps: Option<f64>,
+    /// Percentiles of all runs together, and means of other figures over the runs.
+    pub figures: Figures,
     /// Answers per second in the unit of the schedule: for messages, each counts once for any number of
     /// deliveries.
     pub pace_rps: Option<f64>,
-    /// The median response time of all runs together, in milliseconds.
-    pub p50_ms: Option<f64>,
-    /// The 99th percentile of the response time of all runs together, in milliseconds.
-    pub p99_ms: Option<f64>,
-    /// Microseconds of the server's CPU for each request.
-    pub server_cpu_us: Option<f64>,
-    /// Interval that contains the true value 95 times in 100.
+    /// Interval that contains the true CPU time of the server per request 95 times in 100.
     pub server_cpu_interval: Option<Interval>,
-    /// Microseconds of the client's.
-    pub client_cpu_us: Option<f64>,
     /// Memory of its processes after the last run, in bytes; not the server's own count.
     pub memory_bytes: Option<u64>,
     /// Requests per second at full speed and the limit there; `None` if too many of them failed.
@@ -154,15 +149,13 @@ impl Candidate {
             why: String::new(),
             clauses: Vec::new(),
             runs: runs.len(),
-            throughput_rps: mean(succeeded, Metric::Throughput),
+            figures: Figures::new(|metric| {
+                metric.quantile().map_or_else(|| mean(succeeded, metric), at)
+            }),
             pace_rps: pace(succeeded),
-            p50_ms: at(0.5),
-            p99_ms: at(0.99),
-            server_cpu_us: mean(succeeded, Metric::ServerCpu),
             server_cpu_interval: spread(succeeded, Metric::ServerCpu)
                 .filter(|_| !runs.iter().any(is_short))
                 .and_then(|mean| mean.interval),
-            client_cpu_us: mean(succeeded, Metric::ClientCpu),
             memory_bytes: last
                 .iter()
                 .map(|of| of.memory_rss_bytes)
@@ -178,14 +171,14 @@ impl Candidate {
     /// Returns the share of one core that its requests take at their rate, which may exceed 1.
     #[must_use]
     pub fn cores(&self) -> Option<f64> {
-        Some(self.server_cpu_us? * self.throughput_rps? / 1e6)
+        Some(self.figures.get(Metric::ServerCpu)? * self.figures.get(Metric::Throughput)? / 1e6)
     }
 
     /// Returns the requested share of its limit.
     #[must_use]
     pub fn share_of_limit(&self) -> Option<f64> {
         let (limit, _) = self.limit?;
-        Some(self.throughput_rps? / limit)
+        Some(self.figures.get(Metric::Throughput)? / limit)
     }
 }
 
@@ -282,7 +275,7 @@ impl Question {
 
     /// Names the server that needs the least CPU. Means whose intervals overlap count as equal.
     fn cpu_worth(&self, eligible: &[&Candidate]) -> Option<String> {
-        let (less, more) = ends(eligible, &|of| of.server_cpu_us)?;
+        let (less, more) = ends(eligible, &|of| of.figures.get(Metric::ServerCpu))?;
         let intervals = less.candidate.server_cpu_interval.zip(more.candidate.server_cpu_interval);
         intervals.filter(|(less, more)| less.high < more.low)?;
         let percent = (1.0 - less.figure / more.figure) * 100.0;

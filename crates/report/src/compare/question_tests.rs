@@ -3,14 +3,15 @@
 use statistics::Interval;
 
 use super::*;
-use crate::LimitedBy;
+use crate::{Figures, LimitedBy};
 
 fn candidate(name: &str, kept: TargetState, cpu_us: f64, limit: f64) -> Candidate {
     Candidate {
         kept: Some(kept),
-        throughput_rps: Some(30_000.0),
-        p99_ms: Some(0.5),
-        server_cpu_us: Some(cpu_us),
+        figures: Figures::default()
+            .with(Metric::Throughput, Some(30_000.0))
+            .with(Metric::P99, Some(0.5))
+            .with(Metric::ServerCpu, Some(cpu_us)),
         server_cpu_interval: Some(Interval { low: cpu_us - 1.0, high: cpu_us + 1.0 }),
         memory_bytes: Some(10_000_000),
         limit: Some((limit, LimitedBy::Server)),
@@ -95,11 +96,11 @@ fn messages_are_counted_as_messages() {
 /// GET at these rates on two servers with these states of the target.
 fn at_rates(states: [&[TargetState]; 2], target: Option<&str>) -> Comparison {
     let questions = [5_000.0, 1_000.0, 20_000.0].into_iter().enumerate().map(|(at, rate)| {
-        let of = |(name, states): (&str, &[TargetState])| Candidate {
-            throughput_rps: Some(if states[at] == TargetState::No { rate / 2.0 } else { rate }),
-            pace_rps: Some(if states[at] == TargetState::No { rate / 2.0 } else { rate }),
-            kept: target.map(|_| states[at]),
-            ..candidate(name, states[at], 20.0, 100_000.0)
+        let of = |(name, states): (&str, &[TargetState])| {
+            let of = candidate(name, states[at], 20.0, 100_000.0);
+            let reached = Some(if states[at] == TargetState::No { rate / 2.0 } else { rate });
+            let figures = of.figures.with(Metric::Throughput, reached);
+            Candidate { figures, pace_rps: reached, kept: target.map(|_| states[at]), ..of }
         };
         let candidates = ["redis", "valkey"].into_iter().zip(states).map(of).collect();
         let question = Question {

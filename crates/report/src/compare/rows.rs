@@ -136,16 +136,25 @@ fn geometric_mean(values: &[f64]) -> Option<f64> {
     Mean::from_values(&logarithms).map(|mean| mean.mean.exp())
 }
 
+/// Describes B by a ratio, in a word.
+#[must_use]
+pub fn finding(row: &Row) -> &'static str {
+    match row.ratio.conclusion() {
+        Conclusion::Single | Conclusion::Undecided => "undecided",
+        Conclusion::Alike => "alike",
+        Conclusion::Differ if row.is_slight() => "alike",
+        Conclusion::Differ if row.b_is_better() == Some(true) => "better",
+        Conclusion::Differ => "worse",
+    }
+}
+
 /// Describes B by a ratio, for tables.
 #[must_use]
 pub fn verdict(row: &Row) -> String {
+    let found = finding(row);
     match row.ratio.conclusion() {
-        Conclusion::Single | Conclusion::Undecided => "undecided".to_owned(),
-        Conclusion::Alike => "alike".to_owned(),
-        Conclusion::Differ if row.is_slight() => "alike, too little to matter".to_owned(),
-        Conclusion::Differ => {
-            let better = if row.b_is_better() == Some(true) { "better" } else { "worse" };
-            format!("{better}, {}", super::change(row.ratio.ratio))
-        }
+        Conclusion::Differ if row.is_slight() => format!("{found}, too little to matter"),
+        Conclusion::Differ => format!("{found}, {}", super::change(row.ratio.ratio)),
+        _ => found.to_owned(),
     }
 }

@@ -2,7 +2,6 @@
 
 use std::io::{self, Write};
 
-use crate::quantity::marked_columns_or;
 use crate::{Metric, Repeats, Summary, TextGroups, WarningTopic, escape};
 
 /// Rows and warnings of each test, kept for the end.
@@ -25,11 +24,11 @@ struct Row {
 impl ClosingRows {
     /// Adds a test. Returns the warnings that no earlier test had.
     pub(super) fn add<'r>(&mut self, summary: &Summary<'r>) -> Vec<&'r str> {
-        let [_, _, p50, _, p99, max] = marked_columns_or("-", &summary.response);
+        let latencies = [Metric::P50, Metric::P99, Metric::Max];
         self.rows.push(Row {
             title: summary.title.clone(),
             throughput: Metric::Throughput.written(summary.throughput_rps),
-            latencies: [p50, p99, max],
+            latencies: summary.response.marked_cells("-", latencies),
             limit: summary.run.verdict.class(),
             complete: summary.shortfall().is_none(),
         });

@@ -5,30 +5,7 @@ use std::io::{self, Write};
 use workload::quantity::counted;
 
 use crate::deliveries::backlog;
-use crate::{DeliveryFigures, LatencyFigures, Summary};
-
-/// Names and figures of the rows of latencies. The first is the headline.
-pub(super) fn rows<'s>(
-    summary: &'s Summary<'_>,
-    figures: &'s DeliveryFigures<'_>,
-) -> Vec<(&'static str, &'s LatencyFigures)> {
-    let mut rows = vec![("delivery (ms)", &summary.response)];
-    rows.extend(figures.first.as_ref().map(|first| ("first receiver", first)));
-    rows.extend(figures.last.as_ref().map(|last| ("last receiver", last)));
-    if summary.target_rps().is_some() {
-        rows.extend(figures.late.as_ref().map(|late| ("due to sent", late)));
-        rows.push(("sent to received", &summary.service));
-    }
-    if let Some(waits) = &figures.waits {
-        rows.extend(waits.wake_up.as_ref().map(|wake_up| ("wake-up", wake_up)));
-        rows.extend(waits.timeout_late.as_ref().map(|late| ("timeout late by", late)));
-    }
-    rows.push(("sent to acknowl.", &figures.acknowledged));
-    rows.extend(figures.stale.as_ref().map(|stale| ("stale window", stale)));
-    rows.extend(figures.replicas.as_ref().map(|replicas| ("replica wait", &replicas.latency)));
-    rows.extend(figures.gap.as_ref().map(|gap| ("between reads", gap)));
-    rows
-}
+use crate::{DeliveryFigures, Summary};
 
 /// Writes the counts, a line each.
 pub(super) fn write_counts(figures: &DeliveryFigures<'_>, out: &mut dyn Write) -> io::Result<()> {

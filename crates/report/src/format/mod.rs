@@ -5,7 +5,6 @@
 //! here and a row in [`FORMATS`].
 
 mod classic;
-mod clients;
 mod closing;
 mod deliveries;
 #[cfg(test)]
@@ -17,17 +16,14 @@ mod redis_csv;
 mod redis_quiet;
 mod redis_text;
 mod repeats;
-mod rows;
-mod server_latency;
 mod text;
 mod timeline_csv;
 
 use std::io::{self, Write};
 use std::sync::OnceLock;
 
+use crate::document::{Block, term};
 use crate::{LatencyFigures, Persona, Repeats, Summary, escape};
-
-pub use redis_csv::write_row;
 
 /// A layout. One value serves one run of the program, which may carry out many plans.
 pub trait Format {
@@ -133,6 +129,12 @@ pub fn by_name(name: &str, options: FormatOptions) -> Option<Box<dyn Format>> {
 #[must_use]
 pub fn tells_verdicts(name: &str, options: FormatOptions) -> bool {
     name == "json" || options.verdict && matches!(name, "text" | "classic")
+}
+
+/// Writes parts of a document as lines of a report.
+fn write_blocks(blocks: &[Block], out: &mut dyn Write) -> io::Result<()> {
+    let text = term::text(blocks, 80, false);
+    text.lines().try_for_each(|line| writeln!(out, "{}", format!("  {line}").trim_end()))
 }
 
 /// Text cut to `width` characters, with `…` at the end.

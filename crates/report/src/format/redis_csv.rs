@@ -7,11 +7,10 @@
 
 use std::io::{self, Write};
 
-use crate::quantity::{COLUMNS, msec_at_most, msec_columns, msec_columns_or};
-use crate::{
-    ConnectFigures, CpuFigures, DeadlineFigures, DeliveryFigures, Format, FormatOptions,
-    LatencyFigures, Persona, Repeats, Summary,
-};
+use crate::csv::{CsvRow, write_row};
+use crate::metric::COLUMNS;
+use crate::quantity::msec_at_most;
+use crate::{CpuFigures, Format, FormatOptions, LatencyFigures, Persona, Repeats, Summary};
 
 /// Keystorm's own columns: CPU time per request, in microseconds.
 const CPU: [&str; 2] = ["server_cpu_us_per_request", "client_cpu_us_per_request"];
@@ -22,11 +21,8 @@ pub(super) struct RedisCsv {
     persona: Persona,
     /// Tests that were repeated.
     repeats: Vec<Repeats>,
-    /// Counts of messages, a row for each test that has receivers.
-    deliveries: Vec<Vec<String>>,
-    stages: Vec<Vec<String>>,
-    caches: Vec<Vec<String>>,
-    deadlines: Vec<Vec<String>>,
+    /// Tables below that of the tests: of messages, caches, stages of connections, and deadlines.
+    tables: [Vec<CsvRow>; 4],
 }
 
 impl RedisCsv {
@@ -34,27 +30,19 @@ impl RedisCsv {
     /// name.
     pub(super) fn new(options: FormatOptions) -> Self {
         let FormatOptions { first_byte, persona, .. } = options;
-        Self {
-            first_byte,
-            persona,
-            repeats: Vec::new(),
-            deliveries: Vec::new(),
-            stages: Vec::new(),
-            caches: Vec::new(),
-            deadlines: Vec::new(),
-        }
+        Self { first_byte, persona, repeats: Vec::new(), tables: Default::default() }
     }
 
     /// Leaves cells empty without replies; the imitated tools write 0.
     fn latency(&self, figures: &LatencyFigures) -> [String; 6] {
-        if self.persona.is_peer() { msec_columns(figures) } else { msec_columns_or("", figures) }
+        if self.persona.is_peer() { figures.cells(COLUMNS) } else { figures.cells_or("", COLUMNS) }
     }
 }
 
 impl Format for RedisCsv {
     fn begin(&mut self, out: &mut dyn Write) -> io::Result<()> {
         let mut header = vec!["test".to_owned(), "rps".to_owned()];
-        header.extend(COLUMNS.map(|column| format!("{column}_latency_ms")));
+        header.extend(COLUMNS.map(|column| format!("{}_latency_ms", column.bare_label())));
         if self.first_byte {
             header.extend(["first_byte_p50_ms", "first_byte_p99_ms"].map(str::to_owned));
         }
@@ -84,14 +72,15 @@ impl Format for RedisCsv {
             row.extend([server_us, client_us].map(us));
         }
         write_row(&row, out)?;
-        self.deliveries.extend(summary.deliveries.as_ref().map(|of| of.csv_row(&title)));
-        self.deadlines.extend(summary.deadline.as_ref().map(|of| of.csv_row(&title)));
-        self.stages.extend(summary.connects.iter().flat_map(|of| of.csv_rows(&title)));
-        self.caches.extend(summary.deliveries.as_ref().and_then(|of| of.cache_csv_row(&title)));
+        let [deliveries, caches, stages, deadlines] = &mut self.tables;
+        deliveries.extend(summary.deliveries.as_ref().map(|of| of.csv_row(&title)));
+        caches.extend(summary.deliveries.as_ref().and_then(|of| of.cache_csv_row(&title)));
+        stages.extend(summary.connects.iter().flat_map(|of| of.csv_rows(&title)));
+        deadlines.extend(summary.deadline.as_ref().map(|of| of.csv_row(&title)));
         if let Some(probe) = summary.run.probe.as_ref().filter(|_| ours) {
             let name = format!("{}: probe{cut}", summary.title);
             let mut row = vec![name, format!("{:.2}", probe.rate_per_s)];
-            row.extend(msec_columns(&LatencyFigures::from_latency(&probe.response)));
+            row.extend(LatencyFigures::from_latency(&probe.response).cells(COLUMNS));
             // A probe has neither first-byte times nor hits.
             let unknown = CPU.len() + if self.first_byte { 4 } else { 2 };
             row.extend(std::iter::repeat_n(String::new(), unknown));
@@ -123,34 +112,18 @@ impl Format for RedisCsv {
     }
 
     fn close(&mut self, out: &mut dyn Write) -> io::Result<()> {
-        let tables = [
-            (&DeliveryFigures::CSV_COLUMNS[..], std::mem::take(&mut self.deliveries)),
-            (&DeliveryFigures::CACHE_CSV_COLUMNS[..], std::mem::take(&mut self.caches)),
-            (&ConnectFigures::CSV_COLUMNS[..], std::mem::take(&mut self.stages)),
-            (&DeadlineFigures::CSV_COLUMNS[..], std::mem::take(&mut self.deadlines)),
-        ];
-        for (columns, rows) in tables.into_iter().filter(|(_, rows)| !rows.is_empty()) {
+        for rows in std::mem::take(&mut self.tables) {
+            let Some(first) = rows.first() else { continue };
             writeln!(out)?;
-            let columns: Vec<String> = columns.iter().map(|column| (*column).to_owned()).collect();
-            write_row(&columns, out)?;
-            rows.iter().try_for_each(|row| write_row(row, out))?;
+            let names: Vec<String> = first.iter().map(|(name, _)| (*name).to_owned()).collect();
+            write_row(&names, out)?;
+            for row in rows {
+                let cells: Vec<String> = row.into_iter().map(|(_, cell)| cell).collect();
+                write_row(&cells, out)?;
+            }
         }
         super::repeats::write_rows(&std::mem::take(&mut self.repeats), out)
     }
-}
-
-/// A row of a CSV, every cell quoted, as redis-benchmark writes it.
-///
-/// # Errors
-/// Returns errors of the writer.
-pub fn write_row(cells: &[String], out: &mut dyn Write) -> io::Result<()> {
-    let quoted: Vec<String> = cells.iter().map(|cell| quote(cell)).collect();
-    writeln!(out, "{}", quoted.join(","))
-}
-
-/// Quotes a cell by RFC 4180; control characters are already escaped.
-fn quote(cell: &str) -> String {
-    format!("\"{}\"", cell.replace('"', "\"\""))
 }
 
 #[cfg(test)]
@@ -226,10 +199,5 @@ mod tests {
             }
             assert!(cut > 0);
         }
-    }
-
-    #[test]
-    fn quotes_are_doubled() {
-        assert_eq!(quote("SET \"a,b\""), "\"SET \"\"a,b\"\"\"");
     }
 }

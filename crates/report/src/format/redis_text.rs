@@ -11,10 +11,11 @@ use host::NodeFacts;
 use workload::{Endpoint, ReadFrom};
 
 use crate::distribution::{self, Step};
-use crate::quantity::{COLUMNS, msec_at_most, msec_columns};
+use crate::metric::COLUMNS;
+use crate::quantity::msec_at_most;
 use crate::{
-    Format, FormatOptions, LatencyFigures, NodeFigures, NodeNames, Persona, Repeats, Summary,
-    escape,
+    Format, FormatOptions, LatencyFigures, Metric, NodeFigures, NodeNames, Persona, Repeats,
+    Summary, escape,
 };
 
 /// See the file's head.
@@ -178,7 +179,7 @@ fn write_summary(summary: &Summary<'_>, persona: Persona, out: &mut dyn Write) -
 
 fn write_latency(what: &str, figures: &LatencyFigures, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "  {what} (msec):")?;
-    write_columns(&msec_columns(figures), out)
+    write_columns(&figures.cells(COLUMNS), out)
 }
 
 /// The lines of each node.
@@ -207,7 +208,7 @@ pub(super) fn write_node_table(
     };
     row("node", NODE_COLUMNS)?;
     for node in nodes {
-        let [avg, _, p50, _, p99, max] = msec_columns(&node.response);
+        let [avg, _, p50, _, p99, max] = node.response.cells(COLUMNS);
         let role = match (node.master, node.slots) {
             (true, _) => "master",
             (false, 1..) => "replica",
@@ -231,7 +232,7 @@ pub(super) fn write_node_table(
 /// Six columns of nine characters below their names.
 fn write_columns(values: &[String; 6], out: &mut dyn Write) -> io::Result<()> {
     let row = |cells: [&str; 6]| cells.map(|cell| format!("{cell:>9}")).join(" ");
-    writeln!(out, "    {}", row(COLUMNS))?;
+    writeln!(out, "    {}", row(COLUMNS.map(Metric::bare_label)))?;
     writeln!(out, "    {}", row(values.each_ref().map(String::as_str)))
 }
 

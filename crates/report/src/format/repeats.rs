@@ -5,6 +5,7 @@
 
 use std::io::{self, Write};
 
+use crate::csv::write_row;
 use crate::repeats::plus_minus;
 use crate::{Metric, Repeats};
 
@@ -73,7 +74,7 @@ pub(super) fn write_rows(all: &[Repeats], out: &mut dyn Write) -> io::Result<()>
         return Ok(());
     }
     writeln!(out)?;
-    super::write_row(&COLUMNS.map(str::to_owned), out)?;
+    write_row(&COLUMNS.map(str::to_owned), out)?;
     for repeats in rows {
         for metric in Metric::ALL {
             let Some(mean) = repeats.mean(metric) else { continue };
@@ -87,7 +88,7 @@ pub(super) fn write_rows(all: &[Repeats], out: &mut dyn Write) -> io::Result<()>
                 low,
                 high,
             ];
-            super::write_row(&cells, out)?;
+            write_row(&cells, out)?;
         }
     }
     Ok(())

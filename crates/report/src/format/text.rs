@@ -11,17 +11,14 @@ use workload::quantity::counted;
 use workload::{Arrivals, Plan, Stop};
 
 use super::closing::ClosingRows;
-use super::deliveries;
-use super::redis_text;
-use super::rows::{write_further_note, write_note, write_row};
+use super::{deliveries, fitted, redis_text};
 use crate::distribution::{self, Step};
-use crate::quantity::{
-    COLUMNS, OPEN_COLUMNS, OPEN_QUANTILES, QUANTILES, marked_columns_or, marked_open_columns_or,
-    msec_at_most,
-};
+use crate::document::{Block, Table};
+use crate::metric::{COLUMNS, OPEN_COLUMNS};
+use crate::quantity::msec_at_most;
 use crate::{
-    CommandFigures, CpuFigures, Format, FormatOptions, LatencyFigures, Lookups, Repeats, Summary,
-    connections, escape, grouped, resting,
+    CommandFigures, ConnectFigures, CpuFigures, Format, FormatOptions, LatencyFigures, Metric,
+    OperationFigures, Repeats, Summary, connections, escape, grouped, resting, topics,
 };
 
 /// See the file's head.
@@ -50,7 +47,8 @@ impl Format for Text {
         if !cpu.is_unknown() {
             writeln!(out, "  CPU: {cpu}")?;
         }
-        super::clients::write_clients(summary, out)?;
+        let clients = summary.run.clients.as_ref().map_or_else(Vec::new, topics::clients);
+        super::write_blocks(&clients, out)?;
         if let Some(text) = summary.hits_and_misses() {
             writeln!(out, "  {text}")?;
         }
@@ -59,7 +57,7 @@ impl Format for Text {
         }
         write_keys(summary, out)?;
         write_operations(summary, out)?;
-        super::server_latency::write(summary, out)?;
+        super::write_blocks(&topics::server_latency(summary), out)?;
         super::write_errors(summary, out)?;
         super::outages::write_pushes(summary, out)?;
         redis_text::write_node_table(&summary.nodes, "ms", out)?;
@@ -260,54 +258,53 @@ fn write_throughput(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()
 fn write_figures(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
     write_throughput(summary, out)?;
     let is_open = summary.target_rps().is_some();
-    write_row("", if is_open { &OPEN_COLUMNS[..] } else { &COLUMNS }, out)?;
+    let metrics = if is_open { &OPEN_COLUMNS[..] } else { &COLUMNS };
+    // Columns of several tests are below each other.
+    let names = metrics.iter().map(|metric| format!("{:>6}", metric.bare_label()));
+    let mut table = Table::new(std::iter::once(" ".repeat(18)).chain(names));
     let mut latency = |label: &str, figures: &LatencyFigures| {
-        if is_open {
-            write_row(label, &marked_open_columns_or("-", figures), out)
+        let cells = if is_open {
+            figures.marked_cells("-", OPEN_COLUMNS).to_vec()
         } else {
-            write_row(label, &marked_columns_or("-", figures), out)
-        }
+            figures.marked_cells("-", COLUMNS).to_vec()
+        };
+        table.row(std::iter::once(label.to_owned()).chain(cells));
     };
     if let Some(probe) = &summary.run.probe {
-        latency("probe (ms)", &LatencyFigures::from_latency(&probe.response))?;
+        latency("probe (ms)", &LatencyFigures::from_latency(&probe.response));
     }
     match (summary.target_rps(), &summary.deliveries) {
         (_, Some(figures)) => {
-            let mut rows = deliveries::rows(summary, figures).into_iter();
-            rows.try_for_each(|(label, figures)| latency(label, figures))?;
+            let unit = |at: usize| if at == 0 { " (ms)" } else { "" };
+            for (at, part) in figures.way(summary).iter().enumerate() {
+                latency(&format!("{}{}", part.name, unit(at)), part.figures);
+            }
         }
-        (None, None) => latency("latency (ms)", &summary.response)?,
+        (None, None) => latency("latency (ms)", &summary.response),
         (Some(_), None) => {
-            latency("response time (ms)", &summary.response)?;
-            latency("service time (ms)", &summary.service)?;
+            latency("response time (ms)", &summary.response);
+            latency("service time (ms)", &summary.service);
         }
     }
-    if let Some(stages) = &summary.connects {
-        let mut stages = stages.stages();
-        stages.try_for_each(|(stage, figures)| latency(&format!("  {stage}"), figures))?;
+    for (stage, figures) in summary.connects.iter().flat_map(ConnectFigures::stages) {
+        latency(&format!("  {stage}"), figures);
     }
     if let Some(first_byte) = &summary.first_byte {
-        latency("first byte (ms)", first_byte)?;
+        latency("first byte (ms)", first_byte);
     }
     if let Some(handshake) = super::handshake(summary) {
-        latency("TLS handshake (ms)", handshake)?;
+        latency("TLS handshake (ms)", handshake);
     }
-    let quantiles = if is_open { &OPEN_QUANTILES[..] } else { &QUANTILES };
-    write_note(quantiles, &[summary.response.count], out)?;
-    if let Some(rates) = summary.rates {
-        let [mean, min, p50, p95, p99, max] = [
-            rates.mean_rps,
-            rates.min_rps,
-            rates.p50_rps,
-            rates.p95_rps,
-            rates.p99_rps,
-            rates.max_rps,
-        ]
-        .map(|rate| format!("{rate:.0}"));
+    if let Some(of) = summary.rates {
+        let [mean, min] = [of.mean_rps, of.min_rps].map(|rate| format!("{rate:.0}"));
+        let [p50, p95, p99] = [of.p50_rps, of.p95_rps, of.p99_rps].map(|rate| format!("{rate:.0}"));
+        let label = format!("rate ({}/s)", summary.counted_noun());
         // Of so few intervals there is no p99.9.
-        let cells = [mean, min, p50, p95, p99, "-".to_owned(), max];
-        write_row(&format!("rate ({}/s)", summary.counted_noun()), &cells, out)?;
+        let max = format!("{:.0}", of.max_rps);
+        table.row([label, mean, min, p50, p95, p99, "-".to_owned(), max]);
     }
+    super::write_blocks(&[Block::Table(table)], out)?;
+    write_note(metrics, summary.response.count, out)?;
     if let Some(probe) = &summary.run.probe {
         writeln!(out, "  probe: {}", probe.describe())?;
         if let Some(spans) = &probe.spans {
@@ -326,63 +323,51 @@ fn write_figures(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
     }
 }
 
-/// Writes a line for each operation of a mix, or each distinct command of a sequence, if that adds to the
-/// figures above.
-fn write_operations(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
-    let run = summary.run;
-    if !summary.operations.is_empty() {
-        return write_mix(summary, out);
+/// Writes the meaning of the marks at these figures of so many replies, if one has a mark.
+fn write_note(metrics: &[Metric], count: u64, out: &mut dyn Write) -> io::Result<()> {
+    let quantiles: Vec<f64> = metrics.iter().filter_map(|metric| metric.quantile()).collect();
+    match resting::note(&quantiles, count) {
+        Some(note) => writeln!(out, "  {note}"),
+        None => Ok(()),
     }
-    let commands = CommandFigures::of_plan(&run.plan, &run.measurement.total);
-    if commands.len() < 2 {
+}
+
+/// Writes the operations of a mix with the commands of those that have several, or the different commands of
+/// a sequence, if that adds to the figures above.
+fn write_operations(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
+    const WIDTH: usize = 24;
+    let run = summary.run;
+    let mut operations = topics::operations(summary);
+    let mut commands = match &summary.operations[..] {
+        [] => CommandFigures::of_plan(&run.plan, &run.measurement.total),
+        operations => operations.iter().flat_map(OperationFigures::named_commands).collect(),
+    };
+    if operations.rows.is_empty() && commands.len() < 2 {
         return Ok(());
     }
-    write_row("command (ms)", &["hits", "misses", "avg", "p50", "p99", "max"], out)?;
-    commands.iter().try_for_each(|command| write_command(&command.name, command, out))?;
-    let counts: Vec<u64> = commands.iter().map(|command| command.response.count).collect();
-    write_further_note(summary, &counts, out)
-}
-
-fn write_command(label: &str, command: &CommandFigures, out: &mut dyn Write) -> io::Result<()> {
-    let [avg, _, p50, _, p99, max] = marked_columns_or("-", &command.response);
-    let cell = |count: fn(Lookups) -> u64| match command.lookups {
-        Some(lookups) => count(lookups).to_string(),
-        None => "-".to_owned(),
-    };
-    let [hits, misses] = [cell(|of| of.hits), cell(|of| of.misses)];
-    write_row(label, &[&hits, &misses, &avg, &p50, &p99, &max], out)
-}
-
-/// Writes each operation, and the commands of those with several.
-fn write_mix(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
-    let share =
-        |count: u64| format!("{:.1} %", 100.0 * count as f64 / summary.counted().max(1) as f64);
-    write_row("operation (ms)", &["share", "per s", "misses", "p50", "p99", "max"], out)?;
-    for operation in &summary.operations {
-        let [_, _, p50, _, p99, max] = marked_columns_or("-", &operation.response);
-        let cells = [share(operation.count), format!("{:.0}", operation.rate_per_s)];
-        let [share, rate] = cells.each_ref().map(String::as_str);
-        let misses = operation.misses.to_string();
-        let cells: [&str; 6] = [share, rate, &misses, &p50, &p99, &max];
-        write_row(&operation.name, &cells, out)?;
-        if operation.errors > 0 {
-            writeln!(out, "    {} of {} with an error", operation.errors, operation.count)?;
+    for name in operations.rows.iter_mut().map(|row| &mut row[0]) {
+        *name = fitted(name, WIDTH);
+    }
+    commands.iter_mut().for_each(|command| command.name = fitted(&command.name, WIDTH));
+    let [p50, p99, max] = [Metric::P50, Metric::P99, Metric::Max].map(Metric::label);
+    let of_operations = ["operation", "share", "per second", "misses", p50, p99, max];
+    let of_commands = ["command", "hits", "misses", Metric::Mean.label(), p50, p99, max];
+    let tables = [operations.only(&of_operations), topics::commands(&commands).only(&of_commands)];
+    let tables = tables.into_iter().filter(|table| !table.rows.is_empty()).map(Block::Table);
+    super::write_blocks(&tables.collect::<Vec<_>>(), out)?;
+    for operation in summary.operations.iter().filter(|operation| operation.errors > 0) {
+        let OperationFigures { name, errors, count, .. } = operation;
+        writeln!(out, "  {name}: {errors} of {count} with an error")?;
+    }
+    let operations = summary.operations.iter().map(|operation| operation.response.count);
+    let counts = operations.chain(commands.iter().map(|command| command.response.count));
+    match counts.filter(|count| *count > 0).min() {
+        // Where the whole has marks, they are explained above.
+        Some(least) if !resting::is_thin(0.99, summary.response.count) => {
+            write_note(&COLUMNS, least, out)
         }
+        _ => Ok(()),
     }
-    let several = summary.operations.iter().any(|operation| !operation.commands.is_empty());
-    let mut counts: Vec<u64> = summary.operations.iter().map(|o| o.response.count).collect();
-    if !several {
-        return write_further_note(summary, &counts, out);
-    }
-    write_row("command (ms)", &["hits", "misses", "avg", "p50", "p99", "max"], out)?;
-    for operation in &summary.operations {
-        for command in &operation.commands {
-            let label = format!("{}: {}", operation.name, command.name);
-            write_command(&label, command, out)?;
-            counts.push(command.response.count);
-        }
-    }
-    write_further_note(summary, &counts, out)
 }
 
 fn write_distributions(summary: &Summary<'_>, full: bool, out: &mut dyn Write) -> io::Result<()> {
@@ -397,15 +382,16 @@ fn write_distributions(summary: &Summary<'_>, full: bool, out: &mut dyn Write) -
         text.trim_end_matches('0').trim_end_matches('.').to_owned()
     };
     let thin = |percent: f64| resting::is_thin(percent / 100.0, latency.count());
-    write_steps("Latency by percentile", &by_percentile, (level, thin), out)?;
+    write_steps("Latency by percentile", &by_percentile, level, thin, out)?;
     let share = |percent| format!("{percent:.3}");
-    write_steps("Replies within a latency", &by_bound, (share, |_| false), out)
+    write_steps("Replies within a latency", &by_bound, share, |_| false, out)
 }
 
 fn write_steps(
     heading: &str,
     steps: &[Step],
-    (share, thin): (impl Fn(f64) -> String, impl Fn(f64) -> bool),
+    share: impl Fn(f64) -> String,
+    thin: impl Fn(f64) -> bool,
     out: &mut dyn Write,
 ) -> io::Result<()> {
     if steps.is_empty() {

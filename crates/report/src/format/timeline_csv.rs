@@ -5,9 +5,11 @@ use std::io::{self, Write};
 
 use measure::Point;
 
-use super::redis_csv::write_row;
+use crate::csv::write_row;
 use crate::server_course::{ServerPoint, server_course};
-use crate::{Format, Summary, escape, machine_between, msec, msec_at_most, wall_clock_rfc3339};
+use crate::{
+    Format, MachinePoint, Summary, escape, machine_between, msec, msec_at_most, wall_clock_rfc3339,
+};
 
 /// A row for each interval.
 #[derive(Default)]
@@ -17,50 +19,85 @@ pub(super) struct TimelineCsv;
 #[derive(Default)]
 pub(super) struct SamplesCsv;
 
-const TIMELINE: [&str; 19] = [
-    "test",
-    "time",
-    "t_s",
-    "span_s",
-    "requests",
-    "errors",
-    "rps",
-    "requested_rps",
-    "avg_ms",
-    "p50_ms",
-    "p99_ms",
-    "max_ms",
-    "stolen",
-    "client_waited",
-    "server_waited",
-    "interrupts_per_s",
-    "mhz",
-    "operations_per_s",
-    "goodput_rps",
-];
+/// An interval of a test.
+struct Interval<'s> {
+    summary: &'s Summary<'s>,
+    /// The point of the timeline; `None` if nothing was measured.
+    point: Option<&'s Point>,
+    from_ns: u64,
+    to_ns: u64,
+    machine: MachinePoint,
+}
 
-const SAMPLES: [&str; 16] = [
-    "test",
-    "server",
-    "time",
-    "t_s",
-    "cpu_cores",
-    "cpu_main_cores",
-    "memory_bytes",
-    "clients",
-    "commands_per_s",
-    "net_in_bytes_per_s",
-    "net_out_bytes_per_s",
-    "evicted_keys",
-    "expired_keys",
-    "forks",
-    "connections_opened",
-    "saving",
+impl Interval<'_> {
+    fn span_s(&self) -> f64 {
+        self.to_ns.saturating_sub(self.from_ns) as f64 / 1e9
+    }
+
+    fn count(&self, of: fn(&Point) -> u64) -> u64 {
+        self.point.map_or(0, of)
+    }
+
+    /// A number in it as a rate; empty if it has no length.
+    fn rate(&self, n: f64) -> String {
+        let span_s = self.span_s();
+        if span_s > 0.0 { format!("{:.2}", n / span_s) } else { String::new() }
+    }
+
+    /// Rate of what only some plans count; without a point nothing is known of it.
+    fn optional(&self, of: fn(&Point) -> Option<u64>) -> String {
+        self.point.and_then(of).map(|n| self.rate(n as f64)).unwrap_or_default()
+    }
+
+    /// Requested rate of a schedule.
+    fn requested(&self) -> String {
+        let plan = &self.summary.run.plan;
+        let limited = plan.load.pace.schedule().filter(|schedule| schedule.is_limited());
+        let due = limited.map(|schedule| {
+            let due = |ns| plan.own_rate_per_s(schedule.due_by(ns));
+            self.rate(due(self.to_ns) - due(self.from_ns))
+        });
+        due.unwrap_or_default()
+    }
+
+    fn latency(&self, of: fn(&Point) -> Option<u64>) -> String {
+        self.point.and_then(of).map(msec_at_most).unwrap_or_default()
+    }
+}
+
+/// Text of a figure with so many decimals; empty if it is not known.
+fn known(figure: Option<f64>, decimals: usize) -> String {
+    figure.map(|figure| format!("{figure:.decimals$}")).unwrap_or_default()
+}
+
+/// Cell of an interval.
+type IntervalCell = fn(&Interval<'_>) -> String;
+
+const TIMELINE: [(&str, IntervalCell); 19] = [
+    ("test", |of| of.summary.title.clone()),
+    ("time", |of| wall_clock_rfc3339(of.summary.run.measurement.started_at, of.from_ns)),
+    ("t_s", |of| format!("{:.3}", of.from_ns as f64 / 1e9)),
+    ("span_s", |of| format!("{:.3}", of.span_s())),
+    ("requests", |of| of.count(|point| point.requests).to_string()),
+    ("errors", |of| of.count(|point| point.errors).to_string()),
+    ("rps", |of| of.rate(of.count(|point| point.requests) as f64)),
+    ("requested_rps", |of| of.requested()),
+    ("avg_ms", |of| of.point.and_then(Point::mean_ns).map(msec).unwrap_or_default()),
+    ("p50_ms", |of| of.latency(|point| point.p50_ns)),
+    ("p99_ms", |of| of.latency(|point| point.p99_ns)),
+    ("max_ms", |of| of.latency(|point| point.max_ns)),
+    ("stolen", |of| known(of.machine.stolen, 4)),
+    ("client_waited", |of| known(of.machine.waited, 4)),
+    ("server_waited", |of| known(of.machine.server_waited, 4)),
+    ("interrupts_per_s", |of| known(of.machine.interrupts_per_s, 0)),
+    ("mhz", |of| known(of.machine.mhz, 0)),
+    ("operations_per_s", |of| of.optional(|point| point.operations)),
+    ("goodput_rps", |of| of.optional(|point| point.in_time)),
 ];
 
 impl Format for TimelineCsv {
     fn begin(&mut self, out: &mut dyn Write) -> io::Result<()> {
-        write_row(&TIMELINE.map(str::to_owned), out)
+        write_row(&TIMELINE.map(|(name, _)| name.to_owned()), out)
     }
 
     fn each(&mut self, summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
@@ -77,95 +114,65 @@ impl Format for TimelineCsv {
             if to_ns <= from_ns && point.is_none_or(|point| point.requests == 0) {
                 continue;
             }
-            let span_s = to_ns.saturating_sub(from_ns) as f64 / 1e9;
-            write_row(&interval(summary, point, (from_ns, to_ns), span_s), out)?;
+            let machine = machine_between(summary.run, from_ns, to_ns).unwrap_or_default();
+            let interval = Interval { summary, point, from_ns, to_ns, machine };
+            write_row(&TIMELINE.map(|(_, cell)| cell(&interval)), out)?;
         }
         Ok(())
     }
 }
 
-fn interval(
-    summary: &Summary<'_>,
-    point: Option<&Point>,
-    (from_ns, to_ns): (u64, u64),
-    span_s: f64,
-) -> Vec<String> {
-    let run = summary.run;
-    let count = |of: fn(&Point) -> u64| point.map_or(0, of);
-    let rate = |n: f64| if span_s > 0.0 { format!("{:.2}", n / span_s) } else { String::new() };
-    // Without a point nothing is known of what the plan counts.
-    let optional = |of: fn(&Point) -> Option<u64>| {
-        point.and_then(of).map(|n| rate(n as f64)).unwrap_or_default()
-    };
-    let limited = run.plan.load.pace.schedule().filter(|schedule| schedule.is_limited());
-    let due = limited.map(|schedule| {
-        let due = |ns| run.plan.own_rate_per_s(schedule.due_by(ns));
-        rate(due(to_ns) - due(from_ns))
-    });
-    let latency = |ns: Option<u64>| ns.map(msec_at_most).unwrap_or_default();
-    let machine = machine_between(run, from_ns, to_ns).unwrap_or_default();
-    let share = |share: Option<f64>| share.map(|share| format!("{share:.4}")).unwrap_or_default();
-    let whole = |rate: Option<f64>| rate.map(|rate| format!("{rate:.0}")).unwrap_or_default();
-    vec![
-        summary.title.clone(),
-        wall_clock_rfc3339(run.measurement.started_at, from_ns),
-        format!("{:.3}", from_ns as f64 / 1e9),
-        format!("{span_s:.3}"),
-        count(|point| point.requests).to_string(),
-        count(|point| point.errors).to_string(),
-        rate(count(|point| point.requests) as f64),
-        due.unwrap_or_default(),
-        point.and_then(Point::mean_ns).map(msec).unwrap_or_default(),
-        latency(point.and_then(|point| point.p50_ns)),
-        latency(point.and_then(|point| point.p99_ns)),
-        latency(point.and_then(|point| point.max_ns)),
-        share(machine.stolen),
-        share(machine.waited),
-        share(machine.server_waited),
-        whole(machine.interrupts_per_s),
-        whole(machine.mhz),
-        optional(|point| point.operations),
-        optional(|point| point.in_time),
-    ]
+/// A look at a server.
+struct Sample<'s> {
+    summary: &'s Summary<'s>,
+    address: &'s str,
+    point: &'s ServerPoint,
 }
+
+/// Text of a count; empty if it is not known.
+fn count(n: Option<u64>) -> String {
+    n.map(|n| n.to_string()).unwrap_or_default()
+}
+
+/// Cell of a look at a server.
+type SampleCell = fn(&Sample<'_>) -> String;
+
+const SAMPLES: [(&str, SampleCell); 16] = [
+    ("test", |of| of.summary.title.clone()),
+    ("server", |of| escape(of.address)),
+    ("time", |of| {
+        let after_ns = (of.point.t_s.max(0.0) * 1e9) as u64;
+        wall_clock_rfc3339(of.summary.run.measurement.started_at, after_ns)
+    }),
+    ("t_s", |of| format!("{:.3}", of.point.t_s)),
+    ("cpu_cores", |of| known(of.point.cores, 2)),
+    ("cpu_main_cores", |of| known(of.point.main_cores, 2)),
+    ("memory_bytes", |of| count(of.point.memory_bytes)),
+    ("clients", |of| count(of.point.clients)),
+    ("commands_per_s", |of| known(of.point.commands_per_s, 2)),
+    ("net_in_bytes_per_s", |of| known(of.point.net_in_per_s, 2)),
+    ("net_out_bytes_per_s", |of| known(of.point.net_out_per_s, 2)),
+    ("evicted_keys", |of| count(of.point.evicted_keys)),
+    ("expired_keys", |of| count(of.point.expired_keys)),
+    ("forks", |of| count(of.point.forks)),
+    ("connections_opened", |of| count(of.point.connections)),
+    ("saving", |of| u8::from(of.point.saving).to_string()),
+];
 
 impl Format for SamplesCsv {
     fn begin(&mut self, out: &mut dyn Write) -> io::Result<()> {
-        write_row(&SAMPLES.map(str::to_owned), out)
+        write_row(&SAMPLES.map(|(name, _)| name.to_owned()), out)
     }
 
     fn each(&mut self, summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
         for (address, points) in server_course(summary.run) {
-            for point in points {
-                write_row(&sample(summary, &escape(address), &point), out)?;
+            for point in &points {
+                let sample = Sample { summary, address, point };
+                write_row(&SAMPLES.map(|(_, cell)| cell(&sample)), out)?;
             }
         }
         Ok(())
     }
-}
-
-fn sample(summary: &Summary<'_>, address: &str, point: &ServerPoint) -> Vec<String> {
-    let count = |n: Option<u64>| n.map(|n| n.to_string()).unwrap_or_default();
-    let figure = |n: Option<f64>| n.map(|n| format!("{n:.2}")).unwrap_or_default();
-    let after_ns = (point.t_s.max(0.0) * 1e9) as u64;
-    vec![
-        summary.title.clone(),
-        address.to_owned(),
-        wall_clock_rfc3339(summary.run.measurement.started_at, after_ns),
-        format!("{:.3}", point.t_s),
-        figure(point.cores),
-        figure(point.main_cores),
-        count(point.memory_bytes),
-        count(point.clients),
-        figure(point.commands_per_s),
-        figure(point.net_in_per_s),
-        figure(point.net_out_per_s),
-        count(point.evicted_keys),
-        count(point.expired_keys),
-        count(point.forks),
-        count(point.connections),
-        u8::from(point.saving).to_string(),
-    ]
 }
 
 #[cfg(test)]

@@ -3,12 +3,12 @@
 use anyhow::{Result, anyhow};
 use cli::compare::{CompareJob, ComparedLoad, LiveSides};
 use lab::terms::{Pins, pinned};
-use report::CountUnit;
 use report::compare::{
     Candidate, ClauseValue, ComparedTest, Pairing, Question, RunDigest, Setup, TargetState,
     TestComparison,
 };
 use report::slo::{Bound, Measure, Observation, Outcome, Slo};
+use report::{CountUnit, Metric};
 use workload::Plan;
 
 use super::blocks::{Load, Taken};
@@ -146,13 +146,15 @@ fn trials(slo: &Slo, runs: &[RunDigest], leaves_out_void: bool) -> Vec<Observati
 /// Judges whether a server meets the target, over all of its runs.
 fn judge(candidate: &mut Candidate, slo: &Slo, trials: &[Observation]) {
     let judgement = slo.judge(&trials.iter().collect::<Vec<_>>());
-    let is_measured =
-        |bound: &Bound| bound.clause.measure == Measure::Errors || candidate.p50_ms.is_some();
+    let is_measured = |bound: &Bound| {
+        bound.clause.measure == Measure::Errors || candidate.figures.get(Metric::P50).is_some()
+    };
     let clause = |bound: &Bound| ClauseValue {
         clause: bound.clause.to_string(),
         mean: is_measured(bound).then_some(bound.value),
         interval: bound.low.zip(bound.high).map(|(low, high)| [low, high]),
         below: bound.clause.below,
+        measure: bound.clause.measure.to_string(),
         is_latency: bound.clause.measure.is_latency(),
     };
     candidate.clauses = judgement.bounds.iter().map(clause).collect();

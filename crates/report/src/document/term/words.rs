@@ -1,6 +1,7 @@
 //! Line breaking of words for a terminal.
 
-use super::WIDTH;
+/// Columns of a line of text, and of a table whose heads can be broken.
+pub(super) const WIDTH: usize = 80;
 
 /// Text in lines, with `indent` spaces before all but the first. A longer word has its own line.
 pub(super) fn wrapped(text: &str, indent: usize) -> String {

@@ -2,14 +2,16 @@
 //!
 //! The caller decides on colours with [`colour_wanted`]. Without colours the text is the same.
 
+mod paint;
 mod plot;
 mod words;
 
+use crate::escape;
 use comfy_table::{CellAlignment, ContentArrangement, presets};
-use report::escape;
 
-use crate::{Block, Chart, Kind, Table, Tone, Verdict};
-use words::{broken, wrapped};
+use super::{Block, Chart, Kind, Table, Tone, Verdict};
+use paint::{BOLD, SERIES, painted};
+use words::{WIDTH, broken, wrapped};
 
 /// Decides whether to write colours: to a terminal that supports them, unless `NO_COLOR` is set to anything
 /// (<https://no-color.org>). Pass the unchanged values of the environment.
@@ -22,8 +24,6 @@ pub fn colour_wanted(
     terminal && no_color.is_none_or(|v| v.is_empty()) && term.is_none_or(|term| term != "dumb")
 }
 
-/// Columns of a line of text, and of a table whose heads can be broken.
-const WIDTH: usize = 80;
 /// Minimum number of columns of a head before it is broken.
 const HEAD: usize = 9;
 
@@ -106,14 +106,6 @@ fn drawn(table: &Table, heads: &[String], colour: bool) -> String {
 /// A head at the bottom of this many lines.
 fn lowered(head: &str, lines: usize) -> String {
     "\n".repeat(lines.saturating_sub(head.lines().count().max(1))) + head
-}
-
-const BOLD: &str = "1";
-/// Terminal colours: blue, yellow, green, magenta, cyan, red.
-const SERIES: [&str; 6] = ["34", "33", "32", "35", "36", "31"];
-
-pub(crate) fn painted(text: &str, code: &str, colour: bool) -> String {
-    if colour { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
 }
 
 /// Rows of prose in columns, the first of them a header, wrapped to `width`. Ends with a line end.
@@ -211,7 +203,7 @@ fn bar_chart(chart: &Chart, categories: &[String], width: usize, colour: bool) -
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Axis, Series, Unit};
+    use crate::document::{Axis, Series, Unit};
 
     fn sweep() -> Chart {
         let mut sweep = Chart::lines(

@@ -1,9 +1,9 @@
 //! Lines over two axes, drawn in characters of eight dots (Braille).
 
-use report::escape;
+use crate::escape;
 
-use super::{BOLD, SERIES, painted};
-use crate::{Chart, DataPoint, Kind, Scale};
+use super::paint::{BOLD, SERIES, painted};
+use crate::document::{Chart, DataPoint, Scale};
 
 /// Lines of text in the plot.
 const HEIGHT: usize = 8;
@@ -21,9 +21,8 @@ pub(super) fn plot(chart: &Chart, width: usize, colour: bool) -> String {
     let several = chart.series.len() > 1;
     let mut grid = Grid::new(columns, bounds);
     for (n, series) in chart.series.iter().enumerate() {
-        let points: Vec<(f64, f64)> =
-            series.points.iter().filter_map(|p| place(chart, p)).collect();
-        grid.draw_line(n, &points, chart.kind != Kind::Scatter);
+        let points: Vec<Place> = series.points.iter().filter_map(|p| place(chart, p)).collect();
+        grid.draw_line(n, &points);
     }
     // Over all lines, so that each is known by its marks where there are no colours.
     for (n, series) in chart.series.iter().enumerate().filter(|_| several) {
@@ -41,9 +40,16 @@ pub(super) fn plot(chart: &Chart, width: usize, colour: bool) -> String {
     text
 }
 
+/// A position on both axes, in equal distances.
+#[derive(Clone, Copy)]
+struct Place {
+    x: f64,
+    y: f64,
+}
+
 /// Returns the position of a point, if both axes can show it.
-fn place(chart: &Chart, point: &DataPoint) -> Option<(f64, f64)> {
-    Some((chart.x.scale.place(point.x)?, chart.y.scale.place(point.y)?))
+fn place(chart: &Chart, point: &DataPoint) -> Option<Place> {
+    Some(Place { x: chart.x.scale.place(point.x)?, y: chart.y.scale.place(point.y)? })
 }
 
 /// Values of all points that are shown.
@@ -71,13 +77,13 @@ impl Bounds {
     /// The plot area of all points; `None` without points. A linear y axis begins at zero.
     fn new(chart: &Chart) -> Option<Self> {
         let points = chart.series.iter().flat_map(|s| &s.points);
-        let all: Vec<(f64, f64)> = points.filter_map(|p| place(chart, p)).collect();
+        let all: Vec<Place> = points.filter_map(|p| place(chart, p)).collect();
         if all.is_empty() {
             return None;
         }
         let zero = (chart.y.scale == Scale::Linear).then_some(0.0);
-        let (left, right) = ends(all.iter().map(|p| p.0).collect());
-        let (bottom, top) = ends(all.iter().map(|p| p.1).chain(zero).collect());
+        let (left, right) = ends(all.iter().map(|p| p.x).collect());
+        let (bottom, top) = ends(all.iter().map(|p| p.y).chain(zero).collect());
         Some(Self { left, right, bottom, top })
     }
 }
@@ -140,7 +146,7 @@ impl Grid {
     }
 
     /// The dot at a position: two in each column, four in each line.
-    fn dot(&self, (x, y): (f64, f64)) -> (usize, usize) {
+    fn dot(&self, Place { x, y }: Place) -> (usize, usize) {
         let Bounds { left, right, bottom, top } = self.bounds;
         let (columns, lines) = (self.columns * 2 - 1, HEIGHT * 4 - 1);
         let x = ((x - left) / (right - left) * columns as f64).round() as usize;
@@ -148,7 +154,7 @@ impl Grid {
         (x.min(columns), y.min(lines))
     }
 
-    fn set(&mut self, series: usize, place: (f64, f64)) {
+    fn set(&mut self, series: usize, place: Place) {
         // The bits of U+2800, <https://www.unicode.org/charts/PDF/U2800.pdf>.
         const BITS: [[u8; 4]; 2] = [[0x01, 0x02, 0x04, 0x40], [0x08, 0x10, 0x20, 0x80]];
         let (x, y) = self.dot(place);
@@ -156,19 +162,19 @@ impl Grid {
         *cell = Cell { dots: cell.dots | BITS[x % 2][y % 4], series, is_mark: false };
     }
 
-    /// Sets the points of a series and, if it is `joined`, the line between them.
-    fn draw_line(&mut self, series: usize, points: &[(f64, f64)], joined: bool) {
+    /// Sets the points of a series and the line between them.
+    fn draw_line(&mut self, series: usize, points: &[Place]) {
         let fine = self.columns * 4;
         points.iter().for_each(|point| self.set(series, *point));
-        for pair in points.windows(2).filter(|_| joined) {
-            let [(x0, y0), (x1, y1)] = [pair[0], pair[1]];
-            (0..fine)
-                .map(|k| k as f64 / fine as f64)
-                .for_each(|t| self.set(series, (x0 + (x1 - x0) * t, y0 + (y1 - y0) * t)));
+        for pair in points.windows(2) {
+            let [from, to] = [pair[0], pair[1]];
+            let between =
+                |t: f64| Place { x: from.x + (to.x - from.x) * t, y: from.y + (to.y - from.y) * t };
+            (0..fine).map(|k| k as f64 / fine as f64).for_each(|t| self.set(series, between(t)));
         }
     }
 
-    fn mark(&mut self, series: usize, place: (f64, f64)) {
+    fn mark(&mut self, series: usize, place: Place) {
         let (x, y) = self.dot(place);
         self.cells[y / 4][x / 2] = Cell { dots: u8::MAX, series, is_mark: true };
     }

@@ -1,6 +1,14 @@
-//! Content of a page, as data; `html` lays it out.
+//! Results as documents: what is to be seen, as plain data.
+//!
+//! A [`Page`] has [`Section`]s of [`Block`]s, a [`Chart`] [`Series`]. [`term`] writes blocks for a terminal; the
+//! crate of pages writes HTML and SVG. Text may be anybody's: it is escaped where it is written.
 
-use crate::Chart;
+mod chart;
+pub mod term;
+mod unit;
+
+pub use chart::{Axis, Band, Chart, DataPoint, Guide, Kind, Scale, Series};
+pub use unit::Unit;
 
 /// A page: one self-contained file.
 #[derive(Debug, Clone, Default)]
@@ -135,13 +143,28 @@ impl Table {
         self
     }
 
+    /// Returns the table with these of its columns.
+    #[must_use]
+    pub fn only(&self, columns: &[&str]) -> Self {
+        let at = columns.iter().filter_map(|name| self.columns.iter().position(|of| of == name));
+        let at: Vec<usize> = at.collect();
+        let of = |row: usize| at.iter().map(|column| self.cell(row, *column).to_owned()).collect();
+        Self {
+            columns: at.iter().map(|column| self.columns[*column].clone()).collect(),
+            rows: (0..self.rows.len()).map(of).collect(),
+            ..self.clone()
+        }
+    }
+
     /// Returns the cell; empty if it is missing.
-    pub(crate) fn cell(&self, row: usize, column: usize) -> &str {
+    #[must_use]
+    pub fn cell(&self, row: usize, column: usize) -> &str {
         self.rows.get(row).and_then(|row| row.get(column)).map_or("", String::as_str)
     }
 
     /// Returns whether all cells of a column are figures (with units) or a dash.
-    pub(crate) fn numeric(&self, column: usize) -> bool {
+    #[must_use]
+    pub fn numeric(&self, column: usize) -> bool {
         let mut figures = 0;
         for row in 0..self.rows.len() {
             let cell = self.cell(row, column).trim();

@@ -49,7 +49,8 @@ impl Unit {
     }
 
     /// Labels of neighbouring ticks, with enough digits to differ.
-    pub(super) fn ticks(self, values: &[f64]) -> Vec<String> {
+    #[must_use]
+    pub fn ticks(self, values: &[f64]) -> Vec<String> {
         let labels = |figures: usize| -> Vec<String> {
             values.iter().map(|value| self.written(*value, figures, true)).collect()
         };
