@@ -8,6 +8,11 @@ use std::ffi::OsString;
 use clap::{Arg, Command};
 use lab::words::TypedOption;
 use lab::{Arity, Line};
+use naming::{
+    BURST, CLUSTER, CONNECT, IDLE, KEEP_ALIVE, MIX, NAME, ON_ERROR, OptionId, PIPELINE, PROBE,
+    PROTOCOL, RATE, RECONNECT, REPEAT, REPLAY, REQUESTS, RETRY, SHARD, TESTS, URI, WINDOW,
+    WORKLOAD,
+};
 
 use super::experiment::{self, takes_of, with_those_of_one_run};
 use super::front::Front;
@@ -56,27 +61,16 @@ const SHOWN: [&str; 16] = [
 ];
 
 /// Options of a run that the help leaves out.
-const REFUSED: [&str; 12] = [
-    "-t",
-    "-P",
-    "-k",
-    "--mix",
-    "--workload",
-    "--replay",
-    "--window",
-    "--cluster",
-    "--reconnect",
-    "--retry",
-    "--on-error",
-    "--shard",
+const REFUSED: [OptionId; 12] = [
+    TESTS, PIPELINE, KEEP_ALIVE, MIX, WORKLOAD, REPLAY, WINDOW, CLUSTER, RECONNECT, RETRY,
+    ON_ERROR, SHARD,
 ];
 
 /// Options of a run that `connect` refuses.
-const NEVER: [&str; 2] = ["-I", "-l"];
+const NEVER: [OptionId; 2] = [IDLE, REPEAT];
 
 /// A steady load beside new connections is a probe of them.
 const BESIDE: &str = "--beside";
-const PROBE: &str = "--probe";
 
 /// The command of each connection where the line has none: of memcached, and of others.
 const MEMCACHED_COMMAND: &str = "version";
@@ -96,7 +90,8 @@ fn parse(args: Vec<OsString>) -> Result<Intent, UsageError> {
         return Ok(Intent::Say(command.render_long_help().to_string()));
     }
     let vocabulary = run::vocabulary();
-    let takes = |name: &str| takes_of(&vocabulary, if name == BESIDE { PROBE } else { name });
+    let probe = PROBE.word();
+    let takes = |name: &str| takes_of(&vocabulary, if name == BESIDE { &probe } else { name });
     let line = Line::parse(args, takes);
     RUN.parse(None, complete(line, &vocabulary, true).words())
 }
@@ -132,22 +127,22 @@ fn own_page() -> Command {
 /// The line of a run, with what makes it one of new connections. `alone` tells whether it is no experiment's.
 fn complete(mut line: Line, vocabulary: &Command, alone: bool) -> Line {
     let besides = line.options.iter_mut().filter(|given| given.name == BESIDE);
-    besides.for_each(|given| given.name = PROBE.to_owned());
+    besides.for_each(|given| given.name = PROBE.to_string());
     call_by_one_name(&mut line, |name| named(vocabulary, name));
-    let value = |line: &Line, name: &str| {
-        let given = line.options.iter().rfind(|given| given.name == name)?;
+    let value = |line: &Line, name: OptionId| {
+        let given = line.options.iter().rfind(|given| given.name == name.word())?;
         Some(given.value.as_ref()?.to_string_lossy().into_owned())
     };
-    let is_memcached = ["--protocol", "-u"]
-        .iter()
+    let is_memcached = [PROTOCOL, URI]
+        .into_iter()
         .any(|name| value(&line, name).is_some_and(|value| value.starts_with("memcache")));
-    let burst = value(&line, "--burst");
-    line.options.push(TypedOption::flag("--connect"));
-    line.set_default("--name", "new connections");
+    let burst = value(&line, BURST);
+    line.options.push(TypedOption::flag(CONNECT));
+    line.set_default(NAME, "new connections");
     if let Some(burst) =
-        burst.filter(|_| alone && !experiment::names_length(&line) && !line.has("--rps"))
+        burst.filter(|_| alone && !experiment::names_length(&line) && !line.has(RATE))
     {
-        line.options.push(TypedOption::new("-n", burst));
+        line.options.push(TypedOption::new(REQUESTS, burst));
     }
     if line.rest.iter().all(|word| word == "--") {
         let command = if is_memcached { MEMCACHED_COMMAND } else { COMMAND };

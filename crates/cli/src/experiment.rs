@@ -14,6 +14,12 @@ use clap::{Arg, Command, Parser};
 use job::VariedLoad;
 use lab::words::{TypedOption, words_of};
 use lab::{Arity, Line};
+use naming::{
+    ARRIVALS, CALLED, CLOCK, CONNECTIONS, CONTENT, CPUS, DATASET, DURATION, FILL, HDR, IDLE, KEEP,
+    KEEP_ALIVE, KEY_DIST, KEY_RANGE, MAXDOCS, ON, OptionId, PASSWORD, PIPELINE, PRINT_WORKLOAD,
+    PROBE, RATE, REPEAT, REPLAY, REQUESTS, SEED, SEQUENTIAL, SHARD, SIZE, SLO, SPAWN_ARGS,
+    START_AT, STDIN_ARG, TESTS, WARMUP, WINDOW, WORKLOAD,
+};
 use workload::secret;
 
 pub use self::output::{ExperimentOptions, LiveOption};
@@ -25,49 +31,49 @@ use super::run::{self, ParsedArgs};
 use super::{Action, Intent, Job, UsageError};
 
 /// Options of a run that no experiment can have, and why.
-pub const REFUSED: [(&str, &str); 10] = [
-    ("--probe", "works with single runs only"),
-    ("--clock", "works with single runs only"),
-    ("-I", "opens connections and measures nothing"),
-    ("-l", "never ends; use --repeat"),
-    ("--as", "works with single runs only"),
-    ("--start-at", "works with a single test only"),
-    ("--hdr", "works with single runs only; --json saves all histograms"),
-    ("--keep", "works with single runs only; name a file in the folder with --json"),
-    ("-x", "reads standard input, which several runs cannot share"),
-    ("--print-workload", "works with single runs only"),
+pub const REFUSED: [(OptionId, &str); 10] = [
+    (PROBE, "works with single runs only"),
+    (CLOCK, "works with single runs only"),
+    (IDLE, "opens connections and measures nothing"),
+    (REPEAT, "never ends; use --repeat"),
+    (CALLED, "works with single runs only"),
+    (START_AT, "works with a single test only"),
+    (HDR, "works with single runs only; --json saves all histograms"),
+    (KEEP, "works with single runs only; name a file in the folder with --json"),
+    (STDIN_ARG, "reads standard input, which several runs cannot share"),
+    (PRINT_WORKLOAD, "works with single runs only"),
 ];
 
 /// Options of a run that say what load it is, for experiments that decide that themselves.
-pub const OF_A_LOAD: [&str; 28] = [
-    "-c",
-    "-n",
-    "-P",
-    "-d",
-    "--content",
-    "-r",
-    "-t",
-    "-k",
-    "-l",
-    "-I",
-    "-x",
-    "--duration",
-    "--warmup",
-    "--rps",
-    "--slo",
-    "--arrivals",
-    "--window",
-    "--sequential",
-    "--key-dist",
-    "--hdr",
-    "--dataset",
-    "--maxdocs",
-    "--start-at",
-    "--shard",
-    "--workload",
-    "--fill",
-    "--on",
-    "--cpus",
+pub const OF_A_LOAD: [OptionId; 28] = [
+    CONNECTIONS,
+    REQUESTS,
+    PIPELINE,
+    SIZE,
+    CONTENT,
+    KEY_RANGE,
+    TESTS,
+    KEEP_ALIVE,
+    REPEAT,
+    IDLE,
+    STDIN_ARG,
+    DURATION,
+    WARMUP,
+    RATE,
+    SLO,
+    ARRIVALS,
+    WINDOW,
+    SEQUENTIAL,
+    KEY_DIST,
+    HDR,
+    DATASET,
+    MAXDOCS,
+    START_AT,
+    SHARD,
+    WORKLOAD,
+    FILL,
+    ON,
+    CPUS,
 ];
 
 /// Takes the words of a command line apart: those of `O`'s options, the line of a run, and the whole
@@ -90,7 +96,7 @@ pub fn with_split<O: Parser>(
 /// Returns an error if the words make no sense, or `meaning` refuses them.
 pub fn with_words<O: Parser>(
     args: Vec<OsString>,
-    refused: &[(&str, &str)],
+    refused: &[(OptionId, &str)],
     meaning: impl FnOnce(O, Line, String) -> Result<Intent, UsageError>,
 ) -> Result<Intent, UsageError> {
     with_line(args, true, refused, meaning)
@@ -101,7 +107,7 @@ pub fn with_words<O: Parser>(
 pub(super) fn with_line<O: Parser>(
     args: Vec<OsString>,
     has_words: bool,
-    refused: &[(&str, &str)],
+    refused: &[(OptionId, &str)],
     meaning: impl FnOnce(O, Line, String) -> Result<Intent, UsageError>,
 ) -> Result<Intent, UsageError> {
     let SplitLine { own, line, command_line } = split(&command::<O>(), args, has_words, refused)?;
@@ -123,7 +129,7 @@ fn split(
     own: &Command,
     args: Vec<OsString>,
     has_words: bool,
-    refused: &[(&str, &str)],
+    refused: &[(OptionId, &str)],
 ) -> Result<SplitLine, UsageError> {
     if !has_words {
         return split_line(own, args, None, refused);
@@ -152,7 +158,7 @@ fn split_line(
     own: &Command,
     args: Vec<OsString>,
     words: Option<Vec<OsString>>,
-    refused: &[(&str, &str)],
+    refused: &[(OptionId, &str)],
 ) -> Result<SplitLine, UsageError> {
     let of_run = run::vocabulary();
     let of_kinds = deliver::is_named(&args).then(deliver::command);
@@ -230,9 +236,9 @@ const SERVERS: [&str; 6] =
 /// Gives all runs of an experiment that fills its server the same values to write: then one fill is
 /// enough for all.
 pub fn one_seed(line: &mut Line) {
-    if line.has("--fill") && !line.has("--seed") {
+    if line.has(FILL) && !line.has(SEED) {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        line.options.push(TypedOption::new("--seed", now.as_micros().to_string()));
+        line.options.push(TypedOption::new(SEED, now.as_micros().to_string()));
     }
 }
 
@@ -252,13 +258,13 @@ fn takes(option: &Arg) -> Arity {
 
 /// The options of an experiment, and behind them those of a run that it takes too: all but those that
 /// it has itself, those that no experiment can have, and `refused`.
-pub fn with_those_of_a_run(own: Command, refused: &[&str]) -> Command {
+pub fn with_those_of_a_run(own: Command, refused: &[OptionId]) -> Command {
     let of_experiments = REFUSED.map(|(name, _)| name);
     with_those_of_one_run(own, &[refused, &of_experiments].concat())
 }
 
 /// Adds the options of a run to a command that is a single run: an option that it cannot have is in `refused`.
-pub(super) fn with_those_of_one_run(own: Command, refused: &[&str]) -> Command {
+pub(super) fn with_those_of_one_run(own: Command, refused: &[OptionId]) -> Command {
     let run = run::vocabulary();
     let written = |arg: &Arg| {
         let short = arg.get_short().map(|short| format!("-{short}"));
@@ -269,12 +275,13 @@ pub(super) fn with_those_of_one_run(own: Command, refused: &[&str]) -> Command {
         !own.get_arguments().any(|ours| ours.get_id() == arg.get_id())
             && !names.iter().any(|name| named(&own, name).is_some())
     };
-    let no = |name: &String| refused.contains(&name.as_str());
     // What it cannot have is hidden and not left out: others name it.
     let taken = run.get_arguments().filter(theirs);
-    let taken: Vec<Arg> = taken
-        .map(|arg| arg.clone().hide(written(arg).iter().any(no) || arg.is_hide_set()))
-        .collect();
+    let taken = taken.map(|arg| {
+        let is_refused = refused.iter().any(|option| arg.get_id().as_str() == option.field());
+        arg.clone().hide(is_refused || arg.is_hide_set())
+    });
+    let taken: Vec<Arg> = taken.collect();
     own.args(taken)
 }
 
@@ -327,8 +334,8 @@ pub(super) fn command_line(name: &str, line: &Line) -> String {
             continue;
         };
         match (name.as_str(), masked_uri(&text)) {
-            ("-a", _) => *value = Some(secret::HIDDEN.into()),
-            ("--spawn-args", _) => {
+            (name, _) if name == PASSWORD.word() => *value = Some(secret::HIDDEN.into()),
+            (name, _) if name == SPAWN_ARGS.word() => {
                 let args = shell_words::split(&text).unwrap_or_default();
                 *value = Some(shell_words::join(secret::shown_arguments(&args)).into());
             }
@@ -353,16 +360,16 @@ pub(super) fn masked_uri(text: &str) -> Option<String> {
 
 /// Returns whether a command line names what to send.
 pub fn names_test(line: &Line) -> bool {
-    line.has("-t") || line.has("--workload") || line.has("--replay") || !line.rest.is_empty()
+    line.has(TESTS) || line.has(WORKLOAD) || line.has(REPLAY) || !line.rest.is_empty()
 }
 
 /// Returns whether a line says how long a run is: a schedule with an end (`10k..100k/30s`) does.
 pub fn names_length(line: &Line) -> bool {
     let schedule = |given: &TypedOption| {
         let value = given.value.as_ref().map(|value| value.to_string_lossy());
-        given.name == "--rps" && value.is_some_and(|rate| lab::values::is_schedule(&rate))
+        given.name == RATE.word() && value.is_some_and(|rate| lab::values::is_schedule(&rate))
     };
-    line.has("-n") || line.has("--duration") || line.options.iter().any(schedule)
+    line.has(REQUESTS) || line.has(DURATION) || line.options.iter().any(schedule)
 }
 
 #[cfg(test)]

@@ -6,6 +6,12 @@ use std::time::Duration;
 
 use clap::Args;
 use lab::words::{Line, TypedOption};
+use naming::{
+    ARRIVALS, CONNECTIONS, CONTENT, DATASET, DURATION, FILL, HIT_RATIO, IDLE, KEEP_ALIVE,
+    KEY_RANGE, MIX, ON, ON_ERROR, OptionId, PER_CONNECTION, PIPELINE, PRINT_WORKLOAD, RATE,
+    RECONNECT, REPEAT, REPLAY, REQUESTS, RETRY, SHARD, SIZE, STDIN_ARG, TESTS, TTL, VERIFY, WARMUP,
+    WINDOW, WORKLOAD,
+};
 use replay::{Glob, Replay, Selection, Speed};
 use report::slo::Slo;
 
@@ -102,37 +108,37 @@ impl RecordOptions {
 }
 
 /// Options of a run that say what is sent, which the record says.
-pub const REFUSED: [(&str, &str); 27] = [
-    ("-n", "does not go with a record: it has a fixed number of commands; see --first and --loop"),
-    ("--per-connection", "does not go with a record: it says how many commands each client sends"),
-    ("--rps", "does not go with a record: it says when commands are sent; see --speed"),
-    ("--arrivals", "does not go with a record: it says when commands are sent; see --speed"),
+pub const REFUSED: [(OptionId, &str); 27] = [
     (
-        "--duration",
-        "does not go with a record: it has a fixed length; see --first, --speed and --loop",
+        REQUESTS,
+        "does not go with a record: it has a fixed number of commands; see --first and --loop",
     ),
-    ("--warmup", "does not go with a record: it has no warm-up"),
-    ("-t", "does not go with a record: it says what is sent"),
-    ("--workload", "does not go with a record: it says what is sent"),
-    ("--mix", "does not go with a record: it says what is sent"),
-    ("--dataset", "does not go with a record: it says what is sent"),
-    ("--replay", "does not go with a record: name its files after keystorm replay"),
-    ("-r", "does not go with a record: it says which keys are sent"),
-    ("-d", "does not go with a record: it says which values are sent"),
-    ("--content", "does not go with a record: it says which values are sent"),
-    ("--ttl", "does not go with a record: it says how long keys live"),
-    ("--fill", "does not go with a record: see --prefill"),
-    ("--verify", "does not go with a record: its values do not derive from keys"),
-    ("--hit-ratio", "does not go with a record: it says which keys are read"),
-    ("--retry", "does not go with a record: its commands are sent once, at their time"),
-    ("--shard", "does not go with a record: one process sends it"),
-    ("--on", "does not go with a record: one process sends it"),
-    ("-k", "does not go with a record: its clients keep their connections"),
-    ("-I", "does not go with a record: the option opens connections and sends nothing"),
-    ("-l", "does not go with a record: see --loop"),
-    ("-x", "does not go with a record: it says what is sent"),
-    ("--window", "does not go with a record: see --wait-replies"),
-    ("--print-workload", "does not go with a record: no workload file can say what it does"),
+    (PER_CONNECTION, "does not go with a record: it says how many commands each client sends"),
+    (RATE, "does not go with a record: it says when commands are sent; see --speed"),
+    (ARRIVALS, "does not go with a record: it says when commands are sent; see --speed"),
+    (DURATION, "does not go with a record: it has a fixed length; see --first, --speed and --loop"),
+    (WARMUP, "does not go with a record: it has no warm-up"),
+    (TESTS, "does not go with a record: it says what is sent"),
+    (WORKLOAD, "does not go with a record: it says what is sent"),
+    (MIX, "does not go with a record: it says what is sent"),
+    (DATASET, "does not go with a record: it says what is sent"),
+    (REPLAY, "does not go with a record: name its files after keystorm replay"),
+    (KEY_RANGE, "does not go with a record: it says which keys are sent"),
+    (SIZE, "does not go with a record: it says which values are sent"),
+    (CONTENT, "does not go with a record: it says which values are sent"),
+    (TTL, "does not go with a record: it says how long keys live"),
+    (FILL, "does not go with a record: see --prefill"),
+    (VERIFY, "does not go with a record: its values do not derive from keys"),
+    (HIT_RATIO, "does not go with a record: it says which keys are read"),
+    (RETRY, "does not go with a record: its commands are sent once, at their time"),
+    (SHARD, "does not go with a record: one process sends it"),
+    (ON, "does not go with a record: one process sends it"),
+    (KEEP_ALIVE, "does not go with a record: its clients keep their connections"),
+    (IDLE, "does not go with a record: the option opens connections and sends nothing"),
+    (REPEAT, "does not go with a record: see --loop"),
+    (STDIN_ARG, "does not go with a record: it says what is sent"),
+    (WINDOW, "does not go with a record: see --wait-replies"),
+    (PRINT_WORKLOAD, "does not go with a record: no workload file can say what it does"),
 ];
 
 /// Commands in flight on a connection, of a client whose commands leave at their times.
@@ -159,14 +165,14 @@ pub fn recorded(
             "{name}: a record is read twice, and standard input cannot be"
         )));
     }
-    (options.files, options.keeps_connections) = (files, line.has("-c"));
-    if !line.has("-P") {
+    (options.files, options.keeps_connections) = (files, line.has(CONNECTIONS));
+    if !line.has(PIPELINE) {
         let depth = if options.speed.is_max() || options.wait_replies { "1" } else { DEPTH };
-        line.options.push(TypedOption::new("-P", depth));
+        line.options.push(TypedOption::new(PIPELINE, depth));
     } else if options.wait_replies {
         return Err(UsageError("-P: with --wait-replies, a client sends one at a time".to_owned()));
     }
-    let usual = [("--on-error", "count"), ("--window", "rolling"), ("--reconnect", "yes")];
+    let usual = [(ON_ERROR, "count"), (WINDOW, "rolling"), (RECONNECT, "yes")];
     usual.into_iter().for_each(|(option, value)| line.set_default(option, value));
     // Its plan is the frame that what is recorded gets.
     line.rest = ["--", "get", "k"].map(OsString::from).to_vec();

@@ -1,6 +1,7 @@
 //! The change of a series: the precision of the difference between its newest runs and earlier ones, and the
 //! number of missing runs.
 
+use naming::RATE;
 use report::Metric;
 use report::compare::called;
 use statistics::{Interval, Ratio, SIDE_MIN, SampleShortage, needed, steps};
@@ -57,7 +58,7 @@ fn change(
 ) -> Option<Change> {
     let first = series.entries.iter().position(is_newest)?;
     let newest = series.entries.iter().rfind(|entry| is_newest(entry))?;
-    let is_paced = newest.options.iter().any(|(option, _)| option == "--rps");
+    let is_paced = newest.options.iter().any(|(option, _)| *option == RATE.word());
     let metric = if is_paced { Metric::P99 } else { Metric::Throughput };
     let (places, values) = series.values(metric, terms.disturbed);
     let both = places.into_iter().zip(values);

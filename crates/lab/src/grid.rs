@@ -6,6 +6,10 @@
 use std::collections::HashSet;
 use std::ffi::OsString;
 
+use naming::{
+    ARRIVALS, CONNECTIONS, DURATION, ENGINE, KEEP_ALIVE, KEY_RANGE, OptionId, PIPELINE, PRECISION,
+    RATE, REQUESTS, SIZE, THREADS, WARMUP, WINDOW,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::values::{Kind, values};
@@ -15,35 +19,45 @@ use crate::words::{Line, TypedOption};
 pub const POINTS_MAX: usize = 10_000;
 
 /// The options that may be lists. Tests (`-t`) are a separate list with a row for each.
-const SWEPT: [(&str, Kind); 26] = [
-    ("-c", Kind::Whole),
-    ("-P", Kind::Whole),
-    ("-d", Kind::Whole),
-    ("-r", Kind::Whole),
-    ("-n", Kind::Whole),
-    ("-k", Kind::Whole),
-    ("--threads", Kind::Whole),
-    ("--duration", Kind::Time),
-    ("--warmup", Kind::Time),
-    ("--rps", Kind::Rate),
-    ("--engine", Kind::Name),
-    ("--window", Kind::Name),
-    ("--arrivals", Kind::Name),
-    ("--precision", Kind::Whole),
-    // Of deliveries.
-    ("--publishers", Kind::Whole),
-    ("--subscribers", Kind::Whole),
-    ("--channels", Kind::Whole),
-    ("--channels-per-subscriber", Kind::Whole),
-    ("--writers", Kind::Whole),
-    ("--senders", Kind::Whole),
-    ("--receivers", Kind::Whole),
-    ("--receiver-threads", Kind::Whole),
-    ("--keys", Kind::Whole),
-    ("--groups", Kind::Whole),
-    ("--consumers", Kind::Whole),
-    ("--keys-per-receiver", Kind::Whole),
+const SWEPT: [(OptionId, Kind); 14] = [
+    (CONNECTIONS, Kind::Whole),
+    (PIPELINE, Kind::Whole),
+    (SIZE, Kind::Whole),
+    (KEY_RANGE, Kind::Whole),
+    (REQUESTS, Kind::Whole),
+    (KEEP_ALIVE, Kind::Whole),
+    (THREADS, Kind::Whole),
+    (DURATION, Kind::Time),
+    (WARMUP, Kind::Time),
+    (RATE, Kind::Rate),
+    (ENGINE, Kind::Name),
+    (WINDOW, Kind::Name),
+    (ARRIVALS, Kind::Name),
+    (PRECISION, Kind::Whole),
 ];
+
+/// Options of deliveries that may be lists of numbers.
+const SWEPT_OF_DELIVERIES: [&str; 12] = [
+    "--publishers",
+    "--subscribers",
+    "--channels",
+    "--channels-per-subscriber",
+    "--writers",
+    "--senders",
+    "--receivers",
+    "--receiver-threads",
+    "--keys",
+    "--groups",
+    "--consumers",
+    "--keys-per-receiver",
+];
+
+/// Returns the kind of an option's values if it may be a list.
+fn swept(name: &str) -> Option<Kind> {
+    let of_load = SWEPT.iter().find(|(option, _)| option.word() == name);
+    let of_delivery = SWEPT_OF_DELIVERIES.contains(&name).then_some(Kind::Whole);
+    of_load.map(|(_, kind)| *kind).or(of_delivery)
+}
 
 /// An option with more than one value.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -78,20 +92,19 @@ impl Grid {
     /// # Errors
     /// Returns an error in words for a person for an impossible range, or too many points.
     pub fn from_line(line: Line) -> Result<Self, String> {
-        let kind = |name: &str| SWEPT.iter().find(|(option, _)| *option == name);
         let mut later = HashSet::new();
         let mut options = Vec::new();
         for given in line.options.into_iter().rev() {
-            if kind(&given.name).is_none() || later.insert(given.name.clone()) {
+            if swept(&given.name).is_none() || later.insert(given.name.clone()) {
                 options.push(given);
             }
         }
         options.reverse();
         let mut axes = Vec::new();
         for TypedOption { name, value } in &mut options {
-            let (Some((_, kind)), Some(text)) = (kind(name), value.as_ref()) else { continue };
+            let (Some(kind), Some(text)) = (swept(name), value.as_ref()) else { continue };
             let Some(text) = text.to_str() else { continue };
-            let values = values(*kind, text).map_err(|why| format!("{name} {text}: {why}"))?;
+            let values = values(kind, text).map_err(|why| format!("{name} {text}: {why}"))?;
             match &values[..] {
                 [one] => *value = Some(one.into()),
                 _ => axes.push(Axis { option: name.clone(), values }),

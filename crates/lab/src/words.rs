@@ -4,6 +4,7 @@
 //! word that is not an option begins the rest. The caller, which has a parser, knows the options.
 
 use std::ffi::{OsStr, OsString};
+use std::fmt::Display;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
 /// Number of values of an option.
@@ -38,14 +39,14 @@ pub struct Line {
 impl TypedOption {
     /// An option with a value.
     #[must_use]
-    pub fn new(name: impl Into<String>, value: impl Into<OsString>) -> Self {
-        Self { name: name.into(), value: Some(value.into()) }
+    pub fn new(name: impl Display, value: impl Into<OsString>) -> Self {
+        Self { name: name.to_string(), value: Some(value.into()) }
     }
 
     /// An option without a value.
     #[must_use]
-    pub fn flag(name: &str) -> Self {
-        Self { name: name.to_owned(), value: None }
+    pub fn flag(name: impl Display) -> Self {
+        Self { name: name.to_string(), value: None }
     }
 
     /// The words of the option.
@@ -96,13 +97,14 @@ impl Line {
 
     /// Returns whether there is an option with this name.
     #[must_use]
-    pub fn has(&self, name: &str) -> bool {
+    pub fn has(&self, name: impl Display) -> bool {
+        let name = name.to_string();
         self.options.iter().any(|given| given.name == name)
     }
 
     /// Adds an option unless the line has it.
-    pub fn set_default(&mut self, name: &str, value: impl Into<OsString>) {
-        if !self.has(name) {
+    pub fn set_default(&mut self, name: impl Display, value: impl Into<OsString>) {
+        if !self.has(&name) {
             self.options.push(TypedOption::new(name, value));
         }
     }

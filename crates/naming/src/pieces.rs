@@ -63,6 +63,16 @@ impl Text {
         })
     }
 
+    /// Returns whether it names an option with this value behind it.
+    pub fn names(&self, option: OptionId, value: &str) -> bool {
+        self.0.windows(2).any(|pair| match pair {
+            [Piece::Option(named), Piece::Words(words)] if *named == option => {
+                words.strip_prefix(' ').is_some_and(|words| words.starts_with(value))
+            }
+            _ => false,
+        })
+    }
+
     /// Writes it with these words for options.
     pub fn in_words<W: AsRef<str>>(&self, word: impl Fn(OptionId) -> W) -> String {
         let mut whole = String::new();

@@ -13,7 +13,7 @@ use crate::command_line::options_of;
 /// Difference between two plans.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Difference {
-    /// The option, such as `--rps`; without one, the path in the plan.
+    /// The option as it is typed; without one, the path in the plan.
     pub(crate) what: String,
     pub(crate) ours: String,
     pub(crate) theirs: String,

@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use clap::error::ContextKind;
+use clap::error::{ContextKind, ContextValue};
 use clap::{Arg, Command};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -119,6 +119,23 @@ impl LoadSpec {
             error
         })
     }
+}
+
+/// The options that an error of clap's names, by their fields.
+#[must_use]
+pub fn options_in(error: &clap::Error) -> Vec<String> {
+    let mut command = vocabulary();
+    command.build();
+    let written =
+        [ContextKind::InvalidArg, ContextKind::PriorArg].map(|kind| match error.get(kind) {
+            Some(ContextValue::String(one)) => vec![one.clone()],
+            Some(ContextValue::Strings(all)) => all.clone(),
+            _ => Vec::new(),
+        });
+    let option =
+        |written: &String| command.get_arguments().find(|option| option.to_string() == *written);
+    let named = written.iter().flatten().filter_map(option);
+    named.map(|option| option.get_id().to_string()).collect()
 }
 
 /// An option in words, without `--set` before a setting.

@@ -159,8 +159,7 @@ fn built(options: &LoadSpec, mut parts: Vec<PlanParts>) -> Result<Vec<Plan>, Tex
     for parts in &mut parts {
         parts.asked = options.asking_for(parts);
     }
-    let plans: Result<Vec<Plan>, _> = parts.into_iter().map(PlanParts::build).collect();
-    let plans = plans.map_err(|e| e.to_string())?;
+    let plans: Vec<Plan> = parts.into_iter().map(PlanParts::build).collect::<Result<_, _>>()?;
     plans.iter().try_for_each(|plan| memcache::check_ring(plan, options.load.idle))?;
     Ok(plans)
 }

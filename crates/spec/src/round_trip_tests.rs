@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{Command, FromArgMatches};
+use clap::FromArgMatches;
+use clap::error::ErrorKind;
 use proptest::prelude::*;
 use serde_json::Value;
 
 use crate::LoadSpec;
-use crate::document::{self, Fields};
+use crate::document::{self, Fields, options_in};
 use crate::write::{fields, key, vocabulary};
 
 /// Values of every option, by its key in documents. Passwords are what is written of them.
@@ -163,31 +163,18 @@ pub(crate) fn read(words: &[String]) -> Result<LoadSpec, clap::Error> {
     LoadSpec::from_arg_matches(&vocabulary().try_get_matches_from(words)?)
 }
 
-/// The keys of options that an error of clap's names.
-fn named(command: &Command, error: &clap::Error) -> Vec<String> {
-    let names = match error.get(ContextKind::InvalidArg) {
-        Some(ContextValue::String(one)) => vec![one.clone()],
-        Some(ContextValue::Strings(all)) => all.clone(),
-        _ => Vec::new(),
-    };
-    let of = |name: &String| {
-        let option = command.get_arguments().find(|option| option.to_string() == *name);
-        option.map(key)
-    };
-    names.iter().filter_map(of).collect()
-}
-
 /// The fields without those that others exclude, and with those that others require.
 fn possible(mut given: Fields, values: &Values) -> (Fields, LoadSpec) {
-    let mut command = vocabulary();
-    command.build();
     for _ in 0..100 {
         let spec: LoadSpec = serde_json::from_value(Value::Object(given.clone())).unwrap();
         let words = spec.words().unwrap();
         let Err(error) = read(&words) else { return (given, spec) };
-        let options = named(&command, &error);
+        let mut options = options_in(&error);
+        if error.kind() == ErrorKind::ArgumentConflict {
+            options.truncate(1);
+        }
         assert!(!options.is_empty(), "{words:?}: {error}");
-        for option in options {
+        for option in options.iter().map(|id| id.replace('_', "-")) {
             match error.kind() {
                 ErrorKind::ArgumentConflict => {
                     given.remove(&option);

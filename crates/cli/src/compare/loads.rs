@@ -1,6 +1,7 @@
 //! The same loads for every server, read off one command line.
 
 use lab::terms::{Side as TermsSide, started_alike};
+use naming::{RATE, SLO};
 use report::slo::Slo;
 use workload::{Pace, Plan, PlanParts, Window};
 
@@ -38,9 +39,9 @@ pub(super) fn sides(
     let place = |name: &str| names.iter().position(|of| of == name);
     loads.sort_by_key(|(name, _)| place(name));
     if slo.is_some() && loads.iter().any(|(_, plans)| plans[0].load.pace.schedule().is_none()) {
-        return Err(UsageError(
-            "--slo: a target is kept at a rate; name it with --rps, such as --rps 30k".to_owned(),
-        ));
+        return Err(UsageError(format!(
+            "{SLO}: a target is kept at a rate; name it with {RATE}, such as {RATE} 30k"
+        )));
     }
     for (slo, (_, plans)) in slo.iter().flat_map(|slo| loads.iter().map(move |load| (slo, load))) {
         slo.check_plans(plans).map_err(UsageError)?;

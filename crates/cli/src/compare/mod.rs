@@ -236,7 +236,7 @@ fn only_once(sides: &Sides) -> Option<&'static str> {
     match sides {
         Sides::Saved(_) => Some("saved runs have no further blocks; compare the servers"),
         Sides::Terms(_) => {
-            Some("the tables of equal terms are taken once; choose --repeat, or a rate (--rps)")
+            Some("the tables of equal terms are taken once; choose --repeat, or a rate")
         }
         Sides::Live(_) => None,
     }
@@ -257,7 +257,7 @@ fn servers(
         return terms::sides(typed, &words, asked);
     }
     let why = if decides {
-        "is of two servers of different protocols without --rps"
+        "is of two servers of different protocols without a rate"
     } else {
         "requires servers of different protocols, such as redis-server and memcached"
     };

@@ -5,20 +5,18 @@ use std::ffi::OsString;
 use lab::Line;
 use lab::values::{Kind, values};
 use lab::words::TypedOption;
+use naming::RATE;
 
 use super::super::experiment::one_seed;
 use super::words::takes;
 
-/// The option that may be a list.
-const RATE: &str = "--rps";
-
-/// A command line for each rate that `--rps` lists, in that order; the line as it is where it lists none.
+/// A command line for each rate that the line lists, in that order; the line as it is where there is no list.
 ///
 /// # Errors
 /// Returns the reason, in words for a person, if a range is impossible.
 pub(super) fn lines_at_rates(args: Vec<OsString>) -> Result<Vec<Vec<OsString>>, String> {
     let mut line = Line::parse(args.clone(), takes);
-    let given = line.options.iter().rev().find(|given| given.name == RATE);
+    let given = line.options.iter().rev().find(|given| given.name == RATE.word());
     let text = given.and_then(|given| given.value.as_ref()?.to_str()).map(str::to_owned);
     let Some(text) = text else { return Ok(vec![args]) };
     let rates = values(Kind::Rate, &text).map_err(|why| format!("{RATE} {text}: {why}"))?;
@@ -26,7 +24,7 @@ pub(super) fn lines_at_rates(args: Vec<OsString>) -> Result<Vec<Vec<OsString>>, 
         return Ok(vec![args]);
     }
     // Of an option that is given twice the last counts.
-    drop(line.take(|given| given.name == RATE));
+    drop(line.take(|given| given.name == RATE.word()));
     one_seed(&mut line);
     let at = |rate: &String| {
         let mut line = line.clone();

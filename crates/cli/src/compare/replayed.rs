@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use clap::{Arg, CommandFactory, Parser};
 use lab::Line;
 use lab::words::{TypedOption, words_of};
+use naming::CLUSTER;
 
 use super::super::UsageError;
 use super::super::front::command;
@@ -60,8 +61,7 @@ pub(super) fn taken(
     }
     let of_run = run::vocabulary();
     near::call_by_one_name(&mut line, |name| named(&of_run, name));
-    let of_cluster =
-        ("--cluster", "does not work with --replay: keystorm replay sends to a cluster");
+    let of_cluster = (CLUSTER, "does not work with --replay: keystorm replay sends to a cluster");
     let mut refused = REFUSED.iter().chain(std::iter::once(&of_cluster));
     if let Some((name, why)) = refused.find(|(name, _)| line.has(name)) {
         return usage(&format!("{name} {why}"));

@@ -7,6 +7,10 @@ use std::time::Duration;
 use clap::{ArgAction, ArgMatches, Args, Command, CommandFactory, FromArgMatches, Parser};
 use lab::Line;
 use lab::words::TypedOption;
+use naming::{
+    CALLED, CLOCK, DATASET, FILL, HIT_RATIO, IDLE, KERNEL_STAMPS, KEY_RANGE, MIX, OptionId,
+    PRINT_WORKLOAD, PROBE, REPEAT, REPLAY, SHARD, START_AT, STDIN_ARG, TESTS, VERIFY, WORKLOAD,
+};
 use workload::{
     Delivery, DeliveryKind, Exchange, NAME_PREFIX, Piece, Plan, PlanParts, Shard, TAG, message,
 };
@@ -135,32 +139,19 @@ pub(super) struct CommonOptions {
 }
 
 /// Options of a run that the help leaves out: a message is one command of a known shape.
-pub(super) const REFUSED: [&str; 10] = [
-    "-t",
-    "-r",
-    "--fill",
-    "--verify",
-    "--mix",
-    "--workload",
-    "--replay",
-    "--dataset",
-    "--shard",
-    "--hit-ratio",
-];
+pub(super) const REFUSED: [OptionId; 10] =
+    [TESTS, KEY_RANGE, FILL, VERIFY, MIX, WORKLOAD, REPLAY, DATASET, SHARD, HIT_RATIO];
 
 /// Further options of a run that go with requests only, and why.
-pub(super) const OF_REQUESTS: [(&str, &str); 8] = [
-    ("--probe", "sends requests, and deliver measures messages"),
-    ("--clock", "is about requests, and deliver measures messages"),
-    ("--as", "translates requests; no other tool measures messages"),
-    (
-        "--start-at",
-        "starts one client of several by hand; use --on, which shares out receivers, too",
-    ),
-    ("--print-workload", "writes requests, and no workload file has receivers"),
-    ("-I", "opens connections and measures nothing"),
-    ("-l", "never ends; use --repeat"),
-    ("-x", "reads an argument from standard input, and a message has none"),
+pub(super) const OF_REQUESTS: [(OptionId, &str); 8] = [
+    (PROBE, "sends requests, and deliver measures messages"),
+    (CLOCK, "is about requests, and deliver measures messages"),
+    (CALLED, "translates requests; no other tool measures messages"),
+    (START_AT, "starts one client of several by hand; use --on, which shares out receivers, too"),
+    (PRINT_WORKLOAD, "writes requests, and no workload file has receivers"),
+    (IDLE, "opens connections and measures nothing"),
+    (REPEAT, "never ends; use --repeat"),
+    (STDIN_ARG, "reads an argument from standard input, and a message has none"),
 ];
 
 /// The options of a kind, or of all, with those of its senders' run.
@@ -262,7 +253,7 @@ fn check(line: &Line, kind: &str, command: fn() -> Command) -> Result<(), UsageE
         let has =
             |option: &&&str| command().get_arguments().any(|arg| arg.get_long() == Some(option));
         let instead = match ["channels", "keys"].iter().find(has) {
-            Some(option) if *name == "-r" => format!("; use --{option}"),
+            Some(option) if *name == KEY_RANGE => format!("; use --{option}"),
             _ => String::new(),
         };
         return Err(UsageError(format!(
@@ -320,9 +311,6 @@ fn check_shares(plan: &Plan, clients: u32) -> Result<(), UsageError> {
     })
 }
 
-/// The option by which the kernel notes when messages arrive.
-const STAMPS: &str = "--kernel-stamps";
-
 /// The run of the senders, in its words.
 fn sending(
     mut line: Line,
@@ -334,9 +322,9 @@ fn sending(
             line.options.push(TypedOption::new(name, value));
         }
     }
-    if !line.has(STAMPS) {
+    if !line.has(KERNEL_STAMPS) {
         // Receivers do not busy-wait, so the time that stamps cost would come on top.
-        line.options.push(TypedOption::new(STAMPS, "no"));
+        line.options.push(TypedOption::new(KERNEL_STAMPS, "no"));
     }
     draw_by_message(&mut line);
     let words = sends.into_iter().map(OsString::from);

@@ -2,12 +2,11 @@
 //!
 //! A file sets options of a load. So they are set where none was typed, which counts as the last word.
 
-use clap::Arg;
-use naming::{NAME, START_AT};
+use naming::{KEY_DIST, NAME, OptionId, START_AT, Text};
 use serde_json::Value;
-use spec::document::option_of_files;
+use spec::document::options_in;
 use spec::values::Count;
-use spec::{LoadOperation, LoadSpec, TypedLoad};
+use spec::{LoadOperation, LoadSpec, SpecError, TypedLoad};
 use toml::Spanned;
 use workload::command_line::{TypedOperation, TypedStep};
 use workload::{
@@ -121,16 +120,21 @@ fn job_of(
     let is_fixed = |id: &str| phase.every_key && OF_NO_FILL.contains(&&*key(id));
     let kept: Vec<&str> = typed.typed().filter(|id| !is_fixed(id)).collect();
     kept.iter().for_each(|id| settings.remove_for(&key(id)));
-    let placed = |why: String| UsageError(located(typed, workload, phase, &settings, &kept, &why));
+    let at = |named, why: Text| located(workload, phase, &settings, &kept, named, &why);
+    let placed = |SpecError { why, .. }: SpecError| {
+        UsageError(at(why.options().map(OptionId::field).collect(), why))
+    };
 
     let mut options = typed.options()?;
     let mut values = settings.values();
     if phase.every_key {
         values.extend(OF_NO_FILL.map(|key| (key.to_owned(), Value::Null)));
     }
-    options.spec.set(&values).map_err(|error| placed(error.to_string()))?;
-    let related = options.spec.check_relations();
-    related.map_err(|error| placed(explained(error, &typed.command).0))?;
+    options.spec.set(&values).map_err(|error| placed(error.to_string().into()))?;
+    options.spec.check_relations().map_err(|error| {
+        let named = options_in(&error);
+        UsageError(at(named, explained(error, &typed.command).0.into()))
+    })?;
     change(&mut options);
     if options.spec.data.seed.is_none() {
         options.spec.data.seed = seed.map(Count);
@@ -155,7 +159,7 @@ fn job_of(
     }
     load.given = given;
     load.data.phase.clone_from(&phase.name);
-    plans::job(options, typed.persona).map_err(|why| placed(why.to_string()))
+    plans::job(options, typed.persona).map_err(placed)
 }
 
 /// Returns how many requests take every key once.
@@ -236,45 +240,32 @@ fn words(command: Spanned<Words>) -> Vec<Vec<u8>> {
     command.into_inner().0.into_iter().map(String::into_bytes).collect()
 }
 
-/// An error of a phase with the place of what causes it: the setting whose option it names, or the
-/// phase, unless it names an option that was typed.
+/// An error of a phase with the place of what causes it: the first setting whose option is among those that are named,
+/// or the phase, unless an option is named that was typed.
 fn located(
-    typed: &ParsedArgs,
     workload: &Workload,
     phase: &Phase,
     settings: &Settings,
     kept: &[&str],
-    why: &str,
+    named: Vec<String>,
+    why: &Text,
 ) -> String {
     let source: &Source = &workload.source;
-    if why.starts_with(&format!("{}:", source.name)) {
-        return why.to_owned();
+    let text = why.to_string();
+    if text.starts_with(&format!("{}:", source.name)) {
+        return text;
     }
-    let names = |word: &str| {
-        let is_part = |c: char| c.is_ascii_alphanumeric() || c == '-';
-        let mut found = why.match_indices(word);
-        found.any(|(at, _)| {
-            let (before, after) = (&why[..at], &why[at + word.len()..]);
-            !before.ends_with(is_part) && !after.starts_with(is_part)
-        })
-    };
-    let named = |option: &Arg| {
-        let short = option.get_short().map(|short| format!("-{short}"));
-        let long = option.get_long().map(|long| format!("--{long}"));
-        short.iter().chain(&long).any(|name| names(name))
-    };
-    let mut options = typed.command.get_arguments();
-    if options.any(|option| kept.contains(&option.get_id().as_str()) && named(option)) {
-        return why.to_owned();
+    if kept.iter().any(|id| named.iter().any(|named| named == id)) {
+        return text;
     }
     let mut spaces = workload.spaces().into_iter().filter(|(_, space)| {
-        space.dist.as_ref().is_some_and(|dist| names(&format!("--key-dist {dist}")))
+        space.dist.as_ref().is_some_and(|dist| why.names(KEY_DIST, &dist.to_string()))
     });
-    let mut causes = settings.iter().filter(|(key, _)| option_of_files(key).is_some_and(named));
+    let mut causes = settings.iter().filter(|(at, _)| named.iter().any(|named| key(named) == *at));
     match (causes.next(), spaces.next()) {
-        (_, Some((name, _))) => source.fault(name.span().start, why),
-        (Some((key, set)), None) => source.fault(set.at, format!("{key}: {why}")),
-        (None, None) => source.fault(phase.at, why),
+        (_, Some((name, _))) => source.fault(name.span().start, text),
+        (Some((key, set)), None) => source.fault(set.at, format!("{key}: {text}")),
+        (None, None) => source.fault(phase.at, text),
     }
 }
 

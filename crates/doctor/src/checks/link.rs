@@ -1,6 +1,7 @@
 //! Checks of the network card between this machine and the server, if there is one.
 
 use host::machine::Interface;
+use naming::{RATE, SIZE};
 
 use super::known;
 use crate::finding::{Outcome, Verdict};
@@ -60,7 +61,7 @@ pub(super) fn speed(evidence: &Evidence) -> Verdict {
     };
     let seen = format!("{seen}; {}", wanted.unwrap_or_default());
     let why = "the network card is the limit, and not the server";
-    let mend = "a lower --rps or -d, a faster card, or several client machines";
+    let mend = format!("a lower {RATE} or {SIZE}, a faster card, or several client machines");
     Ok(if need > limit * 0.9 {
         Outcome::bad(seen, why, mend)
     } else if need > limit * 0.6 {

@@ -9,6 +9,8 @@ mod suite;
 
 use std::ffi::OsString;
 
+use naming::{RATE, SERVER_CPUS};
+
 use super::Machine;
 use crate::words::{Line, TypedOption};
 
@@ -180,7 +182,7 @@ impl Lines<'_> {
         let mut server = self.spec.server.clone();
         let mut words = format!("{words} --duration {}", self.seconds);
         if let Some((server_cpu, client_cpu)) = pair {
-            server.options.push(TypedOption::new("--server-cpus", server_cpu.to_string()));
+            server.options.push(TypedOption::new(SERVER_CPUS, server_cpu.to_string()));
             words += &format!(" --cpus {client_cpu}");
         }
         self.line(&server, &words)
@@ -319,7 +321,7 @@ impl Lines<'_> {
         ];
         let lacks = |kind: &str| self.spec.lacks.iter().any(|(lacking, _)| *lacking == kind);
         let station = |(label, kind, words): (&str, &str, &str)| {
-            let line = self.run(&format!("deliver {kind} {words} --rps {MESSAGES_PER_S}"));
+            let line = self.run(&format!("deliver {kind} {words} {RATE} {MESSAGES_PER_S}"));
             Station::new(label, "", line)
         };
         let left_out =

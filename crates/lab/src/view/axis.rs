@@ -1,18 +1,26 @@
 //! Names of axes, and their units.
 
+use naming::{CONNECTIONS, DURATION, KEY_RANGE, OptionId, PIPELINE, RATE, REQUESTS, SIZE, THREADS};
 use page::Unit;
+
+const OF_A_LOAD: [(OptionId, &str, Unit); 8] = [
+    (CONNECTIONS, "connections", Unit::Count),
+    (PIPELINE, "requests per pipeline", Unit::Count),
+    (SIZE, "value size", Unit::Bytes),
+    (KEY_RANGE, "keys", Unit::Count),
+    (REQUESTS, "requests", Unit::Count),
+    (THREADS, "threads", Unit::Count),
+    (RATE, "requested rate", Unit::PerSecond),
+    (DURATION, "duration", Unit::Seconds),
+];
 
 /// Returns the name of an option's quantity, for people, and its unit.
 pub(super) fn described(option: &str) -> (&str, Unit) {
+    let of_load = OF_A_LOAD.iter().find(|(id, ..)| id.word() == option);
+    if let Some((_, name, unit)) = of_load {
+        return (name, *unit);
+    }
     match option {
-        "-c" => ("connections", Unit::Count),
-        "-P" => ("requests per pipeline", Unit::Count),
-        "-d" => ("value size", Unit::Bytes),
-        "-r" => ("keys", Unit::Count),
-        "-n" => ("requests", Unit::Count),
-        "--threads" => ("threads", Unit::Count),
-        "--rps" => ("requested rate", Unit::PerSecond),
-        "--duration" => ("duration", Unit::Seconds),
         "--publishers" => ("publishers", Unit::Count),
         "--subscribers" => ("subscribers", Unit::Count),
         "--channels" => ("channels", Unit::Count),

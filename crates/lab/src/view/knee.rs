@@ -1,5 +1,6 @@
 //! Response time against throughput of a sweep, with the target and the knees.
 
+use naming::{CONNECTIONS, OptionId, RATE};
 use page::{Chart, DataPoint, Guide};
 use report::slo::{Outcome, Slo};
 
@@ -10,9 +11,9 @@ use crate::sweep::{Row, Sweep};
 impl Sweep {
     /// Response time against throughput, if the load varies, with the target and the knee of each line.
     pub(super) fn rate_curve(&self) -> Option<Chart> {
-        let of = |option: &str| self.axes.iter().position(|axis| axis.option == option);
+        let of = |option: OptionId| self.axes.iter().position(|axis| axis.option == option.word());
         let along =
-            of("--rps").or_else(|| of("-c").filter(|at| numbers(&self.axes[*at]).is_some()))?;
+            of(RATE).or_else(|| of(CONNECTIONS).filter(|at| numbers(&self.axes[*at]).is_some()))?;
         let bound = self.slo.as_ref().and_then(Slo::latency);
         let name = bound.map_or("p99".to_owned(), |clause| clause.measure.to_string());
         let bounded = |row: &Row| {
@@ -36,7 +37,7 @@ impl Sweep {
             }
         }
         // More connections may yield less: their line follows the connections.
-        if self.axes[along].option == "--rps" {
+        if self.axes[along].option == RATE.word() {
             for series in &mut chart.series {
                 series.points.sort_by(|a, b| a.x.total_cmp(&b.x));
             }

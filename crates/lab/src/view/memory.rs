@@ -1,5 +1,6 @@
 //! A workload at several limits of memory, as a table, charts and a page.
 
+use naming::RATE;
 use page::{Axis, Block, Chart, DataPoint, Page, Section, Series, Table, Tone, Unit, Verdict};
 use report::CountUnit;
 
@@ -108,7 +109,11 @@ impl MemoryCurve {
         let most = self.points.iter().max_by_key(|point| point.limit_bytes)?;
         let [a, b] = [least, most].map(|point| point.hit_ratio.unwrap_or_default() * 100.0);
         let fastest = self.points.iter().all(|point| point.rate_per_s.is_none());
-        let text = if fastest { text + ", as fast as it goes; --rps sets your rate" } else { text };
+        let text = if fastest {
+            format!("{text}, as fast as it goes; {RATE} sets your rate")
+        } else {
+            text
+        };
         let headline = format!("{a:.1} % hits with {}, {b:.1} % with {}", least.limit, most.limit);
         Some(Verdict::new(headline, page::sentence(&text)))
     }

@@ -1,5 +1,7 @@
 //! Limits of the runs of each side, and the doubts that they cast on the ratio.
 
+use naming::RATE;
+
 use super::RunDigest;
 use crate::{Finding, LimitedBy, verdict};
 
@@ -85,7 +87,7 @@ impl Caution {
                 throughput only mirrors the latency; raise -c or -P"
                 .to_owned(),
             Self::RateSet => {
-                "--rps set the throughput of every server: compare the latencies".to_owned()
+                format!("{RATE} set the throughput of every server: compare the latencies")
             }
         }
     }

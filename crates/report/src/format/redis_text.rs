@@ -117,7 +117,7 @@ fn list(cpus: &[usize]) -> String {
     cpus.iter().map(usize::to_string).collect::<Vec<_>>().join(",")
 }
 
-/// Writes the block that `valkey-benchmark` prints with `--rps`. A run shorter than one interval has a target
+/// Writes the block that `valkey-benchmark` prints of a rate. A run shorter than one interval has a target
 /// and no distribution.
 fn write_rates(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
     let Some(target_rps) = summary.target_rps() else {

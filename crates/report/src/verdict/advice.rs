@@ -1,5 +1,9 @@
 //! Advice for each finding, in one sentence.
 
+use naming::{
+    CONNECTIONS, CPUS, DURATION, PIPELINE, RATE, RECEIVER_THREADS, REQUESTS, SERVER_CPUS, THREADS,
+};
+
 use super::causes::{Causes, WaitCause};
 use super::evidence::Evidence;
 use super::rules::Finding;
@@ -17,13 +21,13 @@ pub(super) fn advice(finding: Finding, evidence: &Evidence) -> String {
         Finding::Absence => "repeat the test: this says nothing of the server",
         Finding::Nothing => "see the error above",
         Finding::Short if evidence.recorded => "to find out, send it several times (--loop)",
-        Finding::Short => "to find out, run longer (-n or --duration)",
+        Finding::Short => return format!("to find out, run longer ({REQUESTS} or {DURATION})"),
         Finding::SlowCommands => SLOW_COMMANDS,
         Finding::ScheduleKept if is_largest(evidence, WaitCause::ServerCommands) => SLOW_COMMANDS,
         // Nobody tries the limit of a server that others need, and that has slow requests already.
         Finding::ScheduleKept if evidence.is_shared || evidence.causes.is_some() => "",
         Finding::ScheduleKept if evidence.recorded => "raise --speed to find its limit",
-        Finding::ScheduleKept => "raise --rps to find its limit",
+        Finding::ScheduleKept => return format!("raise {RATE} to find its limit"),
         Finding::ScheduleMissed if is_largest(evidence, WaitCause::Network) => LOSSES,
         Finding::ScheduleMissed => {
             "check whether something stops this client or the server at times"
@@ -32,8 +36,10 @@ pub(super) fn advice(finding: Finding, evidence: &Evidence) -> String {
             "find what delays the replies: requests arrived faster than they were answered"
         }
         Finding::EachOther => {
-            "give each its own CPU (--cpus, --server-cpus, taskset), or run the client on \
-             another machine"
+            return format!(
+                "give each its own CPU ({CPUS}, {SERVER_CPUS}, taskset), or run the client on \
+                 another machine"
+            );
         }
         Finding::Stolen => "use a machine or instance type with dedicated CPUs",
         Finding::Server => "this is the server's limit for these commands on this CPU",
@@ -45,14 +51,18 @@ pub(super) fn advice(finding: Finding, evidence: &Evidence) -> String {
         Finding::ServerBlocked => "find what blocks it: disk, swapping, or commands that sleep",
         Finding::ServerPolls => SERVER_POLLS,
         Finding::Client if evidence.of_messages && evidence.busiest_receives => {
-            "add --receiver-threads"
+            return format!("add {RECEIVER_THREADS}");
         }
         Finding::Client => return more_client(evidence),
         Finding::ClientReads => {
-            "use more threads (--threads) or give this client CPUs of its own (--cpus)"
+            return format!(
+                "use more threads ({THREADS}) or give this client CPUs of its own ({CPUS})"
+            );
         }
         Finding::ClientStarved => {
-            "stop other processes on this machine, or pin the workers to free CPUs (--cpus)"
+            return format!(
+                "stop other processes on this machine, or pin the workers to free CPUs ({CPUS})"
+            );
         }
         Finding::LinkFull => "use smaller values or a faster link to measure the server",
         Finding::Between => {
@@ -60,9 +70,13 @@ pub(super) fn advice(finding: Finding, evidence: &Evidence) -> String {
              server's container"
         }
         Finding::Backlog => "use more receivers, or a lower rate",
-        Finding::Concurrency => "use more connections (-c) or deeper pipelines (-P)",
+        Finding::Concurrency => {
+            return format!("use more connections ({CONNECTIONS}) or deeper pipelines ({PIPELINE})");
+        }
         Finding::Turns => {
-            "to find out, use deeper pipelines (-P) or run the client on another machine"
+            return format!(
+                "to find out, use deeper pipelines ({PIPELINE}) or run the client on another machine"
+            );
         }
         Finding::Disturbed => "to find out, free the CPUs and repeat the test",
         Finding::Disk => "check whether the disk is the limit",
@@ -91,12 +105,13 @@ fn is_largest(evidence: &Evidence, cause: WaitCause) -> bool {
 fn more_client(evidence: &Evidence) -> String {
     let taken = evidence.workers + usize::from(evidence.server_here);
     match evidence.cpus {
-        Some(cpus) if cpus <= taken => "this machine has no CPU for another worker, so use deeper \
-             pipelines (-P) or a second machine"
-            .to_owned(),
+        Some(cpus) if cpus <= taken => format!(
+            "this machine has no CPU for another worker, so use deeper pipelines ({PIPELINE}) or a \
+             second machine"
+        ),
         _ if evidence.connections <= evidence.workers as u64 => {
-            "add connections (-c) and --threads".to_owned()
+            format!("add connections ({CONNECTIONS}) and {THREADS}")
         }
-        _ => "add --threads".to_owned(),
+        _ => format!("add {THREADS}"),
     }
 }

@@ -10,6 +10,7 @@ use cli::front::{Front, command};
 use job::{Intent, UsageError};
 use lab::Line;
 use lab::words::TypedOption;
+use naming::{DURATION, HOST, KEEP, ON, OptionId, SEED, SPAWN, TESTS, URI, WORKLOAD};
 use report::Metric;
 use workload::Endpoint;
 
@@ -79,7 +80,7 @@ const TEST: &str = "set";
 /// Default of --duration.
 const SECONDS: &str = "2";
 /// Options of a run that bisect refuses: it starts the servers itself.
-const REFUSED: [&str; 5] = ["--keep", "--metrics", "--on", "-h", "-u"];
+const REFUSED: [OptionId; 5] = [KEEP, naming::METRICS, ON, HOST, URI];
 
 const METRICS: [Metric; 4] = [Metric::Throughput, Metric::P50, Metric::P99, Metric::ServerCpu];
 
@@ -129,15 +130,15 @@ fn intent(options: Options, mut line: Line) -> Result<Intent, UsageError> {
             "{word}: a bisection takes its load from options, such as -t or --workload"
         )));
     }
-    if !line.has("-t") && !line.has("--workload") {
-        line.options.push(TypedOption::new("-t", TEST));
+    if !line.has(TESTS) && !line.has(WORKLOAD) {
+        line.options.push(TypedOption::new(TESTS, TEST));
     }
     if !names_length(&line) {
-        line.options.push(TypedOption::new("--duration", SECONDS));
+        line.options.push(TypedOption::new(DURATION, SECONDS));
     }
-    line.set_default("--seed", "1");
-    if !line.has("--spawn") {
-        line.options.push(TypedOption::flag("--spawn"));
+    line.set_default(SEED, "1");
+    if !line.has(SPAWN) {
+        line.options.push(TypedOption::flag(SPAWN));
     }
     let load = job("keystorm bisect", line.words())?;
     if load.plans.len() != 1 {

@@ -10,6 +10,7 @@ use job::{Intent, Job, UsageError};
 use lab::Line;
 use lab::footprint::{ITEMS, Item, Type};
 use lab::words::TypedOption;
+use naming::{PROTOCOL, SPAWN, SPAWN_ARGS};
 use spec::values::{count, count_in};
 use workload::Endpoint;
 
@@ -181,7 +182,7 @@ fn memory(mut options: Options, line: Line) -> Result<Intent, UsageError> {
         let given = given.iter().filter_map(|option| option.value.as_ref());
         let given: Vec<String> = given.map(|value| value.to_string_lossy().into_owned()).collect();
         let args = given.into_iter().chain([args]).collect::<Vec<_>>().join(" ");
-        line.options.push(TypedOption::new("--spawn-args", args));
+        line.options.push(TypedOption::new(SPAWN_ARGS, args));
         Ok((limit.clone(), job(NAME, line.words())?))
     };
     options.limits = options.maxmemory.iter().map(of_limit).collect::<Result<_, _>>()?;
@@ -212,12 +213,12 @@ fn beside_job(text: &str) -> Result<Job, UsageError> {
     let Some((program, args)) = words.split_first() else {
         return Err(UsageError("--beside: name a program, such as valkey-server".to_owned()));
     };
-    let mut options = vec![TypedOption::new("--spawn", program.clone())];
+    let mut options = vec![TypedOption::new(SPAWN, program.clone())];
     if !args.is_empty() {
-        options.push(TypedOption::new("--spawn-args", shell_words::join(args)));
+        options.push(TypedOption::new(SPAWN_ARGS, shell_words::join(args)));
     }
     if program.rsplit('/').next() == Some("memcached") {
-        options.push(TypedOption::new("--protocol", "memcache"));
+        options.push(TypedOption::new(PROTOCOL, "memcache"));
     }
     job(NAME, Line { options, rest: Vec::new() }.words())
 }

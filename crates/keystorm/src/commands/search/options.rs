@@ -10,6 +10,7 @@ use cli::front::{Front, command};
 use job::{Intent, Job, UsageError, VariedLoad};
 use lab::search::Settings;
 use lab::words::{Line, TypedOption};
+use naming::{ON_ERROR, RATE, REQUESTS, TESTS};
 use report::slo::Slo;
 use spec::values::Seconds;
 use spec::values::{count, count_in, percent, seconds, seconds_in};
@@ -151,8 +152,8 @@ fn intent(
     let Options { slo, start, most, within, repeat, budget, duration, .. } = &options;
     let (start, most, within) = (*start, *most, *within);
     for (option, why) in [
-        ("-n", "trials run for a time; see --duration"),
-        ("--rps", "search finds the rate; see --start and --most"),
+        (REQUESTS, "trials run for a time; see --duration"),
+        (RATE, "search finds the rate; see --start and --most"),
     ] {
         if line.has(option) {
             return Err(UsageError(format!("{option}: {why}")));
@@ -169,12 +170,12 @@ fn intent(
         return Err(UsageError(text.to_owned()));
     }
     if !names_test(&line) {
-        line.options.push(TypedOption::new("-t", TEST));
+        line.options.push(TypedOption::new(TESTS, TEST));
     }
     one_seed(&mut line);
     // A target for errors is one for a run that goes on in spite of them.
     if slo.bounds_errors() {
-        line.set_default("--on-error", "count");
+        line.set_default(ON_ERROR, "count");
     }
     let default = Settings::default();
     // Below that the longest trial has too few requests to tell.

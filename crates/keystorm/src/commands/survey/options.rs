@@ -12,6 +12,7 @@ use cli::front::{Front, command};
 use job::{Intent, Job, PageOptions, UsageError};
 use lab::Line;
 use lab::survey::{DELIVERIES, SurveySpec};
+use naming::{CSV, FORMAT, JSON, ON, OptionId, PRINT_PLAN, QUIET, SERVER_CPUS, SPAWN_UNIX};
 use spec::values::{count, seconds, seconds_in};
 
 /// Measures how fast Redis is on this machine, as Redis's own benchmark page does. It covers the
@@ -73,12 +74,11 @@ Examples:
     $ keystorm survey -h 127.0.0.1 -o reports";
 
 /// Options of a run that a survey decides itself, in addition to those of the load.
-const REFUSED: [&str; 7] =
-    ["-q", "--csv", "--format", "--json", "--print-plan", "--server-cpus", "--spawn-unix"];
+const REFUSED: [OptionId; 7] = [QUIET, CSV, FORMAT, JSON, PRINT_PLAN, SERVER_CPUS, SPAWN_UNIX];
 
 /// Every option that a survey decides itself. --on is not among them: any number of clients may carry its load.
-fn refused() -> Vec<&'static str> {
-    OF_A_LOAD.into_iter().filter(|option| *option != "--on").chain(REFUSED).collect()
+fn refused() -> Vec<OptionId> {
+    OF_A_LOAD.into_iter().filter(|option| *option != ON).chain(REFUSED).collect()
 }
 
 const NAME: &str = "keystorm survey";

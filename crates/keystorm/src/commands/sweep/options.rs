@@ -8,6 +8,7 @@ use cli::front::{Front, command};
 use job::{Intent, Job, UsageError};
 use lab::words::{Line, TypedOption};
 use lab::{Axis, Grid};
+use naming::{DURATION, FILL};
 use spec::values::count_in;
 
 /// Runs the same tests at every combination of listed option values. Prints a table, a chart, and
@@ -79,17 +80,17 @@ fn intent(
 ) -> Result<Intent, UsageError> {
     options.output.settle(command_line)?;
     if !names_test(&line) {
-        line.options.push(TypedOption::new("-t", TESTS));
+        line.options.push(TypedOption::new(naming::TESTS, TESTS));
     }
     if !names_length(&line) {
-        line.options.push(TypedOption::new("--duration", SECONDS));
+        line.options.push(TypedOption::new(DURATION, SECONDS));
     }
     one_seed(&mut line);
     let grid = Grid::from_line(line.clone()).map_err(UsageError)?;
     let mut points = jobs(&grid)?;
     // Whoever varies the size of values wants to read values of that size.
-    if grid.axes.iter().any(|axis| axis.option == "-d") && !line.has("--fill") {
-        line.options.push(TypedOption::flag("--fill"));
+    if grid.axes.iter().any(|axis| axis.option == "-d") && !line.has(FILL) {
+        line.options.push(TypedOption::flag(FILL));
         one_seed(&mut line);
         // Tests that read nothing that can be written so are as they were.
         if let Ok(filled) = jobs(&Grid::from_line(line).map_err(UsageError)?) {

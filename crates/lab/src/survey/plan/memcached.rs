@@ -1,5 +1,10 @@
 //! The chapter that measures memcached under the same load.
 
+use naming::{
+    DBNUM, ENABLE_TRACKING, EXIT_ON_ERROR, OptionId, PASSWORD, PROTOCOL, RESP3, SPAWN, SPAWN_ARGS,
+    USER,
+};
+
 use super::{Chapter, Lines, Station, SurveySpec};
 use crate::survey::Machine;
 use crate::words::TypedOption;
@@ -8,17 +13,8 @@ use crate::words::TypedOption;
 const BESIDE_KEYS: u64 = 100_000;
 const BESIDE_BYTES: u64 = 100;
 /// Options of a server that memcached does not have, or that name the server.
-const OF_REDIS: [&str; 9] = [
-    "-3",
-    "-a",
-    "--user",
-    "--dbnum",
-    "--enable-tracking",
-    "--spawn",
-    "--spawn-args",
-    "--protocol",
-    "-e",
-];
+const OF_REDIS: [OptionId; 9] =
+    [RESP3, PASSWORD, USER, DBNUM, ENABLE_TRACKING, SPAWN, SPAWN_ARGS, PROTOCOL, EXIT_ON_ERROR];
 
 impl Lines<'_> {
     /// Plans the same load on memcached, with a core for each server if there are two.
@@ -45,9 +41,10 @@ impl Lines<'_> {
         let pair = machine.one_cache().or_else(|| machine.two_caches());
         let (keys, bytes) = (self.spec.keys.min(BESIDE_KEYS), BESIDE_BYTES);
         let mut server = self.spec.server.clone();
-        server.take(|given: &TypedOption| OF_REDIS.contains(&given.name.as_str()));
-        server.options.push(TypedOption::new("--spawn", "memcached"));
-        server.options.push(TypedOption::new("--spawn-args", "-t 1 -R 32"));
+        server
+            .take(|given: &TypedOption| OF_REDIS.iter().any(|option| given.name == option.word()));
+        server.options.push(TypedOption::new(SPAWN, "memcached"));
+        server.options.push(TypedOption::new(SPAWN_ARGS, "-t 1 -R 32"));
         let memcached =
             Lines { spec: &SurveySpec { server, ..self.spec.clone() }, seconds: self.seconds };
         let depths: &[u32] = if self.spec.quick { &[1] } else { &[1, 16] };

@@ -1,5 +1,7 @@
 //! The chapter of redis-benchmark's suite, and stations that remove elements filled before.
 
+use naming::CLUSTER;
+
 use super::{Chapter, Lines, Station};
 
 /// Tests that remove existing elements, and the test that adds them, one for each request.
@@ -45,7 +47,7 @@ impl Chapter {
 impl Lines<'_> {
     /// Returns whether each request has its own key, as in a cluster, so that its content is unknown.
     pub(super) fn has_tags(&self) -> bool {
-        self.spec.server.has("--cluster")
+        self.spec.server.has(CLUSTER)
     }
 
     /// A station that runs tests of the suite on existing elements.

@@ -13,6 +13,7 @@ use cli::front::{Front, command};
 use job::{Intent, Job, UsageError};
 use lab::impact::{Act, Family};
 use lab::words::{Line, TypedOption};
+use naming::{DURATION, FILL, KEY_RANGE, ON_ERROR, RECONNECT, REQUESTS, SIZE, TESTS, YES};
 use report::slo::Slo;
 use spec::values::{count_in, percent, seconds, seconds_in};
 use workload::{Pick, Plan};
@@ -117,7 +118,7 @@ pub(in crate::commands::impact) struct StagedAct {
 /// Front end of the command.
 pub(crate) const FRONT: Front = Front {
     names: &["impact"],
-    command: || with_those_of_a_run(command::<Options>(), &["-n"]),
+    command: || with_those_of_a_run(command::<Options>(), &[REQUESTS]),
     parse: |args| with_split(args, intent),
 };
 
@@ -151,7 +152,7 @@ fn intent(mut options: Options, line: Line, command_line: String) -> Result<Inte
         };
         return Err(UsageError(format!("{option} is an option of {whose}")));
     }
-    if line.has("-n") {
+    if line.has(REQUESTS) {
         return Err(UsageError("-n: impact runs for a time; see --rest and --duration".to_owned()));
     }
     let job = if is_mix { of_mix(&mut options, line)? } else { of_acts(&mut options, line)? };
@@ -196,7 +197,7 @@ impl Options {
 /// The job of a line, which is to be one plan.
 fn one_plan(mut line: Line, yes: bool) -> Result<Job, UsageError> {
     if yes {
-        line.options.push(TypedOption::flag("--yes"));
+        line.options.push(TypedOption::flag(YES));
     }
     one_seed(&mut line);
     let job = job(NAME, line.words())?;
@@ -212,14 +213,14 @@ fn of_acts(options: &mut Options, mut line: Line) -> Result<Job, UsageError> {
     seconds_in("--act-timeout", options.act_timeout(), 0.5..=86_400.0)?;
     // Reads of the keys of a cache, all of which are there.
     let names_a_test = names_test(&line);
-    let cache = [("-t", "get"), ("-r", "100k"), ("-d", "100")];
+    let cache = [(TESTS, "get"), (KEY_RANGE, "100k"), (SIZE, "100")];
     let cache = if names_a_test { &[][..] } else { &cache };
-    let usual = [("--rps", RATE), ("--on-error", "count"), ("--reconnect", "yes")];
+    let usual = [(naming::RATE, RATE), (ON_ERROR, "count"), (RECONNECT, "yes")];
     usual.iter().chain(cache).for_each(|(name, value)| line.set_default(name, *value));
-    if !names_a_test && !line.has("--fill") {
-        line.options.push(TypedOption::flag("--fill"));
+    if !names_a_test && !line.has(FILL) {
+        line.options.push(TypedOption::flag(FILL));
     }
-    line.options.push(TypedOption::new("--duration", "1h"));
+    line.options.push(TypedOption::new(DURATION, "1h"));
     let job = one_plan(line, options.yes)?;
     options.slo.iter().try_for_each(|slo| slo.check_plans(&job.plans))?;
     let family =
@@ -232,9 +233,10 @@ fn of_acts(options: &mut Options, mut line: Line) -> Result<Job, UsageError> {
 
 /// A mix, each kind of which is left out in turn.
 fn of_mix(options: &mut Options, mut line: Line) -> Result<Job, UsageError> {
-    if line.has("--rps") {
-        let text = "--rps: rates follow from the capacity that is measured; see --at";
-        return Err(UsageError(text.to_owned()));
+    if line.has(naming::RATE) {
+        let rate = naming::RATE;
+        let text = format!("{rate}: rates follow from the capacity that is measured; see --at");
+        return Err(UsageError(text));
     }
     if options.at.is_empty() {
         options.at = vec![50.0, 70.0, 85.0];
@@ -246,8 +248,8 @@ fn of_mix(options: &mut Options, mut line: Line) -> Result<Job, UsageError> {
     }
     let seconds = options.seconds();
     seconds_in("--duration", Duration::from_secs_f64(seconds), 0.05..=3600.0)?;
-    line.options.push(TypedOption::new("--rps", RATE));
-    line.options.push(TypedOption::new("--duration", format!("{seconds:.3}")));
+    line.options.push(TypedOption::new(naming::RATE, RATE));
+    line.options.push(TypedOption::new(DURATION, format!("{seconds:.3}")));
     let job = one_plan(line, options.yes)?;
     let operations = job.plans[0].mix.as_ref().map_or(&[][..], |mix| &mix.operations);
     let refused = match operations.len() {
