@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use clap::FromArgMatches;
 use clap::error::ErrorKind;
+use clap::{Arg, FromArgMatches};
 use proptest::prelude::*;
 use serde_json::Value;
 
@@ -11,7 +11,7 @@ use crate::LoadSpec;
 use crate::document::{self, Fields, options_in};
 use crate::write::{fields, key, vocabulary};
 
-/// Values of every option, by its key in documents. Passwords are what is written of them.
+/// Values of options, by their keys in documents, beside [`usual`] ones. Passwords are what is written of them.
 const VALUES: &str = r#"
 host = ["db", "a,b:11212", "[::1]:7", "-"]
 hash = ["ketama", "modulo", "spymemcached"]
@@ -23,30 +23,20 @@ password = ["***"]
 password-command = ["***"]
 user = ["ann", "-x", "ä b"]
 dbnum = [0, 3]
-resp3 = [true]
-enable-tracking = [true]
-no-touch = [true]
-mptcp = [true]
-cluster = [true]
 rfr = ["no", "yes", "all", "nearest"]
 rfr-without = ["primary", "wait"]
 rfr-replicas = [1, 9]
 rfr-connections = ["2:1"]
 rfr-also = [[1], [1, 3]]
-per-node = [true]
-rps-per-node = [true]
 replicas = [["a:1"], ["a:1", "[::1]:2"]]
 pool = [["b:1"], ["b:1", "/run/b.sock"]]
 spawn = ["", "memcached", "/a b/redis-server"]
 spawn-args = ["--threads 2", "--save '' --dir 'a b'"]
 server-cpus = [0, "0,2,3"]
 source-ip = [["127.0.0.2"], ["127.0.0.2", "::1"]]
-spawn-unix = [true]
-tls = [true]
 sni = ["db"]
 cacert = ["ca.pem"]
 cacertdir = ["certs"]
-insecure = [true]
 cert = ["-c.pem"]
 cert-chain = ["chain.pem"]
 key = ["k.pem"]
@@ -54,10 +44,8 @@ tls-ciphers = ["A:B", "-ALL"]
 tls-ciphersuites = ["B"]
 tls-groups = ["C"]
 tls-protocols = ["TLSv1.2,TLSv1.3"]
-tls-resume = [true]
 connections = [0, 1, 10000, 4294967295]
 requests = [1, 18446744073709551615]
-per-connection = [true]
 time-limit = ["500ms", 90]
 duration = [2, "1.5m", "1ns"]
 warmup = [0, "100ms"]
@@ -74,7 +62,6 @@ keep-alive = [true, false]
 reconnect = [true, false]
 timeout = [500, "2s", "250us"]
 deadline = [1, "1.5s"]
-connect = [true]
 open-for = ["2s", "end", 0]
 close = ["fin", "reset"]
 burst = [5]
@@ -90,28 +77,19 @@ retry-wait = ["5ms,2,1s"]
 retry-jitter = [0, 0.25]
 retry-queue = [4]
 retry-on = ["LOADING,BUSY"]
-idle = [true]
-repeat = [true]
 repeats = [1, 1000]
 workload = ["w.toml", "-", "ycsb-a"]
 phase = ["load,run"]
 tests = ["get,set", "5"]
 key-range = [0, 1000000]
-sequential = [true]
 key-dist = ["uniform", "zipf:1.1", "zipf-scattered", "hotspot:0.9/0.1", "latest", "file:a b.csv#id"]
 size = [0, -5, 100, "uniform:100..4k", "lognormal:1k,1.2,64..100k", "sizes:3=9,100=1"]
 size-by = ["key", "request", "rank", "turn:5"]
 content = ["classic", "random", "compressible:2.5", "same"]
 ttl = [60, "60..300"]
-fill = [true]
 fill-with = ["hset user:__key__ name '__data__'"]
-clean = [true]
 hit-ratio = [0.9, 1, "0.50"]
-verify = [true]
-fail-on-miss = [true]
-mix = [true]
 order = ["drawn", "turns", "1,2:9"]
-stdin-arg = [true]
 dataset = ["d.xml", "a b.csv"]
 replay = ["m.log"]
 rows-by = ["request", "random", "key", "turn"]
@@ -122,15 +100,11 @@ num-functions = [3]
 num-keys-in-fcall = [3]
 seed = [-7, 0, 9223372036854775807]
 first-key = [0, 5]
-unpadded = [true]
 keys-by = ["request", "connection", "operation", "slice"]
-one-slot = [true]
 name = ["one", "ä b"]
 precision = [4, 0, -1]
-first-byte = [true]
 kernel-stamps = [true, false]
 on-error = ["stop", "count"]
-yes = [true]
 command = [["get", "k:__key__", ";", "set", "k", ""], ["--", "-x", "a \"b\" \\ 'ü'\t\u007f"]]
 "#;
 
@@ -189,8 +163,23 @@ fn possible(mut given: Fields, values: &Values) -> (Fields, LoadSpec) {
     panic!("options exclude and require each other: {given:?}");
 }
 
+/// The value of an option that takes none, or a time.
+pub(crate) fn usual(option: &Arg) -> Option<Value> {
+    let is_time = || option.get_value_names().is_some_and(|names| names[..] == ["TIME"]);
+    match option.get_action().takes_values() {
+        false => Some(true.into()),
+        true => is_time().then(|| "2s".into()),
+    }
+}
+
 fn all_values() -> Values {
-    toml::from_str(VALUES).unwrap()
+    let mut values: Values = toml::from_str(VALUES).unwrap();
+    for option in vocabulary().get_arguments() {
+        if let Some(usual) = usual(option) {
+            values.entry(key(option)).or_insert_with(|| vec![usual]);
+        }
+    }
+    values
 }
 
 /// Checks that a specification is the same again; `Debug` shows what no document has, too.

@@ -21,7 +21,7 @@ mod ring;
 mod schedules;
 mod search;
 mod seeds;
-mod server;
+pub(crate) mod server;
 mod shards;
 mod slow_collector;
 mod stopped;

@@ -14,7 +14,23 @@ use crate::route::Route;
 /// Shortest and longest wait for the last replies of a run by time.
 const DRAIN_MIN_NS: u64 = 5_000_000_000;
 pub(crate) const DRAIN_MAX_NS: u64 = 10_000_000_000;
+
 impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
+    /// Returns whether no new request is sent any more.
+    #[inline]
+    pub(crate) fn is_over(&self) -> bool {
+        self.spent || self.engine.now_ns() >= self.stop_ns
+    }
+
+    /// Returns whether nothing is left to send or to wait for.
+    pub(super) fn is_done(&self) -> bool {
+        let now_ns = self.engine.now_ns();
+        self.is_over()
+            && (self.in_flight == 0 && (now_ns >= self.stop_ns || self.route.waiting() == 0)
+                || now_ns >= self.give_up_ns()
+                || R::gives_up(self, now_ns))
+    }
+
     /// Time at which a run by time stops waiting for replies, so that it ends even if the server has fallen
     /// silent. The wait is as long as the run lasted, within these bounds.
     pub(super) fn give_up_ns(&self) -> u64 {

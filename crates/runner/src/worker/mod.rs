@@ -396,12 +396,6 @@ impl<'r, E: Engine, P: Protocol, R: Route> Worker<'r, E, P, R> {
         self.started && self.ready == 0
     }
 
-    /// Returns whether no new request is sent any more.
-    #[inline]
-    pub(crate) fn is_over(&self) -> bool {
-        self.spent || self.engine.now_ns() >= self.stop_ns
-    }
-
     /// Hands the interval over if it has ended.
     #[inline]
     fn turn(&mut self) {
@@ -432,14 +426,6 @@ impl<'r, E: Engine, P: Protocol, R: Route> Worker<'r, E, P, R> {
         let others_ns = self.joined.next_ns.min(self.renewals.next_ns).min(self.retries.due_ns);
         let others_ns = others_ns.min(self.next_over_ns());
         self.recorder.wake_ns().min(end_ns).min(due_ns).min(recovery_ns).min(others_ns)
-    }
-
-    fn is_done(&self) -> bool {
-        let now_ns = self.engine.now_ns();
-        self.is_over()
-            && (self.in_flight == 0 && (now_ns >= self.stop_ns || self.route.waiting() == 0)
-                || now_ns >= self.give_up_ns()
-                || R::gives_up(self, now_ns))
     }
 
     /// Time spent waiting without sleeping.

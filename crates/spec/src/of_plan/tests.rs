@@ -5,8 +5,8 @@ use workload::Plan;
 
 use super::suite_test;
 use crate::LoadSpec;
-use crate::round_trip_tests::read;
-use crate::write::vocabulary;
+use crate::round_trip_tests::{read, usual};
+use crate::write::{PrintedOption, vocabulary};
 
 /// Options that leave nothing in a plan, or nothing that it has of them alone.
 const WITHOUT_TRACE: [&str; 14] = [
@@ -26,7 +26,8 @@ const WITHOUT_TRACE: [&str; 14] = [
     "xml_root_element",
 ];
 
-/// Every other option, in lines that make plans. `TABLE` is a file.
+/// Other options, in lines that make plans; those that have a usual value are in a line of their own if they are in none
+/// of these. `TABLE` is a file.
 const LINES: &[&str] = &[
     "-h db -p 7000 --user ann -a x --dbnum 3 -3 -t get",
     "-h a,b:7 --hash modulo --protocol memcache-meta get k",
@@ -74,8 +75,17 @@ fn the_words_of_a_plan_make_the_same_plan() {
     table.write_all(b"k,v\n1,a\n2,b\n").unwrap();
     let path = table.path().display().to_string();
     let mut seen: BTreeSet<String> = WITHOUT_TRACE.map(str::to_owned).into();
-    for line in LINES {
-        let spec = read(&shell_words::split(&line.replace("TABLE", &path)).unwrap()).unwrap();
+    let mut lines: Vec<String> = LINES.iter().map(|line| line.replace("TABLE", &path)).collect();
+    let known = |name: String| lines.iter().any(|line| line.contains(&name));
+    let command = vocabulary();
+    let others = command.get_arguments().filter_map(|option| {
+        let given = PrintedOption { option: option.clone(), value: usual(option)? };
+        let is_seen = seen.contains(option.get_id().as_str()) || known(given.name());
+        (!is_seen).then(|| format!("{} -t get", shell_words::join(given.words())))
+    });
+    lines.extend(others.collect::<Vec<_>>());
+    for line in &lines {
+        let spec = read(&shell_words::split(line).unwrap()).unwrap();
         seen.extend(spec.given().unwrap().iter().map(|given| given.option.get_id().to_string()));
         for plan in plans(&spec, line) {
             let mut again = LoadSpec::of_plan(&plan);
@@ -88,7 +98,6 @@ fn the_words_of_a_plan_make_the_same_plan() {
             assert_eq!(repeated.map(json), Some(json(&plan)), "{line}: {words:?}");
         }
     }
-    let command = vocabulary();
     let all = command.get_arguments().map(|option| option.get_id().as_str());
     let unseen: Vec<&str> = all.filter(|id| !seen.contains(*id)).collect();
     assert_eq!(unseen, [""; 0], "options that no line has");

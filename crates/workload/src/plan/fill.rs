@@ -263,13 +263,16 @@ impl PlanParts {
         let in_order = |rows: &Arc<Dataset>| Arc::new((**rows).clone().taken_by(RowBy::Request));
         // Of fewer keys than shares everybody writes all.
         let shared = times >= u64::from(self.load.shard.of);
+        let asked = &self.load.concurrency;
         let mut concurrency = Concurrency {
+            workers: asked.workers,
+            multi_thread: asked.multi_thread,
+            connections: asked.connections,
+            requests_each: asked.requests_each,
+            cpus: asked.cpus.clone(),
+            spacing: asked.spacing,
             window: Window::Rolling,
-            keep_alive: true,
-            joining: None,
-            renewed_per_s: 0,
-            per_request: None,
-            ..self.load.concurrency.clone()
+            ..Concurrency::default()
         };
         let bytes = self.bytes_of(&sequence).max(1);
         concurrency.pipeline_depth = DEPTH.min((PIPELINE_BYTES / bytes).max(1) as u32);
