@@ -15,10 +15,10 @@ use job::VariedLoad;
 use lab::words::{TypedOption, words_of};
 use lab::{Arity, Line};
 use naming::{
-    ARRIVALS, CALLED, CLOCK, CONNECTIONS, CONTENT, CPUS, DATASET, DURATION, FILL, HDR, IDLE, KEEP,
-    KEEP_ALIVE, KEY_DIST, KEY_RANGE, MAXDOCS, ON, OptionId, PASSWORD, PIPELINE, PRINT_WORKLOAD,
-    PROBE, RATE, REPEAT, REPLAY, REQUESTS, SEED, SEQUENTIAL, SHARD, SIZE, SLO, SPAWN_ARGS,
-    START_AT, STDIN_ARG, TESTS, WARMUP, WINDOW, WORKLOAD,
+    ARRIVALS, CALLED, CLOCK, CONNECTIONS as CLIENTS, CONTENT, CPUS, DATASET, DURATION, FILL, HDR,
+    IDLE, KEEP, KEEP_ALIVE, KEY_DIST, KEY_RANGE, MAXDOCS, ON, OptionId, PASSWORD, PIPELINE,
+    PRINT_WORKLOAD, PROBE, RATE, REPEAT, REPLAY, REQUESTS, SEED, SEQUENTIAL, SHARD, SIZE, SLO,
+    SPAWN_ARGS, START_AT, STDIN_ARG, TESTS, WARMUP, WINDOW, WORKLOAD,
 };
 use workload::secret;
 
@@ -46,34 +46,9 @@ pub const REFUSED: [(OptionId, &str); 10] = [
 
 /// Options of a run that say what load it is, for experiments that decide that themselves.
 pub const OF_A_LOAD: [OptionId; 28] = [
-    CONNECTIONS,
-    REQUESTS,
-    PIPELINE,
-    SIZE,
-    CONTENT,
-    KEY_RANGE,
-    TESTS,
-    KEEP_ALIVE,
-    REPEAT,
-    IDLE,
-    STDIN_ARG,
-    DURATION,
-    WARMUP,
-    RATE,
-    SLO,
-    ARRIVALS,
-    WINDOW,
-    SEQUENTIAL,
-    KEY_DIST,
-    HDR,
-    DATASET,
-    MAXDOCS,
-    START_AT,
-    SHARD,
-    WORKLOAD,
-    FILL,
-    ON,
-    CPUS,
+    CLIENTS, REQUESTS, PIPELINE, SIZE, CONTENT, KEY_RANGE, TESTS, KEEP_ALIVE, REPEAT, IDLE,
+    STDIN_ARG, DURATION, WARMUP, RATE, SLO, ARRIVALS, WINDOW, SEQUENTIAL, KEY_DIST, HDR, DATASET,
+    MAXDOCS, START_AT, SHARD, WORKLOAD, FILL, ON, CPUS,
 ];
 
 /// Takes the words of a command line apart: those of `O`'s options, the line of a run, and the whole

@@ -109,10 +109,7 @@ impl RecordOptions {
 
 /// Options of a run that say what is sent, which the record says.
 pub const REFUSED: [(OptionId, &str); 27] = [
-    (
-        REQUESTS,
-        "does not go with a record: it has a fixed number of commands; see --first and --loop",
-    ),
+    (REQUESTS, "does not go with a record: it has a number of commands; see --first and --loop"),
     (PER_CONNECTION, "does not go with a record: it says how many commands each client sends"),
     (RATE, "does not go with a record: it says when commands are sent; see --speed"),
     (ARRIVALS, "does not go with a record: it says when commands are sent; see --speed"),

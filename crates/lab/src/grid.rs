@@ -18,7 +18,8 @@ use crate::words::{Line, TypedOption};
 /// Maximum number of points of a grid.
 pub const POINTS_MAX: usize = 10_000;
 
-/// The options that may be lists. Tests (`-t`) are a separate list with a row for each.
+/// The options that may be lists: of a load by their fields, and of deliveries by their names. Tests (`-t`) are a
+/// separate list with a row for each.
 const SWEPT: [(OptionId, Kind); 14] = [
     (CONNECTIONS, Kind::Whole),
     (PIPELINE, Kind::Whole),
@@ -35,28 +36,14 @@ const SWEPT: [(OptionId, Kind); 14] = [
     (ARRIVALS, Kind::Name),
     (PRECISION, Kind::Whole),
 ];
-
-/// Options of deliveries that may be lists of numbers.
-const SWEPT_OF_DELIVERIES: [&str; 12] = [
-    "--publishers",
-    "--subscribers",
-    "--channels",
-    "--channels-per-subscriber",
-    "--writers",
-    "--senders",
-    "--receivers",
-    "--receiver-threads",
-    "--keys",
-    "--groups",
-    "--consumers",
-    "--keys-per-receiver",
-];
+const SWEPT_OF_DELIVERIES: &str = "--publishers --subscribers --channels --channels-per-subscriber --writers --senders \
+    --receivers --receiver-threads --keys --groups --consumers --keys-per-receiver";
 
 /// Returns the kind of an option's values if it may be a list.
 fn swept(name: &str) -> Option<Kind> {
-    let of_load = SWEPT.iter().find(|(option, _)| option.word() == name);
-    let of_delivery = SWEPT_OF_DELIVERIES.contains(&name).then_some(Kind::Whole);
-    of_load.map(|(_, kind)| *kind).or(of_delivery)
+    let of_load = SWEPT.iter().find(|(option, _)| option.word() == name).map(|(_, kind)| *kind);
+    let is_of_delivery = SWEPT_OF_DELIVERIES.split(' ').any(|option| option == name);
+    of_load.or(is_of_delivery.then_some(Kind::Whole))
 }
 
 /// An option with more than one value.

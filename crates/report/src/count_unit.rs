@@ -21,40 +21,32 @@ impl CountUnit {
         if plan.delivery.is_some() { Self::Message } else { Self::Request }
     }
 
+    fn word(self, of_request: &'static str, of_message: &'static str) -> &'static str {
+        if self == Self::Request { of_request } else { of_message }
+    }
+
     /// Returns the noun in the singular: `request`.
     #[must_use]
     pub fn singular(self) -> &'static str {
-        match self {
-            Self::Request => "request",
-            Self::Message => "message",
-        }
+        self.word("request", "message")
     }
 
     /// Returns the noun in the plural: `requests`.
     #[must_use]
     pub fn plural(self) -> &'static str {
-        match self {
-            Self::Request => "requests",
-            Self::Message => "messages",
-        }
+        self.word("requests", "messages")
     }
 
     /// Returns the head of a column of rates. A sent message is received by none, one or many.
     #[must_use]
     pub fn per_second(self) -> &'static str {
-        match self {
-            Self::Request => "requests/s",
-            Self::Message => "received/s",
-        }
+        self.word("requests/s", "received/s")
     }
 
     /// Returns the name of its rate as a title.
     #[must_use]
     pub fn rate_title(self) -> &'static str {
-        match self {
-            Self::Request => "Requests per second",
-            Self::Message => "Messages received per second",
-        }
+        self.word("Requests per second", "Messages received per second")
     }
 
     /// The name of a figure in a table.

@@ -32,14 +32,10 @@ pub enum Metric {
 }
 
 /// Figures that a history has, in the order of its columns.
-pub const KEPT: [Metric; 6] = [
-    Metric::Throughput,
-    Metric::P50,
-    Metric::P99,
-    Metric::P99_9,
-    Metric::ClientCpu,
-    Metric::ServerCpu,
-];
+pub const KEPT: [Metric; 6] = {
+    use Metric::{ClientCpu, P50, P99, P99_9, ServerCpu, Throughput};
+    [Throughput, P50, P99, P99_9, ClientCpu, ServerCpu]
+};
 
 /// Columns of a latency in the classic reports.
 pub(crate) const COLUMNS: [Metric; 6] =
@@ -66,20 +62,12 @@ impl Metric {
     };
 
     /// All of them.
-    pub(crate) const EVERY: [Self; 12] = [
-        Self::Throughput,
-        Self::Mean,
-        Self::Min,
-        Self::P50,
-        Self::P90,
-        Self::P95,
-        Self::P99,
-        Self::P99_9,
-        Self::Max,
-        Self::ClientCpu,
-        Self::ServerCpu,
-        Self::Keys,
-    ];
+    pub(crate) const EVERY: [Self; 12] = {
+        use Metric::{
+            ClientCpu, Keys, Max, Mean, Min, P50, P90, P95, P99, P99_9, ServerCpu, Throughput,
+        };
+        [Throughput, Mean, Min, P50, P90, P95, P99, P99_9, Max, ClientCpu, ServerCpu, Keys]
+    };
 
     /// The name in JSON and CSV, with its unit. Stable.
     #[must_use]

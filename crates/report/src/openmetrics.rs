@@ -7,7 +7,6 @@
 use std::fmt::Display;
 
 use measure::{ConnectStages, Latency, OperationTally, Tally};
-use naming::RATE;
 use workload::Plan;
 
 use crate::exposition::{Exposition, decimal};
@@ -207,9 +206,7 @@ impl Page<'_> {
         });
         self.histograms(
             "response_time",
-            &format!(
-                "From when a request was due (without {RATE}: sent) to its reply, errors excluded"
-            ),
+            "From when a request was due, or sent in a closed loop, to its reply, errors excluded",
             |test| vec![(vec![], &test.seen.response)],
         );
         self.histograms(
@@ -231,12 +228,9 @@ impl Page<'_> {
         self.gauge("requests_in_flight", "", "Requests sent and not yet answered", |test| {
             Some(test.in_flight as f64)
         });
-        self.gauge(
-            "requests_backlog",
-            "",
-            &format!("Requests due by {RATE} and not sent"),
-            |test| test.backlog.map(|n| n as f64),
-        );
+        self.gauge("requests_backlog", "", "Requests due by the rate and not sent", |test| {
+            test.backlog.map(|n| n as f64)
+        });
     }
 
     fn connections(&mut self) {
@@ -270,7 +264,7 @@ impl Page<'_> {
         });
         self.histograms(
             "operation_time",
-            &format!("From when an operation was due (without {RATE}: sent) to its last reply"),
+            "From when an operation was due, or sent in a closed loop, to its last reply",
             |test| {
                 let operations = test.seen.operations.iter();
                 operations.map(|o| (vec![o.label()], &o.response)).collect()

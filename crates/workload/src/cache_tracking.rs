@@ -16,13 +16,8 @@ pub struct CacheTracking {
     pub noloop: bool,
     /// Set if the server reports changes on a second connection of each cache, as RESP2 requires, which has
     /// no pushes.
-    #[serde(skip_serializing_if = "is_false")]
+    #[serde(skip_serializing_if = "crate::is_default")]
     pub redirect: bool,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
-fn is_false(flag: &bool) -> bool {
-    !flag
 }
 
 /// Keys that a server tracks for a client with a cache.

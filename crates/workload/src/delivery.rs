@@ -53,7 +53,7 @@ pub enum DeliveryKind {
         #[serde(default)]
         subscription: Subscription,
         /// Further subscribers of all channels, which do not read.
-        #[serde(default, skip_serializing_if = "is_none")]
+        #[serde(default, skip_serializing_if = "crate::is_default")]
         slow: u32,
     },
     /// Queues, which keep messages until a receiver takes them.
@@ -258,11 +258,6 @@ impl DeliveryKind {
             _ => 1,
         }
     }
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
-fn is_none(count: &u32) -> bool {
-    *count == 0
 }
 
 impl Delivery {

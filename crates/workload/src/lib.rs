@@ -81,3 +81,8 @@ pub use target::{
     TlsFiles, TlsOptions, Verify,
 };
 pub use values::{Content, Values};
+
+/// Returns whether a value is the default, which documents leave out.
+pub(crate) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}

@@ -50,7 +50,7 @@ pub struct ClusterOptions {
     /// Nodes that answer read-only commands.
     pub read_from: ReadFrom,
     /// Fallback for reads from a replica if there is none.
-    #[serde(default, skip_serializing_if = "ReplicaFallback::is_default")]
+    #[serde(default, skip_serializing_if = "crate::is_default")]
     pub without_replica: ReplicaFallback,
     /// Maximum number of replicas of each primary to read from; `None` for all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -60,16 +60,11 @@ pub struct ClusterOptions {
     pub connections: Option<NodeShares>,
     /// Set if each connection of the plan is a client with a connection to every node that gets load, on
     /// which its requests keep their order.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "crate::is_default")]
     pub per_node: bool,
     /// Set if the rate applies to each primary. A plan that is carried out has the total rate.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "crate::is_default")]
     pub rate_per_node: bool,
-}
-
-#[allow(clippy::trivially_copy_pass_by_ref)] // serde calls it so
-fn is_false(flag: &bool) -> bool {
-    !flag
 }
 
 /// Ratio of the connections to each replica and to each primary.
@@ -105,12 +100,6 @@ pub enum ReplicaFallback {
     Primary,
     /// The read waits for a replica: the former one, or another.
     Wait,
-}
-
-impl ReplicaFallback {
-    fn is_default(&self) -> bool {
-        *self == Self::default()
-    }
 }
 
 /// An address as the user gave it, names unresolved.

@@ -17,16 +17,10 @@ const OF_A_LOAD: [(OptionId, &str, Unit); 8] = [
 /// Returns the name of an option's quantity, for people, and its unit.
 pub(super) fn described(option: &str) -> (&str, Unit) {
     let of_load = OF_A_LOAD.iter().find(|(id, ..)| id.word() == option);
-    if let Some((_, name, unit)) = of_load {
-        return (name, *unit);
-    }
-    match option {
-        "--publishers" => ("publishers", Unit::Count),
-        "--subscribers" => ("subscribers", Unit::Count),
-        "--channels" => ("channels", Unit::Count),
-        "--writers" => ("writers", Unit::Count),
-        "--senders" => ("senders", Unit::Count),
-        "--receivers" => ("receivers", Unit::Count),
-        other => (other, Unit::Plain),
+    match (of_load, option.strip_prefix("--")) {
+        (Some((_, name, unit)), _) => (name, *unit),
+        // Of deliveries: what there are so many of.
+        (None, Some(name)) if name.ends_with('s') && !name.contains('-') => (name, Unit::Count),
+        (None, _) => (option, Unit::Plain),
     }
 }

@@ -38,10 +38,6 @@ pub fn unexpressed_beside_a_file(plan: &Plan) -> Vec<String> {
     if plan.load.pace.schedule().is_some_and(|schedule| !schedule.is_limited()) {
         unexpressed.push("its rate had no limit for a time, here it is 0".to_owned());
     }
-    let source = plan.data.dataset.as_ref().map_or("", |dataset| dataset.source());
-    if source.ends_with(".xml") {
-        unexpressed.push(format!("the element that makes a row of {source} (--xml-root-element)"));
-    }
     unexpressed.extend(of_bytes(plan).map(str::to_owned));
     unexpressed
 }

@@ -19,7 +19,7 @@ use crate::schedule::Fault;
 pub(super) fn verdict(finding: Finding, evidence: &Evidence) -> Verdict {
     // Names of devices and words of servers are others' text.
     let statement = escape(what(finding, evidence) + &waited(finding, evidence));
-    let advice = escape(advice(finding, evidence));
+    let advice = escape(advice(finding, evidence).to_string());
     let figures = figures(evidence);
     let causes = evidence.causes.clone();
     Verdict { causes, ..Verdict::new(finding.limit(), Some(finding), statement, advice, figures) }

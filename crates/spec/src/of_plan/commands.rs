@@ -1,8 +1,7 @@
 //! The commands of a plan as words, with the placeholders that stand in them.
 
 use workload::{
-    Arg, CommandSpec, DerivedText, KeyDist, Piece, PlanParts, Slot, argument::placeholder,
-    secret::HIDDEN,
+    Arg, DerivedText, KeyDist, Piece, PlanParts, Slot, argument::placeholder, secret::HIDDEN,
 };
 
 /// The commands of a sequence, each after `;` but the first, or the operations of a mix as they are typed,
@@ -35,14 +34,6 @@ pub(super) fn commands(plan: &PlanParts, weighted: bool) -> Vec<String> {
         }
     }
     words
-}
-
-/// The commands that fill, in one word.
-pub(super) fn filling(plan: &PlanParts, commands: &[CommandSpec]) -> String {
-    let line = |command: &CommandSpec| {
-        shell_words::join(command.args.iter().map(|arg| argument(arg, plan, false)))
-    };
-    commands.iter().map(line).collect::<Vec<_>>().join(" ';' ")
 }
 
 /// The words of command number `at` of the sequence. `inserts` says that its key is one that its operation

@@ -44,7 +44,7 @@ impl LoadSpec {
         }
         let is_text = spec.command.iter().all(|word| word.to_str().is_some());
         if self.prepared.is_some() {
-            spec.data = data(parts);
+            spec.data = data(parts, &self.data);
             spec.server.replicas.rfr_also = parts.read_only.iter().map(|at| at + 1).collect();
         }
         let is_renamed = self.is_suite() && parts.named;
@@ -200,53 +200,33 @@ fn send(spec: &mut LoadSpec, parts: &PlanParts) {
     (spec.data.mix, spec.data.order) = (is_mixed(parts), order(parts));
 }
 
-/// The keys, the values to store, and the checks of values that are read.
-fn data(plan: &PlanParts) -> DataOptions {
-    let data = &plan.data;
+/// The keys and the values to store, with what is `asked` of the keys beside the commands.
+fn data(plan: &PlanParts, asked: &DataOptions) -> DataOptions {
     let lifetime = plan.pieces().find_map(|piece| match piece {
         Piece::Lifetime(lifetime) => Some(*lifetime),
         _ => None,
     });
-    let fill_with = data.fill.as_deref().filter(|commands| !commands.is_empty());
-    let (size, size_by, content) = match &data.values {
+    let (size, size_by, content) = match &plan.data.values {
         Some(ValueSpec { sizes, by, content }) => (
             sizes.to_string().parse().ok(),
             Some(*by).filter(|by| *by != SizeBy::Key && !sizes.is_fixed()),
             Some(*content),
         ),
-        None => (Some(Size::Fixed(value_bytes(plan) as u32)), None, None),
+        None => (Some(Size::Fixed(plan.data.payload_bytes as u32)), None, None),
     };
     let options = DataOptions {
         size,
         size_by,
         content,
-        ttl: lifetime.or(data.fill_lifetime),
-        fill: data.fill.is_some(),
-        fill_with: fill_with.map(|commands| commands::filling(plan, commands)),
-        clean: data.clean,
-        verify: data.verify,
-        fail_on_miss: data.fail_on_miss,
+        ttl: lifetime.or(plan.data.fill_lifetime),
+        fill: asked.fill,
+        fill_with: asked.fill_with.clone(),
+        clean: asked.clean,
+        verify: asked.verify,
+        fail_on_miss: asked.fail_on_miss,
         ..with_keys(plan)
     };
     with_dataset(plan, options)
-}
-
-/// Bytes of a value. What the peers call payload is more than that where they send such commands.
-fn value_bytes(plan: &PlanParts) -> u64 {
-    let args = || plan.sequence.iter().flat_map(|command| &command.args);
-    let message = args().find_map(|arg| match &arg.pieces[..] {
-        [Piece::Fill { len, .. }, message] if message.message_bytes() > 0 => {
-            Some(u64::from(*len) + message.message_bytes() as u64)
-        }
-        _ => None,
-    });
-    let value = || {
-        plan.pieces().find_map(|piece| match piece {
-            Piece::Fill { len, .. } => Some(u64::from(*len)),
-            _ => None,
-        })
-    };
-    message.or_else(value).unwrap_or(plan.data.payload_bytes)
 }
 
 fn with_keys(plan: &PlanParts) -> DataOptions {

@@ -26,8 +26,8 @@ const WITHOUT_TRACE: [&str; 14] = [
     "xml_root_element",
 ];
 
-/// Other options, in lines that make plans; those that have a usual value are in a line of their own if they are in none
-/// of these. `TABLE` is a file.
+/// Other options, in lines that make plans. One that has a usual value is in a line of its own if it is in none of
+/// these. `TABLE` is a file.
 const LINES: &[&str] = &[
     "-h db -p 7000 --user ann -a x --dbnum 3 -3 -t get",
     "-h a,b:7 --hash modulo --protocol memcache-meta get k",

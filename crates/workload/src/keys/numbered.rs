@@ -64,12 +64,6 @@ impl fmt::Display for DrawnBy {
     }
 }
 
-impl KeyNumbering {
-    pub(super) fn is_default(&self) -> bool {
-        *self == Self::default()
-    }
-}
-
 /// The part of `range` keys that belongs to connection `connection` of `connections`: first key and length.
 /// Parts are equal, except that the last ones may be shorter; if there are more connections than keys,
 /// several share one.

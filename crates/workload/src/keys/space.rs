@@ -25,7 +25,7 @@ pub struct KeySpace {
     /// The distribution.
     pub draw: KeyDist,
     /// Counting and writing of the keys' numbers.
-    #[serde(default, skip_serializing_if = "KeyNumbering::is_default")]
+    #[serde(default, skip_serializing_if = "crate::is_default")]
     pub numbered: KeyNumbering,
     /// Set if all keys of a request are in the hash slot of the first.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -1,8 +1,8 @@
 //! The connections of a plan: their number, threads and use.
 
 use naming::{
-    CLUSTER, CONNECT, CONNECT_SPACING, JOIN, KEEP_ALIVE, MIX, ON_ERROR, PIPELINE, POOL, RATE,
-    RECONNECT, RENEW, RETRY, RING, TIMEOUT, text,
+    CLUSTER, CONNECT, CONNECT_SPACING, JOIN, KEEP_ALIVE, MIX, ON_ERROR, PIPELINE, RATE, RECONNECT,
+    RENEW, RETRY, RING, TIMEOUT, text,
 };
 use serde::{Deserialize, Serialize};
 
@@ -29,11 +29,11 @@ pub struct Concurrency {
     pub keep_alive: bool,
     /// Sequences, or operations of a mix, after which a connection that is not kept alive is closed; 0 for
     /// one pipeline.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "crate::is_default")]
     pub requests_each: u32,
     /// Connections of all workers that are closed and reopened each second, in turn and without losing a
     /// request; 0 to [`limits::RENEWALS_MAX`].
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "crate::is_default")]
     pub renewed_per_s: u32,
     /// Rule for plans with a new connection for each sequence, opened when the sequence is due, so that
     /// latency includes opening. `connections` is then the most at once, and none is opened before.
@@ -87,35 +87,23 @@ impl PlanParts {
             return Ok(());
         }
         let (is_new, is_counted) = ("each connection is new", "an attempt that fails is counted");
+        let (to_one, same) =
+            ("connections lead to one server, or to a pool", "each sends the same");
+        let (recovery, target) = (&self.recovery, &self.target);
         let refused = [
-            (
-                concurrency.pipeline_depth > 1,
-                text!("{PIPELINE}"),
-                "a connection carries one request".into(),
-            ),
-            (
-                !concurrency.keep_alive,
-                text!("{KEEP_ALIVE} 0"),
-                "connections are opened for each request already".into(),
-            ),
-            (concurrency.renewed_per_s > 0, text!("{RENEW}"), is_new.into()),
-            (concurrency.joining.is_some(), text!("{JOIN}"), is_new.into()),
-            (
-                concurrency.spacing.is_some(),
-                text!("{CONNECT_SPACING}"),
-                text!("{RATE} says when each is opened"),
-            ),
-            (self.mix.is_some(), text!("{MIX}"), "each connection sends the same".into()),
-            (self.delivery.is_some(), "deliver".into(), "senders keep their connections".into()),
-            (
-                self.target.is_by_key(),
-                text!("{CLUSTER}, {RING}"),
-                text!("connections lead to one server, or to a {POOL}"),
-            ),
-            (self.recovery.retry.is_some(), text!("{RETRY}"), is_counted.into()),
-            (!self.recovery.reconnect, text!("{RECONNECT} no"), is_counted.into()),
-            (self.recovery.on_error == OnError::Stop, text!("{ON_ERROR} stop"), is_counted.into()),
+            (concurrency.pipeline_depth > 1, PIPELINE, "a connection carries one request"),
+            (!concurrency.keep_alive, KEEP_ALIVE, "each request has its own connection already"),
+            (concurrency.renewed_per_s > 0, RENEW, is_new),
+            (concurrency.joining.is_some(), JOIN, is_new),
+            (concurrency.spacing.is_some(), CONNECT_SPACING, "the rate says when each is opened"),
+            (self.mix.is_some(), MIX, same),
+            (target.cluster.is_some(), CLUSTER, to_one),
+            (target.ring().is_some(), RING, to_one),
+            (recovery.retry.is_some(), RETRY, is_counted),
+            (!recovery.reconnect, RECONNECT, is_counted),
+            (recovery.on_error == OnError::Stop, ON_ERROR, is_counted),
         ];
+        refuse(self.delivery.is_none(), || text!("senders of messages do not go with {CONNECT}"))?;
         match refused.into_iter().find(|(is_so, ..)| *is_so) {
             Some((_, option, why)) => {
                 Err(PlanError(text!("{option} does not go with {CONNECT}: {why}")))
@@ -125,12 +113,6 @@ impl PlanParts {
             }),
         }
     }
-}
-
-// The signature is serde's.
-#[allow(clippy::trivially_copy_pass_by_ref)]
-fn is_zero(number: &u32) -> bool {
-    *number == 0
 }
 
 /// Condition for sending more on a connection with requests in flight.

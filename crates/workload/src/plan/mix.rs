@@ -76,12 +76,6 @@ pub enum BudgetScope {
     PerConnection,
 }
 
-impl BudgetScope {
-    pub(super) fn is_one_budget(&self) -> bool {
-        *self == Self::OneBudget
-    }
-}
-
 /// Rule for the part of a reply that is kept for later steps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CaptureRule {

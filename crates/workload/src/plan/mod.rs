@@ -53,11 +53,12 @@ use crate::{
 };
 
 /// The protocol spoken on every connection.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ProtocolKind {
     /// RESP version 2, every server's default.
     /// <https://redis.io/docs/latest/develop/reference/protocol-spec/>
+    #[default]
     Resp2,
     /// RESP version 3, requested with `HELLO 3`.
     Resp3,
@@ -82,10 +83,11 @@ impl ProtocolKind {
 }
 
 /// The I/O engine that moves the bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum EngineKind {
     /// The fastest engine that this kernel allows.
+    #[default]
     Auto,
     /// Completion by `io_uring` (Linux 6.0 or later, where it is allowed).
     Uring,
@@ -104,10 +106,11 @@ pub enum Stop {
 }
 
 /// Effect of an error reply of the server on the run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum OnError {
     /// The run ends with exit code 1, as in `redis-benchmark`.
+    #[default]
     Stop,
     /// The run goes on; errors are counted by kind.
     Count,
@@ -126,8 +129,9 @@ pub struct ValueSpec {
     pub content: Content,
 }
 
-/// All choices of a front end about one test, not yet checked.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+/// All choices of a front end about one test, not yet checked; by default the classic test of a server on this
+/// machine, without a command.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct PlanParts {
     /// The title that reports print.
     pub name: String,
@@ -171,7 +175,7 @@ pub struct PlanParts {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delivery: Option<Delivery>,
     /// Options that only an imitated tool can ask for.
-    #[serde(default, skip_serializing_if = "PeerOptions::is_default")]
+    #[serde(default, skip_serializing_if = "crate::is_default")]
     pub peer: PeerOptions,
     /// The options that asked for it, by their keys in documents. Nothing of a run depends on them.
     #[serde(default, skip_serializing_if = "Map::is_empty")]

@@ -8,13 +8,10 @@ use serde::{Deserialize, Serialize};
 #[cfg(doc)]
 use super::limits;
 use super::{
-    Backoff, BudgetScope, Concurrency, LogSubject, OnError, PlanParts, ProtocolKind,
-    ReconnectLimits, Retry, Stop, ValueSpec,
+    Backoff, BudgetScope, Concurrency, LogSubject, OnError, ReconnectLimits, Retry, Stop, ValueSpec,
 };
 use crate::derived::CheckedValues;
-use crate::{
-    Arrivals, CommandSpec, Dataset, Endpoint, EngineKind, KeySpace, Lifetime, Pace, Shard, Target,
-};
+use crate::{Arrivals, CommandSpec, Dataset, Endpoint, KeySpace, Lifetime, Pace, Shard};
 
 /// Load of a plan: amount, pace, connections, and end.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -31,7 +28,7 @@ pub struct Load {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_most_ns: Option<u64>,
     /// Rule by which connections share requests.
-    #[serde(default, skip_serializing_if = "BudgetScope::is_one_budget")]
+    #[serde(default, skip_serializing_if = "crate::is_default")]
     pub share: BudgetScope,
     /// Seed of all randomness of the test.
     pub seed: u64,
@@ -150,7 +147,7 @@ impl Recording {
 }
 
 /// Recovery after an error, a loss or a timeout. By default the run ends, as in `redis-benchmark`.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Recovery {
     /// Effect of an error reply.
     pub on_error: OnError,
@@ -170,22 +167,8 @@ pub struct Recovery {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub backoff: Option<Backoff>,
     /// Limits on the time and number of tries to reopen a connection.
-    #[serde(default, skip_serializing_if = "ReconnectLimits::is_default")]
+    #[serde(default, skip_serializing_if = "crate::is_default")]
     pub reopening: ReconnectLimits,
-}
-
-impl Default for Recovery {
-    fn default() -> Self {
-        Self {
-            on_error: OnError::Stop,
-            timeout_ns: None,
-            deadline_ns: None,
-            retry: None,
-            reconnect: false,
-            backoff: None,
-            reopening: ReconnectLimits::default(),
-        }
-    }
 }
 
 /// Options that only an imitated tool can set, because its report shows them and keystorm's own does not. All
@@ -211,38 +194,4 @@ pub struct PeerOptions {
     /// Set if each request that fails for good is reported individually.
     #[serde(skip_serializing_if = "Not::not")]
     pub each_failure: bool,
-}
-
-impl PeerOptions {
-    /// Returns whether no option is set.
-    #[must_use]
-    pub fn is_default(&self) -> bool {
-        *self == Self::default()
-    }
-}
-
-impl Default for PlanParts {
-    /// Returns the classic test of a server on this machine, without a command.
-    fn default() -> Self {
-        Self {
-            name: String::new(),
-            named: false,
-            target: Target::default(),
-            protocol: ProtocolKind::Resp2,
-            engine: EngineKind::Auto,
-            setup: Vec::new(),
-            sequence: Vec::new(),
-            mix: None,
-            read_only: Vec::new(),
-            minds_harm: false,
-            load: Load::default(),
-            data: Data::default(),
-            recording: Recording::default(),
-            recovery: Recovery::default(),
-            recorded: None,
-            delivery: None,
-            peer: PeerOptions::default(),
-            asked: serde_json::Map::new(),
-        }
-    }
 }

@@ -87,12 +87,6 @@ pub struct ReconnectLimits {
     pub tries: Option<u32>,
 }
 
-impl ReconnectLimits {
-    pub(super) fn is_default(&self) -> bool {
-        *self == Self::default()
-    }
-}
-
 /// Rule for retrying a failed request: after a temporary error reply, and after the loss of its connection
 /// once that is reopened. It counts once, with its last result, and from its first due time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
