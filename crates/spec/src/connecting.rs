@@ -24,6 +24,10 @@ pub struct ConnectionOptions {
     #[arg(long, hide = true, value_name = "TIME")]
     #[serde(with = "crate::text")]
     pub connect_spacing: Option<Spacing>,
+    /// Closed loop: after its replies, each connection waits this long before it sends again, as a user who reads;
+    /// without a unit, milliseconds [default: 0]
+    #[arg(long, value_name = "TIME", conflicts_with_all = ["rate", "burst", "connect"])]
+    pub think_time: Option<Milliseconds>,
     /// With -k 0, how many requests a connection sends before it is closed [default: one pipeline]
     #[arg(long, hide = true, value_name = "N")]
     pub requests_per_connection: Option<Positive>,
@@ -69,6 +73,7 @@ impl ConnectionOptions {
         Concurrency {
             requests_each: self.requests_per_connection.map_or(0, |Positive(each)| each),
             renewed_per_s: self.renew.map_or(0, |Count(rate)| rate),
+            think_ns: self.think_time.map_or(0, Milliseconds::ns),
             joining: self.join,
             spacing: self.connect_spacing,
             ..concurrency

@@ -35,6 +35,7 @@ pub(crate) use wording::time;
 
 use host::WatchRecord;
 use measure::Measurement;
+use naming::CONNECTIONS;
 use serde::{Deserialize, Serialize};
 use workload::Plan;
 
@@ -139,7 +140,7 @@ impl Verdict {
         let mut evidence = Evidence::new(plan, measurement, watched);
         evidence.causes = Causes::of_run(run);
         evidence.is_shared = warnings::others(plan, measurement, watched).is_some();
-        wording::verdict(rules::find_with_causes(&evidence), &evidence)
+        Self::of_finding(plan, rules::find_with_causes(&evidence), &evidence)
     }
 
     /// Removes the advice to increase the load of a run that has missed its target already.
@@ -154,7 +155,7 @@ impl Verdict {
     #[must_use]
     pub fn find(plan: &Plan, measurement: &Measurement, watched: &WatchRecord) -> Self {
         let evidence = Evidence::new(plan, measurement, watched);
-        wording::verdict(rules::find(&evidence), &evidence)
+        Self::of_finding(plan, rules::find(&evidence), &evidence)
     }
 
     /// Judges a run of several clients, and names the busiest client.
@@ -169,7 +170,24 @@ impl Verdict {
         let receivers = usize::from(clients.receivers_each(plan));
         let busiest = evidence.busiest_worker;
         evidence.client_name = busiest.and_then(|worker| clients.of_worker(worker, receivers));
-        wording::verdict(rules::find(&evidence), &evidence)
+        Self::of_finding(plan, rules::find(&evidence), &evidence)
+    }
+
+    /// The verdict on a finding. Where nothing was full and connections mostly thought, that was the limit.
+    fn of_finding(plan: &Plan, finding: Finding, evidence: &Evidence) -> Self {
+        use Finding::{Between, Concurrency, Turns, Unclear, Unseen};
+        let verdict = wording::verdict(finding, evidence);
+        let think_s = plan.load.concurrency.think_ns as f64 / 1e9;
+        let is_idle = matches!(finding, Between | Concurrency | Turns | Unclear | Unseen);
+        if !is_idle || think_s <= evidence.service_s.unwrap_or(0.0) {
+            return verdict;
+        }
+        let (thought, in_flight) = (time(think_s), evidence.in_flight());
+        let statement = format!(
+            "each connection thought for {thought} after a reply, so {in_flight:.1} requests were in flight on average"
+        );
+        let advice = format!("for more load, use more connections ({CONNECTIONS}) or think less");
+        Self::new(Concurrency.limit(), Some(Concurrency), statement, advice, verdict.evidence)
     }
 
     /// The verdict on a run about which nothing is known.

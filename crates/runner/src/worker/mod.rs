@@ -26,6 +26,7 @@ pub(crate) mod recovery;
 mod renewing;
 mod repeats;
 mod retry;
+mod thinking;
 pub(crate) mod verify;
 
 use std::ops::Range;
@@ -55,6 +56,7 @@ use quiet::Answers;
 use recovery::Recovery;
 use renewing::Renewals;
 use retry::Retries;
+use thinking::Thinking;
 use verify::Verifier;
 
 /// Minimum excess of a wait or a turn that shows that the thread did not run.
@@ -126,6 +128,7 @@ pub(crate) struct Worker<'r, E, P: Protocol, R: Route> {
     spin: Spin,
     joined: ActiveClients,
     renewals: Renewals,
+    thinking: Thinking,
     /// Schedule of an open loop, and the number of rate changes in it.
     pub(crate) pacer: Option<Pacer>,
     /// The recorded requests, each with its own time.
@@ -166,6 +169,7 @@ impl<'r, E: Engine, P: Protocol, R: Route> Worker<'r, E, P, R> {
         let (answers, verifier) = (Answers::of::<P>(plan), Verifier::of::<P>(plan));
         let inspections = Inspections::new::<P, R>(plan, &steps, verifier.as_ref(), &answers);
         let places = route.places(context.connections);
+        let thinking = Thinking::new(plan, places.len());
         let mut worker = Self {
             engine,
             connections: places.into_iter().map(Connection::new).collect(),
@@ -186,6 +190,7 @@ impl<'r, E: Engine, P: Protocol, R: Route> Worker<'r, E, P, R> {
             spin: Spin::new(context.may_spin),
             joined: ActiveClients::from_plan(plan),
             renewals: Renewals::new(plan, context.worker, context.workers),
+            thinking,
             pacer: None,
             record: context.record.take(),
             rate_changes: 0,
@@ -246,6 +251,9 @@ impl<'r, E: Engine, P: Protocol, R: Route> Worker<'r, E, P, R> {
             if now_ns >= self.renewals.next_ns {
                 self.renew();
             }
+            while let Some(conn) = self.thinking.take(now_ns) {
+                R::refill(self, conn);
+            }
             R::dispatch(self);
             if self.engine.now_ns() >= self.recorder.wake_ns() {
                 R::note_asked(self);
@@ -290,6 +298,7 @@ impl<'r, E: Engine, P: Protocol, R: Route> Worker<'r, E, P, R> {
         self.start_schedule(start_ns);
         self.joined.start(start_ns, self.context.connections);
         self.renewals.start(start_ns);
+        self.thinking.start(start_ns);
         self.started = true;
         self.start_recovery();
         self.start_deadline();
@@ -302,10 +311,10 @@ impl<'r, E: Engine, P: Protocol, R: Route> Worker<'r, E, P, R> {
         let used_up = self.is_used_up(conn);
         let connection = &self.connections[conn.0 as usize];
         // One that is not there is being opened again already.
-        let is_ready = connection.state == State::Ready;
-        if (used_up || connection.renews) && connection.is_idle() && is_ready {
+        let is_idle = connection.state == State::Ready && connection.is_idle();
+        if (used_up || connection.renews) && is_idle {
             self.replace(conn);
-        } else {
+        } else if !self.thinking.pauses(conn, is_idle, || self.engine.now_ns()) {
             R::refill(self, conn);
         }
     }
@@ -326,7 +335,7 @@ impl<'r, E: Engine, P: Protocol, R: Route> Worker<'r, E, P, R> {
     /// Number of requests that a connection has room for.
     #[inline]
     pub(crate) fn room(&self, conn: ConnId) -> u32 {
-        if !self.has_joined(conn) {
+        if !self.has_joined(conn) || self.thinking.has(conn) {
             return 0;
         }
         let connection = &self.connections[conn.0 as usize];
@@ -424,7 +433,7 @@ impl<'r, E: Engine, P: Protocol, R: Route> Worker<'r, E, P, R> {
         let end_ns = if self.stop_ns > now_ns { self.stop_ns } else { self.give_up_ns() };
         let recovery_ns = self.recovery.due_ns.min(R::wake_ns(self, now_ns));
         let others_ns = self.joined.next_ns.min(self.renewals.next_ns).min(self.retries.due_ns);
-        let others_ns = others_ns.min(self.next_over_ns());
+        let others_ns = others_ns.min(self.next_over_ns()).min(self.thinking.next_ns());
         self.recorder.wake_ns().min(end_ns).min(due_ns).min(recovery_ns).min(others_ns)
     }
 

@@ -7,9 +7,8 @@ use naming::{
 use serde::{Deserialize, Serialize};
 
 use super::check::refuse;
-#[cfg(doc)]
-use super::limits;
 use super::{JoinSchedule, OnError, PlanError, PlanParts, Spacing};
+use crate::{Pace, limits};
 
 /// Threads and connections that carry the load, and the use of each connection.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -39,6 +38,10 @@ pub struct Concurrency {
     /// latency includes opening. `connections` is then the most at once, and none is opened before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub per_request: Option<ConnectionPerRequest>,
+    /// Nanoseconds for which a connection waits in a closed loop between its last reply and its next request; the
+    /// first requests of all are spread over as long.
+    #[serde(default, skip_serializing_if = "crate::is_default")]
+    pub think_ns: u64,
     /// CPUs that workers are pinned to, one each in turn; empty for the kernel's choice.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cpus: Vec<usize>,
@@ -63,6 +66,7 @@ impl Default for Concurrency {
             requests_each: 0,
             renewed_per_s: 0,
             per_request: None,
+            think_ns: 0,
             cpus: Vec::new(),
             joining: None,
             spacing: None,
@@ -83,6 +87,14 @@ impl PlanParts {
     /// Checks that the rest of a plan agrees with a connection for each request, if that is used.
     pub(super) fn check_per_request(&self) -> Result<(), PlanError> {
         let concurrency = &self.load.concurrency;
+        let is_loop = self.load.pace == Pace::Closed && self.recorded.is_none();
+        refuse(concurrency.think_ns == 0 || is_loop && concurrency.per_request.is_none(), || {
+            text!("a time to think goes with a closed loop, not with {RATE}, {CONNECT} or a record")
+        })?;
+        refuse(
+            concurrency.think_ns <= limits::DURATION_NS_MAX,
+            || "the longest time to think is 366 days",
+        )?;
         if concurrency.per_request.is_none() {
             return Ok(());
         }
