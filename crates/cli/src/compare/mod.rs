@@ -24,6 +24,7 @@ use std::time::Duration;
 
 use clap::{Command, FromArgMatches};
 use lab::Line;
+use naming::RATE;
 use report::Metric;
 use report::compare::{ERRORS_DEFAULT, WATCHED};
 use report::slo::Slo;
@@ -256,8 +257,9 @@ fn servers(
     if mixed && !decides {
         return terms::sides(typed, &words, asked);
     }
+    let without = format!("is of two servers of different protocols without {RATE}");
     let why = if decides {
-        "is of two servers of different protocols without a rate"
+        &without
     } else {
         "requires servers of different protocols, such as redis-server and memcached"
     };

@@ -4,6 +4,7 @@ use std::ffi::OsString;
 
 use clap::FromArgMatches;
 use lab::terms::{ComparisonTerms, Kind, Side, Test};
+use naming::FILL;
 use workload::{Arg, Piece, Plan, PlanParts};
 
 use super::super::run::ParsedArgs;
@@ -145,7 +146,12 @@ pub(super) fn equal(
         }
         tests.push(test);
     }
-    Ok(EqualLoad { sides, tests, job: job(of_redis, any(), false)? })
+    let mut job = job(of_redis, any(), false)?;
+    if typed.typed().any(|id| id == FILL.field()) {
+        job.notes
+            .push(format!("note: {FILL} is not needed: every key is stored before it is read"));
+    }
+    Ok(EqualLoad { sides, tests, job })
 }
 
 /// The one plan of a job.

@@ -2,7 +2,7 @@
 //!
 //! A file sets options of a load. So they are set where none was typed, which counts as the last word.
 
-use naming::{KEY_DIST, NAME, OptionId, START_AT, Text};
+use naming::{FILL, KEY_DIST, NAME, OptionId, START_AT, Text};
 use serde_json::Value;
 use spec::document::options_in;
 use spec::values::Count;
@@ -44,15 +44,21 @@ pub(super) fn job(
     }
     let workload = opened(typed, name)?;
     let mut job: Option<Job> = None;
-    for phase in chosen(typed, &workload)? {
+    let phases = chosen(typed, &workload)?;
+    for phase in &phases {
         let seed = job.as_ref().and_then(|job| job.plans.first()).map(|plan| plan.load.seed as i64);
-        let next = job_of(typed, &workload, &phase, seed, change)?;
+        let next = job_of(typed, &workload, phase, seed, change)?;
         match &mut job {
             Some(job) => job.plans.extend(next.plans),
             None => job = Some(next),
         }
     }
-    let job = job.ok_or_else(|| UsageError("--phase: no phase named".to_owned()))?;
+    let mut job = job.ok_or_else(|| UsageError("--phase: no phase named".to_owned()))?;
+    let fills = typed.typed().any(|id| id == FILL.field());
+    if let Some(load) = phases.iter().find(|phase| fills && phase.every_key) {
+        let phase = load.name.as_deref().unwrap_or_default();
+        job.notes.push(format!("note: {FILL} is not needed: the phase {phase} writes every key"));
+    }
     let named = job.plans.iter().any(|plan| plan.named);
     for (option, given) in [(START_AT, job.start_at.is_some()), (NAME, named)] {
         if given {

@@ -135,6 +135,8 @@ fn a_phase_on_an_empty_server_names_the_phase_that_fills_it() {
     ran.prints("were misses; run the phase that writes these keys first (--phase load)");
     let ran = server.run("--workload ycsb-b -n 500").ok();
     assert!(!ran.out.contains("were misses"), "{}", ran.out);
+    let ran = server.run("--workload ycsb-b --fill -n 500").ok();
+    ran.says("note: --fill is not needed: the phase load writes every key");
 }
 
 /// A server whose memory holds less than half of these keys, and the keys.

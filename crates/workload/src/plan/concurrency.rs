@@ -98,7 +98,8 @@ impl PlanParts {
         if concurrency.per_request.is_none() {
             return Ok(());
         }
-        let (is_new, is_counted) = ("each connection is new", "an attempt that fails is counted");
+        let (is_new, is_counted) =
+            ("each connection is new", "what fails is counted, and the run goes on");
         let (to_one, same) =
             ("connections lead to one server, or to a pool", "each sends the same");
         let (recovery, target) = (&self.recovery, &self.target);
