@@ -31,14 +31,7 @@ connections do not delay, or as many at once as -c says. The report has the late
 login, first reply), and counts attempts that were refused, reset or not answered, by kind. Takes the options of a \
 run. What is sent is PING, or the command at the end of the line.";
 
-const EXAMPLES: &str = "\
-Examples:
-  200 new clients a second, and what opening costs each of them:
-    $ keystorm connect --rps 200 --duration 1s
-  500 clients that come back at once and stay, beside 100 requests a second on old connections:
-    $ keystorm connect --burst 500 --open-for end --probe 100
-  How many new connections a second a server takes within a target:
-    $ keystorm search --slo 'p99<100ms' --most 500 --duration 0.3 --no-curve connect";
+const EXAMPLES: &str = include_str!("../help/connect.txt").trim_ascii_end();
 
 /// Options that its own page shows.
 const SHOWN: [&str; 16] = [

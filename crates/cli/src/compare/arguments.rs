@@ -25,27 +25,7 @@ const ABOUT: &str = "Compares servers, or two saved runs. For each test, it prin
     1k,5k,20k) draws throughput against latency of all of them";
 
 /// Text below every option; examples are on the first page.
-const EXAMPLES: &str = "\
-Name the servers before the command, before, between or after the options: host:port, a URI
-(redis://, rediss://, valkey://, valkeys://, unix://), a unix socket, or a program to start (a name
-or a path; with arguments in one word). Two files saved by --json can take the place of servers.
-
-Redis, or another server that speaks RESP, and memcached are compared on equal terms: the same keys,
-values and order, as commands of each server, in four tables: per core, per machine, latency at the
-same rate, and multi-get. Their tests are get, set and mget with a number of keys, such as mget10,
-by default of -r 100000 keys and -d 100 bytes; a command or a mix can use get, set and mget. With
---rps, there is one table at that rate.
-
-By default, each run takes 1 second after 0.2 of warm-up, and the tests are set and get. --repeat is
-the number of blocks, in each of which every server runs twice [default: 5, then more while the runs
-do not say]. Programs that are started, and the client, get their own CPUs if there are enough.
-
-With --replay, the recorded traffic is sent to two servers; --fail-on-regression is 10 by default,
-and checks p50, p99 and server CPU of each command.
-
-Exit code 3: --fail-on-regression found the second server to be worse than allowed, or more requests
-failed than --errors allows. Exit code 4: the runs do not say whether --fail-on-regression is passed,
-or --slo kept (see --inconclusive), or --until-sure was not reached in time.";
+const EXAMPLES: &str = include_str!("../../help/compare.txt").trim_ascii_end();
 
 /// Options of servers of different protocols.
 pub(super) const OF_TERMS: [&str; 2] = ["tables", "cores"];

@@ -55,13 +55,7 @@ pub(super) struct InvalidateOptions {
 }
 
 /// Every line that begins with `$` is run by a test.
-const EXAMPLES: &str = "\
-Examples:
-  How soon 100 caches drop what 1,000 writes a second change:
-    $ keystorm deliver invalidate --caches 100 --rps 1k --duration 10s
-
-  The same of 50 keys that each cache has read:
-    $ keystorm deliver invalidate --tracking default --keys 50 --caches 100 --rps 1k --duration 10s";
+const EXAMPLES: &str = include_str!("../../help/deliver-invalidate.txt").trim_ascii_end();
 
 /// Bytes of a value where the command line does not say, in broadcast mode and in others.
 const VALUE_BYTES: &str = "3";

@@ -41,10 +41,7 @@ pub(super) struct NotifyOptions {
 }
 
 /// Every line that begins with `$` is run by a test.
-const EXAMPLES: &str = "\
-Examples:
-  How late keys that live for a second are found to have expired:
-    $ keystorm deliver notify --event expired --ttl 1s --rps 1k --duration 10s --enable-events";
+const EXAMPLES: &str = include_str!("../../help/deliver-notify.txt").trim_ascii_end();
 
 /// Bytes of a value where the command line does not say.
 const VALUE_BYTES: &str = "3";

@@ -48,13 +48,7 @@ pub(super) struct PubsubOptions {
 }
 
 /// Every line that begins with `$` is run by a test.
-const EXAMPLES: &str = "\
-Examples:
-  10,000 messages a second to 50 subscribers of one channel, for 10 seconds:
-    $ keystorm deliver pubsub --rps 10k --duration 10s --channels 1 --subscribers 50
-
-  As many as go through 1,000 channels, with payloads of 1 KB:
-    $ keystorm deliver pubsub --channels 1000 --subscribers 1000 -d 1k -n 100k";
+const EXAMPLES: &str = include_str!("../../help/deliver-pubsub.txt").trim_ascii_end();
 
 /// Bytes of a payload where the command line does not say.
 const PAYLOAD_BYTES: &str = "128";

@@ -137,13 +137,7 @@ const POLL_MIN: Duration = Duration::from_millis(1);
 const POLL_MAX: Duration = Duration::from_secs(8);
 
 /// Every line that begins with `$` is run by a test.
-const LIST_EXAMPLES: &str = "\
-Examples:
-  5,000 jobs a second through one list to 20 workers:
-    $ keystorm deliver list --rps 5k --duration 10s --receivers 20
-
-  A reliable queue, in which a job stays in a list of its worker until it is done:
-    $ keystorm deliver list --pop blmove --rps 2k --duration 10s";
+const LIST_EXAMPLES: &str = include_str!("../../help/deliver-list.txt").trim_ascii_end();
 
 impl ListOptions {
     /// The command that waits: the one that takes the oldest message unless the line says another.
@@ -217,10 +211,7 @@ pub(super) struct ZsetOptions {
 }
 
 /// Every line that begins with `$` is run by a test.
-const ZSET_EXAMPLES: &str = "\
-Examples:
-  5,000 jobs a second through one sorted set to 20 workers:
-    $ keystorm deliver zset --rps 5k --duration 10s --receivers 20";
+const ZSET_EXAMPLES: &str = include_str!("../../help/deliver-zset.txt").trim_ascii_end();
 
 impl KindOptions for ZsetOptions {
     const NAME: &'static str = "zset";
@@ -278,13 +269,7 @@ pub(super) struct StreamOptions {
 }
 
 /// Every line that begins with `$` is run by a test.
-const STREAM_EXAMPLES: &str = "\
-Examples:
-  5,000 events a second through one stream to 3 readers, each of which gets all:
-    $ keystorm deliver stream --rps 5k --duration 10s --receivers 3
-
-  The same to 2 groups of 8 consumers, which acknowledge:
-    $ keystorm deliver stream --rps 5k --duration 10s --groups 2 --consumers 8";
+const STREAM_EXAMPLES: &str = include_str!("../../help/deliver-stream.txt").trim_ascii_end();
 
 impl StreamOptions {
     fn groups(&self) -> u32 {

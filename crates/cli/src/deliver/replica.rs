@@ -43,12 +43,7 @@ pub(super) struct ReplicaOptions {
     common: CommonOptions,
 }
 
-const EXAMPLES: &str = "\
-Examples:
-  How far the replicas are behind at 1,000 writes a second:
-    keystorm deliver replica --rps 1k --duration 10s
-  How long it takes until a replica has acknowledged a write:
-    keystorm deliver replica --rps 1k --duration 10s --wait 1";
+const EXAMPLES: &str = include_str!("../../help/deliver-replica.txt").trim_ascii_end();
 
 /// Time that senders wait for replicas where the command line does not say.
 const WAIT_TIMEOUT: Duration = Duration::from_secs(1);

@@ -4,7 +4,6 @@
 pub(super) mod details;
 mod first_page;
 mod option;
-mod option_examples;
 mod peer;
 
 use std::ffi::OsString;

@@ -6,11 +6,12 @@ use clap::{Arg, Command};
 
 use spec::write;
 
-use super::option_examples::EXAMPLES;
 use crate::near::{self, written};
 use crate::tree::tree;
 use crate::{UsageError, topics};
 
+/// Command lines with options that stand in no page of docs/, one a line. A test reads each.
+const EXAMPLES: &str = include_str!("../../help/options.txt");
 /// Examples that are shown of one option.
 const EXAMPLES_MAX: usize = 3;
 

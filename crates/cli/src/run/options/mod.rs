@@ -5,7 +5,6 @@
 //! the peers it takes the word after an option as its value whatever it looks like, lets the last
 //! of several count, and ends at the first word that is no option.
 
-mod examples;
 mod results;
 
 use clap::{ArgAction, Parser};
@@ -13,7 +12,6 @@ use clap::{ArgAction, Parser};
 use crate::run::clients::ClientOptions;
 use crate::run::persona::PEERS;
 
-use examples::EXAMPLES;
 pub(in crate::run) use results::ResultOptions;
 use spec::LoadSpec;
 
@@ -27,7 +25,7 @@ use spec::LoadSpec;
     next_line_help = false,
     max_term_width = 100,
     name = "keystorm",
-    after_help = EXAMPLES,
+    after_help = include_str!("../../../help/run.txt").trim_ascii_end(),
 )]
 pub(crate) struct Options {
     #[command(flatten)]

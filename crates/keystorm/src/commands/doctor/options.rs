@@ -99,25 +99,7 @@ pub(super) struct Options {
 }
 
 /// Every line that begins with `$` is run by a test.
-const EXAMPLE: &str = "\
-Exit codes: 0 if nothing is bad (warnings are possible), 1 if something is, or if the named server
-cannot be reached, 2 for a wrong command line.
-
-Examples:
-  This machine, and the server on 127.0.0.1:6379 if there is one:
-    $ keystorm doctor
-
-  Check whether this machine and a private server are fit for 100,000 requests per second:
-    $ keystorm doctor --spawn --rps 100k -d 100 -c 200
-
-  What latencies this machine alone causes, without any server:
-    $ keystorm doctor --intrinsic 2s
-
-  Check whether memcached is fit for pipelines of 64:
-    $ keystorm doctor --spawn=memcached -P 64
-
-  The limits of this client on this machine, a rough first look:
-    $ keystorm doctor --client --seconds 0.25";
+const EXAMPLE: &str = include_str!("../../../help/doctor.txt").trim_ascii_end();
 
 /// Longest look.
 const SECONDS_MAX: f64 = 3600.0;

@@ -68,17 +68,7 @@ pub(super) struct Options {
 }
 
 /// Text below the options.
-const EXAMPLE: &str = "\
-Ctrl-C prints what was found so far and exits with code 130. Exit code 1: not even the lowest rate
-keeps the target. Exit code 4: this machine was too busy, or the latency too unsteady, to tell what
-lies above the rate that is kept.
-
-Examples:
-  What rate of SETs can I promise within a millisecond?
-    $ keystorm search --spawn --slo 'p99<1ms' -t set -r 100k --html promise.html
-
-  A target for the tail too, over 200 connections to a running server:
-    $ keystorm search --slo 'p50<500us,p99.9<5ms' -c 200 -t set -d 100";
+const EXAMPLE: &str = include_str!("../../../help/search.txt").trim_ascii_end();
 
 /// Test that is measured unless the command line says.
 const TEST: &str = "get";

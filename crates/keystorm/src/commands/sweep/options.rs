@@ -44,15 +44,7 @@ pub(super) struct Options {
 type GridPoint = (Vec<String>, Job);
 
 /// Text below the options.
-const EXAMPLE: &str = "\
-Ctrl-C prints the points measured so far and exits with code 130.
-
-Examples:
-  Find the best pipeline depth and number of connections:
-    $ keystorm sweep --spawn -t set,get -c 1..100 -P 1,16
-
-  Show what large values cost, as a page with charts:
-    $ keystorm sweep --spawn -t set -d 10..100k --html sizes.html --json sizes.json";
+const EXAMPLE: &str = include_str!("../../../help/sweep.txt").trim_ascii_end();
 
 /// Tests that are measured unless the command line says.
 const TESTS: &str = "set,get";

@@ -81,20 +81,7 @@ pub(super) struct Options {
 }
 
 /// Text below the options.
-const EXAMPLE: &str = "\
-Settings that an act changes are restored when it has ended. Keys that acts wrote are removed at
-the end, also after Ctrl-C. On a server that keystorm did not start, acts that destroy data
-(maxmemory, flushall, ...) are left out unless --of names them. Exit code 4: this machine was too
-busy to price a mix.
-
-Examples:
-  What a snapshot and a slow script cost 2,000 requests a second, on a private server:
-    $ keystorm impact --spawn --rps 2k --of bgsave,script --rest 2s --slo 'p99<5ms'
-  All acts, as a page:
-    $ keystorm impact --spawn --rps 5k --html prices.html --json prices.json
-  Which requests of a mix make the others wait:
-    $ keystorm impact --of mix --spawn --fill -r 1k --at 70 --blocks 2 --duration 100ms --count-disturbed \\
-        --mix -- 9 get k:__key__ ';' 1 eval 'for i=1,20000 do end return 1' 0";
+const EXAMPLE: &str = include_str!("../../../../help/impact.txt").trim_ascii_end();
 
 const NAME: &str = "keystorm impact";
 /// The word that asks for the kinds of the load itself.
