@@ -11,7 +11,6 @@ use std::os::unix::ffi::OsStringExt;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use clap::{Arg, Command, Parser};
-use job::VariedLoad;
 use lab::words::{TypedOption, words_of};
 use lab::{Arity, Line};
 use naming::{
@@ -20,6 +19,7 @@ use naming::{
     PRINT_WORKLOAD, PROBE, RATE, REPEAT, REPLAY, REQUESTS, SEED, SEQUENTIAL, SHARD, SIZE, SLO,
     SPAWN_ARGS, START_AT, STDIN_ARG, TESTS, WARMUP, WINDOW, WORKLOAD,
 };
+use spec::LoadSpec;
 use workload::secret;
 
 pub use self::output::{ExperimentOptions, LiveOption};
@@ -276,13 +276,25 @@ pub(super) fn job_with(
     ending(typed(experiment, args)?.job(change)?)
 }
 
-/// A load of a run's command line, of which an experiment makes jobs with changes.
-///
-/// # Errors
-/// Returns an error if the command line makes no sense.
-pub fn varied(experiment: &str, args: Vec<OsString>) -> Result<VariedLoad, UsageError> {
-    let typed = typed(experiment, args)?;
-    Ok(VariedLoad::new(move |change| ending(typed.job(|options| change(options.load()))?)))
+/// A load that is read once from the command line of a run, and of which an experiment makes jobs with changes.
+pub struct VariedLoad(ParsedArgs);
+
+impl VariedLoad {
+    /// Reads the words of an experiment of that name.
+    ///
+    /// # Errors
+    /// Returns an error if the command line makes no sense.
+    pub fn read(experiment: &str, args: Vec<OsString>) -> Result<Self, UsageError> {
+        typed(experiment, args).map(Self)
+    }
+
+    /// The job of the load with changes.
+    ///
+    /// # Errors
+    /// Returns an error if the load makes no sense.
+    pub fn job(&self, change: impl Fn(&mut LoadSpec)) -> Result<Job, UsageError> {
+        ending(self.0.job(|options| change(options.load()))?)
+    }
 }
 
 fn typed(experiment: &str, args: Vec<OsString>) -> Result<ParsedArgs, UsageError> {

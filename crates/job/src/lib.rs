@@ -11,7 +11,6 @@ mod output;
 mod pages;
 mod run;
 mod usage;
-mod varied;
 
 pub use intent::{FrontEnd, Intent};
 pub use metrics_at::MetricsAt;
@@ -20,4 +19,3 @@ pub use output::{Output, Spread, VerdictTo};
 pub use pages::PageOptions;
 pub use run::{Action, ClientFleet, End, Job};
 pub use usage::{ToolMessage, UsageError};
-pub use varied::VariedLoad;

@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use clap::Parser;
 use cli::experiment::{
-    ExperimentOptions, names_test, one_seed, varied, with_split, with_those_of_a_run,
+    ExperimentOptions, VariedLoad, names_test, one_seed, with_split, with_those_of_a_run,
 };
 use cli::front::{Front, command};
-use job::{Intent, Job, UsageError, VariedLoad};
+use job::{Intent, Job, UsageError};
 use lab::search::Settings;
 use lab::words::{Line, TypedOption};
 use naming::{ON_ERROR, RATE, REQUESTS, TESTS};
@@ -96,7 +96,7 @@ impl SearchJob {
     /// Returns an error if the load makes no sense.
     pub(super) fn closed_loop(&self) -> Result<Job, UsageError> {
         // Nothing arrives at a closed loop: it sends when it has an answer.
-        self.load.job(&|spec| {
+        self.load.job(|spec| {
             (spec.load.rate, spec.load.arrivals) = (None, None);
             lasting(spec, self.seconds());
         })
@@ -108,7 +108,7 @@ impl SearchJob {
     /// Returns an error if the load makes no sense.
     pub(super) fn trial(&self, rate_per_s: f64) -> Result<Job, UsageError> {
         let needed_s = self.options.slo.requests_min() as f64 / rate_per_s;
-        self.load.job(&|spec| {
+        self.load.job(|spec| {
             spec.load.rate = Some(Rate::constant(thousandths(rate_per_s)));
             lasting(spec, needed_s.clamp(self.seconds(), self.seconds() * Self::LONGER_MAX));
         })
@@ -181,7 +181,7 @@ fn intent(
         most_per_s: (most as f64).min(default.most_per_s),
         budget_s,
     };
-    let job = SearchJob { options, settings, load: varied(NAME, line.words())? };
+    let job = SearchJob { options, settings, load: VariedLoad::read(NAME, line.words())? };
     // A setting that no trial can have is an error before the first trial.
     let first = job.trial(job.settings.start_per_s)?;
     if first.plans.len() != 1 {
