@@ -71,17 +71,10 @@ pub use tested::{ComparedTest, FigureRow, TestSide, spoiled};
 pub const SCHEMA: &str = "keystorm.compare/1";
 
 /// Figures compared, in the order of reports.
-pub const COMPARED: [Metric; 9] = [
-    Metric::Throughput,
-    Metric::Keys,
-    Metric::P50,
-    Metric::P90,
-    Metric::P95,
-    Metric::P99,
-    Metric::P99_9,
-    Metric::ClientCpu,
-    Metric::ServerCpu,
-];
+pub const COMPARED: [Metric; 9] = {
+    use Metric::{ClientCpu, Keys, P50, P90, P95, P99, P99_9, ServerCpu, Throughput};
+    [Throughput, Keys, P50, P90, P95, P99, P99_9, ClientCpu, ServerCpu]
+};
 
 /// Pairing of the values of the two sides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
