@@ -35,8 +35,6 @@ pub(super) struct Arguments {
     pub(super) print_plan: bool,
     /// Set if the equal workload file of keystorm is wanted, not a run.
     pub(super) as_keystorm: bool,
-    /// Set if reports are those of YCSB 0.17.
-    pub(super) release: bool,
     /// Destination of verdicts.
     pub(super) verdict: Option<OsString>,
     /// Options that the script that starts YCSB would pass to Java.
@@ -65,7 +63,7 @@ impl CommandLine {
         let mut binding = bound(words.next().as_deref())?;
         let (mut of_files, mut typed) = (Properties::default(), Properties::default());
         let mut own = Vec::new();
-        let (mut print_plan, mut as_keystorm, mut release) = (false, false, false);
+        let (mut print_plan, mut as_keystorm) = (false, false);
         let (mut verdict, mut for_java) = (None, Vec::new());
         while let Some(word) = words.next() {
             let mut value = |what: &str| words.next().ok_or(format!("{word}: {what} is missing"));
@@ -99,7 +97,6 @@ impl CommandLine {
                 _ if word.starts_with("-jvm-args=") => for_java.push("-jvm-args"),
                 "--print-plan" | "--ks-print-plan" => print_plan = true,
                 "--ks-verdict" => verdict = Some(value("the place")?.into()),
-                "--ks-ycsb-compat" => release = is_release(&value("the version")?)?,
                 "--as" | "--ks-as" => match value("the name")?.as_str() {
                     "keystorm" => as_keystorm = true,
                     other => return Err(format!("--as {other}: only --as keystorm exists")),
@@ -116,7 +113,6 @@ impl CommandLine {
             own,
             print_plan,
             as_keystorm,
-            release,
             verdict,
             for_java,
             shown,
@@ -139,15 +135,6 @@ fn phase(word: Option<&str>) -> Result<Phase, String> {
                  -P workloads/workloada -p redis.host=127.0.0.1"
             ))
         }
-    }
-}
-
-/// Returns whether reports are those of YCSB 0.17.
-fn is_release(version: &str) -> Result<bool, String> {
-    match version {
-        "0.17" | "0.17.0" => Ok(true),
-        "0.18" | "master" => Ok(false),
-        other => Err(format!("--ks-ycsb-compat {other}: expected 0.17 or 0.18")),
     }
 }
 

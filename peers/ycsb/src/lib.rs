@@ -89,8 +89,6 @@ const HELP: &str = "Usage: ycsb load|run redis|memcached [OPTIONS]
   --ks-verdict stderr|off|FILE
                   where to write what limited the run
   --ks-OPTION     a keystorm option, such as --ks-json FILE, --ks-html FILE, --ks-tls, --ks-on
-  --ks-ycsb-compat 0.17|0.18
-                  version of the report; 0.18, not yet released, adds the median
 
 Examples:
          ycsb load redis -P workloads/workloada -p redis.host=127.0.0.1

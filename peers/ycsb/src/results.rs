@@ -46,8 +46,6 @@ pub(super) struct StatusLines {
     pub(super) every_s: u64,
     /// Start of each line.
     pub(super) label: String,
-    /// Set if the median is in them, as in versions after 0.17.
-    pub(super) median: bool,
 }
 
 impl ToolOutput for Reports {
@@ -69,9 +67,8 @@ impl ToolOutput for Reports {
     }
 }
 
-/// Percentiles of the report where none are given, and those of 0.17.
-const PERCENTILES: &str = "50,95,99";
-const PERCENTILES_017: &str = "95,99";
+/// Percentiles of the report where none are given.
+const PERCENTILES: &str = "95,99";
 /// Milliseconds of latency that have buckets of their own by default.
 const BUCKETS: usize = 1000;
 
@@ -83,10 +80,9 @@ pub(super) fn complete(
     checked: bool,
 ) -> Result<(), String> {
     let properties = &arguments.properties;
-    let version = if arguments.release { "0.17.0" } else { "0.18.0-SNAPSHOT" };
     job.notes = vec![
         format!("Command line: {}", arguments.shown),
-        format!("YCSB Client {version}\n"),
+        "YCSB Client 0.17.0\n".to_owned(),
         "Loading workload...".to_owned(),
         "Starting test.".to_owned(),
         dbwrapper(properties),
@@ -103,12 +99,8 @@ pub(super) fn complete(
     let integrity = "Data integrity is enabled.\n";
     job.greeting = warning.into_iter().chain(checked.then(|| integrity.to_owned())).collect();
     let every_s = properties.at_least_0("status.interval", 10)?;
-    let status = StatusLines {
-        every_s,
-        label: properties.text("label", "").to_owned(),
-        median: !arguments.release,
-    };
-    let options = options(properties, arguments.release, &mut job.notes)?;
+    let status = StatusLines { every_s, label: properties.text("label", "").to_owned() };
+    let options = options(properties, &mut job.notes)?;
     if options.kind.is_raw() && job.several.is_some() {
         return Err(format!(
             "--ks-on with measurementtype={}: clients tell what they counted, not each operation; \
@@ -179,11 +171,7 @@ pub(super) fn kind(properties: &Properties) -> Result<Kind, String> {
 }
 
 /// Returns the options of the report. Values that YCSB does not know fall back to its defaults, with a line in `notes`.
-fn options(
-    properties: &Properties,
-    release: bool,
-    notes: &mut Vec<String>,
-) -> Result<YcsbOptions, String> {
+fn options(properties: &Properties, notes: &mut Vec<String>) -> Result<YcsbOptions, String> {
     let exporter = properties.text("exporter", "TextMeasurementsExporter");
     let exporter = match exporter.rsplit('.').next().unwrap_or_default() {
         "TextMeasurementsExporter" => Exporter::Text,
@@ -205,16 +193,15 @@ fn options(
             return Err(format!("measurement.interval={other}: expected op, intended or both"));
         }
     };
-    let default = if release { PERCENTILES_017 } else { PERCENTILES };
     let read =
         |text: &str| text.split(',').map(str::parse).collect::<Result<Vec<Percentile>, String>>();
-    let given = properties.text("hdrhistogram.percentiles", default);
+    let given = properties.text("hdrhistogram.percentiles", PERCENTILES);
     let percentiles = read(given).or_else(|_| {
         notes.push(format!(
             "[WARN] Couldn't read hdrhistogram.percentiles value: '{given}', the default of \
-             '{default}' will be used."
+             '{PERCENTILES}' will be used."
         ));
-        read(default)
+        read(PERCENTILES)
     });
     // Nobody reads it otherwise.
     let buckets = match kind {

@@ -83,7 +83,6 @@ impl<'p> Status<'p> {
             left_s: self.left_s(now_ns),
             sections,
             kind: self.output.options.kind,
-            median: status.median,
         };
         let line = status_line(&line);
         // Whoever reads it no more is found out by what prints the results.

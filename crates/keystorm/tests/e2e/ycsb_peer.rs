@@ -151,7 +151,7 @@ fn both_print_the_same_lines() {
         let Some((out, _)) = client("YCSB's report", "-t", &silent) else { return };
         server.reset();
         ycsb(&server, "load", &properties).ok();
-        let ran = ycsb(&server, "run", &format!("{properties} --ks-ycsb-compat 0.17")).ok();
+        let ran = ycsb(&server, "run", &properties).ok();
         // Whether a percentile lies in one of four buckets is a matter of the machine.
         let few = properties.contains("buckets=4");
         let shape = |report: &str| -> Vec<String> {
@@ -206,7 +206,7 @@ fn both_take_values_that_make_no_sense_for_the_same() {
         let properties = format!("{load} -p operationcount=40 -p {property}");
         let silent = format!("{properties} -p basicdb.verbose=false");
         let Some((out, err)) = client("YCSB's defaults", "-t", &silent) else { return };
-        let ran = ycsb(&server, "run", &format!("{properties} --ks-ycsb-compat 0.17")).ok();
+        let ran = ycsb(&server, "run", &properties).ok();
         assert!(ran.err.contains(text) && err.contains(text), "{property}: {} {err}", ran.err);
         let sum = |report: &str| {
             count(report, "READ", "Operations") + count(report, "UPDATE", "Operations")
@@ -232,7 +232,7 @@ fn both_export_the_same_json_and_say_the_same_beside_it() {
             &format!("{properties} -p exportfile={}", dir.path().join("l").display()),
         )
         .ok();
-        let ran = line(&server, "run", &format!("{properties} --ks-ycsb-compat 0.17")).run().ok();
+        let ran = line(&server, "run", &properties).run().ok();
         let shape = |text: &str| -> Vec<String> {
             let mut objects: Vec<String> = text.split("\"metric\"").map(str::to_owned).collect();
             objects.retain(|object| {

@@ -238,8 +238,7 @@ fn both_tell_of_operations_in_the_same_lines() {
             let loaded = file("load").display().to_string();
             let load = format!("{properties} -p measurement.raw.output_file={loaded}");
             ycsb(&server, "load", &load).ok();
-            let run = format!("{} --ks-ycsb-compat 0.17", of("ours"));
-            let ours = ycsb(&server, "run", &run).ok().out;
+            let ours = ycsb(&server, "run", &of("ours")).ok().out;
             let ours = ours.replace(&file("ours").display().to_string(), "FILE");
             let theirs = theirs.replace(&file("theirs").display().to_string(), "FILE");
             // Of operations of one bucket of a hash map the first that comes stands first, there.

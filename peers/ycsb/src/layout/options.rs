@@ -153,7 +153,7 @@ impl Default for YcsbOptions {
             exporter: Exporter::default(),
             kind: Kind::default(),
             interval: Interval::default(),
-            percentiles: [50, 95, 99].map(percentile).into(),
+            percentiles: [95, 99].map(percentile).into(),
             verbose: false,
             buckets: 1000,
             no_summary: false,

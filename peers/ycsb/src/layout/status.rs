@@ -26,15 +26,12 @@ pub(crate) struct StatusLine<'s> {
     pub(crate) sections: &'s [Section],
     /// Kind of figures about latencies.
     pub(crate) kind: Kind,
-    /// Set if the median is printed, as in versions after 0.17.
-    pub(crate) median: bool,
 }
 
 /// The line, without its end.
 #[must_use]
 pub(crate) fn status_line(line: &StatusLine<'_>) -> String {
-    let StatusLine { label, at, elapsed_s, operations, rate, left_s, sections, kind, median } =
-        line;
+    let StatusLine { label, at, elapsed_s, operations, rate, left_s, sections, kind } = line;
     let mut text = format!("{label}{at} {elapsed_s} sec: {operations} operations; ");
     if *operations > 0 {
         let _ = write!(text, "{} current ops/sec; ", short(*rate));
@@ -45,7 +42,7 @@ pub(crate) fn status_line(line: &StatusLine<'_>) -> String {
     for Section { name, latency, .. } in sections.iter() {
         if latency.count() > 0 {
             // Two stand on a line each.
-            let first = kind.hdr_name(name).map(|name| of_histogram(&name, latency, *median));
+            let first = kind.hdr_name(name).map(|name| of_histogram(&name, latency));
             let other = kind.other_name(name).map(|name| on_average(&name, latency, *kind));
             let both: Vec<String> = first.into_iter().chain(other).collect();
             text += &(both.join("\n") + " ");
@@ -64,22 +61,20 @@ fn on_average(name: &str, latency: &Latency, kind: Kind) -> String {
     }
 }
 
-fn of_histogram(name: &str, latency: &Latency, median: bool) -> String {
+fn of_histogram(name: &str, latency: &Latency) -> String {
     let us = |ns: Option<u64>| ns.unwrap_or_default() / 1000;
     let quantile = |q: f64| us(latency.quantile_ns(q));
-    let mut text = format!(
-        "[{name}: Count={}, Max={}, Min={}, Avg={}, ",
+    format!(
+        "[{name}: Count={}, Max={}, Min={}, Avg={}, 90={}, 99={}, 99.9={}, 99.99={}]",
         latency.count(),
         us(latency.max_ns()),
         us(latency.min_ns()),
-        short(latency.mean_ns().unwrap_or_default() / 1e3)
-    );
-    if median {
-        let _ = write!(text, "50={}, ", quantile(0.5));
-    }
-    let tail = [quantile(0.9), quantile(0.99), quantile(0.999), quantile(0.9999)];
-    let [p90, p99, p999, p9999] = tail;
-    text + &format!("90={p90}, 99={p99}, 99.9={p999}, 99.99={p9999}]")
+        short(latency.mean_ns().unwrap_or_default() / 1e3),
+        quantile(0.9),
+        quantile(0.99),
+        quantile(0.999),
+        quantile(0.9999)
+    )
 }
 
 /// Formats a number with at most two decimals, and none that are zeros.
@@ -129,16 +124,15 @@ mod tests {
             left_s: Some(60),
             sections: &sections,
             kind: Kind::Hdr,
-            median: true,
         };
         assert_eq!(
             status_line(&line),
             "x2026-11-21 22:40:07:512 10 sec: 4 operations; 0.4 current ops/sec; est completion in \
-             1 minute [READ: Count=4, Max=150, Min=40, Avg=122.5, 50=150, 90=150, 99=150, 99.9=150, \
+             1 minute [READ: Count=4, Max=150, Min=40, Avg=122.5, 90=150, 99=150, 99.9=150, \
              99.99=150] "
         );
-        let old = StatusLine { median: false, left_s: None, ..line };
-        assert!(!status_line(&old).contains(" 50=") && !status_line(&old).contains("est "));
+        let endless = StatusLine { left_s: None, ..line };
+        assert!(!status_line(&endless).contains("est "));
         for (kind, text) in [
             (Kind::Raw, "ops/sec; READ count: 4, average latency(us): 122.50 "),
             (Kind::Buckets, "ops/sec; [READ AverageLatency(us)=122.5] "),
@@ -146,7 +140,7 @@ mod tests {
             (Kind::HdrAndBuckets, "99.99=150]\n[BucketREAD AverageLatency(us)=122.5] "),
             (Kind::HdrAndRaw, "99.99=150]\nRawREAD count: 4, average latency(us): 122.50 "),
         ] {
-            let line = status_line(&StatusLine { kind, ..old });
+            let line = status_line(&StatusLine { kind, ..endless });
             assert!(line.ends_with(text), "{kind:?}: {line}");
         }
     }
