@@ -1,4 +1,5 @@
-//! Packs the pages of `topics/`, which `keystorm help` prints: most of what they take in the program is saved.
+//! Packs the pages that docs/SUMMARY.md lists, which `keystorm help` prints: most of what they take in the program is
+//! saved.
 
 use std::error::Error;
 use std::path::{Path, PathBuf};
@@ -9,14 +10,23 @@ use flate2::write::DeflateEncoder;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let to = PathBuf::from(env::var_os("OUT_DIR").ok_or("cargo names no OUT_DIR")?);
-    println!("cargo::rerun-if-changed=topics");
-    for entry in fs::read_dir("topics")? {
-        let from = entry?.path();
-        // What a link leads to may change, and the link does not.
-        println!("cargo::rerun-if-changed={}", fs::canonicalize(&from)?.display());
-        pack(&from, &to.join(from.file_name().ok_or("a page has no name")?))?;
+    let mut table = String::from("&[");
+    for line in fs::read_to_string(page("SUMMARY")?)?.lines() {
+        let Some((_, name)) = line.split_once("](") else { continue };
+        let name = name.trim_end_matches(".md)");
+        let packed = to.join(name);
+        pack(&page(name)?, &packed)?;
+        table += &format!("({name:?}, include_bytes!({packed:?})),");
     }
-    Ok(())
+    Ok(fs::write(to.join("topics.rs"), table + "]")?)
+}
+
+/// The file that the link to a page leads to. It may change, and the link does not.
+fn page(name: &str) -> Result<PathBuf, Box<dyn Error>> {
+    let link = format!("topics/{name}.md");
+    let page = fs::canonicalize(&link).map_err(|why| format!("{link}: {why}"))?;
+    println!("cargo::rerun-if-changed={}", page.display());
+    Ok(page)
 }
 
 fn pack(from: &Path, to: &Path) -> Result<(), Box<dyn Error>> {
