@@ -262,13 +262,8 @@ fn traffic<T: Read + Write>(
 
 /// Reads `CONFIG GET *`, in RESP2's or RESP3's form.
 fn config<T: Read + Write>(client: &mut Client<T>) -> Result<BTreeMap<String, String>, String> {
-    let pairs: Vec<(Value, Value)> = match ask(client, &[b"CONFIG", b"GET", b"*"])? {
-        Value::Map(pairs) => pairs,
-        Value::Array(items) => {
-            items.chunks_exact(2).map(|pair| (pair[0].clone(), pair[1].clone())).collect()
-        }
-        _ => return Err("the reply to CONFIG GET is not a list".to_owned()),
-    };
+    let reply = ask(client, &[b"CONFIG", b"GET", b"*"])?;
+    let pairs = reply.pairs().ok_or("the reply to CONFIG GET is not a list")?;
     let texts = pairs.iter().filter_map(|(name, value)| Some((name.text()?, value.text()?)));
     // Passwords are none of our business, so they are not even kept.
     Ok(texts.filter(|(name, _)| !name.contains("pass") && !name.contains("auth")).collect())
@@ -281,14 +276,11 @@ fn unreadable_clients() -> String {
 
 /// Parses `[[event, when, latest ms, longest ms], ...]`; `None` for anything else.
 fn latency_events(value: &Value) -> Option<Vec<(String, u64)>> {
-    let Value::Array(events) = value else { return None };
-    let event = |value: &Value| match value {
-        Value::Array(fields) => {
-            Some((fields.first()?.text()?, fields.get(3)?.text()?.parse().ok()?))
-        }
-        _ => None,
+    let event = |value: &Value| {
+        let fields = value.items()?;
+        Some((fields.first()?.text()?, fields.get(3)?.text()?.parse().ok()?))
     };
-    events.iter().map(event).collect()
+    value.items()?.iter().map(event).collect()
 }
 
 /// The commands of the suite, without repetition, with valid arguments.

@@ -17,27 +17,17 @@ impl<'v> CommandInfo<'v> {
     /// command.
     #[must_use]
     pub fn of(entry: &'v Value, name: &str, sub: Option<&str>) -> Option<Self> {
-        let Value::Array(info) = entry else { return None };
+        let info = entry.items()?;
         let full = sub.map(|sub| format!("{name}|{sub}").to_lowercase());
-        let named = |entry: &&Vec<Value>| entry.first().and_then(Value::text) == full;
-        let subcommands = match info.get(SUBCOMMANDS) {
-            Some(Value::Array(subcommands)) => subcommands.as_slice(),
-            _ => &[],
-        };
-        let mut subcommands = subcommands.iter().filter_map(|entry| match entry {
-            Value::Array(info) => Some(info),
-            _ => None,
-        });
-        Some(Self(subcommands.find(named).unwrap_or(info)))
+        let named = |entry: &&[Value]| entry.first().and_then(Value::text) == full;
+        let subcommands = info.get(SUBCOMMANDS).and_then(Value::items).unwrap_or_default();
+        Some(Self(subcommands.iter().filter_map(Value::items).find(named).unwrap_or(info)))
     }
 
     /// Returns whether it has a flag or ACL category with that name.
     #[must_use]
     pub fn has(self, flag: &str) -> bool {
-        let words = [FLAGS, CATEGORIES].into_iter().filter_map(|place| match self.0.get(place) {
-            Some(Value::Array(words) | Value::Set(words)) => Some(words),
-            _ => None,
-        });
+        let words = [FLAGS, CATEGORIES].into_iter().filter_map(|place| self.0.get(place)?.items());
         let mut words = words.flatten().filter_map(Value::text);
         words.any(|word| word.trim_start_matches('@') == flag)
     }

@@ -421,11 +421,7 @@ impl<'a> Conversation<'a> {
 
 /// The single value of a `CONFIG GET`, in RESP2's or RESP3's form.
 fn setting(reply: &Value) -> Option<String> {
-    match reply {
-        Value::Array(items) => items.get(1).and_then(Value::text),
-        Value::Map(pairs) => pairs.first().and_then(|(_, value)| value.text()),
-        _ => None,
-    }
+    reply.pairs()?.first()?.1.text()
 }
 
 #[cfg(test)]

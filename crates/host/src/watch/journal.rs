@@ -100,14 +100,14 @@ type Server = Client<Transport>;
 /// Marks the state of the lists; `None` if the server closes the connection or stays silent.
 pub(super) fn mark(client: &mut Server) -> Option<JournalMark> {
     let latest = client.ask(&[b"SLOWLOG", b"GET", b"1"]).ok()?;
-    let slow = items(&latest).and_then(|all| all.first().and_then(first_number));
+    let slow = latest.items().and_then(|all| all.first().and_then(first_number));
     Some(JournalMark { slow, at_s: now_s() })
 }
 
 /// The commands in a reply to `SLOWLOG GET`, without possible secrets.
 #[must_use]
 pub fn slow_commands(reply: &Value) -> Vec<JournalEntry> {
-    let all = items(reply).unwrap_or_default().iter();
+    let all = reply.items().unwrap_or_default().iter();
     all.filter_map(|item| command(item, JournalKind::SlowCommand)).collect()
 }
 
@@ -131,9 +131,9 @@ pub(super) fn read(
         }
         (_, Some(0)) => journal.unseen.push("SLOWLOG is off (slowlog-max-len 0)".to_owned()),
         _ => match client.ask(&[b"SLOWLOG", b"GET", ASKED]) {
-            Ok(reply) if items(&reply).is_some() => {
+            Ok(reply) if reply.items().is_some() => {
                 let known = mark.slow.unwrap_or(-1);
-                let all = items(&reply).unwrap_or_default();
+                let all = reply.items().unwrap_or_default();
                 // Numbers of before a reset are no bound.
                 let later = |item: &&Value| first_number(item).is_some_and(|id| id > known);
                 entries.extend(
@@ -161,7 +161,7 @@ pub(super) fn read(
             (b"large-reply", JournalKind::LargeReply),
         ] {
             let reply = client.ask(&[b"COMMANDLOG", b"GET", ASKED, which]).ok();
-            let all = reply.as_ref().and_then(items).unwrap_or_default();
+            let all = reply.as_ref().and_then(Value::items).unwrap_or_default();
             let found = all.iter().filter_map(|item| command(item, kind));
             entries.extend(found.filter(|entry| entry.to_s > since_s));
         }
@@ -286,7 +286,7 @@ fn children(before: &Info, after: &Info, since_s: f64) -> Vec<JournalEntry> {
 
 /// Parses an entry of `SLOWLOG` or `COMMANDLOG`: number, second, amount, arguments, address, name.
 fn command(item: &Value, kind: JournalKind) -> Option<JournalEntry> {
-    let fields = items(item)?;
+    let fields = item.items()?;
     let number = |at: usize| match fields.get(at) {
         Some(Value::Integer(n)) => u64::try_from(*n).ok(),
         _ => None,
@@ -294,7 +294,7 @@ fn command(item: &Value, kind: JournalKind) -> Option<JournalEntry> {
     let text = |at: usize| fields.get(at).and_then(Value::text).unwrap_or_default();
     let (second, amount) = (number(1)? as f64, number(2)?);
     let slow = kind == JournalKind::SlowCommand;
-    let words: Vec<String> = items(fields.get(3)?)?.iter().filter_map(Value::text).collect();
+    let words: Vec<String> = fields.get(3)?.items()?.iter().filter_map(Value::text).collect();
     // It is entered when it has ended, in this second.
     let lasted_s = if slow { amount as f64 / 1e6 } else { 0.0 };
     let (address, name) = (text(4), text(5));
@@ -330,15 +330,15 @@ fn shown(words: &[String]) -> String {
 fn latency_events(client: &mut Server, since_s: f64) -> Option<Vec<JournalEntry>> {
     let latest = client.ask(&[b"LATENCY", b"LATEST"]).ok()?;
     let mut entries = Vec::new();
-    for event in items(&latest)? {
-        let Some([name, Value::Integer(last), ..]) = items(event) else { continue };
+    for event in latest.items()? {
+        let Some([name, Value::Integer(last), ..]) = event.items() else { continue };
         if (*last as f64) + 1.0 < since_s {
             continue;
         }
         let name = name.text().unwrap_or_default();
         let history = client.ask(&[b"LATENCY", b"HISTORY", name.as_bytes()]).ok()?;
-        for one in items(&history).unwrap_or_default() {
-            let Some([Value::Integer(second), Value::Integer(ms)]) = items(one) else { continue };
+        for one in history.items().unwrap_or_default() {
+            let Some([Value::Integer(second), Value::Integer(ms)]) = one.items() else { continue };
             let (second, ms) = (*second as f64, u64::try_from(*ms).unwrap_or_default());
             if second + 1.0 > since_s {
                 entries.push(JournalEntry {
@@ -366,7 +366,7 @@ fn ahead_s(client: &mut Server) -> Option<f64> {
     let reply = client.ask(&[b"TIME"]).ok()?;
     let answered = now_s();
     let parts: Option<Vec<f64>> =
-        items(&reply).map(|parts| parts.iter().filter_map(|p| p.text()?.parse().ok()).collect());
+        reply.items().map(|parts| parts.iter().filter_map(|p| p.text()?.parse().ok()).collect());
     Some(match parts.as_deref() {
         Some([s, us]) => {
             let ahead = s + us / 1e6 - (asked + answered) / 2.0;
@@ -387,15 +387,8 @@ fn at_least(version: &str, least: (u64, u64)) -> bool {
     (parts.next().unwrap_or_default(), parts.next().unwrap_or_default()) >= least
 }
 
-fn items(value: &Value) -> Option<&[Value]> {
-    match value {
-        Value::Array(items) | Value::Set(items) => Some(items),
-        _ => None,
-    }
-}
-
 fn first_number(item: &Value) -> Option<i64> {
-    match items(item)?.first()? {
+    match item.items()?.first()? {
         Value::Integer(number) => Some(*number),
         _ => None,
     }

@@ -355,15 +355,8 @@ fn shown_settings(client: &mut Client<Transport>, names: &[&str]) -> Vec<(String
 
 /// The pairs of a `CONFIG GET`, in RESP2's or RESP3's form; `None` for an error.
 fn pairs(reply: &Value) -> Option<Vec<(String, String)>> {
-    match reply {
-        Value::Array(items) => {
-            Some(items.chunks_exact(2).filter_map(|p| p[0].text().zip(p[1].text())).collect())
-        }
-        Value::Map(pairs) => {
-            Some(pairs.iter().filter_map(|(k, v)| k.text().zip(v.text())).collect())
-        }
-        _ => None,
-    }
+    let texts = |(name, value): (&Value, &Value)| name.text().zip(value.text());
+    Some(reply.pairs()?.into_iter().filter_map(texts).collect())
 }
 
 /// Counts the clients that run MONITOR: by a field of newer servers, otherwise by the flag `O` in the list of

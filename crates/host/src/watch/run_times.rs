@@ -80,33 +80,19 @@ fn at_most(grown: &[(u64, u64)], share: f64) -> Option<u64> {
 
 /// Parses the reply, in RESP2's or RESP3's form: names, each with `calls` and `histogram_usec`.
 fn of_reply(reply: &Value) -> BTreeMap<String, BTreeMap<u64, u64>> {
-    let one = |(name, fields): (Value, Value)| {
-        let histogram = pairs(&fields)
-            .into_iter()
-            .find(|(name, _)| name.text().as_deref() == Some("histogram_usec"))?
-            .1;
-        let bucket = |(bound, calls): (Value, Value)| match (bound, calls) {
+    let one = |(name, fields): (&Value, &Value)| {
+        let is_it = |(name, _): &(&Value, &Value)| name.text().as_deref() == Some("histogram_usec");
+        let (_, histogram) = fields.pairs()?.into_iter().find(is_it)?;
+        let bucket = |(bound, calls): (&Value, &Value)| match (bound, calls) {
             (Value::Integer(bound), Value::Integer(calls)) => {
-                Some((u64::try_from(bound).ok()?, u64::try_from(calls).ok()?))
+                Some((u64::try_from(*bound).ok()?, u64::try_from(*calls).ok()?))
             }
             _ => None,
         };
-        Some((
-            name.text()?.to_lowercase(),
-            pairs(&histogram).into_iter().filter_map(bucket).collect(),
-        ))
+        let buckets = histogram.pairs().unwrap_or_default().into_iter().filter_map(bucket);
+        Some((name.text()?.to_lowercase(), buckets.collect()))
     };
-    pairs(reply).into_iter().filter_map(one).collect()
-}
-
-fn pairs(value: &Value) -> Vec<(Value, Value)> {
-    match value {
-        Value::Array(items) => {
-            items.chunks_exact(2).map(|pair| (pair[0].clone(), pair[1].clone())).collect()
-        }
-        Value::Map(pairs) => pairs.clone(),
-        _ => Vec::new(),
-    }
+    reply.pairs().unwrap_or_default().into_iter().filter_map(one).collect()
 }
 
 #[cfg(test)]

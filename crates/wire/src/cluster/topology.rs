@@ -81,7 +81,7 @@ impl Topology {
     /// another shape.
     #[must_use]
     pub fn of_shards(reply: &Value, asked: &str, tls: bool) -> Option<Self> {
-        let shards = items(reply)?.iter().map(|shard| read_shard(shard, asked, tls));
+        let shards = reply.items()?.iter().map(|shard| read_shard(shard, asked, tls));
         Some(Self::from_shards(shards.collect::<Option<Vec<_>>>()?))
     }
 
@@ -90,8 +90,8 @@ impl Topology {
     #[must_use]
     pub fn of_slots(reply: &Value, asked: &str) -> Option<Self> {
         let mut shards: Vec<Shard> = Vec::new();
-        for range in items(reply)? {
-            let [first, last, nodes @ ..] = items(range)? else { return None };
+        for range in reply.items()? {
+            let [first, last, nodes @ ..] = range.items()? else { return None };
             let range = slot(first)?..=slot(last)?;
             let mut nodes = nodes.iter().map(|node| read_slot_node(node, asked));
             let master = nodes.next()??;
@@ -156,10 +156,10 @@ impl Topology {
 }
 
 fn read_shard(reply: &Value, asked: &str, tls: bool) -> Option<Shard> {
-    let bounds: Option<Vec<u16>> = items(field(reply, "slots")?)?.iter().map(slot).collect();
+    let bounds: Option<Vec<u16>> = field(reply, "slots")?.items()?.iter().map(slot).collect();
     let slots: Vec<_> = bounds?.chunks_exact(2).map(|pair| pair[0]..=pair[1]).collect();
     let mut shard = Shard { slots, ..Shard::default() };
-    for node in items(field(reply, "nodes")?)? {
+    for node in field(reply, "nodes")?.items()? {
         let text = |name| field(node, name).and_then(Value::text).unwrap_or_default();
         let is_master = text("role") == "master";
         let online = text("health") == "online";
@@ -194,7 +194,7 @@ fn read_shard(reply: &Value, asked: &str, tls: bool) -> Option<Shard> {
 
 /// `[endpoint or null, port, id, metadata]`
 fn read_slot_node(reply: &Value, asked: &str) -> Option<ShardNode> {
-    let [endpoint, port, rest @ ..] = items(reply)? else { return None };
+    let [endpoint, port, rest @ ..] = reply.items()? else { return None };
     let metadata = |name| rest.get(1).and_then(|m| field(m, name)).and_then(Value::text);
     let endpoint = endpoint.text().unwrap_or_default();
     let announced = hostname([metadata("hostname").unwrap_or_default(), endpoint.clone()]);
@@ -217,21 +217,10 @@ fn hostname(lines: [String; 2]) -> Option<String> {
     lines.into_iter().find(is_name)
 }
 
-fn items(value: &Value) -> Option<&[Value]> {
-    match value {
-        Value::Array(items) | Value::Set(items) => Some(items),
-        _ => None,
-    }
-}
-
-/// A field of a map, which RESP2 sends as a flat list.
+/// A field of a map.
 fn field<'v>(value: &'v Value, name: &str) -> Option<&'v Value> {
-    let is = |key: &Value| key.text().is_some_and(|text| text == name);
-    match value {
-        Value::Map(pairs) => pairs.iter().find(|(key, _)| is(key)).map(|(_, value)| value),
-        Value::Array(flat) => flat.chunks_exact(2).find(|pair| is(&pair[0])).map(|pair| &pair[1]),
-        _ => None,
-    }
+    let is_it = |(key, _): &(&Value, &Value)| key.text().is_some_and(|text| text == name);
+    value.pairs()?.into_iter().find(is_it).map(|(_, value)| value)
 }
 
 fn slot(value: &Value) -> Option<u16> {

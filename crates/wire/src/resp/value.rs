@@ -66,6 +66,25 @@ impl Value {
             _ => None,
         }
     }
+
+    /// The members of a list or a set.
+    #[must_use]
+    pub fn items(&self) -> Option<&[Self]> {
+        match self {
+            Self::Array(items) | Self::Set(items) => Some(items),
+            _ => None,
+        }
+    }
+
+    /// The pairs of a map, which RESP2 sends as a flat list.
+    #[must_use]
+    pub fn pairs(&self) -> Option<Vec<(&Self, &Self)>> {
+        match self {
+            Self::Map(pairs) => Some(pairs.iter().map(|(key, value)| (key, value)).collect()),
+            Self::Array(flat) => Some(flat.chunks_exact(2).map(|two| (&two[0], &two[1])).collect()),
+            _ => None,
+        }
+    }
 }
 
 type ParseResult<T> = Result<Option<T>, ProtocolError>;

@@ -121,15 +121,10 @@ impl<'s> Session<'s> {
             return Ok(());
         };
         for (name, found) in names.iter().zip(found) {
-            let reads = match &found {
-                Value::Array(parts) => Some(match parts.get(2) {
-                    Some(Value::Array(flags) | Value::Set(flags)) => {
-                        flags.iter().any(|flag| flag.text().as_deref() == Some("readonly"))
-                    }
-                    _ => false,
-                }),
-                _ => None,
-            };
+            let reads = found.items().map(|parts| {
+                let flags = parts.get(2).and_then(Value::items).unwrap_or_default();
+                flags.iter().any(|flag| flag.text().as_deref() == Some("readonly"))
+            });
             self.commands.insert(name.clone(), reads);
         }
         Ok(())
