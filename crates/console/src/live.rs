@@ -169,7 +169,7 @@ impl<'p> LiveDisplay<'p> {
         let share_done = match (self.plan.load.stop, self.plan.own_requests()) {
             _ if snapshot.warming_up => None,
             // How many deliveries a number of messages becomes depends on their receivers.
-            (Stop::Requests(_), _) if self.plan.delivery.is_some() => None,
+            (Stop::Requests(_), _) if self.plan.has_receivers() => None,
             (Stop::AfterNs(ns), _) => Some(snapshot.elapsed_ns as f64 / ns as f64),
             (Stop::Requests(_), n) => n.map(|n| ended as f64 / n as f64),
         };

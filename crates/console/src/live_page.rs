@@ -387,7 +387,7 @@ impl LiveWatch<'_> {
         let elapsed_s = snapshot.elapsed_ns as f64 / 1e9;
         let left = match (self.plan.load.stop, self.plan.own_requests()) {
             (Stop::AfterNs(ns), _) => Some(ns as f64 / 1e9 - elapsed_s),
-            (Stop::Requests(_), Some(n)) if self.plan.delivery.is_none() => {
+            (Stop::Requests(_), Some(n)) if !self.plan.has_receivers() => {
                 let done = snapshot.total.operations_ended() as f64 / n as f64;
                 (done > 0.0).then(|| elapsed_s / done - elapsed_s)
             }

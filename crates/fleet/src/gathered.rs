@@ -89,7 +89,7 @@ impl FleetResult {
             start_skew_bound_us: bound_ns / 1e3,
             rows,
         };
-        if plan.delivery.as_ref().is_some_and(|delivery| delivery.exchange.is_some()) {
+        if plan.exchanges_messages() {
             measurement.deliveries.iter_mut().for_each(|of| exchange.correct(&mut of.counts));
             measurement.raise_latencies((clients.clock_bound_us() * 1e3).ceil() as u64);
         }

@@ -411,11 +411,9 @@ impl<'f> Round<'f> {
 /// The plan with a run number, for a run with messages between clients.
 fn numbered(plan: &Plan) -> Result<Plan, FleetError> {
     let mut parts: PlanParts = (**plan).clone();
-    if let Some(exchange) = parts.delivery.as_mut().and_then(|of| of.exchange.as_mut()) {
-        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-        let mixed = now.as_nanos() as u64 ^ u64::from(std::process::id()).rotate_left(40);
-        exchange.run = (SplitMix::new(mixed).draw() >> 32) as u32;
-    }
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    let mixed = now.as_nanos() as u64 ^ u64::from(std::process::id()).rotate_left(40);
+    parts.number_exchange((SplitMix::new(mixed).draw() >> 32) as u32);
     parts.build().map_err(|error| FleetError(error.to_string()))
 }
 

@@ -7,7 +7,7 @@
 
 mod commands;
 mod defect;
-mod event_setting;
+mod deliveries;
 mod experiment;
 mod fill;
 mod harmful;
@@ -21,7 +21,6 @@ mod markdown;
 mod password;
 mod probe;
 mod records;
-mod replica_reads;
 mod replicas;
 mod sentinel;
 mod server;
@@ -29,7 +28,6 @@ mod server_clock;
 mod setting;
 mod signals;
 mod speaker;
-mod stations;
 mod test_bed;
 mod tls;
 

@@ -22,9 +22,7 @@ use crate::machine::machine;
 use crate::records::Records;
 use crate::server::Server;
 use crate::server_clock::ServerClock;
-use crate::{
-    event_setting, item_limit, latency_settings, local_ports, probe, replica_reads, stations,
-};
+use crate::{deliveries, item_limit, latency_settings, local_ports, probe};
 
 /// Files open beside the connections: standard streams, pollers, timers, libraries.
 const OTHER_FILES: u64 = 32;
@@ -191,8 +189,7 @@ impl<'r> TestBed<'r> {
         start_at: Option<SystemTime>,
         observer: &mut dyn Observer,
     ) -> Result<Run> {
-        let plan = stations::placed(self, self.server.fitted(plan)?)?;
-        let plan = &*replica_reads::found(&self.server, plan)?;
+        let plan = &*deliveries::placed(self, self.server.fitted(plan)?)?;
         self.prepare(plan)?;
         let with = LoadContext { start_at, probe: None, rate: self.settings.rate.as_deref() };
         let mut run = match self.settings.probe {
@@ -229,7 +226,7 @@ impl<'r> TestBed<'r> {
         observer: &mut dyn Observer,
     ) -> Result<Run> {
         let LoadContext { start_at, probe, rate } = with;
-        let _changed = event_setting::enable(&self.server, plan)?;
+        let _changed = deliveries::enable(&self.server, plan)?;
         let RunSettings { sample, journal, server_latency, so_far, server_clock, .. } =
             &self.settings;
         let _settings = latency_settings::enable(&self.server, plan, *server_latency)?;
@@ -338,7 +335,7 @@ impl<'r> TestBed<'r> {
         observer: &mut dyn Observer,
     ) -> Result<Measurement> {
         let (plan, password) = &crate::password::asked(plan)?;
-        let (receivers_at, tls) = replica_reads::addresses(plan, self.server.tls.as_ref())?;
+        let (receivers_at, tls) = deliveries::addresses(plan, self.server.tls.as_ref())?;
         self.server.with_several(plan, |several| {
             let load = runner::RunJob {
                 plan,
@@ -406,7 +403,7 @@ impl<'r> TestBed<'r> {
         let mut parts: PlanParts = (**plan).clone();
         parts.load.concurrency.workers = workers;
         parts.load.concurrency.multi_thread |= workers > 1;
-        parts.delivery.iter_mut().for_each(|delivery| delivery.threads = receiver_threads);
+        parts.receiver_threads_mut().into_iter().for_each(|threads| *threads = receiver_threads);
         let mut run = self.run_of(parts.build()?, measurement, watched);
         run.warnings = Self::found(&run, lost || probed).chain(warnings).collect();
         if here {

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::Latency;
 use crate::total::total;
 
-/// Times for which caches served overwritten values, and invalidations that were no delivery.
+/// Times for which caches served overwritten values, and invalidations that delivered nothing.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Invalidations {
     /// Time from the acknowledgement of a write until a cache got the invalidation, in which it served stale

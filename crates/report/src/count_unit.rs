@@ -18,7 +18,7 @@ impl CountUnit {
     /// Returns the unit of the runs of a plan.
     #[must_use]
     pub fn from_plan(plan: &Plan) -> Self {
-        if plan.delivery.is_some() { Self::Message } else { Self::Request }
+        if plan.has_receivers() { Self::Message } else { Self::Request }
     }
 
     fn word(self, of_request: &'static str, of_message: &'static str) -> &'static str {

@@ -25,7 +25,7 @@ impl LiveUnit {
     pub fn from_plan(plan: &Plan) -> Self {
         match plan.counts_operations() {
             true => Self::Operation,
-            false if plan.delivery.is_some() => Self::Delivery,
+            false if plan.has_receivers() => Self::Delivery,
             false => Self::Request,
         }
     }

@@ -220,7 +220,7 @@ fn moment(
     causes.extend(lines);
     if span.own_late_ns as f64 >= OWN_LATE_SHARE * span.p99_ns as f64 && span.own_late_ns > 0 {
         let late = msec_at_most(span.own_late_ns);
-        let noun = if run.plan.delivery.is_some() { "messages" } else { "requests" };
+        let noun = run.plan.sends();
         causes.push(format!("keystorm itself sent {noun} up to {late} ms late"));
     }
     let [ours_ns, others_ns] = noise.likely_waited_ns(&responses);

@@ -57,8 +57,8 @@ pub struct Run {
 impl Run {
     /// Returns the precision of the clocks for latencies of messages between clients, in nanoseconds.
     pub(crate) fn clock_bound_ns(&self) -> Option<f64> {
-        self.plan.delivery.as_ref()?.exchange?;
-        self.clients.as_ref().map(|clients| clients.clock_bound_us() * 1e3)
+        let clients = self.clients.as_ref().filter(|_| self.plan.exchanges_messages());
+        clients.map(|clients| clients.clock_bound_us() * 1e3)
     }
 
     /// Creates a run, with the verdict and warnings that follow from the other parts.

@@ -31,7 +31,7 @@ const BEHIND_OF_WAIT: f64 = 0.25;
 /// The figures of one run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ScheduleFigures {
-    /// Plural noun of the sent units: `requests`, or `messages` of a delivery.
+    /// Plural noun of the sent units: `requests`, or `messages`.
     pub noun: &'static str,
     /// Requested rate in requests per second, the mean over `span_ns`.
     pub due_rps: f64,
@@ -126,7 +126,7 @@ impl ScheduleFigures {
         let span_ns = plan.scheduled_ns(measurement.elapsed_ns)?;
         let quantile = |q| total.quantile_ns(q).unwrap_or_default();
         Some(Self {
-            noun: if plan.delivery.is_some() { "messages" } else { "requests" },
+            noun: plan.sends(),
             due_rps: match schedule.is_limited() {
                 true => plan.own_rate_per_s(schedule.mean_per_s(span_ns)),
                 // Without a limit what is sent is due.

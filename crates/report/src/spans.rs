@@ -100,7 +100,7 @@ impl SpanFigures {
             unstamped,
             parts: mean.into_iter().chain(parts).collect(),
             missing,
-            of_messages: plan.delivery.is_some(),
+            of_messages: plan.has_receivers(),
             scheduled,
         })
     }

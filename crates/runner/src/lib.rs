@@ -23,6 +23,7 @@ mod launch;
 mod live_rate;
 mod measurement;
 mod memory;
+mod messages;
 mod opening;
 mod password;
 mod pinning;

@@ -26,7 +26,7 @@ pub fn tally_shape(plan: &Plan) -> TallyShape {
         operations: if plan.counts_operations() { plan.operation_names().count() } else { 0 },
         apart: plan.peer.separate_failures,
         places: if plan.peer.per_position { most_places(plan) } else { 0 },
-        spans: plan.recording.kernel_stamps && plan.delivery.is_none(),
+        spans: plan.recording.kernel_stamps && !plan.has_receivers(),
         deadline_ns: plan.recovery.deadline_ns,
     }
 }

@@ -181,7 +181,7 @@ impl Origins {
         Self {
             mptcp: plan.target.mptcp,
             // Where messages are received, nothing is measured by replies to those who send them.
-            kernel_stamps: plan.recording.kernel_stamps && plan.delivery.is_none(),
+            kernel_stamps: plan.recording.kernel_stamps && !plan.has_receivers(),
             per_request,
             sources: plan.target.sources.clone(),
             ports: ports.filter(is_wanted),

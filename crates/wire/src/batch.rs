@@ -92,7 +92,8 @@ impl Batch {
                     operation,
                 });
                 fresh += next.fresh();
-                values += values_among(&next);
+                let inserts = next.inserts.iter();
+                values += inserts.filter(|(_, of)| matches!(of, Insert::Value(_))).count() as u64;
             }
         }
         // What is appended command by command, or written anew for each send, needs no image.
@@ -321,10 +322,6 @@ impl Slots {
 /// Digits of the numbers of a key space, 0 for unpadded; `None` if placeholders stay as they are.
 pub(crate) fn digits_of(keys: &KeySpace) -> Option<usize> {
     keys.range.map(|_| keys.digits())
-}
-
-fn values_among(template: &Template) -> u64 {
-    template.inserts.iter().filter(|(_, insert)| matches!(insert, Insert::Value(_))).count() as u64
 }
 
 /// Copies a span around its inserts, and fills its holes. Returns the number of fresh numbers before the

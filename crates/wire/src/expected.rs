@@ -60,10 +60,6 @@ impl ValueRequests {
         };
         Self(plan.sequence.iter().enumerate().map(behind).collect())
     }
-
-    fn of_element(&self, command: usize, element: usize) -> Option<ValueSource> {
-        *self.0.get(command)?.get(element)?
-    }
 }
 
 impl Batch {
@@ -75,7 +71,7 @@ impl Batch {
         command: u32,
         element: usize,
     ) -> Option<ExpectedValue> {
-        let asked = self.asked.of_element(command as usize, element)?;
+        let asked = (*self.asked.0.get(command as usize)?.get(element)?)?;
         let numbers = self.numbers_of(command as usize);
         let mut drawn = LastDraw::default();
         Some(match asked {

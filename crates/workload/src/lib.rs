@@ -15,27 +15,22 @@ pub mod command_line;
 pub mod dataset;
 pub mod delivery;
 pub mod derived;
-mod exchange;
 pub mod hashes;
 mod in_full;
 pub mod key_event;
 pub mod keys;
 pub mod lifetime;
 pub mod memcache_suite;
-pub mod message;
 mod named;
 pub mod pace;
 pub mod parameters;
 pub mod plan;
 pub mod quantity;
-mod queue;
 pub mod random;
 pub mod redis_commands;
-mod replica_wait;
 pub mod secret;
 pub mod shard;
 pub mod sizes;
-mod station;
 pub mod stream;
 pub mod streams;
 pub mod suite;
@@ -50,16 +45,18 @@ pub use cache_tracking::{CacheTracking, TrackingMode};
 pub use cache_words::CacheCommand;
 pub use command::CommandSpec;
 pub use dataset::{Dataset, RowBy};
-pub use delivery::{Delivery, DeliveryKind, DeliveryNames, Subscription};
+pub use delivery::{
+    Delivery, DeliveryKind, DeliveryNames, Exchange, ListPop, ListPush, Message, MessageNumbers,
+    NAME_PREFIX, Purpose, Queue, ReplicaWait, SortedSetPop, Station, StreamAck, Subscription, TAG,
+    message,
+};
 pub use derived::DerivedText;
-pub use exchange::{Exchange, MessageNumbers};
 pub use in_full::in_full;
 pub use key_event::KeyEvent;
 pub use keys::{
     DrawnBy, Inserts, KeyDist, KeyDraw, KeyGroups, KeyNumbering, KeySpace, OneGroup, Source,
 };
 pub use lifetime::Lifetime;
-pub use message::{Message, Purpose};
 pub use named::Named;
 pub use pace::{Arrivals, Curve, Lane, Pace, Pacer, Schedule, Stage};
 pub use plan::{
@@ -69,12 +66,9 @@ pub use plan::{
     RecordedStall, RecordedTraffic, Recording, Recovery, Retry, ScanOperation, Spacing, Span, Step,
     StepCondition, StepReplies, Stop, Transactions, ValueSpec, Window, limits,
 };
-pub use queue::{ListPop, ListPush, Queue, SortedSetPop, StreamAck};
-pub use replica_wait::ReplicaWait;
 pub use secret::{Secret, SecretBytes};
 pub use shard::Shard;
 pub use sizes::{SizeBy, Sizes};
-pub use station::{NAME_PREFIX, Station, TAG};
 pub use stream::{Budget, RequestStream, SequenceBatch};
 pub use target::{
     ClusterOptions, Credentials, Endpoint, NodeShares, ReadFrom, ReplicaFallback, RingHash, Target,

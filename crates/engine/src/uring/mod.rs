@@ -330,7 +330,7 @@ impl Engine for Uring {
         let submitted = self.ring.submit();
         // Ends the receive and whatever waits for room; the operations hold the socket until then.
         let _ = socket.shutdown(Shutdown::Both);
-        let _ = self.ring.clear_file(conn.0);
+        let _ = self.ring.set_file(conn.0, -1);
         let rest = self.operation(Kind::SendRest, conn);
         if !self.slot(conn).open {
             // A wait for its opening may not notice that.

@@ -80,11 +80,6 @@ impl Ring {
         self.ring.submitter().register_files_update(number, &[fd]).map(drop)
     }
 
-    /// Forgets file `number`.
-    pub(super) fn clear_file(&self, number: u32) -> io::Result<()> {
-        self.set_file(number, -1)
-    }
-
     /// Forgets all files, when no operation is left. The kernel would do so some time after the end of the
     /// ring, and until then the connections would stay open.
     pub(super) fn clear_files(&self) -> io::Result<()> {

@@ -295,9 +295,8 @@ fn order(plans: &[Plan], times: u32, rounds: bool) -> Vec<(&Plan, u32)> {
 fn has_failed(job: &Job, run: &Run) -> bool {
     let (plan, measurement) = (&run.plan, &run.measurement);
     let is_ours = !job.output.options.persona.is_peer();
-    let counts_errors = plan.load.concurrency.per_request.is_some()
-        || plan.is_recorded()
-        || plan.delivery.is_some();
+    let counts_errors =
+        plan.load.concurrency.per_request.is_some() || plan.is_recorded() || plan.has_receivers();
     let is_refused = counts_errors && measurement.is_refused();
     measurement.is_wrong() || is_ours && (measurement.is_deserted() || is_refused)
 }

@@ -178,8 +178,7 @@ fn asked(run: &Run) -> String {
         Some(schedule) => {
             let rate = run.plan.own_rate_per_s(schedule.peak_per_s());
             let upto = if schedule.rate_per_s().is_some() { "" } else { "up to " };
-            let noun = if run.plan.delivery.is_some() { "messages" } else { "requests" };
-            format!("{upto}{} {noun}/s over {over}", grouped(rate))
+            format!("{upto}{} {}/s over {over}", grouped(rate), run.plan.sends())
         }
         None => format!("{over}, unlimited rate"),
     }

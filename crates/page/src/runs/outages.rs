@@ -93,7 +93,7 @@ fn failed(run: &Run, outage: &Outage) -> String {
     let lines: Vec<String> =
         known.into_iter().filter(|(count, _)| *count > 0).map(|(_, text)| text).collect();
     if lines.is_empty() {
-        report::only_waited(run.plan.delivery.is_some()).to_owned()
+        report::only_waited(run.plan.has_receivers()).to_owned()
     } else {
         lines.join(", ")
     }

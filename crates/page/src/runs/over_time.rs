@@ -104,7 +104,7 @@ pub fn throughput_over_time(title: &str, run: &Run) -> Chart {
         chart.series.push(Series::new("errors", rates(|point| point.errors)));
     }
     // Messages are requested, and each is as many deliveries as it has receivers.
-    let schedule = run.plan.load.pace.schedule().filter(|_| run.plan.delivery.is_none());
+    let schedule = run.plan.load.pace.schedule().filter(|_| !run.plan.has_receivers());
     if let Some(schedule) = schedule.filter(|schedule| schedule.is_limited()) {
         // Of a share of a plan, what was its own.
         let due = |s: f64| run.plan.own_rate_per_s(schedule.due_by((s * 1e9) as u64));

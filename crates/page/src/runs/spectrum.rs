@@ -20,7 +20,7 @@ pub fn spectrum(title: &str, runs: &[(&str, &Run)]) -> Chart {
         ([(_, run)], Some(words)) if run.plan.load.pace.schedule().is_some() => {
             let total = &run.measurement.total;
             words.latency.clone_into(&mut chart.y.label);
-            if run.plan.delivery.is_none() {
+            if !run.plan.has_receivers() {
                 let note = "Response time counts from when a request was due, service time from when it was sent.";
                 note.clone_into(&mut chart.note);
             }

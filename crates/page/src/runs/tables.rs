@@ -59,7 +59,7 @@ pub(super) fn tables(summary: &Summary<'_>) -> Vec<Block> {
     for (number, worker) in all.iter().enumerate() {
         workers.row([
             match number.checked_sub(senders) {
-                _ if run.plan.delivery.is_none() => (number + 1).to_string(),
+                _ if !run.plan.has_receivers() => (number + 1).to_string(),
                 None => format!("sender {}", number + 1),
                 Some(receiver) => format!("receiver {}", receiver + 1),
             },

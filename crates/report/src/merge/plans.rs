@@ -53,8 +53,8 @@ pub(super) fn merged_plan(
         if parts.load.concurrency.cpus != concurrency.cpus {
             parts.load.concurrency.cpus.clear();
         }
-        if let (Some(sum), Some(more)) = (&mut parts.delivery, &share.delivery) {
-            sum.threads = sum.threads.saturating_add(more.threads).min(limits::WORKERS_MAX);
+        if let Some(threads) = parts.receiver_threads_mut() {
+            *threads = threads.saturating_add(share.receiver_threads()).min(limits::WORKERS_MAX);
         }
         if whole {
             // Each has the plan of the whole already.

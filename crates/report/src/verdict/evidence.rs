@@ -190,7 +190,7 @@ pub(super) const BLOCKING: [&str; 14] = [
 
 /// Returns whether thread `number` receives messages: the threads of receivers come after those of senders.
 fn receives(plan: &Plan, measurement: &Measurement, number: usize) -> bool {
-    let receivers = plan.delivery.is_some().then(|| usize::from(plan.receiver_threads()));
+    let receivers = plan.has_receivers().then(|| usize::from(plan.receiver_threads()));
     receivers.is_some_and(|receivers| number + receivers >= measurement.workers.len())
 }
 
@@ -233,7 +233,7 @@ impl Evidence {
             missing: total.errors.of_kind(MISSING),
             corrupt: total.errors.of_kind(CORRUPT),
             unanswered: given_up.saturating_add(connections.unanswered),
-            of_messages: plan.delivery.is_some(),
+            of_messages: plan.has_receivers(),
             recorded: plan.is_recorded(),
             outages: Outages::new(plan, measurement),
             absent_s: absent_ns as f64 / 1e9,

@@ -16,7 +16,7 @@ use wire::resp::encode_command;
 use workload::{CacheTracking, Delivery, TrackingMode};
 
 use super::awaited::{append_header, append_number, append_string};
-use super::closing::{Remainder, append_removal};
+use super::closing::{Remainder, removal};
 use super::invalidate::{append_tracking, is_flush, is_invalidation};
 use super::kind::{Consumer, Dispatch, Kind, Received, acknowledged};
 use super::reply_strings::{Capture, EntryId, ReplyStrings};
@@ -104,9 +104,7 @@ impl Kind for CachedReads<'_> {
     }
 
     fn closing(&self, place: u32, out: &mut Vec<u8>) -> Vec<Remainder> {
-        let mut replies = Vec::new();
-        append_removal(&self.delivery.place_name(place), &mut replies, out);
-        replies
+        vec![removal(&self.delivery.place_name(place), out)]
     }
 }
 

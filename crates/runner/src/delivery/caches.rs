@@ -5,11 +5,11 @@ use engine::{ConnId, Engine};
 use measure::{DeliveryCounts, Invalidations};
 use workload::{DeliveryKind, Purpose};
 
-use super::acknowledgements::{AckState, Acknowledgements};
+use super::Roles;
 use super::order::Arrival;
 use super::receivers::Receivers;
 use super::reply_strings::DeliveredMessage;
-use super::{Roles, SentTimes};
+use crate::messages::{AckState, Acknowledgements, SentTimes};
 
 /// Counts of one cache beside invalidations.
 #[derive(Debug, Clone, Copy, Default)]

@@ -59,15 +59,13 @@ impl Leftovers {
 /// Appends a command that counts the messages left in a key, and one that removes the key.
 pub(super) fn count_and_remove(name: &str, count: &str, out: &mut Vec<u8>) -> Vec<Remainder> {
     encode_command(&[count.as_bytes(), name.as_bytes()], out);
-    let mut replies = vec![Remainder::Left];
-    append_removal(name, &mut replies, out);
-    replies
+    vec![Remainder::Left, removal(name, out)]
 }
 
-/// Appends a command that removes a key, and the note that its reply counts nothing.
-pub(super) fn append_removal(name: &str, replies: &mut Vec<Remainder>, out: &mut Vec<u8>) {
+/// Appends a command that removes a key. Its reply counts nothing.
+pub(super) fn removal(name: &str, out: &mut Vec<u8>) -> Remainder {
     encode_command(&[b"UNLINK", name.as_bytes()], out);
-    replies.push(Remainder::Removal);
+    Remainder::Removal
 }
 
 /// Splits encoded commands, none of which has a line end in an argument.

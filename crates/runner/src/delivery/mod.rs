@@ -4,7 +4,6 @@
 //! when every subscription is confirmed and a probe has come through each place. Senders and receivers share
 //! [`Roles`], which they touch a few times a second.
 
-mod acknowledgements;
 mod awaited;
 mod between;
 mod cached_reads;
@@ -26,7 +25,6 @@ mod receivers;
 mod replica;
 mod reply_strings;
 mod seen;
-mod sent_times;
 mod setup;
 mod slow;
 mod spread;
@@ -47,9 +45,7 @@ use measure::{Deliveries, Measurement, Polls, SlowSubscribers, Tally, TallyShape
 use workload::random::SplitMix;
 use workload::{Delivery, DeliveryKind, Plan, message};
 
-pub(crate) use acknowledgements::Acknowledgements;
 pub(crate) use receivers::{ReceiverContext, Receivers};
-pub(crate) use sent_times::SentTimes;
 pub(crate) use slow::MakeEngine;
 pub(crate) use totals::ReceiverTotals;
 
@@ -60,6 +56,7 @@ use crate::concrete::Receive;
 use crate::destination::Destination;
 use crate::gate::Gate;
 use crate::launch::RunJob;
+use crate::messages::{Acknowledgements, SentTimes};
 use crate::opening::Origins;
 use crate::password::PasswordSource;
 use crate::recorder::Recorder;

@@ -16,7 +16,7 @@ use super::awaited::{
     Commands, PendingReply, Pipeline, append_header, append_id, append_number, append_string,
     append_strings, encoded, is_unblocked, seconds,
 };
-use super::closing::{Remainder, append_removal, count_and_remove};
+use super::closing::{Remainder, count_and_remove, removal};
 use super::kind::{Consumer, Dispatch, Kind, Received, acknowledged};
 use super::reply_strings::{Capture, EntryId, ReplyStrings};
 
@@ -265,8 +265,7 @@ impl Kind for Queues<'_> {
                     // Each has one place, which receivers take in turn.
                     let all = self.delivery.of_all_clients().receivers;
                     let receivers = (place..all).step_by(self.delivery.places as usize);
-                    receivers
-                        .for_each(|n| append_removal(&self.own_list(place, n), &mut replies, out));
+                    replies.extend(receivers.map(|n| removal(&self.own_list(place, n), out)));
                 }
                 replies
             }
@@ -274,7 +273,7 @@ impl Kind for Queues<'_> {
             Queue::Stream { groups, .. } => {
                 (0..groups).for_each(|n| out.extend(encoded(&["XPENDING", &name, &group(n)])));
                 let mut replies = vec![Remainder::Pending; groups as usize];
-                append_removal(&name, &mut replies, out);
+                replies.push(removal(&name, out));
                 replies
             }
         }

@@ -9,7 +9,7 @@ use wire::Reply;
 use wire::resp::encode_command;
 use workload::{Delivery, Message};
 
-use super::closing::{Remainder, append_removal};
+use super::closing::{Remainder, removal};
 use super::kind::{Consumer, Dispatch, Kind, Received, acknowledged};
 use super::reply_strings::ReplyStrings;
 
@@ -48,9 +48,7 @@ impl Kind for Replica<'_> {
     }
 
     fn closing(&self, place: u32, out: &mut Vec<u8>) -> Vec<Remainder> {
-        let mut replies = Vec::new();
-        append_removal(&self.delivery.place_name(place), &mut replies, out);
-        replies
+        vec![removal(&self.delivery.place_name(place), out)]
     }
 
     /// Every value can be read at every replica.

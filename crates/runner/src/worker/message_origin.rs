@@ -4,7 +4,7 @@ use engine::ConnId;
 use workload::{Message, MessageNumbers, Purpose};
 
 use super::WorkerContext;
-use crate::delivery::SentTimes;
+use crate::messages::SentTimes;
 
 /// Origin of a connection's messages.
 #[derive(Debug, Clone, Copy)]

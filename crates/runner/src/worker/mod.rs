@@ -37,10 +37,10 @@ use wire::{Batch, Protocol};
 use workload::{Inserts, MessageNumbers, Pacer, Plan, RequestStream, SequenceBatch, Stop, Window};
 
 use crate::connection::{Connection, State};
-use crate::delivery::{Acknowledgements, SentTimes};
 use crate::destination::Destination;
 use crate::gate::Gate;
 use crate::handshake::Handshake;
+use crate::messages::{Acknowledgements, SentTimes};
 use crate::opening::Origins;
 use crate::password::PasswordSource;
 use crate::recorded::source::RecordedSource;

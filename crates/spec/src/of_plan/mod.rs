@@ -68,8 +68,8 @@ impl LoadSpec {
         let asked = serde_json::from_value(Value::Object(plan.asked.clone()));
         let mut spec: Self = asked.unwrap_or_default();
         decided(&mut spec, plan);
-        if plan.delivery.is_some() {
-            // What senders send follows from the kind of the delivery.
+        if plan.has_receivers() {
+            // What senders send follows from the kind of their receivers.
             (spec.command, spec.yes) = (Vec::new(), false);
             spec.data = DataOptions {
                 size: spec.data.size,

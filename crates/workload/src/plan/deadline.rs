@@ -23,7 +23,7 @@ impl PlanParts {
         refuse(self.recorded.is_none(), || {
             text!("{DEADLINE}: recorded traffic is sent whole, so no request of it can be given up")
         })?;
-        refuse(self.delivery.is_none(), || {
+        refuse(!self.has_receivers(), || {
             text!(
                 "{DEADLINE}: a message that is never sent would be missed by its receivers; bound the \
              latency of deliveries with {SLO}"

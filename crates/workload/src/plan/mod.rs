@@ -230,7 +230,7 @@ impl PlanParts {
         self.sequence.iter().flat_map(|command| &command.args).flat_map(|arg| &arg.pieces)
     }
 
-    /// Returns whether its commands carry messages, so that their delivery can be measured.
+    /// Returns whether its commands carry messages, which receivers can measure.
     #[must_use]
     pub fn carries_messages(&self) -> bool {
         self.pieces().any(|piece| piece.message_bytes() > 0)

@@ -20,6 +20,23 @@ impl PlanParts {
         self.delivery.as_ref().map_or(0, |delivery| delivery.threads)
     }
 
+    /// Number of receiving threads, to be changed; `None` without receivers.
+    pub fn receiver_threads_mut(&mut self) -> Option<&mut u16> {
+        self.delivery.as_mut().map(|delivery| &mut delivery.threads)
+    }
+
+    /// Returns whether it has receivers: then its requests are messages.
+    #[must_use]
+    pub fn has_receivers(&self) -> bool {
+        self.delivery.is_some()
+    }
+
+    /// Plural noun of what it sends: `requests` or `messages`.
+    #[must_use]
+    pub fn sends(&self) -> &'static str {
+        if self.has_receivers() { "messages" } else { "requests" }
+    }
+
     pub(super) fn check_delivery(&self) -> Result<(), PlanError> {
         let Some(delivery) = &self.delivery else {
             return refuse(!self.carries_messages(), || {

@@ -46,7 +46,7 @@ impl PlanParts {
             return Ok(());
         }
         let drawn = self.mix.is_some()
-            || self.delivery.is_some()
+            || self.has_receivers()
             || self.data.dataset.is_some()
             || self.data.verify
             || self.data.fill.is_some();

@@ -100,7 +100,7 @@ fn written(
         lines.map(|line| job("keystorm survey", line)).collect();
     let jobs = jobs.map_err(usage_error)?;
     // Messages remove their keys themselves.
-    let plans = jobs.iter().flat_map(|job| &job.plans).filter(|plan| plan.delivery.is_none());
+    let plans = jobs.iter().flat_map(|job| &job.plans).filter(|plan| !plan.has_receivers());
     let mut written = PlanWrites::by(plans);
     let looked = holders(bed, target).and_then(|mut holders| written.look(&mut holders));
     looked.context("looking for keys that are there already")?;

@@ -175,21 +175,15 @@ impl<M> ByNodeState<M> {
     /// Returns the state for `clients` clients, each with a connection to each of `nodes` nodes.
     pub(super) fn of_clients(plan: &Plan, clients: u32, nodes: usize, whole: bool) -> Self {
         let lanes = clients as usize * nodes.max(1);
-        let Self { queues, .. } = Self::new(plan, lanes, nodes, whole, true);
+        let state = Self::new(plan, lanes, nodes, whole, true);
         // A node may lag behind the others of a client by as many as there is room for.
-        let capacity = queues.capacity().max(WAITING_LARGE / lanes.max(1));
+        let capacity = state.queues.capacity().max(WAITING_LARGE / lanes.max(1));
         Self {
-            queues: queues.holding(capacity).of_clients(clients),
+            queues: state.queues.holding(capacity).of_clients(clients),
             // Each connection has room of its own.
             in_flight_max: u64::MAX,
-            set_aside: 0,
             scarce: false,
-            out: Vec::new(),
-            lost_at_once: 0,
-            order: MessageOrder::default(),
-            forgotten: Vec::new(),
-            drawn_ns: 0,
-            over: Vec::new(),
+            ..state
         }
     }
 

@@ -93,8 +93,7 @@ impl Route for DirectRoute<'_> {
     }
 
     fn prepare<E: Engine, P: Protocol>(worker: &mut Worker<'_, E, P, Self>) {
-        let now_ns = worker.engine.now_ns();
-        worker.recorder.know_nodes(worker.route.addresses.len(), now_ns);
+        worker.recorder.know_nodes(worker.route.addresses.len(), worker.engine.now_ns());
     }
 
     fn start<E: Engine, P: Protocol>(worker: &mut Worker<'_, E, P, Self>) {

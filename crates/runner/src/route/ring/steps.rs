@@ -48,8 +48,7 @@ impl Route for RingRoute<'_> {
     }
 
     fn prepare<E: Engine, P: Protocol>(worker: &mut Worker<'_, E, P, Self>) {
-        let now_ns = worker.engine.now_ns();
-        worker.recorder.know_nodes(worker.route.servers.len(), now_ns);
+        worker.recorder.know_nodes(worker.route.servers.len(), worker.engine.now_ns());
     }
 
     fn start<E: Engine, P: Protocol>(worker: &mut Worker<'_, E, P, Self>) {

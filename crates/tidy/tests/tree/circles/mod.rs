@@ -24,7 +24,7 @@ const TIED: &[(&str, usize)] = &[
     ("crates/spec", 6),
     ("crates/statistics", 2),
     ("crates/wire", 8),
-    ("crates/workload", 9),
+    ("crates/workload", 3),
     ("peers/memtier", 12),
     ("peers/rpc-perf", 2),
     ("peers/ycsb", 7),

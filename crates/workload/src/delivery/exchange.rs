@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Delivery, Plan, Shard};
+use super::Delivery;
+use crate::{Plan, PlanParts, Shard};
 
 /// A client's run, and its position among the receivers of all clients.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -72,12 +73,25 @@ impl MessageNumbers {
     }
 }
 
+impl PlanParts {
+    /// Returns whether receivers get the messages of all clients.
+    #[must_use]
+    pub fn exchanges_messages(&self) -> bool {
+        self.delivery.as_ref().is_some_and(|delivery| delivery.exchange.is_some())
+    }
+
+    /// Marks the messages between clients, if there are some, as those of the run with this number.
+    pub fn number_exchange(&mut self, run: u32) {
+        let exchange = self.delivery.as_mut().and_then(|delivery| delivery.exchange.as_mut());
+        exchange.into_iter().for_each(|exchange| exchange.run = run);
+    }
+}
+
 impl Plan {
     /// Exchange of messages between clients, if there is one and this is one of several shares.
     #[must_use]
     pub fn exchange(&self) -> Option<Exchange> {
-        let delivery = self.delivery.as_ref().filter(|_| !self.load.shard.is_whole());
-        delivery.and_then(|delivery| delivery.exchange)
+        self.delivery.as_ref().filter(|_| !self.load.shard.is_whole())?.exchange
     }
 
     /// The numbers of its messages.

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 use workload::{Message, Stop};
 
 /// Maximum number of messages whose times are kept: 32 MiB.
-pub(super) const RING_MAX: u64 = 1 << 20;
+pub(crate) const RING_MAX: u64 = 1 << 20;
 
 /// The times of the last messages.
 #[derive(Debug)]
@@ -28,7 +28,7 @@ struct Entry {
 
 impl SentTimes {
     /// Creates the times for a run with this end.
-    pub(super) fn new(stop: &Stop) -> Self {
+    pub(crate) fn new(stop: &Stop) -> Self {
         let messages = match stop {
             Stop::Requests(count) => (*count).clamp(1, RING_MAX).next_power_of_two(),
             _ => RING_MAX,
@@ -54,7 +54,7 @@ impl SentTimes {
 
     /// Adds its times and sender to a message; `None` if they are no longer kept.
     #[inline]
-    pub(super) fn complete(&self, message: Message) -> Option<Message> {
+    pub(crate) fn complete(&self, message: Message) -> Option<Message> {
         let entry = self.entry(message.number);
         let number = message.number + 1;
         if entry.number.load(Ordering::Acquire) != number {

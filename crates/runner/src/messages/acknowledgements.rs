@@ -23,7 +23,7 @@ pub(crate) struct Acknowledgements {
 
 /// Acknowledgement of a message, as far as it is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum AckState {
+pub(crate) enum AckState {
     NotYet,
     /// At this time, in nanoseconds of the run's clock.
     At(u64),
@@ -39,7 +39,7 @@ fn turn(number: u64) -> u16 {
 
 impl Acknowledgements {
     /// Creates an empty ring for messages with these numbers.
-    pub(super) fn new(numbers: MessageNumbers) -> Self {
+    pub(crate) fn new(numbers: MessageNumbers) -> Self {
         let ring = (0..RING).map(|_| AtomicU64::new(0)).collect();
         Self { ring, count: AtomicU64::new(0), numbers }
     }
@@ -55,13 +55,13 @@ impl Acknowledgements {
     }
 
     /// Returns the number of acknowledged messages.
-    pub(super) fn count(&self) -> u64 {
+    pub(crate) fn count(&self) -> u64 {
         self.count.load(Ordering::Relaxed)
     }
 
     /// Returns when a message was acknowledged.
     #[inline]
-    pub(super) fn of(&self, number: u64) -> AckState {
+    pub(crate) fn of(&self, number: u64) -> AckState {
         let entry = self.ring[(number % RING) as usize].load(Ordering::Relaxed);
         let ahead = ((entry >> INSTANT_BITS) as u16).wrapping_sub(turn(number)) as i16;
         match ahead {

@@ -4,10 +4,21 @@
 //! command ([`Piece::Message`](crate::Piece::Message)); its receivers are described here. The runner owns the
 //! requests of each kind of delivery.
 
+mod exchange;
+pub mod message;
+mod queue;
+mod replica_wait;
+mod station;
+
 use serde::{Deserialize, Serialize};
 
-use crate::station::{Station, TAG};
-use crate::{CacheTracking, Exchange, KeyEvent, Queue, ReplicaWait, Shard};
+use crate::{CacheTracking, KeyEvent, Shard};
+
+pub use exchange::{Exchange, MessageNumbers};
+pub use message::{Message, Purpose};
+pub use queue::{ListPop, ListPush, Queue, SortedSetPop, StreamAck};
+pub use replica_wait::ReplicaWait;
+pub use station::{NAME_PREFIX, Station, TAG};
 
 /// The receivers of a plan.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -375,5 +386,4 @@ impl Delivery {
 }
 
 #[cfg(test)]
-#[path = "delivery_tests.rs"]
 mod tests;

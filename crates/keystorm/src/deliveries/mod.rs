@@ -1,0 +1,23 @@
+//! What receivers need of a server: their places at its nodes and replicas, and its keyspace events.
+
+mod event_setting;
+mod replica_reads;
+mod stations;
+
+use std::borrow::Cow;
+
+use anyhow::Result;
+use workload::Plan;
+
+use crate::test_bed::TestBed;
+
+pub(crate) use event_setting::enable;
+pub(crate) use replica_reads::addresses;
+
+/// The plan with its receivers at the nodes and replicas of the server.
+///
+/// # Errors
+/// Returns an error if the server does not name one that is needed.
+pub(crate) fn placed<'p>(bed: &TestBed<'_>, plan: Cow<'p, Plan>) -> Result<Cow<'p, Plan>> {
+    replica_reads::found(&bed.server, stations::placed(bed, plan)?)
+}

@@ -1,0 +1,7 @@
+//! What senders note of their messages for receivers, which run beside them.
+
+mod acknowledgements;
+mod sent_times;
+
+pub(crate) use acknowledgements::{AckState, Acknowledgements};
+pub(crate) use sent_times::{RING_MAX, SentTimes};
