@@ -24,7 +24,7 @@ use runner::{Observer, Snapshot};
 use workload::{Plan, Stop};
 
 use crate::diagnostics::{self, Diagnostics};
-use crate::http::{Answer, HttpRequest, HttpServer, Service};
+use crate::http::{HttpResponse, HttpRequest, HttpServer, Service};
 use crate::metrics::listen;
 use crate::so_far::PartialRun;
 
@@ -290,9 +290,9 @@ fn marks_of(marks: &[(SystemTime, String)], run: &Run) -> Vec<Mark> {
 }
 
 impl Service for Arc<PageState> {
-    fn answer(&self, asked: &HttpRequest<'_>) -> Answer {
+    fn answer(&self, asked: &HttpRequest<'_>) -> HttpResponse {
         if !self.is_addressed(asked) {
-            return Answer::plain(
+            return HttpResponse::plain(
                 "421 Misdirected Request",
                 "ask for this page by the address that keystorm printed",
             );
@@ -300,22 +300,22 @@ impl Service for Arc<PageState> {
         if let Some(text) = asked.path.strip_prefix("/mark/").filter(|_| self.takes_marks) {
             // No other page can have a browser send this field without asking first.
             if asked.method != "POST" || asked.field("X-Keystorm").is_none() {
-                return Answer::not_allowed("POST");
+                return HttpResponse::not_allowed("POST");
             }
             return match self.mark(text) {
-                Ok(()) => Answer::plain("200 OK", "marked"),
-                Err(why) => Answer::plain("429 Too Many Requests", why),
+                Ok(()) => HttpResponse::plain("200 OK", "marked"),
+                Err(why) => HttpResponse::plain("429 Too Many Requests", why),
             };
         }
         if !asked.reads() {
-            return Answer::not_allowed("GET, HEAD");
+            return HttpResponse::not_allowed("GET, HEAD");
         }
         match asked.path {
             "/" => {
-                Answer::page("text/html; charset=utf-8", live::frame("keystorm", self.takes_marks))
+                HttpResponse::page("text/html; charset=utf-8", live::frame("keystorm", self.takes_marks))
             }
-            "/events" => Answer::events(),
-            _ => Answer::plain("404 Not Found", "the page is /"),
+            "/events" => HttpResponse::events(),
+            _ => HttpResponse::plain("404 Not Found", "the page is /"),
         }
     }
 

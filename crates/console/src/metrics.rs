@@ -18,7 +18,7 @@ use runner::{FailedRequests, Observer, Snapshot};
 use workload::{Plan, Stop};
 
 use crate::diagnostics::{self, Diagnostics};
-use crate::http::{Answer, HttpRequest, HttpServer};
+use crate::http::{HttpResponse, HttpRequest, HttpServer};
 
 /// Span of the mean rate: one second.
 const RATE_SPAN_NS: u64 = 1_000_000_000;
@@ -46,14 +46,14 @@ impl Tests {
         openmetrics(env!("CARGO_PKG_VERSION"), &tests)
     }
 
-    fn answer(&self, asked: &HttpRequest<'_>) -> Answer {
+    fn answer(&self, asked: &HttpRequest<'_>) -> HttpResponse {
         if !asked.reads() {
-            return Answer::not_allowed("GET, HEAD");
+            return HttpResponse::not_allowed("GET, HEAD");
         }
         if asked.path != "/metrics" {
-            return Answer::plain("404 Not Found", "keystorm serves /metrics");
+            return HttpResponse::plain("404 Not Found", "keystorm serves /metrics");
         }
-        Answer::page(OPENMETRICS_TYPE, self.text())
+        HttpResponse::page(OPENMETRICS_TYPE, self.text())
     }
 }
 

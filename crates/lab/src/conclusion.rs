@@ -9,7 +9,7 @@ use crate::figures::limited_by;
 use crate::rate_search::{Phase, RateSearch};
 use report::slo::Outcome;
 
-/// The conclusion of a search.
+/// Kind of a conclusion.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SearchOutcome {
@@ -20,20 +20,20 @@ pub enum SearchOutcome {
     /// A rate is kept, and higher ones are unknown for the most part.
     Open,
     /// The lowest rate that was tried is missed.
-    NotEven,
+    LowestMissed,
     /// Every rate that was tried is undecided.
     Undecided,
     /// The client or the machine decided most trials, and no rate is kept or missed.
-    NotHere,
+    Unjudged,
     /// No trial was made.
     #[default]
-    Nothing,
+    NoTrial,
 }
 
 /// Conclusion of a search.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Conclusion {
-    /// The sentences.
+    /// Kind of the conclusion.
     pub answered: SearchOutcome,
     /// The highest kept rate, with as many digits as its interval justifies.
     pub rate_per_s: Option<f64>,
@@ -77,7 +77,7 @@ impl VoidTrials {
     /// The conclusion of a search whose trials are mostly void.
     fn conclusion(&self) -> Conclusion {
         Conclusion {
-            answered: SearchOutcome::NotHere,
+            answered: SearchOutcome::Unjudged,
             headline: format!("cannot be judged here: {self}"),
             text: format!("No rate is given. {}", self.advice()).trim_end().to_owned(),
             ..Conclusion::default()
@@ -147,7 +147,7 @@ impl RateSearch {
         let lowest = self.rates.iter().min_by(|a, b| a.rate_per_s.total_cmp(&b.rate_per_s));
         let (answered, headline) = match (lowest, fails) {
             (Some(lowest), Some(fails)) if fails <= lowest.rate_per_s => {
-                (SearchOutcome::NotEven, format!("not even {} keep {slo}", per_s(fails)))
+                (SearchOutcome::LowestMissed, format!("not even {} keep {slo}", per_s(fails)))
             }
             (Some(_), Some(fails)) => {
                 let who = self.decides().unwrap_or(Decides::Requests);
@@ -159,7 +159,7 @@ impl RateSearch {
                 let rate = per_s(rate.rate_per_s);
                 (SearchOutcome::Undecided, format!("undecided whether {rate} keep {slo}"))
             }
-            (None, _) => (SearchOutcome::Nothing, format!("no rate has been tried for {slo}")),
+            (None, _) => (SearchOutcome::NoTrial, format!("no rate has been tried for {slo}")),
         };
         let why = lowest.map_or(String::new(), |rate| {
             format!("At {}: {}. ", per_s(rate.rate_per_s), rate.judgement.why)

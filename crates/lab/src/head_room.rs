@@ -6,7 +6,7 @@ use report::compare::{SpeedRange, Unjudged, UnjudgedReason};
 use report::slo::{Observation, Slo};
 
 use crate::rate_search::answer;
-use crate::search::{Answer, Search, Settings};
+use crate::search::{RateOutcome, Search, Settings};
 
 /// Range of tried speeds: from a tenth to ten thousand times the recorded traffic.
 const LEAST: f64 = 0.1;
@@ -39,7 +39,7 @@ impl<'s> SpeedTrials<'s> {
     }
 
     /// Adds a run at a speed, and returns the answer for that speed.
-    pub fn add(&mut self, speed: f64, run: &Run) -> Answer {
+    pub fn add(&mut self, speed: f64, run: &Run) -> RateOutcome {
         let observation = Observation::new(self.slo, run);
         let alone = self.slo.judge(&[&observation]);
         self.observed.push((speed, observation));
@@ -56,9 +56,9 @@ pub fn speed_range(search: &Search, untried: Option<f64>) -> SpeedRange {
     let is_open = untried.is_some() || missed.is_none() && kept.is_none_or(|kept| kept < MOST);
     let above = |(speed, answer)| {
         let reason = match answer {
-            Answer::ClientLimit => UnjudgedReason::Client,
-            Answer::Disturbed => UnjudgedReason::Machine,
-            Answer::Undecided | Answer::Kept | Answer::Missed => UnjudgedReason::Trials,
+            RateOutcome::ClientLimit => UnjudgedReason::Client,
+            RateOutcome::Disturbed => UnjudgedReason::Machine,
+            RateOutcome::Undecided | RateOutcome::Kept | RateOutcome::Missed => UnjudgedReason::Trials,
         };
         Unjudged { speed, reason }
     };
@@ -79,27 +79,27 @@ mod tests {
     }
 
     /// Returns the result of a search with these trials, whose time ends after `trials` of them.
-    fn found(trial: impl Fn(f64) -> Answer, trials: u32) -> String {
+    fn found(trial: impl Fn(f64) -> RateOutcome, trials: u32) -> String {
         let mut search = Search::new(SpeedTrials::settings(60.0));
         let mut left = trials;
         let cut = search.run(|speed| {
             left = left.checked_sub(1).ok_or(speed)?;
-            Ok::<Answer, f64>(trial(speed))
+            Ok::<RateOutcome, f64>(trial(speed))
         });
         speed_range(&search, cut.err()).describe()
     }
 
     #[test]
     fn an_open_end_says_why_it_is_open() {
-        let up_to_20 = |beyond| move |speed| if speed < 20.0 { Answer::Kept } else { beyond };
-        assert_eq!(found(up_to_20(Answer::Missed), 1_000), "up to 20 times this traffic");
-        let client = found(up_to_20(Answer::ClientLimit), 1_000);
+        let up_to_20 = |beyond| move |speed| if speed < 20.0 { RateOutcome::Kept } else { beyond };
+        assert_eq!(found(up_to_20(RateOutcome::Missed), 1_000), "up to 20 times this traffic");
+        let client = found(up_to_20(RateOutcome::ClientLimit), 1_000);
         assert!(client.ends_with(" at least (at 21 times the client is the limit)"), "{client}");
-        let machine = found(up_to_20(Answer::Disturbed), 1_000);
+        let machine = found(up_to_20(RateOutcome::Disturbed), 1_000);
         assert!(machine.contains("this machine's own delays decide)"), "{machine}");
-        let undecided = found(up_to_20(Answer::Undecided), 1_000);
+        let undecided = found(up_to_20(RateOutcome::Undecided), 1_000);
         assert!(undecided.contains("the trials do not say)"), "{undecided}");
-        let cut = found(|_| Answer::Kept, 3);
+        let cut = found(|_| RateOutcome::Kept, 3);
         let text =
             "up to 4.00 times this traffic at least (--budget ended before 8.00 times was tried)";
         assert_eq!(cut, text);

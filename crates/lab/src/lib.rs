@@ -38,7 +38,7 @@ pub use footprint::Footprint;
 pub use grid::{Axis, Grid, Point};
 pub use impact::Impact;
 pub use rate_search::{Phase, RateSearch};
-pub use search::{Answer, Search};
+pub use search::{RateOutcome, Search};
 pub use suite::Suite;
 pub use survey::Survey;
 pub use sweep::Sweep;

@@ -8,7 +8,7 @@ use crate::conclusion::Conclusion;
 use crate::document::Document;
 use crate::figures::Figures;
 use crate::runs::Runs;
-use crate::search::{Answer, Bracket, KnownRates, Settings};
+use crate::search::{RateOutcome, Bracket, KnownRates, Settings};
 use report::slo::{Judgement, Miss, Observation, Outcome, Slo};
 
 /// The name of the document's layout.
@@ -90,28 +90,28 @@ pub struct Rate {
 }
 
 /// Returns the search's answer for a judgement.
-fn answer_of(judgement: &Judgement) -> Answer {
+fn answer_of(judgement: &Judgement) -> RateOutcome {
     let by_others = |found: &Disturbance| found.cause.by_others();
     match (judgement.outcome, &judgement.disturbance) {
-        (Outcome::Kept, _) => Answer::Kept,
-        (Outcome::Missed, _) => Answer::Missed,
-        (Outcome::Void, Some(found)) if !by_others(found) => Answer::ClientLimit,
-        (Outcome::Void, _) | (Outcome::Undecided, Some(_)) => Answer::Disturbed,
-        (Outcome::Undecided, None) => Answer::Undecided,
+        (Outcome::Kept, _) => RateOutcome::Kept,
+        (Outcome::Missed, _) => RateOutcome::Missed,
+        (Outcome::Void, Some(found)) if !by_others(found) => RateOutcome::ClientLimit,
+        (Outcome::Void, _) | (Outcome::Undecided, Some(_)) => RateOutcome::Disturbed,
+        (Outcome::Undecided, None) => RateOutcome::Undecided,
     }
 }
 
 /// Returns the search's answer after a trial, from the trial alone and from the joint judgement.
-pub(crate) fn answer(alone: &Judgement, known: &Judgement) -> Answer {
+pub(crate) fn answer(alone: &Judgement, known: &Judgement) -> RateOutcome {
     answer_of(if alone.outcome == Outcome::Void { alone } else { known })
 }
 
 impl Rate {
     /// Returns the answer for the rate, if a miss takes `misses_min` trials. One bad moment cannot make requests fail.
-    fn answer(&self, misses_min: usize) -> Answer {
+    fn answer(&self, misses_min: usize) -> RateOutcome {
         let misses_min = if self.judgement.misses.contains(&Miss::Failed) { 1 } else { misses_min };
         match answer_of(&self.judgement) {
-            Answer::Missed if self.trials.len() - self.void < misses_min => Answer::Undecided,
+            RateOutcome::Missed if self.trials.len() - self.void < misses_min => RateOutcome::Undecided,
             answer => answer,
         }
     }
@@ -141,7 +141,7 @@ impl RateSearch {
     ///
     /// # Errors
     /// Returns an error if a count is too large to be written.
-    pub fn add(&mut self, phase: Phase, run: &Run) -> Result<Answer, RecordError> {
+    pub fn add(&mut self, phase: Phase, run: &Run) -> Result<RateOutcome, RecordError> {
         self.run.put(run)?;
         let summary = Summary::from_run(run);
         let bounded = self.slo.latency();

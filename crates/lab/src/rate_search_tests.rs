@@ -165,7 +165,7 @@ fn the_curve_goes_around_what_was_found_and_never_above_the_highest_rate() {
     let nothing = record_of(false, vec![missed]);
     assert!(nothing.curve_rates().is_empty());
     assert_eq!(nothing.conclusion().headline, "not even 1/s keep p99<1ms");
-    assert_eq!(nothing.conclusion().answered, SearchOutcome::NotEven);
+    assert_eq!(nothing.conclusion().answered, SearchOutcome::LowestMissed);
 }
 
 #[test]
@@ -177,7 +177,7 @@ fn a_machine_that_decides_most_trials_gets_no_rate() {
         conclusion.headline,
         "cannot be judged here: other programs held the CPU in 10 of 10 trials"
     );
-    assert_eq!((conclusion.answered, conclusion.rate_per_s), (SearchOutcome::NotHere, None));
+    assert_eq!((conclusion.answered, conclusion.rate_per_s), (SearchOutcome::Unjudged, None));
     let page = record.page("keystorm search");
     assert!(page.lede.iter().all(|verdict| verdict.tone != page::Tone::Bad), "{:?}", page.lede);
     // What is missed all the same is said.

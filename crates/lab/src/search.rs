@@ -49,9 +49,9 @@ impl Default for Settings {
     }
 }
 
-/// Joint answer of all trials of a rate so far.
+/// Outcome of all trials of a rate so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Answer {
+pub enum RateOutcome {
     /// The rate is kept.
     Kept,
     /// The rate is missed.
@@ -117,8 +117,8 @@ pub struct Search {
 }
 
 /// Answers of rates that are not kept.
-const UNKEPT: [Answer; 4] =
-    [Answer::Missed, Answer::Undecided, Answer::Disturbed, Answer::ClientLimit];
+const UNKEPT: [RateOutcome; 4] =
+    [RateOutcome::Missed, RateOutcome::Undecided, RateOutcome::Disturbed, RateOutcome::ClientLimit];
 
 /// A kept rate, and one above it that is not.
 type Ends = Option<(f64, f64)>;
@@ -144,25 +144,25 @@ impl Search {
     /// Returns the error of a trial.
     pub fn run<E>(
         &mut self,
-        mut trial: impl FnMut(f64) -> Result<Answer, E>,
+        mut trial: impl FnMut(f64) -> Result<RateOutcome, E>,
     ) -> Result<Bracket, E> {
         let narrow = 1.0 + self.settings.within;
         let start = self.rate(self.settings.start_per_s);
         let (mut first, mut answer) = (start, self.decide(start, WIDE_REPEATS, &mut trial)?);
         // A lower rate has fewer requests still, which say less.
         for _ in 0..STEPS_ABOVE_MAX {
-            if answer != Answer::Undecided || first >= self.settings.most_per_s {
+            if answer != RateOutcome::Undecided || first >= self.settings.most_per_s {
                 break;
             }
             first = self.rate(first * 2.0);
             answer = self.decide(first, WIDE_REPEATS, &mut trial)?;
         }
         let found = match answer {
-            Answer::Kept => self.rise(first, 2.0, &mut trial)?,
+            RateOutcome::Kept => self.rise(first, 2.0, &mut trial)?,
             _ => self.fall(start, 2.0, &mut trial)?,
         };
         let Some((mut low, mut high)) = found else { return Ok(self.bracket) };
-        if self.known.of(high) == Some(Answer::Disturbed) {
+        if self.known.of(high) == Some(RateOutcome::Disturbed) {
             match self.climb(low, high, &mut trial)? {
                 Some(ends) => (low, high) = ends,
                 None => return Ok(self.bracket),
@@ -172,7 +172,7 @@ impl Search {
             while let Some(middle) = self.between(low, high) {
                 let repeats = self.repeats(high / low);
                 match self.decide(middle, repeats, &mut trial)? {
-                    Answer::Kept => low = middle,
+                    RateOutcome::Kept => low = middle,
                     _ => high = middle,
                 }
                 if self.bracket.given_up {
@@ -184,11 +184,11 @@ impl Search {
             }
             let step = narrow * narrow;
             let repeats = self.settings.repeats;
-            let moved = if self.decide(high, repeats, &mut trial)? == Answer::Kept {
+            let moved = if self.decide(high, repeats, &mut trial)? == RateOutcome::Kept {
                 self.rise(high, step, &mut trial)?
             } else if matches!(
                 self.decide(low, repeats, &mut trial)?,
-                Answer::Missed | Answer::Undecided
+                RateOutcome::Missed | RateOutcome::Undecided
             ) {
                 self.fall(low, step, &mut trial)?
             } else {
@@ -207,7 +207,7 @@ impl Search {
         &mut self,
         low: f64,
         from: f64,
-        trial: &mut impl FnMut(f64) -> Result<Answer, E>,
+        trial: &mut impl FnMut(f64) -> Result<RateOutcome, E>,
     ) -> Result<Ends, E> {
         let (mut kept, mut rate) = (low, from);
         for _ in 0..STEPS_ABOVE_MAX {
@@ -216,9 +216,9 @@ impl Search {
             }
             rate = self.rate(rate * 2.0);
             match self.decide(rate, WIDE_REPEATS, trial)? {
-                Answer::Kept => kept = rate,
-                Answer::Missed | Answer::ClientLimit => break,
-                Answer::Undecided | Answer::Disturbed => {}
+                RateOutcome::Kept => kept = rate,
+                RateOutcome::Missed | RateOutcome::ClientLimit => break,
+                RateOutcome::Undecided | RateOutcome::Disturbed => {}
             }
         }
         Ok(self.known.lowest(kept, &UNKEPT).map(|high| (kept, high)))
@@ -228,14 +228,14 @@ impl Search {
     fn miss_above<E>(
         &mut self,
         from: f64,
-        trial: &mut impl FnMut(f64) -> Result<Answer, E>,
+        trial: &mut impl FnMut(f64) -> Result<RateOutcome, E>,
     ) -> Result<(), E> {
         let (mut low, mut step) = match self.known.of(from) {
-            Some(Answer::Undecided) => (from, 1.0 + self.settings.within),
-            Some(Answer::Disturbed) => (from, 1.0 + UNJUDGED_WITHIN),
+            Some(RateOutcome::Undecided) => (from, 1.0 + self.settings.within),
+            Some(RateOutcome::Disturbed) => (from, 1.0 + UNJUDGED_WITHIN),
             _ => return Ok(()),
         };
-        let missed = |search: &Self| search.known.lowest(from, &[Answer::Missed]);
+        let missed = |search: &Self| search.known.lowest(from, &[RateOutcome::Missed]);
         for _ in 0..STEPS_ABOVE_MAX {
             if missed(self).is_some() || low >= self.settings.most_per_s || self.bracket.given_up {
                 break;
@@ -243,7 +243,7 @@ impl Search {
             step = faster(step);
             let high = self.rate(low * step);
             match self.decide(high, self.repeats(step), trial)? {
-                Answer::ClientLimit => break,
+                RateOutcome::ClientLimit => break,
                 _ => low = high,
             }
         }
@@ -251,7 +251,7 @@ impl Search {
         low = self.known.highest(high).map_or(from, |rate| rate.max(from));
         while let Some(middle) = self.between(low, high) {
             match self.decide(middle, self.settings.repeats, trial)? {
-                Answer::Missed => high = middle,
+                RateOutcome::Missed => high = middle,
                 _ => low = middle,
             }
             if self.bracket.given_up {
@@ -266,7 +266,7 @@ impl Search {
         &mut self,
         from: f64,
         step: f64,
-        trial: &mut impl FnMut(f64) -> Result<Answer, E>,
+        trial: &mut impl FnMut(f64) -> Result<RateOutcome, E>,
     ) -> Result<Ends, E> {
         let (mut low, mut step) = (from, step);
         loop {
@@ -274,7 +274,7 @@ impl Search {
                 return Ok(None);
             }
             let high = self.rate(low * step);
-            if self.decide(high, self.repeats(step), trial)? != Answer::Kept {
+            if self.decide(high, self.repeats(step), trial)? != RateOutcome::Kept {
                 return Ok((!self.bracket.given_up).then_some((low, high)));
             }
             (low, step) = (high, faster(step));
@@ -286,7 +286,7 @@ impl Search {
         &mut self,
         from: f64,
         step: f64,
-        trial: &mut impl FnMut(f64) -> Result<Answer, E>,
+        trial: &mut impl FnMut(f64) -> Result<RateOutcome, E>,
     ) -> Result<Ends, E> {
         let (mut high, mut step) = (from, step);
         loop {
@@ -294,7 +294,7 @@ impl Search {
                 return Ok(None);
             }
             let low = self.rate(high / step);
-            if self.decide(low, self.repeats(step), trial)? == Answer::Kept {
+            if self.decide(low, self.repeats(step), trial)? == RateOutcome::Kept {
                 return Ok(Some((low, high)));
             }
             (high, step) = (low, faster(step));
@@ -313,41 +313,41 @@ impl Search {
         &mut self,
         rate: f64,
         repeats: u32,
-        trial: &mut impl FnMut(f64) -> Result<Answer, E>,
-    ) -> Result<Answer, E> {
+        trial: &mut impl FnMut(f64) -> Result<RateOutcome, E>,
+    ) -> Result<RateOutcome, E> {
         let (mut counted, mut void) = (0, 0);
         let answer = loop {
             let answer = trial(rate)?;
             match answer {
-                Answer::Disturbed => self.disturbed += 1,
-                Answer::ClientLimit => self.client_limit += 1,
+                RateOutcome::Disturbed => self.disturbed += 1,
+                RateOutcome::ClientLimit => self.client_limit += 1,
                 _ => self.counted += 1,
             }
-            if matches!(answer, Answer::Disturbed | Answer::ClientLimit) {
+            if matches!(answer, RateOutcome::Disturbed | RateOutcome::ClientLimit) {
                 void += 1;
                 self.give_up();
                 if self.bracket.given_up || void == VOID_MAX {
-                    break if counted > 0 { Answer::Undecided } else { answer };
+                    break if counted > 0 { RateOutcome::Undecided } else { answer };
                 }
                 continue;
             }
             counted += 1;
-            let clear = answer == Answer::Kept || answer == Answer::Missed && counted > 1;
+            let clear = answer == RateOutcome::Kept || answer == RateOutcome::Missed && counted > 1;
             if clear || counted >= repeats {
                 break answer;
             }
             // Whatever ends the search before the next trial, one miss is none.
-            self.learn(rate, Answer::Undecided);
+            self.learn(rate, RateOutcome::Undecided);
         };
         // What says nothing now says nothing against what is known.
-        let void = matches!(answer, Answer::Disturbed | Answer::ClientLimit);
+        let void = matches!(answer, RateOutcome::Disturbed | RateOutcome::ClientLimit);
         let answer = self.known.of(rate).filter(|_| void).unwrap_or(answer);
         self.learn(rate, answer);
         Ok(answer)
     }
 
     /// Notes the answer for a rate, and updates the bracket.
-    fn learn(&mut self, rate: f64, answer: Answer) {
+    fn learn(&mut self, rate: f64, answer: RateOutcome) {
         self.known.learn(rate, answer);
         self.bracket = Bracket { given_up: self.bracket.given_up, ..self.known.bracket() };
     }
@@ -362,9 +362,9 @@ impl Search {
 
     /// The lowest tried rate above the kept one that is neither kept nor missed, and its answer.
     #[must_use]
-    pub fn unjudged(&self) -> Option<(f64, Answer)> {
+    pub fn unjudged(&self) -> Option<(f64, RateOutcome)> {
         let from = self.bracket.passes_per_s.unwrap_or(0.0);
-        let open = [Answer::Undecided, Answer::Disturbed, Answer::ClientLimit];
+        let open = [RateOutcome::Undecided, RateOutcome::Disturbed, RateOutcome::ClientLimit];
         let rate = self.known.lowest(from, &open)?;
         Some((rate, self.known.of(rate)?))
     }
@@ -374,8 +374,8 @@ impl Search {
         let middle = self.rate((low * high).sqrt());
         let is = |answer| [low, high].iter().any(|rate| self.known.of(*rate) == Some(answer));
         let least = match () {
-            () if is(Answer::Disturbed) => UNJUDGED_WITHIN,
-            () if is(Answer::Undecided) => UNDECIDED_WITHIN,
+            () if is(RateOutcome::Disturbed) => UNJUDGED_WITHIN,
+            () if is(RateOutcome::Undecided) => UNDECIDED_WITHIN,
             () => 0.0,
         };
         let apart = high / low > 1.0 + self.settings.within.max(least);

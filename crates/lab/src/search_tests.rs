@@ -4,7 +4,7 @@ use statistics::Noise;
 
 use super::*;
 
-fn search(settings: Settings, trial: impl Fn(f64) -> Answer) -> (Bracket, Vec<f64>) {
+fn search(settings: Settings, trial: impl Fn(f64) -> RateOutcome) -> (Bracket, Vec<f64>) {
     let mut tried = Vec::new();
     let found = Search::new(settings).run(|rate| {
         tried.push(rate);
@@ -14,8 +14,8 @@ fn search(settings: Settings, trial: impl Fn(f64) -> Answer) -> (Bracket, Vec<f6
     (found, tried)
 }
 
-fn kept(kept: bool) -> Answer {
-    if kept { Answer::Kept } else { Answer::Missed }
+fn kept(kept: bool) -> RateOutcome {
+    if kept { RateOutcome::Kept } else { RateOutcome::Missed }
 }
 
 #[test]
@@ -33,11 +33,11 @@ fn a_sharp_edge_is_found_from_above_and_below() {
 
 #[test]
 fn there_may_be_no_edge() {
-    let all = |_| Answer::Kept;
+    let all = |_| RateOutcome::Kept;
     let (found, _) = search(Settings { most_per_s: 5e4, ..Settings::default() }, all);
     let most = Bracket { passes_per_s: Some(5e4), ..Bracket::default() };
     assert_eq!(found, most);
-    let (found, tried) = search(Settings::default(), |_| Answer::Missed);
+    let (found, tried) = search(Settings::default(), |_| RateOutcome::Missed);
     assert_eq!((found.passes_per_s, found.fails_per_s), (None, Some(1.0)));
     assert!(tried.iter().all(|rate| *rate >= 1.0));
 }
@@ -46,10 +46,10 @@ fn there_may_be_no_edge() {
 fn no_rate_above_the_highest_is_tried_whatever_the_lowest_is() {
     for most_per_s in [50.0, 99.0, 123_456.0] {
         let settings = Settings { most_per_s, least_per_s: 100.0, ..Settings::default() };
-        let (found, tried) = search(settings.clone(), |_| Answer::Kept);
+        let (found, tried) = search(settings.clone(), |_| RateOutcome::Kept);
         assert_eq!(found.passes_per_s, Some(most_per_s));
         assert!(tried.iter().all(|rate| *rate <= most_per_s), "{tried:?}");
-        let (found, _) = search(settings, |_| Answer::Missed);
+        let (found, _) = search(settings, |_| RateOutcome::Missed);
         assert_eq!(found.fails_per_s, Some(f64::min(100.0, most_per_s)));
     }
 }
@@ -75,9 +75,9 @@ fn noise_and_hiccups_do_not_lead_astray() {
 #[test]
 fn what_is_undecided_lies_between_what_is_kept_and_what_is_missed() {
     let (found, _) = search(Settings::default(), |rate| match rate {
-        rate if rate < 50_000.0 => Answer::Kept,
-        rate if rate < 60_000.0 => Answer::Undecided,
-        _ => Answer::Missed,
+        rate if rate < 50_000.0 => RateOutcome::Kept,
+        rate if rate < 60_000.0 => RateOutcome::Undecided,
+        _ => RateOutcome::Missed,
     });
     let close = |rate: Option<f64>, to: f64| (rate.unwrap() / to - 1.0).abs() < 0.055;
     assert!(close(found.passes_per_s, 50_000.0) && close(found.fails_per_s, 60_000.0));
@@ -88,7 +88,7 @@ fn what_is_undecided_lies_between_what_is_kept_and_what_is_missed() {
 fn a_rate_with_too_few_requests_to_tell_is_left_upwards() {
     let settings = Settings { start_per_s: 300.0, ..Settings::default() };
     let (found, _) = search(settings, |rate| match rate {
-        rate if rate < 1000.0 => Answer::Undecided,
+        rate if rate < 1000.0 => RateOutcome::Undecided,
         rate => kept(rate <= 51_234.5),
     });
     assert!((found.passes_per_s.unwrap() / 51_234.5 - 1.0).abs() < 0.025, "{found:?}");
@@ -100,7 +100,7 @@ fn void_trials_are_repeated_and_decide_nothing() {
     let at = std::cell::Cell::new(0);
     let (found, tried) = search(Settings::default(), |rate| {
         at.set(at.get() + 1);
-        if at.get() % 5 < 2 { Answer::Disturbed } else { kept(rate <= 51_234.5) }
+        if at.get() % 5 < 2 { RateOutcome::Disturbed } else { kept(rate <= 51_234.5) }
     });
     assert!((found.passes_per_s.unwrap() / 51_234.5 - 1.0).abs() < 0.025, "{found:?}");
     assert!(!found.given_up && tried.len() < 120, "{}", tried.len());
@@ -108,7 +108,7 @@ fn void_trials_are_repeated_and_decide_nothing() {
 
 #[test]
 fn a_search_of_void_trials_is_given_up_without_a_rate() {
-    let (found, tried) = search(Settings::default(), |_| Answer::Disturbed);
+    let (found, tried) = search(Settings::default(), |_| RateOutcome::Disturbed);
     assert!(found.given_up && found.unjudged_per_s.is_some(), "{found:?}");
     assert_eq!((found.passes_per_s, found.fails_per_s), (None, None));
     assert_eq!(tried.len(), 16);
@@ -116,7 +116,7 @@ fn a_search_of_void_trials_is_given_up_without_a_rate() {
     let at = std::cell::Cell::new(0);
     let (found, _) = search(Settings::default(), |_| {
         at.set(at.get() + 1);
-        if at.get() % 4 == 0 { Answer::Missed } else { Answer::Disturbed }
+        if at.get() % 4 == 0 { RateOutcome::Missed } else { RateOutcome::Disturbed }
     });
     assert!(found.given_up && found.passes_per_s.is_none(), "{found:?}");
 }
@@ -130,9 +130,9 @@ fn what_was_kept_among_void_trials_is_a_lower_end() {
             search(Settings { start_per_s: 20_000.0, ..Settings::default() }, |rate| {
                 let calm = noise.borrow_mut().uniform() < 0.25;
                 match rate {
-                    rate if rate > 1.5 * 51_234.5 => Answer::Missed,
-                    rate if rate <= 51_234.5 && calm => Answer::Kept,
-                    _ => Answer::Disturbed,
+                    rate if rate > 1.5 * 51_234.5 => RateOutcome::Missed,
+                    rate if rate <= 51_234.5 && calm => RateOutcome::Kept,
+                    _ => RateOutcome::Disturbed,
                 }
             });
         assert!(tried.len() < 150, "{}", tried.len());
@@ -147,12 +147,12 @@ fn what_was_kept_among_void_trials_is_a_lower_end() {
 #[test]
 fn above_the_reach_of_the_client_nothing_is_judged() {
     let (found, _) = search(Settings::default(), |rate| {
-        if rate < 70_000.0 { Answer::Kept } else { Answer::ClientLimit }
+        if rate < 70_000.0 { RateOutcome::Kept } else { RateOutcome::ClientLimit }
     });
     assert!((found.passes_per_s.unwrap() / 70_000.0 - 1.0).abs() < 0.025, "{found:?}");
     assert_eq!((found.fails_per_s, found.given_up), (None, false));
     assert!(found.unjudged_per_s.unwrap() >= 70_000.0, "{found:?}");
-    let (found, _) = search(Settings::default(), |_| Answer::ClientLimit);
+    let (found, _) = search(Settings::default(), |_| RateOutcome::ClientLimit);
     assert!(found.given_up, "{found:?}");
 }
 
@@ -171,7 +171,7 @@ fn a_trial_that_breaks_off_leaves_what_is_known() {
 
 #[test]
 fn one_bad_trial_misses_no_rate() {
-    let outcomes = [Answer::Missed, Answer::Undecided, Answer::Kept];
+    let outcomes = [RateOutcome::Missed, RateOutcome::Undecided, RateOutcome::Kept];
     let at = std::cell::Cell::new(0);
     let trial = |_| {
         at.set(at.get() + 1);
@@ -211,7 +211,7 @@ fn where_noise_decides_what_is_missed_nothing_false_is_concluded() {
         let edge = 51_234.5;
         let (found, _) = search(settings, |rate| {
             let noisy = rate > edge / 3.0 && noise.borrow_mut().uniform() < 0.75;
-            if noisy && rate < 2.0 * edge { Answer::Disturbed } else { kept(rate <= edge) }
+            if noisy && rate < 2.0 * edge { RateOutcome::Disturbed } else { kept(rate <= edge) }
         });
         let passes = found.passes_per_s.unwrap();
         assert!(passes <= edge && passes >= edge / 3.1, "{found:?}");

@@ -27,8 +27,8 @@ pub(crate) struct Handshake {
 /// Number of passwords masked in server messages: the newest ones.
 const SECRETS_MAX: usize = 100;
 
-/// Reply of a server to the handshake.
-pub(crate) enum Answer {
+/// Progress of a handshake by the replies of the server.
+pub(crate) enum HandshakeReply {
     /// Replies to `steps` of its commands, in `consumed` bytes since the last call.
     Heard { steps: usize, consumed: usize },
     /// Refusal for the moment, with the reason, without passwords.
@@ -118,7 +118,7 @@ impl Handshake {
     }
 
     /// Continues reading replies on a connection of which `steps` are answered. With `reconnects`, a
-    /// temporary refusal is [`Answer::NotNow`].
+    /// temporary refusal is [`HandshakeReply::NotNow`].
     ///
     /// # Errors
     /// Returns an error if the server refuses a command or does not speak the protocol.
@@ -128,7 +128,7 @@ impl Handshake {
         inbox: &[u8],
         mut steps: usize,
         reconnects: bool,
-    ) -> Result<Answer, Fatal> {
+    ) -> Result<HandshakeReply, Fatal> {
         let mut consumed = 0;
         while steps < self.steps.len() {
             let step = decoder.decode(&inbox[consumed..]).map_err(|e| Fatal::new(e.to_string()))?;
@@ -140,7 +140,7 @@ impl Handshake {
                     // One that was asked for may have been changed a moment ago.
                     let is_old = self.is_asked && explain::kind(&text) == "WRONGPASS";
                     if reconnects && (is_old || explain::is_passing(&text)) {
-                        return Ok(Answer::NotNow(self.masked(text)));
+                        return Ok(HandshakeReply::NotNow(self.masked(text)));
                     }
                     return Err(self.refused(steps, &text));
                 }
@@ -148,7 +148,7 @@ impl Handshake {
                 Some(_) => steps += 1,
             }
         }
-        Ok(Answer::Heard { steps, consumed })
+        Ok(HandshakeReply::Heard { steps, consumed })
     }
 
     /// Describes the refusal of step number `step`.

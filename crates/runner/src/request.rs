@@ -124,7 +124,7 @@ pub(crate) struct CommandReply {
 
 /// Reply without an error, and its content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Answer {
+pub(crate) struct SettledReply {
     pub(crate) answered: CommandReply,
     pub(crate) outcome: Outcome,
     /// Bytes of the reply, if they are counted by command.

@@ -8,7 +8,7 @@ use std::net::TcpListener;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use console::http::{Answer, HttpRequest, HttpServer};
+use console::http::{HttpResponse, HttpRequest, HttpServer};
 use measure::{Latency, Tally};
 
 use super::prometheus::Prometheus;
@@ -114,14 +114,14 @@ impl Exporter {
         state.published = Instant::now();
     }
 
-    fn answer(&self, asked: &HttpRequest<'_>) -> Answer {
+    fn answer(&self, asked: &HttpRequest<'_>) -> HttpResponse {
         if asked.method != "GET" {
-            return Answer::plain("501 Not Implemented", "only GET is served");
+            return HttpResponse::plain("501 Not Implemented", "only GET is served");
         }
         if asked.path != "/metrics" {
-            return Answer::plain("404 Not Found", "keystorm serves /metrics");
+            return HttpResponse::plain("404 Not Found", "keystorm serves /metrics");
         }
-        Answer::page(EXPOSITION_TYPE, self.page())
+        HttpResponse::page(EXPOSITION_TYPE, self.page())
     }
 
     fn page(&self) -> String {

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use anyhow::{Context, Result};
-use console::http::{Answer, HttpRequest, HttpServer};
+use console::http::{HttpResponse, HttpRequest, HttpServer};
 use console::metrics;
 use job::MetricsAt;
 use runner::LiveRate;
@@ -41,24 +41,24 @@ fn some_rate(per_s: u32) -> Option<f64> {
 
 impl Throttle {
     /// Changes it.
-    fn set(&self, rate_per_s: u32) -> Answer {
+    fn set(&self, rate_per_s: u32) -> HttpResponse {
         match self {
-            Self::Unlimited => Answer::plain(
+            Self::Unlimited => HttpResponse::plain(
                 "404 Not Found",
                 "this run has no rate limit to \
                 change",
             ),
-            Self::Shared => Answer::plain(
+            Self::Shared => HttpResponse::plain(
                 "501 Not Implemented",
                 "several clients (--ks-on) keep their initial schedule; use the steps of \
                  [workload.ratelimit]",
             ),
             Self::Live(rate) => match rate.set(some_rate(rate_per_s)) {
                 Ok(()) if rate_per_s == 0 => {
-                    Answer::plain(OK, "no limit until another rate is set")
+                    HttpResponse::plain(OK, "no limit until another rate is set")
                 }
-                Ok(()) => Answer::plain(OK, &format!("{rate_per_s} requests per second")),
-                Err(why) => Answer::plain("409 Conflict", &why),
+                Ok(()) => HttpResponse::plain(OK, &format!("{rate_per_s} requests per second")),
+                Err(why) => HttpResponse::plain("409 Conflict", &why),
             },
         }
     }
@@ -75,25 +75,25 @@ impl AdminState {
         self.snapshot.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn answer(&self, asked: &HttpRequest<'_>) -> Answer {
-        let not_there = || Answer::plain("404 Not Found", "docs/rpc-perf.md lists the paths");
+    fn answer(&self, asked: &HttpRequest<'_>) -> HttpResponse {
+        let not_there = || HttpResponse::plain("404 Not Found", "docs/rpc-perf.md lists the paths");
         if let Some(rate) = asked.path.strip_prefix("/ratelimit/") {
             return match (asked.method, rate.parse::<u32>()) {
                 ("PUT", Ok(rate)) => self.throttle.set(rate),
-                ("PUT", Err(_)) => Answer::plain(
+                ("PUT", Err(_)) => HttpResponse::plain(
                     "400 Bad Request",
                     "the rate must be a whole \
                     number",
                 ),
-                _ => Answer::not_allowed("PUT"),
+                _ => HttpResponse::not_allowed("PUT"),
             };
         }
         if asked.path == "/quitquitquit" {
             if asked.method != "POST" {
-                return Answer::not_allowed("POST");
+                return HttpResponse::not_allowed("POST");
             }
             self.ends.store(true, Ordering::Relaxed);
-            return Answer::plain(OK, "the run ends");
+            return HttpResponse::plain(OK, "the run ends");
         }
         let pages: [&[&str]; 3] =
             [&["/vars"], &["/vars.json", "/metrics.json", "/admin/metrics.json"], &["/metrics"]];
@@ -101,7 +101,7 @@ impl AdminState {
             return not_there();
         };
         if !asked.reads() {
-            return Answer::not_allowed("GET, HEAD");
+            return HttpResponse::not_allowed("GET, HEAD");
         }
         let snapshot = self.lock();
         let metrics = Metrics::new(&snapshot);
@@ -110,7 +110,7 @@ impl AdminState {
             1 => (JSON, metrics.json()),
             _ => (PROMETHEUS, metrics.prometheus()),
         };
-        Answer::page(content_type, body)
+        HttpResponse::page(content_type, body)
     }
 }
 

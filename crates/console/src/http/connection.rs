@@ -36,12 +36,12 @@ pub(super) struct Connection {
 enum Step {
     /// The head of the request so far.
     Head(Vec<u8>),
-    /// The answer, and the bytes of it that have left.
-    Answer { bytes: Vec<u8>, sent: usize, has_events: bool },
+    /// The response, and the bytes of it that have left.
+    Response { bytes: Vec<u8>, sent: usize, has_events: bool },
     /// Events: the number of the last, its text, the bytes of it that have left, and the time to ask for the
     /// next.
     Events { seen: u64, text: Arc<str>, sent: usize, next: Instant },
-    /// The answer has left; further bytes of the client are dropped.
+    /// The response has left; further bytes of the client are dropped.
     Lingering,
 }
 
@@ -53,7 +53,7 @@ impl Connection {
     pub(super) fn awaits(&self) -> PollFlags {
         match &self.step {
             Step::Head(_) | Step::Lingering => PollFlags::IN,
-            Step::Answer { .. } => PollFlags::OUT,
+            Step::Response { .. } => PollFlags::OUT,
             // One that is closed becomes readable.
             Step::Events { text, sent, .. } if *sent < text.len() => PollFlags::OUT,
             Step::Events { .. } => PollFlags::IN,
@@ -64,7 +64,7 @@ impl Connection {
     pub(super) fn gives_way_at(&self) -> Instant {
         match self.step {
             Step::Head(_) => self.since + HEAD_GRACE,
-            Step::Answer { .. } | Step::Events { .. } => self.since + ANSWER_GRACE,
+            Step::Response { .. } | Step::Events { .. } => self.since + ANSWER_GRACE,
             Step::Lingering => self.since,
         }
     }
@@ -95,12 +95,12 @@ impl Connection {
                 head.extend_from_slice(&chunk[..read]);
                 let answer = answered(head, &|asked| service.answer(asked));
                 let Some((bytes, has_events)) = answer else { return Ok(read > 0) };
-                self.step = Step::Answer { bytes, sent: 0, has_events };
+                self.step = Step::Response { bytes, sent: 0, has_events };
                 (self.since, self.deadline) = (now, now + ANSWER_PATIENCE);
                 // Most answers fit into what the kernel holds.
                 self.advance(ready, now, service)
             }
-            Step::Answer { bytes, sent, has_events } => {
+            Step::Response { bytes, sent, has_events } => {
                 let Some(wrote) = tried(self.stream.write(&bytes[*sent..]))? else {
                     return Ok(true);
                 };

@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use connection::Connection;
-pub use request::{Answer, HttpRequest};
+pub use request::{HttpResponse, HttpRequest};
 
 /// Maximum number of open connections. Further ones wait in the kernel's queue.
 pub const CONNECTIONS_MAX: usize = 64;
@@ -30,10 +30,10 @@ const FINISH_PATIENCE: Duration = Duration::from_secs(1);
 /// A service that answers requests.
 pub trait Service: Send + 'static {
     /// The answer to a request.
-    fn answer(&self, asked: &HttpRequest<'_>) -> Answer;
+    fn answer(&self, asked: &HttpRequest<'_>) -> HttpResponse;
 
     /// The latest event and its number, if that is above `seen`: for clients that asked for
-    /// [events](Answer::events). It is called a few times a second.
+    /// [events](HttpResponse::events). It is called a few times a second.
     fn event(&self, _seen: u64) -> Option<(u64, Arc<str>)> {
         None
     }
@@ -42,8 +42,8 @@ pub trait Service: Send + 'static {
 /// A service without events.
 struct Answers<F>(F);
 
-impl<F: Fn(&HttpRequest<'_>) -> Answer + Send + 'static> Service for Answers<F> {
-    fn answer(&self, asked: &HttpRequest<'_>) -> Answer {
+impl<F: Fn(&HttpRequest<'_>) -> HttpResponse + Send + 'static> Service for Answers<F> {
+    fn answer(&self, asked: &HttpRequest<'_>) -> HttpResponse {
         (self.0)(asked)
     }
 }
@@ -65,7 +65,7 @@ impl HttpServer {
     pub fn start(
         listener: TcpListener,
         name: &str,
-        answer: impl Fn(&HttpRequest<'_>) -> Answer + Send + 'static,
+        answer: impl Fn(&HttpRequest<'_>) -> HttpResponse + Send + 'static,
     ) -> io::Result<Self> {
         Self::start_service(listener, name, Answers(answer))
     }

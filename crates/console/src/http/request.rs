@@ -1,11 +1,11 @@
-//! A request, its answer, and the bytes of both.
+//! HTTP requests and responses, and their bytes.
 
 /// Longest head of a request, in bytes and in fields.
 const HEAD_MAX: usize = 8192;
 const FIELDS_MAX: usize = 64;
 
-/// An answer to a request.
-pub struct Answer {
+/// An HTTP response.
+pub struct HttpResponse {
     /// An HTTP status with its name.
     pub status: &'static str,
     /// Media type of the body.
@@ -14,11 +14,11 @@ pub struct Answer {
     pub allow: &'static str,
     /// The text.
     pub body: String,
-    /// Set if events follow the answer for as long as the connection lasts.
+    /// Set if events follow the response for as long as the connection lasts.
     pub(super) has_events: bool,
 }
 
-/// A request.
+/// An HTTP request.
 #[derive(Debug, Clone, Copy)]
 pub struct HttpRequest<'r> {
     /// `GET` and the like.
@@ -46,7 +46,7 @@ impl<'r> HttpRequest<'r> {
     }
 }
 
-impl Answer {
+impl HttpResponse {
     /// A page.
     pub fn page(content_type: &'static str, body: String) -> Self {
         Self { status: "200 OK", content_type, allow: "", body, has_events: false }
@@ -73,7 +73,7 @@ impl Answer {
 /// Bytes of the answer to a request, once its head is complete, and whether events follow.
 pub(super) fn answered(
     head: &[u8],
-    answer: &dyn Fn(&HttpRequest<'_>) -> Answer,
+    answer: &dyn Fn(&HttpRequest<'_>) -> HttpResponse,
 ) -> Option<(Vec<u8>, bool)> {
     let mut fields = [httparse::EMPTY_HEADER; FIELDS_MAX];
     let mut request = httparse::Request::new(&mut fields);
@@ -81,9 +81,9 @@ pub(super) fn answered(
     let mut with_body = true;
     let answer = match request.parse(head) {
         Ok(httparse::Status::Partial) if head.len() < HEAD_MAX => return None,
-        Ok(httparse::Status::Partial) => Answer::plain(too_long, "the request is too long"),
-        Err(httparse::Error::TooManyHeaders) => Answer::plain(too_long, "too many header fields"),
-        Err(_) => Answer::plain("400 Bad Request", "this is not an HTTP request"),
+        Ok(httparse::Status::Partial) => HttpResponse::plain(too_long, "the request is too long"),
+        Err(httparse::Error::TooManyHeaders) => HttpResponse::plain(too_long, "too many header fields"),
+        Err(_) => HttpResponse::plain("400 Bad Request", "this is not an HTTP request"),
         Ok(httparse::Status::Complete(_)) => {
             let method = request.method.unwrap_or_default();
             with_body = method != "HEAD";
@@ -91,7 +91,7 @@ pub(super) fn answered(
             answer(&HttpRequest { method, path, fields: request.headers })
         }
     };
-    let Answer { status, content_type, allow, body, has_events } = answer;
+    let HttpResponse { status, content_type, allow, body, has_events } = answer;
     let has_events = has_events && with_body;
     let allow = if allow.is_empty() { String::new() } else { format!("Allow: {allow}\r\n") };
     // What is served changes while it is looked at.
@@ -122,9 +122,9 @@ mod tests {
     fn asked(head: &str) -> Option<String> {
         let answer = |asked: &HttpRequest<'_>| {
             if asked.reads() {
-                Answer::plain("200 OK", asked.path)
+                HttpResponse::plain("200 OK", asked.path)
             } else {
-                Answer::not_allowed("GET, HEAD")
+                HttpResponse::not_allowed("GET, HEAD")
             }
         };
         answered(head.as_bytes(), &answer).map(|(bytes, _)| String::from_utf8(bytes).unwrap())

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use wire::memcache::stats::{self, Answer, Stats};
+use wire::memcache::stats::{self, StatsReply, Stats};
 use wire::memcache::{Binary, Text};
 use wire::{Decode, Protocol, ProtocolError, Reply};
 use workload::ProtocolKind;
@@ -58,7 +58,7 @@ impl MemcacheClient {
         let words: Vec<&[u8]> =
             [&b"stats"[..]].into_iter().chain(which.map(str::as_bytes)).collect();
         let request = self.encoded(&words);
-        let answer: Result<Answer, ClientError> = match self.dialect {
+        let answer: Result<StatsReply, ClientError> = match self.dialect {
             Dialect::Text => self.client.exchange("stats", &request, stats::parse_text),
             Dialect::Binary => self.client.exchange("stats", &request, stats::parse_binary),
         };

@@ -1,14 +1,14 @@
 //! Answers of the rates that a search has tried.
 
-use super::{Answer, Bracket};
+use super::{RateOutcome, Bracket};
 
 /// Rates with their answers, in the order of their first trials.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct KnownRates(Vec<(f64, Answer)>);
+pub(crate) struct KnownRates(Vec<(f64, RateOutcome)>);
 
 impl KnownRates {
     /// Notes the answer of a rate.
-    pub(crate) fn learn(&mut self, rate: f64, answer: Answer) {
+    pub(crate) fn learn(&mut self, rate: f64, answer: RateOutcome) {
         match self.0.iter_mut().find(|(known, _)| *known == rate) {
             Some((_, known)) => *known = answer,
             None => self.0.push((rate, answer)),
@@ -16,12 +16,12 @@ impl KnownRates {
     }
 
     /// Returns the answer of a rate, if it was tried.
-    pub(super) fn of(&self, rate: f64) -> Option<Answer> {
+    pub(super) fn of(&self, rate: f64) -> Option<RateOutcome> {
         self.0.iter().find(|(known, _)| *known == rate).map(|(_, answer)| *answer)
     }
 
     /// The lowest rate from `from` on with one of these answers.
-    pub(super) fn lowest(&self, from: f64, answers: &[Answer]) -> Option<f64> {
+    pub(super) fn lowest(&self, from: f64, answers: &[RateOutcome]) -> Option<f64> {
         let above = self.0.iter().filter(|(rate, a)| *rate >= from && answers.contains(a));
         above.map(|(rate, _)| *rate).min_by(f64::total_cmp)
     }
@@ -33,7 +33,7 @@ impl KnownRates {
 
     /// The highest kept rate.
     pub(super) fn highest_kept(&self) -> Option<f64> {
-        let kept = self.0.iter().filter(|(_, answer)| *answer == Answer::Kept);
+        let kept = self.0.iter().filter(|(_, answer)| *answer == RateOutcome::Kept);
         kept.map(|(rate, _)| *rate).max_by(f64::total_cmp)
     }
 
@@ -41,14 +41,14 @@ impl KnownRates {
     pub(crate) fn bracket(&self) -> Bracket {
         let passes_per_s = self.highest_kept();
         let from = passes_per_s.unwrap_or(0.0);
-        let fails_per_s = self.lowest(from, &[Answer::Missed]);
+        let fails_per_s = self.lowest(from, &[RateOutcome::Missed]);
         let below = |rate: &f64| fails_per_s.is_none_or(|fails| *rate < fails);
-        let open = |answers: &[Answer]| self.lowest(from, answers).filter(below);
+        let open = |answers: &[RateOutcome]| self.lowest(from, answers).filter(below);
         Bracket {
             passes_per_s,
             fails_per_s,
-            undecided_per_s: open(&[Answer::Undecided]),
-            unjudged_per_s: open(&[Answer::Disturbed, Answer::ClientLimit]),
+            undecided_per_s: open(&[RateOutcome::Undecided]),
+            unjudged_per_s: open(&[RateOutcome::Disturbed, RateOutcome::ClientLimit]),
             given_up: false,
         }
     }
@@ -62,18 +62,18 @@ mod tests {
     fn rates_are_found_by_what_they_were_last() {
         let mut known = KnownRates::default();
         for (rate, answer) in [
-            (1.0, Answer::Kept),
-            (2.0, Answer::Kept),
-            (4.0, Answer::Missed),
-            (3.0, Answer::Undecided),
-            (2.0, Answer::Disturbed),
+            (1.0, RateOutcome::Kept),
+            (2.0, RateOutcome::Kept),
+            (4.0, RateOutcome::Missed),
+            (3.0, RateOutcome::Undecided),
+            (2.0, RateOutcome::Disturbed),
         ] {
             known.learn(rate, answer);
         }
-        assert_eq!((known.of(2.0), known.of(5.0)), (Some(Answer::Disturbed), None));
-        assert_eq!(known.lowest(0.0, &[Answer::Missed]), Some(4.0));
-        assert_eq!(known.lowest(2.5, &[Answer::Undecided, Answer::Missed]), Some(3.0));
-        assert_eq!(known.lowest(4.5, &[Answer::Missed]), None);
+        assert_eq!((known.of(2.0), known.of(5.0)), (Some(RateOutcome::Disturbed), None));
+        assert_eq!(known.lowest(0.0, &[RateOutcome::Missed]), Some(4.0));
+        assert_eq!(known.lowest(2.5, &[RateOutcome::Undecided, RateOutcome::Missed]), Some(3.0));
+        assert_eq!(known.lowest(4.5, &[RateOutcome::Missed]), None);
         assert_eq!((known.highest(4.0), known.highest(1.0)), (Some(3.0), None));
         assert_eq!(known.highest_kept(), Some(1.0));
     }

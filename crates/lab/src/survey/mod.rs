@@ -27,14 +27,14 @@ pub struct Survey {
     /// Seconds of each run.
     pub seconds_each: f64,
     /// The chapters so far.
-    pub chapters: Vec<Answer>,
+    pub chapters: Vec<ChapterResult>,
     /// Every run, as `keystorm.run/1`.
     pub(crate) run: Runs,
 }
 
-/// Yield of a chapter.
+/// Results of a chapter.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Answer {
+pub struct ChapterResult {
     /// Name for programs: `suite`, `pipeline`, `transport`, `payload`, `connections`, `messages`,
     /// `placement`, `instances`, `memcached`.
     pub key: String,
@@ -48,7 +48,7 @@ pub struct Answer {
     pub left_out: Vec<String>,
 }
 
-/// Yield of a station.
+/// Results of a step.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StationResult {
     /// Label, different from point to point.
@@ -110,7 +110,7 @@ impl Survey {
 
     /// Begins a chapter.
     pub fn begin(&mut self, chapter: &Chapter) {
-        self.chapters.push(Answer {
+        self.chapters.push(ChapterResult {
             key: chapter.key.to_owned(),
             title: chapter.title.to_owned(),
             text: chapter.text.clone(),

@@ -201,7 +201,7 @@ impl Findings for RateSearch {
     fn page(&self, command_line: &str) -> Page {
         let conclusion = self.conclusion().clone();
         let tone = match (conclusion.answered, conclusion.not_the_server) {
-            (SearchOutcome::NotEven, _) => Tone::Bad,
+            (SearchOutcome::LowestMissed, _) => Tone::Bad,
             (SearchOutcome::Found | SearchOutcome::AtLeast, false) => Tone::Good,
             _ => Tone::Warning,
         };

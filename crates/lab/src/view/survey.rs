@@ -5,13 +5,13 @@ use report::CountUnit;
 
 use super::{figure_cells, figure_names, incomplete, limited, warnings};
 use crate::figures::{Figures, disturbed};
-use crate::survey::{Answer, StationResult, Survey};
+use crate::survey::{ChapterResult, StationResult, Survey};
 use crate::{Document, Findings};
 
 /// Share of the highest rate above which the cost of a request, rather than copying its value, limits it.
 const HOLDS: f64 = 0.75;
 
-impl Answer {
+impl ChapterResult {
     /// The table of a chapter.
     #[must_use]
     pub fn table(&self) -> Table {
@@ -205,7 +205,7 @@ impl Survey {
     /// The representative run of each point.
     fn deciding(&self) -> Vec<(String, usize)> {
         let points = self.chapters.iter().flat_map(|of| of.points.iter().map(move |at| (of, at)));
-        let decides = |(chapter, point): (&Answer, &StationResult)| {
+        let decides = |(chapter, point): (&ChapterResult, &StationResult)| {
             let name = [point.label.as_str(), point.series.as_str()].join(" ");
             Some((format!("{}: {}", chapter.title, name.trim()), point.slowest_test()?))
         };
@@ -301,7 +301,7 @@ impl Findings for Survey {
         let mut lede = Vec::new();
         incomplete(&mut lede, self.complete());
         lede.push(self.verdict());
-        let section = |answer: &Answer| {
+        let section = |answer: &ChapterResult| {
             let mut blocks = vec![Block::Text(answer.text.clone())];
             blocks.extend(
                 answer.remarks().into_iter().map(|remark| Block::Note(Tone::Plain, remark)),
@@ -344,9 +344,9 @@ mod tests {
         }
     }
 
-    fn answer(key: &str, points: Vec<StationResult>) -> Answer {
+    fn answer(key: &str, points: Vec<StationResult>) -> ChapterResult {
         let text = String::new;
-        Answer { key: key.into(), title: "A title".into(), text: text(), points, left_out: vec![] }
+        ChapterResult { key: key.into(), title: "A title".into(), text: text(), points, left_out: vec![] }
     }
 
     #[test]

@@ -8,7 +8,7 @@ use wire::{Decode, Reply, ReplyVisitor};
 
 use super::receivers::{DRAIN_LOOK_NS, Receiver, Receivers, State};
 use super::stops::{Stop, Stops};
-use crate::handshake::Answer;
+use crate::handshake::HandshakeReply;
 use crate::{Fatal, explain};
 
 /// Longest time for the whole cleanup; a server that does not answer keeps its keys.
@@ -217,7 +217,7 @@ impl<E: Engine> Receivers<'_, E> {
                 if steps < self.handshake.steps.len() {
                     let heard =
                         self.handshake.hear(&mut decoder, self.engine.inbox(), steps, false);
-                    let Ok(Answer::Heard { steps: had, consumed }) = heard else { return None };
+                    let Ok(HandshakeReply::Heard { steps: had, consumed }) = heard else { return None };
                     steps = had;
                     self.engine.consume(consumed);
                     if steps == self.handshake.steps.len() && consumed > 0 {

@@ -13,7 +13,7 @@ use super::closing::FirstNumber;
 use super::receivers::{Receiver, Receivers, State};
 use super::reply_strings::{Capture, ReplyStrings};
 use crate::Fatal;
-use crate::handshake::Answer;
+use crate::handshake::HandshakeReply;
 
 /// The channel of invalidations.
 const CHANNEL: &[u8] = b"__redis__:invalidate";
@@ -119,7 +119,7 @@ impl<E: Engine> Receivers<'_, E> {
         if let State::Handshake { answered } = listener.state {
             let (inbox, reconnects) = (self.engine.inbox(), self.context.reconnects());
             let heard = self.handshake.hear(&mut listener.decoder, inbox, answered, reconnects)?;
-            let Answer::Heard { steps, consumed } = heard else { return self.turned_away(own) };
+            let HandshakeReply::Heard { steps, consumed } = heard else { return self.turned_away(own) };
             self.engine.consume(consumed);
             listener.state = State::Handshake { answered: steps };
             if steps == self.handshake.steps.len() {

@@ -13,7 +13,7 @@ use super::homes::Homes;
 use super::replica::append_get;
 use super::reply_strings::{Capture, ReplyStrings};
 use super::stops::{Stop, Stops};
-use crate::handshake::{Answer, Handshake};
+use crate::handshake::{HandshakeReply, Handshake};
 use crate::{Fatal, explain};
 
 /// Places that are asked about at once.
@@ -208,7 +208,7 @@ impl Prober {
     ) -> Result<usize, Fatal> {
         if let State::Handshake { answered } = self.state {
             let heard = handshake.hear(&mut self.decoder, inbox, answered, false)?;
-            let Answer::Heard { steps, consumed } = heard else { return Ok(0) };
+            let HandshakeReply::Heard { steps, consumed } = heard else { return Ok(0) };
             let is_done = steps == handshake.steps.len();
             self.state = if is_done { State::Ready } else { State::Handshake { answered: steps } };
             return Ok(consumed);

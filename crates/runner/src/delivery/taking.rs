@@ -11,7 +11,7 @@ use super::receivers::{Receivers, State};
 use super::reply_strings::DeliveredMessage;
 use crate::Fatal;
 use crate::messages::RING_MAX;
-use crate::request::{Answer as Recorded, CommandReply, Keys};
+use crate::request::{SettledReply, CommandReply, Keys};
 
 impl<E: Engine> Receivers<'_, E> {
     /// Takes the messages of a reply that should have one for each payload.
@@ -113,7 +113,7 @@ impl<E: Engine> Receivers<'_, E> {
             measured,
         };
         let keys = Keys::default();
-        self.recorder.reply(&Recorded { answered, outcome: Outcome::Ok, bytes: 0, keys }, now_ns);
+        self.recorder.reply(&SettledReply { answered, outcome: Outcome::Ok, bytes: 0, keys }, now_ns);
     }
 
     /// Returns the position of a message among the earlier ones of its receiver, or of all receivers that

@@ -30,7 +30,7 @@ use self::optional::OptionalRecorders;
 use self::outbox::Outbox;
 use self::silence::Silence;
 use crate::collect::Message;
-use crate::request::{Answer, CommandReply, LostRequests, OperationState, Request};
+use crate::request::{SettledReply, CommandReply, LostRequests, OperationState, Request};
 use crate::{FailedRequest, FailedRequests, Gauges, INTERVAL_NS};
 
 /// Maximum number of absences of a worker that are kept.
@@ -229,14 +229,14 @@ impl Recorder {
 
     /// Adds one reply that was settled at `now_ns`.
     #[inline]
-    pub(crate) fn reply(&mut self, answer: &Answer, now_ns: u64) {
+    pub(crate) fn reply(&mut self, answer: &SettledReply, now_ns: u64) {
         self.replies(answer, 1, now_ns);
     }
 
     /// Adds `count` equal replies that were settled together at `now_ns`.
     #[inline]
-    pub(crate) fn replies(&mut self, answer: &Answer, count: u32, now_ns: u64) {
-        let Answer { answered, outcome, bytes, keys } = answer;
+    pub(crate) fn replies(&mut self, answer: &SettledReply, count: u32, now_ns: u64) {
+        let SettledReply { answered, outcome, bytes, keys } = answer;
         let (outcome, bytes) = (*outcome, *bytes);
         if !self.counts(answered.measured) {
             return;

@@ -137,7 +137,7 @@ fn a_node_that_turns_requests_away_holds_up_no_other() {
 /// node once it answers.
 #[test]
 fn many_requests_that_are_turned_away_hold_up_no_other_node() {
-    type Answer = fn(&[String], usize) -> Vec<u8>;
+    type ReplyFn = fn(&[String], usize) -> Vec<u8>;
     fn answer(words: &[String], is_down: bool) -> Vec<u8> {
         let reply: &[u8] = if is_down && slot_of(words[1].as_bytes()) >= 10_923 {
             b"-CLUSTERDOWN Hash slot not served\r\n"
@@ -146,8 +146,8 @@ fn many_requests_that_are_turned_away_hold_up_no_other_node() {
         };
         reply.to_vec()
     }
-    let stays_away: Answer = |words, _| answer(words, true);
-    let comes_back: Answer = |words, before| answer(words, before < 40_000);
+    let stays_away: ReplyFn = |words, _| answer(words, true);
+    let comes_back: ReplyFn = |words, before| answer(words, before < 40_000);
     for (answers, is_back) in [(stays_away, false), (comes_back, true)] {
         let mut plan = on_cluster(6, 1, Stop::AfterNs(4 * SECOND));
         plan.load.pace = Pace::constant(9000.0);

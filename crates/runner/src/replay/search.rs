@@ -4,7 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::convert::Infallible;
 
 use host::{ServerFacts, ServerUse, WatchRecord};
-use lab::search::{Answer, Bracket, Search, Settings};
+use lab::search::{RateOutcome, Bracket, Search, Settings};
 use lab::{Conclusion, Phase, RateSearch, SearchOutcome};
 use report::Run;
 use report::slo::{Judgement, Observation, Outcome, Slo};
@@ -81,7 +81,7 @@ fn search(
         trials.set(trials.get() + 1);
         let number = trials.get();
         let run = trial(&slo, rate, server(number), 50, machine(number));
-        Ok::<Answer, Infallible>(record.borrow_mut().add(Phase::Search, &run).unwrap())
+        Ok::<RateOutcome, Infallible>(record.borrow_mut().add(Phase::Search, &run).unwrap())
     });
     let Ok(found) = found;
     let mut record = record.into_inner();
@@ -153,7 +153,7 @@ fn one_hiccup_a_second_misses_no_low_rate() {
     let (found, conclusion, _) = search("p99<2ms", settings, |_| hiccups(30 * MS), quiet);
     assert_eq!(
         (found.passes_per_s, conclusion.answered),
-        (None, SearchOutcome::NotEven),
+        (None, SearchOutcome::LowestMissed),
         "{found:?}"
     );
 }
@@ -225,7 +225,7 @@ fn a_busy_machine_gets_no_rate_and_is_named() {
         "cannot be judged here: other programs held the CPU in 16 of 16 trials"
     );
     assert_eq!(trials, 16);
-    assert_eq!(conclusion.answered, SearchOutcome::NotHere, "{conclusion:?}");
+    assert_eq!(conclusion.answered, SearchOutcome::Unjudged, "{conclusion:?}");
     // What is kept in a calm moment is a lower end.
     let calm = |trial: u32| trial.is_multiple_of(4);
     let machine = |trial: u32| if calm(trial) { Machine::Quiet } else { Machine::Overrun };
@@ -265,7 +265,7 @@ fn searches_beside_busy_loops_conclude_nothing_false() {
         let machine = |_| drawn.take().unwrap_or(Machine::Quiet);
         let settings = Settings { start_per_s: 700.0, least_per_s: 100.0, ..Settings::default() };
         let (found, conclusion, _) = search("p99<2ms", settings, server, machine);
-        assert_ne!(conclusion.answered, SearchOutcome::NotEven, "{seed}: {conclusion:?}");
+        assert_ne!(conclusion.answered, SearchOutcome::LowestMissed, "{seed}: {conclusion:?}");
         assert!(found.passes_per_s.is_none_or(|rate| rate < 2060.0), "{seed}: {conclusion:?}");
         assert!(found.fails_per_s.is_none_or(|rate| rate > 1940.0), "{seed}: {conclusion:?}");
     }

@@ -25,7 +25,7 @@ pub(crate) use ring::RingRoute;
 
 use crate::Fatal;
 use crate::recorder::Recorder;
-use crate::request::{Answer, Request};
+use crate::request::{SettledReply, Request};
 use crate::worker::Worker;
 
 /// Effect on its step of a request that has all its replies.
@@ -167,7 +167,7 @@ pub(crate) trait Route: Sized {
         &mut self,
         _place: &mut Self::RouteState,
         _request: &Request<Self::Mark>,
-        _answer: &Answer,
+        _answer: &SettledReply,
         _now_ns: u64,
     ) -> bool {
         true

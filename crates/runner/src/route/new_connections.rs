@@ -17,7 +17,7 @@ use crate::connection::State;
 use crate::destination::Destination;
 use crate::explain;
 use crate::recorder::Recorder;
-use crate::request::{Answer, LostRequests, OperationState, Request};
+use crate::request::{SettledReply, LostRequests, OperationState, Request};
 use crate::worker::{Worker, WorkerContext};
 
 /// Maximum number of connections begun in one turn; after that, the clock is read again and events are handled.
@@ -142,7 +142,7 @@ impl Route for NewConnections<'_> {
         &mut self,
         place: &mut Attempt,
         _request: &Request<()>,
-        _answer: &Answer,
+        _answer: &SettledReply,
         now_ns: u64,
     ) -> bool {
         place.replied_ns = now_ns;

@@ -7,7 +7,7 @@ use wire::Protocol;
 use super::Worker;
 use crate::Fatal;
 use crate::connection::State;
-use crate::handshake::Answer;
+use crate::handshake::HandshakeReply;
 use crate::opening::{Gaps, Opening};
 use crate::route::Route;
 
@@ -129,12 +129,12 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
         };
         let inbox = self.engine.inbox();
         match self.handshake.hear(&mut connection.decoder, inbox, answered, reconnects)? {
-            Answer::NotNow(why) => {
+            HandshakeReply::NotNow(why) => {
                 self.note_refusal(conn, why);
                 self.hang_up(conn, 0);
                 Ok(None)
             }
-            Answer::Heard { steps, consumed } => {
+            HandshakeReply::Heard { steps, consumed } => {
                 connection.state = State::Handshake { answered: steps };
                 self.engine.consume(consumed);
                 Ok((steps == self.handshake.steps.len()).then(|| self.ready(conn)))

@@ -11,7 +11,7 @@ use workload::{CommandSpec, Plan, Transactions};
 use super::queued::Queue;
 use super::receive::Settler;
 use crate::Fatal;
-use crate::request::{Answer, Keys, Requests};
+use crate::request::{SettledReply, Keys, Requests};
 use crate::route::Route;
 
 /// Facts about the replies to each command of a sequence.
@@ -145,7 +145,7 @@ impl<P: Protocol, R: Route> Settler<'_, P, R> {
             };
             let answered = request.answered(first_byte_ns);
             let keys = Keys { asked: self.answers.keys(command), found: 0 };
-            self.record(request, &Answer { answered, outcome, bytes: 0, keys });
+            self.record(request, &SettledReply { answered, outcome, bytes: 0, keys });
             self.complete(request);
             requests.advance(self.sequence_len);
         }

@@ -22,7 +22,7 @@ use crate::connection::State;
 use crate::handshake::Handshake;
 use crate::messages::Acknowledgements;
 use crate::recorder::Recorder;
-use crate::request::{Answer, Keys, Request, Requests};
+use crate::request::{SettledReply, Keys, Request, Requests};
 use crate::route::Route;
 use crate::{Fatal, explain};
 
@@ -349,7 +349,7 @@ impl<P: Protocol, R: Route> Settler<'_, P, R> {
         (request, first_byte_ns): (&Request<R::Mark>, u64),
         reply: Reply<'_>,
         bytes: u64,
-    ) -> Answer {
+    ) -> SettledReply {
         let outcome = if reply == Reply::Miss { Outcome::Miss } else { Outcome::Ok };
         let asked = self.answers.keys(request.command);
         let keys = match reply {
@@ -358,12 +358,12 @@ impl<P: Protocol, R: Route> Settler<'_, P, R> {
             // It says nothing of keys, such as that the command was queued.
             _ => Keys { asked: 0, found: 0 },
         };
-        Answer { answered: request.answered(first_byte_ns), outcome, bytes, keys }
+        SettledReply { answered: request.answered(first_byte_ns), outcome, bytes, keys }
     }
 
     /// Records an answer, unless the route does so later.
     #[inline]
-    pub(super) fn record(&mut self, request: &Request<R::Mark>, answer: &Answer) -> bool {
+    pub(super) fn record(&mut self, request: &Request<R::Mark>, answer: &SettledReply) -> bool {
         let counts = self.route.counts(self.place, request, answer, self.now_ns);
         if counts {
             self.recorder.reply(answer, self.now_ns);

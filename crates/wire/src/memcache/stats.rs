@@ -7,15 +7,15 @@ use crate::ProtocolError;
 /// Names and values, in the server's order.
 pub type Stats = Vec<(String, String)>;
 
-/// The answer to `stats`.
-pub type Answer = Result<Stats, String>;
+/// Reply to `stats`: the statistics, or the text of an error.
+pub type StatsReply = Result<Stats, String>;
 
 /// Statistics at the start of `input`, or the error in their place, and their length; `None` if more is to
 /// come.
 ///
 /// # Errors
 /// Returns an error if the bytes are not of the text protocol.
-pub fn parse_text(input: &[u8]) -> Result<Option<(Answer, usize)>, ProtocolError> {
+pub fn parse_text(input: &[u8]) -> Result<Option<(StatsReply, usize)>, ProtocolError> {
     let mut stats = Stats::new();
     let mut at = 0;
     while let Some(end) = memchr::memchr(b'\n', &input[at..]) {
@@ -45,7 +45,7 @@ pub fn parse_text(input: &[u8]) -> Result<Option<(Answer, usize)>, ProtocolError
 ///
 /// # Errors
 /// Returns an error if the bytes are not of the binary protocol.
-pub fn parse_binary(input: &[u8]) -> Result<Option<(Answer, usize)>, ProtocolError> {
+pub fn parse_binary(input: &[u8]) -> Result<Option<(StatsReply, usize)>, ProtocolError> {
     let mut stats = Stats::new();
     let mut at = 0;
     if input.first().is_some_and(|first| *first != 0x81) {

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use job::End;
 use lab::head_room::{SpeedTrials, speed_range};
-use lab::{Answer, Search};
+use lab::{RateOutcome, Search};
 use measure::Ending;
 use replay::Speed;
 use report::compare::{HeadRoom, SpeedRange};
@@ -92,7 +92,7 @@ impl HeadRoomSearch<'_, '_> {
             let run = beds.run(std::slice::from_ref(&plan), &mut self.progress)?;
             self.progress.end();
             match &run.measurement.ending {
-                Ending::Complete => Ok::<Answer, EarlyEnd>(trials.add(times, &run)),
+                Ending::Complete => Ok::<RateOutcome, EarlyEnd>(trials.add(times, &run)),
                 Ending::Interrupted => Err(EarlyEnd::Ended(End::Interrupted)),
                 Ending::Failed(_) => Err(EarlyEnd::Ended(End::Failed)),
             }

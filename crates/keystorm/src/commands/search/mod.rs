@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use job::{End, Job};
-use lab::{Answer, Findings, Phase, RateSearch, Search, SearchOutcome};
+use lab::{RateOutcome, Findings, Phase, RateSearch, Search, SearchOutcome};
 use measure::Ending;
 
 use self::options::SearchJob;
@@ -59,8 +59,8 @@ impl Experiment for SearchRun<'_> {
         }
         self.record.set_complete();
         Ok(Step::Last(match self.record.conclusion().answered {
-            SearchOutcome::NotEven | SearchOutcome::Nothing => End::Failed,
-            SearchOutcome::Undecided | SearchOutcome::NotHere | SearchOutcome::Open => {
+            SearchOutcome::LowestMissed | SearchOutcome::NoTrial => End::Failed,
+            SearchOutcome::Undecided | SearchOutcome::Unjudged | SearchOutcome::Open => {
                 End::Inconclusive
             }
             SearchOutcome::Found | SearchOutcome::AtLeast => End::Complete,
@@ -111,7 +111,7 @@ impl SearchRun<'_> {
                 // A point that is not clear is measured again, and in the end marked.
                 for _ in 0..CURVE_TRIES_MAX {
                     let answer = self.trial(Phase::Curve, *rate, Duration::MAX, frame)?;
-                    if matches!(answer, Answer::Kept | Answer::Missed) {
+                    if matches!(answer, RateOutcome::Kept | RateOutcome::Missed) {
                         break;
                     }
                 }
@@ -128,7 +128,7 @@ impl SearchRun<'_> {
         rate: f64,
         left: Duration,
         frame: &mut Frame<'_>,
-    ) -> Result<Answer, EarlyEnd> {
+    ) -> Result<RateOutcome, EarlyEnd> {
         let job = self.job.trial(rate).map_err(usage_error)?;
         let first = self.record.of(phase).next().is_none();
         let takes_s = job.plans.first().map_or(0.0, planned_s);
@@ -150,8 +150,8 @@ impl SearchRun<'_> {
         job: &Job,
         title: String,
         frame: &mut Frame<'_>,
-    ) -> Result<Answer, EarlyEnd> {
-        let Some(plan) = job.plans.first() else { return Ok(Answer::Undecided) };
+    ) -> Result<RateOutcome, EarlyEnd> {
+        let Some(plan) = job.plans.first() else { return Ok(RateOutcome::Undecided) };
         self.expected = self.expected.saturating_sub(1).max(1);
         let run = frame.run(self.bed, plan, title, planned_s(plan) * f64::from(self.expected))?;
         match &run.measurement.ending {

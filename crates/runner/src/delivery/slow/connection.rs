@@ -6,7 +6,7 @@ use wire::{Decode, Reply, ReplyVisitor};
 use workload::{Plan, Secret};
 
 use crate::Fatal;
-use crate::handshake::{Answer, Handshake};
+use crate::handshake::{HandshakeReply, Handshake};
 
 /// The one connection of its engine.
 const CONN: ConnId = ConnId(0);
@@ -97,7 +97,7 @@ impl Connection {
         let inbox = self.engine.inbox();
         if let State::Handshake { answered } = self.state {
             let heard = self.handshake.hear(&mut self.decoder, inbox, answered, false)?;
-            let Answer::Heard { steps, consumed } = heard else { return Ok(()) };
+            let HandshakeReply::Heard { steps, consumed } = heard else { return Ok(()) };
             let is_done = steps == self.handshake.steps.len();
             self.state = if is_done { State::Open } else { State::Handshake { answered: steps } };
             self.engine.consume(consumed);

@@ -23,7 +23,7 @@ use wire::{Protocol, Slots};
 use workload::{Plan, ReadFrom};
 
 use super::by_node::{ByNodeState, Lane};
-use crate::request::{Answer, Request};
+use crate::request::{SettledReply, Request};
 use crate::worker::{Worker, WorkerContext};
 pub use job::{ClusterJob, Refresh};
 use later::DelayedRequests;
@@ -132,7 +132,7 @@ pub(crate) struct RouteState {
     /// Client of the connection, where each has its own connections; 0 otherwise.
     client: u32,
     /// Answers to an indivisible sequence, held until its last reply is in.
-    held: Vec<Answer>,
+    held: Vec<SettledReply>,
     /// Redirect that answered the oldest request, until its last reply is in.
     redirect: Option<String>,
     /// Error replies to the oldest request that are no result because of the redirect.

@@ -10,7 +10,7 @@ use wire::cluster::Redirect;
 use super::{Cluster, ClusterRequest, Mark, RouteState, balance, recovery, redirect};
 use crate::Fatal;
 use crate::recorder::Recorder;
-use crate::request::{Answer, OperationState, Request};
+use crate::request::{SettledReply, OperationState, Request};
 use crate::route::{Completion, LostRequest, Route, by_node};
 use crate::worker::Worker;
 
@@ -154,7 +154,7 @@ impl Route for Cluster<'_> {
         &mut self,
         place: &mut RouteState,
         request: &ClusterRequest,
-        answer: &Answer,
+        answer: &SettledReply,
         now_ns: u64,
     ) -> bool {
         let single = request.mark.commands == 1;

@@ -6,7 +6,7 @@
 
 use measure::Outcome;
 
-use crate::request::{Answer, CommandReply, Keys, Request};
+use crate::request::{SettledReply, CommandReply, Keys, Request};
 
 /// Number of a split request: its index plus 1; 0 for none.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
@@ -36,7 +36,7 @@ pub(super) struct SplitRequest {
     intended_ns: u64,
     sent_ns: u64,
     /// The answers to a command, put together.
-    answer: Option<Answer>,
+    answer: Option<SettledReply>,
     /// The server of each of its keys.
     pub(super) servers: Vec<u16>,
 }
@@ -118,7 +118,7 @@ impl SplitRequests {
     }
 
     /// A part of a command was answered without an error.
-    pub(super) fn answer(&mut self, id: SplitId, part: &Answer) {
+    pub(super) fn answer(&mut self, id: SplitId, part: &SettledReply) {
         let split = self.of_mut(id);
         split.answer = Some(match split.answer {
             None => *part,
@@ -140,7 +140,7 @@ impl SplitRequests {
         id: SplitId,
         part: &mut Request<M>,
         answered: bool,
-    ) -> (Option<Answer>, PartEnd) {
+    ) -> (Option<SettledReply>, PartEnd) {
         let split = self.of_mut(id);
         split.left -= 1;
         if answered {
@@ -192,12 +192,12 @@ impl SplitRequest {
 }
 
 /// Combines two answers to parts of a command: from the first sending to the last reply.
-fn joined(a: &Answer, b: &Answer) -> Answer {
-    let Answer { answered: x, outcome: _, bytes, keys } = *a;
+fn joined(a: &SettledReply, b: &SettledReply) -> SettledReply {
+    let SettledReply { answered: x, outcome: _, bytes, keys } = *a;
     let y = b.answered;
     let keys = Keys { asked: keys.asked, found: keys.found + b.keys.found };
     let found = a.outcome == Outcome::Ok || b.outcome == Outcome::Ok;
-    Answer {
+    SettledReply {
         answered: CommandReply {
             intended_ns: x.intended_ns.min(y.intended_ns),
             sent_ns: x.sent_ns.min(y.sent_ns),
@@ -215,7 +215,7 @@ mod tests {
     use super::*;
     use crate::request::OperationState;
 
-    fn answer(sent_ns: u64, found: u32) -> Answer {
+    fn answer(sent_ns: u64, found: u32) -> SettledReply {
         let outcome = if found > 0 { Outcome::Ok } else { Outcome::Miss };
         let answered = CommandReply {
             intended_ns: sent_ns,
@@ -224,7 +224,7 @@ mod tests {
             command: 0,
             measured: true,
         };
-        Answer { answered, outcome, bytes: 10, keys: Keys { asked: 3, found } }
+        SettledReply { answered, outcome, bytes: 10, keys: Keys { asked: 3, found } }
     }
 
     fn part(missed: bool) -> Request<()> {
@@ -259,7 +259,7 @@ mod tests {
         splits.answer(id, &answer(30, 0));
         let mut last = Request { sent_ns: 30, ..part(true) };
         let (whole, ended) = splits.end(id, &mut last, true);
-        let Answer { answered, outcome, bytes, keys } = whole.unwrap();
+        let SettledReply { answered, outcome, bytes, keys } = whole.unwrap();
         assert_eq!((answered.sent_ns, answered.first_byte_ns), (10, 15));
         assert_eq!((outcome, bytes, keys), (Outcome::Ok, 30, Keys { asked: 3, found: 2 }));
         assert_eq!((ended, last.sent_ns), (PartEnd::Whole, 10));

@@ -9,7 +9,7 @@ use wire::Protocol;
 use super::split::PartEnd;
 use super::{Mark, RingRequest, RingRoute, RouteState, absence};
 use crate::recorder::Recorder;
-use crate::request::Answer;
+use crate::request::SettledReply;
 use crate::route::{Completion, LostRequest, Route, by_node};
 use crate::worker::Worker;
 
@@ -108,7 +108,7 @@ impl Route for RingRoute<'_> {
         &mut self,
         place: &mut RouteState,
         request: &RingRequest,
-        answer: &Answer,
+        answer: &SettledReply,
         now_ns: u64,
     ) -> bool {
         by_node::tally_reply(self.tally(*place), &answer.answered, now_ns);
