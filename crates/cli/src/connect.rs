@@ -7,7 +7,7 @@ use std::ffi::OsString;
 
 use clap::{Arg, Command};
 use lab::words::TypedOption;
-use lab::{Arity, Line};
+use lab::{Arity, TypedLine};
 use naming::{
     BURST, CLUSTER, CONNECT, IDLE, KEEP_ALIVE, MIX, NAME, ON_ERROR, OptionId, PIPELINE, PROBE,
     PROTOCOL, RATE, RECONNECT, REPEAT, REPLAY, REQUESTS, RETRY, SHARD, TESTS, URI, WINDOW,
@@ -85,7 +85,7 @@ fn parse(args: Vec<OsString>) -> Result<Intent, UsageError> {
     let vocabulary = run::vocabulary();
     let probe = PROBE.word();
     let takes = |name: &str| takes_of(&vocabulary, if name == BESIDE { &probe } else { name });
-    let line = Line::parse(args, takes);
+    let line = TypedLine::parse(args, takes);
     RUN.parse(None, complete(line, &vocabulary, true).words())
 }
 
@@ -118,11 +118,11 @@ fn own_page() -> Command {
 }
 
 /// The line of a run, with what makes it one of new connections. `alone` tells whether it is no experiment's.
-fn complete(mut line: Line, vocabulary: &Command, alone: bool) -> Line {
+fn complete(mut line: TypedLine, vocabulary: &Command, alone: bool) -> TypedLine {
     let besides = line.options.iter_mut().filter(|given| given.name == BESIDE);
     besides.for_each(|given| given.name = PROBE.to_string());
     call_by_one_name(&mut line, |name| named(vocabulary, name));
-    let value = |line: &Line, name: OptionId| {
+    let value = |line: &TypedLine, name: OptionId| {
         let given = line.options.iter().rfind(|given| given.name == name.word())?;
         Some(given.value.as_ref()?.to_string_lossy().into_owned())
     };
@@ -145,16 +145,16 @@ fn complete(mut line: Line, vocabulary: &Command, alone: bool) -> Line {
 }
 
 /// The line of an experiment with what follows the word `connect` as options; one without that word as it is.
-pub(crate) fn hoisted(line: Line, takes_also: impl Fn(&str) -> Option<Arity>) -> Line {
+pub(crate) fn hoisted(line: TypedLine, takes_also: impl Fn(&str) -> Option<Arity>) -> TypedLine {
     if line.rest.first().is_none_or(|word| word != WORD) {
         return line;
     }
     let vocabulary = run::vocabulary();
-    let Line { mut options, mut rest } = line;
+    let TypedLine { mut options, mut rest } = line;
     let takes = |name: &str| takes_also(name).or_else(|| takes_of(&vocabulary, name));
-    let behind = Line::parse(rest.split_off(1), takes);
+    let behind = TypedLine::parse(rest.split_off(1), takes);
     options.extend(behind.options);
-    complete(Line { options, rest: behind.rest }, &vocabulary, false)
+    complete(TypedLine { options, rest: behind.rest }, &vocabulary, false)
 }
 
 /// The words of a run for those of an experiment that name it so; others as they are.
@@ -167,7 +167,7 @@ pub(crate) fn words(
     }
     let vocabulary = run::vocabulary();
     let takes = |name: &str| takes_also(name).or_else(|| takes_of(&vocabulary, name));
-    let line = Line::parse(args, takes);
+    let line = TypedLine::parse(args, takes);
     if line.rest.first().is_some_and(|word| word == WORD) {
         hoisted(line, takes_also).words()
     } else {

@@ -12,7 +12,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use clap::{Arg, Command, Parser};
 use lab::words::{TypedOption, words_of};
-use lab::{Arity, Line};
+use lab::{Arity, TypedLine};
 use naming::{
     ARRIVALS, CALLED, CLOCK, CONNECTIONS as CLIENTS, CONTENT, CPUS, DATASET, DURATION, FILL, HDR,
     IDLE, KEEP, KEEP_ALIVE, KEY_DIST, KEY_RANGE, MAXDOCS, ON, OptionId, PASSWORD, PIPELINE,
@@ -58,7 +58,7 @@ pub const OF_A_LOAD: [OptionId; 28] = [
 /// Returns an error if the words make no sense, or `meaning` refuses them.
 pub fn with_split<O: Parser>(
     args: Vec<OsString>,
-    meaning: impl FnOnce(O, Line, String) -> Result<Intent, UsageError>,
+    meaning: impl FnOnce(O, TypedLine, String) -> Result<Intent, UsageError>,
 ) -> Result<Intent, UsageError> {
     with_line(args, false, &REFUSED, meaning)
 }
@@ -72,7 +72,7 @@ pub fn with_split<O: Parser>(
 pub fn with_words<O: Parser>(
     args: Vec<OsString>,
     refused: &[(OptionId, &str)],
-    meaning: impl FnOnce(O, Line, String) -> Result<Intent, UsageError>,
+    meaning: impl FnOnce(O, TypedLine, String) -> Result<Intent, UsageError>,
 ) -> Result<Intent, UsageError> {
     with_line(args, true, refused, meaning)
 }
@@ -83,7 +83,7 @@ pub(super) fn with_line<O: Parser>(
     args: Vec<OsString>,
     has_words: bool,
     refused: &[(OptionId, &str)],
-    meaning: impl FnOnce(O, Line, String) -> Result<Intent, UsageError>,
+    meaning: impl FnOnce(O, TypedLine, String) -> Result<Intent, UsageError>,
 ) -> Result<Intent, UsageError> {
     let SplitLine { own, line, command_line } = split(&command::<O>(), args, has_words, refused)?;
     with_options(own, |options| meaning(options, line, command_line))
@@ -94,7 +94,7 @@ struct SplitLine {
     /// The words of the experiment's own options.
     own: Vec<OsString>,
     /// The rest, a line of a run.
-    line: Line,
+    line: TypedLine,
     /// The whole, as it may be shown.
     command_line: String,
 }
@@ -113,7 +113,7 @@ fn split(
     let find = |name: &str| named(own, name).or_else(|| named(&of_run, name)).map(takes);
     let (mut left, mut options, mut words) = (args, Vec::new(), Vec::new());
     loop {
-        let Line { options: some, mut rest } = Line::parse(left, find);
+        let TypedLine { options: some, mut rest } = TypedLine::parse(left, find);
         options.extend(some);
         if rest.is_empty() {
             break;
@@ -126,7 +126,7 @@ fn split(
         words.push(word);
         left = rest;
     }
-    split_line(own, Line { options, rest: Vec::new() }.words(), Some(words), refused)
+    split_line(own, TypedLine { options, rest: Vec::new() }.words(), Some(words), refused)
 }
 
 fn split_line(
@@ -141,7 +141,7 @@ fn split_line(
         let of_kind = || of_kinds.as_ref().and_then(|kinds| named(kinds, name));
         named(own, name).or_else(|| named(&of_run, name)).or_else(of_kind)
     };
-    let line = Line::parse(args, |name| find(name).map(takes));
+    let line = TypedLine::parse(args, |name| find(name).map(takes));
     let line = connect::hoisted(line, |name| find(name).map(takes));
     let mut line = deliver::hoisted(line, |name| find(name).map(takes))?;
     if let Some(given) = line.options.iter().find(|given| find(&given.name).is_none()) {
@@ -178,7 +178,7 @@ pub fn refuse_address(word: &str, name: &str) -> Result<(), UsageError> {
 
 /// Refuses a word where a command for the server stands that surely is none: a program or an address of
 /// a server, or one with options of the experiment behind it.
-fn misplaced(line: &Line, own: &Command) -> Result<(), UsageError> {
+fn misplaced(line: &TypedLine, own: &Command) -> Result<(), UsageError> {
     let Some(first) = line.rest.first().filter(|word| *word != "--") else { return Ok(()) };
     let (word, name) = (first.to_string_lossy(), own.get_bin_name().unwrap_or("keystorm"));
     let quoted = shell_words::quote(&word);
@@ -210,7 +210,7 @@ const SERVERS: [&str; 6] =
 
 /// Gives all runs of an experiment that fills its server the same values to write: then one fill is
 /// enough for all.
-pub fn one_seed(line: &mut Line) {
+pub fn one_seed(line: &mut TypedLine) {
     if line.has(FILL) && !line.has(SEED) {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         line.options.push(TypedOption::new(SEED, now.as_micros().to_string()));
@@ -314,7 +314,7 @@ fn ending(job: Job) -> Result<Job, UsageError> {
 }
 
 /// The command line of an experiment to print and keep: with `***` for what could be a password.
-pub(super) fn command_line(name: &str, line: &Line) -> String {
+pub(super) fn command_line(name: &str, line: &TypedLine) -> String {
     let mut shown = line.clone();
     for TypedOption { name, value } in &mut shown.options {
         let Some(text) = value.as_ref().map(|value| value.to_string_lossy().into_owned()) else {
@@ -346,12 +346,12 @@ pub(super) fn masked_uri(text: &str) -> Option<String> {
 }
 
 /// Returns whether a command line names what to send.
-pub fn names_test(line: &Line) -> bool {
+pub fn names_test(line: &TypedLine) -> bool {
     line.has(TESTS) || line.has(WORKLOAD) || line.has(REPLAY) || !line.rest.is_empty()
 }
 
 /// Returns whether a line says how long a run is: a schedule with an end (`10k..100k/30s`) does.
-pub fn names_length(line: &Line) -> bool {
+pub fn names_length(line: &TypedLine) -> bool {
     let schedule = |given: &TypedOption| {
         let value = given.value.as_ref().map(|value| value.to_string_lossy());
         given.name == RATE.word() && value.is_some_and(|rate| lab::values::is_schedule(&rate))
@@ -382,7 +382,7 @@ mod tests {
             let words = line.split(' ').map(word).collect();
             let shown = command_line(
                 "keystorm sweep",
-                &Line::parse(words, |name| named(&of_run, name).map(takes)),
+                &TypedLine::parse(words, |name| named(&of_run, name).map(takes)),
             );
             assert!(!shown.contains("hun") && !shown.contains("ter2"), "{line}: {shown}");
             assert!(shown.starts_with("keystorm sweep -"), "{shown}");

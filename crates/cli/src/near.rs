@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, Command};
-use lab::Line;
+use lab::TypedLine;
 use strsim::damerau_levenshtein;
 use workload::typed_login::shown_address;
 
@@ -174,7 +174,7 @@ pub(super) fn no_option(typed: &str, command: &Command, also: &Command) -> Usage
 }
 
 /// Gives each option of a line one name, the short one where it has one, by which it is looked for.
-pub(super) fn call_by_one_name<'c>(line: &mut Line, find: impl Fn(&str) -> Option<&'c Arg>) {
+pub(super) fn call_by_one_name<'c>(line: &mut TypedLine, find: impl Fn(&str) -> Option<&'c Arg>) {
     for given in &mut line.options {
         if let Some(short) = find(&given.name).and_then(Arg::get_short) {
             given.name = format!("-{short}");

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use lab::words::{Line, TypedOption};
+use lab::words::{TypedLine, TypedOption};
 use naming::{
     ARRIVALS, CONNECTIONS, CONTENT, DATASET, DURATION, FILL, HIT_RATIO, IDLE, KEEP_ALIVE,
     KEY_RANGE, MIX, ON, ON_ERROR, OptionId, PER_CONNECTION, PIPELINE, PRINT_WORKLOAD, RATE,
@@ -148,8 +148,8 @@ const DEPTH: &str = "10000";
 pub fn recorded(
     name: &str,
     mut options: RecordOptions,
-    mut line: Line,
-) -> Result<(RecordOptions, Line), UsageError> {
+    mut line: TypedLine,
+) -> Result<(RecordOptions, TypedLine), UsageError> {
     let files: Vec<PathBuf> =
         std::mem::take(&mut line.rest).into_iter().map(PathBuf::from).collect();
     if files.is_empty() {

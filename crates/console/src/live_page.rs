@@ -24,7 +24,7 @@ use runner::{Observer, Snapshot};
 use workload::{Plan, Stop};
 
 use crate::diagnostics::{self, Diagnostics};
-use crate::http::{HttpResponse, HttpRequest, HttpServer, Service};
+use crate::http::{HttpRequest, HttpResponse, HttpServer, Service};
 use crate::metrics::listen;
 use crate::so_far::PartialRun;
 
@@ -311,9 +311,10 @@ impl Service for Arc<PageState> {
             return HttpResponse::not_allowed("GET, HEAD");
         }
         match asked.path {
-            "/" => {
-                HttpResponse::page("text/html; charset=utf-8", live::frame("keystorm", self.takes_marks))
-            }
+            "/" => HttpResponse::page(
+                "text/html; charset=utf-8",
+                live::frame("keystorm", self.takes_marks),
+            ),
             "/events" => HttpResponse::events(),
             _ => HttpResponse::plain("404 Not Found", "the page is /"),
         }

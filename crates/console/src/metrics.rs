@@ -18,7 +18,7 @@ use runner::{FailedRequests, Observer, Snapshot};
 use workload::{Plan, Stop};
 
 use crate::diagnostics::{self, Diagnostics};
-use crate::http::{HttpResponse, HttpRequest, HttpServer};
+use crate::http::{HttpRequest, HttpResponse, HttpServer};
 
 /// Span of the mean rate: one second.
 const RATE_SPAN_NS: u64 = 1_000_000_000;

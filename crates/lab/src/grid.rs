@@ -13,7 +13,7 @@ use naming::{
 use serde::{Deserialize, Serialize};
 
 use crate::values::{Kind, values};
-use crate::words::{Line, TypedOption};
+use crate::words::{TypedLine, TypedOption};
 
 /// Maximum number of points of a grid.
 pub const POINTS_MAX: usize = 10_000;
@@ -69,7 +69,7 @@ pub struct Point {
 pub struct Grid {
     /// Varying axes.
     pub axes: Vec<Axis>,
-    line: Line,
+    line: TypedLine,
 }
 
 impl Grid {
@@ -78,7 +78,7 @@ impl Grid {
     ///
     /// # Errors
     /// Returns an error in words for a person for an impossible range, or too many points.
-    pub fn from_line(line: Line) -> Result<Self, String> {
+    pub fn from_line(line: TypedLine) -> Result<Self, String> {
         let mut later = HashSet::new();
         let mut options = Vec::new();
         for given in line.options.into_iter().rev() {
@@ -97,7 +97,7 @@ impl Grid {
                 _ => axes.push(Axis { option: name.clone(), values }),
             }
         }
-        let line = Line { options, rest: line.rest };
+        let line = TypedLine { options, rest: line.rest };
         let points = axes.iter().try_fold(1usize, |n, axis| n.checked_mul(axis.values.len()));
         if points.is_none_or(|n| n > POINTS_MAX) {
             return Err(format!("the lists make more than {POINTS_MAX} points; use fewer values"));
@@ -141,7 +141,7 @@ mod tests {
             "--spawn" => Some(Arity::Attached),
             _ => Some(Arity::Value),
         };
-        Grid::from_line(Line::parse(text.split_whitespace().map(OsString::from).collect(), takes))
+        Grid::from_line(TypedLine::parse(text.split_whitespace().map(OsString::from).collect(), takes))
     }
 
     fn lines(text: &str) -> Vec<String> {

@@ -58,7 +58,9 @@ pub fn speed_range(search: &Search, untried: Option<f64>) -> SpeedRange {
         let reason = match answer {
             RateOutcome::ClientLimit => UnjudgedReason::Client,
             RateOutcome::Disturbed => UnjudgedReason::Machine,
-            RateOutcome::Undecided | RateOutcome::Kept | RateOutcome::Missed => UnjudgedReason::Trials,
+            RateOutcome::Undecided | RateOutcome::Kept | RateOutcome::Missed => {
+                UnjudgedReason::Trials
+            }
         };
         Unjudged { speed, reason }
     };

@@ -42,4 +42,4 @@ pub use search::{RateOutcome, Search};
 pub use suite::Suite;
 pub use survey::Survey;
 pub use sweep::Sweep;
-pub use words::{Arity, Line};
+pub use words::{Arity, TypedLine};

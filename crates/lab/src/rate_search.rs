@@ -8,7 +8,7 @@ use crate::conclusion::Conclusion;
 use crate::document::Document;
 use crate::figures::Figures;
 use crate::runs::Runs;
-use crate::search::{RateOutcome, Bracket, KnownRates, Settings};
+use crate::search::{Bracket, KnownRates, RateOutcome, Settings};
 use report::slo::{Judgement, Miss, Observation, Outcome, Slo};
 
 /// The name of the document's layout.
@@ -111,7 +111,9 @@ impl Rate {
     fn answer(&self, misses_min: usize) -> RateOutcome {
         let misses_min = if self.judgement.misses.contains(&Miss::Failed) { 1 } else { misses_min };
         match answer_of(&self.judgement) {
-            RateOutcome::Missed if self.trials.len() - self.void < misses_min => RateOutcome::Undecided,
+            RateOutcome::Missed if self.trials.len() - self.void < misses_min => {
+                RateOutcome::Undecided
+            }
             answer => answer,
         }
     }

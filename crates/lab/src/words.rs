@@ -27,9 +27,9 @@ pub struct TypedOption {
     pub value: Option<OsString>,
 }
 
-/// A command line.
+/// A command line, as options and the words after them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Line {
+pub struct TypedLine {
     /// The options, in order.
     pub options: Vec<TypedOption>,
     /// Words after the options, from `--` or the first word that is not an option.
@@ -63,7 +63,7 @@ impl TypedOption {
     }
 }
 
-impl Line {
+impl TypedLine {
     /// Divides words. `takes` returns the arity of an option; an unknown one is taken as an option without a
     /// value, which the later parser will refuse.
     #[must_use]
@@ -167,11 +167,11 @@ mod tests {
         }
     }
 
-    fn line(text: &str) -> Line {
-        Line::parse(text.split_whitespace().map(OsString::from).collect(), takes)
+    fn line(text: &str) -> TypedLine {
+        TypedLine::parse(text.split_whitespace().map(OsString::from).collect(), takes)
     }
 
-    fn shown(line: &Line) -> Vec<String> {
+    fn shown(line: &TypedLine) -> Vec<String> {
         line.words().iter().map(|word| word.to_string_lossy().into_owned()).collect()
     }
 

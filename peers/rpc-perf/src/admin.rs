@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use anyhow::{Context, Result};
-use console::http::{HttpResponse, HttpRequest, HttpServer};
+use console::http::{HttpRequest, HttpResponse, HttpServer};
 use console::metrics;
 use job::MetricsAt;
 use runner::LiveRate;

@@ -23,7 +23,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Command, FromArgMatches};
-use lab::Line;
+use lab::TypedLine;
 use naming::RATE;
 use report::Metric;
 use report::compare::{ERRORS_DEFAULT, WATCHED};
@@ -90,7 +90,7 @@ pub fn intent(
     let (sides, mut args) = sides_and_rest(args);
     // The options of a delivery are options, wherever they stand.
     if deliver::is_named(&args) {
-        args = deliver::hoisted(Line::parse(args, takes), takes)?.words();
+        args = deliver::hoisted(TypedLine::parse(args, takes), takes)?.words();
     }
     let command_line = command_line(sides.as_deref(), &args);
     let (args, replayed) = replayed::taken(args)?;

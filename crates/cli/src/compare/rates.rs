@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use lab::Line;
+use lab::TypedLine;
 use lab::values::{Kind, values};
 use lab::words::TypedOption;
 use naming::RATE;
@@ -15,7 +15,7 @@ use super::words::takes;
 /// # Errors
 /// Returns the reason, in words for a person, if a range is impossible.
 pub(super) fn lines_at_rates(args: Vec<OsString>) -> Result<Vec<Vec<OsString>>, String> {
-    let mut line = Line::parse(args.clone(), takes);
+    let mut line = TypedLine::parse(args.clone(), takes);
     let given = line.options.iter().rev().find(|given| given.name == RATE.word());
     let text = given.and_then(|given| given.value.as_ref()?.to_str()).map(str::to_owned);
     let Some(text) = text else { return Ok(vec![args]) };

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 
 use clap::{Arg, CommandFactory, Parser};
-use lab::Line;
+use lab::TypedLine;
 use lab::words::{TypedOption, words_of};
 use naming::CLUSTER;
 
@@ -45,7 +45,7 @@ pub(super) fn args() -> Vec<Arg> {
 pub(super) fn taken(
     words: Vec<OsString>,
 ) -> Result<(Vec<OsString>, Option<ReplayedSides>), UsageError> {
-    let mut line = Line::parse(words.clone(), takes);
+    let mut line = TypedLine::parse(words.clone(), takes);
     let files = line.take(|given| given.name == REPLAY);
     let own = command::<Options>();
     if files.is_empty() {

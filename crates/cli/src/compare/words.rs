@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use lab::{Arity, Line};
+use lab::{Arity, TypedLine};
 use workload::redis_commands;
 
 use super::super::deliver;
@@ -17,7 +17,7 @@ pub(super) fn sides_and_rest(args: Vec<OsString>) -> (Option<Vec<OsString>>, Vec
     let mut words = args.clone();
     let (mut sides, mut options) = (Vec::new(), Vec::new());
     loop {
-        let Line { options: given, rest } = Line::parse(words, takes);
+        let TypedLine { options: given, rest } = TypedLine::parse(words, takes);
         options.extend(given);
         let is_side = |word: &OsString| word != "--" && (sides.len() < 2 || names_a_server(word));
         if sides.len() < SIDES_MAX && rest.first().is_some_and(is_side) {
@@ -29,7 +29,7 @@ pub(super) fn sides_and_rest(args: Vec<OsString>) -> (Option<Vec<OsString>>, Vec
         return match sides.len() {
             // Not two: whoever reads the line says what is wrong with it.
             0 | 1 => (None, args),
-            _ => (Some(sides), Line { options, rest }.words()),
+            _ => (Some(sides), TypedLine { options, rest }.words()),
         };
     }
 }
@@ -66,7 +66,7 @@ pub(super) fn command_line(sides: Option<&[OsString]>, args: &[OsString]) -> Str
     let sides = sides.into_iter().flatten().map(|side| side.to_string_lossy());
     let sides: Vec<String> = sides.map(|side| side::shown(&side)).collect();
     let name = format!("keystorm compare {}", shell_words::join(sides));
-    shown(&name, &Line::parse(args.to_vec(), takes))
+    shown(&name, &TypedLine::parse(args.to_vec(), takes))
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@
 use std::ffi::OsString;
 
 use lab::words::{TypedOption, words_of};
-use lab::{Arity, Line};
+use lab::{Arity, TypedLine};
 
 use super::sending::{DeliveryLoad, KindFront};
 use super::{KINDS, command, kind_named};
@@ -44,14 +44,15 @@ fn kind_of(rest: &[OsString]) -> Result<Option<&'static KindFront>, UsageError> 
 /// # Errors
 /// Returns an error if there is no such kind, or a word is no option.
 pub(crate) fn hoisted(
-    line: Line,
+    line: TypedLine,
     takes_also: impl Fn(&str) -> Option<Arity>,
-) -> Result<Line, UsageError> {
+) -> Result<TypedLine, UsageError> {
     if kind_of(&line.rest)?.is_none() {
         return Ok(line);
     }
-    let Line { mut options, mut rest } = line;
-    let behind = Line::parse(rest.split_off(2), |name| takes_also(name).or_else(|| takes(name)));
+    let TypedLine { mut options, mut rest } = line;
+    let behind =
+        TypedLine::parse(rest.split_off(2), |name| takes_also(name).or_else(|| takes(name)));
     let known = |name: &str| takes_also(name).or_else(|| takes(name)).is_some();
     if let Some(given) = behind.options.iter().find(|given| !known(&given.name)) {
         return Err(near::no_option(&given.name, &command(), &run::vocabulary()));
@@ -63,7 +64,7 @@ pub(crate) fn hoisted(
         )));
     }
     options.extend(behind.options);
-    Ok(Line { options, rest })
+    Ok(TypedLine { options, rest })
 }
 
 /// The delivery that a command line names, if it names one.
@@ -77,7 +78,7 @@ pub(crate) fn delivery_load(
     if !is_named(args) {
         return Ok(None);
     }
-    let line = Line::parse(args.to_vec(), |name| takes_also(name).or_else(|| takes(name)));
+    let line = TypedLine::parse(args.to_vec(), |name| takes_also(name).or_else(|| takes(name)));
     let mut line = hoisted(line, &takes_also)?;
     let Some(kind) = kind_of(&line.rest)? else { return Ok(None) };
     line.rest.clear();

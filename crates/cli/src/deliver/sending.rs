@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use clap::{ArgAction, ArgMatches, Args, Command, CommandFactory, FromArgMatches, Parser};
-use lab::Line;
+use lab::TypedLine;
 use lab::words::TypedOption;
 use naming::{
     CALLED, CLOCK, DATASET, FILL, HIT_RATIO, IDLE, KERNEL_STAMPS, KEY_RANGE, MIX, OptionId,
@@ -29,7 +29,7 @@ pub(super) struct KindFront {
     pub(super) parse: fn(Vec<OsString>) -> Result<Intent, UsageError>,
     /// Function that takes its own options as words, and the line of the run without them: it returns the words of the
     /// senders' run, and what makes a delivery of it.
-    pub(super) load: fn(Vec<OsString>, Line) -> Result<DeliveryLoad, UsageError>,
+    pub(super) load: fn(Vec<OsString>, TypedLine) -> Result<DeliveryLoad, UsageError>,
 }
 
 /// Load of the senders, as the words of a run, and what makes a delivery of it.
@@ -233,7 +233,7 @@ fn own_page(command: Command, name: &str) -> Command {
     command.after_help(format!("{}\n\n{more}", examples.trim_end()).trim_start().to_owned())
 }
 
-fn load<O: KindOptions>(ours: Vec<OsString>, line: Line) -> Result<DeliveryLoad, UsageError> {
+fn load<O: KindOptions>(ours: Vec<OsString>, line: TypedLine) -> Result<DeliveryLoad, UsageError> {
     let words = std::iter::once(OsString::from("keystorm")).chain(ours);
     let parsed = OwnLine::<O>::try_parse_from(words);
     let OwnLine(options) = parsed.map_err(|error| explained(error, &OwnLine::<O>::command()))?;
@@ -248,7 +248,7 @@ fn load<O: KindOptions>(ours: Vec<OsString>, line: Line) -> Result<DeliveryLoad,
 // What follows does not depend on the type of the options, so that it is compiled once for all kinds.
 
 /// Refuses a command, and options of a run that a delivery decides itself.
-fn check(line: &Line, kind: &str, command: fn() -> Command) -> Result<(), UsageError> {
+fn check(line: &TypedLine, kind: &str, command: fn() -> Command) -> Result<(), UsageError> {
     if let Some(name) = REFUSED.iter().find(|name| line.has(name)) {
         let has =
             |option: &&&str| command().get_arguments().any(|arg| arg.get_long() == Some(option));
@@ -270,7 +270,7 @@ fn check(line: &Line, kind: &str, command: fn() -> Command) -> Result<(), UsageE
 }
 
 /// Returns what the options mean.
-fn intent<O: KindOptions>(options: &O, line: Line) -> Result<Intent, UsageError> {
+fn intent<O: KindOptions>(options: &O, line: TypedLine) -> Result<Intent, UsageError> {
     check(&line, O::NAME, OwnLine::<O>::command)?;
     let words = sending(line, options.defaults(), options.sends());
     let receivers = |prefix: String, parts: &mut PlanParts| options.receivers(prefix, parts);
@@ -313,7 +313,7 @@ fn check_shares(plan: &Plan, clients: u32) -> Result<(), UsageError> {
 
 /// The run of the senders, in its words.
 fn sending(
-    mut line: Line,
+    mut line: TypedLine,
     defaults: Vec<(&'static str, String)>,
     sends: Vec<String>,
 ) -> Vec<OsString> {
@@ -419,7 +419,7 @@ pub(super) fn end_in_message(parts: &mut PlanParts, at: usize) -> Result<(), Usa
 
 /// Draws a size for each message where -d is a distribution. By default each key keeps one size, and here the key is a
 /// channel or a queue.
-fn draw_by_message(line: &mut Line) {
+fn draw_by_message(line: &mut TypedLine) {
     let values = |name: &str| {
         let given = line.options.iter().filter(|given| given.name == name);
         let texts = given.filter_map(|given| Some(given.value.as_ref()?.to_string_lossy()));

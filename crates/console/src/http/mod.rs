@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use connection::Connection;
-pub use request::{HttpResponse, HttpRequest};
+pub use request::{HttpRequest, HttpResponse};
 
 /// Maximum number of open connections. Further ones wait in the kernel's queue.
 pub const CONNECTIONS_MAX: usize = 64;

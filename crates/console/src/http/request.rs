@@ -82,7 +82,9 @@ pub(super) fn answered(
     let answer = match request.parse(head) {
         Ok(httparse::Status::Partial) if head.len() < HEAD_MAX => return None,
         Ok(httparse::Status::Partial) => HttpResponse::plain(too_long, "the request is too long"),
-        Err(httparse::Error::TooManyHeaders) => HttpResponse::plain(too_long, "too many header fields"),
+        Err(httparse::Error::TooManyHeaders) => {
+            HttpResponse::plain(too_long, "too many header fields")
+        }
         Err(_) => HttpResponse::plain("400 Bad Request", "this is not an HTTP request"),
         Ok(httparse::Status::Complete(_)) => {
             let method = request.method.unwrap_or_default();

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use wire::memcache::stats::{self, StatsReply, Stats};
+use wire::memcache::stats::{self, Stats, StatsReply};
 use wire::memcache::{Binary, Text};
 use wire::{Decode, Protocol, ProtocolError, Reply};
 use workload::ProtocolKind;

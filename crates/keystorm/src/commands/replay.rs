@@ -10,7 +10,7 @@ use cli::front::{Front, command};
 use cli::replay::{REFUSED, RecordOptions, recorded};
 use console::diagnostics;
 use job::{End, Intent, Job, UsageError};
-use lab::Line;
+use lab::TypedLine;
 use replay::{PrefillPlan, Scan, Speed, Traffic};
 use trace::{Losses, Stamps};
 use workload::quantity::counted;
@@ -53,7 +53,7 @@ pub(crate) const FRONT: Front = Front {
 };
 
 /// Returns what the options mean.
-fn intent(Options { record }: Options, line: Line) -> Result<Intent, UsageError> {
+fn intent(Options { record }: Options, line: TypedLine) -> Result<Intent, UsageError> {
     let (record, line) = recorded("keystorm replay", record, line)?;
     let job = job("keystorm replay", line.words())?;
     let [_] = &job.plans[..] else {

@@ -1,6 +1,6 @@
 //! Answers of the rates that a search has tried.
 
-use super::{RateOutcome, Bracket};
+use super::{Bracket, RateOutcome};
 
 /// Rates with their answers, in the order of their first trials.
 #[derive(Debug, Clone, Default)]

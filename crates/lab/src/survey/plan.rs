@@ -12,13 +12,13 @@ use std::ffi::OsString;
 use naming::{RATE, SERVER_CPUS};
 
 use super::Machine;
-use crate::words::{Line, TypedOption};
+use crate::words::{TypedLine, TypedOption};
 
 /// Request for a survey: its scope, and the server.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SurveySpec {
     /// Options that name the server and log in, and others common to all runs.
-    pub server: Line,
+    pub server: TypedLine,
     /// Set if the server is started for the survey, and so may be started in other ways too.
     pub spawned: bool,
     /// Set if the server is reached over a unix socket.
@@ -172,7 +172,7 @@ impl Lines<'_> {
         self.line(&self.spec.server, &format!("{words} --duration {}", self.seconds))
     }
 
-    fn line(&self, server: &Line, words: &str) -> Vec<OsString> {
+    fn line(&self, server: &TypedLine, words: &str) -> Vec<OsString> {
         let words = words.split_whitespace().map(OsString::from);
         server.words().into_iter().chain(words).collect()
     }

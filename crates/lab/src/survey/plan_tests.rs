@@ -6,7 +6,10 @@ fn spec(spawned: bool, quick: bool) -> SurveySpec {
     let server = if spawned { "--spawn" } else { "-s" };
     let value = (!spawned).then(|| "/run/s".into());
     SurveySpec {
-        server: Line { options: vec![TypedOption { name: server.into(), value }], rest: vec![] },
+        server: TypedLine {
+            options: vec![TypedOption { name: server.into(), value }],
+            rest: vec![],
+        },
         spawned,
         unix: !spawned,
         memcached: false,

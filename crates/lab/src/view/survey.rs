@@ -346,7 +346,13 @@ mod tests {
 
     fn answer(key: &str, points: Vec<StationResult>) -> ChapterResult {
         let text = String::new;
-        ChapterResult { key: key.into(), title: "A title".into(), text: text(), points, left_out: vec![] }
+        ChapterResult {
+            key: key.into(),
+            title: "A title".into(),
+            text: text(),
+            points,
+            left_out: vec![],
+        }
     }
 
     #[test]

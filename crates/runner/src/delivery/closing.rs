@@ -217,7 +217,9 @@ impl<E: Engine> Receivers<'_, E> {
                 if steps < self.handshake.steps.len() {
                     let heard =
                         self.handshake.hear(&mut decoder, self.engine.inbox(), steps, false);
-                    let Ok(HandshakeReply::Heard { steps: had, consumed }) = heard else { return None };
+                    let Ok(HandshakeReply::Heard { steps: had, consumed }) = heard else {
+                        return None;
+                    };
                     steps = had;
                     self.engine.consume(consumed);
                     if steps == self.handshake.steps.len() && consumed > 0 {

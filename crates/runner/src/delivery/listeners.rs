@@ -119,7 +119,9 @@ impl<E: Engine> Receivers<'_, E> {
         if let State::Handshake { answered } = listener.state {
             let (inbox, reconnects) = (self.engine.inbox(), self.context.reconnects());
             let heard = self.handshake.hear(&mut listener.decoder, inbox, answered, reconnects)?;
-            let HandshakeReply::Heard { steps, consumed } = heard else { return self.turned_away(own) };
+            let HandshakeReply::Heard { steps, consumed } = heard else {
+                return self.turned_away(own);
+            };
             self.engine.consume(consumed);
             listener.state = State::Handshake { answered: steps };
             if steps == self.handshake.steps.len() {

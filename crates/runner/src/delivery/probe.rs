@@ -13,7 +13,7 @@ use super::homes::Homes;
 use super::replica::append_get;
 use super::reply_strings::{Capture, ReplyStrings};
 use super::stops::{Stop, Stops};
-use crate::handshake::{HandshakeReply, Handshake};
+use crate::handshake::{Handshake, HandshakeReply};
 use crate::{Fatal, explain};
 
 /// Places that are asked about at once.

@@ -23,7 +23,7 @@ use super::spread::Spread;
 use super::under_way::InFlightTimeline;
 use super::{NO_END, ReceiverTotals, Roles};
 use crate::collect::Message as Report;
-use crate::handshake::{HandshakeReply, Handshake};
+use crate::handshake::{Handshake, HandshakeReply};
 use crate::opening::Origins;
 use crate::recorder::Recorder;
 use crate::reopening::ReconnectQueue;
@@ -353,7 +353,9 @@ impl<'r, E: Engine> Receivers<'r, E> {
         if let State::Handshake { answered } = receiver.state {
             let (inbox, reconnects) = (self.engine.inbox(), self.context.reconnects());
             let heard = self.handshake.hear(&mut receiver.decoder, inbox, answered, reconnects)?;
-            let HandshakeReply::Heard { steps, consumed } = heard else { return self.turned_away(conn) };
+            let HandshakeReply::Heard { steps, consumed } = heard else {
+                return self.turned_away(conn);
+            };
             self.engine.consume(consumed);
             receiver.state = State::Handshake { answered: steps };
             if steps == self.handshake.steps.len() {

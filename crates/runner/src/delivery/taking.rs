@@ -9,9 +9,9 @@ use super::kind::Received;
 use super::order::Arrival;
 use super::receivers::{Receivers, State};
 use super::reply_strings::DeliveredMessage;
+use super::sent_times::RING_MAX;
 use crate::Fatal;
-use crate::messages::RING_MAX;
-use crate::request::{SettledReply, CommandReply, Keys};
+use crate::request::{CommandReply, Keys, SettledReply};
 
 impl<E: Engine> Receivers<'_, E> {
     /// Takes the messages of a reply that should have one for each payload.
@@ -113,7 +113,8 @@ impl<E: Engine> Receivers<'_, E> {
             measured,
         };
         let keys = Keys::default();
-        self.recorder.reply(&SettledReply { answered, outcome: Outcome::Ok, bytes: 0, keys }, now_ns);
+        self.recorder
+            .reply(&SettledReply { answered, outcome: Outcome::Ok, bytes: 0, keys }, now_ns);
     }
 
     /// Returns the position of a message among the earlier ones of its receiver, or of all receivers that

@@ -30,7 +30,7 @@ use self::optional::OptionalRecorders;
 use self::outbox::Outbox;
 use self::silence::Silence;
 use crate::collect::Message;
-use crate::request::{SettledReply, CommandReply, LostRequests, OperationState, Request};
+use crate::request::{CommandReply, LostRequests, OperationState, Request, SettledReply};
 use crate::{FailedRequest, FailedRequests, Gauges, INTERVAL_NS};
 
 /// Maximum number of absences of a worker that are kept.

@@ -4,7 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::convert::Infallible;
 
 use host::{ServerFacts, ServerUse, WatchRecord};
-use lab::search::{RateOutcome, Bracket, Search, Settings};
+use lab::search::{Bracket, RateOutcome, Search, Settings};
 use lab::{Conclusion, Phase, RateSearch, SearchOutcome};
 use report::Run;
 use report::slo::{Judgement, Observation, Outcome, Slo};

@@ -25,7 +25,7 @@ pub(crate) use ring::RingRoute;
 
 use crate::Fatal;
 use crate::recorder::Recorder;
-use crate::request::{SettledReply, Request};
+use crate::request::{Request, SettledReply};
 use crate::worker::Worker;
 
 /// Effect on its step of a request that has all its replies.

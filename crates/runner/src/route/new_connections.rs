@@ -17,7 +17,7 @@ use crate::connection::State;
 use crate::destination::Destination;
 use crate::explain;
 use crate::recorder::Recorder;
-use crate::request::{SettledReply, LostRequests, OperationState, Request};
+use crate::request::{LostRequests, OperationState, Request, SettledReply};
 use crate::worker::{Worker, WorkerContext};
 
 /// Maximum number of connections begun in one turn; after that, the clock is read again and events are handled.

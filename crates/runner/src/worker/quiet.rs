@@ -11,7 +11,7 @@ use workload::{CommandSpec, Plan, Transactions};
 use super::queued::Queue;
 use super::receive::Settler;
 use crate::Fatal;
-use crate::request::{SettledReply, Keys, Requests};
+use crate::request::{Keys, Requests, SettledReply};
 use crate::route::Route;
 
 /// Facts about the replies to each command of a sequence.

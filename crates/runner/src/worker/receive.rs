@@ -22,7 +22,7 @@ use crate::connection::State;
 use crate::handshake::Handshake;
 use crate::messages::Acknowledgements;
 use crate::recorder::Recorder;
-use crate::request::{SettledReply, Keys, Request, Requests};
+use crate::request::{Keys, Request, Requests, SettledReply};
 use crate::route::Route;
 use crate::{Fatal, explain};
 

@@ -9,7 +9,7 @@ const LINE_BYTES_MAX: usize = 32 << 20;
 
 /// Kind of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Line {
+pub(super) enum LineKind {
     /// An event.
     Event,
     /// Nothing of interest.
@@ -22,7 +22,7 @@ pub(super) enum Line {
 
 /// Parses a line without its line end into an event.
 pub(super) trait ParseLine: Send {
-    fn line(&mut self, line: &[u8], event: &mut Event) -> Line;
+    fn line(&mut self, line: &[u8], event: &mut Event) -> LineKind;
 }
 
 /// A decoder of lines that end in LF, CR or both.
@@ -72,11 +72,11 @@ impl<P: ParseLine> Decode for Lines<P> {
         }
         let has_end = consumed > length as u64;
         Ok(match self.parser.line(&input[..length], event) {
-            Line::Event => Step::Event(consumed),
-            Line::Other => Step::Ignored(consumed),
-            Line::Dropped(events) => Step::Lost(consumed, Loss::Dropped(events)),
-            Line::Unreadable if has_end => Step::Lost(consumed, Loss::Unreadable),
-            Line::Unreadable => Step::Lost(consumed, Loss::Cut),
+            LineKind::Event => Step::Event(consumed),
+            LineKind::Other => Step::Ignored(consumed),
+            LineKind::Dropped(events) => Step::Lost(consumed, Loss::Dropped(events)),
+            LineKind::Unreadable if has_end => Step::Lost(consumed, Loss::Unreadable),
+            LineKind::Unreadable => Step::Lost(consumed, Loss::Cut),
         })
     }
 }

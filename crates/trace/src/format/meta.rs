@@ -1,7 +1,7 @@
 //! Meta's traces of its cache (kvcache, 2022 and 2024): columns by the names in the first line, or in their
 //! usual order. A line has the number of its occurrences within a second.
 
-use super::lines::{Line, Lines, ParseLine, first_lines, number};
+use super::lines::{LineKind, Lines, ParseLine, first_lines, number};
 use super::{Format, Head};
 use crate::{Clock, Decode, Event, Fault, Flags, Outcome, Protocol, Source, Stamps};
 
@@ -132,11 +132,11 @@ struct Meta {
 }
 
 impl ParseLine for Meta {
-    fn line(&mut self, line: &[u8], event: &mut Event) -> Line {
+    fn line(&mut self, line: &[u8], event: &mut Event) -> LineKind {
         let is_first = self.seconds.is_none();
         let Some(row) = self.columns.row(line) else {
             let is_names = is_first && Columns::new(line).is_some();
-            return if is_names { Line::Other } else { Line::Unreadable };
+            return if is_names { LineKind::Other } else { LineKind::Unreadable };
         };
         self.seconds = Some(row.second);
         event.at_ns = row.second * 1_000_000_000;
@@ -161,7 +161,7 @@ impl ParseLine for Meta {
             }
             _ => {}
         }
-        Line::Event
+        LineKind::Event
     }
 }
 

@@ -8,7 +8,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use memchr::{memchr, memmem};
 
-use super::lines::{Line, Lines, ParseLine, first_lines, number};
+use super::lines::{LineKind, Lines, ParseLine, first_lines, number};
 use super::{Format, Head};
 use crate::quoted::next_word;
 use crate::{Event, Flags, Source, Stamps};
@@ -49,11 +49,11 @@ pub(super) struct Monitor {
 }
 
 impl ParseLine for Monitor {
-    fn line(&mut self, line: &[u8], event: &mut Event) -> Line {
+    fn line(&mut self, line: &[u8], event: &mut Event) -> LineKind {
         if line.trim_ascii_end().rsplit(|byte| *byte == b' ').next().is_some_and(is_ok) {
-            return Line::Other;
+            return LineKind::Other;
         }
-        if self.command(line, event) { Line::Event } else { Line::Unreadable }
+        if self.command(line, event) { LineKind::Event } else { LineKind::Unreadable }
     }
 }
 
@@ -224,7 +224,7 @@ mod tests {
             assert_eq!(event(cut), None, "{cut}");
         }
         let mut event = Event::default();
-        assert_eq!(Monitor::default().line(b"redis_1  | OK", &mut event), Line::Other);
+        assert_eq!(Monitor::default().line(b"redis_1  | OK", &mut event), LineKind::Other);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! A key may have a comma, so the first column and the last five are read from both ends. The value size of a read
 //! that missed is 0.
 
-use super::lines::{Line, Lines, ParseLine, first_lines, number};
+use super::lines::{LineKind, Lines, ParseLine, first_lines, number};
 use super::{Format, Head};
 use crate::{Clock, Event, Outcome, Protocol, Source, Stamps};
 
@@ -62,8 +62,8 @@ impl<'l> Row<'l> {
 struct Twitter;
 
 impl ParseLine for Twitter {
-    fn line(&mut self, line: &[u8], event: &mut Event) -> Line {
-        let Some(row) = Row::new(line) else { return Line::Unreadable };
+    fn line(&mut self, line: &[u8], event: &mut Event) -> LineKind {
+        let Some(row) = Row::new(line) else { return LineKind::Unreadable };
         event.at_ns = row.second * 1_000_000_000;
         event.client = row.client;
         event.push(row.operation);
@@ -82,8 +82,8 @@ impl ParseLine for Twitter {
             }
             b"incr" | b"decr" => event.push(b"1"),
             b"delete" => {}
-            _ => return Line::Unreadable,
+            _ => return LineKind::Unreadable,
         }
-        Line::Event
+        LineKind::Event
     }
 }

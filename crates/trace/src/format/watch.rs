@@ -7,7 +7,7 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use super::lines::{Line, Lines, ParseLine, first_lines, number};
+use super::lines::{LineKind, Lines, ParseLine, first_lines, number};
 use super::{Format, Head};
 use crate::{Decode, Event, Fault, Flags, Outcome, Protocol, Source, Stamps, Step};
 
@@ -180,15 +180,15 @@ struct Watch {
 }
 
 impl ParseLine for Watch {
-    fn line(&mut self, line: &[u8], event: &mut Event) -> Line {
+    fn line(&mut self, line: &[u8], event: &mut Event) -> LineKind {
         if line == b"OK" {
-            return Line::Other;
+            return LineKind::Other;
         }
         let fields = Fields::new(line);
         if let Some(events) = number(fields.skipped) {
-            return Line::Dropped(events);
+            return LineKind::Dropped(events);
         }
-        let Some(at_ns) = stamp(fields.ts) else { return Line::Unreadable };
+        let Some(at_ns) = stamp(fields.ts) else { return LineKind::Unreadable };
         let descriptor = number(fields.descriptor).and_then(|number| u32::try_from(number).ok());
         event.at_ns = at_ns;
         match descriptor {
@@ -205,32 +205,32 @@ impl ParseLine for Watch {
                 event.push(b"delete");
                 push_key(fields.key, event);
                 event.outcome = Outcome::Done;
-                Line::Event
+                LineKind::Event
             }
             b"conn_new" => {
                 let is_bounded = self.descriptors.len() < DESCRIPTORS_MAX;
                 if let Some(descriptor) = descriptor.filter(|_| is_bounded) {
                     *self.descriptors.entry(descriptor).or_default() += 1;
                 }
-                Line::Other
+                LineKind::Other
             }
-            b"" => Line::Unreadable,
-            _ => Line::Other,
+            b"" => LineKind::Unreadable,
+            _ => LineKind::Other,
         }
     }
 }
 
-fn get(fields: &Fields<'_>, event: &mut Event) -> Line {
+fn get(fields: &Fields<'_>, event: &mut Event) -> LineKind {
     event.push(b"get");
     push_key(fields.key, event);
     event.outcome = match (fields.status, number(fields.size)) {
         (b"found", size) => Outcome::Hit(size.unwrap_or(0) as u32),
         _ => Outcome::Miss,
     };
-    Line::Event
+    LineKind::Event
 }
 
-fn store(fields: &Fields<'_>, event: &mut Event) -> Line {
+fn store(fields: &Fields<'_>, event: &mut Event) -> LineKind {
     event.push(match fields.command {
         command @ (b"add" | b"replace" | b"append" | b"prepend" | b"cas") => command,
         _ => b"set",
@@ -243,7 +243,7 @@ fn store(fields: &Fields<'_>, event: &mut Event) -> Line {
         b"stored" => Outcome::Done,
         _ => Outcome::Refused,
     };
-    Line::Event
+    LineKind::Event
 }
 
 /// Appends a key, which is URL-encoded.
@@ -306,10 +306,10 @@ mod tests {
         let get = b"ts=1.5 gid=1 type=item_get key=a%20b status=found clsid=1 cfd=9 size=12";
         let mut client = |line: &[u8]| {
             let mut event = Event::default();
-            assert_eq!(watch.line(line, &mut event), Line::Event);
+            assert_eq!(watch.line(line, &mut event), LineKind::Event);
             assert_eq!((event.bytes(1), event.outcome), (&b"a b"[..], Outcome::Hit(12)));
             let open = b"ts=1.6 gid=2 type=conn_new rip=127.0.0.1 rport=1 transport=tcp cfd=9";
-            assert_eq!(watch.line(open, &mut event), Line::Other);
+            assert_eq!(watch.line(open, &mut event), LineKind::Other);
             event.client
         };
         assert_ne!(client(get), client(get));

@@ -25,7 +25,7 @@ pub(crate) struct RawLog<'r> {
 }
 
 /// An operation: when it ended, in microseconds since load began, and how many it took.
-type Line = (u64, u32);
+type RawOperation = (u64, u32);
 
 impl<'r> RawLog<'r> {
     /// Returns the log of a run, in a report with these options.
@@ -99,7 +99,7 @@ impl<'r> RawLog<'r> {
     }
 
     /// The operations of a section, in the order in which they ended.
-    fn lines(&self, section: &str) -> Vec<Line> {
+    fn lines(&self, section: &str) -> Vec<RawOperation> {
         let measurement = &self.run.measurement;
         let plain = section.strip_prefix(INTENDED);
         let intended = plain.is_some() || self.options.interval == Interval::Intended;

@@ -8,7 +8,7 @@ use cli::compare::metric_of;
 use cli::experiment::{ExperimentOptions, job, names_length, with_split, with_those_of_a_run};
 use cli::front::{Front, command};
 use job::{Intent, UsageError};
-use lab::Line;
+use lab::TypedLine;
 use lab::words::TypedOption;
 use naming::{DURATION, HOST, KEEP, ON, OptionId, SEED, SPAWN, TESTS, URI, WORKLOAD};
 use report::Metric;
@@ -114,7 +114,7 @@ fn parse(args: Vec<OsString>) -> Result<Intent, UsageError> {
 }
 
 /// Returns what the options mean.
-fn intent(options: Options, mut line: Line) -> Result<Intent, UsageError> {
+fn intent(options: Options, mut line: TypedLine) -> Result<Intent, UsageError> {
     let usage = |text: &str| Err(UsageError(text.to_owned()));
     if options.build.is_empty() {
         return usage("name the command that builds a commit behind --, such as: -- make -j4");

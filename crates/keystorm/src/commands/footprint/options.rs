@@ -7,7 +7,7 @@ use cli::experiment::{
 };
 use cli::front::{Front, command};
 use job::{Intent, Job, UsageError};
-use lab::Line;
+use lab::TypedLine;
 use lab::footprint::{ITEMS, Item, Type};
 use lab::words::TypedOption;
 use naming::{PROTOCOL, SPAWN, SPAWN_ARGS};
@@ -99,8 +99,8 @@ pub(crate) const FRONT: Front = Front {
 };
 
 /// Returns what the options mean.
-fn intent(mut options: Options, line: Line, command_line: String) -> Result<Intent, UsageError> {
-    options.output.settle(command_line)?;
+fn intent(mut options: Options, line: TypedLine, shown: String) -> Result<Intent, UsageError> {
+    options.output.settle(shown)?;
     if !options.maxmemory.is_empty() {
         return memory(options, line);
     }
@@ -121,7 +121,7 @@ fn intent(mut options: Options, line: Line, command_line: String) -> Result<Inte
         _ => line.rest.iter().map(|word| Item::parse(&word.to_string_lossy())).collect(),
     };
     let items = items.map_err(UsageError)?;
-    let server = Line { options: line.options, rest: Vec::new() };
+    let server = TypedLine { options: line.options, rest: Vec::new() };
     let mut servers = vec![job(NAME, server.words())?];
     for program in &options.beside {
         servers.push(beside_job(program)?);
@@ -155,7 +155,7 @@ fn intent(mut options: Options, line: Line, command_line: String) -> Result<Inte
 }
 
 /// A workload on a server with each limit of memory.
-fn memory(mut options: Options, line: Line) -> Result<Intent, UsageError> {
+fn memory(mut options: Options, line: TypedLine) -> Result<Intent, UsageError> {
     let key = line.rest.first().map(|word| word.to_string_lossy());
     if let Some(key) = key.filter(|key| Item::parse(key).is_ok()) {
         return Err(UsageError(format!("{key}: --maxmemory measures a workload, not keys")));
@@ -220,5 +220,5 @@ fn beside_job(text: &str) -> Result<Job, UsageError> {
     if program.rsplit('/').next() == Some("memcached") {
         options.push(TypedOption::new(PROTOCOL, "memcache"));
     }
-    job(NAME, Line { options, rest: Vec::new() }.words())
+    job(NAME, TypedLine { options, rest: Vec::new() }.words())
 }

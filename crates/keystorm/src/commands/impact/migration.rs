@@ -20,9 +20,9 @@ pub(super) struct Node {
     client: Client<Transport>,
 }
 
-/// Line of CLUSTER NODES.
+/// A primary in a line of CLUSTER NODES.
 #[derive(Debug, PartialEq, Eq)]
-struct Line {
+struct ListedNode {
     id: String,
     address: SocketAddr,
     is_asked: bool,
@@ -62,11 +62,12 @@ pub(super) fn there_and_back(
         Value::Error(text) => bail!("{}", report::escape(text)),
         value => value.text().unwrap_or_default(),
     };
-    let lines: Vec<Line> = text.lines().filter_map(primary).collect();
+    let lines: Vec<ListedNode> = text.lines().filter_map(primary).collect();
     let own = lines.iter().find(|line| line.is_asked).context("this node owns no slots")?;
     let other = lines.iter().find(|line| !line.is_asked);
     let other = other.ok_or_else(|| anyhow!("the cluster has no other primary"))?;
-    let node = |line: &Line, client| Node { id: line.id.clone(), address: line.address, client };
+    let node =
+        |line: &ListedNode, client| Node { id: line.id.clone(), address: line.address, client };
     let mut here = node(own, asked);
     let mut there = node(other, connect(&Address::Tcp(other.address))?);
     let (mut moved, mut ended) = (Vec::new(), Ok(()));
@@ -151,7 +152,7 @@ fn move_keys(
 }
 
 /// Parses a line of CLUSTER NODES; `None` unless it is a reachable primary with slots.
-fn primary(line: &str) -> Option<Line> {
+fn primary(line: &str) -> Option<ListedNode> {
     let mut words = line.split(' ');
     let (id, address, flags) = (words.next()?, words.next()?, words.next()?);
     let (address, _) = address.split_once('@')?;
@@ -163,7 +164,7 @@ fn primary(line: &str) -> Option<Line> {
     }
     // Behind the flags: its primary, two times, an epoch and the state of the link.
     let slots: Vec<u16> = words.skip(5).filter_map(range).flatten().collect();
-    (!slots.is_empty()).then(|| Line {
+    (!slots.is_empty()).then(|| ListedNode {
         id: id.to_owned(),
         address: SocketAddr::new(host, port.parse().unwrap_or(0)),
         is_asked: flags.contains(&"myself"),
@@ -186,7 +187,7 @@ mod tests {
         let of = |line: &str| primary(line);
         let own =
             of("ab 127.0.0.1:7000@17000,host myself,master - 0 0 1 connected 3 5-6 [93->-cd]");
-        let expected = Line {
+        let expected = ListedNode {
             id: "ab".to_owned(),
             address: "127.0.0.1:7000".parse().unwrap(),
             is_asked: true,

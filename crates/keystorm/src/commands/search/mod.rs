@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use job::{End, Job};
-use lab::{RateOutcome, Findings, Phase, RateSearch, Search, SearchOutcome};
+use lab::{Findings, Phase, RateOutcome, RateSearch, Search, SearchOutcome};
 use measure::Ending;
 
 use self::options::SearchJob;

@@ -9,7 +9,7 @@ use cli::experiment::{
 use cli::front::{Front, command};
 use job::{Intent, Job, UsageError};
 use lab::search::Settings;
-use lab::words::{Line, TypedOption};
+use lab::words::{TypedLine, TypedOption};
 use naming::{ON_ERROR, RATE, REQUESTS, TESTS};
 use report::slo::Slo;
 use spec::values::Seconds;
@@ -135,7 +135,7 @@ pub(crate) const FRONT: Front = Front {
 /// Returns what the options mean.
 fn intent(
     mut options: Options,
-    mut line: Line,
+    mut line: TypedLine,
     command_line: String,
 ) -> Result<Intent, UsageError> {
     options.output.settle(command_line)?;

@@ -10,7 +10,7 @@ use cli::experiment::{
 };
 use cli::front::{Front, command};
 use job::{Intent, Job, UsageError};
-use lab::Line;
+use lab::TypedLine;
 use lab::suite::{Choice, Pattern, priorities};
 use report::Metric;
 use spec::values::{count_in, seconds, seconds_in};
@@ -114,12 +114,12 @@ pub(crate) const FRONT: Front = Front {
 };
 
 /// Returns what the options mean.
-fn intent(mut options: Options, line: Line, command_line: String) -> Result<Intent, UsageError> {
+fn intent(mut options: Options, line: TypedLine, shown: String) -> Result<Intent, UsageError> {
     if let Some(option) = OF_A_LOAD.iter().find(|option| line.has(option)) {
         return Err(UsageError(format!("{option}: the specs decide this; --time says how long")));
     }
     options.choice = choice(&options)?;
-    options.output.settle(command_line)?;
+    options.output.settle(shown)?;
     if options.output.print_plan {
         return Err(UsageError("--print-plan: use --list, which lists the specs".to_owned()));
     }
@@ -133,7 +133,7 @@ fn intent(mut options: Options, line: Line, command_line: String) -> Result<Inte
     for path in options.paths.iter().filter(|path| !path.exists()) {
         refuse_address(&path.to_string_lossy(), NAME)?;
     }
-    let server = Line { options: line.options, rest: Vec::new() };
+    let server = TypedLine { options: line.options, rest: Vec::new() };
     let first = job(NAME, server.words())?;
     let plan = first.plans.first();
     if plan.is_some_and(|plan| plan.protocol.is_memcache()) {

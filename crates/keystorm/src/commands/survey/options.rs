@@ -10,7 +10,7 @@ use cli::experiment::{
 };
 use cli::front::{Front, command};
 use job::{Intent, Job, PageOptions, UsageError};
-use lab::Line;
+use lab::TypedLine;
 use lab::survey::{DELIVERIES, SurveySpec};
 use naming::{CSV, FORMAT, JSON, ON, OptionId, PRINT_PLAN, QUIET, SERVER_CPUS, SPAWN_UNIX};
 use spec::values::{count, seconds, seconds_in};
@@ -105,7 +105,7 @@ pub(crate) const FRONT: Front = Front {
 };
 
 /// Checks where the survey is written, and what stands beside its own options.
-fn check(output: &Path, line: &Line) -> Result<(), UsageError> {
+fn check(output: &Path, line: &TypedLine) -> Result<(), UsageError> {
     if output.extension().is_some_and(|end| end.eq_ignore_ascii_case("html")) && !output.is_dir() {
         return Err(UsageError(format!(
             "-o {}: not a directory; survey writes survey.html into it",
@@ -128,7 +128,7 @@ fn check(output: &Path, line: &Line) -> Result<(), UsageError> {
 }
 
 /// Returns what the options mean.
-fn intent(options: Options, line: Line, command_line: String) -> Result<Intent, UsageError> {
+fn intent(options: Options, line: TypedLine, command_line: String) -> Result<Intent, UsageError> {
     let Options { quick, all, with, keys, seconds, keep, output, pages, live, .. } = options;
     check(&output, &line)?;
     let within = |time| seconds_in("--seconds", time, 0.01..=SECONDS_MAX);
@@ -156,7 +156,7 @@ fn intent(options: Options, line: Line, command_line: String) -> Result<Intent, 
     let mut pages = pages;
     pages.check()?;
     pages.html.get_or_insert_with(|| output.join("survey.html"));
-    let server = Line { options: line.options, rest: Vec::new() };
+    let server = TypedLine { options: line.options, rest: Vec::new() };
     let spec = SurveySpec {
         server,
         spawned,

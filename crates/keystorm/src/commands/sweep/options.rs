@@ -6,7 +6,7 @@ use cli::experiment::{
 };
 use cli::front::{Front, command};
 use job::{Intent, Job, UsageError};
-use lab::words::{Line, TypedOption};
+use lab::words::{TypedLine, TypedOption};
 use lab::{Axis, Grid};
 use naming::{DURATION, FILL};
 use spec::values::count_in;
@@ -65,12 +65,8 @@ pub(crate) const FRONT: Front = Front {
 };
 
 /// Returns what the options mean.
-fn intent(
-    mut options: Options,
-    mut line: Line,
-    command_line: String,
-) -> Result<Intent, UsageError> {
-    options.output.settle(command_line)?;
+fn intent(mut options: Options, mut line: TypedLine, shown: String) -> Result<Intent, UsageError> {
+    options.output.settle(shown)?;
     if !names_test(&line) {
         line.options.push(TypedOption::new(naming::TESTS, TESTS));
     }

@@ -6,7 +6,7 @@ use wire::{Decode, Reply, ReplyVisitor};
 use workload::{Plan, Secret};
 
 use crate::Fatal;
-use crate::handshake::{HandshakeReply, Handshake};
+use crate::handshake::{Handshake, HandshakeReply};
 
 /// The one connection of its engine.
 const CONN: ConnId = ConnId(0);

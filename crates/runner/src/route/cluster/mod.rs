@@ -23,7 +23,7 @@ use wire::{Protocol, Slots};
 use workload::{Plan, ReadFrom};
 
 use super::by_node::{ByNodeState, Lane};
-use crate::request::{SettledReply, Request};
+use crate::request::{Request, SettledReply};
 use crate::worker::{Worker, WorkerContext};
 pub use job::{ClusterJob, Refresh};
 use later::DelayedRequests;

@@ -10,7 +10,7 @@ use wire::cluster::Redirect;
 use super::{Cluster, ClusterRequest, Mark, RouteState, balance, recovery, redirect};
 use crate::Fatal;
 use crate::recorder::Recorder;
-use crate::request::{SettledReply, OperationState, Request};
+use crate::request::{OperationState, Request, SettledReply};
 use crate::route::{Completion, LostRequest, Route, by_node};
 use crate::worker::Worker;
 

@@ -6,7 +6,7 @@
 
 use measure::Outcome;
 
-use crate::request::{SettledReply, CommandReply, Keys, Request};
+use crate::request::{CommandReply, Keys, Request, SettledReply};
 
 /// Number of a split request: its index plus 1; 0 for none.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]

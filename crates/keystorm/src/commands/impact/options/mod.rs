@@ -12,7 +12,7 @@ use cli::experiment::{
 use cli::front::{Front, command};
 use job::{Intent, Job, UsageError};
 use lab::impact::{Act, Family};
-use lab::words::{Line, TypedOption};
+use lab::words::{TypedLine, TypedOption};
 use naming::{DURATION, FILL, KEY_RANGE, ON_ERROR, RECONNECT, REQUESTS, SIZE, TESTS, YES};
 use report::slo::Slo;
 use spec::values::{count_in, percent, seconds, seconds_in};
@@ -110,7 +110,7 @@ pub(crate) const FRONT: Front = Front {
 };
 
 /// Returns what the options mean.
-fn intent(mut options: Options, line: Line, command_line: String) -> Result<Intent, UsageError> {
+fn intent(mut options: Options, line: TypedLine, command_line: String) -> Result<Intent, UsageError> {
     if options.print_acts {
         return Ok(Intent::Say(acts::ACTS.to_owned()));
     }
@@ -182,7 +182,7 @@ impl Options {
 }
 
 /// The job of a line, which is to be one plan.
-fn one_plan(mut line: Line, yes: bool) -> Result<Job, UsageError> {
+fn one_plan(mut line: TypedLine, yes: bool) -> Result<Job, UsageError> {
     if yes {
         line.options.push(TypedOption::flag(YES));
     }
@@ -195,7 +195,7 @@ fn one_plan(mut line: Line, yes: bool) -> Result<Job, UsageError> {
 }
 
 /// A steady load with acts beside it.
-fn of_acts(options: &mut Options, mut line: Line) -> Result<Job, UsageError> {
+fn of_acts(options: &mut Options, mut line: TypedLine) -> Result<Job, UsageError> {
     seconds_in("--rest", options.rest(), 0.5..=3600.0)?;
     seconds_in("--act-timeout", options.act_timeout(), 0.5..=86_400.0)?;
     // Reads of the keys of a cache, all of which are there.
@@ -219,7 +219,7 @@ fn of_acts(options: &mut Options, mut line: Line) -> Result<Job, UsageError> {
 }
 
 /// A mix, each kind of which is left out in turn.
-fn of_mix(options: &mut Options, mut line: Line) -> Result<Job, UsageError> {
+fn of_mix(options: &mut Options, mut line: TypedLine) -> Result<Job, UsageError> {
     if line.has(naming::RATE) {
         let rate = naming::RATE;
         let text = format!("{rate}: rates follow from the capacity that is measured; see --at");
@@ -295,7 +295,7 @@ mod tests {
     fn loads_are_shares_of_the_capacity() {
         let line = "--of mix --mix --arrivals poisson --at 50,85 -- 3 get a ';' 1 hgetall b";
         let words = shell_words::split(line).unwrap().into_iter().map(OsString::from).collect();
-        let read = |mut options: Options, line: Line, _: String| {
+        let read = |mut options: Options, line: TypedLine, _: String| {
             let job = of_mix(&mut options, line)?;
             let (loads, blocks) = (options.loads(), options.blocks());
             assert_eq!((loads, blocks, options.seconds()), (vec![0.5, 0.85], 5, 1.0));
