@@ -18,7 +18,7 @@ pub struct Evidence {
     /// The planned load.
     pub load: Load,
     /// Location of the server relative to this machine.
-    pub place: Place,
+    pub location: ServerLocation,
     /// Round trips to the server; `Err` is the reason why there are none.
     pub round_trips: Result<RoundTrips, String>,
     /// The server; `Err` is the reason why it could not be asked.
@@ -38,7 +38,7 @@ impl Evidence {
             host,
             meanwhile: None,
             load,
-            place: Place::Nowhere,
+            location: ServerLocation::Nowhere,
             round_trips: Err(none.to_owned()),
             server: Err(none.to_owned()),
             memcache: None,
@@ -83,7 +83,7 @@ impl Default for Load {
 
 /// Location of the server relative to this machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Place {
+pub enum ServerLocation {
     /// No server.
     Nowhere,
     /// On this machine, behind a unix socket.
@@ -99,7 +99,7 @@ pub enum Place {
     },
 }
 
-impl Place {
+impl ServerLocation {
     /// Returns whether the server shares this machine.
     #[must_use]
     pub fn is_here(&self) -> bool {

@@ -15,8 +15,8 @@ use wire::resp::Value;
 use workload::suite::{Origin, SUITE, SuiteShape};
 
 use crate::{
-    Clients, Evidence, Info, Load, MemcacheEvidence, MemcachedCounts, Place, RoundTrips,
-    ServerEvidence, SlowCommand, Traffic,
+    Clients, Evidence, Info, Load, MemcacheEvidence, MemcachedCounts, RoundTrips, ServerEvidence,
+    ServerLocation, SlowCommand, Traffic,
 };
 
 /// Maximum number of round trips measured.
@@ -31,11 +31,11 @@ pub fn gather<T: Read + Write>(
 ) -> Evidence {
     gather_with(load, patience, |evidence| match client {
         Ok((address, client)) => {
-            evidence.place = place(address);
+            evidence.location = locate(address);
             // A user who may do nothing is refused, and that takes as long as an answer.
             let ping = || client.ask(&[b"PING"]).map(drop).map_err(|error| error.to_string());
             evidence.round_trips = round_trips(ping, patience / 2);
-            evidence.server = Ok(server(client, &evidence.place, patience / 2));
+            evidence.server = Ok(server(client, &evidence.location, patience / 2));
         }
         Err(reason) => {
             evidence.round_trips = Err(reason.clone());
@@ -52,7 +52,7 @@ pub fn gather_memcache(
 ) -> Evidence {
     gather_with(load, patience, |evidence| match client {
         Ok((address, client)) => {
-            evidence.place = place(address);
+            evidence.location = locate(address);
             evidence.round_trips = round_trips(|| client.nothing(), patience / 2);
             evidence.memcache = Some(memcache(client, patience / 2));
         }
@@ -79,9 +79,9 @@ fn gather_with(load: Load, patience: Duration, look: impl FnOnce(&mut Evidence))
 
 /// Locates a server. An address to which a socket can be bound here is this machine's.
 #[must_use]
-pub fn place(address: &Address) -> Place {
+pub fn locate(address: &Address) -> ServerLocation {
     let ip = match address {
-        Address::Unix(_) => return Place::Unix,
+        Address::Unix(_) => return ServerLocation::Unix,
         Address::Tcp(address) => address.ip(),
     };
     let ip = match ip {
@@ -89,9 +89,9 @@ pub fn place(address: &Address) -> Place {
         IpAddr::V4(_) => ip,
     };
     if ip.is_loopback() || ip.is_unspecified() || UdpSocket::bind((ip, 0)).is_ok() {
-        return Place::Local;
+        return ServerLocation::Local;
     }
-    Place::Remote { address: ip, interface: machine::interface_to(Path::new("/"), ip) }
+    ServerLocation::Remote { address: ip, interface: machine::interface_to(Path::new("/"), ip) }
 }
 
 /// A refused or failed question, in words.
@@ -177,7 +177,7 @@ fn memcache(client: &mut MemcacheClient, patience: Duration) -> Result<MemcacheE
 
 fn server<T: Read + Write>(
     client: &mut Client<T>,
-    place: &Place,
+    location: &ServerLocation,
     patience: Duration,
 ) -> ServerEvidence {
     let begun = Instant::now();
@@ -210,7 +210,7 @@ fn server<T: Read + Write>(
     counted(1);
     let (forbidden_commands, asked) = forbidden(client, &commands);
     counted(asked);
-    let data_filesystem = match (&config, place.is_here()) {
+    let data_filesystem = match (&config, location.is_here()) {
         (Ok(config), true) => data_filesystem(config.get("dir").map(String::as_str)),
         (Err(reason), _) => Err(reason.clone()),
         (_, false) => Err("the server is on another machine".to_owned()),
@@ -417,11 +417,11 @@ mod tests {
     #[test]
     fn an_address_of_ours_is_here_and_others_are_not() {
         let tcp = |text: &str| Address::Tcp(text.parse().unwrap());
-        assert_eq!(place(&tcp("127.0.0.1:1")), Place::Local);
-        assert_eq!(place(&tcp("[::ffff:127.0.0.1]:1")), Place::Local);
+        assert_eq!(locate(&tcp("127.0.0.1:1")), ServerLocation::Local);
+        assert_eq!(locate(&tcp("[::ffff:127.0.0.1]:1")), ServerLocation::Local);
         // TEST-NET-3 is nobody's: <https://www.rfc-editor.org/rfc/rfc5737>
-        assert!(matches!(place(&tcp("203.0.113.9:1")), Place::Remote { .. }));
-        assert_eq!(place(&Address::Unix("/s".into())), Place::Unix);
+        assert!(matches!(locate(&tcp("203.0.113.9:1")), ServerLocation::Remote { .. }));
+        assert_eq!(locate(&Address::Unix("/s".into())), ServerLocation::Unix);
     }
 
     #[test]

@@ -12,8 +12,8 @@ use host::HostFacts;
 
 pub use checks::{CHECKS, Check};
 pub use evidence::{
-    Clients, Evidence, Info, Load, MemcacheEvidence, MemcachedCounts, Place, RoundTrips,
-    ServerEvidence, SlowCommand, Traffic,
+    Clients, Evidence, Info, Load, MemcacheEvidence, MemcachedCounts, RoundTrips, ServerEvidence,
+    ServerLocation, SlowCommand, Traffic,
 };
 pub use finding::{Area, Finding, Level};
 

@@ -6,8 +6,8 @@ use std::fs;
 use std::time::Duration;
 
 use doctor::{
-    Area, CHECKS, Clients, Evidence, Info, Level, Load, MemcacheEvidence, MemcachedCounts, Place,
-    RoundTrips, ServerEvidence, SlowCommand, Traffic, cheap, examine,
+    Area, CHECKS, Clients, Evidence, Info, Level, Load, MemcacheEvidence, MemcachedCounts,
+    RoundTrips, ServerEvidence, ServerLocation, SlowCommand, Traffic, cheap, examine,
 };
 use host::HostFacts;
 use host::machine::{CpuTimes, Delays, Intrinsic};
@@ -127,7 +127,7 @@ fn good() -> Evidence {
     };
     Evidence {
         meanwhile: Some(CpuTimes { total: 200, idle: 190, steal: 0, work: 10 }),
-        place: Place::Local,
+        location: ServerLocation::Local,
         round_trips: trips(40, 60),
         server: Ok(server),
         intrinsic: intrinsic(60.0),
@@ -168,7 +168,7 @@ fn spoilt() -> Evidence {
     };
     Evidence {
         meanwhile: Some(CpuTimes { total: 100, idle: 0, steal: 20, work: 80 }),
-        place: Place::Local,
+        location: ServerLocation::Local,
         round_trips: trips(100, 9000),
         server: Ok(server),
         intrinsic: intrinsic(8_000.0),
@@ -213,7 +213,7 @@ fn what_is_off_or_was_not_seen_is_not_called_good() {
 fn remote(evidence: &Evidence) -> Evidence {
     let mut evidence = evidence.clone();
     let address = "192.0.2.9".parse().unwrap();
-    evidence.place = Place::Remote { address, interface: Some("eth0".into()) };
+    evidence.location = ServerLocation::Remote { address, interface: Some("eth0".into()) };
     evidence
 }
 

@@ -10,7 +10,7 @@ use std::time::SystemTime;
 
 use anyhow::{Context, Result};
 use console::diagnostics;
-use console::place::Place;
+use console::result_file::ResultFile;
 use job::Output;
 use naming::{HDR, JSON, KEEP, OptionId};
 use report::{HdrLog, Record, Run, Summary};
@@ -20,11 +20,11 @@ use crate::commands::pages::{Pages, page_of};
 /// Files of a job's results.
 pub(crate) struct ResultFiles {
     /// The files of `--json` and `--keep`.
-    records: Vec<Place>,
+    records: Vec<ResultFile>,
     /// Set if one of the files belongs to a history.
     is_history: bool,
     record: Record,
-    hdr: Option<(Place, HdrLog)>,
+    hdr: Option<(ResultFile, HdrLog)>,
     /// The page of all tests so far, which is made again after each.
     pages: Option<(Pages, Vec<Run>)>,
 }
@@ -33,7 +33,7 @@ impl ResultFiles {
     /// Ensures that the files can be written, without writing yet.
     pub(crate) fn open(output: &Output) -> Result<Self> {
         let place = |option: OptionId, path: &Option<PathBuf>| {
-            path.as_deref().map(|path| Place::new(option, path)).transpose()
+            path.as_deref().map(|path| ResultFile::new(option, path)).transpose()
         };
         let kept = output.keep.as_deref().map(new_file).transpose()?;
         let is_history = kept.is_some();
@@ -92,11 +92,11 @@ impl ResultFiles {
 ///
 /// # Errors
 /// Returns an error if it cannot be written.
-fn new_file(dir: &Path) -> Result<Place> {
+fn new_file(dir: &Path) -> Result<ResultFile> {
     let fault = || format!("{KEEP} {}: the folder cannot be made", dir.display());
     fs::create_dir_all(dir).with_context(fault)?;
     let time = report::wall_clock_rfc3339(SystemTime::now(), 0);
     let time: String = time.chars().take(19).filter(|c| !matches!(c, '-' | ':')).collect();
     let drawn = RandomState::new().build_hasher().finish();
-    Place::new(KEEP, &dir.join(format!("{time}-{drawn:016x}.json")))
+    ResultFile::new(KEEP, &dir.join(format!("{time}-{drawn:016x}.json")))
 }

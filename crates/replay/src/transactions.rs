@@ -14,9 +14,9 @@ use crate::role::Reason;
 /// Maximum number of bytes of transactions that are held; beyond that, held transactions are left out.
 const HELD_BYTES_MAX: usize = 64 << 20;
 
-/// Place of a command's keys.
+/// Slots of a command's keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum KeySlots {
     /// No keys: any node can execute the command.
     Anywhere,
     /// All in this slot.
@@ -25,17 +25,17 @@ pub(crate) enum Place {
     Several,
 }
 
-impl Place {
-    /// Returns the place of an event with keys at these positions.
+impl KeySlots {
+    /// Returns the slots of an event with keys at these positions.
     pub(crate) fn of(event: &Event, keys: &[usize]) -> Self {
         let slots = keys.iter().map(|at| Self::Slot(slot_of(event.bytes(*at))));
         slots.fold(Self::Anywhere, Self::with)
     }
 
-    /// Returns the place of two commands together.
+    /// Returns the slots of two commands together.
     fn with(self, other: Self) -> Self {
         match (self, other) {
-            (place, Self::Anywhere) | (Self::Anywhere, place) => place,
+            (slots, Self::Anywhere) | (Self::Anywhere, slots) => slots,
             (Self::Slot(a), Self::Slot(b)) if a == b => self,
             _ => Self::Several,
         }
@@ -71,24 +71,24 @@ pub(crate) struct Transactions {
 #[derive(Debug)]
 struct OpenTransaction {
     events: Vec<Event>,
-    place: Place,
+    slots: KeySlots,
 }
 
 impl Transactions {
-    /// Takes a command if it is part of a transaction. `place` is where its keys are.
-    pub(crate) fn takes(&mut self, event: &Event, place: Place) -> bool {
+    /// Takes a command if it is part of a transaction. `slots` are those of its keys.
+    pub(crate) fn takes(&mut self, event: &Event, slots: KeySlots) -> bool {
         if event.is("MULTI") && !self.open.contains_key(&event.client) {
             self.open.insert(
                 event.client,
-                OpenTransaction { events: Vec::new(), place: Place::Anywhere },
+                OpenTransaction { events: Vec::new(), slots: KeySlots::Anywhere },
             );
         }
         let Some(open) = self.open.get_mut(&event.client) else { return false };
         self.held += event.bytes_held();
         open.events.push(event.clone());
-        open.place = open.place.with(place);
+        open.slots = open.slots.with(slots);
         if event.is("EXEC") || event.is("DISCARD") {
-            let left_out = (open.place == Place::Several).then_some(Reason::CrossSlot);
+            let left_out = (open.slots == KeySlots::Several).then_some(Reason::CrossSlot);
             self.end(event.client, left_out);
         } else if self.held > HELD_BYTES_MAX {
             self.end_all();
@@ -103,8 +103,8 @@ impl Transactions {
     }
 
     fn end(&mut self, client: u64, left_out: Option<Reason>) {
-        let Some(OpenTransaction { events, place }) = self.open.remove(&client) else { return };
-        let slot = place.slot();
+        let Some(OpenTransaction { events, slots }) = self.open.remove(&client) else { return };
+        let slot = slots.slot();
         for event in events {
             self.held = self.held.saturating_sub(event.bytes_held());
             self.ended.push_back(TransactionCommand { event, slot, left_out });
@@ -128,18 +128,18 @@ mod tests {
         event
     }
 
-    fn place(event: &Event) -> Place {
+    fn slots(event: &Event) -> KeySlots {
         let mut keys = Vec::new();
         trace::commands::keys_of(trace::Protocol::Resp, event, &mut keys);
-        Place::of(event, &keys)
+        KeySlots::of(event, &keys)
     }
 
     #[test]
     fn the_keys_of_a_command_decide_where_it_goes() {
-        let of = |words: &str| place(&event(1, words));
-        assert_eq!(of("GET a"), Place::Slot(15495));
-        assert_eq!(of("MGET {a}1 {a}2"), Place::Slot(15495));
-        assert_eq!((of("MGET a b"), of("PING")), (Place::Several, Place::Anywhere));
+        let of = |words: &str| slots(&event(1, words));
+        assert_eq!(of("GET a"), KeySlots::Slot(15495));
+        assert_eq!(of("MGET {a}1 {a}2"), KeySlots::Slot(15495));
+        assert_eq!((of("MGET a b"), of("PING")), (KeySlots::Several, KeySlots::Anywhere));
         assert_eq!((of("MGET a b").slot(), of("DEL a a").slot()), (None, Some(15495)));
     }
 
@@ -148,8 +148,8 @@ mod tests {
         let mut transactions = Transactions::default();
         let mut take = |client, words: &str| {
             let event = event(client, words);
-            let place = place(&event);
-            transactions.takes(&event, place)
+            let slots = slots(&event);
+            transactions.takes(&event, slots)
         };
         assert!(!take(1, "GET a") && take(1, "MULTI") && take(1, "SET a 1") && take(2, "MULTI"));
         assert!(take(2, "SET a 1") && take(2, "SET b 1") && take(3, "MULTI") && take(1, "PING"));
@@ -175,7 +175,7 @@ mod tests {
         for number in 0..70 {
             let event =
                 event(7, &if number == 0 { "MULTI".into() } else { format!("SET a {big}") });
-            let _ = transactions.takes(&event, place(&event));
+            let _ = transactions.takes(&event, slots(&event));
         }
         assert!(transactions.held < HELD_BYTES_MAX && transactions.ended.len() > 60);
     }

@@ -9,7 +9,7 @@ use trace::{Clock, Event, Flags, OpenOptions, Protocol, Reader, Source, Stalls, 
 
 use crate::Selection;
 use crate::role::{Reason, Role};
-use crate::transactions::{Place, Transactions};
+use crate::transactions::{KeySlots, Transactions};
 use crate::translation::has_twin;
 
 /// Part of a record that is sent, and the kind of server that gets it.
@@ -121,15 +121,15 @@ impl<'r> Walk<'r> {
             if next.bound || !self.replay.to_cluster || matches!(next.role, Role::LeftOut(_)) {
                 return Ok(Some(next));
             }
-            let place = Place::of(&self.event, &self.keys);
-            if self.transactions.takes(&self.event, place) {
+            let slots = KeySlots::of(&self.event, &self.keys);
+            if self.transactions.takes(&self.event, slots) {
                 continue;
             }
-            let role = match place {
-                Place::Several => Role::LeftOut(Reason::CrossSlot),
+            let role = match slots {
+                KeySlots::Several => Role::LeftOut(Reason::CrossSlot),
                 _ => next.role,
             };
-            return Ok(Some(WalkStep { role, slot: place.slot(), ..next }));
+            return Ok(Some(WalkStep { role, slot: slots.slot(), ..next }));
         }
     }
 

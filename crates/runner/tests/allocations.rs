@@ -106,7 +106,7 @@ fn delivered(requests: u64, command: &str, kind: DeliveryKind, engine: EngineKin
         exchange: None,
         wait: None,
         drain_ns: 10_000_000_000,
-        stations: Vec::new(),
+        node_receivers: Vec::new(),
     });
     parts.build().unwrap()
 }

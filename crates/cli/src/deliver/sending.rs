@@ -182,7 +182,7 @@ impl CommonOptions {
             places_each,
             at: Vec::new(),
             exchange: None,
-            stations: Vec::new(),
+            node_receivers: Vec::new(),
             wait: None,
             drain_ns: u64::try_from(self.drain.unwrap_or(DRAIN).as_nanos()).unwrap_or(u64::MAX),
         }

@@ -62,7 +62,7 @@ pub(super) fn tw_reuse(evidence: &Evidence) -> Verdict {
         2 => "2 (on the loopback)".to_owned(),
         n => n.to_string(),
     };
-    let remote = matches!(evidence.place, crate::Place::Remote { .. });
+    let remote = matches!(evidence.location, crate::ServerLocation::Remote { .. });
     let reuses = value == 1 || (value == 2 && !remote);
     Ok(if evidence.load.keep_alive || reuses {
         Outcome::ok(seen)
@@ -78,7 +78,7 @@ pub(super) fn tw_reuse(evidence: &Evidence) -> Verdict {
 
 pub(super) fn backlog(evidence: &Evidence) -> Verdict {
     let server = asked(evidence)?;
-    if evidence.place == crate::Place::Unix {
+    if evidence.location == crate::ServerLocation::Unix {
         return Ok(Outcome::ok("a unix socket; clients wait until they are accepted"));
     }
     let asked = server.number("tcp-backlog")?;

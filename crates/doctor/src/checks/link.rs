@@ -5,14 +5,14 @@ use naming::{RATE, SIZE};
 
 use super::known;
 use crate::finding::{Outcome, Verdict};
-use crate::{Evidence, Place};
+use crate::{Evidence, ServerLocation};
 
 /// The interface to the server; `Ok(None)` if its packets use no network card.
 fn interface(evidence: &Evidence) -> Result<Option<&Interface>, String> {
-    match &evidence.place {
-        Place::Nowhere => Err("no server was asked".to_owned()),
-        Place::Unix | Place::Local => Ok(None),
-        Place::Remote { address, interface } => {
+    match &evidence.location {
+        ServerLocation::Nowhere => Err("no server was asked".to_owned()),
+        ServerLocation::Unix | ServerLocation::Local => Ok(None),
+        ServerLocation::Remote { address, interface } => {
             let name = interface.as_deref();
             let name = name.ok_or_else(|| format!("no route to {address} was found"))?;
             let found = evidence.host.network.interfaces.iter().find(|i| i.name == name);

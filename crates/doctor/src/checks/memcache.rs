@@ -6,7 +6,7 @@ use workload::quantity::counted;
 use super::{bytes, here, known};
 use crate::evidence::MemcacheEvidence;
 use crate::finding::{Outcome, Verdict};
-use crate::{Evidence, Place};
+use crate::{Evidence, ServerLocation};
 
 fn asked(evidence: &Evidence) -> Result<&MemcacheEvidence, String> {
     let none = || "no memcached was asked".to_owned();
@@ -222,7 +222,7 @@ pub(super) fn traffic(evidence: &Evidence) -> Verdict {
 
 pub(super) fn backlog(evidence: &Evidence) -> Verdict {
     let server = asked(evidence)?;
-    if evidence.place == Place::Unix {
+    if evidence.location == ServerLocation::Unix {
         return Ok(Outcome::ok("a unix socket; clients wait until they are accepted"));
     }
     let asked = server.setting("tcp_backlog")?;

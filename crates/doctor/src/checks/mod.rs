@@ -16,7 +16,7 @@ mod topology;
 mod trip;
 
 use crate::finding::{Area, Finding, Outcome, Verdict};
-use crate::{Evidence, Place, ServerEvidence};
+use crate::{Evidence, ServerEvidence, ServerLocation};
 
 /// A check.
 #[derive(Debug)]
@@ -163,10 +163,10 @@ fn for_private(server: &ServerEvidence, mend: &str) -> String {
 
 /// Checks that the files of this machine describe the server's.
 fn here(evidence: &Evidence) -> Result<(), String> {
-    match &evidence.place {
-        Place::Unix | Place::Local => Ok(()),
-        Place::Nowhere => Err("no server was asked".to_owned()),
-        Place::Remote { address, .. } => {
+    match &evidence.location {
+        ServerLocation::Unix | ServerLocation::Local => Ok(()),
+        ServerLocation::Nowhere => Err("no server was asked".to_owned()),
+        ServerLocation::Remote { address, .. } => {
             Err(format!("the server is on another machine ({address}); run keystorm doctor there"))
         }
     }

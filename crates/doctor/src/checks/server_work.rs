@@ -22,7 +22,7 @@ pub(super) fn io_threads(evidence: &Evidence) -> Verdict {
     if threads <= 1 {
         return Ok(Outcome::ok(format!("{seen}: one CPU does all the work")));
     }
-    if !evidence.place.is_here() {
+    if !evidence.location.is_here() {
         return Ok(Outcome::ok(seen));
     }
     let cpus = i64::from(super::known(&evidence.host.cpu.logical)?);

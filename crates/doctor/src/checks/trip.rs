@@ -28,7 +28,7 @@ pub(super) fn round_trip(evidence: &Evidence) -> Verdict {
     );
     let mend = "use more connections (-c), a deeper pipeline (-P), or a client closer to the \
         server";
-    let slow = if evidence.place.is_here() { 500 } else { 2000 };
+    let slow = if evidence.location.is_here() { 500 } else { 2000 };
     Ok(if load.rate_per_s.is_some_and(|rate| rate > most) {
         Outcome::bad(seen, bound, mend)
     } else if median > Duration::from_micros(slow) {

@@ -65,7 +65,7 @@ impl Slot {
 /// Location of the current event's bytes.
 pub(super) struct CurrentEvent {
     pub(super) conn: ConnId,
-    pub(super) place: Place,
+    pub(super) location: BytesLocation,
     pub(super) start: usize,
     pub(super) end: usize,
     /// Set if no receive is armed for later bytes.
@@ -73,7 +73,7 @@ pub(super) struct CurrentEvent {
 }
 
 #[derive(Clone, Copy)]
-pub(super) enum Place {
+pub(super) enum BytesLocation {
     /// A buffer of the pool.
     Pool(u16),
     /// Bytes that the connection keeps, after those that it had kept before.
@@ -149,16 +149,16 @@ impl Uring {
             return if more { None } else { self.receive_on(conn) };
         }
         let slot = &mut self.slots[conn.0 as usize];
-        let (place, start, end) = if slot.kept.is_empty() {
-            (Place::Pool(buffer), bytes.start, bytes.end)
+        let (location, start, end) = if slot.kept.is_empty() {
+            (BytesLocation::Pool(buffer), bytes.start, bytes.end)
         } else {
             if let Some(pool) = &mut self.pool {
                 slot.kept.extend_from_slice(&pool.filled(buffer, len)[bytes]);
                 pool.give_back(buffer);
             }
-            (Place::Kept, 0, slot.kept.len())
+            (BytesLocation::Kept, 0, slot.kept.len())
         };
-        self.current = Some(CurrentEvent { conn, place, start, end, ended: !more });
+        self.current = Some(CurrentEvent { conn, location, start, end, ended: !more });
         Some(Event::Received(conn))
     }
 
@@ -203,11 +203,11 @@ impl Uring {
     /// Returns the unconsumed bytes of the current event.
     #[inline]
     pub(super) fn bytes_of_current(&self) -> &[u8] {
-        let Some(CurrentEvent { conn, place, start, end, .. }) = &self.current else {
+        let Some(CurrentEvent { conn, location, start, end, .. }) = &self.current else {
             return &[];
         };
-        match (place, &self.pool) {
-            (Place::Pool(buffer), Some(pool)) => &pool.filled(*buffer, *end)[*start..],
+        match (location, &self.pool) {
+            (BytesLocation::Pool(buffer), Some(pool)) => &pool.filled(*buffer, *end)[*start..],
             _ => &self.slots[conn.0 as usize].kept[*start..*end],
         }
     }
@@ -215,14 +215,14 @@ impl Uring {
     /// Keeps unconsumed bytes with their connection.
     #[inline]
     pub(super) fn put_away(&mut self) {
-        let Some(CurrentEvent { conn, place, start, end, ended }) = self.current.take() else {
+        let Some(CurrentEvent { conn, location, start, end, ended }) = self.current.take() else {
             return;
         };
         self.arrived_ns = None;
         let slot = &mut self.slots[conn.0 as usize];
-        match place {
-            Place::Kept => drop(slot.kept.drain(..start)),
-            Place::Pool(buffer) => {
+        match location {
+            BytesLocation::Kept => drop(slot.kept.drain(..start)),
+            BytesLocation::Pool(buffer) => {
                 if let Some(pool) = &mut self.pool {
                     if start < end {
                         slot.kept.extend_from_slice(&pool.filled(buffer, end)[start..]);

@@ -6,7 +6,7 @@ use anyhow::Result;
 use clap::Parser;
 use cli::front::{Front, command, with_options};
 use cli::outputs::{apart_from, format_name};
-use console::place::Place;
+use console::result_file::ResultFile;
 use job::{End, Intent, PageOptions, Spread, UsageError};
 use report::{Record, Summary};
 use spec::values::count_in;
@@ -70,7 +70,7 @@ fn checked(mut options: Options) -> Result<Intent, UsageError> {
 /// # Errors
 /// Returns an error that says what is wrong with a file, or how the files differ.
 fn merge(job: &Options) -> Result<End> {
-    let place = job.output.as_deref().map(|path| Place::new("-o", path)).transpose()?;
+    let place = job.output.as_deref().map(|path| ResultFile::new("-o", path)).transpose()?;
     let pages = Pages::open(&job.pages)?;
     let parts = job.files.iter().map(|file| Ok((file.display().to_string(), read(file)?)));
     let merged = report::merge(parts.collect::<Result<_>>()?, &job.missing)?;

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
-use console::place::Place;
+use console::result_file::ResultFile;
 use job::PageOptions;
 use naming::{HTML, SVG};
 use page::Page;
@@ -15,7 +15,7 @@ use report::Run;
 
 /// Places of a page and its charts.
 pub(crate) struct Pages {
-    html: Option<Place>,
+    html: Option<ResultFile>,
     svg: Option<PathBuf>,
 }
 
@@ -29,9 +29,9 @@ impl Pages {
         if let Some(dir) = svg {
             let fault = || format!("{SVG} {}: cannot be made", dir.display());
             fs::create_dir_all(dir).with_context(fault)?;
-            Place::new(SVG, &dir.join("chart"))?;
+            ResultFile::new(SVG, &dir.join("chart"))?;
         }
-        let html = html.as_deref().map(|path| Place::new(HTML, path)).transpose()?;
+        let html = html.as_deref().map(|path| ResultFile::new(HTML, path)).transpose()?;
         Ok(Self { html, svg: svg.clone() })
     }
 
@@ -52,7 +52,7 @@ impl Pages {
         let mut written = Vec::new();
         for (name, chart) in page::pictures(page) {
             let path = dir.join(format!("{name}.svg"));
-            Place::new(SVG, &path)?.write(page::svg(&chart).as_bytes())?;
+            ResultFile::new(SVG, &path)?.write(page::svg(&chart).as_bytes())?;
             written.push(path);
         }
         Ok(written)

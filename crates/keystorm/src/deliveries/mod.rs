@@ -2,7 +2,7 @@
 
 mod event_setting;
 mod replica_reads;
-mod stations;
+mod node_receivers;
 
 use std::borrow::Cow;
 
@@ -19,5 +19,5 @@ pub(crate) use replica_reads::addresses;
 /// # Errors
 /// Returns an error if the server does not name one that is needed.
 pub(crate) fn placed<'p>(bed: &TestBed<'_>, plan: Cow<'p, Plan>) -> Result<Cow<'p, Plan>> {
-    replica_reads::found(&bed.server, stations::placed(bed, plan)?)
+    replica_reads::found(&bed.server, node_receivers::placed(bed, plan)?)
 }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use cli::experiment::ExperimentOptions;
 use console::live_page::{LivePage, LiveWatch};
-use console::place::Place;
+use console::result_file::ResultFile;
 use host::ServerFacts;
 use job::{MetricsAt, PageOptions};
 use page::Page;
@@ -21,7 +21,7 @@ const KEEP_EVERY: Duration = Duration::from_secs(5);
 
 /// The files of one experiment.
 pub(crate) struct Files {
-    json: Option<Place>,
+    json: Option<ResultFile>,
     pages: Pages,
     kept: Option<Instant>,
     /// The growing page, until it is finished.
@@ -42,7 +42,7 @@ impl Files {
         pages: &PageOptions,
         live: Option<&MetricsAt>,
     ) -> Result<Self> {
-        let json = json.map(|(option, path)| Place::new(option, path)).transpose()?;
+        let json = json.map(|(option, path)| ResultFile::new(option, path)).transpose()?;
         let pages = Pages::open(pages)?;
         let live = live.map(LivePage::of_experiment).transpose()?;
         Ok(Self { json, pages, kept: None, live: Cell::new(live) })

@@ -41,7 +41,7 @@ static SURVEYED: LazyLock<Surveyed> = LazyLock::new(|| {
     }
 });
 
-fn points<'s>(survey: &'s lab::Survey, key: &str) -> &'s [lab::survey::StationResult] {
+fn points<'s>(survey: &'s lab::Survey, key: &str) -> &'s [lab::survey::StepResult] {
     &survey.chapters.iter().find(|c| c.key == key).unwrap().points
 }
 

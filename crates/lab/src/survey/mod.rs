@@ -11,7 +11,7 @@ use crate::figures::Figures;
 use crate::runs::Runs;
 
 pub use machine::Machine;
-pub use plan::{Chapter, DELIVERIES, PLACEMENT, Station, SurveyPlan, SurveySpec};
+pub use plan::{Chapter, DELIVERIES, PLACEMENT, SurveyPlan, SurveySpec, SurveyStep};
 
 /// The name of the document's layout.
 pub const SCHEMA: &str = "keystorm.survey/1";
@@ -43,14 +43,14 @@ pub struct ChapterResult {
     /// Text to know for reading the figures.
     pub text: String,
     /// Measured points.
-    pub points: Vec<StationResult>,
-    /// Stations that were left out, with the reasons.
+    pub points: Vec<StepResult>,
+    /// Steps that were left out, with the reasons.
     pub left_out: Vec<String>,
 }
 
 /// Results of a step.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct StationResult {
+pub struct StepResult {
     /// Label, different from point to point.
     pub label: String,
     /// Line of a chart that it belongs to; empty if there is one.
@@ -67,7 +67,7 @@ pub struct StationResult {
     pub failure: Option<String>,
 }
 
-impl StationResult {
+impl StepResult {
     /// Sum of the requests per second of all its runs.
     #[must_use]
     pub fn throughput_rps(&self) -> f64 {
@@ -119,22 +119,22 @@ impl Survey {
         });
     }
 
-    /// Adds the runs of a station to the chapter that was begun last.
+    /// Adds the runs of a step to the chapter that was begun last.
     ///
     /// # Errors
     /// Returns an error if a count is too large to be written.
-    pub fn add(&mut self, station: &Station, runs: &[Run]) -> Result<(), RecordError> {
+    pub fn add(&mut self, step: &SurveyStep, runs: &[Run]) -> Result<(), RecordError> {
         let Some(chapter) = self.chapters.last_mut() else { return Ok(()) };
         let mut tests = Vec::new();
         for run in runs {
             tests.push(self.run.put(run)?);
         }
         let test = runs.first().map_or(String::new(), |run| run.plan.name.clone());
-        let label = if station.label.is_empty() { &test } else { &station.label };
-        chapter.points.push(StationResult {
+        let label = if step.label.is_empty() { &test } else { &step.label };
+        chapter.points.push(StepResult {
             label: label.clone(),
-            series: station.series.clone(),
-            x: station.x,
+            series: step.series.clone(),
+            x: step.x,
             tests,
             figures: runs.iter().map(Figures::from_run).collect(),
             failure: None,
@@ -143,13 +143,13 @@ impl Survey {
         Ok(())
     }
 
-    /// Notes that a station could not be measured.
-    pub fn miss(&mut self, station: &Station, why: String) {
+    /// Notes that a step could not be measured.
+    pub fn miss(&mut self, step: &SurveyStep, why: String) {
         let Some(chapter) = self.chapters.last_mut() else { return };
-        chapter.points.push(StationResult {
-            label: station.label.clone(),
-            series: station.series.clone(),
-            x: station.x,
+        chapter.points.push(StepResult {
+            label: step.label.clone(),
+            series: step.series.clone(),
+            x: step.x,
             test: String::new(),
             tests: vec![],
             figures: vec![],

@@ -1,4 +1,4 @@
-//! Plan of a survey: chapters of stations, each an ordinary command line.
+//! Plan of a survey: chapters of steps, each an ordinary command line.
 //!
 //! The chapters follow Redis's own page "How fast is Redis?"
 //! (<https://redis.io/docs/latest/operate/oss_and_stack/management/optimization/benchmarks/>), measured anew.
@@ -73,35 +73,35 @@ pub struct Chapter {
     pub text: String,
     /// A command line that comes first and is not measured.
     pub fill: Option<Vec<OsString>>,
-    /// Stations to measure.
-    pub stations: Vec<Station>,
-    /// Stations left out, with the reasons.
+    /// Steps to measure.
+    pub steps: Vec<SurveyStep>,
+    /// Steps left out, with the reasons.
     pub left_out: Vec<String>,
 }
 
 /// Run, or several at once.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Station {
-    /// Label, different from station to station, such as `1000`; empty for the test's title.
+pub struct SurveyStep {
+    /// Label, different from step to step, such as `1000`; empty for the test's title.
     pub label: String,
     /// Line of a chart that it belongs to, such as `-P 16`; empty if there is one.
     pub series: String,
     /// Position on an axis of numbers.
     pub x: Option<f64>,
-    /// A command line for each run; the runs of one station are simultaneous.
+    /// A command line for each run; the runs of one step are simultaneous.
     pub lines: Vec<Vec<OsString>>,
     /// Set if its requests remove the filled elements; it then has as many as were filled.
     pub takes: bool,
 }
 
-impl Station {
+impl SurveyStep {
     fn new(label: impl Into<String>, series: impl Into<String>, line: Vec<OsString>) -> Self {
         let (label, series) = (label.into(), series.into());
         Self { label, series, x: None, lines: vec![line], takes: false }
     }
 
-    /// Returns the command lines. A station that removes elements gets about as many requests as the previous
-    /// station, `requests`, so that it lasts about as long.
+    /// Returns the command lines. A step that removes elements gets about as many requests as the previous
+    /// step, `requests`, so that it lasts about as long.
     #[must_use]
     pub fn lines_after(&self, requests: u64) -> Vec<Vec<OsString>> {
         let mut lines = self.lines.clone();
@@ -190,13 +190,13 @@ impl Lines<'_> {
 
     fn pipeline(&self) -> Chapter {
         let keys = self.spec.keys;
-        let mut stations = Vec::new();
+        let mut steps = Vec::new();
         let tests: &[&str] =
             if self.spec.memcached { &["set", "get"] } else { &["set", "get", "lpush", "lpop"] };
         for depth in [1, 16] {
             for test in tests {
                 let (label, series) = (test.to_uppercase(), format!("-P {depth}"));
-                stations.push(self.station(
+                steps.push(self.step(
                     &label,
                     &series,
                     test,
@@ -214,7 +214,7 @@ impl Lines<'_> {
                 report::grouped(keys as f64)
             ),
             fill: Some(self.line(&self.spec.server, &fill)),
-            stations,
+            steps,
             left_out: vec![],
         }
     }
@@ -228,7 +228,7 @@ impl Lines<'_> {
                  work of TCP."
                     .into(),
             fill: None,
-            stations: vec![],
+            steps: vec![],
             left_out: vec![],
         };
         if !self.spec.spawned {
@@ -243,11 +243,11 @@ impl Lines<'_> {
         for (name, server) in [("TCP", &self.spec.server), ("unix socket", &unix)] {
             for depth in [1, 16] {
                 for test in tests {
-                    // Each station has a server of its own, which is empty.
+                    // Each step has a server of its own, which is empty.
                     let fill = if *test == "get" { "--fill" } else { "" };
                     let words = format!("-t {test} -P {depth} {fill} --duration {}", self.seconds);
                     let label = format!("{} -P {depth}", test.to_uppercase());
-                    chapter.stations.push(Station::new(label, name, self.line(server, &words)));
+                    chapter.steps.push(SurveyStep::new(label, name, self.line(server, &words)));
                 }
             }
         }
@@ -257,15 +257,15 @@ impl Lines<'_> {
     fn payload(&self) -> Chapter {
         let sizes: &[u64] =
             if self.spec.quick { &[10, 1000, 100_000] } else { &[10, 100, 1000, 10_000, 100_000] };
-        let mut stations = Vec::new();
+        let mut steps = Vec::new();
         for size in sizes {
             for test in ["set", "get"] {
                 // The keys of a cluster have a tag in each request; its SETs come first and write all of so few.
                 let fills = test == "get" && !self.has_tags();
                 let fill = if fills { "--fill" } else { "" };
                 let line = self.run(&format!("-t {test} -d {size} -r {LARGE_KEYS} {fill}"));
-                let station = Station::new(size.to_string(), test.to_uppercase(), line);
-                stations.push(Station { x: Some(*size as f64), ..station });
+                let step = SurveyStep::new(size.to_string(), test.to_uppercase(), line);
+                steps.push(SurveyStep { x: Some(*size as f64), ..step });
             }
         }
         Chapter {
@@ -277,7 +277,7 @@ impl Lines<'_> {
                  the memory."
             ),
             fill: None,
-            stations,
+            steps,
             left_out: vec![],
         }
     }
@@ -294,9 +294,9 @@ impl Lines<'_> {
         if most as f64 > last as f64 * 1.2 {
             counts.push(most);
         }
-        let stations = counts.iter().map(|count| {
+        let steps = counts.iter().map(|count| {
             let line = self.run(&format!("-t get -c {count} -r {}", self.spec.keys));
-            Station { x: Some(*count as f64), ..Station::new(count.to_string(), "", line) }
+            SurveyStep { x: Some(*count as f64), ..SurveyStep::new(count.to_string(), "", line) }
         });
         Chapter {
             key: "connections",
@@ -307,22 +307,22 @@ impl Lines<'_> {
                  the kernel more per request."
             ),
             fill: None,
-            stations: stations.collect(),
+            steps: steps.collect(),
             left_out: vec![],
         }
     }
 
     fn messages(&self) -> Chapter {
-        let stations = [
+        let steps = [
             ("1 subscriber", "pubsub", "--channels 1 --subscribers 1"),
             ("50 subscribers", "pubsub", "--channels 1 --subscribers 50"),
             ("list, 10 receivers", "list", "--receivers 10"),
             ("stream, group of 10", "stream", "--groups 1 --consumers 10"),
         ];
         let lacks = |kind: &str| self.spec.lacks.iter().any(|(lacking, _)| *lacking == kind);
-        let station = |(label, kind, words): (&str, &str, &str)| {
+        let step = |(label, kind, words): (&str, &str, &str)| {
             let line = self.run(&format!("deliver {kind} {words} {RATE} {MESSAGES_PER_S}"));
-            Station::new(label, "", line)
+            SurveyStep::new(label, "", line)
         };
         let left_out =
             self.spec.lacks.iter().map(|(kind, why)| format!("Messages, {kind}: {why}."));
@@ -336,10 +336,10 @@ impl Lines<'_> {
                 report::grouped(f64::from(MESSAGES_PER_S))
             ),
             fill: None,
-            stations: stations
+            steps: steps
                 .into_iter()
                 .filter(|(_, kind, _)| !lacks(kind))
-                .map(station)
+                .map(step)
                 .collect(),
             left_out: left_out.collect(),
         }
@@ -353,7 +353,7 @@ impl Lines<'_> {
                  cases differ in how far a request travels between them."
                 .into(),
             fill: None,
-            stations: vec![],
+            steps: vec![],
             left_out: vec![],
         };
         if !self.spec.spawned {
@@ -376,7 +376,7 @@ impl Lines<'_> {
             }
             for depth in depths {
                 let line = self.placed(pair, &format!("-t set -P {depth}"));
-                chapter.stations.push(Station::new(label, format!("-P {depth}"), line));
+                chapter.steps.push(SurveyStep::new(label, format!("-P {depth}"), line));
             }
         }
         chapter
@@ -391,7 +391,7 @@ impl Lines<'_> {
                 throughput as far as memory and caches allow."
                 .into(),
             fill: None,
-            stations: vec![],
+            steps: vec![],
             left_out: vec![],
         };
         let cores = machine.four_cores();
@@ -413,7 +413,7 @@ impl Lines<'_> {
         for count in 1..=2 {
             let label = if count == 1 { "one instance" } else { "two instances" };
             let lines = (0..count).map(|n| self.placed(pair(n), "-t set -P 16")).collect();
-            chapter.stations.push(Station { lines, ..Station::new(label, "", vec![]) });
+            chapter.steps.push(SurveyStep { lines, ..SurveyStep::new(label, "", vec![]) });
         }
         chapter
     }

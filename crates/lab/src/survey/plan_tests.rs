@@ -52,7 +52,7 @@ fn texts(chapter: &Chapter) -> Vec<String> {
     let line = |l: &Vec<OsString>| {
         l.iter().map(|w| w.to_string_lossy().into_owned()).collect::<Vec<_>>().join(" ")
     };
-    chapter.stations.iter().flat_map(|s| &s.lines).map(line).collect()
+    chapter.steps.iter().flat_map(|s| &s.lines).map(line).collect()
 }
 
 fn chapter(plan: &SurveyPlan, key: &str) -> Chapter {
@@ -60,9 +60,9 @@ fn chapter(plan: &SurveyPlan, key: &str) -> Chapter {
 }
 
 #[test]
-fn a_large_machine_has_every_station() {
+fn a_large_machine_has_every_step() {
     let plan = SurveyPlan::new(&spec(true, false), &large());
-    assert!(plan.chapters.iter().all(|c| c.left_out.is_empty() && !c.stations.is_empty()));
+    assert!(plan.chapters.iter().all(|c| c.left_out.is_empty() && !c.steps.is_empty()));
     let placed = texts(&chapter(&plan, "placement"));
     for cpus in [(0, 0), (0, 8), (0, 1), (0, 2), (0, 4)] {
         let part = format!("--server-cpus={} ", cpus.0);
@@ -71,7 +71,7 @@ fn a_large_machine_has_every_station() {
         assert_eq!(found.count(), 2, "{cpus:?} in {placed:#?}");
     }
     let instances = chapter(&plan, "instances");
-    assert_eq!(instances.stations[1].lines.len(), 2);
+    assert_eq!(instances.steps[1].lines.len(), 2);
     assert!(texts(&instances)[2].ends_with("--cpus 3"), "{:?}", texts(&instances));
 }
 
@@ -79,11 +79,11 @@ fn a_large_machine_has_every_station() {
 fn a_small_machine_says_what_is_not_possible() {
     let plan = SurveyPlan::new(&spec(true, false), &small());
     let placement = chapter(&plan, "placement");
-    assert_eq!(placement.stations.len(), 4, "{:?}", texts(&placement));
+    assert_eq!(placement.steps.len(), 4, "{:?}", texts(&placement));
     assert_eq!(placement.left_out.len(), 3, "{:?}", placement.left_out);
     assert!(chapter(&plan, "instances").left_out[0].contains("there are 2"));
     let all = SurveyPlan::new(&SurveySpec { all: true, ..spec(true, false) }, &small());
-    assert_eq!(chapter(&all, "instances").stations.len(), 2);
+    assert_eq!(chapter(&all, "instances").steps.len(), 2);
 }
 
 #[test]
@@ -91,7 +91,7 @@ fn a_given_server_is_neither_moved_nor_doubled() {
     let plan = SurveyPlan::new(&spec(false, false), &large());
     for key in ["transport", "placement", "instances"] {
         let chapter = chapter(&plan, key);
-        assert!(chapter.stations.is_empty() && chapter.left_out[0].contains("--spawn"), "{key}");
+        assert!(chapter.steps.is_empty() && chapter.left_out[0].contains("--spawn"), "{key}");
     }
     let lines: Vec<String> = plan.chapters.iter().flat_map(texts).collect();
     assert!(lines.iter().all(|line| line.starts_with("-s /run/s ")), "{lines:#?}");
@@ -101,7 +101,7 @@ fn a_given_server_is_neither_moved_nor_doubled() {
 fn connections_go_as_far_as_the_limits() {
     let counts = |machine: &Machine, spec: &SurveySpec| -> Vec<String> {
         let plan = SurveyPlan::new(spec, machine);
-        chapter(&plan, "connections").stations.into_iter().map(|s| s.label).collect()
+        chapter(&plan, "connections").steps.into_iter().map(|s| s.label).collect()
     };
     let all = ["1", "10", "100", "1000", "10000"];
     assert_eq!(counts(&small(), &spec(true, false)), [&all[..], &["19800"]].concat());
@@ -142,22 +142,22 @@ fn memcached_gets_the_same_load_on_the_same_cores() {
     }
     spec.spawned = false;
     let given = chapter(&SurveyPlan::new(&spec, &small()), "memcached");
-    assert!(given.stations.is_empty() && given.left_out[0].contains("--spawn"));
+    assert!(given.steps.is_empty() && given.left_out[0].contains("--spawn"));
 }
 
 #[test]
 fn kinds_of_messages_that_a_server_lacks_are_left_out() {
     let whole = chapter(&SurveyPlan::new(&spec(false, true), &small()), "messages");
-    assert_eq!((whole.stations.len(), whole.left_out.len()), (4, 0));
+    assert_eq!((whole.steps.len(), whole.left_out.len()), (4, 0));
     let lacks = vec![("stream", "this server has no XREADGROUP".to_owned())];
     let spec = SurveySpec { lacks, ..spec(false, true) };
     let some = chapter(&SurveyPlan::new(&spec, &small()), "messages");
     assert_eq!(some.left_out, ["Messages, stream: this server has no XREADGROUP."]);
-    assert!(texts(&some).iter().all(|line| !line.contains("stream")) && some.stations.len() == 3);
+    assert!(texts(&some).iter().all(|line| !line.contains("stream")) && some.steps.len() == 3);
 }
 
 #[test]
-fn what_a_station_reads_is_there() {
+fn what_a_step_reads_is_there() {
     for (spawned, quick) in [(true, false), (true, true), (false, false)] {
         let plan = SurveyPlan::new(&spec(spawned, quick), &large());
         for chapter in &plan.chapters {
@@ -174,7 +174,7 @@ fn what_a_station_reads_is_there() {
         }
     }
     let suite = chapter(&SurveyPlan::new(&spec(true, false), &large()), "suite");
-    let pop = suite.stations.iter().find(|station| station.takes).unwrap();
+    let pop = suite.steps.iter().find(|step| step.takes).unwrap();
     let counts = |requests| {
         let line = pop.lines_after(requests).remove(0).into_iter();
         let words: Vec<String> = line.map(|word| word.into_string().unwrap()).collect();
@@ -186,6 +186,6 @@ fn what_a_station_reads_is_there() {
     let mut of_cluster = spec(false, false);
     of_cluster.server.options.push(TypedOption { name: "--cluster".into(), value: None });
     let suite = chapter(&SurveyPlan::new(&of_cluster, &large()), "suite");
-    assert!(suite.stations.iter().all(|station| !station.takes));
+    assert!(suite.steps.iter().all(|step| !step.takes));
     assert_eq!(suite.left_out.len(), 2, "{:?}", suite.left_out);
 }

@@ -6,7 +6,7 @@
 //! servers, and the omissions with their reasons. The binary carries the tables out.
 
 mod description;
-mod place;
+mod placement;
 mod shares;
 mod start;
 #[cfg(test)]
@@ -15,7 +15,7 @@ mod tests;
 use workload::{Arg, CacheCommand, Endpoint, Pace, Plan, PlanParts, ProtocolKind, Target, Window};
 
 use crate::survey::Machine;
-use place::Place;
+use placement::CpuPlacement;
 use shares::Shares;
 use start::Start;
 
@@ -51,7 +51,7 @@ impl Kind {
 /// Default CPUs of the client and of the servers that are started.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pins {
-    place: Place,
+    placement: CpuPlacement,
     /// Description in a sentence.
     pub description: String,
 }
@@ -61,9 +61,9 @@ impl Pins {
     /// core.
     #[must_use]
     pub fn from_machine(machine: &Machine) -> Option<Self> {
-        let place = Place::new(machine, 1);
-        let description = place.describe();
-        (!place.servers.is_empty()).then_some(Self { place, description })
+        let placement = CpuPlacement::new(machine, 1);
+        let description = placement.describe();
+        (!placement.servers.is_empty()).then_some(Self { placement, description })
     }
 }
 
@@ -72,15 +72,15 @@ impl Pins {
 /// # Errors
 /// Returns an error in words for a person if the plan is invalid.
 pub fn pinned(plan: &Plan, pins: Option<&Pins>) -> Result<Plan, String> {
-    let Some(Pins { place, .. }) = pins else { return Ok(plan.clone()) };
+    let Some(Pins { placement, .. }) = pins else { return Ok(plan.clone()) };
     let mut parts: PlanParts = (**plan).clone();
     if let Endpoint::Spawned { cpus, .. } = &mut parts.target.endpoint
         && cpus.is_empty()
     {
-        cpus.clone_from(&place.servers);
+        cpus.clone_from(&placement.servers);
     }
     if parts.load.concurrency.cpus.is_empty() {
-        let turns = place.client.iter().copied().cycle();
+        let turns = placement.client.iter().copied().cycle();
         parts.load.concurrency.cpus =
             turns.take(usize::from(parts.load.concurrency.workers)).collect();
     }
@@ -221,9 +221,9 @@ impl ComparisonTerms {
         if !self.kinds.contains(&Kind::Latency) {
             return Ok(None);
         }
-        let place = self.place(machine, 1);
-        let servers = self.started(Start::Core, &place);
-        let shares = self.shares(1, &place);
+        let placement = self.place(machine, 1);
+        let servers = self.started(Start::Core, &placement);
+        let shares = self.shares(1, &placement);
         let mut paired_loads = Vec::new();
         let mut unknown = Vec::new();
         for test in self.singles() {
@@ -254,7 +254,7 @@ impl ComparisonTerms {
         Ok((!paired_loads.is_empty()).then(|| Table {
             kind: Kind::Latency,
             title: "Latency at the same offered rate".to_owned(),
-            text: format!("{text}{left_out} {}", place.describe()),
+            text: format!("{text}{left_out} {}", placement.describe()),
             servers,
             paired_loads,
         }))
@@ -275,7 +275,7 @@ impl ComparisonTerms {
     }
 
     fn core(&self, machine: &Machine) -> Result<Option<Table>, String> {
-        let place = self.place(machine, 1);
+        let placement = self.place(machine, 1);
         let (title, text) = if self.are_given() {
             (
                 "As the servers run",
@@ -294,17 +294,17 @@ impl ComparisonTerms {
                 ),
             )
         };
-        let text = format!("{text} {}", place.describe());
-        let table = self.table(Kind::Core, title.to_owned(), text, Start::Core, 1, &place)?;
+        let text = format!("{text} {}", placement.describe());
+        let table = self.table(Kind::Core, title.to_owned(), text, Start::Core, 1, &placement)?;
         Ok(Some(table).filter(|table| !table.paired_loads.is_empty()))
     }
 
     /// Plans the tables of this many cores: as processes among which the client divides the keys, and as one
     /// process with threads.
     fn machine(&self, machine: &Machine, cores: usize) -> Result<Vec<Table>, String> {
-        let place = self.place(machine, cores);
+        let placement = self.place(machine, cores);
         let redis = self.sides[self.of_redis()].called();
-        let description = place.describe();
+        let description = placement.describe();
         let processes = format!(
             "{cores} processes of {redis}, with the keys distributed by the client, against one \
              memcached with {cores} workers (-t {cores}). Both get the same {cores} shares of \
@@ -321,8 +321,8 @@ impl ComparisonTerms {
         let [of_processes, of_threads] = titles;
         let kind = Kind::Machine;
         Ok(vec![
-            self.table(kind, of_processes, processes, Start::Processes(cores), cores, &place)?,
-            self.table(kind, of_threads, threads, Start::Threads(cores), 1, &place)?,
+            self.table(kind, of_processes, processes, Start::Processes(cores), cores, &placement)?,
+            self.table(kind, of_threads, threads, Start::Threads(cores), 1, &placement)?,
         ])
     }
 
@@ -334,10 +334,10 @@ impl ComparisonTerms {
         text: String,
         start: Start,
         shares: usize,
-        place: &Place,
+        placement: &CpuPlacement,
     ) -> Result<Table, String> {
-        let servers = self.started(start, place);
-        let shares = self.shares(shares, place);
+        let servers = self.started(start, placement);
+        let shares = self.shares(shares, placement);
         let paired_loads =
             self.singles().map(|test| shares.paired(&self.sides, [test, test], &servers));
         let paired_loads = paired_loads.collect::<Result<_, _>>()?;
@@ -345,9 +345,9 @@ impl ComparisonTerms {
     }
 
     fn multi_get(&self, machine: &Machine) -> Result<Table, String> {
-        let place = self.place(machine, 1);
-        let servers = self.started(Start::Core, &place);
-        let shares = self.shares(1, &place);
+        let placement = self.place(machine, 1);
+        let servers = self.started(Start::Core, &placement);
+        let shares = self.shares(1, &placement);
         let paired_loads =
             self.multi_gets().map(|test| shares.paired(&self.sides, [test, test], &servers));
         let whose = if self.are_given() { "as the servers run" } else { "one core for the server" };
@@ -357,7 +357,7 @@ impl ComparisonTerms {
             text: format!(
                 "One request reads several keys, all of which exist; {whose}. Keys per second \
                  are requests per second times keys per request. {}",
-                place.describe()
+                placement.describe()
             ),
             paired_loads: paired_loads.collect::<Result<_, _>>()?,
             servers,
@@ -367,9 +367,9 @@ impl ComparisonTerms {
     /// Plans gets of several keys over several processes, where the client must ask each process for its own
     /// keys.
     fn multi_get_split(&self, machine: &Machine, cores: usize) -> Result<Table, String> {
-        let place = self.place(machine, cores);
-        let servers = self.started(Start::Processes(cores), &place);
-        let shares = self.shares(cores, &place);
+        let placement = self.place(machine, cores);
+        let servers = self.started(Start::Processes(cores), &placement);
+        let shares = self.shares(cores, &placement);
         let redis = self.of_redis();
         let mut paired_loads = Vec::new();
         for test in self.multi_gets() {
@@ -387,7 +387,7 @@ impl ComparisonTerms {
                  workers answers all in one request. Compare keys per second: in requests per \
                  second, {name} counts {cores} for each get, and its latencies are those of one \
                  of them. {}",
-                place.describe()
+                placement.describe()
             ),
             paired_loads,
             servers,
@@ -399,14 +399,14 @@ impl ComparisonTerms {
         self.sides.iter().position(|side| !side.protocol.is_memcache()).unwrap_or(0)
     }
 
-    fn place(&self, machine: &Machine, cores: usize) -> Place {
+    fn place(&self, machine: &Machine, cores: usize) -> CpuPlacement {
         // Nobody moves a server that was given, nor what somebody has placed.
         let placed = self.are_given() || self.cpus_given;
-        if placed { Place::nowhere() } else { Place::new(machine, cores) }
+        if placed { CpuPlacement::nowhere() } else { CpuPlacement::new(machine, cores) }
     }
 
-    fn started(&self, start: Start, place: &Place) -> [Vec<Target>; 2] {
-        self.sides.each_ref().map(|side| start.targets(side, &place.servers, self.depth()))
+    fn started(&self, start: Start, placement: &CpuPlacement) -> [Vec<Target>; 2] {
+        self.sides.each_ref().map(|side| start.targets(side, &placement.servers, self.depth()))
     }
 
     /// Maximum number of commands in flight on a connection.
@@ -418,8 +418,8 @@ impl ComparisonTerms {
         self.tests.iter().map(of).max().unwrap_or(1)
     }
 
-    fn shares<'w>(&'w self, count: usize, place: &'w Place) -> Shares<'w> {
-        Shares { count, terms: self, place }
+    fn shares<'w>(&'w self, count: usize, placement: &'w CpuPlacement) -> Shares<'w> {
+        Shares { count, terms: self, placement }
     }
 }
 

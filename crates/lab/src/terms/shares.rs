@@ -2,14 +2,14 @@
 
 use workload::{CacheCommand, Plan, PlanParts, Stop, Target};
 
-use super::place::Place;
+use super::placement::CpuPlacement;
 use super::{ComparisonTerms, PairedLoad, Side, Test};
 
 /// Division of a load.
 pub(super) struct Shares<'w> {
     pub(super) count: usize,
     pub(super) terms: &'w ComparisonTerms,
-    pub(super) place: &'w Place,
+    pub(super) placement: &'w CpuPlacement,
 }
 
 impl Shares<'_> {
@@ -54,18 +54,18 @@ impl Shares<'_> {
                 part(load.load.concurrency.connections.into()) as u32;
             load.load.seed = load.load.seed.wrapping_add(share as u64);
         }
-        let as_asked = self.terms.threads_given || self.place.client.is_empty();
+        let as_asked = self.terms.threads_given || self.placement.client.is_empty();
         let threads = if as_asked {
             usize::from(load.load.concurrency.workers)
         } else {
-            self.place.client.len()
+            self.placement.client.len()
         };
         let threads =
             (threads / count).clamp(1, load.load.concurrency.connections.clamp(1, 500) as usize);
         (load.load.concurrency.workers, load.load.concurrency.multi_thread) =
             (threads as u16, threads > 1);
-        if !self.place.client.is_empty() {
-            let turns = self.place.client.iter().copied().cycle();
+        if !self.placement.client.is_empty() {
+            let turns = self.placement.client.iter().copied().cycle();
             load.load.concurrency.cpus = turns.skip(share * threads).take(threads).collect();
         }
         Ok(load)

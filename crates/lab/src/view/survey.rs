@@ -5,7 +5,7 @@ use report::CountUnit;
 
 use super::{figure_cells, figure_names, incomplete, limited, warnings};
 use crate::figures::{Figures, disturbed};
-use crate::survey::{ChapterResult, StationResult, Survey};
+use crate::survey::{ChapterResult, StepResult, Survey};
 use crate::{Document, Findings};
 
 /// Share of the highest rate above which the cost of a request, rather than copying its value, limits it.
@@ -71,27 +71,26 @@ impl ChapterResult {
                         "Bytes per second by value size",
                         size(),
                         bits,
-                        StationResult::bytes_per_s,
+                        StepResult::bytes_per_s,
                     ),
                     self.lines(
                         "Requests per second by value size",
                         size(),
                         rate(),
-                        StationResult::throughput_rps,
+                        StepResult::throughput_rps,
                     ),
                 ]
             }
             "connections" => {
                 let count = || Axis::log("connections", Unit::Count);
-                let p99 =
-                    |point: &StationResult| point.slowest().map_or(0.0, |run| run.p99_ns as f64);
+                let p99 = |point: &StepResult| point.slowest().map_or(0.0, |run| run.p99_ns as f64);
                 let time = Axis::log("p99", Unit::Nanoseconds);
                 vec![
                     self.lines(
                         "Requests per second by connections",
                         count(),
                         rate(),
-                        StationResult::throughput_rps,
+                        StepResult::throughput_rps,
                     ),
                     self.lines(
                         "99th percentile of response time by connections",
@@ -102,19 +101,18 @@ impl ChapterResult {
                 ]
             }
             "messages" => {
-                let p99 =
-                    |point: &StationResult| point.slowest().map_or(0.0, |run| run.p99_ns as f64);
+                let p99 = |point: &StepResult| point.slowest().map_or(0.0, |run| run.p99_ns as f64);
                 let time = Axis::linear("p99", Unit::Nanoseconds);
                 vec![self.bars("99th percentile of delivery time".to_owned(), time, p99)]
             }
             _ => {
                 let title = format!("Requests per second: {}", self.title.to_lowercase());
-                vec![self.bars(title, rate(), StationResult::throughput_rps)]
+                vec![self.bars(title, rate(), StepResult::throughput_rps)]
             }
         }
     }
 
-    fn lines(&self, title: &str, x: Axis, y: Axis, value: fn(&StationResult) -> f64) -> Chart {
+    fn lines(&self, title: &str, x: Axis, y: Axis, value: fn(&StepResult) -> f64) -> Chart {
         let mut chart = Chart::lines(title, x, y);
         for point in &self.points {
             let (Some(x), Some(run)) = (point.x, point.slowest()) else { continue };
@@ -124,7 +122,7 @@ impl ChapterResult {
         chart
     }
 
-    fn bars(&self, title: String, y: Axis, value: fn(&StationResult) -> f64) -> Chart {
+    fn bars(&self, title: String, y: Axis, value: fn(&StepResult) -> f64) -> Chart {
         let mut labels: Vec<&str> = Vec::new();
         for point in self.points.iter().filter(|point| !point.figures.is_empty()) {
             if !labels.contains(&point.label.as_str()) {
@@ -144,7 +142,7 @@ impl ChapterResult {
     /// Returns conclusions from the figures, in a sentence or two.
     #[must_use]
     pub fn remarks(&self) -> Vec<String> {
-        let runs = || self.points.iter().filter_map(StationResult::slowest);
+        let runs = || self.points.iter().filter_map(StepResult::slowest);
         if let Some((cause, count)) = disturbed(runs()) {
             let all = runs().count();
             return vec![format!(
@@ -169,7 +167,7 @@ impl ChapterResult {
 
     /// Describes the size from which bytes cost more than the request that carries them.
     fn bandwidth(&self, series: &str) -> Option<String> {
-        let points: Vec<&StationResult> =
+        let points: Vec<&StepResult> =
             self.points.iter().filter(|p| p.series == series && p.bytes_per_s() > 0.0).collect();
         let best = points.iter().map(|p| p.throughput_rps()).fold(0.0, f64::max);
         let last = points.iter().rposition(|p| p.throughput_rps() >= best * HOLDS)?;
@@ -205,7 +203,7 @@ impl Survey {
     /// The representative run of each point.
     fn deciding(&self) -> Vec<(String, usize)> {
         let points = self.chapters.iter().flat_map(|of| of.points.iter().map(move |at| (of, at)));
-        let decides = |(chapter, point): (&ChapterResult, &StationResult)| {
+        let decides = |(chapter, point): (&ChapterResult, &StepResult)| {
             let name = [point.label.as_str(), point.series.as_str()].join(" ");
             Some((format!("{}: {}", chapter.title, name.trim()), point.slowest_test()?))
         };
@@ -241,7 +239,7 @@ impl Survey {
     pub fn verdict(&self) -> Verdict {
         let chapter = |key: &str| self.chapters.iter().find(|chapter| chapter.key == key);
         let figure = |key: &str, series: &str, label: &str| {
-            let found = |p: &&StationResult| p.series == series && p.label == label;
+            let found = |p: &&StepResult| p.series == series && p.label == label;
             chapter(key)?.points.iter().find(found).filter(|p| !p.figures.is_empty())
         };
         let mut figures = Vec::new();
@@ -255,7 +253,7 @@ impl Survey {
                 figures.push((name.to_owned(), Unit::PerSecond.show(point.throughput_rps())));
             }
         }
-        let limit = figure("pipeline", "-P 1", "GET").and_then(StationResult::slowest);
+        let limit = figure("pipeline", "-P 1", "GET").and_then(StepResult::slowest);
         let text = limit.map_or("Nothing was measured yet.".to_owned(), |run| {
             let others = run.disturbed().map_or(String::new(), |cause| {
                 format!(" The figure says little: {}.", cause.describe())
@@ -326,14 +324,8 @@ mod tests {
     use super::*;
     use crate::figures::tests::figures;
 
-    fn point(
-        label: &str,
-        series: &str,
-        x: Option<f64>,
-        rps: f64,
-        bytes_per_s: f64,
-    ) -> StationResult {
-        StationResult {
+    fn point(label: &str, series: &str, x: Option<f64>, rps: f64, bytes_per_s: f64) -> StepResult {
+        StepResult {
             label: label.into(),
             series: series.into(),
             x,
@@ -344,7 +336,7 @@ mod tests {
         }
     }
 
-    fn answer(key: &str, points: Vec<StationResult>) -> ChapterResult {
+    fn answer(key: &str, points: Vec<StepResult>) -> ChapterResult {
         let text = String::new;
         ChapterResult {
             key: key.into(),

@@ -58,7 +58,7 @@ pub(super) fn options(
         wait,
         drain_ns,
         exchange,
-        stations: _,
+        node_receivers: _,
     } = delivery;
     let receivers = &delivery.logical_receivers();
     let names = kind.names();

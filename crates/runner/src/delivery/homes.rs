@@ -150,8 +150,8 @@ impl<'r> Homes<'r> {
 
     /// Returns the server that a receiver connects to.
     pub(super) fn of_receiver(&self, delivery: &Delivery, receiver: u32) -> Address {
-        let replica = match delivery.stations.get(receiver as usize) {
-            Some(station) => station.at.unwrap_or(u32::MAX),
+        let replica = match delivery.node_receivers.get(receiver as usize) {
+            Some(node_receiver) => node_receiver.at.unwrap_or(u32::MAX),
             None => receiver / delivery.places.max(1),
         };
         if let Some(address) = self.receivers_at.get(replica as usize) {
@@ -301,7 +301,7 @@ pub(super) mod tests {
             places: 50,
             places_each: 1,
             drain_ns: 0,
-            stations: Vec::new(),
+            node_receivers: Vec::new(),
             at: Vec::new(),
             exchange: None,
             wait: None,

@@ -52,7 +52,8 @@ impl Consumer for Cache<'_> {
         let Invalidate { delivery, tracking } = self.kind;
         // At each node of a cluster those of all nodes, as a slot may move.
         let places = delivery.places_at_all_nodes(self.receiver);
-        let is_whole = !delivery.stations.is_empty() && places.len() == delivery.places as usize;
+        let is_whole =
+            !delivery.node_receivers.is_empty() && places.len() == delivery.places as usize;
         let prefixes: Vec<String> = if delivery.places == 1 || is_whole {
             vec![delivery.prefix.clone()]
         } else {

@@ -77,7 +77,7 @@ fn delivery(kind: DeliveryKind, places: u32) -> Delivery {
         exchange: None,
         wait: None,
         drain_ns: 0,
-        stations: Vec::new(),
+        node_receivers: Vec::new(),
     }
 }
 

@@ -44,7 +44,10 @@ impl<E: Engine> Receivers<'_, E> {
                 receiver.home
             )));
         }
-        if was != State::Ready && roles.homes.is_cluster() && roles.delivery.stations.is_empty() {
+        if was != State::Ready
+            && roles.homes.is_cluster()
+            && roles.delivery.node_receivers.is_empty()
+        {
             // The node may be gone for good; another knows who has its slots.
             receiver.home = roles.homes.nth((receiver.number + receiver.attempts) as usize);
         }
@@ -64,7 +67,7 @@ impl<E: Engine> Receivers<'_, E> {
         if !self.context.plan.recovery.reconnect || roles.delivery.kind == DeliveryKind::Replica {
             return;
         }
-        let stays = roles.homes.is_cluster() && roles.delivery.stations.is_empty();
+        let stays = roles.homes.is_cluster() && roles.delivery.node_receivers.is_empty();
         for (former, successor) in roles.homes.successors(&mut self.replaced) {
             for conn in (0..self.receivers.len() as u32).map(ConnId) {
                 let receiver = &mut self.receivers[conn.0 as usize];
@@ -101,13 +104,13 @@ impl<E: Engine> Receivers<'_, E> {
         let homes = &self.context.roles.homes;
         let receiver = &mut self.receivers[conn.0 as usize];
         let delivery = self.context.roles.delivery;
-        let is_station = !delivery.stations.is_empty();
+        let is_at_node = !delivery.node_receivers.is_empty();
         let moved = match homes.redirected(&text, &receiver.home) {
             // The master is named; one of the other replicas is its.
-            Some(_) if is_station && delivery.kind == DeliveryKind::Replica => {
+            Some(_) if is_at_node && delivery.kind == DeliveryKind::Replica => {
                 homes.next_replica(&receiver.home)
             }
-            Some(other) if is_station => {
+            Some(other) if is_at_node => {
                 return Err(Fatal::new(format!(
                     "{}: a slot has moved to {other}: a cache reads its keys at the nodes that had them when it began",
                     receiver.home

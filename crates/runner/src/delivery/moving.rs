@@ -21,12 +21,13 @@ impl<E: Engine> Receivers<'_, E> {
     ) -> Result<(), Fatal> {
         let roles = self.context.roles;
         let text = explain::text(error);
-        let station = |number: u32| roles.delivery.stations.get(number as usize);
+        let node_receiver = |number: u32| roles.delivery.node_receivers.get(number as usize);
         let receiver = &self.receivers[conn.0 as usize];
-        let whose = station(receiver.number).map(|station| station.receiver);
+        let whose = node_receiver(receiver.number).map(|node_receiver| node_receiver.receiver);
         let home = roles.homes.redirected(&text, &receiver.home);
         let is_its = |other: &Receiver<'_>, home: &Address| {
-            other.home == *home && station(other.number).map(|station| station.receiver) == whose
+            other.home == *home
+                && node_receiver(other.number).map(|node_receiver| node_receiver.receiver) == whose
         };
         let at = home
             .as_ref()

@@ -35,7 +35,7 @@ impl Kind for Replica<'_> {
         for place in self.delivery.places_of(receiver) {
             append_get(self.delivery, place, &mut get);
         }
-        let in_cluster = !self.delivery.stations.is_empty();
+        let in_cluster = !self.delivery.node_receivers.is_empty();
         Box::new(Reader { get, in_cluster, is_readonly: false, is_ready: false, last: None })
     }
 

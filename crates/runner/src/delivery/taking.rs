@@ -9,8 +9,8 @@ use super::kind::Received;
 use super::order::Arrival;
 use super::receivers::{Receivers, State};
 use super::reply_strings::DeliveredMessage;
-use super::sent_times::RING_MAX;
 use crate::Fatal;
+use crate::messages::RING_MAX;
 use crate::request::{CommandReply, Keys, SettledReply};
 
 impl<E: Engine> Receivers<'_, E> {

@@ -88,7 +88,7 @@ const AREAS: &[Area] = &[
             "crates/report/src/deliveries.rs",
             "crates/report/src/waits.rs",
             "crates/page/src/runs/deliveries.rs",
-            "crates/keystorm/src/deliveries/stations.rs",
+            "crates/keystorm/src/deliveries/node_receivers.rs",
         ],
         budget: 7_500,
     },

@@ -26,7 +26,7 @@ pub struct MissPoint {
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Place {
+struct SampledKey {
     slot: usize,
     size: u64,
     is_sized: bool,
@@ -39,7 +39,7 @@ const SIZED_OF_TEN: u64 = 9;
 /// Reuse distances of the sample.
 #[derive(Debug)]
 pub(super) struct Reuse {
-    keys: HashMap<u64, Place>,
+    keys: HashMap<u64, SampledKey>,
     hashes: BTreeSet<u64>,
     /// Threshold of the sample: keys with a hash below it are sampled.
     threshold: u64,
@@ -93,22 +93,22 @@ impl Reuse {
         }
         let scale = u64::MAX as f64 / self.threshold as f64;
         let known = self.keys.get(&hash).copied();
-        let is_sized = size.is_some() || known.is_some_and(|place| place.is_sized);
+        let is_sized = size.is_some() || known.is_some_and(|key| key.is_sized);
         self.uses += 1;
         self.sized += u64::from(is_sized);
         let size = match (size, known) {
             (Some(size), _) => size + key_bytes + ITEM_BYTES,
-            (None, Some(place)) => place.size,
+            (None, Some(key)) => key.size,
             (None, None) => key_bytes + ITEM_BYTES,
         };
-        if let Some(place) = known {
+        if let Some(key) = known {
             if is_read {
-                let (keys, bytes) = self.sum_from(place.slot);
+                let (keys, bytes) = self.sum_from(key.slot);
                 let scaled = |distance: u64| (distance as f64 * scale) as u64;
                 self.weights.push((scaled(keys), scaled(bytes), scale));
                 self.settle(false);
             }
-            self.take(place);
+            self.take(key);
         } else if is_read {
             self.first += scale;
         }
@@ -119,7 +119,7 @@ impl Reuse {
         self.next_slot += 1;
         self.put(slot, (1, size));
         let is_once = known.is_none();
-        self.keys.insert(hash, Place { slot, size, is_sized, is_once });
+        self.keys.insert(hash, SampledKey { slot, size, is_sized, is_once });
         if known.is_none() {
             self.hashes.insert(hash);
             if self.hashes.len() > KEYS_MAX {
@@ -143,8 +143,8 @@ impl Reuse {
     fn shrink(&mut self) {
         if let Some(largest) = self.hashes.pop_last() {
             self.threshold = largest;
-            if let Some(place) = self.keys.remove(&largest) {
-                self.take(place);
+            if let Some(key) = self.keys.remove(&largest) {
+                self.take(key);
             }
         }
     }
@@ -164,8 +164,8 @@ impl Reuse {
         (all.0.wrapping_sub(before.0), all.1.wrapping_sub(before.1))
     }
 
-    fn take(&mut self, place: Place) {
-        self.put(place.slot, (1_u64.wrapping_neg(), place.size.wrapping_neg()));
+    fn take(&mut self, key: SampledKey) {
+        self.put(key.slot, (1_u64.wrapping_neg(), key.size.wrapping_neg()));
     }
 
     fn put(&mut self, slot: usize, (keys, bytes): (u64, u64)) {
@@ -180,14 +180,14 @@ impl Reuse {
     /// Moves the keys to the first slots, in order.
     fn renumber(&mut self) {
         let mut order: Vec<(usize, u64)> =
-            self.keys.iter().map(|(hash, place)| (place.slot, *hash)).collect();
+            self.keys.iter().map(|(hash, key)| (key.slot, *hash)).collect();
         order.sort_unstable();
         self.tree.fill((0, 0));
         self.next_slot = order.len();
         for (slot, (_, hash)) in order.into_iter().enumerate() {
-            if let Some(place) = self.keys.get_mut(&hash) {
-                place.slot = slot;
-                let size = place.size;
+            if let Some(key) = self.keys.get_mut(&hash) {
+                key.slot = slot;
+                let size = key.size;
                 self.put(slot, (1, size));
             }
         }
@@ -195,7 +195,7 @@ impl Reuse {
 
     /// Share of the sample's keys that were used once.
     pub(super) fn used_once(&self) -> Option<f64> {
-        let once = self.keys.values().filter(|place| place.is_once).count();
+        let once = self.keys.values().filter(|key| key.is_once).count();
         (!self.keys.is_empty()).then(|| once as f64 / self.keys.len() as f64)
     }
 

@@ -8,7 +8,7 @@ mod exchange;
 pub mod message;
 mod queue;
 mod replica_wait;
-mod station;
+mod node_receiver;
 
 use serde::{Deserialize, Serialize};
 
@@ -18,7 +18,7 @@ pub use exchange::{Exchange, MessageNumbers};
 pub use message::{Message, Purpose};
 pub use queue::{ListPop, ListPush, Queue, SortedSetPop, StreamAck};
 pub use replica_wait::ReplicaWait;
-pub use station::{NAME_PREFIX, Station, TAG};
+pub use node_receiver::{NAME_PREFIX, NodeReceiver, TAG};
 
 /// The receivers of a plan.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -51,7 +51,7 @@ pub struct Delivery {
     /// Node and places of each receiver, in order, if a subscriber, cache or key has a receiver at each of
     /// several cluster nodes. Empty if receivers take the places in turn.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub stations: Vec<Station>,
+    pub node_receivers: Vec<NodeReceiver>,
 }
 
 /// Kind of delivery from senders to receivers.
@@ -294,7 +294,7 @@ impl Delivery {
         if self.kind != DeliveryKind::Replica {
             // At each replica each key of the share is read.
             own.receivers = shard.count(self.logical_receivers());
-            own.keep_stations_of(own.receivers);
+            own.keep_node_receivers_of(own.receivers);
         }
         if let DeliveryKind::Pubsub { slow, .. } = &mut own.kind {
             *slow = shard.count(*slow);
@@ -314,7 +314,7 @@ impl Delivery {
     /// Number of places that each receiver distinguishes.
     #[must_use]
     pub fn places_apart(&self) -> u32 {
-        match (self.names_places(), self.stations.is_empty()) {
+        match (self.names_places(), self.node_receivers.is_empty()) {
             (false, _) => 1,
             (true, true) => self.places_each,
             // They follow each other in no known order.
@@ -325,8 +325,8 @@ impl Delivery {
     /// Number of receivers of each place, if equal for all.
     #[must_use]
     pub fn receivers_each(&self) -> u64 {
-        if !self.stations.is_empty() {
-            return self.stations.iter().filter(|station| station.places.contains(&0)).count()
+        if !self.node_receivers.is_empty() {
+            return self.node_receivers.iter().filter(|node_receiver| node_receiver.places.contains(&0)).count()
                 as u64;
         }
         u64::from(self.receivers) * u64::from(self.places_each) / u64::from(self.places.max(1))
@@ -349,9 +349,9 @@ impl Delivery {
     /// Places of a receiver, from 0 to `places` - 1: those assigned with its node, or else taken in turn by
     /// the receivers of each group.
     pub fn places_of(&self, receiver: u32) -> impl Iterator<Item = u32> + use<> {
-        let of_station = self.stations.get(receiver as usize).map(|station| station.places.clone());
-        let in_turn = self.stations.is_empty().then(|| self.in_turn(receiver));
-        of_station.into_iter().flatten().chain(in_turn.into_iter().flatten())
+        let of_node = self.node_receivers.get(receiver as usize).map(|node_receiver| node_receiver.places.clone());
+        let in_turn = self.node_receivers.is_empty().then(|| self.in_turn(receiver));
+        of_node.into_iter().flatten().chain(in_turn.into_iter().flatten())
     }
 
     fn in_turn(&self, receiver: u32) -> impl Iterator<Item = u32> + use<> {
@@ -376,8 +376,8 @@ impl Delivery {
     pub fn thread_of(&self, receiver: u32) -> u16 {
         if matches!(self.kind, DeliveryKind::Invalidate { .. }) {
             // What a cache has at several nodes is on one thread.
-            let station = self.stations.get(receiver as usize);
-            let whose = station.map_or(receiver, |station| station.receiver);
+            let node_receiver = self.node_receivers.get(receiver as usize);
+            let whose = node_receiver.map_or(receiver, |node_receiver| node_receiver.receiver);
             return (whose % u32::from(self.threads)) as u16;
         }
         let first = self.places_of(receiver).next().unwrap_or(0);

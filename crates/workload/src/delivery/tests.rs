@@ -17,7 +17,7 @@ fn delivery(receivers: u32, places: u32, places_each: u32) -> Delivery {
         exchange: None,
         wait: None,
         drain_ns: 0,
-        stations: Vec::new(),
+        node_receivers: Vec::new(),
     }
 }
 

@@ -10,7 +10,7 @@ use naming::{
 use super::check::refuse;
 use super::{PlanError, PlanParts, limits};
 use crate::{
-    Arg, CommandSpec, Delivery, DeliveryKind, Endpoint, NAME_PREFIX, Piece, Plan, Station, TAG,
+    Arg, CommandSpec, Delivery, DeliveryKind, Endpoint, NAME_PREFIX, NodeReceiver, Piece, Plan, TAG,
 };
 
 impl PlanParts {
@@ -234,9 +234,9 @@ impl Plan {
         let mut any = delivery.clone();
         let tag = if any.prefix.ends_with(TAG) { String::from(TAG) } else { String::new() };
         any.prefix = NAME_PREFIX.to_owned() + &tag;
-        if !any.stations.is_empty() {
+        if !any.node_receivers.is_empty() {
             any.receivers = any.logical_receivers();
-            any.stations.clear();
+            any.node_receivers.clear();
             any.at.clear();
         }
         self.delivering(delivery, any).map(Cow::Owned)
@@ -262,19 +262,19 @@ impl Plan {
 
 /// Receivers that are at each node of a cluster: places have slots, and each as many receivers as the others.
 fn check_each_node(delivery: &Delivery) -> Result<(), PlanError> {
-    let Delivery { receivers, places, stations, at, .. } = delivery;
+    let Delivery { receivers, places, node_receivers, at, .. } = delivery;
     refuse(delivery.prefix.ends_with(TAG), || {
         "deliver: in a cluster the numbers of places are hash tags".to_owned()
     })?;
-    let fits = |station: &Station| {
-        let has_address = station.at.is_none_or(|number| (number as usize) < at.len());
-        let has_home = station.at.is_some() || !station.places.is_empty();
-        has_address && has_home && station.places.iter().all(|place| place < places)
+    let fits = |node_receiver: &NodeReceiver| {
+        let has_address = node_receiver.at.is_none_or(|number| (number as usize) < at.len());
+        let has_home = node_receiver.at.is_some() || !node_receiver.places.is_empty();
+        has_address && has_home && node_receiver.places.iter().all(|place| place < places)
     };
     let by_place = || delivery.receivers_by_place();
-    let is_whole = stations.is_empty()
-        || stations.len() == *receivers as usize
-            && stations.iter().all(fits)
+    let is_whole = node_receivers.is_empty()
+        || node_receivers.len() == *receivers as usize
+            && node_receivers.iter().all(fits)
             && by_place().iter().min() == by_place().iter().max();
     refuse(is_whole, || {
         "deliver: receivers at the nodes of a cluster do not match places".to_owned()
@@ -290,7 +290,7 @@ fn check_takers(delivery: &Delivery) -> Result<(), PlanError> {
         text!("{GROUPS} {groups}: must be between 0 and {}", limits::GROUPS_MAX)
     })?;
     let takers = u64::from(receivers / groups);
-    if !delivery.stations.is_empty() {
+    if !delivery.node_receivers.is_empty() {
         return Ok(());
     }
     let takes_all = takers * u64::from(places_each) >= u64::from(places);

@@ -11,7 +11,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, anyhow, bail};
 use console::diagnostics;
-use console::place::Place;
+use console::result_file::ResultFile;
 use job::{End, Job};
 use lab::{Bisect, Findings};
 use measure::Ending;
@@ -44,7 +44,7 @@ fn bisect(job: &Options, load: &Job) -> Result<End> {
     let commits = tree.commits(&job.good, &job.bad)?;
     let mut found = Bisect::new(commits, compare::load_of(plan)?, job.metric);
     let path = job.state.join("results.json");
-    let place = Place::new("--state", &path)?;
+    let place = ResultFile::new("--state", &path)?;
     if let Ok(text) = fs::read(&path) {
         let fault = || format!("{}: not a result of a bisection", path.display());
         if !found.resume(serde_json::from_slice(&text).with_context(fault)?) {
@@ -65,7 +65,7 @@ struct SearchRun<'j> {
     tree: Tree,
     found: Bisect,
     /// File from which the search resumes.
-    place: Place,
+    place: ResultFile,
     /// Set once the servers of both ends are known to be built.
     is_checked: bool,
 }

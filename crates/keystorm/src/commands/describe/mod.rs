@@ -13,7 +13,7 @@ use anyhow::{Result, anyhow};
 use cli::front::{Front, command, with_options};
 use console::bar;
 use console::diagnostics;
-use console::place::Place;
+use console::result_file::ResultFile;
 use job::{End, Intent};
 use page::{Block, Page, term};
 use trace::describe::{Describer, Description};
@@ -48,7 +48,7 @@ fn describe(job: &Options) -> Result<End> {
     let interrupted = signals::interrupted()?;
     let pages = Pages::open(&job.pages)?;
     let workload =
-        job.workload.as_deref().map(|path| Place::new("--workload", path)).transpose()?;
+        job.workload.as_deref().map(|path| ResultFile::new("--workload", path)).transpose()?;
     let options = OpenOptions { format: job.format.clone() };
     let mut reader = trace::open(&job.files, &options).map_err(in_words)?;
     let source = reader.source().clone();

@@ -20,7 +20,7 @@ use crate::commands::run::say;
 use crate::signals;
 
 use super::client_table::{Cell, Table};
-use super::cpus::Place;
+use super::cpus::CpuChoice;
 use super::options::Options;
 
 const PIPELINES: [u32; 3] = [1, 16, 64];
@@ -64,18 +64,18 @@ pub(super) fn measure(job: &Options, plan: &Plan) -> Result<End> {
     let connections = plan.load.concurrency.connections;
     allow_open_files(connections)?;
     let (engines, notes) = engines(job.engine.choice())?;
-    let place = Place::find();
+    let choice = CpuChoice::find();
     let directory = tempfile::Builder::new().prefix("keystorm-").tempdir();
     let directory = directory.context("making a directory for a unix socket")?;
     let command = plan.name.clone();
-    let mut table = Table::new(command, connections, job.seconds.as_secs_f64(), place, notes);
+    let mut table = Table::new(command, connections, job.seconds.as_secs_f64(), choice, notes);
     let show = |text: String| if job.json { Ok(End::Complete) } else { say(&text) };
     show(table.head())?;
     for transport in Transport::ALL {
         for &engine in &engines {
             for depth in PIPELINES {
                 let listener = transport.listen(directory.path())?;
-                let cell = CellContext { plan, place, engine, interrupted }
+                let cell = CellContext { plan, choice, engine, interrupted }
                     .cell(listener, transport, depth)?;
                 let Some(cell) = cell else {
                     show("Interrupted.\n".to_owned())?;
@@ -100,7 +100,7 @@ fn finish(job: &Options, table: &Table, end: End) -> Result<End> {
 /// Context that the cells of one engine share.
 struct CellContext<'m> {
     plan: &'m Plan,
-    place: Place,
+    choice: CpuChoice,
     engine: EngineChoice,
     interrupted: &'m AtomicBool,
 }
@@ -113,7 +113,7 @@ impl CellContext<'_> {
         let (connections_max, stop) = (plan.load.concurrency.connections, AtomicBool::new(false));
         let (measured, served) = thread::scope(|scope| {
             let serve = || -> std::io::Result<SinkTotals> {
-                self.place.take_sinks()?;
+                self.choice.take_sinks()?;
                 let listeners = [listener];
                 if plan.protocol.is_memcache() {
                     let replies = MemcacheReplies::new(BULK);
@@ -184,7 +184,7 @@ impl CellContext<'_> {
         let target = Target { endpoint, ..self.plan.target.clone() };
         let concurrency = Concurrency {
             pipeline_depth: depth,
-            cpus: self.place.cpus.map(|cpus| cpus.client).into_iter().collect(),
+            cpus: self.choice.cpus.map(|cpus| cpus.client).into_iter().collect(),
             ..self.plan.load.concurrency.clone()
         };
         let engine = match self.engine {

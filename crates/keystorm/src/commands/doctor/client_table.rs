@@ -3,7 +3,7 @@
 use anyhow::Result;
 use serde_json::json;
 
-use super::cpus::{Cpus, Place};
+use super::cpus::{CpuChoice, Cpus};
 
 /// Busy share of a core from which a thread counts as the limit of a cell.
 const BUSY: f64 = 0.9;
@@ -18,7 +18,7 @@ pub(super) struct Table {
     command: String,
     connections: u32,
     seconds: f64,
-    place: Place,
+    choice: CpuChoice,
     notes: Vec<String>,
     pub(super) cells: Vec<Cell>,
 }
@@ -44,16 +44,16 @@ impl Table {
         command: String,
         connections: u32,
         seconds: f64,
-        place: Place,
+        choice: CpuChoice,
         notes: Vec<String>,
     ) -> Self {
-        Self { command, connections, seconds, place, notes, cells: Vec::new() }
+        Self { command, connections, seconds, choice, notes, cells: Vec::new() }
     }
 
     /// Returns the text above the first line.
     pub(super) fn head(&self) -> String {
         let Self { command, connections, seconds, .. } = self;
-        let place = match self.place.cpus {
+        let place = match self.choice.cpus {
             Some(Cpus { client, sink }) => {
                 format!("The client runs on CPU {client}, the sink on CPU {sink}.")
             }
@@ -101,8 +101,8 @@ impl Table {
             "value_bytes": 3,
             "connections": self.connections,
             "seconds_each": self.seconds,
-            "client_cpu": self.place.cpus.map(|cpus| cpus.client),
-            "sink_cpu": self.place.cpus.map(|cpus| cpus.sink),
+            "client_cpu": self.choice.cpus.map(|cpus| cpus.client),
+            "sink_cpu": self.choice.cpus.map(|cpus| cpus.sink),
             "notes": self.notes,
             "complete": complete,
             "cells": cells,
@@ -175,7 +175,7 @@ mod tests {
             "SET".to_owned(),
             50,
             0.25,
-            Place { cpus },
+            CpuChoice { cpus },
             vec!["uring is not there".to_owned()],
         );
         let head = table.head();
@@ -207,7 +207,7 @@ mod tests {
         ] {
             assert_eq!(cell(client, sink).limit(), limit);
         }
-        let mut table = Table::new("SET".to_owned(), 1, 1.0, Place { cpus: None }, Vec::new());
+        let mut table = Table::new("SET".to_owned(), 1, 1.0, CpuChoice { cpus: None }, Vec::new());
         assert_eq!(table.foot(), "");
         table.cells.push(cell(0.5, 1.0));
         assert!(table.foot().contains("can do more"));
@@ -215,7 +215,7 @@ mod tests {
 
     #[test]
     fn the_json_says_what_it_is() {
-        let mut table = Table::new("SET".to_owned(), 1, 1.0, Place { cpus: None }, Vec::new());
+        let mut table = Table::new("SET".to_owned(), 1, 1.0, CpuChoice { cpus: None }, Vec::new());
         table.cells.push(cell(0.5, 1.0));
         let json: serde_json::Value = serde_json::from_str(&table.json(true).unwrap()).unwrap();
         assert_eq!(json["what"], WHAT);

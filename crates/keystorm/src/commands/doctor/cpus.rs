@@ -7,7 +7,7 @@ use host::machine::cpu_list;
 
 /// The CPUs of the two; `None` if they would have to share one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct CpuChoice {
     pub(super) cpus: Option<Cpus>,
 }
 
@@ -18,7 +18,7 @@ pub(super) struct Cpus {
     pub(super) sink: usize,
 }
 
-impl Place {
+impl CpuChoice {
     /// Takes two of the CPUs that this process may use, on different cores if possible.
     pub(super) fn find() -> Self {
         Self { cpus: apart(&affinity::allowed(), siblings) }

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 use cli::compare::UntilSure;
 use console::diagnostics;
-use console::place::Place;
+use console::result_file::ResultFile;
 use history::{Entry, RunShortage, Series, series};
 use job::End;
 use measure::Ending;
@@ -216,7 +216,7 @@ impl Repeats<'_> {
         let loaded = show::read(&self.path(name))?;
         let place = |number| self.path(name).with_file_name(repeat_name(&file_name(name), number));
         // What cannot be kept need not be measured.
-        Place::new(OPTION, &place(new.files.len() + 1))?;
+        ResultFile::new(OPTION, &place(new.files.len() + 1))?;
         let runs = match self.runs(&loaded.runs, progress) {
             Ok(Ok(Some(runs))) => runs,
             Ok(Ok(None)) => return Ok(Some(Repeat::Interrupted)),
@@ -238,7 +238,7 @@ impl Repeats<'_> {
         }
         record.set_complete();
         let number = free_number(&place)?;
-        Place::new(OPTION, &place(number))?.write(record.to_json()?.as_bytes())?;
+        ResultFile::new(OPTION, &place(number))?.write(record.to_json()?.as_bytes())?;
         let file = repeat_name(name, number);
         let entries = history::entries(&file, &runs)?;
         self.took.insert(name.to_owned(), began.elapsed());

@@ -10,7 +10,7 @@ use anyhow::{Context, Error, Result, anyhow};
 use cli::experiment::job;
 use console::diagnostics;
 use job::{ClientFleet, End, Job, UsageError};
-use lab::survey::{Chapter, DELIVERIES, Machine, PLACEMENT, Station, SurveyPlan, SurveySpec};
+use lab::survey::{Chapter, DELIVERIES, Machine, PLACEMENT, SurveyPlan, SurveySpec, SurveyStep};
 use lab::{Findings, Survey};
 use measure::Ending;
 use report::{Run, WarningKind};
@@ -93,7 +93,7 @@ fn written(
     keep: bool,
 ) -> Result<PlanWrites> {
     let lines = plan.chapters.iter().flat_map(|chapter| {
-        let lines = chapter.stations.iter().flat_map(|station| station.lines_after(0));
+        let lines = chapter.steps.iter().flat_map(|step| step.lines_after(0));
         chapter.fill.iter().cloned().chain(lines)
     });
     let jobs: Result<Vec<Job>, UsageError> =
@@ -160,8 +160,8 @@ fn lacking(bed: &TestBed<'_>, target: &Target) -> Vec<(&'static str, String)> {
 /// Planned seconds of all runs; simultaneous ones count once.
 fn planned(plan: &SurveyPlan) -> Result<f64> {
     let mut all_s = 0.0;
-    for station in plan.chapters.iter().flat_map(|chapter| &chapter.stations) {
-        for (at, line) in station.lines_after(0).into_iter().enumerate() {
+    for step in plan.chapters.iter().flat_map(|chapter| &chapter.steps) {
+        for (at, line) in step.lines_after(0).into_iter().enumerate() {
             let job = job("keystorm survey", line).map_err(usage_error)?;
             let this_s: f64 = job.plans.iter().map(planned_s).sum();
             all_s += if at == 0 { this_s } else { 0.0 };
@@ -208,7 +208,7 @@ impl Experiment for SurveyRun<'_> {
 impl SurveyRun<'_> {
     fn chapter(&mut self, chapter: &Chapter, frame: &mut Frame<'_>) -> Result<(), Stop> {
         self.survey.begin(chapter);
-        let measured = self.stations(chapter, frame);
+        let measured = self.steps(chapter, frame);
         let terminal = Terminal::of_stdout();
         let Some(answer) = self.survey.chapters.last() else { return measured };
         let show = || -> Result<()> {
@@ -224,7 +224,7 @@ impl SurveyRun<'_> {
         measured
     }
 
-    fn stations(&mut self, chapter: &Chapter, frame: &mut Frame<'_>) -> Result<(), Stop> {
+    fn steps(&mut self, chapter: &Chapter, frame: &mut Frame<'_>) -> Result<(), Stop> {
         if let Some(line) = &chapter.fill {
             let fill = job("keystorm survey", line.clone()).map_err(usage_error)?;
             frame.progress.begin(format!("filling {} keys", self.spec.keys), 1.0, self.left_s);
@@ -234,19 +234,19 @@ impl SurveyRun<'_> {
             }
             frame.progress.end();
         }
-        for station in &chapter.stations {
-            let lines = station.lines_after(self.survey.requests_of_last()).into_iter();
+        for step in &chapter.steps {
+            let lines = step.lines_after(self.survey.requests_of_last()).into_iter();
             let jobs: Result<Vec<Job>, UsageError> =
                 lines.map(|line| job("keystorm survey", line)).collect();
-            self.station(chapter, station, &jobs.map_err(usage_error)?, frame)?;
+            self.step(chapter, step, &jobs.map_err(usage_error)?, frame)?;
         }
         Ok(())
     }
 
-    fn station(
+    fn step(
         &mut self,
         chapter: &Chapter,
-        station: &Station,
+        step: &SurveyStep,
         jobs: &[Job],
         frame: &mut Frame<'_>,
     ) -> Result<(), Stop> {
@@ -268,11 +268,11 @@ impl SurveyRun<'_> {
         if alone {
             for plan in plans {
                 self.left_s = (self.left_s - planned_s(plan)).max(0.0);
-                let label = [&station.label, &station.series].map(report::escape).join(" ");
+                let label = [&step.label, &step.series].map(report::escape).join(" ");
                 let what = format!("{}: {} {label}", chapter.title, report::escape(&plan.name));
                 let bed = own.first().unwrap_or(self.main.1);
                 let ran = frame.run(bed, plan, what, self.left_s);
-                self.put(station, ran.map(|run| vec![run.failed_if_refused()]), frame)?;
+                self.put(step, ran.map(|run| vec![run.failed_if_refused()]), frame)?;
             }
             return Ok(());
         }
@@ -297,13 +297,13 @@ impl SurveyRun<'_> {
             ended.collect::<Result<Vec<Run>>>()
         });
         frame.progress.end();
-        self.put(station, runs, frame)
+        self.put(step, runs, frame)
     }
 
-    /// Adds the results of a station. A run that fails is a finding, unless the server is gone.
+    /// Adds the results of a step. A run that fails is a finding, unless the server is gone.
     fn put(
         &mut self,
-        station: &Station,
+        step: &SurveyStep,
         ran: Result<Vec<Run>>,
         frame: &Frame<'_>,
     ) -> Result<(), Stop> {
@@ -327,11 +327,11 @@ impl SurveyRun<'_> {
                         ))?;
                     }
                 }
-                self.survey.add(station, &runs)?;
+                self.survey.add(step, &runs)?;
             }
             Err(error) => {
                 self.failed = true;
-                self.survey.miss(station, format!("{error:#}"));
+                self.survey.miss(step, format!("{error:#}"));
             }
         }
         Ok(())

@@ -5,7 +5,7 @@ use naming::{
     USER,
 };
 
-use super::{Chapter, Lines, Station, SurveySpec};
+use super::{Chapter, Lines, SurveyStep, SurveySpec};
 use crate::survey::Machine;
 use crate::words::TypedOption;
 
@@ -29,7 +29,7 @@ impl Lines<'_> {
                  memcached."
             ),
             fill: None,
-            stations: vec![],
+            steps: vec![],
             left_out: vec![],
         };
         if !self.spec.spawned {
@@ -58,7 +58,7 @@ impl Lines<'_> {
                     ("memcached", memcached.placed(pair, &words)),
                 ] {
                     let label = format!("{} -P {depth}", test.to_uppercase());
-                    chapter.stations.push(Station::new(label, series, line));
+                    chapter.steps.push(SurveyStep::new(label, series, line));
                 }
             }
         }

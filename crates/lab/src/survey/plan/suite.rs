@@ -1,8 +1,8 @@
-//! The chapter of redis-benchmark's suite, and stations that remove elements filled before.
+//! The chapter of redis-benchmark's suite, and steps that remove elements filled before.
 
 use naming::CLUSTER;
 
-use super::{Chapter, Lines, Station};
+use super::{Chapter, Lines, SurveyStep};
 
 /// Tests that remove existing elements, and the test that adds them, one for each request.
 const TAKES: [(&str, &str); 4] = [
@@ -34,12 +34,12 @@ const TESTS: usize = 24;
 const QUICK_TESTS: usize = 12;
 
 impl Chapter {
-    /// Approximate number of runs: a station of the suite has several.
+    /// Approximate number of runs: a step of the suite has several.
     pub(super) fn runs(&self, quick: bool) -> usize {
         match self.key {
             "suite" if quick => QUICK_TESTS,
             "suite" => TESTS,
-            _ => self.stations.len(),
+            _ => self.steps.len(),
         }
     }
 }
@@ -50,14 +50,14 @@ impl Lines<'_> {
         self.spec.server.has(CLUSTER)
     }
 
-    /// A station that runs tests of the suite on existing elements.
-    pub(super) fn station(&self, label: &str, series: &str, tests: &str, words: &str) -> Station {
+    /// A step that runs tests of the suite on existing elements.
+    pub(super) fn step(&self, label: &str, series: &str, tests: &str, words: &str) -> SurveyStep {
         let words = format!("-t {tests} {words}");
         let fill = TAKES.iter().find(|(test, _)| *test == tests).filter(|_| !self.has_tags());
-        let Some((_, fill)) = fill else { return Station::new(label, series, self.run(&words)) };
+        let Some((_, fill)) = fill else { return SurveyStep::new(label, series, self.run(&words)) };
         let mut line = self.line(&self.spec.server, &format!("{words} --fill --fill-with"));
         line.push(fill.into());
-        Station { takes: true, ..Station::new(label, series, line) }
+        SurveyStep { takes: true, ..SurveyStep::new(label, series, line) }
     }
 
     pub(super) fn suite(&self) -> Chapter {
@@ -68,8 +68,8 @@ impl Lines<'_> {
             (true, true) => &MEMCACHED_QUICK_SUITE,
         };
         let of_unknown = |tests: &&str| self.has_tags() && ["spop", "zpopmin"].contains(tests);
-        let stations = tests.iter().filter(|tests| !of_unknown(tests));
-        let stations = stations.map(|tests| self.station("", "", tests, "")).collect();
+        let steps = tests.iter().filter(|tests| !of_unknown(tests));
+        let steps = steps.map(|tests| self.step("", "", tests, "")).collect();
         let left_out = tests.iter().filter(|tests| of_unknown(tests)).map(|test| {
             format!(
                 "{}: on a cluster each request has a key of its own, which is soon empty.",
@@ -89,7 +89,7 @@ impl Lines<'_> {
             }
             .into(),
             fill: None,
-            stations,
+            steps,
             left_out: left_out.collect(),
         }
     }

@@ -9,7 +9,7 @@ use console::diagnostics;
 use host::Address;
 use wire::cluster::{Role, Topology, slot_of};
 use wire::resp::Value;
-use workload::{Delivery, DeliveryKind, Endpoint, Plan, PlanParts, Station};
+use workload::{Delivery, DeliveryKind, Endpoint, Plan, PlanParts, NodeReceiver};
 
 use crate::server::resolve;
 use crate::test_bed::TestBed;
@@ -20,7 +20,7 @@ use crate::test_bed::TestBed;
 /// Returns an error if nobody has a slot, or a shard has no replica to read from.
 pub(crate) fn placed<'p>(bed: &TestBed<'_>, plan: Cow<'p, Plan>) -> Result<Cow<'p, Plan>> {
     let wants = |delivery: &&Delivery| {
-        delivery.kind.is_at_each_node() && delivery.stations.is_empty() && plan.target.is_cluster()
+        delivery.kind.is_at_each_node() && delivery.node_receivers.is_empty() && plan.target.is_cluster()
     };
     let (Some(topology), Some(delivery)) =
         (&bed.server.cluster, plan.delivery.as_ref().filter(wants))
@@ -36,7 +36,7 @@ pub(crate) fn placed<'p>(bed: &TestBed<'_>, plan: Cow<'p, Plan>) -> Result<Cow<'
             at_masters((topology, &owners), &slotless, delivery, &mut placed);
         }
     }
-    placed.receivers = u32::try_from(placed.stations.len()).unwrap_or(u32::MAX);
+    placed.receivers = u32::try_from(placed.node_receivers.len()).unwrap_or(u32::MAX);
     let mut parts: PlanParts = (**plan).clone();
     parts.delivery = Some(placed);
     let plan = parts.build()?;
@@ -70,11 +70,11 @@ fn at_masters(
             let places: Vec<u32> = there.collect();
             let address = || address_of(&mut placed.at, (node.host.clone(), node.port));
             let at = places.is_empty().then(address).flatten();
-            placed.stations.push(Station { receiver, places, at });
+            placed.node_receivers.push(NodeReceiver { receiver, places, at });
         }
         for node in slotless {
             let at = address_of(&mut placed.at, node.clone());
-            placed.stations.push(Station { receiver, places: Vec::new(), at });
+            placed.node_receivers.push(NodeReceiver { receiver, places: Vec::new(), at });
         }
     }
 }
@@ -166,7 +166,7 @@ fn at_replicas(
             let Some((_, replicas)) = shards.iter().find(|(of, _)| of == master) else { continue };
             let at = address_of(&mut placed.at, replicas[number].clone());
             let receiver = (number as u32) * placed.places + place;
-            placed.stations.push(Station { receiver, places: vec![place], at });
+            placed.node_receivers.push(NodeReceiver { receiver, places: vec![place], at });
         }
     }
     if is_found {

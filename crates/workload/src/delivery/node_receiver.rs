@@ -7,7 +7,7 @@ use crate::Delivery;
 
 /// A receiver at one node of a cluster.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Station {
+pub struct NodeReceiver {
     /// Number of the logical receiver, which is at other nodes, too.
     pub receiver: u32,
     /// Places of the receiver; empty if it waits for places that may come.
@@ -28,26 +28,26 @@ impl Delivery {
     /// Number of logical receivers: those of a cluster count once, at however many nodes they are.
     #[must_use]
     pub fn logical_receivers(&self) -> u32 {
-        let last = self.stations.iter().map(|station| station.receiver + 1).max();
+        let last = self.node_receivers.iter().map(|node_receiver| node_receiver.receiver + 1).max();
         last.unwrap_or(self.receivers)
     }
 
     /// The places of a receiver at all nodes.
     pub fn places_at_all_nodes(&self, receiver: u32) -> Vec<u32> {
-        let Some(own) = self.stations.get(receiver as usize) else {
+        let Some(own) = self.node_receivers.get(receiver as usize) else {
             return self.places_of(receiver).collect();
         };
-        let its = self.stations.iter().filter(|station| station.receiver == own.receiver);
-        its.flat_map(|station| station.places.iter().copied()).collect()
+        let its = self.node_receivers.iter().filter(|node_receiver| node_receiver.receiver == own.receiver);
+        its.flat_map(|node_receiver| node_receiver.places.iter().copied()).collect()
     }
 
-    /// Leaves out the stations of receivers from number `receivers` on.
-    pub(crate) fn keep_stations_of(&mut self, receivers: u32) {
-        if self.stations.is_empty() {
+    /// Leaves out the node_receivers of receivers from number `receivers` on.
+    pub(crate) fn keep_node_receivers_of(&mut self, receivers: u32) {
+        if self.node_receivers.is_empty() {
             return;
         }
-        self.stations.retain(|station| station.receiver < receivers);
-        self.receivers = self.stations.len() as u32;
+        self.node_receivers.retain(|node_receiver| node_receiver.receiver < receivers);
+        self.receivers = self.node_receivers.len() as u32;
     }
 }
 
@@ -58,8 +58,8 @@ mod tests {
 
     /// Two caches of three keys, of which one node has the first and another node the others.
     fn delivery() -> Delivery {
-        let station =
-            |receiver, places: &[u32]| Station { receiver, places: places.to_vec(), at: None };
+        let node_receiver =
+            |receiver, places: &[u32]| NodeReceiver { receiver, places: places.to_vec(), at: None };
         Delivery {
             kind: DeliveryKind::Invalidate { tracking: CacheTracking::default() },
             receivers: 4,
@@ -71,11 +71,11 @@ mod tests {
             wait: None,
             drain_ns: 0,
             exchange: None,
-            stations: vec![
-                station(0, &[0]),
-                station(0, &[1, 2]),
-                station(1, &[0]),
-                station(1, &[1, 2]),
+            node_receivers: vec![
+                node_receiver(0, &[0]),
+                node_receiver(0, &[1, 2]),
+                node_receiver(1, &[0]),
+                node_receiver(1, &[1, 2]),
             ],
         }
     }

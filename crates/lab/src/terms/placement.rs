@@ -4,14 +4,14 @@ use crate::survey::Machine;
 
 /// CPUs of the servers and of the client; empty for the kernel's choice.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct CpuPlacement {
     pub(super) servers: Vec<usize>,
     pub(super) client: Vec<usize>,
     /// Set if placement was possible.
     ours: bool,
 }
 
-impl Place {
+impl CpuPlacement {
     /// Places servers on this many cores, one CPU of each, and the client on the other cores.
     pub(super) fn new(machine: &Machine, cores: usize) -> Self {
         let firsts =

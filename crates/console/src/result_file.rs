@@ -11,12 +11,12 @@ use anyhow::{Result, anyhow};
 use tempfile::{Builder, NamedTempFile};
 
 /// A file that is written whole.
-pub struct Place {
+pub struct ResultFile {
     option: String,
     path: PathBuf,
 }
 
-impl Place {
+impl ResultFile {
     /// Creates the destination for the file of `option`, and tests that it can be written.
     ///
     /// # Errors
@@ -24,9 +24,9 @@ impl Place {
     pub fn new(option: impl Display, path: &Path) -> Result<Self> {
         // Whoever linked to another file wants that one written, and the link kept.
         let real = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-        let place = Self { option: option.to_string(), path: real };
-        place.tried().map_err(|error| place.fault(&error))?;
-        Ok(place)
+        let file = Self { option: option.to_string(), path: real };
+        file.tried().map_err(|error| file.fault(&error))?;
+        Ok(file)
     }
 
     /// The file.
@@ -113,9 +113,9 @@ mod tests {
         fs::write(&file, "old").unwrap();
         fs::set_permissions(&file, fs::Permissions::from_mode(0o640)).unwrap();
         std::os::unix::fs::symlink(&file, &link).unwrap();
-        let place = Place::new("--json", &link).unwrap();
+        let result = ResultFile::new("--json", &link).unwrap();
         assert_eq!(fs::read(&file).unwrap(), b"old");
-        place.write(b"new").unwrap();
+        result.write(b"new").unwrap();
         assert_eq!(fs::read(&file).unwrap(), b"new");
         assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o640);
         assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
@@ -125,11 +125,11 @@ mod tests {
     #[test]
     fn what_cannot_be_written_is_named_with_its_reason() {
         let dir = tempfile::tempdir().unwrap();
-        let error = |path: &Path| Place::new("--hdr", path).err().unwrap().to_string();
+        let error = |path: &Path| ResultFile::new("--hdr", path).err().unwrap().to_string();
         let missing = error(&dir.path().join("no/f"));
         assert!(missing.contains("--hdr") && missing.contains("no/f"), "{missing}");
         assert!(missing.contains("No such file") && !missing.contains(".keystorm-"), "{missing}");
         assert!(error(dir.path()).contains("directory"));
-        Place::new("--hdr", Path::new("/dev/null")).unwrap().write(b"x").unwrap();
+        ResultFile::new("--hdr", Path::new("/dev/null")).unwrap().write(b"x").unwrap();
     }
 }
