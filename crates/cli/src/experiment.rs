@@ -1,8 +1,6 @@
-//! What the command lines of experiments have in common: options of their own beside those of a
-//! run, and where results go.
+//! Command lines of experiments: options of their own beside those of a run, and options for results.
 //!
-//! Whatever is not an experiment's own option is a run's, and is parsed by the front end of runs,
-//! so that nothing is defined twice.
+//! The front end of runs parses all options that are not an experiment's own, so that none is defined twice.
 
 mod output;
 
@@ -51,8 +49,8 @@ pub const OF_A_LOAD: [OptionId; 28] = [
     MAXDOCS, START_AT, SHARD, WORKLOAD, FILL, ON, CPUS,
 ];
 
-/// Takes the words of a command line apart: those of `O`'s options, the line of a run, and the whole
-/// as it may be shown. `meaning` says what they mean; text to say instead where that was asked for.
+/// Splits a command line into `O`'s options and the line of a run, and calls `meaning` with both and the whole
+/// as it may be shown. Returns a text to print instead, such as help, if the words ask for it.
 ///
 /// # Errors
 /// Returns an error if the words make no sense, or `meaning` refuses them.
@@ -63,9 +61,9 @@ pub fn with_split<O: Parser>(
     with_line(args, false, &REFUSED, meaning)
 }
 
-/// Reads a command line where words of the experiment's own, such as files, stand anywhere among the options, and no
-/// command for a server does. They are the rest of the line. `refused` are the options of a run that it cannot have,
-/// and why.
+/// Splits like [`with_split`] a command line without a command for a server, whose other words, such as files, may
+/// be anywhere among the options; they are the rest of the line. `refused` are the options of a run that it cannot
+/// have, and why.
 ///
 /// # Errors
 /// Returns an error if the words make no sense, or `meaning` refuses them.
@@ -77,8 +75,8 @@ pub fn with_words<O: Parser>(
     with_line(args, true, refused, meaning)
 }
 
-/// Reads a command line, in which words of the command's own stand anywhere if it `has_words`, and which refuses some
-/// options of a run, each with the reason.
+/// Splits a command line. With `has_words`, words of the command's own may be anywhere among the options. `refused`
+/// are the options of a run that it cannot have, and why.
 pub(super) fn with_line<O: Parser>(
     args: Vec<OsString>,
     has_words: bool,
@@ -89,7 +87,7 @@ pub(super) fn with_line<O: Parser>(
     with_options(own, |options| meaning(options, line, command_line))
 }
 
-/// A command line, taken apart.
+/// Parts of a command line.
 struct SplitLine {
     /// The words of the experiment's own options.
     own: Vec<OsString>,
@@ -99,7 +97,7 @@ struct SplitLine {
     command_line: String,
 }
 
-/// Takes a command line apart. It does not depend on the type of the options, so that it is compiled once.
+/// Splits a command line, without a type parameter so that it is compiled once.
 fn split(
     own: &Command,
     args: Vec<OsString>,
@@ -176,8 +174,8 @@ pub fn refuse_address(word: &str, name: &str) -> Result<(), UsageError> {
     }
 }
 
-/// Refuses a word where a command for the server stands that surely is none: a program or an address of
-/// a server, or one with options of the experiment behind it.
+/// Refuses a first word that is surely no command for a server: a program or an address of a server, or one with
+/// options of the experiment behind it.
 fn misplaced(line: &TypedLine, own: &Command) -> Result<(), UsageError> {
     let Some(first) = line.rest.first().filter(|word| *word != "--") else { return Ok(()) };
     let (word, name) = (first.to_string_lossy(), own.get_bin_name().unwrap_or("keystorm"));

@@ -43,15 +43,15 @@ pub struct ExperimentOptions {
 /// Address at which an experiment is watched.
 #[derive(Debug, Clone, Args)]
 pub struct LiveOption {
-    /// Serve the page of the results while they come, for a browser. On any free port of loopback, or on PORT,
-    /// ADDR:PORT
+    /// Serve the page of the results to a browser while they come, on PORT or ADDR:PORT, otherwise on any free
+    /// port of loopback
     #[arg(long, value_name = "[ADDR:]PORT", num_args = 0..=1, require_equals = true, help_heading = "Results",
           default_missing_value = "0", value_parser = MetricsAt::parse)]
     pub live: Option<MetricsAt>,
 }
 
 impl ExperimentOptions {
-    /// Resolves the two ways to say CSV and JSON, of a command line that is kept with the results.
+    /// Resolves the two ways to ask for CSV and for JSON, and keeps the command line for the results.
     ///
     /// # Errors
     /// Returns an error if two results would go to one file.

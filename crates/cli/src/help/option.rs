@@ -44,7 +44,7 @@ pub(super) fn explained(typed: &str) -> Result<String, UsageError> {
     let mut page = String::new();
     for (arg, of) in &meanings {
         let head = setting(arg).map_or_else(|| written(arg), |name| format!("--set {name}"));
-        page += &format!("# `{head}`\n\n{}\n\nOf {}.\n\n", text(arg), of.join(", "));
+        page += &format!("# `{head}`\n\n{}\n\nOption of {}.\n\n", text(arg), of.join(", "));
     }
     if !examples.is_empty() {
         page += &format!("```sh\n{}\n```\n", examples.join("\n"));

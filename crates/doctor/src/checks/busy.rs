@@ -47,7 +47,7 @@ pub(super) fn load(evidence: &Evidence) -> Verdict {
     let tasks = format!("{running:.1} runnable tasks on {cpus} CPUs{average}");
     let competing = format!("other programs competed for the CPU: {tasks}");
     let why = "other programs take CPU time from client and server";
-    let mend = "find them with `top` and stop them";
+    let mend = "use `top` to find them, and stop them";
     let share = running / f64::from(cpus.max(1));
     Ok(if share >= LOAD_BAD {
         Outcome::bad(competing, why, mend)
@@ -77,16 +77,16 @@ fn pressure(of: Option<Pressure>, what: &str, mend: &str) -> Verdict {
 }
 
 pub(super) fn cpu_pressure(evidence: &Evidence) -> Verdict {
-    pressure(evidence.host.load.cpu_pressure, "CPUs", "find what runs with `top` and stop it")
+    pressure(evidence.host.load.cpu_pressure, "CPUs", "use `top` to find what runs, and stop it")
 }
 
 pub(super) fn memory_pressure(evidence: &Evidence) -> Verdict {
-    let mend = "find what uses memory with `ps aux --sort -rss | head`, or use a smaller data \
+    let mend = "use `ps aux --sort -rss | head` to find what uses memory, or use a smaller data \
         set";
     pressure(evidence.host.load.memory_pressure, "memory", mend)
 }
 
 pub(super) fn io_pressure(evidence: &Evidence) -> Verdict {
-    let mend = "find what uses the disks with `iotop`; a server that saves during a test does";
+    let mend = "use `iotop` to find what uses the disks; it may be a server that saves during the test";
     pressure(evidence.host.load.io_pressure, "disks", mend)
 }

@@ -44,7 +44,7 @@ fn one_option_is_explained_with_an_example() {
     rps.prints("keystorm -t get --rps");
     Keystorm::new("help rps").run().ok().prints("Requests per second");
     Keystorm::new("help -c").run().ok().prints("Parallel connections");
-    Keystorm::new("help --slo").run().ok().prints("Of keystorm search");
+    Keystorm::new("help --slo").run().ok().prints("Option of keystorm search");
     Keystorm::new("help --duraton").run().exits(2).says("--duration");
     let also = Keystorm::new("help --rfr-also").run().ok().out;
     let words = also.split_whitespace().collect::<Vec<_>>().join(" ");

@@ -326,5 +326,5 @@ fn pins(places: bool) -> Option<Pins> {
 /// The order of the runs.
 fn describe_blocks(blocks: u32) -> String {
     let blocks = quantity::counted(blocks.into(), "block");
-    format!("{blocks} for each test, in which each server runs twice, there and back")
+    format!("{blocks} for each test; in each, every server runs twice, there and back")
 }

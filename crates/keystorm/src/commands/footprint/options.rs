@@ -16,10 +16,10 @@ use workload::Endpoint;
 
 use super::limits;
 
-/// Finds out what a key costs in memory, by type, size and encoding, and where the encoding changes. Each
+/// Measures the memory of a key, by type, size and encoding, and finds where the encoding changes. Each
 /// server starts empty and is filled to three sizes, each twice the one before. The slope of its memory is
-/// the cost of one more key, without what an empty server needs. Several starts of the server give each
-/// figure its error: used_memory, the dataset, RSS, and the allocator's share.
+/// the cost of one more key, without what an empty server needs: of used_memory, the dataset, RSS, and the
+/// allocator's share. Several starts of the server give each figure its margin of error.
 ///
 /// KEY is string:SIZE, or a type with elements and their size: hash:10x20 list:100x20 set:100xint
 /// zset:100x20 stream:100x20. `int` as a size stores integers, +ttl at the end gives each key a lifetime.
@@ -35,7 +35,7 @@ use super::limits;
     after_help = EXAMPLE,
 )]
 pub(super) struct Options {
-    /// Also store them in this server, a program with its arguments in one word; may be repeated
+    /// Also store the keys in this server, a program with its arguments in one word; may be repeated
     #[arg(long, value_name = "PROGRAM", help_heading = "Keys")]
     beside: Vec<String>,
     /// Number of starts of each server; every key is measured in each
