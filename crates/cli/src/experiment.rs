@@ -43,7 +43,7 @@ pub const REFUSED: [(OptionId, &str); 10] = [
 ];
 
 /// Options of a run that say what load it is, for experiments that decide that themselves.
-pub const OF_A_LOAD: [OptionId; 28] = [
+pub const LOAD_OPTIONS: [OptionId; 28] = [
     CLIENTS, REQUESTS, PIPELINE, SIZE, CONTENT, KEY_RANGE, TESTS, KEEP_ALIVE, REPEAT, IDLE,
     STDIN_ARG, DURATION, WARMUP, RATE, SLO, ARRIVALS, WINDOW, SEQUENTIAL, KEY_DIST, HDR, DATASET,
     MAXDOCS, START_AT, SHARD, WORKLOAD, FILL, ON, CPUS,

@@ -5,7 +5,7 @@ use statistics::Noise;
 
 const TERMS: Terms<'_> =
     Terms { metrics: &[Metric::Throughput], last: 60, percent: None, disturbed: false };
-const OF_NIGHTS: Terms<'_> = Terms { metrics: &report::compare::WATCHED, ..TERMS };
+const NIGHTLY_TERMS: Terms<'_> = Terms { metrics: &report::compare::WATCHED, ..TERMS };
 
 fn judged(rates: &[f64], terms: Terms<'_>) -> (Finding, GateState) {
     let entries: Vec<Entry> = rates.iter().zip(1..).map(|(rate, n)| entry(n, *rate)).collect();
@@ -66,10 +66,10 @@ fn nights(p99: &[(f64, f64, f64)]) -> Vec<Entry> {
 const NIGHTS: [f64; 11] = [3.4, 11.2, 57.0, 8.1, 23.5, 5.9, 41.0, 17.3, 3.0, 29.8, 12.6];
 
 fn judged_p99(nights: &[Entry]) -> (FigureJudgement, GateState, String) {
-    let judged = judge(&series(nights, Grouping::Machine), &|_| true, OF_NIGHTS);
+    let judged = judge(&series(nights, Grouping::Machine), &|_| true, NIGHTLY_TERMS);
     let p99 = judged[0].figures.iter().find(|figure| figure.metric == Metric::P99).unwrap();
-    let text = crate::sentences(&judged, OF_NIGHTS).join(" ");
-    (p99.clone(), gate(&judged, OF_NIGHTS), text)
+    let text = crate::sentences(&judged, NIGHTLY_TERMS).join(" ");
+    (p99.clone(), gate(&judged, NIGHTLY_TERMS), text)
 }
 
 /// The nights, followed by these values without any noise.

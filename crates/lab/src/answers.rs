@@ -29,7 +29,7 @@ const UNORDERED: &[&str] = &[
     "GEORADIUSBYMEMBER",
 ];
 /// Commands whose answer is random, a cursor, a clock or an identity: only its kind is compared.
-const OF_A_KIND: &[&str] = &[
+const COMPARED_BY_KIND: &[&str] = &[
     "SCAN",
     "SSCAN",
     "HSCAN",
@@ -60,7 +60,7 @@ const OF_A_KIND: &[&str] = &[
     "PEXPIRETIME",
 ];
 /// Commands whose answer is about the server itself.
-const OF_THE_SERVER: &[&str] = &[
+const SERVER_COMMANDS: &[&str] = &[
     "INFO", "CLIENT", "COMMAND", "LATENCY", "SLOWLOG", "DEBUG", "ROLE", "LOLWUT", "HELLO",
     "CLUSTER", "ACL", "MODULE", "WAIT", "WAITAOF",
 ];
@@ -80,8 +80,8 @@ impl Rule {
         match name {
             "HGETALL" => Self::Pairs,
             _ if UNORDERED.contains(&name) => Self::Unordered,
-            _ if OF_A_KIND.contains(&name) => Self::Kind,
-            _ if OF_THE_SERVER.contains(&name) => Self::Not,
+            _ if COMPARED_BY_KIND.contains(&name) => Self::Kind,
+            _ if SERVER_COMMANDS.contains(&name) => Self::Not,
             _ => Self::Exact,
         }
     }

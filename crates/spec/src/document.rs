@@ -15,7 +15,7 @@ use crate::write::{PrintedOption, given_fields, key, vocabulary};
 pub type Fields = Map<String, Value>;
 
 /// Options of a load that no workload file says, by the names of their fields.
-const OF_A_COMMAND_LINE: [&str; 14] = [
+const COMMAND_LINE_OPTIONS: [&str; 14] = [
     // Part of which run this process is.
     "shard",
     "start_at",
@@ -42,7 +42,7 @@ pub fn options_of_files() -> impl Iterator<Item = &'static Arg> {
     static ALL: OnceLock<Command> = OnceLock::new();
     ALL.get_or_init(vocabulary).get_arguments().filter(|option| {
         let is_of_load = !matches!(option.get_help_heading(), Some("Server" | "TLS"));
-        is_of_load && !OF_A_COMMAND_LINE.contains(&option.get_id().as_str())
+        is_of_load && !COMMAND_LINE_OPTIONS.contains(&option.get_id().as_str())
     })
 }
 

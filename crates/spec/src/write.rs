@@ -23,7 +23,7 @@ pub fn key(option: &Arg) -> String {
 }
 
 /// Options that say where a server is, who logs in, and by which certificates.
-const OF_TARGET: [OptionId; 13] = [
+const TARGET_OPTIONS: [OptionId; 13] = [
     naming::HOST,
     naming::PORT,
     naming::SOCKET,
@@ -42,7 +42,7 @@ const OF_TARGET: [OptionId; 13] = [
 /// Returns whether a key is that of an option that says where a server is, who logs in, or by which certificates.
 #[must_use]
 pub fn is_of_target(key: &str) -> bool {
-    OF_TARGET.iter().any(|option| option.field().replace('_', "-") == key)
+    TARGET_OPTIONS.iter().any(|option| option.field().replace('_', "-") == key)
 }
 
 /// The options that stand behind `--set`, by their long names: those that few people type, and that other tools'
@@ -227,7 +227,7 @@ mod tests {
     fn options_of_the_target_are_options() {
         let known: Vec<String> = vocabulary().get_arguments().map(key).collect();
         let of_target = known.iter().filter(|key| is_of_target(key));
-        assert_eq!(of_target.count(), OF_TARGET.len(), "{known:?}");
+        assert_eq!(of_target.count(), TARGET_OPTIONS.len(), "{known:?}");
     }
     use crate::values::Count;
 

@@ -28,17 +28,17 @@ const ABOUT: &str = "Compares servers, or two saved runs. For each test, it prin
 const EXAMPLES: &str = include_str!("../../help/compare.txt").trim_ascii_end();
 
 /// Options of servers of different protocols.
-pub(super) const OF_TERMS: [&str; 2] = ["tables", "cores"];
+pub(super) const TERMS_OPTIONS: [&str; 2] = ["tables", "cores"];
 /// Maximum number of cores of servers: each core gets a process.
 const CORES_MAX: u32 = 256;
 /// Options that the help has behind `--slo`.
 const BEHIND_SLO: [&str; 7] =
     ["inconclusive", "disturbed", "name_a", "name_b", "budget", "until_sure", "sure_within"];
 /// Options that the servers named by the first words replace.
-pub(super) const OF_SERVERS: [&str; 5] = ["host", "port", "socket", "uri", "spawn"];
+pub(super) const SERVER_OPTIONS: [&str; 5] = ["host", "port", "socket", "uri", "spawn"];
 pub(super) const NAMED: &str = "cannot be used here: the servers are named by the first words";
-/// Options that make no sense for two.
-pub(super) const OF_ONE: [&str; 11] = [
+/// Options that work with one server only.
+pub(super) const SINGLE_SERVER_OPTIONS: [&str; 11] = [
     "probe",
     "clock",
     "hdr",
@@ -113,7 +113,7 @@ pub(super) struct TermsOptions {
 pub(super) fn explained(run: Command) -> Command {
     let refused = |arg: &Arg| {
         let id = arg.get_id().as_str();
-        OF_ONE.contains(&id) || OF_SERVERS.contains(&id)
+        SINGLE_SERVER_OPTIONS.contains(&id) || SERVER_OPTIONS.contains(&id)
     };
     let run = run
         .about(ABOUT)

@@ -10,8 +10,8 @@ use super::super::{Job, UsageError};
 use super::job::{ComparedLoad, LiveSides, Sides};
 use super::terms::{EqualLoad, equal};
 use super::{
-    NAMED, OF_SERVERS, SECONDS_DEFAULT, TESTS_DEFAULT, WARMUP_DEFAULT, Word, blocks, on, places,
-    refuse,
+    NAMED, SECONDS_DEFAULT, SERVER_OPTIONS, TESTS_DEFAULT, WARMUP_DEFAULT, Word, blocks, on,
+    places, refuse,
 };
 use spec::values::ProtocolArg;
 
@@ -80,7 +80,7 @@ type NamedLoad = (String, Vec<Plan>);
 
 /// Reads the loads of servers that speak one protocol.
 fn alike(typed: &ParsedArgs, words: &[Word]) -> Result<(Vec<NamedLoad>, Job), UsageError> {
-    refuse(typed, &OF_SERVERS, NAMED)?;
+    refuse(typed, &SERVER_OPTIONS, NAMED)?;
     let job = |word: &Word| {
         typed.job(|options| {
             options.load_default(TESTS_DEFAULT, SECONDS_DEFAULT, WARMUP_DEFAULT);

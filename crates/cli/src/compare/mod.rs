@@ -36,7 +36,8 @@ use super::run::{self, ParsedArgs};
 use super::side::{self, Side, Word};
 use super::{Intent, Job, UsageError, help};
 use arguments::{
-    CompareOptions, DisturbedPolicy, NAMED, OF_ONE, OF_SERVERS, OF_TERMS, TermsOptions, explained,
+    CompareOptions, DisturbedPolicy, NAMED, SERVER_OPTIONS, SINGLE_SERVER_OPTIONS, TERMS_OPTIONS,
+    TermsOptions, explained,
 };
 use rates::lines_at_rates;
 use spec::values::ProtocolArg;
@@ -56,8 +57,8 @@ const BUDGET_DEFAULT: Duration = Duration::from_secs(180);
 const BUDGET_REPLAYED: Duration = Duration::from_secs(600);
 /// The per cent by which recorded traffic may be worse on the second server.
 const ALLOWED_REPLAYED: f64 = 10.0;
-/// Options that are of use without a server.
-const OF_FILES: [&str; 12] = [
+/// Options that apply to a comparison of saved runs.
+const SAVED_RUN_OPTIONS: [&str; 12] = [
     "csv",
     "quiet",
     "format",
@@ -110,7 +111,7 @@ pub fn intent(
     let default = replayed.as_ref().map(|_| ALLOWED_REPLAYED);
     options.fail_on_regression = options.fail_on_regression.or(default);
     let words = sides.iter().map(|side| side::shown(&side.to_string_lossy())).collect();
-    refuse(&typed, &OF_ONE, "works with one server only")?;
+    refuse(&typed, &SINGLE_SERVER_OPTIONS, "works with one server only")?;
     let (sides, job) = match two_kinds(&sides)? {
         Kinds::Files(_) if replayed.is_some() => {
             return usage("--replay requires two servers, and these are saved runs");
@@ -263,7 +264,7 @@ fn servers(
     } else {
         "requires servers of different protocols, such as redis-server and memcached"
     };
-    refuse(typed, &OF_TERMS, why)?;
+    refuse(typed, &TERMS_OPTIONS, why)?;
     loads::sides(typed, further, &words, asked, slo, decides)
 }
 
@@ -272,7 +273,7 @@ fn saved(typed: &ParsedArgs, files: Vec<PathBuf>) -> Result<(Sides, Job), UsageE
     let Ok([a, b]) = <[PathBuf; 2]>::try_from(files) else {
         return usage("saved runs are compared two at a time");
     };
-    if let Some(option) = typed.typed().find(|id| !OF_FILES.contains(id)) {
+    if let Some(option) = typed.typed().find(|id| !SAVED_RUN_OPTIONS.contains(id)) {
         return usage(&format!(
             "{} requires servers that are measured; {} and {} are saved runs",
             typed.written(option),
@@ -293,8 +294,8 @@ fn of_record(
     words: &[Word],
     replayed: ReplayedSides,
 ) -> Result<(Sides, Job), UsageError> {
-    refuse(typed, &OF_SERVERS, NAMED)?;
-    refuse(typed, &OF_TERMS, "is of two servers of different protocols without --replay")?;
+    refuse(typed, &SERVER_OPTIONS, NAMED)?;
+    refuse(typed, &TERMS_OPTIONS, "is of two servers of different protocols without --replay")?;
     let [a, b] = words else { return usage("--replay: name two servers") };
     let job = |side: &Word| typed.job(|options| side.put(options, words));
     let (mut of_a, of_b) = (job(a)?, job(b)?);

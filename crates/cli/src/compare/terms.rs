@@ -11,7 +11,8 @@ use super::super::run::ParsedArgs;
 use super::super::{Job, UsageError};
 use super::job::{Sides, TermsSides};
 use super::{
-    NAMED, OF_SERVERS, SECONDS_DEFAULT, TermsOptions, WARMUP_DEFAULT, Word, blocks, refuse, usage,
+    NAMED, SECONDS_DEFAULT, SERVER_OPTIONS, TermsOptions, WARMUP_DEFAULT, Word, blocks, refuse,
+    usage,
 };
 use spec::values::ProtocolArg;
 
@@ -94,7 +95,7 @@ pub(super) fn equal(
     asked: Option<ProtocolArg>,
     tests_default: &str,
 ) -> Result<EqualLoad, UsageError> {
-    refuse(typed, &OF_SERVERS, NAMED)?;
+    refuse(typed, &SERVER_OPTIONS, NAMED)?;
     for (option, why) in REFUSED {
         refuse(typed, &[option], why)?;
     }

@@ -143,7 +143,7 @@ pub(super) const REFUSED: [OptionId; 10] =
     [TESTS, KEY_RANGE, FILL, VERIFY, MIX, WORKLOAD, REPLAY, DATASET, SHARD, HIT_RATIO];
 
 /// Further options of a run that go with requests only, and why.
-pub(super) const OF_REQUESTS: [(OptionId, &str); 8] = [
+pub(super) const REQUEST_OPTIONS: [(OptionId, &str); 8] = [
     (PROBE, "sends requests, and deliver measures messages"),
     (CLOCK, "is about requests, and deliver measures messages"),
     (CALLED, "translates requests; no other tool measures messages"),
@@ -156,7 +156,7 @@ pub(super) const OF_REQUESTS: [(OptionId, &str); 8] = [
 
 /// The options of a kind, or of all, with those of its senders' run.
 pub(super) fn with_those_of_senders(own: Command) -> Command {
-    let of_requests = OF_REQUESTS.map(|(name, _)| name);
+    let of_requests = REQUEST_OPTIONS.map(|(name, _)| name);
     with_those_of_one_run(own, &[&REFUSED[..], &of_requests].concat())
 }
 
@@ -218,7 +218,7 @@ fn parse<O: KindOptions>(args: Vec<OsString>) -> Result<Intent, UsageError> {
         };
         return Ok(Intent::Say(command.render_long_help().to_string()));
     }
-    with_line(args, false, &OF_REQUESTS, |OwnLine::<O>(options), line, _| intent(&options, line))
+    with_line(args, false, &REQUEST_OPTIONS, |OwnLine::<O>(options), line, _| intent(&options, line))
 }
 
 /// The options of a kind, its examples, and where the others are.

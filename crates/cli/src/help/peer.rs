@@ -4,8 +4,8 @@
 use clap::Command;
 use report::{REDIS_BENCHMARK, VALKEY_BENCHMARK};
 
-/// In the order of their help.
-const OF_BOTH: &[&str] = &[
+/// Options of both tools, in the order of their help.
+const COMMON_OPTIONS: &[&str] = &[
     "h",
     "p",
     "s",
@@ -42,7 +42,7 @@ const OF_BOTH: &[&str] = &[
     "help",
     "version",
 ];
-const OF_VALKEY: &[&str] = &[
+const VALKEY_OPTIONS: &[&str] = &[
     "rfr",
     "sequential",
     "seed",
@@ -66,10 +66,10 @@ const WIDTH: usize = 100;
 pub(super) fn options(name: &str) -> Option<impl Iterator<Item = &'static str> + use<>> {
     let more = match name {
         _ if name == REDIS_BENCHMARK.program => &[],
-        _ if name == VALKEY_BENCHMARK.program => OF_VALKEY,
+        _ if name == VALKEY_BENCHMARK.program => VALKEY_OPTIONS,
         _ => return None,
     };
-    Some(OF_BOTH.iter().chain(more).copied())
+    Some(COMMON_OPTIONS.iter().chain(more).copied())
 }
 
 /// The page.

@@ -17,16 +17,16 @@ use super::options::Options;
 use super::{ParsedArgs, plans};
 use crate::near::{explained, nearest, one_of};
 use crate::workload_file::{
-    Load, OF_NO_FILL, Operation, Phase, Settings, Source, Space, Step, Weight, Words, Workload,
+    FILL_EXCLUDES, Load, Operation, Phase, Settings, Source, Space, Step, Weight, Words, Workload,
     open, read, unplaced, write,
 };
 use crate::{Job, UsageError, presets};
 
 /// Options that cannot be combined with --workload, because the file decides them; by their fields' names.
-const OF_THE_FILE: [&str; 4] = ["tests", "mix", "stdin_arg", "command"];
+const DECIDED_BY_FILE: [&str; 4] = ["tests", "mix", "stdin_arg", "command"];
 
 /// Options without effect on an operation that has a key space of its own in the file; by their fields' names.
-const OF_KEYS: [&str; 7] =
+const KEY_OPTIONS: [&str; 7] =
     ["key_range", "key_dist", "sequential", "first_key", "unpadded", "keys_by", "one_slot"];
 
 /// The job of a workload: its phases, each changed by what was typed and by `change`.
@@ -35,7 +35,7 @@ pub(super) fn job(
     name: &str,
     change: &dyn Fn(&mut Options),
 ) -> Result<Job, UsageError> {
-    if let Some(id) = typed.typed().find(|id| OF_THE_FILE.contains(id)) {
+    if let Some(id) = typed.typed().find(|id| DECIDED_BY_FILE.contains(id)) {
         let option = typed.written(id);
         return Err(UsageError(format!(
             "{option} cannot be combined with --workload, which defines what is sent; to turn a \
@@ -76,7 +76,7 @@ fn opened(typed: &ParsedArgs, name: &str) -> Result<Workload, UsageError> {
         }
         Load::Sequence(_) => vec![true],
     });
-    let ranged = typed.typed().find(|id| OF_KEYS.contains(id));
+    let ranged = typed.typed().find(|id| KEY_OPTIONS.contains(id));
     let operations: Vec<bool> = operations.collect();
     if let Some(id) = ranged.filter(|_| !operations.is_empty())
         && !operations.contains(&true)
@@ -123,7 +123,7 @@ fn job_of(
 ) -> Result<Job, UsageError> {
     let source = &workload.source;
     let mut settings = workload.settings_of(phase);
-    let is_fixed = |id: &str| phase.every_key && OF_NO_FILL.contains(&&*key(id));
+    let is_fixed = |id: &str| phase.every_key && FILL_EXCLUDES.contains(&&*key(id));
     let kept: Vec<&str> = typed.typed().filter(|id| !is_fixed(id)).collect();
     kept.iter().for_each(|id| settings.remove_for(&key(id)));
     let at = |named, why: Text| located(workload, phase, &settings, &kept, named, &why);
@@ -134,7 +134,7 @@ fn job_of(
     let mut options = typed.options()?;
     let mut values = settings.values();
     if phase.every_key {
-        values.extend(OF_NO_FILL.map(|key| (key.to_owned(), Value::Null)));
+        values.extend(FILL_EXCLUDES.map(|key| (key.to_owned(), Value::Null)));
     }
     options.spec.set(&values).map_err(|error| placed(error.to_string().into()))?;
     options.spec.check_relations().map_err(|error| {
@@ -294,7 +294,7 @@ pub(super) fn printed(typed: &ParsedArgs) -> Result<String, UsageError> {
         UsageError(format!("--print-workload: {error}, and a workload file must be UTF-8"))
     })?;
     for phase in workload.phases.iter_mut() {
-        let is_fixed = |key: &str| phase.every_key && OF_NO_FILL.contains(&key);
+        let is_fixed = |key: &str| phase.every_key && FILL_EXCLUDES.contains(&key);
         let others = own.iter().map(|(key, _)| key).filter(|key| !is_fixed(key));
         others.for_each(|key| phase.settings.remove_for(key));
     }

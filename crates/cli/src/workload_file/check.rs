@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use toml::Spanned;
 use workload::StepCondition;
 
-use super::{List, Load, OF_NO_FILL, Operation, Phase, Source, Step, Words, Workload};
+use super::{FILL_EXCLUDES, List, Load, Operation, Phase, Source, Step, Words, Workload};
 use crate::near::{nearest, one_of};
 
 fn fault<T>(source: &Source, at: usize, why: impl std::fmt::Display) -> Result<T, String> {
@@ -94,7 +94,7 @@ fn check_phase(source: &Source, workload: &Workload, phase: &Phase) -> Result<()
         return fault(source, tests.at, "tests cannot be combined with a sequence or operations");
     }
     if phase.every_key {
-        let mut own = OF_NO_FILL.iter().filter_map(|key| Some((key, phase.settings.get(key)?)));
+        let mut own = FILL_EXCLUDES.iter().filter_map(|key| Some((key, phase.settings.get(key)?)));
         if let Some((key, set)) = own.next() {
             let why = format!(
                 "{key} cannot be combined with every-key, which uses every key once, in order and \

@@ -20,7 +20,7 @@ use toml::Spanned;
 use workload::{DrawnBy, KeyDist, StepCondition};
 
 pub(super) use of_plan::of_plan;
-pub(super) use overlay::{OF_NO_FILL, Settings};
+pub(super) use overlay::{FILL_EXCLUDES, Settings};
 pub(super) use read::read;
 pub(super) use source::open;
 pub use source::{Source, read_text};
@@ -237,7 +237,7 @@ impl Workload {
             settings.remove_all(&["tests"]);
         }
         if phase.every_key {
-            settings.remove_all(&OF_NO_FILL);
+            settings.remove_all(&FILL_EXCLUDES);
         }
         settings.overlaid(&phase.settings)
     }

@@ -11,7 +11,7 @@ use spec::write::key;
 const EXCLUSIVE: [[&str; 2]; 2] = [["requests", "duration"], ["key-dist", "sequential"]];
 
 /// Options that a phase of every key decides itself, by their keys.
-pub(crate) const OF_NO_FILL: [&str; 17] = [
+pub(crate) const FILL_EXCLUDES: [&str; 17] = [
     "fill",
     "fill-with",
     "clean",

@@ -14,9 +14,9 @@ use super::{Phase, Settings, Source, Workload};
 use crate::near::{nearest, one_of};
 
 /// Keys of a file beside its options.
-const OF_FILE: [&str; 6] = ["name", "description", "sequence", "operation", "keys", "phase"];
+const FILE_KEYS: [&str; 6] = ["name", "description", "sequence", "operation", "keys", "phase"];
 /// Keys of a phase beside its options.
-const OF_PHASE: [&str; 5] = ["name", "every-key", "mix", "sequence", "operation"];
+const PHASE_KEYS: [&str; 5] = ["name", "every-key", "mix", "sequence", "operation"];
 
 /// Reads a workload.
 ///
@@ -26,7 +26,7 @@ pub(crate) fn read(source: Source) -> Result<Workload, String> {
     let described = |error| described(&source, &error);
     let table = DeTable::parse(&source.text).map_err(described)?;
     let span = table.span();
-    let (settings, mut others) = parted(&source, table.into_inner(), &OF_FILE)?;
+    let (settings, mut others) = parted(&source, table.into_inner(), &FILE_KEYS)?;
     let phases = others.remove("phase").map(|phases| self::phases(&source, phases)).transpose()?;
     let others = Deserializer::from(Spanned::new(span, others));
     let mut workload = Workload::deserialize(others).map_err(described)?;
@@ -91,7 +91,7 @@ fn phases(source: &Source, phases: Spanned<DeValue<'_>>) -> Result<Vec<Phase>, S
     let phase = |phase: Spanned<DeValue<'_>>| {
         let span = phase.span();
         let DeValue::Table(table) = phase.into_inner() else { return Err(fault(span.start)) };
-        let (settings, others) = parted(source, table, &OF_PHASE)?;
+        let (settings, others) = parted(source, table, &PHASE_KEYS)?;
         let others = Spanned::new(span.clone(), DeValue::Table(others));
         let phase = Phase::deserialize(ValueDeserializer::from(others));
         let phase = phase.map_err(|error| described(source, &error))?;

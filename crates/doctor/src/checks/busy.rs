@@ -87,6 +87,7 @@ pub(super) fn memory_pressure(evidence: &Evidence) -> Verdict {
 }
 
 pub(super) fn io_pressure(evidence: &Evidence) -> Verdict {
-    let mend = "use `iotop` to find what uses the disks; it may be a server that saves during the test";
+    let mend =
+        "use `iotop` to find what uses the disks; it may be a server that saves during the test";
     pressure(evidence.host.load.io_pressure, "disks", mend)
 }

@@ -113,7 +113,7 @@ fn carry_out(job: &Job, prepare: impl FnOnce(&mut TestBed<'_>) -> Result<()>) ->
     tell_about(&bed.server, widest, &asides.remarks, persona)?;
     introduce_cluster(job, &bed.server, &asides.remarks)?;
     if job.repeats > 1 && !bed.server.is_own() {
-        asides.remarks.say(OF_ONE_START)?;
+        asides.remarks.say(ONE_START_NOTE)?;
     }
     match job.action {
         Action::Idle => idle(first, &bed),
@@ -171,7 +171,7 @@ fn not_connected(error: &anyhow::Error) -> Option<String> {
 }
 
 /// The note on --repeat with a server that keystorm did not start.
-pub(crate) const OF_ONE_START: &str = "note: --repeat: all repeats use one start of the server, \
+pub(crate) const ONE_START_NOTE: &str = "note: --repeat: all repeats use one start of the server, \
     so intervals do not cover how starts differ (with --spawn they do)";
 
 /// Prints the notes that belong before the figures.

@@ -3,7 +3,7 @@
 use naming::{CONNECTIONS, DURATION, KEY_RANGE, OptionId, PIPELINE, RATE, REQUESTS, SIZE, THREADS};
 use page::Unit;
 
-const OF_A_LOAD: [(OptionId, &str, Unit); 8] = [
+const LOAD_OPTIONS: [(OptionId, &str, Unit); 8] = [
     (CONNECTIONS, "connections", Unit::Count),
     (PIPELINE, "requests per pipeline", Unit::Count),
     (SIZE, "value size", Unit::Bytes),
@@ -16,7 +16,7 @@ const OF_A_LOAD: [(OptionId, &str, Unit); 8] = [
 
 /// Returns the name of an option's quantity, for people, and its unit.
 pub(super) fn described(option: &str) -> (&str, Unit) {
-    let of_load = OF_A_LOAD.iter().find(|(id, ..)| id.word() == option);
+    let of_load = LOAD_OPTIONS.iter().find(|(id, ..)| id.word() == option);
     match (of_load, option.strip_prefix("--")) {
         (Some((_, name, unit)), _) => (name, *unit),
         // Of deliveries: what there are so many of.

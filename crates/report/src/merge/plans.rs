@@ -6,7 +6,7 @@ use crate::differ::{Difference, differences};
 use crate::{RecordError, Run};
 
 /// Paths at which plans of merged runs may differ: properties of one machine.
-const OF_MACHINES: [&str; 5] = [
+const MACHINE_PATHS: [&str; 5] = [
     "load.concurrency.workers",
     "load.concurrency.multi_thread",
     "load.concurrency.cpus",
@@ -30,7 +30,7 @@ pub(super) fn merged_plan(
     let Some(first) = shares.first() else { return Err(fault("there is no plan".into())) };
     let sharded = all_shards(names, shares, missing)?;
     let whole = sharded && missing.is_empty();
-    let passed_over = |path: &str| OF_MACHINES.contains(&path) || (!sharded && adds_up(path));
+    let passed_over = |path: &str| MACHINE_PATHS.contains(&path) || (!sharded && adds_up(path));
     for (name, share) in names.iter().zip(shares).skip(1) {
         let found = differences(&first.plan, &share.plan, &passed_over)?;
         let line = |Difference { what, ours, theirs }: &Difference| {

@@ -33,7 +33,7 @@ const SEEN: f64 = 0.9;
 /// The client that `SLOWLOG` gives for a command within a script.
 const SCRIPT: &str = "?:0";
 /// Latency events of commands and forks, most of which have entries of their own.
-const OF_ENTRIES: [&str; 3] = ["command", "fast-command", "fork"];
+const EVENTS_WITH_ENTRIES: [&str; 3] = ["command", "fast-command", "fork"];
 /// Clocks of two programs agree to some milliseconds.
 const CLOCKS_NS: f64 = 1e7;
 
@@ -85,7 +85,7 @@ impl Stall<'_> {
     /// Returns whether `other`, which is no longer than this stall, is part of it, or another record of it.
     fn holds(&self, other: &Self) -> bool {
         let (outer, inner) = (self.entry, other.entry);
-        let is_of_entry = |event: &JournalEntry| OF_ENTRIES.contains(&&*event.what);
+        let is_of_entry = |event: &JournalEntry| EVENTS_WITH_ENTRIES.contains(&&*event.what);
         let meets = self.from_ns < other.to_ns && self.to_ns > other.from_ns;
         match inner.kind {
             // Others of a second are parts of its longest, such as expire-del of expire-cycle.

@@ -23,7 +23,7 @@ const NEEDY: [&str; 14] = [
     "XSETID",
 ];
 /// Commands that name a consumer group, with the index of its argument.
-const OF_GROUPS: [(&str, usize); 5] =
+const GROUP_COMMANDS: [(&str, usize); 5] =
     [("XREADGROUP", 2), ("XACK", 2), ("XPENDING", 2), ("XCLAIM", 2), ("XAUTOCLAIM", 2)];
 
 /// The words; `None` for a command that cannot be part of a load of single commands.
@@ -62,7 +62,7 @@ pub(super) fn named<'d>(name: &[u8], of: &'d Description) -> Option<&'d Pattern>
 /// The consumer group that a command uses.
 pub(super) fn group(words: &[Word]) -> Option<&[u8]> {
     let event = event(words);
-    let (_, at) = OF_GROUPS.iter().find(|(name, _)| event.is(name))?;
+    let (_, at) = GROUP_COMMANDS.iter().find(|(name, _)| event.is(name))?;
     match words.get(*at)? {
         Word::Text(group) => Some(group),
         _ => None,

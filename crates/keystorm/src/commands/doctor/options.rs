@@ -105,7 +105,8 @@ const EXAMPLE: &str = include_str!("../../../help/doctor.txt").trim_ascii_end();
 const SECONDS_MAX: f64 = 3600.0;
 
 /// Options that `--client` obeys.
-const OF_CLIENT: [&str; 7] = ["client", "clients", "protocol", "seconds", "engine", "json", "help"];
+const CLIENT_OPTIONS: [&str; 7] =
+    ["client", "clients", "protocol", "seconds", "engine", "json", "help"];
 
 impl Options {
     /// Returns the options for a server, or for this machine alone.
@@ -137,7 +138,7 @@ impl Options {
         let command = command::<Self>();
         let typed = |arg: &&clap::Arg| {
             matches.value_source(arg.get_id().as_str()) == Some(ValueSource::CommandLine)
-                && !OF_CLIENT.contains(&arg.get_id().as_str())
+                && !CLIENT_OPTIONS.contains(&arg.get_id().as_str())
         };
         if let Some(other) = command.get_arguments().find(typed) {
             let name = if other.is_positional() { "TARGET".to_owned() } else { written(other) };

@@ -2,7 +2,7 @@
 
 use clap::Parser;
 use cli::experiment::{
-    ExperimentOptions, OF_A_LOAD, REFUSED, job, names_test, refuse_address, with_those_of_a_run,
+    ExperimentOptions, LOAD_OPTIONS, REFUSED, job, names_test, refuse_address, with_those_of_a_run,
     with_words,
 };
 use cli::front::{Front, command};
@@ -94,7 +94,7 @@ const KEYS_MAX: u64 = 100_000_000;
 /// Front end of the command.
 pub(crate) const FRONT: Front = Front {
     names: &["footprint"],
-    command: || with_those_of_a_run(command::<Options>(), &OF_A_LOAD),
+    command: || with_those_of_a_run(command::<Options>(), &LOAD_OPTIONS),
     parse: |args| with_words(args, &REFUSED, intent),
 };
 
@@ -104,7 +104,7 @@ fn intent(mut options: Options, line: TypedLine, shown: String) -> Result<Intent
     if !options.maxmemory.is_empty() {
         return memory(options, line);
     }
-    if let Some(option) = OF_A_LOAD.iter().find(|option| line.has(option)) {
+    if let Some(option) = LOAD_OPTIONS.iter().find(|option| line.has(option)) {
         return Err(UsageError(format!("{option}: footprint stores keys and measures no load")));
     }
     if options.keys.is_some_and(|keys| !(1..=KEYS_MAX).contains(&keys)) {

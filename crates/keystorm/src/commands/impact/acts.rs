@@ -54,7 +54,7 @@ fn ask_first(job: &Options, bed: &TestBed<'_>) -> Result<()> {
 }
 
 /// Warnings about intended effects of acts, which are left out.
-const OF_ACTS: [WarningKind; 6] = [
+const INTENDED_EFFECTS: [WarningKind; 6] = [
     WarningKind::Saved,
     WarningKind::Rewrote,
     WarningKind::Evicted,
@@ -139,7 +139,7 @@ impl Acts<'_, '_> {
         let mut run = run.held_against(job.slo.clone());
         run.warnings = bed.warned_of(&run);
         // What acts do is no surprise.
-        run.warnings.retain(|warning| !OF_ACTS.contains(&warning.kind));
+        run.warnings.retain(|warning| !INTENDED_EFFECTS.contains(&warning.kind));
         Ok((run, scenes))
     }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::Parser;
 use cli::compare::metric_of;
 use cli::experiment::{
-    ExperimentOptions, OF_A_LOAD, REFUSED, job, refuse_address, with_those_of_a_run, with_words,
+    ExperimentOptions, LOAD_OPTIONS, REFUSED, job, refuse_address, with_those_of_a_run, with_words,
 };
 use cli::front::{Front, command};
 use job::{Intent, Job, UsageError};
@@ -109,13 +109,13 @@ const SECONDS_MAX: f64 = 86_400.0;
 /// Front end of the command.
 pub(crate) const FRONT: Front = Front {
     names: &["suite"],
-    command: || with_those_of_a_run(command::<Options>(), &OF_A_LOAD),
+    command: || with_those_of_a_run(command::<Options>(), &LOAD_OPTIONS),
     parse: |args| with_words(args, &REFUSED, intent),
 };
 
 /// Returns what the options mean.
 fn intent(mut options: Options, line: TypedLine, shown: String) -> Result<Intent, UsageError> {
-    if let Some(option) = OF_A_LOAD.iter().find(|option| line.has(option)) {
+    if let Some(option) = LOAD_OPTIONS.iter().find(|option| line.has(option)) {
         return Err(UsageError(format!("{option}: the specs decide this; --time says how long")));
     }
     options.choice = choice(&options)?;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use clap::Parser;
 use cli::experiment::{
-    ExperimentOptions, LiveOption, OF_A_LOAD, job, with_split, with_those_of_a_run,
+    ExperimentOptions, LiveOption, LOAD_OPTIONS, job, with_split, with_those_of_a_run,
 };
 use cli::front::{Front, command};
 use job::{Intent, Job, PageOptions, UsageError};
@@ -78,7 +78,7 @@ const REFUSED: [OptionId; 7] = [QUIET, CSV, FORMAT, JSON, PRINT_PLAN, SERVER_CPU
 
 /// Every option that a survey decides itself. --on is not among them: any number of clients may carry its load.
 fn refused() -> Vec<OptionId> {
-    OF_A_LOAD.into_iter().filter(|option| *option != ON).chain(REFUSED).collect()
+    LOAD_OPTIONS.into_iter().filter(|option| *option != ON).chain(REFUSED).collect()
 }
 
 const NAME: &str = "keystorm survey";

@@ -14,7 +14,7 @@ use report::slo::Slo;
 use workload::{Plan, Target};
 
 use self::options::Options;
-use crate::commands::run::OF_ONE_START;
+use crate::commands::run::ONE_START_NOTE;
 use crate::experiment::frame::{Experiment, Frame, Step};
 use crate::experiment::progress::planned_s;
 use crate::test_bed::TestBed;
@@ -46,7 +46,7 @@ fn sweep(job: &Options) -> Result<End> {
     bed.settings.journal = true;
     bed.settings.sample = jobs().any(|job| job.output.sample);
     if job.repeat > 1 && !bed.server.is_own() {
-        diagnostics::say(OF_ONE_START)?;
+        diagnostics::say(ONE_START_NOTE)?;
     }
     let mut sweep = Sweep::new(job.axes.clone());
     sweep.slo.clone_from(&first.slo);

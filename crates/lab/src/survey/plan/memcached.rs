@@ -13,7 +13,7 @@ use crate::words::TypedOption;
 const BESIDE_KEYS: u64 = 100_000;
 const BESIDE_BYTES: u64 = 100;
 /// Options of a server that memcached does not have, or that name the server.
-const OF_REDIS: [OptionId; 9] =
+const REDIS_OPTIONS: [OptionId; 9] =
     [RESP3, PASSWORD, USER, DBNUM, ENABLE_TRACKING, SPAWN, SPAWN_ARGS, PROTOCOL, EXIT_ON_ERROR];
 
 impl Lines<'_> {
@@ -42,7 +42,7 @@ impl Lines<'_> {
         let (keys, bytes) = (self.spec.keys.min(BESIDE_KEYS), BESIDE_BYTES);
         let mut server = self.spec.server.clone();
         server
-            .take(|given: &TypedOption| OF_REDIS.iter().any(|option| given.name == option.word()));
+            .take(|given: &TypedOption| REDIS_OPTIONS.iter().any(|option| given.name == option.word()));
         server.options.push(TypedOption::new(SPAWN, "memcached"));
         server.options.push(TypedOption::new(SPAWN_ARGS, "-t 1 -R 32"));
         let memcached =
