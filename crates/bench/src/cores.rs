@@ -37,11 +37,11 @@ impl Cores {
             );
         };
         let siblings = siblings(*server);
-        let apart = others.iter().find(|cpu| !siblings.contains(cpu));
-        if apart.is_none() {
+        let separate = others.iter().find(|cpu| !siblings.contains(cpu));
+        if separate.is_none() {
             eprintln!("WARNING: CPUs {server} and {first} are two threads of one core");
         }
-        Ok(Self { server: *server, client: *apart.unwrap_or(first) })
+        Ok(Self { server: *server, client: *separate.unwrap_or(first) })
     }
 
     /// Moves this thread to the core of the server, then to that of the client, where it stays.

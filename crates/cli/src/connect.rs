@@ -16,7 +16,7 @@ use naming::{
 
 use super::experiment::{self, takes_of, with_those_of_one_run};
 use super::front::Front;
-use super::near::{call_by_one_name, named};
+use super::suggestions::{call_by_one_name, named};
 use super::{Intent, RUN, UsageError, help, run};
 
 /// The word that says so in the command line of an experiment.

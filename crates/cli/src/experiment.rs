@@ -24,8 +24,8 @@ pub use self::output::{ExperimentOptions, LiveOption};
 use super::connect;
 use super::deliver;
 use super::front::{command, with_options};
-use super::near::{call_by_one_name, named, no_option};
 use super::run::{self, ParsedArgs};
+use super::suggestions::{call_by_one_name, named, no_option};
 use super::{Action, Intent, Job, UsageError};
 
 /// Options of a run that no experiment can have, and why.

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use clap::{Arg, ArgAction, ArgMatches, Command, Parser};
 use job::{FrontEnd, Intent, UsageError};
 
-use super::near::explained;
+use super::suggestions::explained;
 
 /// A command by its name.
 pub struct Front {

@@ -14,13 +14,13 @@ pub mod equal;
 pub mod experiment;
 pub mod front;
 pub mod help;
-pub mod near;
 pub mod outputs;
 pub mod own;
 pub mod presets;
 pub mod replay;
 pub mod run;
 mod side;
+pub mod suggestions;
 pub mod topics;
 pub mod tree;
 pub mod workload_file;
@@ -97,7 +97,7 @@ pub fn parse(
     if first == "help" {
         return help::of(peers, &args[1..]);
     }
-    if let Some(text) = near::subcommand(&first, subcommands(peers)) {
+    if let Some(text) = suggestions::subcommand(&first, subcommands(peers)) {
         return Err(UsageError(text));
     }
     RUN.parse(None, args)

@@ -13,7 +13,7 @@ pub type OptionFile<'p> = (&'static str, Option<&'p Path>);
 ///
 /// # Errors
 /// Returns an error that names the two options of one file.
-pub fn apart(outputs: &[OptionFile<'_>], inputs: &[OptionFile<'_>]) -> Result<(), String> {
+pub fn check_distinct(outputs: &[OptionFile<'_>], inputs: &[OptionFile<'_>]) -> Result<(), String> {
     let given = |named: &[OptionFile<'_>]| -> Vec<(&'static str, PathBuf)> {
         let found = named.iter().filter_map(|(option, path)| Some((*option, resolved((*path)?)?)));
         found.collect()
@@ -34,13 +34,16 @@ pub fn apart(outputs: &[OptionFile<'_>], inputs: &[OptionFile<'_>]) -> Result<()
     Ok(())
 }
 
-/// Refuses what [`apart`] refuses, of a command that reads `files`.
+/// Refuses what [`check_distinct`] refuses, of a command that reads `files`.
 ///
 /// # Errors
 /// Returns the two options, or the option and the file, that name one file.
-pub fn apart_from(files: &[PathBuf], outputs: &[OptionFile<'_>]) -> Result<(), UsageError> {
+pub fn check_files_distinct(
+    files: &[PathBuf],
+    outputs: &[OptionFile<'_>],
+) -> Result<(), UsageError> {
     let inputs: Vec<_> = files.iter().map(|file| ("FILE", Some(file.as_path()))).collect();
-    apart(outputs, &inputs).map_err(UsageError)
+    check_distinct(outputs, &inputs).map_err(UsageError)
 }
 
 /// The name of a layout, as an option.
@@ -82,7 +85,7 @@ mod tests {
         std::os::unix::fs::symlink(path("old"), path("link")).unwrap();
         let check = |a: &str, b: &str, input: &str| {
             let (a, b, input) = (path(a), path(b), path(input));
-            apart(
+            check_distinct(
                 &[("--json", Some(&a)), ("--hdr", None), ("--html", Some(&b))],
                 &[("FILE", Some(&input))],
             )
@@ -94,10 +97,10 @@ mod tests {
         assert_eq!(check("new", "old", "other"), Ok(()));
         assert!(check("new", "link", "old").unwrap_err().starts_with("--html: "));
         let null = Path::new("/dev/null");
-        assert_eq!(apart(&[("--json", Some(null)), ("--html", Some(null))], &[]), Ok(()));
+        assert_eq!(check_distinct(&[("--json", Some(null)), ("--html", Some(null))], &[]), Ok(()));
         let out = Path::new("-");
         assert_eq!(
-            apart(&[("--json", Some(out)), ("-o", Some(out))], &[("FILE", Some(out))]),
+            check_distinct(&[("--json", Some(out)), ("-o", Some(out))], &[("FILE", Some(out))]),
             Ok(())
         );
     }

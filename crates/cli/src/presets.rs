@@ -4,7 +4,7 @@
 
 use workload::{CacheCommand, CommandSpec};
 
-use super::near::{nearest, one_of};
+use super::suggestions::{nearest, one_of};
 use super::workload_file::{Load, Source, Workload, read};
 
 /// Pairs a preset's name with its file.

@@ -11,7 +11,7 @@ use workload::Plan;
 /// Maximum number of points of its timeline: a display has no room for more, and each holds a histogram.
 const POINTS_MAX: usize = 480;
 /// Points that are merged in an interval, if the timeline has become too long.
-const SETTLED_AT_ONCE: usize = 60;
+const MERGED_AT_ONCE: usize = 60;
 
 /// The run so far, gathered interval by interval.
 pub(crate) struct PartialRun<'p> {
@@ -22,14 +22,14 @@ pub(crate) struct PartialRun<'p> {
     /// Figures of the run over time.
     timeline: Option<Timeline>,
     /// Set if all points of the timeline are merged.
-    is_settled: bool,
+    is_merged: bool,
     began: Instant,
 }
 
 impl<'p> PartialRun<'p> {
     /// Prepares for a test that is about to run.
     pub(crate) fn new(plan: &'p Plan, server: ServerFacts, seen: Option<WatchSoFar>) -> Self {
-        Self { plan, server, seen, timeline: None, is_settled: false, began: Instant::now() }
+        Self { plan, server, seen, timeline: None, is_merged: false, began: Instant::now() }
     }
 
     /// Adds an interval, at little cost.
@@ -38,14 +38,14 @@ impl<'p> PartialRun<'p> {
             let new = || Timeline::new(snapshot.span_ns).with_points_max(POINTS_MAX);
             let timeline = self.timeline.get_or_insert_with(new);
             timeline.push(snapshot.point.clone());
-            self.is_settled = timeline.settle_some(SETTLED_AT_ONCE);
+            self.is_merged = timeline.merge_some(MERGED_AT_ONCE);
         }
     }
 
     /// The run up to this interval, with a copy of all measurements; `None` in a warm-up, and for a few
     /// intervals in which points are merged.
     pub(crate) fn run(&self, snapshot: &Snapshot<'_>) -> Option<Run> {
-        if snapshot.warming_up || !self.is_settled {
+        if snapshot.warming_up || !self.is_merged {
             return None;
         }
         let timeline = self.timeline.clone()?;

@@ -57,7 +57,7 @@ impl Partial {
     /// Completes the figures as a measurement with this end.
     pub(crate) fn measurement(self, plan: &Plan, empty: Tally, ending: Ending) -> Measurement {
         let mut timeline = self.timeline.unwrap_or_else(|| Timeline::new(INTERVAL_NS));
-        timeline.settle();
+        timeline.merge_all();
         let used = |worker: &WorkerState| WorkerUse {
             cpu_ns: worker.cpu_ns,
             wall_ns: self.load_ns,

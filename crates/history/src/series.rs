@@ -64,7 +64,7 @@ fn name(all: &mut [Series]) {
             let differs =
                 |of: &dyn Fn(&Series) -> String| others.iter().any(|o| of(o) != of(series));
             let first = &series.entries[0];
-            let mut parts = apart(series, &others);
+            let mut parts = differing_options(series, &others);
             if differs(&|of| of.entries[0].target.clone()) {
                 parts.push(first.target.clone());
             }
@@ -89,7 +89,7 @@ fn name(all: &mut [Series]) {
 }
 
 /// The options of a series that differ from those of another one.
-fn apart(series: &Series, others: &[&Series]) -> Vec<String> {
+fn differing_options(series: &Series, others: &[&Series]) -> Vec<String> {
     let value = |of: &Series, option: &str| {
         of.entries[0].options.iter().find(|(known, _)| known == option).map(|(_, v)| v.clone())
     };

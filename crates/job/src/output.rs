@@ -92,7 +92,7 @@ impl Output {
     }
 
     /// Returns whether there are remarks that a peer's layout has no room for.
-    pub(crate) fn tells_of_servers(&self) -> bool {
+    pub(crate) fn needs_server_facts(&self) -> bool {
         let format = self.reports.is_none()
             && !matches!(self.format, "redis" | "quiet" | "csv" | "memtier" | "ycsb");
         format

@@ -50,7 +50,7 @@ impl Job {
     pub fn questions(&self) -> Questions {
         match self.output.options.persona {
             _ if self.server_clock || self.probe.is_some() => Questions::All,
-            _ if self.output.tells_of_servers() => Questions::All,
+            _ if self.output.needs_server_facts() => Questions::All,
             persona => persona.questions,
         }
     }

@@ -205,7 +205,7 @@ impl RateSearch {
     }
 
     /// Notes that the search has ended, and whether it was given up.
-    pub fn settle(&mut self, given_up: bool) {
+    pub fn conclude(&mut self, given_up: bool) {
         self.found.given_up = given_up;
         self.found = self.bracket();
         self.conclusion = self.concluded();

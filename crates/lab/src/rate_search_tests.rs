@@ -55,7 +55,7 @@ fn record_of(given_up: bool, trials: Vec<Trial>) -> RateSearch {
         }
         record.trials.push(trial);
     }
-    record.settle(given_up);
+    record.conclude(given_up);
     record
 }
 
@@ -259,11 +259,11 @@ fn one_trial_of_several_calls_no_rate_missed() {
     let missed = trial(51_000.0, "p99 1.2 ms", LimitedBy::Schedule);
     let mut record = record(vec![missed.clone()]);
     record.settings.repeats = 5;
-    record.settle(false);
+    record.conclude(false);
     assert_eq!(record.found().fails_per_s, None, "{:?}", record.found());
     assert_eq!(record.conclusion().answered, SearchOutcome::Open);
     record.trials.push(missed);
     record.rates[0].trials.push(2);
-    record.settle(false);
+    record.conclude(false);
     assert_eq!(record.found().fails_per_s, Some(51_000.0));
 }

@@ -44,7 +44,7 @@ pub struct Timeline {
 
 /// Points merged for each new one: more than one, so that the queue empties, and few, so that the workers do
 /// not feel it.
-const SETTLED_AT_ONCE: usize = 4;
+const MERGED_AT_ONCE: usize = 4;
 
 /// Fraction of its length below which a cut interval counts as empty.
 const NO_LENGTH: u64 = 5;
@@ -76,23 +76,23 @@ impl Timeline {
     /// interval are merged.
     pub fn push(&mut self, point: Point) {
         self.waiting.push_back(point);
-        for _ in 0..SETTLED_AT_ONCE {
-            self.settle_next();
+        for _ in 0..MERGED_AT_ONCE {
+            self.merge_next();
         }
     }
 
     /// Merges up to this many waiting points. Returns whether none waits any more.
-    pub fn settle_some(&mut self, count: usize) -> bool {
+    pub fn merge_some(&mut self, count: usize) -> bool {
         for _ in 0..count {
-            self.settle_next();
+            self.merge_next();
         }
         self.waiting.is_empty()
     }
 
     /// Merges all waiting points. Only then are the points complete.
-    pub fn settle(&mut self) {
+    pub fn merge_all(&mut self) {
         while !self.waiting.is_empty() {
-            self.settle_next();
+            self.merge_next();
         }
     }
 
@@ -194,7 +194,7 @@ impl Timeline {
         Ok(Self::from_points(interval_ns, bins.into_iter().map(merge).collect::<Result<_, _>>()?))
     }
 
-    fn settle_next(&mut self) {
+    fn merge_next(&mut self) {
         let Some(mut point) = self.waiting.pop_front() else { return };
         let index = point.index >> self.doubled;
         if index as usize >= self.points_max {
@@ -234,7 +234,7 @@ mod tests {
         for index in indices {
             timeline.push(point(index, &[u64::from(index) + 1, 5_000_000]));
         }
-        timeline.settle();
+        timeline.merge_all();
         timeline
     }
 
@@ -275,10 +275,10 @@ mod tests {
     fn one_of_few_points_is_doubled_sooner_and_settled_in_parts() {
         let mut few = Timeline::new(250).with_points_max(8);
         (0..8).for_each(|index| few.push(point(index, &[7])));
-        assert!(few.settle_some(0));
+        assert!(few.merge_some(0));
         few.push(point(8, &[7]));
-        assert!(!few.settle_some(1), "some of nine points wait");
-        assert!(few.settle_some(8));
+        assert!(!few.merge_some(1), "some of nine points wait");
+        assert!(few.merge_some(8));
         assert_eq!((few.interval_ns, few.points.len()), (500, 5));
         assert_eq!(few.points.iter().map(|point| point.requests).sum::<u64>(), 2 * 9);
     }

@@ -45,7 +45,7 @@ pub(crate) fn differences(
     let mut other = overlaid("", &data, &other, passed_over);
     other["asked"] = Value::Object(asked_beside(ours, theirs, &found));
     let other = serde_json::from_slice::<Plan>(other.to_string().as_bytes());
-    let by_option = other.map(|other| options_apart(ours, &other)).unwrap_or_default();
+    let by_option = other.map(|other| differing_options(ours, &other)).unwrap_or_default();
     Ok(if by_option.is_empty() { found } else { by_option })
 }
 
@@ -61,7 +61,7 @@ fn asked_beside(ours: &Plan, theirs: &Plan, found: &[Difference]) -> Map<String,
 }
 
 /// Options in which two plans differ.
-fn options_apart(ours: &Plan, theirs: &Plan) -> Vec<Difference> {
+fn differing_options(ours: &Plan, theirs: &Plan) -> Vec<Difference> {
     let (ours, theirs) = (options_of(ours), options_of(theirs));
     let value = |of: &[(String, String)], option: &str| {
         let found = of.iter().find(|(known, _)| known == option);

@@ -103,7 +103,7 @@ pub use together::CommonSpan;
 pub use value_size::{other_value_size, value_size};
 pub use verdict::{
     Cause, CauseShare, Causes, Disturbance, EvidenceFigure, Finding, Held, LimitedBy, SlowCommands,
-    Verdict, WaitCause, Warning, WarningKind, class, contradictions, gets_apart, noise_deviation,
+    Verdict, WaitCause, Warning, WarningKind, class, contradictions, gets_warning, noise_deviation,
     option_sent, unfound, warnings,
 };
 pub use verdict_lines::VerdictLines;

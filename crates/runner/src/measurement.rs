@@ -52,7 +52,7 @@ pub(crate) fn measurement(
     let absent = collector.absences.unwrap_or_default();
     let by_connection = collector.by_connection.into_iter().flatten().collect();
     let logs = collector.logs.into_iter().flatten().collect();
-    timeline.settle();
+    timeline.merge_all();
     if let (Some(lateness), Some(planned)) = (&mut total.lateness, plan.own_requests()) {
         // The schedule goes on; what is due does not, once all requests are taken.
         lateness.due = lateness.due.min(planned);
@@ -121,7 +121,7 @@ impl Snapshot<'_> {
         started_at: SystemTime,
         mut timeline: Timeline,
     ) -> Measurement {
-        timeline.settle();
+        timeline.merge_all();
         timeline.end_at(self.elapsed_ns);
         Measurement {
             absences: Vec::new(),

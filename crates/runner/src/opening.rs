@@ -102,7 +102,7 @@ impl Gaps {
     /// Returns the gaps of worker `worker`, if its plan has some.
     pub(crate) fn from_plan(plan: &Plan, worker: u16) -> Option<Self> {
         let spacing = plan.load.concurrency.spacing?;
-        let drawn = Stream::from_seed(plan.load.seed).apart(STREAM | u64::from(worker) << 40);
+        let drawn = Stream::from_seed(plan.load.seed).substream(STREAM | u64::from(worker) << 40);
         Some(Self { spacing, drawn, count: 0, next_ns: 0 })
     }
 

@@ -31,7 +31,7 @@ pub fn p_higher(before: &[f64], after: &[f64]) -> f64 {
     if pairs <= EXACT_PAIRS_MAX {
         return exact(before.len(), after.len(), above);
     }
-    let z = apart(before.len(), after.len(), above as f64 - 0.5);
+    let z = z_score(before.len(), after.len(), above as f64 - 0.5);
     statrs::function::erf::erfc(z / std::f64::consts::SQRT_2) / 2.0
 }
 
@@ -64,7 +64,7 @@ fn above(before: &[f64], after: &[f64]) -> usize {
 }
 
 /// Computes the number of standard deviations by which the number of pairs exceeds half of all pairs.
-fn apart(before: usize, after: usize, above: f64) -> f64 {
+fn z_score(before: usize, after: usize, above: f64) -> f64 {
     let (before, after) = (before as f64, after as f64);
     let sd = (before * after * (before + after + 1.0) / 12.0).sqrt();
     (above - before * after / 2.0) / sd.max(f64::MIN_POSITIVE)
@@ -121,7 +121,7 @@ mod tests {
             (0..90).map(f64::from).partition(|v| v % 3.0 > 0.5);
         let (before, after) = (&before[..], after.iter().map(|v| v + 12.0).collect::<Vec<_>>());
         let exact = exact(before.len(), after.len(), above(before, &after));
-        let z = apart(before.len(), after.len(), above(before, &after) as f64 - 0.5);
+        let z = z_score(before.len(), after.len(), above(before, &after) as f64 - 0.5);
         let normal = statrs::function::erf::erfc(z / std::f64::consts::SQRT_2) / 2.0;
         assert!((exact / normal - 1.0).abs() < 0.05, "{exact} {normal}");
     }

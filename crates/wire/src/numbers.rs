@@ -53,7 +53,7 @@ impl Numbers {
             range: keys.range.unwrap_or(0).max(1),
             seed: plan.load.seed,
             tags: plan.data.tags.unwrap_or(SLOTS).clamp(1, SLOTS),
-            streams: [0, KEY_STREAM].map(|by| Stream::from_seed(plan.load.seed).apart(by)),
+            streams: [0, KEY_STREAM].map(|by| Stream::from_seed(plan.load.seed).substream(by)),
             fresh_per_request: if numbering.is_of_operation() { fresh(span) } else { most },
             numbering,
         };
@@ -79,7 +79,7 @@ impl Numbers {
             }
             // A stream of its own for each slot, or __rand_1st__ and __rand_2nd__ would be equal.
             Slot::Shared(n) => {
-                self.draw(self.streams[0].apart(u64::from(n) << 56), sequence, index)
+                self.draw(self.streams[0].substream(u64::from(n) << 56), sequence, index)
             }
             Slot::Key if let Some(key) = request.key => self.first.wrapping_add(key.number()),
             Slot::Key => self.draw(self.streams[1], sequence, index),

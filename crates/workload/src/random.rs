@@ -52,7 +52,7 @@ impl Stream {
     /// Returns the stream of another seed, greater by `by`.
     #[inline]
     #[must_use]
-    pub fn apart(self, by: u64) -> Self {
+    pub fn substream(self, by: u64) -> Self {
         Self::from_seed(self.seed.wrapping_add(by))
     }
 

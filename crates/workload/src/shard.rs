@@ -63,15 +63,15 @@ impl Shard {
     #[must_use]
     pub fn first_of_endless(&self, range: u64) -> u64 {
         let range = range.max(1);
-        let apart = (APART / range).max(1) * range;
-        u64::from(self.index - 1).wrapping_mul(apart).wrapping_add(self.part(range).start)
+        let stride = (SHARE_STRIDE / range).max(1) * range;
+        u64::from(self.index - 1).wrapping_mul(stride).wrapping_add(self.part(range).start)
             & (WARMUP_FIRST - 1)
     }
 }
 
 /// Distance between the numbers of shares without a last number: two years at a million a second, and room
 /// for 32,768 shares.
-const APART: u64 = 1 << 48;
+const SHARE_STRIDE: u64 = 1 << 48;
 
 /// Start of warm-up numbers, far from the measured part's, so that a warm-up does not use up the sequential
 /// keys of the run.
@@ -117,7 +117,7 @@ mod tests {
             for (first, shard) in firsts.iter().zip(shards(4)) {
                 assert_eq!(first % range, shard.part(range).start % range, "of {range} keys");
             }
-            assert!(firsts.windows(2).all(|w| w[1] - w[0] >= APART / 2), "{firsts:?}");
+            assert!(firsts.windows(2).all(|w| w[1] - w[0] >= SHARE_STRIDE / 2), "{firsts:?}");
         }
         assert_eq!(Shard::WHOLE.first_of_endless(10), 0);
     }

@@ -26,7 +26,7 @@ pub struct Budget {
 
 /// Distance between the numbers of connections with endless budgets of their own: two weeks at a million a
 /// second.
-pub(crate) const CONNECTIONS_APART: u64 = 1 << 40;
+pub(crate) const CONNECTION_STRIDE: u64 = 1 << 40;
 
 /// Sequences claimed at once unless a smaller number is required.
 const CHUNK: u64 = 256;
@@ -180,8 +180,8 @@ impl RequestStream<'_> {
         }
         own.taken[connection] += sequences;
         own.unspent -= usize::from(taken + sequences == each);
-        let apart = if each == u64::MAX { CONNECTIONS_APART } else { each };
-        let base = (own.first + connection as u64).wrapping_mul(apart);
+        let stride = if each == u64::MAX { CONNECTION_STRIDE } else { each };
+        let base = (own.first + connection as u64).wrapping_mul(stride);
         let first = budget.first.wrapping_add(base).wrapping_add(taken);
         let commands = budget.commands_of(taken, sequences);
         Some(SequenceBatch { first, sequences: sequences as u32, commands })

@@ -1,6 +1,6 @@
 //! Every property that is known, and whether it is carried out.
 
-use cli::near::nearest;
+use cli::suggestions::nearest;
 
 use super::properties::Properties;
 

@@ -9,7 +9,7 @@ use naming::CLUSTER;
 
 use super::super::UsageError;
 use super::super::front::command;
-use super::super::near::{self, named};
+use super::super::suggestions::{self, named};
 use super::super::replay::{REFUSED, RecordOptions, ReplayedSides, recorded};
 use super::super::run;
 use super::words::takes;
@@ -60,7 +60,7 @@ pub(super) fn taken(
         return usage("--replay does not go with a command: the record says what is sent");
     }
     let of_run = run::vocabulary();
-    near::call_by_one_name(&mut line, |name| named(&of_run, name));
+    suggestions::call_by_one_name(&mut line, |name| named(&of_run, name));
     let of_cluster = (CLUSTER, "does not work with --replay: keystorm replay sends to a cluster");
     let mut refused = REFUSED.iter().chain(std::iter::once(&of_cluster));
     if let Some((name, why)) = refused.find(|(name, _)| line.has(name)) {
@@ -68,7 +68,7 @@ pub(super) fn taken(
     }
     let words = words_of(&line.take(|given| named(&own, &given.name).is_some()));
     let words = std::iter::once(OsString::from(NAME)).chain(words);
-    let options = Options::try_parse_from(words).map_err(|error| near::explained(error, &own))?;
+    let options = Options::try_parse_from(words).map_err(|error| suggestions::explained(error, &own))?;
     if options.record.speed.is_max() {
         return usage(
             "--speed max: no users send as fast as replies allow; --slo finds how many times the traffic each \

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 
 use clap::{Arg, ArgAction};
 
-use crate::{UsageError, near};
+use crate::{UsageError, suggestions};
 
 /// A library, and the words that its commands are. What is behind them on a command line counts.
 type Preset = (&'static str, &'static [&'static str]);
@@ -58,8 +58,8 @@ pub(super) fn expanded(args: &[OsString]) -> Result<Option<Vec<OsString>>, Usage
     }
     let names = PRESETS.map(|(name, _)| name);
     let Some((_, words)) = PRESETS.iter().find(|(known, _)| *known == name) else {
-        let nearest = near::nearest(&name, names.into_iter());
-        return Err(UsageError(near::one_of("library", &name, nearest, &names)));
+        let nearest = suggestions::nearest(&name, names.into_iter());
+        return Err(UsageError(suggestions::one_of("library", &name, nearest, &names)));
     };
     let rest = args[..at].iter().chain(&args[end..]);
     Ok(Some(words.iter().map(OsString::from).chain(rest.cloned()).collect()))

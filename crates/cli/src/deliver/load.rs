@@ -11,8 +11,8 @@ use lab::{Arity, TypedLine};
 use super::sending::{DeliveryLoad, KindFront};
 use super::{KINDS, command, kind_named};
 use crate::experiment::takes_of;
-use crate::near::named;
-use crate::{UsageError, near, run};
+use crate::suggestions::named;
+use crate::{UsageError, run, suggestions};
 
 /// The word that says so.
 const WORD: &str = "deliver";
@@ -55,7 +55,7 @@ pub(crate) fn hoisted(
         TypedLine::parse(rest.split_off(2), |name| takes_also(name).or_else(|| takes(name)));
     let known = |name: &str| takes_also(name).or_else(|| takes(name)).is_some();
     if let Some(given) = behind.options.iter().find(|given| !known(&given.name)) {
-        return Err(near::no_option(&given.name, &command(), &run::vocabulary()));
+        return Err(suggestions::no_option(&given.name, &command(), &run::vocabulary()));
     }
     if let Some(word) = behind.rest.first() {
         let word = shell_words::quote(&word.to_string_lossy()).into_owned();
@@ -83,7 +83,7 @@ pub(crate) fn delivery_load(
     let Some(kind) = kind_of(&line.rest)? else { return Ok(None) };
     line.rest.clear();
     let of_run = run::vocabulary();
-    near::call_by_one_name(&mut line, |name| named(&of_run, name));
+    suggestions::call_by_one_name(&mut line, |name| named(&of_run, name));
     let own = (kind.command)();
     let is_own = |given: &TypedOption| {
         named(&own, &given.name).is_some() && named(&of_run, &given.name).is_none()

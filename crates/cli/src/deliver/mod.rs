@@ -19,7 +19,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use workload::Named;
 
 use super::front::Front;
-use super::{Intent, UsageError, help, near};
+use super::{Intent, UsageError, help, suggestions};
 pub(crate) use load::{delivery_load, hoisted, is_named, takes};
 pub(crate) use sending::Finish;
 use sending::{KindFront, frame, with_those_of_senders};
@@ -102,7 +102,7 @@ fn parse(args: Vec<OsString>) -> Result<Intent, UsageError> {
 fn kind_named(word: &str) -> Result<&'static KindFront, UsageError> {
     let names = KINDS.map(|kind| kind.name);
     KINDS.iter().find(|kind| kind.name == word).ok_or_else(|| {
-        let nearest = near::nearest(word, names.into_iter());
-        UsageError(near::one_of("kind of delivery", word, nearest, &names))
+        let nearest = suggestions::nearest(word, names.into_iter());
+        UsageError(suggestions::one_of("kind of delivery", word, nearest, &names))
     })
 }

@@ -16,8 +16,8 @@ use workload::{
 };
 
 use crate::experiment::{with_line, with_those_of_one_run};
-use crate::near::explained;
 use crate::run::RunFront;
+use crate::suggestions::explained;
 use crate::{FrontEnd, Intent, UsageError, help};
 use spec::values::{seconds, small_count};
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use job::{MetricsAt, PageOptions, UsageError};
 
-use crate::outputs::apart_from;
+use crate::outputs::check_files_distinct;
 
 /// Destinations of the results of an experiment.
 #[derive(Debug, Clone, Args)]
@@ -55,7 +55,7 @@ impl ExperimentOptions {
     ///
     /// # Errors
     /// Returns an error if two results would go to one file.
-    pub fn settle(&mut self, command_line: String) -> Result<(), UsageError> {
+    pub fn resolve(&mut self, command_line: String) -> Result<(), UsageError> {
         let document = self.json.as_deref() == Some("-".as_ref());
         if document && (self.csv || self.format == "csv") {
             let text = "--json -: standard output can have only one format";
@@ -70,6 +70,6 @@ impl ExperimentOptions {
         self.command_line = command_line;
         self.pages.check()?;
         let html = self.pages.html.as_deref();
-        apart_from(&[], &[("--json", self.json.as_deref()), ("--html", html)])
+        check_files_distinct(&[], &[("--json", self.json.as_deref()), ("--html", html)])
     }
 }

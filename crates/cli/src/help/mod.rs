@@ -10,7 +10,7 @@ use std::ffi::OsString;
 
 use clap::Command;
 
-use super::{FrontEnds, Intent, RUN, UsageError, front_named, near, subcommands, topics};
+use super::{FrontEnds, Intent, RUN, UsageError, front_named, subcommands, suggestions, topics};
 
 /// First pages of `--help`: of a run, of `compare` and of `deliver`.
 pub const FIRST_PAGES: [&str; 3] = [first_page::RUN, first_page::COMPARE, first_page::DELIVER];
@@ -102,6 +102,6 @@ pub(super) fn of(peers: FrontEnds, words: &[OsString]) -> Result<Intent, UsageEr
     }
     match option::explained(&format!("--{name}")) {
         Ok(text) => Ok(Intent::Read(text)),
-        Err(_) => Err(UsageError(near::no_help(name, subcommands(peers), topics::names()))),
+        Err(_) => Err(UsageError(suggestions::no_help(name, subcommands(peers), topics::names()))),
     }
 }

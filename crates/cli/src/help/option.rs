@@ -6,7 +6,7 @@ use clap::{Arg, Command};
 
 use spec::write;
 
-use crate::near::{self, written};
+use crate::suggestions::{self, written};
 use crate::tree::tree;
 use crate::{UsageError, topics};
 
@@ -27,7 +27,7 @@ pub(super) fn explained(typed: &str) -> Result<String, UsageError> {
     let mut meanings: Vec<(&Arg, Vec<&str>)> = Vec::new();
     for command in &commands {
         let Some(arg) =
-            near::named(command, typed).filter(|arg| !arg.is_hide_set() || setting(arg).is_some())
+            suggestions::named(command, typed).filter(|arg| !arg.is_hide_set() || setting(arg).is_some())
         else {
             continue;
         };
@@ -38,7 +38,7 @@ pub(super) fn explained(typed: &str) -> Result<String, UsageError> {
         }
     }
     let Some((first, _)) = meanings.first() else {
-        return Err(near::no_option(typed, &tree, &tree));
+        return Err(suggestions::no_option(typed, &tree, &tree));
     };
     let examples = examples(&names(first));
     let mut page = String::new();

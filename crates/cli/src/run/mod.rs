@@ -28,8 +28,8 @@ use spec::{
 use super::connect;
 use super::deliver::{Finish, delivery_load};
 use super::help;
-use super::near::{self, explained};
 use super::own::{PREFIX, check_output};
+use super::suggestions::{self, explained};
 use super::{FrontEnd, Intent, Job, UsageError, VerdictTo};
 pub(super) use options::Options;
 
@@ -91,10 +91,10 @@ fn set_options(matches: &ArgMatches) -> Result<Fields, UsageError> {
             None => (&**text, Value::Bool(true)),
         };
         if !settings().contains(&name) {
-            let near = near::nearest(name, settings().iter().copied());
+            let near = suggestions::nearest(name, settings().iter().copied());
             return Err(UsageError(format!(
                 "--set: {}",
-                near::one_of("setting", name, near, settings())
+                suggestions::one_of("setting", name, near, settings())
             )));
         }
         let value = document::value(name, value);

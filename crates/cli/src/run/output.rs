@@ -6,7 +6,7 @@ use report::{FormatOptions, Persona};
 
 use super::options::Options;
 use super::verdict;
-use crate::outputs::apart;
+use crate::outputs::check_distinct;
 use crate::{Output, Spread, UsageError, VerdictTo};
 
 /// Returns where results go, and in which layout.
@@ -18,7 +18,7 @@ pub(super) fn output(options: &Options, persona: Persona) -> Result<Output, Stri
     }
     let pages = results.pages.clone();
     pages.check().map_err(|UsageError(why)| why)?;
-    apart(
+    check_distinct(
         &[
             ("--json", results.json.as_deref()),
             ("--hdr", results.hdr.as_deref()),

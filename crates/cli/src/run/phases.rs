@@ -15,7 +15,7 @@ use workload::{
 
 use super::options::Options;
 use super::{ParsedArgs, plans};
-use crate::near::{explained, nearest, one_of};
+use crate::suggestions::{explained, nearest, one_of};
 use crate::workload_file::{
     FILL_EXCLUDES, Load, Operation, Phase, Settings, Source, Space, Step, Weight, Words, Workload,
     open, read, unplaced, write,

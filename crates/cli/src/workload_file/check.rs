@@ -7,7 +7,7 @@ use toml::Spanned;
 use workload::StepCondition;
 
 use super::{FILL_EXCLUDES, List, Load, Operation, Phase, Source, Step, Words, Workload};
-use crate::near::{nearest, one_of};
+use crate::suggestions::{nearest, one_of};
 
 fn fault<T>(source: &Source, at: usize, why: impl std::fmt::Display) -> Result<T, String> {
     Err(source.fault(at, why))

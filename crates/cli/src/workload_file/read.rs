@@ -11,7 +11,7 @@ use toml::de::{DeTable, DeValue, Deserializer, Error, ValueDeserializer};
 use super::check::check;
 use super::overlay::Assignment;
 use super::{Phase, Settings, Source, Workload};
-use crate::near::{nearest, one_of};
+use crate::suggestions::{nearest, one_of};
 
 /// Keys of a file beside its options.
 const FILE_KEYS: [&str; 6] = ["name", "description", "sequence", "operation", "keys", "phase"];

@@ -16,7 +16,7 @@ fn asked(evidence: &Evidence) -> Result<&MemcacheEvidence, String> {
 pub(super) fn version(evidence: &Evidence) -> Verdict {
     let version = asked(evidence)?.text("version")?;
     let seen = format!("memcached {version}");
-    let apart = host::memcache::answers_gets_apart(version);
+    let apart = host::memcache::answers_gets_singly(version);
     Ok(if apart && evidence.load.pipeline > 1 {
         Outcome::warn(
             seen,

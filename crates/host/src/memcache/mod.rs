@@ -13,7 +13,7 @@ pub use probe::{log_in, probe};
 /// Returns whether a memcached of this version writes the reply to each `get` of a pipeline with a separate
 /// system call. Since 1.6.35 they leave together, like all other replies. `false` for a malformed version.
 #[must_use]
-pub fn answers_gets_apart(version: &str) -> bool {
+pub fn answers_gets_singly(version: &str) -> bool {
     const TOGETHER: [u32; 3] = [1, 6, 35];
     let numbers = version.split(['.', '-', '_']).map_while(|part| part.parse().ok());
     let numbers: Vec<u32> = numbers.take(3).collect();
@@ -25,8 +25,8 @@ mod tests {
     #[test]
     fn versions_are_compared_by_their_numbers() {
         let apart = ["1.6.18", "1.4.4", "1.6.34"];
-        assert!(apart.iter().all(|version| super::answers_gets_apart(version)));
+        assert!(apart.iter().all(|version| super::answers_gets_singly(version)));
         let together = ["1.6.35", "1.6.38-1", "1.7.0", "2.0.0", "unstable", "df-v1.21"];
-        assert!(!together.iter().any(|version| super::answers_gets_apart(version)));
+        assert!(!together.iter().any(|version| super::answers_gets_singly(version)));
     }
 }

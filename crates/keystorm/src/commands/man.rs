@@ -7,7 +7,7 @@ use anyhow::Context;
 use clap::{Command, Parser};
 use clap_mangen::Man;
 use cli::front::{Front, command, with_options};
-use cli::near::{nearest, one_of};
+use cli::suggestions::{nearest, one_of};
 use cli::tree::tree;
 use job::{End, Intent, UsageError};
 

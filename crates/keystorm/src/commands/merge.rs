@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 use clap::Parser;
 use cli::front::{Front, command, with_options};
-use cli::outputs::{apart_from, format_name};
+use cli::outputs::{check_files_distinct, format_name};
 use console::result_file::ResultFile;
 use job::{End, Intent, PageOptions, Spread, UsageError};
 use report::{Record, Summary};
@@ -60,7 +60,7 @@ pub(crate) const FRONT: Front = Front {
 fn checked(mut options: Options) -> Result<Intent, UsageError> {
     let Options { files, output, format, pages, .. } = &mut options;
     pages.check()?;
-    apart_from(files, &[("-o", output.as_deref()), ("--html", pages.html.as_deref())])?;
+    check_files_distinct(files, &[("-o", output.as_deref()), ("--html", pages.html.as_deref())])?;
     *format = format.or(output.is_none().then_some("text"));
     Ok(Intent::carry(move || merge(&options)))
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, anyhow};
 use clap::Parser;
 use cli::front::{Front, command, with_options};
-use cli::outputs::{apart_from, format_name};
+use cli::outputs::{check_files_distinct, format_name};
 use console::diagnostics::Asides;
 use console::print::{self, Printer};
 use job::{End, Intent, Output, PageOptions, Spread, UsageError};
@@ -85,7 +85,7 @@ fn checked(mut options: Options) -> Result<Intent, UsageError> {
     if format.is_some() {
         pages.check()?;
     }
-    apart_from(files, &[("--html", pages.html.as_deref())])?;
+    check_files_distinct(files, &[("--html", pages.html.as_deref())])?;
     Ok(Intent::carry(move || show(&options)))
 }
 

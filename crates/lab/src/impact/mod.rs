@@ -166,7 +166,7 @@ impl Impact {
     }
 
     /// Estimates the prices of a mix from the segments so far.
-    pub fn settle(&mut self) {
+    pub fn estimate_prices(&mut self) {
         if let Some(mix) = &mut self.mix {
             (mix.effects, self.prices) = Effects::estimate(&mix.kinds, &mix.loads, &mix.segments);
         }

@@ -42,7 +42,7 @@ pub(super) fn others(
 
 /// Warns of pipelines of `get` on a memcached that writes each of their replies separately.
 #[must_use]
-pub fn gets_apart(plan: &Plan, watched: &WatchRecord) -> Option<String> {
+pub fn gets_warning(plan: &Plan, watched: &WatchRecord) -> Option<String> {
     let in_lines = plan.protocol.is_memcache() && plan.protocol != ProtocolKind::MemcacheBinary;
     let is_get =
         |command: &&CommandSpec| ["GET", "GETS", "GAT", "GATS"].contains(&&*command.name());
@@ -57,7 +57,7 @@ pub fn gets_apart(plan: &Plan, watched: &WatchRecord) -> Option<String> {
         return None;
     }
     let mut versions = watched.servers.iter().filter_map(|s| s.memcached_version.as_deref());
-    let version = versions.find(|version| host::memcache::answers_gets_apart(version))?;
+    let version = versions.find(|version| host::memcache::answers_gets_singly(version))?;
     Some(format!(
         "memcached {version} writes the reply to each get of a pipeline with its own system \
          call; 1.6.35 and newer do not, and mg is not affected (--protocol memcache-meta)"

@@ -47,7 +47,7 @@ pub use causes::{CauseShare, Causes, SlowCommands, WaitCause};
 pub use contradictions::contradictions;
 pub use disturbance::{Cause, Disturbance};
 pub use held::{Held, noise_deviation};
-pub use memcache::gets_apart;
+pub use memcache::gets_warning;
 pub use misses::unfound;
 pub use rules::Finding;
 pub use warnings::{Warning, WarningKind, option_sent, warnings};

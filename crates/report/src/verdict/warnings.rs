@@ -202,8 +202,8 @@ pub fn warnings(plan: &Plan, measurement: &Measurement, watched: &WatchRecord) -
     if memcache {
         let cut = memcache::cut(plan, watched);
         found.extend(cut.map(|text| Warning::new(WarningKind::PipelineCut, text)));
-        let apart = memcache::gets_apart(plan, watched);
-        found.extend(apart.map(|text| Warning::new(WarningKind::RepliesApart, text)));
+        let gets = memcache::gets_warning(plan, watched);
+        found.extend(gets.map(|text| Warning::new(WarningKind::RepliesApart, text)));
     }
     found
 }

@@ -106,7 +106,7 @@ struct NodeClosing {
 
 impl<E: Engine> Receivers<'_, E> {
     /// Waits until all received messages are acknowledged.
-    pub(super) fn settle(&mut self) -> Result<(), Fatal> {
+    pub(super) fn await_acknowledgements(&mut self) -> Result<(), Fatal> {
         let end_ns = self.engine.now_ns() + PATIENCE_NS;
         let gate = self.context.roles.gate;
         let settled = |receiver: &Receiver<'_>| {

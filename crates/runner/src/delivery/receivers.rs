@@ -162,8 +162,8 @@ impl<'r, E: Engine> Receivers<'r, E> {
         let kind: &'r dyn Kind = &*roles.kind;
         let capture = kind.capture();
         let copies = roles.copies_by_place();
-        let apart = delivery.places_apart();
-        let latest = if kind.is_ordered() { roles.senders * apart } else { 0 };
+        let places = delivery.distinguished_places();
+        let latest = if kind.is_ordered() { roles.senders * places } else { 0 };
         let receiver = |number: &u32| {
             let place = delivery.places_of(*number).next().unwrap_or(0);
             Receiver {
@@ -240,7 +240,7 @@ impl<'r, E: Engine> Receivers<'r, E> {
             self.epoch_ns = if self.context.roles.exchanges { gate.agreed_ns() } else { 0 };
             self.waits = self.block_ns.map(|_| Waits::new(plan.recording.precision));
             self.under_way = self.block_ns.map(|_| InFlightTimeline::new(start_ns));
-            let ended = self.receive_load().and_then(|()| self.settle());
+            let ended = self.receive_load().and_then(|()| self.await_acknowledgements());
             spent = clocks.used_since(0);
             ended
         });

@@ -85,7 +85,7 @@ fn search(
     });
     let Ok(found) = found;
     let mut record = record.into_inner();
-    record.settle(found.given_up);
+    record.conclude(found.given_up);
     assert_eq!(*record.found(), found, "rates and the search agree");
     (found, record.conclusion().clone(), trials.get())
 }

@@ -49,7 +49,7 @@ impl KeySource {
         Self {
             inserts,
             operations,
-            stream: Stream::from_seed(plan.load.seed).apart(STREAM),
+            stream: Stream::from_seed(plan.load.seed).substream(STREAM),
             again: Vec::new(),
         }
     }

@@ -77,7 +77,7 @@ impl<M: Copy> Retries<M> {
             later: BinaryHeap::new(),
             stranded: Vec::new(),
             count: 0,
-            drawn: Stream::from_seed(plan.load.seed).apart(STREAM | u64::from(worker) << 40),
+            drawn: Stream::from_seed(plan.load.seed).substream(STREAM | u64::from(worker) << 40),
             due_ns: u64::MAX,
             waiting_max: plan.recovery.retry.as_ref().map_or(u32::MAX, |retry| retry.waiting_max),
         }

@@ -106,7 +106,7 @@ impl Reuse {
                 let (keys, bytes) = self.sum_from(key.slot);
                 let scaled = |distance: u64| (distance as f64 * scale) as u64;
                 self.weights.push((scaled(keys), scaled(bytes), scale));
-                self.settle(false);
+                self.add_weights(false);
             }
             self.take(key);
         } else if is_read {
@@ -129,7 +129,7 @@ impl Reuse {
     }
 
     /// Adds weighted distances to the distribution, with weights rounded to a thousandth.
-    fn settle(&mut self, is_last: bool) {
+    fn add_weights(&mut self, is_last: bool) {
         if self.weights.len() < 1024 && !is_last {
             return;
         }
@@ -206,7 +206,7 @@ impl Reuse {
 
     /// The curve, from the smallest cache with a hit to one that holds everything.
     pub(super) fn curve(&mut self) -> Vec<MissPoint> {
-        self.settle(true);
+        self.add_weights(true);
         if self.reads == 0.0 {
             return Vec::new();
         }

@@ -313,7 +313,7 @@ impl Delivery {
 
     /// Number of places that each receiver distinguishes.
     #[must_use]
-    pub fn places_apart(&self) -> u32 {
+    pub fn distinguished_places(&self) -> u32 {
         match (self.names_places(), self.node_receivers.is_empty()) {
             (false, _) => 1,
             (true, true) => self.places_each,

@@ -86,7 +86,7 @@ mod tests {
         assert_eq!(delivery.places_of(1).collect::<Vec<_>>(), [1, 2]);
         assert_eq!(delivery.receivers_by_place(), [2, 2, 2]);
         assert_eq!((delivery.receivers_each(), delivery.logical_receivers()), (2, 2));
-        assert_eq!(delivery.places_apart(), 3);
+        assert_eq!(delivery.distinguished_places(), 3);
         assert_eq!(delivery.place_name(7), "p:{000000000007}");
     }
 

@@ -46,7 +46,7 @@ impl Missing {
     }
 
     fn placed(&self, stream: Stream, index: u64, key: u64) -> u64 {
-        let bits = stream.apart(STREAM).draw(index);
+        let bits = stream.substream(STREAM).draw(index);
         if random::within(bits, ONE.into()) < self.hits {
             key
         } else {

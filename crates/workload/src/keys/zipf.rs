@@ -55,8 +55,8 @@ pub(super) fn shape(parameters: Option<&str>) -> Result<Shape, String> {
 
 impl Shape {
     fn new(exponent: f64) -> Self {
-        let apart = 1.0 - exponent;
-        let power = (apart.abs() >= APART_MIN).then(|| 1.0 / apart);
+        let distance = 1.0 - exponent;
+        let power = (distance.abs() >= DISTANCE_MIN).then(|| 1.0 / distance);
         let mut shape = Self { exponent, power, first: 0.0, squeeze: 0.0 };
         shape.first = shape.integral(1.5) - 1.0;
         shape.squeeze = 2.0 - shape.inverse(shape.integral(2.5) - shape.density(2.0));
@@ -167,7 +167,7 @@ impl KeyDraw for Zipf {
 const FAR: u64 = 1 << 20;
 
 /// Minimum distance of `S` from 1 for a power of `1 / (1 - S)` to be right to twelve digits.
-const APART_MIN: f64 = 1e-4;
+const DISTANCE_MIN: f64 = 1e-4;
 
 /// Value below which the first terms of a quotient's series are exact to the last bit.
 const SMALL: f64 = 1e-8;

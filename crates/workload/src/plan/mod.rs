@@ -416,7 +416,7 @@ impl Plan {
             Stop::Requests(n) if self.load.share == BudgetScope::PerConnection => {
                 n.div_ceil(self.requests_per_number().max(1) as u64)
             }
-            _ => stream::CONNECTIONS_APART,
+            _ => stream::CONNECTION_STRIDE,
         }
     }
 

@@ -107,7 +107,7 @@ fn parse(args: Vec<OsString>) -> Result<Intent, UsageError> {
         build.iter().skip(1).map(|word| word.to_str().map(str::to_owned)).collect();
     let build = build.ok_or_else(|| UsageError("the build command is no text".to_owned()))?;
     with_split(line.to_vec(), |mut options: Options, line, command_line| {
-        options.output.settle(command_line)?;
+        options.output.resolve(command_line)?;
         options.build = build;
         intent(options, line)
     })

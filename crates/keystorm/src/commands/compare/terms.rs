@@ -169,7 +169,7 @@ impl<'g> ComparisonRun<'g, '_> {
                         subject.settings = settings(run);
                     }
                     let found = compare::beside(&both_names, a, b).into_iter();
-                    let apart = |run: &Run| report::gets_apart(&run.plan, &run.watched);
+                    let apart = |run: &Run| report::gets_warning(&run.plan, &run.watched);
                     let found = found.chain([a, b].into_iter().filter_map(apart));
                     let known = &comparison.warnings;
                     let new: Vec<String> = found.filter(|text| !known.contains(text)).collect();

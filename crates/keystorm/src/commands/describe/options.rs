@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Parser;
-use cli::outputs::apart_from;
+use cli::outputs::check_files_distinct;
 use job::{PageOptions, UsageError};
 
 /// Describes recorded traffic: commands, keys, sizes, clients, rates, hot keys, dangerous commands
@@ -50,7 +50,7 @@ impl Options {
         let Self { files, pages, workload, .. } = &self;
         pages.check()?;
         let outputs = [("--html", pages.html.as_deref()), ("--workload", workload.as_deref())];
-        apart_from(files, &outputs)?;
+        check_files_distinct(files, &outputs)?;
         Ok(self)
     }
 }

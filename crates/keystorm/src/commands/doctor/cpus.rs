@@ -21,7 +21,7 @@ pub(super) struct Cpus {
 impl CpuChoice {
     /// Takes two of the CPUs that this process may use, on different cores if possible.
     pub(super) fn find() -> Self {
-        Self { cpus: apart(&affinity::allowed(), siblings) }
+        Self { cpus: choose(&affinity::allowed(), siblings) }
     }
 
     /// Pins the calling thread to the sink's CPU.
@@ -32,7 +32,7 @@ impl CpuChoice {
 
 /// The first of `allowed` for the sink. For the client the first that does not share its core, or else the
 /// next.
-fn apart(allowed: &[usize], siblings: impl Fn(usize) -> Vec<usize>) -> Option<Cpus> {
+fn choose(allowed: &[usize], siblings: impl Fn(usize) -> Vec<usize>) -> Option<Cpus> {
     let (&sink, others) = allowed.split_first()?;
     let same_core = siblings(sink);
     let client = others.iter().find(|cpu| !same_core.contains(cpu)).or(others.first())?;
@@ -64,10 +64,10 @@ mod tests {
     #[test]
     fn the_two_do_not_share_a_core_if_they_need_not() {
         let pairs = |cpu: usize| vec![cpu & !1, cpu | 1];
-        assert_eq!(apart(&[0, 1, 2, 3], pairs), Some(Cpus { client: 2, sink: 0 }));
-        assert_eq!(apart(&[4, 5], pairs), Some(Cpus { client: 5, sink: 4 }));
-        assert_eq!(apart(&[4], pairs), None);
-        assert_eq!(apart(&[], pairs), None);
-        assert_eq!(apart(&[0, 1], |_| Vec::new()), Some(Cpus { client: 1, sink: 0 }));
+        assert_eq!(choose(&[0, 1, 2, 3], pairs), Some(Cpus { client: 2, sink: 0 }));
+        assert_eq!(choose(&[4, 5], pairs), Some(Cpus { client: 5, sink: 4 }));
+        assert_eq!(choose(&[4], pairs), None);
+        assert_eq!(choose(&[], pairs), None);
+        assert_eq!(choose(&[0, 1], |_| Vec::new()), Some(Cpus { client: 1, sink: 0 }));
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Parser};
 use cli::front::command;
-use cli::near::written;
+use cli::suggestions::written;
 use doctor::Load;
 use job::UsageError;
 use spec::values::{count, seconds, seconds_in, signed, small_count};

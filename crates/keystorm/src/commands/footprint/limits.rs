@@ -83,7 +83,7 @@ impl Limits<'_> {
                 let title = format!("maxmemory {limit}: until the hit ratio has settled");
                 self.left_s = (self.left_s - SETTLES_S).max(0.0);
                 frame.progress.begin(title, SETTLES_S, self.left_s);
-                settle(bed, plan, &mut settling, &mut frame.progress)?;
+                run_until_steady(bed, plan, &mut settling, &mut frame.progress)?;
                 frame.progress.end();
             }
             self.left_s = (self.left_s - planned_s(plan)).max(0.0);
@@ -105,7 +105,7 @@ impl Limits<'_> {
 
 /// Runs the load at full speed until its hit ratio is steady, or the time is over. The hit ratio of a load
 /// that changes no keys is steady from the start.
-fn settle(
+fn run_until_steady(
     bed: &TestBed<'_>,
     plan: &Plan,
     settling: &mut Settling,

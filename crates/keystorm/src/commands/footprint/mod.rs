@@ -209,7 +209,7 @@ fn measure_once(
                 return Ok(false);
             }
             stored = keys;
-            readings.push(reader.settled(keys)?);
+            readings.push(reader.steady_reading(keys)?);
             if times == FILLS[0] {
                 (row.encoding, row.memory_usage) = reader.describe()?;
             }

@@ -100,7 +100,7 @@ pub(crate) const FRONT: Front = Front {
 
 /// Returns what the options mean.
 fn intent(mut options: Options, line: TypedLine, shown: String) -> Result<Intent, UsageError> {
-    options.output.settle(shown)?;
+    options.output.resolve(shown)?;
     if !options.maxmemory.is_empty() {
         return memory(options, line);
     }

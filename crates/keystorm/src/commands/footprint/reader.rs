@@ -111,7 +111,7 @@ impl<'b> MemoryReader<'b> {
     }
 
     /// The memory that the server uses with `keys` keys, once it is steady.
-    pub(super) fn settled(&mut self, keys: u64) -> Result<Reading> {
+    pub(super) fn steady_reading(&mut self, keys: u64) -> Result<Reading> {
         let until = Instant::now() + STILL_WITHIN;
         let (mut last, mut same) = (self.reading(keys)?, 1);
         while same < SAME && Instant::now() < until {

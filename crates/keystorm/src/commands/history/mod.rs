@@ -2,7 +2,7 @@
 //!
 //! Entries, series and steps are defined in the crate `history`.
 
-mod further;
+mod more_repeats;
 mod options;
 
 use std::ffi::OsString;
@@ -24,7 +24,7 @@ use crate::commands::run::say;
 use crate::commands::show;
 use crate::experiment::files::Files;
 use crate::experiment::terminal::Terminal;
-use further::NewSide;
+use more_repeats::NewSide;
 use options::{BaselineOptions, HistoryOptions, ReadingOptions};
 
 pub(crate) use options::is_asked;
@@ -86,19 +86,19 @@ fn baseline(job: &BaselineOptions) -> Result<End> {
     let mut output = Output::open(options, job.live.live.as_ref())?;
     let mut entries = read(&options.dir)?.entries;
     let newest = add_files(&mut entries, job)?;
-    let mut further = NewSide::default();
+    let mut new_side = NewSide::default();
     let mut end = End::Complete;
     if let Some(asked) = job.until_sure() {
-        further = NewSide::of(&series(&entries, grouping(options)), &*newest, job);
+        new_side = NewSide::of(&series(&entries, grouping(options)), &*newest, job);
         if job.canary.is_some() {
             diagnostics::say("--until-sure: with --canary, nothing is repeated")?;
         } else {
-            let page = |entries: &[Entry], further: &NewSide| {
-                let (judged, terms) = judgements(job, entries, &*newest, further);
+            let page = |entries: &[Entry], new_side: &NewSide| {
+                let (judged, terms) = judgements(job, entries, &*newest, new_side);
                 history::judgement_page(&judged, terms)
             };
-            let kept = (&mut entries, &mut further);
-            end = further::carry_out(job, asked, kept, &mut output.files, &page)?;
+            let kept = (&mut entries, &mut new_side);
+            end = more_repeats::carry_out(job, asked, kept, &mut output.files, &page)?;
         }
     }
     if let Some(canary) = &job.canary {
@@ -113,13 +113,13 @@ fn baseline(job: &BaselineOptions) -> Result<End> {
             ))?;
         }
     }
-    let (judged, terms) = judgements(job, &entries, &*newest, &further);
+    let (judged, terms) = judgements(job, &entries, &*newest, &new_side);
     let gate = history::gate(&judged, terms);
     let mut sentences = history::sentences(&judged, terms);
     let mut is_sure = true;
     if let Some(asked) = job.until_sure() {
         let all = series(&entries, grouping(options));
-        let known = history::changes(&all, &|entry| further.holds(entry), terms, asked.share);
+        let known = history::changes(&all, &|entry| new_side.holds(entry), terms, asked.share);
         sentences.extend(known.iter().map(|change| change.sentence(asked.share)));
         is_sure =
             !known.is_empty() && known.iter().all(|change| change.lack == RunShortage::Nothing);
@@ -155,12 +155,12 @@ fn judgements<'j>(
     job: &'j BaselineOptions,
     entries: &[Entry],
     newest: &dyn Fn(&Entry) -> bool,
-    further: &NewSide,
+    new_side: &NewSide,
 ) -> (Vec<Judgement>, Terms<'j>) {
     let terms = terms(job);
     // Those that were added push none of the others out.
-    let terms = Terms { last: terms.last + further.added, ..terms };
-    let is_newest = |entry: &Entry| newest(entry) || further.holds(entry);
+    let terms = Terms { last: terms.last + new_side.added, ..terms };
+    let is_newest = |entry: &Entry| newest(entry) || new_side.holds(entry);
     (history::judge(&series(entries, grouping(&job.reading)), &is_newest, terms), terms)
 }
 

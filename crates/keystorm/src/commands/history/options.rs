@@ -8,7 +8,7 @@ use clap::{Args, Parser};
 use cli::compare::sure::{WITHIN_DEFAULT, percent as within};
 use cli::compare::{InconclusivePolicy, UntilSure, metric_of, percent};
 use cli::experiment::LiveOption;
-use cli::outputs::apart_from;
+use cli::outputs::check_files_distinct;
 use job::{PageOptions, UsageError};
 use report::{KEPT, Metric};
 use spec::values::{count_in, seconds};
@@ -86,7 +86,7 @@ impl ReadingOptions {
         }
         self.pages.check()?;
         let html = self.pages.html.as_deref();
-        apart_from(&[], &[("--json", self.json.as_deref()), ("--html", html)])
+        check_files_distinct(&[], &[("--json", self.json.as_deref()), ("--html", html)])
     }
 
     /// Returns whether runs count whose client did not do its work.

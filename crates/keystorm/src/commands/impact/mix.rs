@@ -87,7 +87,7 @@ impl Experiment for Segments<'_, '_> {
             return Ok(Step::Next);
         };
         if segment.level.is_some() && self.capacity_per_s.is_none() {
-            self.list.settle();
+            self.list.estimate_prices();
             let effects = self.list.mix.as_ref().map(|mix| &mix.effects);
             let Some(capacity) = effects.and_then(|effects| effects.capacity_per_s) else {
                 return Ok(Step::Last(End::Complete));
@@ -96,7 +96,7 @@ impl Experiment for Segments<'_, '_> {
             self.seconds = self.seconds(capacity.value);
         }
         let end = self.run(segment, frame)?;
-        self.list.settle();
+        self.list.estimate_prices();
         Ok(end.map_or(Step::Next, Step::Last))
     }
 

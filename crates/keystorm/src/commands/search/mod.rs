@@ -99,7 +99,7 @@ impl SearchRun<'_> {
         if matches!(found, Err(EarlyEnd::OutOfTime)) {
             self.record.set_out_of_time();
         }
-        self.record.settle(search.bracket.given_up);
+        self.record.conclude(search.bracket.given_up);
         match found {
             Ok(_) | Err(EarlyEnd::OutOfTime) => {}
             Err(stop) => return Err(stop),

@@ -138,7 +138,7 @@ fn intent(
     mut line: TypedLine,
     command_line: String,
 ) -> Result<Intent, UsageError> {
-    options.output.settle(command_line)?;
+    options.output.resolve(command_line)?;
     let Options { slo, start, most, within, repeat, budget, duration, .. } = &options;
     let (start, most, within) = (*start, *most, *within);
     for (option, why) in [

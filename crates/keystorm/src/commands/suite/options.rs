@@ -119,7 +119,7 @@ fn intent(mut options: Options, line: TypedLine, shown: String) -> Result<Intent
         return Err(UsageError(format!("{option}: the specs decide this; --time says how long")));
     }
     options.choice = choice(&options)?;
-    options.output.settle(shown)?;
+    options.output.resolve(shown)?;
     if options.output.print_plan {
         return Err(UsageError("--print-plan: use --list, which lists the specs".to_owned()));
     }

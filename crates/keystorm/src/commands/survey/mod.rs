@@ -2,7 +2,7 @@
 
 mod families;
 mod options;
-mod written;
+mod plan_writes;
 
 use std::{fs, slice, thread};
 
@@ -17,7 +17,7 @@ use report::{Run, WarningKind};
 use workload::{ProtocolKind, Target};
 
 use self::options::SurveyJob;
-use self::written::{Holders, PlanWrites};
+use self::plan_writes::{Holders, PlanWrites};
 use super::usage_error;
 use crate::commands::doctor::cpus::siblings;
 use crate::experiment::frame::{Experiment, Frame, Step};

@@ -66,7 +66,7 @@ pub(crate) const FRONT: Front = Front {
 
 /// Returns what the options mean.
 fn intent(mut options: Options, mut line: TypedLine, shown: String) -> Result<Intent, UsageError> {
-    options.output.settle(shown)?;
+    options.output.resolve(shown)?;
     if !names_test(&line) {
         line.options.push(TypedOption::new(naming::TESTS, TESTS));
     }

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use cli::experiment::job;
-use cli::near;
+use cli::suggestions;
 use job::UsageError;
 use lab::impact::act::ActsFile;
 use lab::impact::{Act, Family};
@@ -54,8 +54,8 @@ pub(super) fn chosen(
 ) -> Result<Vec<Act>, UsageError> {
     let known: Vec<&str> = all.iter().map(|act| act.name.as_str()).collect();
     if let Some(wrong) = named.iter().find(|name| !known.contains(&name.as_str())) {
-        let nearest = near::nearest(wrong, known.iter().copied());
-        return Err(UsageError(near::one_of("act", wrong, nearest, &known)));
+        let nearest = suggestions::nearest(wrong, known.iter().copied());
+        return Err(UsageError(suggestions::one_of("act", wrong, nearest, &known)));
     }
     let is_chosen = |act: &Act| match named {
         [] => act.server == family,

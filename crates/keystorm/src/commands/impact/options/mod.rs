@@ -114,7 +114,7 @@ fn intent(mut options: Options, line: TypedLine, command_line: String) -> Result
     if options.print_acts {
         return Ok(Intent::Say(acts::ACTS.to_owned()));
     }
-    options.output.settle(command_line)?;
+    options.output.resolve(command_line)?;
     let is_mix = options.is_mix();
     let others = if is_mix {
         [

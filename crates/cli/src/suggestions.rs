@@ -1,4 +1,4 @@
-//! What was typed and is not there, and what there is for it: by meaning first, then by spelling.
+//! Suggestions for words that are unknown: by meaning first, then by spelling.
 //!
 //! People come from other tools, whose words for the same things are others.
 
