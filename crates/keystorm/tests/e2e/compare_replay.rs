@@ -5,7 +5,7 @@ use std::thread;
 use std::time::Duration;
 
 use crate::listener::Listener;
-use crate::program::Keystorm;
+use crate::program::{Keystorm, RunOutput};
 use crate::real_clock::{holds_when_quiet, skip};
 use crate::server::Server;
 
@@ -60,7 +60,7 @@ fn a_command_that_is_slower_on_the_second_server_is_found() {
         .prints("Gate failed: new is worse than old by more than 50 % in p50 of HGETALL (")
         .prints("40 commands of");
     let ran = ran.prints("answers that were compared are alike");
-    ran.prints("5 blocks for each test, in which each server runs twice");
+    ran.prints("5 blocks for each test; in each, every server runs twice");
     let page = std::fs::read_to_string(page).unwrap();
     assert!(page.contains("Gate failed") && page.contains("HGETALL"));
     assert!(page.contains("Both servers were asked 40 commands"));
@@ -93,8 +93,8 @@ fn two_milliseconds_more_are_found_as_just_that() {
     holds_when_quiet(check, is_just_that, format!("{ran:?}"));
 }
 
-#[test]
-fn an_answer_that_differs_is_found_with_its_shortest_example() {
+/// Compares two servers that answer some commands differently: the servers, what was printed, and the document.
+fn differing() -> (Server, Server, RunOutput, serde_json::Value) {
     let (a, b) = (Server::redis(), Server::redis());
     for (server, order) in [(&a, ["1", "2"]), (&b, ["2", "1"])] {
         server.ask(&["RPUSH", "list", order[0], order[1]]);
@@ -122,14 +122,24 @@ fn an_answer_that_differs_is_found_with_its_shortest_example() {
         b.port(),
         json.display()
     );
-    let ran = Keystorm::new(&line).run().exits(3);
-    let ran = ran.prints("3 of 8 answers that were compared differ");
+    let ran = Keystorm::new(&line).run();
+    let saved = serde_json::from_str(&std::fs::read_to_string(&json).unwrap()).unwrap();
+    (a, b, ran, saved)
+}
+
+#[test]
+fn an_answer_that_differs_is_printed_with_its_shortest_example() {
+    let (_a, _b, ran, _) = differing();
+    let ran = ran.exits(3).prints("3 of 8 answers that were compared differ");
     let ran = ran.prints("Gate failed: ").prints("answers some of this traffic");
     let text = ran.out.split_whitespace().collect::<Vec<_>>().join(" ");
     let says = "LRANGE list 0 -1 is answered [1, 2] and [2, 1]";
     assert!(text.contains(says) && text.contains("GET gone is answered value and"), "{text}");
-    let saved: serde_json::Value =
-        serde_json::from_str(&std::fs::read_to_string(&json).unwrap()).unwrap();
+}
+
+#[test]
+fn an_answer_that_differs_is_saved_with_its_count_and_example() {
+    let (a, b, _, saved) = differing();
     assert_eq!(saved["schema"], "keystorm.compare/1");
     assert_eq!(saved["regression"]["state"], "failed");
     let differences = saved["replayed"]["answers"]["differences"].as_array().unwrap();
@@ -156,12 +166,14 @@ fn the_same_program_twice_is_not_found_to_be_worse() {
         json.display()
     );
     let ran = Keystorm::new(&line).run();
-    // On a machine that is busy with other things the runs may say nothing.
-    assert!(matches!(ran.code, Some(0 | 4)), "{ran:?}");
     let ran = ran.says("Started redis").says("2 keys written first");
-    ran.prints(": LRANGE\",\"p50_ms\",").says("new keeps p50<1s up to ");
+    let ran = ran.prints(": LRANGE\",\"p50_ms\",").says("new keeps p50<1s up to ");
     let saved = std::fs::read_to_string(json).unwrap();
     let saved: serde_json::Value = serde_json::from_str(&saved).unwrap();
+    // On a machine that is busy with other things the runs may say nothing.
+    let state = saved["regression"]["state"].as_str().unwrap();
+    assert_ne!(state, "failed", "{ran:?}");
+    assert_eq!(ran.code, Some(if state == "passed" { 0 } else { 4 }), "{state}: {ran:?}");
     assert_eq!(saved["complete"], true);
     let operations = saved["tests"][0]["servers"][1]["operations"].as_array().unwrap();
     let cpu = |of: &serde_json::Value| of["figures"]["server_cpu_us_per_request"].is_object();
@@ -189,10 +201,15 @@ fn what_does_not_go_with_a_record_is_refused_before_anything_is_sent() {
     refused(&format!("compare {file} {file} --replay {file}"), "these are saved runs");
     let now = "keystorm rehearse is now keystorm compare A B --replay FILE";
     refused(&format!("rehearse {file} --a h:1 --b h:2"), now);
+}
+
+#[test]
+fn a_record_that_writes_needs_yes_on_a_server_with_data() {
+    let dir = tempfile::tempdir().unwrap();
     let server = Server::redis();
     server.ask(&["SET", "precious", "1"]);
     let file = record(dir.path(), 1, &["SET a 1"]);
     let line = format!("compare redis-server 127.0.0.1:{} --replay {file}", server.port());
-    refused(&line, "--yes");
+    Keystorm::new(&line).run().exits(2).says("--yes");
     assert_eq!(server.calls("set"), 1);
 }

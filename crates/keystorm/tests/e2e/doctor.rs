@@ -46,7 +46,7 @@ fn a_badly_set_up_server_is_seen_through() {
 }
 
 #[test]
-fn delays_of_the_machine_alone_are_a_table_and_figures() {
+fn delays_of_the_machine_alone_are_figures() {
     let server = Server::redis();
     let json = checked(&server, "--intrinsic 300ms");
     let delays = &json["intrinsic"];
@@ -58,6 +58,10 @@ fn delays_of_the_machine_alone_are_a_table_and_figures() {
     }
     assert_ne!(level(&json, "busy thread"), "unknown");
     assert!(checked(&server, "")["intrinsic"].is_null());
+}
+
+#[test]
+fn delays_of_the_machine_alone_are_a_table() {
     let ran = Keystorm::new("doctor --intrinsic=200ms --seconds 0.1").run();
     assert!(ran.out.contains("Delays of this machine alone (ms; 0.1 s each"), "{ran:?}");
 }
@@ -85,6 +89,10 @@ fn a_memcached_is_asked_what_spoils_its_runs() {
         assert!(found == expected || (name == "round trip" && found == "warn"), "{name}: {json}");
     }
     assert!(json["no_server_because"].is_null(), "{json}");
+}
+
+#[test]
+fn a_memcached_that_was_named_must_be_there() {
     let gone = Keystorm::new("doctor memcache://127.0.0.1:1 --seconds 0").run();
     gone.exits(1).prints("requests at a time").prints("127.0.0.1:1");
 }
@@ -101,13 +109,17 @@ fn what_may_not_be_asked_is_not_known_and_nothing_leaks() {
 }
 
 #[test]
-fn what_is_off_or_refused_is_no_good_news() {
+fn a_latency_monitor_that_is_off_is_no_good_news() {
     let server = Server::redis();
-    server.ask(&["CONFIG", "SET", "save", ""]);
     let json = checked(&server, "");
     assert_eq!(level(&json, "latency monitor"), "unknown", "it is off: {json}");
     server.ask(&["CONFIG", "SET", "latency-monitor-threshold", "100"]);
     assert_eq!(level(&checked(&server, ""), "latency monitor"), "ok");
+}
+
+#[test]
+fn what_a_server_refuses_is_not_known() {
+    let server = Server::redis();
     for (command, checks) in [
         ("info", &["version", "save", "appendonly", "maxmemory", "other traffic"][..]),
         ("config", &["save", "appendonly", "log level", "data directory", "slowlog", "io-threads"]),
@@ -141,9 +153,9 @@ fn the_examples_of_the_help_run_and_lines_have_no_colour_in_a_pipe() {
         help.lines().filter_map(|line| line.trim().strip_prefix("$ keystorm ")).collect();
     assert_eq!(examples.len(), 5, "{help}");
     for example in examples.into_iter().filter(|example| !example.contains("--client")) {
-        // The machine of the tests may well be too busy to measure on, which is an answer.
         let ran = Keystorm::new(example).run();
-        assert!(matches!(ran.code, Some(0 | 1)), "{ran:?}");
+        let is_bad = ran.out.lines().any(|line| line.starts_with("bad "));
+        assert_eq!(ran.code, Some(i32::from(is_bad)), "{ran:?}");
         assert!(ran.out.contains("This machine\n") && !ran.out.contains('\x1b'), "{ran:?}");
         assert!(ran.out.trim_end().ends_with("not checked"), "{ran:?}");
     }
