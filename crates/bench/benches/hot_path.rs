@@ -139,7 +139,7 @@ fn record_tally(bencher: Bencher<'_, '_>) {
     });
 }
 
-/// The replies of one pipeline of so many that share a latency. Items are calls, not replies.
+/// The replies of one pipeline that share a latency, by number. Items are calls, not replies.
 #[divan::bench(args = [1, 16])]
 fn record_latency(bencher: Bencher<'_, '_>, count: u64) {
     let mut latency = Latency::new(3);

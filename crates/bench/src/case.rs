@@ -72,7 +72,7 @@ pub(crate) struct MixPart {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct BareLoop {
     pub(crate) words: &'static [&'static str],
-    /// Appended to `words`: a value of so many bytes; none if 0.
+    /// Length of a value appended to `words`, in bytes; 0 for none.
     pub(crate) value_bytes: usize,
     /// The range of the number in `__rand_int__`; 0 leaves it.
     pub(crate) range: u32,
@@ -103,7 +103,7 @@ enum Data {
     Keys,
     /// The list `mylist` of 600 elements.
     List,
-    /// The string `large` of so many bytes.
+    /// The string `large` of this many bytes.
     Value(usize),
     /// All keys that both tools draw from memcached.
     Items,

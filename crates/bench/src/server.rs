@@ -28,7 +28,7 @@ pub(crate) struct Server {
     tls: Option<TlsListener>,
 }
 
-/// A port for TLS, and a certificate that nobody checks.
+/// A port for TLS, with a certificate that clients do not check.
 #[derive(Debug)]
 struct TlsListener {
     address: host::Address,

@@ -44,16 +44,16 @@ pub(crate) struct Run {
     pub(crate) cpu_s: f64,
     /// Time from starting it to its end.
     pub(crate) wall_s: f64,
-    /// Requests per second, as it says.
+    /// Requests per second, as the tool reports it.
     pub(crate) rate: f64,
-    /// The most memory that it held, in bytes.
+    /// Peak memory, in bytes.
     pub(crate) memory_bytes: u64,
     /// Text that it wrote to standard error.
     pub(crate) complaints: String,
 }
 
 impl Run {
-    /// Runs that followed each other, of so many requests in all.
+    /// Returns the sum of successive runs, of `requests` requests in all.
     pub(crate) fn joined(runs: Vec<Self>, requests: u64) -> Self {
         let sum = |pick: fn(&Self) -> f64| runs.iter().map(pick).sum::<f64>();
         let wall_s = sum(|run| run.wall_s);

@@ -112,7 +112,7 @@ fn speak_as(peers: FrontEnds, called: &'static dyn FrontEnd) {
     }
 }
 
-/// The names of all but the first, by which nobody calls it on a command line.
+/// Names of the subcommands and of the imitated tools.
 fn subcommands(peers: FrontEnds) -> impl Iterator<Item = &'static str> {
     let named = commands().chain(peers.iter().copied());
     named.flat_map(|front| front.names()).copied().chain(["help"])

@@ -291,7 +291,7 @@ pub(super) fn subcommand<'n>(word: &str, names: impl Iterator<Item = &'n str>) -
     ))
 }
 
-/// Returns what to say to somebody who asks for help with what there is not.
+/// Returns the error for a word that has no page of help.
 pub(super) fn no_help<'n>(
     word: &str,
     subcommands: impl Iterator<Item = &'n str>,

@@ -8,12 +8,12 @@ use flate2::read::DeflateDecoder;
 /// Every one by its name and packed, in the order of docs/SUMMARY.md.
 const TOPICS: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/topics.rs"));
 
-/// Their names.
+/// Names of the pages.
 pub fn names() -> impl Iterator<Item = &'static str> {
     TOPICS.iter().map(|(name, _)| *name)
 }
 
-/// The page that somebody means by the name of another program.
+/// Returns the page about another program, by its name.
 pub(super) fn meant(name: &str) -> Option<&'static str> {
     let programs = ["grafana", "prometheus", "openmetrics", "ci", "python", "pandas"];
     programs.contains(&name.to_lowercase().as_str()).then_some("automation")

@@ -13,7 +13,7 @@ use statistics::{Forecast, Interval, Ratio, holm, steps};
 use crate::runs::Runs;
 use crate::{Entry, Series};
 
-/// By so much of all requests more may fail than in half of the runs before.
+/// Share of all requests by which failures may exceed the median of the runs before.
 const FAILURES_MAX: f64 = 0.001;
 
 /// The conditions for judging runs.

@@ -167,7 +167,7 @@ fn who(user: &Option<String>) -> String {
 /// A server that answers gets no `PING` and no command with a key, so that its counts of the run's commands
 /// are only the run's. Whatever it does not report is unknown, whether it refuses the question, closes the
 /// connection or stays silent. A completely silent server is asked again, on new connections, for a `PING`
-/// and for a key that nobody has.
+/// and for a key that does not exist.
 ///
 /// # Errors
 /// Returns an error if the server is missing, refuses the login, answers nothing, or is another kind of

@@ -56,7 +56,7 @@ pub enum RateOutcome {
     Kept,
     /// The rate is missed.
     Missed,
-    /// Both can be.
+    /// The trials allow both.
     Undecided,
     /// The machine's delays decide: they may have caused every miss.
     Disturbed,

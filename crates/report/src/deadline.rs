@@ -19,7 +19,7 @@ pub struct DeadlineFigures {
     pub late: u64,
     /// Given up: not sent, or not retried.
     pub given_up: u64,
-    /// All that were due, whatever their outcome.
+    /// Requests that were due, whatever their outcome.
     pub asked: u64,
     /// Requests in time per second.
     pub goodput_rps: f64,

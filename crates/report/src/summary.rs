@@ -241,8 +241,8 @@ impl<'r> Summary<'r> {
         self.run.measurement.client_cpu_ns()
     }
 
-    /// Describes the hits and misses of lookups. `None` without a miss, unless the traffic was recorded: whoever sends
-    /// that again wants to know that all it read was there.
+    /// Describes the hits and misses of lookups. `None` without a miss, unless the traffic was recorded: of
+    /// that, it matters that all reads found something.
     #[must_use]
     pub fn hits_and_misses(&self) -> Option<String> {
         let replayed = self.run.plan.is_recorded() && self.lookups.hits > 0;

@@ -210,11 +210,11 @@ pub(crate) struct CommandReader<'o> {
     value_len: u32,
     skip: u64,
     has_field: bool,
-    /// Set if a lifetime stands in a command.
+    /// Set if a command contains a lifetime.
     has_lifetime: bool,
     /// Set if commands are read in Redis's words and translated for the protocol.
     translated: bool,
-    /// Set if replies of earlier steps may stand in arguments.
+    /// Set if arguments may contain replies of earlier steps.
     replies: bool,
 }
 
@@ -319,7 +319,7 @@ const INSERT_PLACEHOLDER: &str = "__insert";
 /// Beginning of what stands for a key that is there.
 const KEY_PLACEHOLDER: &str = "__key";
 
-/// Returns whether an operation inserts its key, which stands as `__key__` in it from then on.
+/// Returns whether an operation inserts its key, and replaces the key by `__key__`.
 fn inserts(operation: &mut TypedOperation) -> Result<bool, Text> {
     let (key, insert) = (KEY_PLACEHOLDER.as_bytes(), INSERT_PLACEHOLDER.as_bytes());
     let begins = |word: &[u8], text: &[u8]| {

@@ -38,7 +38,7 @@ pub(crate) fn misspelled<'a>(mut args: impl Iterator<Item = &'a Arg>) -> Option<
     })
 }
 
-/// Letters, digits and underscores that stand together, each run with what follows it.
+/// Runs of letters, digits and underscores, each with the text after it.
 fn runs(text: &str) -> impl Iterator<Item = (&str, &str)> {
     let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let mut rest = text;
@@ -83,7 +83,7 @@ fn opened(run: &str, after: &str) -> Option<(String, String)> {
     (word != *name).then(|| (format!("__{word}:{}__", &rest[..to]), format!("__{name}:{takes}__")))
 }
 
-/// Finds where underscores stand together: from, and to.
+/// Finds runs of underscores: start and end.
 fn underscores(run: &str) -> Vec<(usize, usize)> {
     let mut found: Vec<(usize, usize)> = Vec::new();
     for (at, _) in run.match_indices('_') {

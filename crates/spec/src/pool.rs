@@ -41,7 +41,7 @@ impl FromStr for Server {
     }
 }
 
-/// All of them, the one that is named first; itself if there is no other.
+/// All servers, beginning with the named one; only that one if there is no other.
 ///
 /// # Errors
 /// Returns an error if connections cannot take turns there.

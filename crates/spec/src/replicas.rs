@@ -1,7 +1,6 @@
-//! `--rfr` and the options beside it: which nodes answer reads, of a cluster or of a primary with replicas
-//! that are named.
+//! `--rfr` and its companions: the nodes that answer reads, in a cluster or of a primary with named replicas.
 //!
-//! Owns these options and what is wrong with them together. Where the server is stays in [`super::target`].
+//! Owns these options and their conflicts. The address of the server is in [`super::target`].
 
 use std::fmt;
 use std::str::FromStr;

@@ -39,7 +39,7 @@ pub struct ServerOptions {
     /// Password; better in REDISCLI_AUTH, which other users cannot read
     #[arg(short = 'a', value_name = "PASSWORD", allow_hyphen_values = true, value_parser = secret)]
     pub password: Option<Secret>,
-    /// Options that stand after `-u`, for tools where the last one counts.
+    /// Options after `-u`, for tools where the last one counts.
     #[arg(skip)]
     #[serde(skip)]
     pub after_uri: OptionsAfterUri,

@@ -32,7 +32,7 @@ fn port_default(protocol: ProtocolKind) -> u16 {
     if protocol.is_memcache() { 11211 } else { 6379 }
 }
 
-/// Options that stand after `-u` on the command line.
+/// Options after `-u` on the command line.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct OptionsAfterUri {
     host: bool,

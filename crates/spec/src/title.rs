@@ -1,4 +1,4 @@
-//! What reports call a test that nobody named: its words without passwords, or the shares of its mix.
+//! Titles of tests without a name: their words without passwords, or the shares of their mix.
 
 use workload::{Credentials, Mix, Operation, Pick, PlanParts, secret};
 
@@ -31,7 +31,7 @@ pub(crate) fn of_mix(parts: &PlanParts, login: Option<&Credentials>) -> Option<S
     Some(named.join(", ") + in_turns)
 }
 
-/// Returns what stands before each operation: its share, or how often it comes in a row.
+/// Returns the prefix of each operation: its share, or its number of repetitions.
 fn amounts(mix: &Mix) -> Option<Vec<(String, &Operation)>> {
     let times = |times: u32| if times == 1 { String::new() } else { format!("{times} ") };
     let sum: f64 = mix.operations.iter().map(|o| f64::from(o.weight)).sum();

@@ -82,7 +82,8 @@ pub(crate) fn parse(text: &str) -> Result<UriParts, Text> {
     Ok(UriParts { endpoint, port, tls, memcache, user, password, db: db.transpose()? })
 }
 
-/// Not quoted: with a slash too few or too many, the login stands there.
+/// The error for a path that is no database number. It does not quote the path: with a slash too few or too many, the
+/// login is in it.
 fn no_database() -> Text {
     text!(
         "{URI}: a path that is not a database number; expected redis://[[user]:password@]host[:port][/db]"
@@ -98,7 +99,7 @@ fn host(url: &Url) -> Result<String, Text> {
     })
 }
 
-/// The login that stands before the hosts of a list, and the hosts. What stands alone is a password.
+/// Splits a list into the login before the hosts, and the hosts. A word alone is a password.
 fn login(authority: &str) -> Result<(Option<String>, Option<String>, &str), Text> {
     let (login, hosts) = match authority.rsplit_once('@') {
         Some((login, hosts)) => (Some(login), hosts),

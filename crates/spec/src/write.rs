@@ -174,7 +174,7 @@ impl PrintedOption {
         }
     }
 
-    /// Returns the value as it stands behind the option.
+    /// Returns the value as written behind the option.
     fn text(&self) -> String {
         let is_named =
             self.option.get_possible_values().iter().any(|name| name.matches("yes", false));

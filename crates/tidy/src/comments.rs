@@ -35,8 +35,8 @@ fn has_words(text: &str, words: &str) -> bool {
     })
 }
 
-/// Lines of more than so many columns that could be broken: in Rust those without a text, which may be what
-/// another program prints; in Markdown those that are no table, block of code, link or HTML.
+/// Lines of more than `columns` columns that can be broken. In Rust, lines with a string cannot, as the string may
+/// be the text of another program; in Markdown, tables, blocks of code, links and HTML cannot.
 #[must_use]
 pub fn long_lines(path: &str, text: &str, columns: usize) -> Vec<Fault> {
     let is_markdown = path.ends_with(".md");

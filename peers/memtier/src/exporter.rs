@@ -1,7 +1,7 @@
 //! `--prometheus-port`: figures over HTTP while runs go on, in the names of the original.
 //!
-//! What is served is copied once a second from what the collector has anyway; the page is made when
-//! somebody asks, and for others who ask within a second it is the same.
+//! Figures are copied from the collector once a second. A page is made for a request, and served again for one
+//! second.
 
 use std::io;
 use std::net::TcpListener;

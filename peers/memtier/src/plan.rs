@@ -21,7 +21,7 @@ use super::options::{Options, Sizes};
 use super::values::Pattern;
 use super::{import, monitor, order, staircase, user_commands};
 
-/// Longest value, in bytes, that stands literally in the plan.
+/// Longest value, in bytes, that a plan contains literally.
 const LITERAL_MAX: u32 = 4096;
 /// Number of different commands above which latencies have fewer digits, for the memory that they take.
 const MANY: usize = 200;

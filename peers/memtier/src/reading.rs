@@ -1,6 +1,6 @@
-//! Which nodes answer reads: `--read-preference` and what stands beside it.
+//! `--read-preference` and its companions: the nodes that answer reads.
 //!
-//! Owns these options, what is wrong with them, and what they are in a load.
+//! Owns these options, their conflicts, and their translation into a load.
 
 use spec::{Address, FallbackArg, ReplicaOptions, RfrArg, Shares};
 use workload::NodeShares;

@@ -40,7 +40,7 @@ const FORMAT: &str = "--format";
 const INSTEAD: &str = "options of memtier_benchmark set what is sent, where and how often; \
                        `--as keystorm` turns them into those of keystorm";
 
-/// The job of these options; `ours` are words of keystorm that stand beside them.
+/// Returns the job of these options; `ours` are words of keystorm beside them.
 pub(super) fn job(options: &Options, ours: &[String]) -> Result<Job, Fault> {
     let own_layout = ours.iter().any(|word| word.starts_with(FORMAT));
     let tool = Tool {

@@ -1,4 +1,4 @@
-//! `--reconnect-on-error` before the first connection: nobody listens yet, and it is tried again.
+//! `--reconnect-on-error` before the first connection: tries again until a server listens.
 
 use std::fmt;
 use std::time::{Duration, Instant};

@@ -105,7 +105,7 @@ pub(super) fn read(
     Ok(read)
 }
 
-/// Writes an option of keystorm as it stands in its own command line; a setting is behind `--set` there.
+/// Writes an option of keystorm as its own command line has it; a setting follows `--set` there.
 fn of_keystorm(name: &str, value: Option<String>) -> String {
     let set = if settings().contains(&name) { "set=" } else { "" };
     value.map_or(format!("--{set}{name}"), |value| format!("--{set}{name}={value}"))

@@ -1,5 +1,4 @@
-//! Tables of a file, asked for what they may hold: each answer is of the type that is asked for, and what
-//! nobody asked for is a remark.
+//! Tables of a file: values are read by key with a type, and keys that were never read become remarks.
 
 use std::cell::RefCell;
 use std::fmt::Display;
@@ -142,7 +141,7 @@ impl<'v, 'i> Table<'v, 'i> {
         value.ok_or_else(|| self.broken("", format!("{key} is missing")))
     }
 
-    /// Remarks about keys that nobody has asked for.
+    /// Remarks about keys that were never read.
     pub(super) fn unknown(&self) -> impl Iterator<Item = String> + '_ {
         let asked = self.asked.borrow().clone();
         let keys = self.entries.iter().map(|(key, _)| key);

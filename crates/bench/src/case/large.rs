@@ -1,11 +1,11 @@
-//! Cases of large values: what a client makes of bytes that nobody asked for, and of those that it sends.
+//! Cases of large values, received and sent.
 
 use super::{BARE_SET, BASE, BareLoop, Base, Case, Data};
 
 const KIB: usize = 1024;
 const MIB: usize = 1024 * KIB;
 
-/// Bytes of a bulk string of so many.
+/// Returns the length of a reply with a bulk string of this many bytes.
 const fn reply_bytes(value: usize) -> usize {
     value + 1 + value.ilog10() as usize + 1 + 2 + 2
 }

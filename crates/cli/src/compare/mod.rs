@@ -328,8 +328,8 @@ fn on(plan: &Plan, target: &Target) -> Result<Plan, UsageError> {
     parts.build().map_err(|e| UsageError(e.to_string()))
 }
 
-/// Returns whether servers and client are to have CPUs of their own: where all servers are started here, by this
-/// process, and nobody has placed anybody.
+/// Returns whether servers and client are to have CPUs of their own: if this process starts all servers, and no option
+/// names CPUs or other clients.
 fn places(typed: &ParsedArgs, words: &[Word]) -> bool {
     let own = words.iter().all(|word| matches!(word, Word::Program { .. }));
     own && !typed.typed().any(|id| ["cpus", "server_cpus", "on"].contains(&id))

@@ -15,7 +15,7 @@ use super::super::run;
 use super::words::takes;
 use super::{NAME, usage};
 
-/// The option that names a file; it may stand several times.
+/// The option that names a file; it may be repeated.
 const REPLAY: &str = "--replay";
 
 /// Options of recorded traffic.

@@ -113,7 +113,7 @@ impl InvalidateOptions {
     }
 }
 
-/// Words of the XADD that stand before the message.
+/// Words of the XADD before the message.
 const XADD_WORDS: usize = 7;
 
 impl KindOptions for InvalidateOptions {

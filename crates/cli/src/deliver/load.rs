@@ -22,7 +22,7 @@ pub(crate) fn takes(name: &str) -> Option<Arity> {
     takes_of(&command(), name)
 }
 
-/// Returns whether a command line has the word `deliver`: then options of the kinds may stand in it.
+/// Returns whether a command line has the word `deliver`, and so may have options of the kinds.
 pub(crate) fn is_named(args: &[OsString]) -> bool {
     args.iter().any(|word| word == WORD)
 }

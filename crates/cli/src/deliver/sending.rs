@@ -164,8 +164,8 @@ pub(super) fn with_those_of_senders(own: Command) -> Command {
 const DRAIN: Duration = Duration::from_secs(5);
 
 impl CommonOptions {
-    /// A delivery through `places` channels or keys, whose names begin with `prefix`, to so many receivers, each of
-    /// which listens to `places_each` of them.
+    /// Returns a delivery through `places` channels or keys, whose names begin with `prefix`, to this many receivers,
+    /// each of which listens to `places_each` of them.
     pub(super) fn delivery(
         &self,
         kind: DeliveryKind,
@@ -300,7 +300,7 @@ fn delivered(
     Ok(Intent::Run(job))
 }
 
-/// Checks that each of so many clients has a share of the senders and the receivers.
+/// Checks that each of this many clients has a share of the senders and the receivers.
 fn check_shares(plan: &Plan, clients: u32) -> Result<(), UsageError> {
     let of = clients.min(plan.shares_max());
     (1..=of).try_for_each(|index| {

@@ -77,7 +77,7 @@ fn text(arg: &Arg) -> String {
     plain(&text)
 }
 
-/// Text that Markdown prints as it is, except what stands between backticks already.
+/// Escapes a text for Markdown, except the parts between backticks.
 fn plain(text: &str) -> String {
     let mut out = String::new();
     for (at, part) in text.split('`').enumerate() {

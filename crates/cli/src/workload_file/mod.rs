@@ -138,7 +138,7 @@ fn load(sequence: &Option<List<Words>>, operations: &Option<List<Operation>>) ->
     sequence.or_else(|| Some(Load::Operations(operations.as_ref()?.get_ref().clone())))
 }
 
-/// A value that stands in no file.
+/// A value without a place in a file.
 pub(super) fn unplaced<T>(value: T) -> Spanned<T> {
     Spanned::new(0..0, value)
 }

@@ -7,7 +7,7 @@ use serde::de::{self, Deserializer, SeqAccess, Visitor};
 use toml::Spanned;
 use workload::StepCondition;
 
-/// A list, and what stands in it.
+/// A list and its items.
 pub(crate) type List<T> = Spanned<Vec<Spanned<T>>>;
 
 /// Weight of an operation beside others.

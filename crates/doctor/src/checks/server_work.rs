@@ -117,7 +117,7 @@ fn logged(entries: u64) -> String {
 /// Number of slow commands that are shown.
 const SHOWN: usize = 3;
 
-/// Returns whether a command ran so long that other clients noticed.
+/// Returns whether a command ran long enough for other clients to notice.
 fn is_slow(command: &SlowCommand) -> bool {
     command.ran.as_micros() >= SLOWLOG_MIN_US as u128
 }

@@ -16,7 +16,7 @@ const LINES: &str = "--lines";
 /// The word before words that are sent under TLS.
 const TLS: &str = "--tls";
 
-/// The beginning of a word that stands for so many bytes.
+/// Beginning of a word that is replaced by this many bytes.
 const BYTES: &str = "--bytes=";
 
 /// The way of the bytes.

@@ -157,7 +157,7 @@ fn listen(
     }
 }
 
-/// Runs shares until there are no more, or somebody other than the coordinator ends this process.
+/// Runs shares until there are no more, or a signal ends this process.
 fn carry_out_all(
     to_do: &Receiver<Share>,
     out: &LineOutput,

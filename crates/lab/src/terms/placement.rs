@@ -31,7 +31,7 @@ impl CpuPlacement {
         Self { servers, client, ours: true }
     }
 
-    /// Places nobody.
+    /// Returns the placement that leaves servers and client to the kernel.
     pub(super) fn nowhere() -> Self {
         Self { servers: Vec::new(), client: Vec::new(), ours: false }
     }

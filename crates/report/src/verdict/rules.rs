@@ -316,7 +316,7 @@ fn each_other(evidence: &Evidence) -> bool {
     both && starving.peek().is_some() && (all || starving.all(by_ours))
 }
 
-/// Finds what requests waited for if nobody was busy.
+/// Finds what requests waited for if neither client nor server was busy.
 fn waiting(evidence: &Evidence) -> Finding {
     let starved = [evidence.client, evidence.server.map(|side| side.time)];
     if starved.iter().flatten().any(|time| time.starved()) {

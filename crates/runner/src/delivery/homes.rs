@@ -230,7 +230,7 @@ impl<'r> Homes<'r> {
 
 impl Whereabouts {
     /// Takes in the current masters. A former master is succeeded by the new master that has its slots. While
-    /// nobody has them, as nodes say in the middle of a failover, its successor stays open.
+    /// no node owns them, as in the middle of a failover, its successor stays open.
     fn take(&mut self, mut masters: Vec<Master>) {
         let is_in = |all: &[Master], one: &Master| all.iter().any(|m| m.address == one.address);
         let has_heir = |former: &Master| {

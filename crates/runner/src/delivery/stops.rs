@@ -46,7 +46,7 @@ impl Stops {
     }
 
     /// Returns another server, which knows the successor of a server that is gone. `None` if there is no
-    /// other, or if one of them named the lost server again, so that nobody has taken over yet.
+    /// other, or if one of them named the lost server again, so that no server has taken over yet.
     pub(super) fn instead_of(&mut self, gone: &Stop) -> Option<Stop> {
         let is_new = !self.gone.contains(&gone.address);
         self.gone.push(gone.address.clone());

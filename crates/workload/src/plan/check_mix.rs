@@ -36,7 +36,7 @@ impl PlanParts {
         })
     }
 
-    /// Checks that every row of the dataset says which of so many operations it is for.
+    /// Checks that every row of the dataset names one of this many operations.
     fn check_rows(&self, operations: usize) -> Result<(), PlanError> {
         let Some(dataset) = &self.data.dataset else {
             return refuse(false, || text!("{ORDER}=rows: requires {REPLAY}"));

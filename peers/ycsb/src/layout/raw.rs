@@ -1,6 +1,4 @@
-//! Every operation by itself, as `measurementtype=raw` tells it: a line each, and figures of all of a name.
-//!
-//! Owns what the lines are; where they go is for whoever asks for them.
+//! The log of `measurementtype=raw`: a line for each operation, and figures for each name. The caller chooses the file.
 
 use std::io::{self, Write};
 use std::time::{Duration, SystemTime};

@@ -26,7 +26,7 @@ impl Series {
         Self { granularity_ms: granularity_ms.max(1), spans: BTreeMap::new() }
     }
 
-    /// Adds what was seen in an interval that began so long after load did.
+    /// Adds the figures of an interval that began `from_ns` after the load.
     pub(crate) fn add(&mut self, sections: &[Section], from_ns: u64) {
         let from_ms = from_ns / NS_PER_MS / self.granularity_ms * self.granularity_ms;
         for Section { name, latency, .. } in sections {

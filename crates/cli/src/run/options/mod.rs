@@ -55,7 +55,7 @@ pub(crate) struct Options {
     /// Behave as if called by that name: its tests, its output, and nothing else on standard error
     #[arg(long = "as", value_name = "NAME", value_parser = PEERS, help_heading = "Other")]
     called: Option<String>,
-    /// Set if `--` stands before the command, so that its first word is for the server, whatever it is.
+    /// Set if `--` precedes the command, so that its first word is always for the server.
     #[arg(skip)]
     pub(in crate::run) command_is_marked: bool,
 }

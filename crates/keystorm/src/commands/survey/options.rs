@@ -104,7 +104,7 @@ pub(crate) const FRONT: Front = Front {
     parse: |args| with_split(args, intent),
 };
 
-/// Checks where the survey is written, and what stands beside its own options.
+/// Checks the directory of the survey, and the options of a run beside its own.
 fn check(output: &Path, line: &TypedLine) -> Result<(), UsageError> {
     if output.extension().is_some_and(|end| end.eq_ignore_ascii_case("html")) && !output.is_dir() {
         return Err(UsageError(format!(

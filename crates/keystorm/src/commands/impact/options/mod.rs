@@ -89,7 +89,7 @@ const MIX: &str = "mix";
 /// Requests per second beside acts where the line does not say; of a mix, each segment replaces it: arrivals belong
 /// to a schedule.
 const RATE: &str = "1k";
-/// The loads that make sense: below, nobody waits; above, waiting has no end.
+/// Meaningful loads in per cent of the capacity: below, no request waits; above, waiting has no end.
 const LOAD_MIN: f64 = 5.0;
 const LOAD_MAX: f64 = 99.0;
 /// More kinds would take hours.
