@@ -95,7 +95,7 @@ pub fn parse(
         };
     }
     if first == "help" {
-        return help::of(peers, &args[1..]);
+        return help::intent(peers, &args[1..]);
     }
     if let Some(text) = suggestions::subcommand(&first, subcommands(peers)) {
         return Err(UsageError(text));

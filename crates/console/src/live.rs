@@ -211,7 +211,7 @@ impl<'p> LiveDisplay<'p> {
         }
     }
 
-    /// Starts new sums.
+    /// Sets all sums to zero.
     fn forget(&mut self) {
         (self.since_ns, self.requests) = (0, 0);
         self.recent.clear();

@@ -49,7 +49,7 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// The command of a target, if it has one.
-pub(crate) fn of(target: &Target) -> Option<&'static PasswordCommand> {
+pub(crate) fn for_target(target: &Target) -> Option<&'static PasswordCommand> {
     target.password_command.as_ref().map(|command| named(command.reveal()))
 }
 
@@ -70,7 +70,7 @@ fn named(command: &str) -> &'static PasswordCommand {
 
 /// The current login; `None` without one.
 pub(crate) fn credentials(target: &Target) -> Result<Option<Credentials>> {
-    let Some(command) = of(target) else { return Ok(target.credentials.clone()) };
+    let Some(command) = for_target(target) else { return Ok(target.credentials.clone()) };
     let password = command.ask().map_err(|why| anyhow!(why))?;
     let user = target.credentials.as_ref().and_then(|login| login.user.clone());
     Ok(Some(Credentials { user, password: Secret::new(password) }))
@@ -81,7 +81,7 @@ pub(crate) type Source = Option<&'static dyn PasswordSource>;
 
 /// The plan with the current password, for code that logs in by the plan, and the source of later passwords.
 pub(crate) fn asked(plan: &Plan) -> Result<(Cow<'_, Plan>, Source)> {
-    let Some(command) = of(&plan.target) else { return Ok((Cow::Borrowed(plan), None)) };
+    let Some(command) = for_target(&plan.target) else { return Ok((Cow::Borrowed(plan), None)) };
     let mut parts: PlanParts = (**plan).clone();
     parts.target.credentials = credentials(&plan.target)?;
     Ok((Cow::Owned(parts.build()?), Some(command)))
@@ -217,8 +217,8 @@ mod tests {
         let log = dir.path().join("log");
         let command = format!("echo x >> {}; echo secret", log.display());
         let target = Target { password_command: Some(Secret::new(command)), ..Target::default() };
-        let asked = of(&target).unwrap();
-        assert!(std::ptr::eq(asked, of(&target).unwrap()));
+        let asked = for_target(&target).unwrap();
+        assert!(std::ptr::eq(asked, for_target(&target).unwrap()));
         for _ in 0..20 {
             assert_eq!(asked.ask(), Ok("secret"));
         }

@@ -103,7 +103,7 @@ fn beside<T>(
         let loaded = load(&barrier);
         stop.store(true, Ordering::Relaxed);
         let probed = probing.join().map_err(|_| anyhow!("the probe panicked"));
-        let probe = probed.and_then(|measured| Ok(of(own, rate_per_s, &measured?)));
+        let probe = probed.and_then(|measured| Ok(summary(own, rate_per_s, &measured?)));
         Ok((loaded?, probe))
     })
 }
@@ -123,7 +123,7 @@ pub(crate) fn with(other: &Arc<Barrier>) -> Arc<Barrier> {
     })
 }
 
-fn of(plan: &Plan, rate_per_s: f64, measured: &Measurement) -> Probe {
+fn summary(plan: &Plan, rate_per_s: f64, measured: &Measurement) -> Probe {
     let total = &measured.total;
     let late_ns = total.lateness.as_ref().and_then(|late| late.total.mean_ns());
     Probe {

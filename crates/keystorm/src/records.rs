@@ -36,7 +36,7 @@ impl Records {
     }
 
     /// Returns the record that a plan sends, if it has one.
-    pub(crate) fn of(&self, plan: &Plan) -> Option<&dyn Record> {
+    pub(crate) fn for_plan(&self, plan: &Plan) -> Option<&dyn Record> {
         let recorded = plan.recorded.as_ref()?;
         let found = self.all.iter().find(|(known, _)| known == recorded);
         found.map(|(_, record)| &**record as &dyn Record)

@@ -284,7 +284,7 @@ impl RateSearch {
     fn doubt(&self) -> Option<String> {
         const ROUNDING: f64 = 1.001;
         let found = self.found().passes_per_s?;
-        let below = self.of(Phase::Curve).filter(|trial| {
+        let below = self.trials_of(Phase::Curve).filter(|trial| {
             trial.rate_per_s <= found * ROUNDING && trial.judgement.outcome != Outcome::Void
         });
         let missed = |outcome: Outcome| outcome == Outcome::Missed;

@@ -155,7 +155,7 @@ impl RateSearch {
             rate_per_s,
             judgement: judgement.clone(),
             bounded_ns: bounded
-                .map_or(summary.response.p99_ns as f64, |clause| clause.measure.of(&summary)),
+                .map_or(summary.response.p99_ns as f64, |clause| clause.measure.value(&summary)),
             figures: Figures::from_run(run),
         });
         self.observed.push(observation);
@@ -249,7 +249,7 @@ impl RateSearch {
     }
 
     /// The trials of a phase.
-    pub fn of(&self, phase: Phase) -> impl Iterator<Item = &Trial> {
+    pub fn trials_of(&self, phase: Phase) -> impl Iterator<Item = &Trial> {
         self.trials.iter().filter(move |trial| trial.phase == phase)
     }
 
@@ -275,7 +275,7 @@ impl RateSearch {
     /// cause.
     #[must_use]
     pub fn void(&self) -> (usize, usize, Option<Cause>) {
-        let trials = || self.of(Phase::Search);
+        let trials = || self.trials_of(Phase::Search);
         let disturbances = trials().filter_map(|trial| trial.judgement.disturbance.as_ref());
         let causes: Vec<Cause> = disturbances.map(|found| found.cause).collect();
         let most = Cause::counts(&causes).first().map(|(cause, _)| *cause);

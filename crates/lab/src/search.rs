@@ -162,7 +162,7 @@ impl Search {
             _ => self.fall(start, 2.0, &mut trial)?,
         };
         let Some((mut low, mut high)) = found else { return Ok(self.bracket) };
-        if self.known.of(high) == Some(RateOutcome::Disturbed) {
+        if self.known.outcome(high) == Some(RateOutcome::Disturbed) {
             match self.climb(low, high, &mut trial)? {
                 Some(ends) => (low, high) = ends,
                 None => return Ok(self.bracket),
@@ -230,7 +230,7 @@ impl Search {
         from: f64,
         trial: &mut impl FnMut(f64) -> Result<RateOutcome, E>,
     ) -> Result<(), E> {
-        let (mut low, mut step) = match self.known.of(from) {
+        let (mut low, mut step) = match self.known.outcome(from) {
             Some(RateOutcome::Undecided) => (from, 1.0 + self.settings.within),
             Some(RateOutcome::Disturbed) => (from, 1.0 + UNJUDGED_WITHIN),
             _ => return Ok(()),
@@ -341,7 +341,7 @@ impl Search {
         };
         // What says nothing now says nothing against what is known.
         let void = matches!(answer, RateOutcome::Disturbed | RateOutcome::ClientLimit);
-        let answer = self.known.of(rate).filter(|_| void).unwrap_or(answer);
+        let answer = self.known.outcome(rate).filter(|_| void).unwrap_or(answer);
         self.learn(rate, answer);
         Ok(answer)
     }
@@ -366,13 +366,13 @@ impl Search {
         let from = self.bracket.passes_per_s.unwrap_or(0.0);
         let open = [RateOutcome::Undecided, RateOutcome::Disturbed, RateOutcome::ClientLimit];
         let rate = self.known.lowest(from, &open)?;
-        Some((rate, self.known.of(rate)?))
+        Some((rate, self.known.outcome(rate)?))
     }
 
     /// The geometric mean of two rates, unless they are as close as requested, or as undecided rates allow.
     fn between(&self, low: f64, high: f64) -> Option<f64> {
         let middle = self.rate((low * high).sqrt());
-        let is = |answer| [low, high].iter().any(|rate| self.known.of(*rate) == Some(answer));
+        let is = |answer| [low, high].iter().any(|rate| self.known.outcome(*rate) == Some(answer));
         let least = match () {
             () if is(RateOutcome::Disturbed) => UNJUDGED_WITHIN,
             () if is(RateOutcome::Undecided) => UNDECIDED_WITHIN,

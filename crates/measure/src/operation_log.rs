@@ -68,7 +68,7 @@ pub struct OperationLog {
 
 impl Entries {
     /// Returns the entries with this outcome.
-    pub fn of(&self, ended: LoggedOutcome) -> impl Iterator<Item = &LogEntry> {
+    pub fn with_outcome(&self, ended: LoggedOutcome) -> impl Iterator<Item = &LogEntry> {
         self.0[ended as usize].iter().flatten()
     }
 
@@ -199,7 +199,7 @@ mod tests {
     }
 
     fn entries(entries: Option<&Entries>, ended: LoggedOutcome) -> Vec<LogEntry> {
-        entries.unwrap().of(ended).copied().collect()
+        entries.unwrap().with_outcome(ended).copied().collect()
     }
 
     #[test]

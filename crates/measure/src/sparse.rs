@@ -36,7 +36,7 @@ impl Widths {
         u64::try_from((u128::from(within + 1) << doubled) - 1).ok()
     }
 
-    /// Greatest value in the bucket of this one.
+    /// Returns the greatest value in the same bucket as `ns`.
     pub(crate) fn highest(self, ns: u64) -> u64 {
         let doubled = ns.checked_ilog2().unwrap_or(0).saturating_sub(self.half);
         ns | ((1 << doubled) - 1)

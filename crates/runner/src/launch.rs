@@ -184,7 +184,7 @@ fn carry_out(
         follow(scope, job, &destination, watch.as_ref())?;
         let mut sources = read_ahead(scope, job, &connections, &gate)?;
         for (worker, recorder) in (0..).zip(recorders) {
-            let own = connections.of(worker);
+            let own = connections.range(worker);
             let context = WorkerContext {
                 plan,
                 destination: &destination,
@@ -309,7 +309,7 @@ impl Connections {
     }
 
     /// Returns the numbers in the run of a worker's connections.
-    fn of(&self, worker: u16) -> Range<u32> {
+    fn range(&self, worker: u16) -> Range<u32> {
         let own = |worker| share(self.total, worker, self.workers);
         let first = (0..worker).map(own).sum();
         first..first + own(worker)
@@ -331,7 +331,7 @@ fn recorders(
         let tallies = Arc::clone(&tallies);
         let mut recorder = Recorder::new(worker, shape, tallies, full.clone(), ready);
         if plan.peer.by_connection {
-            let own = connections.of(worker).len();
+            let own = connections.range(worker).len();
             let by_command = plan.operations().is_some();
             let seconds = seconds_by_connection(plan);
             let by = ByConnection::new(own, shape.commands, by_command, seconds);
@@ -372,7 +372,7 @@ fn read_ahead<'scope>(
     gate: &'scope Gate<'scope>,
 ) -> io::Result<std::vec::IntoIter<RecordedSource>> {
     let Some(record) = job.record else { return Ok(Vec::new().into_iter()) };
-    let workers = (0..connections.workers).map(|worker| connections.of(worker));
+    let workers = (0..connections.workers).map(|worker| connections.range(worker));
     let (feed, sources) = Feed::new(record, workers).map_err(invalid)?;
     let read = move || {
         if let Err(why) = feed.run() {

@@ -126,7 +126,7 @@ fn concurrency(
         Stop::AfterNs(ns) => (None, ns as f64 / 1e9),
     };
     let connections = || load.per_request.connections(pace, requests, length_s);
-    Ok(load.connecting.of(Concurrency {
+    Ok(load.connecting.apply_to(Concurrency {
         workers: threads.clamp(1, i64::from(limits::WORKERS_MAX)) as u16,
         multi_thread: threads > 0,
         connections: load.connections.map_or_else(connections, |Count(number)| number),

@@ -69,7 +69,7 @@ impl ConnectionOptions {
     }
 
     /// Returns `concurrency` with connections opened and closed as the options say.
-    pub(crate) fn of(&self, concurrency: Concurrency) -> Concurrency {
+    pub(crate) fn apply_to(&self, concurrency: Concurrency) -> Concurrency {
         Concurrency {
             requests_each: self.requests_per_connection.map_or(0, |Positive(each)| each),
             renewed_per_s: self.renew.map_or(0, |Count(rate)| rate),

@@ -31,7 +31,7 @@ impl FromStr for ShardArg {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        of(text, |name| std::env::var(name).ok()).map(Self)
+        parse(text, |name| std::env::var(name).ok()).map(Self)
     }
 }
 
@@ -39,7 +39,7 @@ written! {
     ShardArg Self(Shard { index, of }) => format!("{index}/{of}");
 }
 
-fn of(text: &str, environment: impl Fn(&str) -> Option<String>) -> Result<Shard, String> {
+fn parse(text: &str, environment: impl Fn(&str) -> Option<String>) -> Result<Shard, String> {
     if text == "env" || text.starts_with("env/") {
         let count = text.strip_prefix("env/");
         return of_environment(count, environment);
@@ -89,7 +89,7 @@ mod tests {
     fn a_rank_is_what_the_innermost_launcher_says() {
         let describe = |text: &str, set: &[(&str, &str)]| {
             let value = |name: &str| set.iter().find(|(n, _)| *n == name).map(|(_, v)| (*v).into());
-            of(text, value).map(|shard| (shard.index, shard.of))
+            parse(text, value).map(|shard| (shard.index, shard.of))
         };
         assert_eq!(describe("2/4", &[]), Ok((2, 4)));
         let slurm = [("SLURM_PROCID", "0"), ("SLURM_NTASKS", "8")];

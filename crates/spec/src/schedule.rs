@@ -30,7 +30,7 @@ impl Rate {
         matches!(self.0[..], [Stage { to_per_s: 0.0, lasts_ns: None, .. }])
     }
 
-    /// Returns whether the rate changes with time, and so has a length.
+    /// Returns whether a stage of the rate has a length.
     #[must_use]
     pub fn is_schedule(&self) -> bool {
         self.0.iter().any(|stage| stage.lasts_ns.is_some())

@@ -24,7 +24,7 @@ pub struct Area {
 pub struct AreaCount {
     /// The area's name.
     pub name: &'static str,
-    /// Number of its product lines.
+    /// Number of product lines of the area.
     pub lines: usize,
     /// The most that it may have.
     pub budget: usize,

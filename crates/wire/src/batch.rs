@@ -191,7 +191,7 @@ impl Batch {
                 let mut fresh = 0;
                 for hole in &self.sequence.holes {
                     let target = &mut target[hole.at..hole.at + hole.digits];
-                    let drawn = numbers.of(number.into(), hole.slot, &mut fresh);
+                    let drawn = numbers.value(number.into(), hole.slot, &mut fresh);
                     write_number(drawn, hole.slot, target);
                 }
             }

@@ -62,7 +62,7 @@ impl Numbers {
 
     /// Number for a slot in a request. `fresh` counts the request's earlier `Fresh` slots.
     #[inline]
-    pub(crate) fn of(&self, request: RequestInputs<'_>, slot: Slot, fresh: &mut u64) -> u64 {
+    pub(crate) fn value(&self, request: RequestInputs<'_>, slot: Slot, fresh: &mut u64) -> u64 {
         let sequence = request.number;
         let index = self.numbering.index(sequence);
         match slot {

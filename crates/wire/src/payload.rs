@@ -207,7 +207,7 @@ impl LastDraw {
                 number
             }
             _ => {
-                let number = numbers.of(request, slot, &mut fresh.clone());
+                let number = numbers.value(request, slot, &mut fresh.clone());
                 self.0 = Some((slot, fresh, number));
                 number
             }

@@ -45,7 +45,7 @@ impl<'b> RequestVariables<'b> {
                 }
             }
             Insert::Lifetime(lifetime) => {
-                append_decimal(lifetime.of(numbers.seed, request.number), out);
+                append_decimal(lifetime.seconds(numbers.seed, request.number), out);
             }
             Insert::Number(at) => {
                 append_decimal(self.drawn.number(numbers, request, at.slot, at.fresh), out);
@@ -72,7 +72,9 @@ impl<'b> RequestVariables<'b> {
         match insert {
             Insert::Cell { column } => self.cell(*column).len(),
             Insert::Value(at) => self.value(at).len,
-            Insert::Lifetime(lifetime) => decimal_width(lifetime.of(numbers.seed, request.number)),
+            Insert::Lifetime(lifetime) => {
+                decimal_width(lifetime.seconds(numbers.seed, request.number))
+            }
             Insert::Number(at) => {
                 decimal_width(self.drawn.number(numbers, request, at.slot, at.fresh))
             }

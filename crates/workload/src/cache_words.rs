@@ -133,18 +133,18 @@ impl CacheCommand {
             }
             (Self::Set { key, value, lifetime, when }, Resp2 | Resp3) => {
                 let mut args = vec![word("SET"), key.clone(), value.clone()];
-                args.extend(when.of([None, Some("NX"), Some("XX")]).map(word));
+                args.extend(when.pick([None, Some("NX"), Some("XX")]).map(word));
                 args.extend(lifetime.iter().flat_map(|seconds| [word("EX"), seconds.clone()]));
                 args
             }
             (Self::Set { key, value, lifetime, when }, MemcacheText | MemcacheBinary) => {
                 let seconds = lifetime.clone().unwrap_or_else(|| word("0"));
-                let name = word(when.of(["set", "add", "replace"]));
+                let name = word(when.pick(["set", "add", "replace"]));
                 vec![name, key.clone(), word("0"), seconds, value.clone()]
             }
             (Self::Set { key, value, lifetime, when }, MemcacheMeta) => {
                 let mut args = vec![word("ms"), key.clone()];
-                args.extend(when.of([None, Some("ME"), Some("MR")]).map(word));
+                args.extend(when.pick([None, Some("ME"), Some("MR")]).map(word));
                 args.extend(lifetime.iter().map(lifetime_flag));
                 args.push(value.clone());
                 args
@@ -209,7 +209,7 @@ impl CacheCommand {
 
 impl StoreCondition {
     /// Picks one of three: for always, if absent, if present.
-    fn of<T>(self, [always, absent, present]: [T; 3]) -> T {
+    fn pick<T>(self, [always, absent, present]: [T; 3]) -> T {
         match self {
             Self::Always => always,
             Self::IfAbsent => absent,

@@ -24,7 +24,7 @@ impl Lifetime {
     /// Lifetime of request number `number`, in seconds.
     #[inline]
     #[must_use]
-    pub fn of(self, seed: u64, number: u64) -> u64 {
+    pub fn seconds(self, seed: u64, number: u64) -> u64 {
         let bits = random::draw(seed.wrapping_add(STREAM), number);
         self.least_s + random::within(bits, self.most_s - self.least_s + 1)
     }
@@ -76,9 +76,9 @@ mod tests {
         let lifetime: Lifetime = "1m..64".parse().unwrap();
         assert_eq!((lifetime.least_s, lifetime.most_s), (60, 64));
         let mut counts = [0u32; 5];
-        (0..100_000).for_each(|n| counts[lifetime.of(7, n) as usize - 60] += 1);
+        (0..100_000).for_each(|n| counts[lifetime.seconds(7, n) as usize - 60] += 1);
         assert!(counts.iter().all(|count| (19_500..20_500).contains(count)), "{counts:?}");
-        assert_eq!(lifetime.of(7, 3), lifetime.of(7, 3));
+        assert_eq!(lifetime.seconds(7, 3), lifetime.seconds(7, 3));
     }
 
     #[test]

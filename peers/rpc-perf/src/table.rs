@@ -28,7 +28,7 @@ impl<'v, 'i> Table<'v, 'i> {
         Self { source, name: String::new(), at: 0, entries, asked: RefCell::default() }
     }
 
-    fn of(&self, name: String, value: Value<'v, 'i>) -> Option<Self> {
+    fn subtable(&self, name: String, value: Value<'v, 'i>) -> Option<Self> {
         let entries = value.get_ref().as_table()?;
         let (source, at) = (self.source, value.span().start);
         Some(Self { source, name, at, entries, asked: RefCell::default() })
@@ -74,7 +74,7 @@ impl<'v, 'i> Table<'v, 'i> {
             "" => format!("[{key}]"),
             outer => format!("[{outer}.{key}]"),
         };
-        self.of(name, value).map(Some).ok_or_else(|| self.broken(key, "must be a table"))
+        self.subtable(name, value).map(Some).ok_or_else(|| self.broken(key, "must be a table"))
     }
 
     /// Tables in it; none where the key is not set. `name` is what errors call them.
@@ -82,7 +82,7 @@ impl<'v, 'i> Table<'v, 'i> {
         let Some(value) = self.value(key) else { return Ok(Vec::new()) };
         let fault = || self.broken(key, "must be a list of tables");
         let list = value.get_ref().as_array().ok_or_else(fault)?;
-        let of = |(n, value)| self.of(format!("{name} {n}"), value).ok_or_else(fault);
+        let of = |(n, value)| self.subtable(format!("{name} {n}"), value).ok_or_else(fault);
         (1..).zip(list.iter()).map(of).collect()
     }
 

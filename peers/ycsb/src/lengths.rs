@@ -21,7 +21,7 @@ pub(super) fn constant(properties: &Properties) -> Result<u32, String> {
 }
 
 /// The lengths of fields.
-pub(super) fn of(properties: &Properties) -> Result<Sizes, String> {
+pub(super) fn sizes(properties: &Properties) -> Result<Sizes, String> {
     let most = properties.number("fieldlength", 100u32)?;
     let least = properties.number("minfieldlength", 1u32)?;
     let text = match properties.text("fieldlengthdistribution", "constant") {

@@ -96,7 +96,7 @@ impl CoreWorkload {
         if !(1..=100_000).contains(&fields) {
             return Err(format!("fieldcount={fields}: must be from 1 to 100000"));
         }
-        let lengths = lengths::of(properties)?;
+        let lengths = lengths::sizes(properties)?;
         let checked = if properties.flag("dataintegrity", false) {
             Some(lengths::constant(properties)?)
         } else {

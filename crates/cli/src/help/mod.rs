@@ -74,7 +74,7 @@ fn first_page(
 
 /// Returns what `keystorm help WORDS` prints. A page of the documentation of the same name as a subcommand says more
 /// than its options, which `NAME --help` prints.
-pub(super) fn of(peers: FrontEnds, words: &[OsString]) -> Result<Intent, UsageError> {
+pub(super) fn intent(peers: FrontEnds, words: &[OsString]) -> Result<Intent, UsageError> {
     let words: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
     let help = |more: &[&str]| {
         std::iter::once("--help").chain(more.iter().copied()).map(OsString::from).collect()

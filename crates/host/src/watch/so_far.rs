@@ -86,7 +86,7 @@ impl JournalReader {
     }
 }
 
-/// Returns what a server used since a look, without what takes it long to tell.
+/// Returns the use of resources of a server since `before`, without figures that are slow to ask for.
 fn used(subject: &mut Subject, before: &Snapshot, pid: Option<u32>) -> Option<ServerUse> {
     let local = pid.and_then(local::read);
     let info = subject.info_without_memory().ok()?.or(&before.info);

@@ -378,7 +378,7 @@ fn look_at_nodes(
 pub(crate) fn login<'t>(target: &'t Target, tls: Option<&'t TlsContext>) -> Login<'t> {
     let credentials = target.credentials.as_ref();
     // Without the password that cannot be had now, the server says what it lacks.
-    let asked = password::of(target).map(|command| command.ask().unwrap_or_default());
+    let asked = password::for_target(target).map(|command| command.ask().unwrap_or_default());
     Login {
         user: credentials.and_then(|c| c.user.as_deref()),
         password: asked.or(credentials.map(|Credentials { password, .. }| password.reveal())),

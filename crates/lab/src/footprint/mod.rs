@@ -58,7 +58,7 @@ pub struct Server {
 pub struct Row {
     /// The item, as on the command line.
     pub item: String,
-    /// Number of the server.
+    /// Index of the server.
     pub server: usize,
     /// Keys of each fill.
     pub keys: [u64; 3],

@@ -16,7 +16,7 @@ impl KnownRates {
     }
 
     /// Returns the answer of a rate, if it was tried.
-    pub(super) fn of(&self, rate: f64) -> Option<RateOutcome> {
+    pub(super) fn outcome(&self, rate: f64) -> Option<RateOutcome> {
         self.0.iter().find(|(known, _)| *known == rate).map(|(_, answer)| *answer)
     }
 
@@ -70,7 +70,7 @@ mod tests {
         ] {
             known.learn(rate, answer);
         }
-        assert_eq!((known.of(2.0), known.of(5.0)), (Some(RateOutcome::Disturbed), None));
+        assert_eq!((known.outcome(2.0), known.outcome(5.0)), (Some(RateOutcome::Disturbed), None));
         assert_eq!(known.lowest(0.0, &[RateOutcome::Missed]), Some(4.0));
         assert_eq!(known.lowest(2.5, &[RateOutcome::Undecided, RateOutcome::Missed]), Some(3.0));
         assert_eq!(known.lowest(4.5, &[RateOutcome::Missed]), None);

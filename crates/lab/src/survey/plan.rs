@@ -167,7 +167,7 @@ struct Lines<'w> {
 }
 
 impl Lines<'_> {
-    /// The server's options and these words, for the length of a run.
+    /// Returns the command line of a run: the server's options, these words, and the length of the run.
     fn run(&self, words: &str) -> Vec<OsString> {
         self.line(&self.spec.server, &format!("{words} --duration {}", self.seconds))
     }

@@ -60,7 +60,7 @@ impl RateSearch {
         columns.extend(figure_names(self.runs().unit()));
         columns.push(if phase == Phase::Curve { "kept" } else { "kept by itself" }.to_owned());
         let mut table = Table::new(columns);
-        for trial in self.of(phase) {
+        for trial in self.trials_of(phase) {
             let Trial { rate_per_s, judgement, figures, .. } = trial;
             let mut cells = vec![report::grouped(*rate_per_s)];
             cells.extend(knee.map(|knee| format!("{:.0} %", rate_per_s / knee * 100.0)));
@@ -99,7 +99,7 @@ impl RateSearch {
                 };
                 DataPoint::at(trial.rate_per_s, value(trial)).noted(note)
             };
-            let mut points: Vec<DataPoint> = self.of(Phase::Curve).map(point).collect();
+            let mut points: Vec<DataPoint> = self.trials_of(Phase::Curve).map(point).collect();
             points.sort_by(|a, b| a.x.total_cmp(&b.x));
             Series::from_points(name, points)
         };
@@ -241,7 +241,7 @@ impl Findings for RateSearch {
             let blocks = [text, Block::Chart(self.chart()), Block::Table(self.curve_table())];
             Section::new("Around the rate found", blocks)
         };
-        let mut sections = match self.of(Phase::Curve).next() {
+        let mut sections = match self.trials_of(Phase::Curve).next() {
             Some(_) => vec![around(text), rates, Section::new("Every trial", [trials])],
             None => vec![rates, Section::new("Every trial", [text, trials])],
         };

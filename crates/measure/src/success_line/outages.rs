@@ -72,7 +72,7 @@ impl SuccessLine {
         };
         let mut outages = Vec::new();
         for tenure in tenures {
-            outages.extend(search.of(tenure));
+            outages.extend(search.outages(tenure));
         }
         outages.sort_by_key(|outage| outage.from_ns);
         let last = self.nodes.iter().map(|line| line.ok.len()).max().unwrap_or(0);
@@ -106,7 +106,7 @@ struct Ending {
 
 impl<'l> Search<'l> {
     /// Outages that began in a tenure.
-    fn of(&mut self, tenure: &Tenure) -> Vec<Outage> {
+    fn outages(&mut self, tenure: &Tenure) -> Vec<Outage> {
         let Some(line) = self.lines.get(usize::from(tenure.node)) else { return Vec::new() };
         let unanswered = line.failures.values().any(|f| f.lost + f.timed_out > 0);
         let looked = !line.looks.contains(&NodeActivity::Unknown);

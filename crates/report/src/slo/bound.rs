@@ -98,7 +98,11 @@ impl ClauseEvidence {
                     rates[(u64::from(point.index) - full.start) as usize] =
                         in_time * 1e9 / timeline.interval_ns as f64;
                 }
-                Self::Means(if rates.is_empty() { vec![clause.measure.of(summary)] } else { rates })
+                Self::Means(if rates.is_empty() {
+                    vec![clause.measure.value(summary)]
+                } else {
+                    rates
+                })
             }
             Measure::Errors => {
                 let all_failed = Failures::from_measurement(&run.measurement).failed;

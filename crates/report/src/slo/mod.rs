@@ -137,7 +137,7 @@ impl Measure {
 
     /// Returns the value of the measure in a run.
     #[must_use]
-    pub fn of(self, summary: &Summary<'_>) -> f64 {
+    pub fn value(self, summary: &Summary<'_>) -> f64 {
         let LatencyFigures { mean_ns, max_ns, .. } = summary.response;
         match self {
             Self::Mean => mean_ns,

@@ -152,7 +152,7 @@ impl Causes {
     }
 
     /// The share of responses that were slow for this cause.
-    pub(super) fn of(&self, cause: WaitCause) -> f64 {
+    pub(super) fn share(&self, cause: WaitCause) -> f64 {
         self.shares.iter().find(|share| share.cause == cause).map_or(0.0, |share| share.share)
     }
 
@@ -254,7 +254,7 @@ fn tenths(share: f64) -> String {
 pub(super) fn waited(finding: Finding, evidence: &Evidence) -> String {
     let Some(causes) = &evidence.causes else { return String::new() };
     let [commands, rest] =
-        [WaitCause::ServerCommands, WaitCause::Unexplained].map(|cause| causes.of(cause));
+        [WaitCause::ServerCommands, WaitCause::Unexplained].map(|cause| causes.share(cause));
     let matters = match finding {
         Finding::SlowCommands | Finding::Errors | Finding::Nothing | Finding::Short => false,
         Finding::ScheduleKept | Finding::ScheduleMissed | Finding::ScheduleBehind => true,

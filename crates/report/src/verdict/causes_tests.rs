@@ -47,8 +47,8 @@ fn waits_that_were_measured_leave_nothing_unexplained() {
     for run in courses(|course| course.stalls.clear()) {
         let Some(causes) = Causes::of_run(&run) else { continue };
         seen += 1;
-        assert_eq!(causes.of(WaitCause::ServerCommands), 0.0, "{causes:?}");
-        assert!(causes.of(WaitCause::Unexplained) < 0.001, "{causes:?}");
+        assert_eq!(causes.share(WaitCause::ServerCommands), 0.0, "{causes:?}");
+        assert!(causes.share(WaitCause::Unexplained) < 0.001, "{causes:?}");
         assert_eq!(causes.largest(), Some(WaitCause::CpuHeld), "{causes:?}");
     }
     assert!(seen > 5, "{seen}");
@@ -59,16 +59,16 @@ fn slow_commands_are_charged_with_what_waited_for_them_and_nothing_else_is() {
     let mut seen = 0;
     for run in courses(without_noise) {
         let Some(causes) = Causes::of_run(&run) else { continue };
-        let [all, commands] = [slow(&run, &causes), causes.of(WaitCause::ServerCommands)];
+        let [all, commands] = [slow(&run, &causes), causes.share(WaitCause::ServerCommands)];
         assert!(commands > 0.6 * all && commands <= all + 1e-9, "{all}: {causes:?}");
         assert!(causes.named().starts_with("KEYS "), "{causes:?}");
-        assert_eq!(causes.of(WaitCause::CpuHeld), 0.0, "{causes:?}");
+        assert_eq!(causes.share(WaitCause::CpuHeld), 0.0, "{causes:?}");
         seen += 1;
         // What the server does not record is not seen.
         let mut silent = run;
         silent.watched.servers[0].journal = None;
         let causes = Causes::of_run(&silent).unwrap();
-        assert!((causes.of(WaitCause::Unexplained) - all).abs() < 1e-9, "{all}: {causes:?}");
+        assert!((causes.share(WaitCause::Unexplained) - all).abs() < 1e-9, "{all}: {causes:?}");
         assert!(
             causes.sentence(false).starts_with("what was not seen in server or client made "),
             "{causes:?}"
@@ -108,7 +108,7 @@ fn in_a_closed_loop_the_time_of_slow_responses_is_charged_once() {
     });
     for mut run in alone {
         let Some(causes) = Causes::of_run(&run) else { continue };
-        let [all, commands] = [slow_time(&run, &causes), causes.of(WaitCause::ServerCommands)];
+        let [all, commands] = [slow_time(&run, &causes), causes.share(WaitCause::ServerCommands)];
         assert!(commands > 0.6 * all && commands <= 1.01 * all, "{all}: {causes:?}");
         assert!(causes.sentence(false).contains(" of the time of all requests"), "{causes:?}");
         run.watched.servers[0].journal = None;
@@ -122,7 +122,7 @@ fn in_a_closed_loop_the_time_of_slow_responses_is_charged_once() {
     });
     for causes in waits.iter().filter_map(Causes::of_run) {
         assert_eq!(causes.largest(), Some(WaitCause::CpuHeld), "{causes:?}");
-        assert!(causes.of(WaitCause::Unexplained) < 0.01, "{causes:?}");
+        assert!(causes.share(WaitCause::Unexplained) < 0.01, "{causes:?}");
     }
 }
 
@@ -201,10 +201,10 @@ fn short_waits_explain_no_long_pause() {
     let mut run = run(&course, &course.played(true));
     let causes = Causes::of_run(&run).unwrap();
     let all = slow(&run, &causes);
-    assert!(causes.of(WaitCause::ServerCommands) > 0.9 * all, "{all}: {causes:?}");
+    assert!(causes.share(WaitCause::ServerCommands) > 0.9 * all, "{all}: {causes:?}");
     run.watched.servers[0].journal = None;
     let causes = Causes::of_run(&run).unwrap();
-    let unexplained = causes.of(WaitCause::Unexplained);
+    let unexplained = causes.share(WaitCause::Unexplained);
     assert!(unexplained > 0.7 * all, "{all}: {causes:?}");
     // A client that waits while no reply is there makes nothing longer.
     let read = |per_mille: u64| {
@@ -212,7 +212,7 @@ fn short_waits_explain_no_long_pause() {
         stamps["sums_ns"] = serde_json::json!([[300, 1, 1000, 0, per_mille]]);
         let mut run = run.clone();
         run.measurement.total.spans = serde_json::from_value(stamps).unwrap();
-        Causes::of_run(&run).unwrap().of(WaitCause::Unexplained)
+        Causes::of_run(&run).unwrap().share(WaitCause::Unexplained)
     };
     assert!(read(1) > unexplained, "{unexplained}");
     assert!((read(1000) - unexplained).abs() < 1e-9, "{unexplained}");
@@ -234,8 +234,8 @@ fn the_network_is_charged_with_what_nothing_else_covers_where_it_lost_segments()
     let lost = again(&mut run, 1_000);
     assert_eq!((lost.largest(), lost.shares.len()), (Some(WaitCause::Network), 1), "{lost:?}");
     let few = again(&mut run, 2);
-    assert!(few.of(WaitCause::Unexplained) > few.of(WaitCause::Network), "{few:?}");
-    assert!(few.of(WaitCause::Network) > 0.0, "{few:?}");
+    assert!(few.share(WaitCause::Unexplained) > few.share(WaitCause::Network), "{few:?}");
+    assert!(few.share(WaitCause::Network) > 0.0, "{few:?}");
     assert_eq!(again(&mut run, 0).largest(), Some(WaitCause::Unexplained));
 }
 

@@ -104,7 +104,7 @@ impl<E: Engine> Receivers<'_, E> {
     pub(super) fn invalidated(&mut self, number: u64, now_ns: u64) {
         let Some(caches) = &mut self.invalidations else { return };
         let Some(acknowledgements) = self.context.roles.acknowledgements() else { return };
-        match acknowledgements.of(number) {
+        match acknowledgements.state(number) {
             AckState::At(at_ns) if at_ns <= now_ns => caches.stale.record_n(now_ns - at_ns, 1),
             AckState::At(_) | AckState::NotYet => {
                 caches.before_acknowledged += 1;

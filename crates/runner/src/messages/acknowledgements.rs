@@ -61,7 +61,7 @@ impl Acknowledgements {
 
     /// Returns when a message was acknowledged.
     #[inline]
-    pub(crate) fn of(&self, number: u64) -> AckState {
+    pub(crate) fn state(&self, number: u64) -> AckState {
         let entry = self.ring[(number % RING) as usize].load(Ordering::Relaxed);
         let ahead = ((entry >> INSTANT_BITS) as u16).wrapping_sub(turn(number)) as i16;
         match ahead {
@@ -80,14 +80,14 @@ mod tests {
     #[test]
     fn the_last_messages_are_known() {
         let acknowledgements = Acknowledgements::new(MessageNumbers::default());
-        assert_eq!(acknowledgements.of(0), AckState::NotYet);
+        assert_eq!(acknowledgements.state(0), AckState::NotYet);
         for turns in [0, 1, 2, 70_000] {
             let number = 7 + turns * RING;
-            assert_eq!(acknowledgements.of(number), AckState::NotYet, "{turns}");
+            assert_eq!(acknowledgements.state(number), AckState::NotYet, "{turns}");
             acknowledgements.note(number, 500 + turns);
-            assert_eq!(acknowledgements.of(number), AckState::At(500 + turns));
+            assert_eq!(acknowledgements.state(number), AckState::At(500 + turns));
         }
-        assert_eq!(acknowledgements.of(7 + 69_999 * RING), AckState::LongAgo);
-        assert_eq!(acknowledgements.of(8 + 70_000 * RING), AckState::NotYet);
+        assert_eq!(acknowledgements.state(7 + 69_999 * RING), AckState::LongAgo);
+        assert_eq!(acknowledgements.state(8 + 70_000 * RING), AckState::NotYet);
     }
 }

@@ -309,7 +309,7 @@ fn a_log_has_everything_that_is_counted_and_when_it_ended() {
     assert_eq!(got.ending, Ending::Complete);
     let [log] = &got.logs[..] else { panic!("one worker") };
     let entries = |entries: Option<&measure::Entries>, ended| -> Vec<LogEntry> {
-        entries.unwrap().of(ended).copied().collect()
+        entries.unwrap().with_outcome(ended).copied().collect()
     };
     for (at, name) in ["PING", "GET"].iter().enumerate() {
         let tally = &got.total.commands[at];

@@ -151,7 +151,7 @@ impl ReplyVisitor for Checker<'_> {
         if self.verifier.is_none() {
             return;
         }
-        let command = self.of();
+        let command = self.current_command();
         if self.batch.checks() {
             return self.comparison.checked.begin(self.batch, self.given, command, len);
         }
@@ -183,7 +183,7 @@ impl ReplyVisitor for Checker<'_> {
         }
         if let Some(at) = self.batch.differs_at(expected, from, part) {
             let came = part.iter().skip(at - from).take(QUOTED).copied().collect();
-            let (command, wrong) = (self.of(), Mismatch::Bytes(expected, at, came));
+            let (command, wrong) = (self.current_command(), Mismatch::Bytes(expected, at, came));
             self.comparison.fault = Some(Box::new(Fault { command, wrong }));
         }
     }
@@ -191,7 +191,7 @@ impl ReplyVisitor for Checker<'_> {
 
 impl Checker<'_> {
     /// Returns the command that the next string answers.
-    fn of(&self) -> u32 {
+    fn current_command(&self) -> u32 {
         let queued = self.queue.and_then(|queue| self.comparison.queued.command(queue));
         queued.unwrap_or(self.command)
     }

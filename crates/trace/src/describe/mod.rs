@@ -198,7 +198,7 @@ impl Describer {
     fn channel(&mut self, event: &Event, at: usize, value: Option<u64>) {
         let name = event.bytes(at);
         let hash = self.hasher.hash_one(name);
-        let pattern = self.channels.of(name);
+        let pattern = self.channels.entry(name);
         pattern.distinct.add(hash);
         pattern.key_bytes.add(name.len() as u64, 1);
         pattern.others += 1;
@@ -215,7 +215,7 @@ impl Describer {
         self.distinct.add(hash);
         let is_read = write == Some(false);
         self.reuse.add(hash, is_read, u64::from(argument.size), value);
-        let pattern = self.patterns.of(key);
+        let pattern = self.patterns.entry(key);
         self.key_counts.add(key, hash, pattern.number);
         pattern.distinct.add(hash);
         pattern.key_bytes.add(u64::from(argument.size), 1);

@@ -96,7 +96,7 @@ pub(super) struct Patterns {
 
 impl Patterns {
     /// Returns the figures of the pattern of a key.
-    pub(super) fn of(&mut self, key: &[u8]) -> &mut Pattern {
+    pub(super) fn entry(&mut self, key: &[u8]) -> &mut Pattern {
         self.buffer.clear();
         pattern(key, &mut self.buffer);
         let number = self.all.len();
@@ -188,7 +188,7 @@ mod tests {
         let mut patterns = Patterns::default();
         for number in 0..5000_u32 {
             let letters: String = number.to_string().bytes().map(|d| char::from(d + 49)).collect();
-            patterns.of(letters.as_bytes()).reads += 1;
+            patterns.entry(letters.as_bytes()).reads += 1;
         }
         let sorted = patterns.sorted();
         assert_eq!((sorted.len(), &sorted[0].0[..]), (PATTERNS_MAX + 1, OTHER));

@@ -111,7 +111,7 @@ impl KeyHash {
                     Part::Bytes(bytes) => crc16(crc, bytes),
                     Part::Number(slot, fresh) => {
                         let text = &mut text[..(*digits).min(20)];
-                        write_digits(numbers.of(request, *slot, &mut fresh.clone()), text);
+                        write_digits(numbers.value(request, *slot, &mut fresh.clone()), text);
                         crc16(crc, text)
                     }
                 });
@@ -151,7 +151,7 @@ fn write(
                 out.extend_from_slice(request.replied.value.unwrap_or(or));
             }
             (Piece::Lifetime(lifetime), _) => {
-                append_decimal(lifetime.of(numbers.seed, number), out);
+                append_decimal(lifetime.seconds(numbers.seed, number), out);
             }
             (Piece::Derived(derived), _) => {
                 derived.append(LastDraw::default().source(derived, numbers, request), out);
@@ -165,7 +165,7 @@ fn write(
                 out.extend_from_slice(argument::placeholder(*slot).as_bytes());
             }
             (Piece::Number(slot), Some(digits)) => {
-                append_number(numbers.of(request, *slot, &mut fresh), digits, out);
+                append_number(numbers.value(request, *slot, &mut fresh), digits, out);
             }
         }
     }

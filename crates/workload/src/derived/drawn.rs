@@ -41,7 +41,7 @@ impl DrawnNumber {
     /// Number of request `request`.
     #[inline]
     #[must_use]
-    pub fn of(self, seed: u64, request: u64) -> u64 {
+    pub fn number(self, seed: u64, request: u64) -> u64 {
         let stream = STREAM.wrapping_add(u64::from(self.stream) << 48);
         let seed = seed.wrapping_add(stream);
         let bits = random::draw(seed, request);
@@ -58,7 +58,7 @@ impl DrawnNumber {
     #[inline]
     #[must_use]
     pub fn digits(self, seed: u64, request: u64) -> Digits {
-        let number = self.of(seed, request);
+        let number = self.number(seed, request);
         match self.letters {
             0 => Digits::new(number, 1),
             width => Digits::with_letters(number, width),
@@ -123,7 +123,7 @@ mod tests {
         let drawn = |text: &str| -> Vec<u64> {
             let drawn: DrawnNumber = text.parse().unwrap();
             assert_eq!(drawn.to_string(), text);
-            (0..1000).map(|request| drawn.of(3, request)).collect()
+            (0..1000).map(|request| drawn.number(3, request)).collect()
         };
         let (first, second) = (drawn("0..9"), drawn("0..9,1"));
         assert_ne!(first, second);
@@ -140,7 +140,7 @@ mod tests {
     fn what_is_called_zipf_is_zipfs_law_and_what_is_called_ycsb_is_not() {
         let chi = |text: &str| {
             let drawn: DrawnNumber = text.parse().unwrap();
-            let numbers = (0..200_000).map(|request| drawn.of(5, request) - 1);
+            let numbers = (0..200_000).map(|request| drawn.number(5, request) - 1);
             random::chi_square(numbers, 100, |rank| (rank as f64 + 1.0).powf(-0.99))
         };
         // Of 99 degrees of freedom 99.9 % of samples are below.

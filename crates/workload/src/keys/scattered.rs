@@ -21,7 +21,7 @@ pub(super) fn read(parameters: Option<&str>, range: u64) -> Result<Box<dyn KeyDr
 
 impl KeyDraw for ScatteredZipf {
     fn draw(&self, stream: Stream, index: u64) -> u64 {
-        self.places.of(self.ranks.draw(stream, index))
+        self.places.apply(self.ranks.draw(stream, index))
     }
 }
 
@@ -47,7 +47,7 @@ impl Bijection {
         Self { range, lefts: range.div_ceil(rights), rights }
     }
 
-    fn of(&self, number: u64) -> u64 {
+    fn apply(&self, number: u64) -> u64 {
         let mut number = number;
         loop {
             number = self.network(number);
@@ -84,14 +84,14 @@ mod tests {
     fn every_number_has_a_place_of_its_own() {
         for range in (1..=300).chain([1000, 1023, 1024, 1025, 65_536, 99_991]) {
             let bijection = Bijection::new(range);
-            let mut places: Vec<u64> = (0..range).map(|number| bijection.of(number)).collect();
+            let mut places: Vec<u64> = (0..range).map(|number| bijection.apply(number)).collect();
             places.sort_unstable();
             assert!(places.into_iter().eq(0..range), "of {range}");
         }
         for range in [1_000_000_007, 1 << 63, u64::MAX] {
             let bijection = Bijection::new(range);
-            let mut places: Vec<u64> = (0..10_000).map(|number| bijection.of(number)).collect();
-            places.extend((range - 10_000..range).map(|number| bijection.of(number)));
+            let mut places: Vec<u64> = (0..10_000).map(|number| bijection.apply(number)).collect();
+            places.extend((range - 10_000..range).map(|number| bijection.apply(number)));
             places.sort_unstable();
             assert!(places.windows(2).all(|pair| pair[0] < pair[1]), "of {range}");
             assert!(*places.last().unwrap() < range);
@@ -104,12 +104,12 @@ mod tests {
         let keys = "zipf-scattered:1.1".parse::<KeyDist>().unwrap().over(RANGE);
         let mut ranks = vec![0; RANGE as usize];
         let bijection = Bijection::new(RANGE);
-        (0..RANGE).for_each(|rank| ranks[bijection.of(rank) as usize] = rank);
+        (0..RANGE).for_each(|rank| ranks[bijection.apply(rank) as usize] = rank);
         let below = |key| zeta(key, 1.1) / zeta(RANGE, 1.1);
         shape::keys_hold("zipf-scattered", RANGE, below, |index| {
             ranks[keys.draw(11.into(), index) as usize]
         });
-        let mut hottest: Vec<u64> = (0..1000).map(|rank| bijection.of(rank)).collect();
+        let mut hottest: Vec<u64> = (0..1000).map(|rank| bijection.apply(rank)).collect();
         hottest.sort_unstable();
         shape::evenly_spread("the thousand hottest", &hottest, RANGE);
     }

@@ -349,7 +349,7 @@ const WRITES: [&str; 27] = [
     "ECHO",
 ];
 
-/// This many of these keys, in order.
+/// Returns the first `range` of these keys, in order.
 fn each_once(keys: &KeySpace, range: Option<u64>) -> KeySpace {
     let numbered = KeyNumbering { by: DrawnBy::Request, ..keys.numbered };
     KeySpace { range, draw: KeyDist::SEQUENTIAL, numbered, one_slot: None }

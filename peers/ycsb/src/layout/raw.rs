@@ -148,7 +148,7 @@ impl<'r> RawLog<'r> {
                 Source::Command(at) => log.of_command(different.of[at] as usize),
                 Source::Operation(at) => log.of_operation(at),
             };
-            entries.into_iter().flat_map(|entries| entries.of(ended)).for_each(&mut take);
+            entries.into_iter().flat_map(|entries| entries.with_outcome(ended)).for_each(&mut take);
         }
     }
 }

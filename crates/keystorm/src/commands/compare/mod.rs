@@ -258,7 +258,7 @@ fn looks(job: &CompareJob) -> u32 {
     if job.budget.is_some() { LOOKS } else { 1 }
 }
 
-/// Settings for taking this many blocks.
+/// Returns the settings for this many blocks.
 fn course(job: &CompareJob, blocks: u32) -> Course {
     // With --until-sure it is not known in advance how often.
     let looks = if job.until_sure.is_some() { u32::MAX } else { looks(job) };

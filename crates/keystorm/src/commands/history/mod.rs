@@ -89,7 +89,7 @@ fn baseline(job: &BaselineOptions) -> Result<End> {
     let mut new_side = NewSide::default();
     let mut end = End::Complete;
     if let Some(asked) = job.until_sure() {
-        new_side = NewSide::of(&series(&entries, grouping(options)), &*newest, job);
+        new_side = NewSide::new(&series(&entries, grouping(options)), &*newest, job);
         if job.canary.is_some() {
             diagnostics::say("--until-sure: with --canary, nothing is repeated")?;
         } else {

@@ -43,7 +43,7 @@ pub(super) struct NewSide {
 
 impl NewSide {
     /// The named files; if none is named, the newest file of each series and its repeats.
-    pub(super) fn of(
+    pub(super) fn new(
         all: &[Series],
         is_newest: &dyn Fn(&Entry) -> bool,
         job: &BaselineOptions,

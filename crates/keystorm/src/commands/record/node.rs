@@ -27,7 +27,7 @@ pub(super) struct Node {
     pub(super) name: String,
     address: host::Address,
     watcher: Watcher,
-    /// Lead of its clock over the local clock, if several servers are recorded.
+    /// Lead of the server's clock over the local clock, if several servers are recorded.
     pub(super) ahead_ns: i64,
     /// End of the recording by the server's clock; later events are not recorded.
     pub(super) end_ns: Arc<AtomicU64>,

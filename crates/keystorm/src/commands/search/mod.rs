@@ -130,12 +130,12 @@ impl SearchRun<'_> {
         frame: &mut Frame<'_>,
     ) -> Result<RateOutcome, EarlyEnd> {
         let job = self.job.trial(rate).map_err(usage_error)?;
-        let first = self.record.of(phase).next().is_none();
+        let first = self.record.trials_of(phase).next().is_none();
         let takes_s = job.plans.first().map_or(0.0, planned_s);
         if !first && takes_s > left.as_secs_f64() {
             return Err(EarlyEnd::OutOfTime);
         }
-        let number = self.record.of(phase).count() + 1;
+        let number = self.record.trials_of(phase).count() + 1;
         let rate = report::grouped(rate);
         let what = match phase {
             Phase::Curve => format!("curve, trial {number}: {rate}/s"),

@@ -90,13 +90,13 @@ impl ByNode for RingRoute<'_> {
         let Request { mark: Mark { split }, command, left, measured, .. } = *request;
         let given = request.given(kept);
         let at = command as usize;
-        if split.is_none() || self.splits.of(split).is_step() {
+        if split.is_none() || self.splits.get(split).is_step() {
             return match counted {
                 Some(recorder) => operations::append(request, (batch, kept), recorder, out),
                 None => batch.append_of(given, at..at + left as usize, out),
             };
         }
-        let servers = &self.splits.of(split).servers;
+        let servers = &self.splits.get(split).servers;
         let before = out.len();
         batch.append_some(&self.keys, at, |key| servers[key] == node, given, out);
         if let Some(recorder) = counted {

@@ -92,7 +92,7 @@ impl SplitRequests {
         id
     }
 
-    pub(super) fn of(&self, id: SplitId) -> &SplitRequest {
+    pub(super) fn get(&self, id: SplitId) -> &SplitRequest {
         &self.all[id.0 as usize - 1]
     }
 
@@ -102,13 +102,13 @@ impl SplitRequests {
 
     /// Returns the outermost split request that `id` is a part of.
     fn root(&self, id: SplitId) -> SplitId {
-        let parent = self.of(id).parent;
+        let parent = self.get(id).parent;
         if parent.is_none() { id } else { parent }
     }
 
     /// Returns whether any part of its outermost request was handed over.
     pub(super) fn has_begun(&self, id: SplitId) -> bool {
-        self.of(self.root(id)).begun
+        self.get(self.root(id)).begun
     }
 
     /// Notes that a part was handed over. Returns whether it is the first.
@@ -292,7 +292,7 @@ mod tests {
         let mut splits = SplitRequests::default();
         let step = splits.begin(SplitId::NONE, 2);
         let get = command(&mut splits, step, &[0, 1]);
-        assert!(splits.of(step).is_step());
+        assert!(splits.get(step).is_step());
         let mut last = part(true);
         assert!(splits.hand(step) && splits.has_begun(get) && !splits.hand(get));
         assert_eq!(splits.end(step, &mut part(false), true), (None, PartEnd::Not));

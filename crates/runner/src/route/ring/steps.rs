@@ -23,7 +23,7 @@ impl RingRoute<'_> {
     #[inline]
     fn is_split(&self, request: &RingRequest) -> bool {
         let split = request.mark.split;
-        !split.is_none() && !self.splits.of(split).is_step()
+        !split.is_none() && !self.splits.get(split).is_step()
     }
 }
 
