@@ -16,10 +16,10 @@ pub(crate) fn warning(plan: &Plan) -> Option<Warning> {
     }
     let ports = host::local_ports()?;
     let ports = u64::from(ports.end() - ports.start()) + 1;
-    warning(HostFacts::read().network.time_wait?, ports)
+    exhausted(HostFacts::read().network.time_wait?, ports)
 }
 
-fn warning(waiting: u64, ports: u64) -> Option<Warning> {
+fn exhausted(waiting: u64, ports: u64) -> Option<Warning> {
     (waiting as f64 >= SHARE * ports as f64).then(|| {
         let text = format!(
             "{} local ports wait after their connection was closed (TIME_WAIT), and this machine connects from {}: \
@@ -37,8 +37,8 @@ mod tests {
 
     #[test]
     fn ports_are_named_before_they_are_used_up() {
-        assert_eq!(warning(1_000, 28_232), None);
-        let warning = warning(20_000, 28_232).unwrap();
+        assert_eq!(exhausted(1_000, 28_232), None);
+        let warning = exhausted(20_000, 28_232).unwrap();
         assert_eq!(warning.kind, WarningKind::LocalPorts);
         assert!(warning.text.starts_with("20,000 local ports"), "{}", warning.text);
     }
