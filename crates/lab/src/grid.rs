@@ -141,7 +141,10 @@ mod tests {
             "--spawn" => Some(Arity::Attached),
             _ => Some(Arity::Value),
         };
-        Grid::from_line(TypedLine::parse(text.split_whitespace().map(OsString::from).collect(), takes))
+        Grid::from_line(TypedLine::parse(
+            text.split_whitespace().map(OsString::from).collect(),
+            takes,
+        ))
     }
 
     fn lines(text: &str) -> Vec<String> {

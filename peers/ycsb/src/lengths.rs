@@ -109,7 +109,7 @@ mod tests {
 
     #[test]
     fn lengths_are_those_that_properties_say() {
-        let of = |lines: &str| of(&Properties::read(lines.as_bytes())).map(|s| s.to_string());
+        let of = |lines: &str| sizes(&Properties::read(lines.as_bytes())).map(|s| s.to_string());
         assert_eq!(of("").unwrap(), "100");
         assert_eq!(of("fieldlengthdistribution=uniform\nfieldlength=9").unwrap(), "uniform:1..9");
         assert_eq!(of("fieldlengthdistribution=zipfian\nminfieldlength=2").unwrap(), "ycsb:2..100");

@@ -9,9 +9,9 @@ use naming::CLUSTER;
 
 use super::super::UsageError;
 use super::super::front::command;
-use super::super::suggestions::{self, named};
 use super::super::replay::{REFUSED, RecordOptions, ReplayedSides, recorded};
 use super::super::run;
+use super::super::suggestions::{self, named};
 use super::words::takes;
 use super::{NAME, usage};
 
@@ -68,7 +68,8 @@ pub(super) fn taken(
     }
     let words = words_of(&line.take(|given| named(&own, &given.name).is_some()));
     let words = std::iter::once(OsString::from(NAME)).chain(words);
-    let options = Options::try_parse_from(words).map_err(|error| suggestions::explained(error, &own))?;
+    let options =
+        Options::try_parse_from(words).map_err(|error| suggestions::explained(error, &own))?;
     if options.record.speed.is_max() {
         return usage(
             "--speed max: no users send as fast as replies allow; --slo finds how many times the traffic each \

@@ -218,7 +218,9 @@ fn parse<O: KindOptions>(args: Vec<OsString>) -> Result<Intent, UsageError> {
         };
         return Ok(Intent::Say(command.render_long_help().to_string()));
     }
-    with_line(args, false, &REQUEST_OPTIONS, |OwnLine::<O>(options), line, _| intent(&options, line))
+    with_line(args, false, &REQUEST_OPTIONS, |OwnLine::<O>(options), line, _| {
+        intent(&options, line)
+    })
 }
 
 /// The options of a kind, its examples, and where the others are.

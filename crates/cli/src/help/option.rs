@@ -26,8 +26,8 @@ pub(super) fn explained(typed: &str) -> Result<String, UsageError> {
     // An option of a run that an experiment takes too means the same there and is explained once.
     let mut meanings: Vec<(&Arg, Vec<&str>)> = Vec::new();
     for command in &commands {
-        let Some(arg) =
-            suggestions::named(command, typed).filter(|arg| !arg.is_hide_set() || setting(arg).is_some())
+        let Some(arg) = suggestions::named(command, typed)
+            .filter(|arg| !arg.is_hide_set() || setting(arg).is_some())
         else {
             continue;
         };

@@ -71,7 +71,7 @@ pub(super) fn job(mut options: Options, persona: Persona) -> Result<Job, SpecErr
     })
 }
 
-/// Refuses a subcommand of keystorm in the place of a command for the server, behind options, and the value of an
+/// Refuses a subcommand of keystorm where a command for the server is expected, and the value of an
 /// option that may have none.
 fn check_own(options: &Options) -> Result<(), String> {
     let LoadSpec { command, data, dialect, .. } = &options.spec;

@@ -196,12 +196,7 @@ impl Lines<'_> {
         for depth in [1, 16] {
             for test in tests {
                 let (label, series) = (test.to_uppercase(), format!("-P {depth}"));
-                steps.push(self.step(
-                    &label,
-                    &series,
-                    test,
-                    &format!("-P {depth} -r {keys}"),
-                ));
+                steps.push(self.step(&label, &series, test, &format!("-P {depth} -r {keys}")));
             }
         }
         let fill = format!("-t set -n {keys} -r {keys} --sequential -P 16");
@@ -336,11 +331,7 @@ impl Lines<'_> {
                 report::grouped(f64::from(MESSAGES_PER_S))
             ),
             fill: None,
-            steps: steps
-                .into_iter()
-                .filter(|(_, kind, _)| !lacks(kind))
-                .map(step)
-                .collect(),
+            steps: steps.into_iter().filter(|(_, kind, _)| !lacks(kind)).map(step).collect(),
             left_out: left_out.collect(),
         }
     }

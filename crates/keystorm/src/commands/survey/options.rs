@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use clap::Parser;
 use cli::experiment::{
-    ExperimentOptions, LiveOption, LOAD_OPTIONS, job, with_split, with_those_of_a_run,
+    ExperimentOptions, LOAD_OPTIONS, LiveOption, job, with_split, with_those_of_a_run,
 };
 use cli::front::{Front, command};
 use job::{Intent, Job, PageOptions, UsageError};

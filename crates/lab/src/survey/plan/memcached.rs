@@ -5,7 +5,7 @@ use naming::{
     USER,
 };
 
-use super::{Chapter, Lines, SurveyStep, SurveySpec};
+use super::{Chapter, Lines, SurveySpec, SurveyStep};
 use crate::survey::Machine;
 use crate::words::TypedOption;
 
@@ -41,8 +41,9 @@ impl Lines<'_> {
         let pair = machine.one_cache().or_else(|| machine.two_caches());
         let (keys, bytes) = (self.spec.keys.min(BESIDE_KEYS), BESIDE_BYTES);
         let mut server = self.spec.server.clone();
-        server
-            .take(|given: &TypedOption| REDIS_OPTIONS.iter().any(|option| given.name == option.word()));
+        server.take(|given: &TypedOption| {
+            REDIS_OPTIONS.iter().any(|option| given.name == option.word())
+        });
         server.options.push(TypedOption::new(SPAWN, "memcached"));
         server.options.push(TypedOption::new(SPAWN_ARGS, "-t 1 -R 32"));
         let memcached =

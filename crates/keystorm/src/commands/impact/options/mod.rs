@@ -110,7 +110,11 @@ pub(crate) const FRONT: Front = Front {
 };
 
 /// Returns what the options mean.
-fn intent(mut options: Options, line: TypedLine, command_line: String) -> Result<Intent, UsageError> {
+fn intent(
+    mut options: Options,
+    line: TypedLine,
+    command_line: String,
+) -> Result<Intent, UsageError> {
     if options.print_acts {
         return Ok(Intent::Say(acts::ACTS.to_owned()));
     }
