@@ -18,7 +18,6 @@ mod latency_settings;
 mod local_ports;
 mod machine;
 mod markdown;
-mod node_receivers;
 mod password;
 mod probe;
 mod records;

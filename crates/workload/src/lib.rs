@@ -22,7 +22,6 @@ pub mod keys;
 pub mod lifetime;
 pub mod memcache_suite;
 mod named;
-mod node_receiver;
 pub mod pace;
 pub mod parameters;
 pub mod plan;
@@ -48,8 +47,8 @@ pub use command::CommandSpec;
 pub use dataset::{Dataset, RowBy};
 pub use delivery::{
     Delivery, DeliveryKind, DeliveryNames, Exchange, ListPop, ListPush, Message, MessageNumbers,
-    NAME_PREFIX, Purpose, Queue, ReplicaWait, SortedSetPop, NodeReceiver, StreamAck, Subscription, TAG,
-    message,
+    NAME_PREFIX, NodeReceiver, Purpose, Queue, ReplicaWait, SortedSetPop, StreamAck, Subscription,
+    TAG, message,
 };
 pub use derived::DerivedText;
 pub use in_full::in_full;
@@ -59,7 +58,6 @@ pub use keys::{
 };
 pub use lifetime::Lifetime;
 pub use named::Named;
-pub use node_receiver::{NAME_PREFIX, NodeReceiver, TAG};
 pub use pace::{Arrivals, Curve, Lane, Pace, Pacer, Schedule, Stage};
 pub use plan::{
     Backoff, BudgetScope, CaptureRule, Concurrency, ConnectionPerRequest, Data, DistinctCommands,

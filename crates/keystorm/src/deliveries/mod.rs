@@ -1,8 +1,8 @@
 //! What receivers need of a server: their places at its nodes and replicas, and its keyspace events.
 
 mod event_setting;
-mod replica_reads;
 mod node_receivers;
+mod replica_reads;
 
 use std::borrow::Cow;
 

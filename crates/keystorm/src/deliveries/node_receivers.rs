@@ -9,7 +9,7 @@ use console::diagnostics;
 use host::Address;
 use wire::cluster::{Role, Topology, slot_of};
 use wire::resp::Value;
-use workload::{Delivery, DeliveryKind, Endpoint, Plan, PlanParts, NodeReceiver};
+use workload::{Delivery, DeliveryKind, Endpoint, NodeReceiver, Plan, PlanParts};
 
 use crate::server::resolve;
 use crate::test_bed::TestBed;
@@ -20,7 +20,9 @@ use crate::test_bed::TestBed;
 /// Returns an error if nobody has a slot, or a shard has no replica to read from.
 pub(crate) fn placed<'p>(bed: &TestBed<'_>, plan: Cow<'p, Plan>) -> Result<Cow<'p, Plan>> {
     let wants = |delivery: &&Delivery| {
-        delivery.kind.is_at_each_node() && delivery.node_receivers.is_empty() && plan.target.is_cluster()
+        delivery.kind.is_at_each_node()
+            && delivery.node_receivers.is_empty()
+            && plan.target.is_cluster()
     };
     let (Some(topology), Some(delivery)) =
         (&bed.server.cluster, plan.delivery.as_ref().filter(wants))

@@ -6,9 +6,9 @@
 
 mod exchange;
 pub mod message;
+mod node_receiver;
 mod queue;
 mod replica_wait;
-mod node_receiver;
 
 use serde::{Deserialize, Serialize};
 
@@ -16,9 +16,9 @@ use crate::{CacheTracking, KeyEvent, Shard};
 
 pub use exchange::{Exchange, MessageNumbers};
 pub use message::{Message, Purpose};
+pub use node_receiver::{NAME_PREFIX, NodeReceiver, TAG};
 pub use queue::{ListPop, ListPush, Queue, SortedSetPop, StreamAck};
 pub use replica_wait::ReplicaWait;
-pub use node_receiver::{NAME_PREFIX, NodeReceiver, TAG};
 
 /// The receivers of a plan.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -326,8 +326,11 @@ impl Delivery {
     #[must_use]
     pub fn receivers_each(&self) -> u64 {
         if !self.node_receivers.is_empty() {
-            return self.node_receivers.iter().filter(|node_receiver| node_receiver.places.contains(&0)).count()
-                as u64;
+            return self
+                .node_receivers
+                .iter()
+                .filter(|node_receiver| node_receiver.places.contains(&0))
+                .count() as u64;
         }
         u64::from(self.receivers) * u64::from(self.places_each) / u64::from(self.places.max(1))
     }
@@ -349,7 +352,10 @@ impl Delivery {
     /// Places of a receiver, from 0 to `places` - 1: those assigned with its node, or else taken in turn by
     /// the receivers of each group.
     pub fn places_of(&self, receiver: u32) -> impl Iterator<Item = u32> + use<> {
-        let of_node = self.node_receivers.get(receiver as usize).map(|node_receiver| node_receiver.places.clone());
+        let of_node = self
+            .node_receivers
+            .get(receiver as usize)
+            .map(|node_receiver| node_receiver.places.clone());
         let in_turn = self.node_receivers.is_empty().then(|| self.in_turn(receiver));
         of_node.into_iter().flatten().chain(in_turn.into_iter().flatten())
     }

@@ -37,7 +37,10 @@ impl Delivery {
         let Some(own) = self.node_receivers.get(receiver as usize) else {
             return self.places_of(receiver).collect();
         };
-        let its = self.node_receivers.iter().filter(|node_receiver| node_receiver.receiver == own.receiver);
+        let its = self
+            .node_receivers
+            .iter()
+            .filter(|node_receiver| node_receiver.receiver == own.receiver);
         its.flat_map(|node_receiver| node_receiver.places.iter().copied()).collect()
     }
 
