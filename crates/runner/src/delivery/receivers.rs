@@ -162,8 +162,8 @@ impl<'r, E: Engine> Receivers<'r, E> {
         let kind: &'r dyn Kind = &*roles.kind;
         let capture = kind.capture();
         let copies = roles.copies_by_place();
-        let places = delivery.distinguished_places();
-        let latest = if kind.is_ordered() { roles.senders * places } else { 0 };
+        let distinguished = delivery.distinguished_places();
+        let latest = if kind.is_ordered() { roles.senders * distinguished } else { 0 };
         let receiver = |number: &u32| {
             let place = delivery.places_of(*number).next().unwrap_or(0);
             Receiver {

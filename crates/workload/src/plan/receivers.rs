@@ -188,9 +188,9 @@ impl PlanParts {
             format!("{subscriptions} subscriptions; the maximum is {}", limits::SUBSCRIPTIONS_MAX)
         })?;
         // Where messages name their place, each receiver tells its places apart.
-        let places = delivery.distinguished_places();
+        let distinguished = delivery.distinguished_places();
         let senders = u64::from(self.load.concurrency.connections);
-        let pairs = u64::from(receivers) * senders * u64::from(places);
+        let pairs = u64::from(receivers) * senders * u64::from(distinguished);
         refuse(pairs <= limits::PAIRS_MAX, || {
             format!(
                 "{pairs} pairs of a sender and a receiver; the maximum is {}",
