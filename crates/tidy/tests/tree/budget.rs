@@ -36,7 +36,7 @@ const AREAS: &[Area] = &[
     Area {
         name: "says what happened: figures, verdict, documents, pages, live",
         paths: &["crates/report/", "crates/page/", "crates/console/"],
-        budget: 16_010,
+        budget: 15_860,
     },
     Area {
         name: "experiments: search, sweep, survey, impact, suite, footprint, connect, their frame",
@@ -88,9 +88,10 @@ const AREAS: &[Area] = &[
             "crates/report/src/deliveries.rs",
             "crates/report/src/waits.rs",
             "crates/page/src/runs/deliveries.rs",
+            "crates/keystorm/src/deliveries/mod.rs",
             "crates/keystorm/src/deliveries/node_receivers.rs",
         ],
-        budget: 7_500,
+        budget: 7_460,
     },
     Area {
         name: "host, doctor, sink",
@@ -102,7 +103,7 @@ const AREAS: &[Area] = &[
             "crates/keystorm/src/commands/sink.rs",
             "crates/keystorm/src/server/",
         ],
-        budget: 9_020,
+        budget: 9_000,
     },
     Area {
         name: "command line, workload files, help",
@@ -118,7 +119,7 @@ const AREAS: &[Area] = &[
             "crates/keystorm/src/commands/show.rs",
             "crates/keystorm/src/markdown.rs",
         ],
-        budget: 9_100,
+        budget: 8_820,
     },
     Area {
         name: "compare",
