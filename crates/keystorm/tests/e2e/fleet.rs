@@ -203,14 +203,17 @@ fn requests_over_elapsed_time_are_the_throughput_of_a_ramp_and_of_a_count() {
 
 /// The processes that another has started.
 pub(crate) fn children(of: u32) -> Vec<u32> {
-    let parent = |pid: u32| {
+    // Numbers of processes begin again at the end of their range, so the order is that of their starts.
+    let started = |pid: u32| {
         let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
         let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
-        (fields.first() != Some(&"Z")).then(|| fields.get(1)?.parse::<u32>().ok()).flatten()
+        let is_child = fields.first() != Some(&"Z") && fields.get(1)?.parse() == Ok(of);
+        is_child.then(|| fields.get(19)?.parse::<u64>().ok()).flatten()
     };
     let names = fs::read_dir("/proc").unwrap().flatten();
     let pids = names.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-    let mut found: Vec<u32> = pids.filter(|pid| parent(*pid) == Some(of)).collect();
+    let mut found: Vec<(u64, u32)> =
+        pids.filter_map(|pid: u32| Some((started(pid)?, pid))).collect();
     found.sort_unstable();
-    found
+    found.into_iter().map(|(_, pid)| pid).collect()
 }

@@ -83,7 +83,7 @@ fn what_the_server_recorded_is_judged_beside_programs_that_hold_the_cpu() {
         running.until("load runs", |_| server.calls("get") >= calls);
         server.ask(&["DEBUG", "SLEEP", "0.3"]);
     }
-    running.wait().exits(3).prints("and what the server recorded made ");
+    running.wait().exits(3).prints("and events that the server recorded made ");
     let document = document(&json);
     valid_by("keystorm.run.1.json", &document);
     let recorded = document["tests"][0]["target"]["bounds"][0]["recorded"].as_f64().unwrap();
