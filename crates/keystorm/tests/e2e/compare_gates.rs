@@ -28,7 +28,8 @@ fn a_regression_has_an_exit_code_of_its_own() {
     let quiet = compare(&address(&fast), &address(&slow), &quiet).decided().exits(3);
     let quiet = quiet.says("Gate failed: ");
     assert_eq!(quiet.out.lines().count(), 1, "{}", quiet.out);
-    quiet.prints("lrange l 0 -1: ").prints(" is worse: its throughput is ").prints("; ");
+    // A busy machine may leave throughput undecided; what the server spent is plain.
+    quiet.prints("lrange l 0 -1: ").prints(" is worse: its ").prints("; ");
     let better = compare(&address(&slow), &address(&fast), line).run().exits_by_gate();
     assert_ne!(better.code, Some(3), "{better:?}");
     better.prints("better, ");
