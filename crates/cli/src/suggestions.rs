@@ -14,67 +14,16 @@ use workload::typed_login::shown_address;
 use super::tree::tree;
 use super::{UsageError, deliver};
 
-/// Words of other tools, with keystorm's options for the same thing; the first that the subcommand has is suggested.
-/// Hyphens do not count.
-const MEANINGS: [(&[&str], &[&str]); 35] = [
-    (&["connections", "connection", "conns", "concurrency", "concurrent", "parallel"], &["-c"]),
-    (&["client", "numclients"], &["-c"]),
-    (&["png", "pictures", "charts"], &["--svg"]),
-    (
-        &["time", "seconds", "testtime", "runtime", "length", "runfor", "period"],
-        &["--duration", "--seconds"],
-    ),
-    (&["duration"], &["--seconds"]),
-    (&["password", "pass", "passwd", "auth", "authenticate", "requirepass"], &["-a"]),
-    (&["username", "acluser", "login"], &["--user"]),
-    (
-        &["rate", "qps", "ops", "throughput", "ratelimit", "ratelimiting", "targetqps"],
-        &["--rps", "--start"],
-    ),
-    (&["request", "num", "number", "count", "numrequests", "total", "iterations"], &["-n"]),
-    (
-        &["size", "datasize", "valuesize", "valuelength", "payload", "payloadsize", "bytes"],
-        &["-d", "--bulk"],
-    ),
-    (
-        &[
-            "keyspace",
-            "keyspacelen",
-            "keyrange",
-            "keycount",
-            "numkeys",
-            "keymaximum",
-            "keys",
-            "random",
-            "keymax",
-        ],
-        &["-r"],
-    ),
-    (&["test", "tests", "commands"], &["-t"]),
-    (&["hostname", "server", "address", "addr"], &["-h", "--bind"]),
-    (&["socket", "unix", "unixsocket"], &["-s"]),
-    (&["uri", "url"], &["-u"]),
-    (&["db", "database", "selectdb"], &["--dbnum"]),
-    (&["resp3", "hello3"], &["-3"]),
-    (&["memcached", "memcache", "speak"], &["--protocol"]),
-    (&["pipelining", "pipelines", "depth", "batch", "batchsize"], &["-P"]),
-    (&["thread", "workers", "numthreads", "cores"], &["--threads"]),
-    (&["keepalive", "reuse"], &["-k"]),
-    (&["loop", "forever", "infinite"], &["-l"]),
-    (&["idle"], &["-I"]),
-    (&["stdin"], &["-x"]),
-    (&["runs", "repeats", "runcount", "times", "repetitions", "blocks", "rounds"], &["--repeat"]),
-    (&["ratio", "readratio", "writeratio", "readwriteratio"], &["--mix"]),
-    (&["output", "out", "outfile", "jsonoutfile", "save", "file", "outputfile"], &["--json", "-o"]),
-    (&["page", "htmlreport", "report"], &["--html"]),
-    (&["requesttimeout", "readtimeout", "commandtimeout"], &["--timeout"]),
-    (&["goodput", "giveup", "giveupafter", "patience"], &["--deadline"]),
-    (&["ramp", "schedule", "steps", "rampup"], &["--rps"]),
-    (&["skipverify", "tlsskipverify", "noverify", "tlsinsecure"], &["--insecure"]),
-    (&["ca", "cafile", "tlscacert", "tlscacertfile"], &["--cacert"]),
-    (&["clustermode", "osscluster", "nodes"], &["--cluster"]),
-    (&["target", "latency", "limit"], &["--slo"]),
-];
+/// Words of other tools behind keystorm's options for the same thing, a line each; the first option that the
+/// subcommand has is suggested. Hyphens do not count.
+const MEANINGS: &str = include_str!("meanings.txt");
+
+/// Options with the words of other tools that mean them.
+fn meanings() -> impl Iterator<Item = (Vec<&'static str>, Vec<&'static str>)> {
+    let split = |text: &'static str| text.split(' ').collect();
+    let lines = MEANINGS.lines().filter_map(|line| line.split_once(": "));
+    lines.map(move |(options, words)| (split(options), split(words)))
+}
 
 /// A command line that clap refuses, in words: each option by all its names, where one is not there
 /// the one that is, and how the command is used.
@@ -195,18 +144,16 @@ fn in_full(called: &str, command: &Command) -> String {
 /// The option that does what another tool's option of this name does, a slip in it or not.
 fn meant<'c>(typed: &str, command: &'c Command) -> Option<&'c Arg> {
     let word = typed.strip_prefix("--")?.split('=').next()?.replace(['-', '_'], "").to_lowercase();
-    let known = MEANINGS.iter().flat_map(|(words, _)| *words).copied();
     // A typo in one of keystorm's own options is likelier than another tool's word.
     let ours = command.get_arguments().filter_map(Arg::get_long);
-    if !MEANINGS.iter().any(|(words, _)| words.contains(&&*word))
+    if !meanings().any(|(_, words)| words.contains(&&*word))
         && nearest(typed.strip_prefix("--")?.split('=').next()?, ours).is_some()
     {
         return None;
     }
-    let word = nearest(&word, known)?;
-    let meanings = MEANINGS.iter().filter(|(words, _)| words.contains(&word));
-    let mut options = meanings.flat_map(|(_, options)| options.iter());
-    options.find_map(|option| named(command, option))
+    let word = nearest(&word, meanings().flat_map(|(_, words)| words))?;
+    let meant = meanings().filter(|(_, words)| words.contains(&word));
+    meant.flat_map(|(options, _)| options).find_map(|option| named(command, option))
 }
 
 /// Commands that are named as those that have an option.
@@ -341,8 +288,8 @@ mod tests {
     fn every_meaning_leads_to_an_option() {
         let command = vocabulary();
         let mut led: Vec<&str> = Vec::new();
-        for (words, options) in &MEANINGS {
-            for word in *words {
+        for (options, words) in meanings() {
+            for word in &words {
                 assert!(!led.contains(word), "{word} stands twice");
                 led.push(word);
                 assert_eq!(*word, word.replace('-', "").to_lowercase(), "{word}");

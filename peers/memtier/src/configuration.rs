@@ -195,70 +195,8 @@ fn reports(options: &Options) -> Entries {
     ]
 }
 
-/// Options that `--show-config` has, in its order; later ones follow it.
-const SHOWN: [&str; 61] = [
-    "server",
-    "port",
-    "uri",
-    "unix socket",
-    "address family",
-    "protocol",
-    "tls",
-    "cert",
-    "key",
-    "cacert",
-    "tls_skip_verify",
-    "sni",
-    "out_file",
-    "client_stats",
-    "run_count",
-    "debug",
-    "requests",
-    "rate_limit",
-    "clients",
-    "threads",
-    "test_time",
-    "ratio",
-    "pipeline",
-    "data_size",
-    "data_offset",
-    "random_data",
-    "data_size_range",
-    "data_size_list",
-    "data_size_pattern",
-    "expiry_range",
-    "data_import",
-    "data_verify",
-    "verify_only",
-    "generate_keys",
-    "key_prefix",
-    "key_minimum",
-    "key_maximum",
-    "key_pattern",
-    "key_stddev",
-    "key_median",
-    "reconnect_interval",
-    "retry_on_error",
-    "max_retries",
-    "retry_backoff_ms",
-    "retry_backoff_factor",
-    "retry_on",
-    "max_retry_queue",
-    "failed_keys_file",
-    "connection_timeout",
-    "thread_conn_start_min_jitter_micros",
-    "thread_conn_start_max_jitter_micros",
-    "multi_key_get",
-    "authenticate",
-    "select-db",
-    "no-expiry",
-    "wait-ratio",
-    "num-slaves",
-    "wait-timeout",
-    JSON_FILE,
-    "print-all-runs",
-    "key_zipf_exp",
-];
+/// Options that `--show-config` has, in its order, a line each; later ones follow it.
+const SHOWN: &str = include_str!("shown_options.txt");
 /// Option that only `--show-config` has.
 const JSON_FILE: &str = "json-out-file";
 /// Ranges, which have a dash there and a colon in JSON.
@@ -269,7 +207,7 @@ pub(super) fn shown(options: &Options) -> String {
     let mut entries = entries(options);
     entries.push((JSON_FILE.to_owned(), text(&options.json_out_file)));
     // What is in no list stays behind, in its order.
-    let place = |key: &str| SHOWN.iter().position(|shown| *shown == key).unwrap_or(SHOWN.len());
+    let place = |key: &str| SHOWN.lines().position(|shown| shown == key).unwrap_or(usize::MAX);
     entries.sort_by_key(|(key, _)| place(key));
     let line = |(key, value): &Entry| {
         let value = match value {
@@ -308,7 +246,7 @@ mod tests {
         let options = Options { data_size_range: Some((3, 9)), ..Options::new() };
         let shown = shown(&options);
         let lines: Vec<&str> = shown.lines().collect();
-        for (line, name) in lines.iter().zip(SHOWN) {
+        for (line, name) in lines.iter().zip(SHOWN.lines()) {
             assert!(line.starts_with(&format!("{name} = ")), "{line}: {name}");
         }
         for line in [

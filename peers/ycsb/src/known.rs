@@ -4,81 +4,13 @@ use cli::suggestions::nearest;
 
 use super::properties::Properties;
 
+/// Properties that are carried out, a line each.
+const CARRIED_OUT: &str = include_str!("known.txt");
+
 /// Properties that are carried out.
-const CARRIED_OUT: &[&str] = &[
-    // The client.
-    "workload",
-    "db",
-    "recordcount",
-    "operationcount",
-    "insertstart",
-    "insertcount",
-    "threadcount",
-    "target",
-    "maxexecutiontime",
-    "status",
-    "status.interval",
-    "label",
-    "exporter",
-    "exportfile",
-    "dotransactions",
-    "reportlatencyforeacherror",
-    "latencytrackederrors",
-    // The workload.
-    "table",
-    "fieldcount",
-    "fieldnameprefix",
-    "fieldlength",
-    "minfieldlength",
-    "fieldlengthdistribution",
-    "fieldlengthhistogram",
-    "readallfields",
-    "readallfieldsbyname",
-    "writeallfields",
-    "readproportion",
-    "updateproportion",
-    "insertproportion",
-    "scanproportion",
-    "readmodifywriteproportion",
-    "requestdistribution",
-    "hotspotdatafraction",
-    "hotspotopnfraction",
-    "exponential.percentile",
-    "exponential.frac",
-    "minscanlength",
-    "maxscanlength",
-    "scanlengthdistribution",
-    "insertorder",
-    "zeropadding",
-    "dataintegrity",
-    "core_workload_insertion_retry_limit",
-    "core_workload_insertion_retry_interval",
-    "core_workload_insertion_keep_going_on_error",
-    // Measurements.
-    "measurementtype",
-    "hdrhistogram.percentiles",
-    "hdrhistogram.fileoutput",
-    "hdrhistogram.output.path",
-    "measurement.interval",
-    "measurement.histogram.verbose",
-    "histogram.buckets",
-    "timeseries.granularity",
-    "measurement.raw.output_file",
-    "measurement.raw.no_summary",
-    // The databases.
-    "redis.host",
-    "redis.port",
-    "redis.password",
-    "redis.cluster",
-    "redis.timeout",
-    "memcached.hosts",
-    "memcached.protocol",
-    "memcached.objectExpirationTime",
-    "memcached.opTimeoutMillis",
-    // Ours.
-    "keystorm.zipfian.theta",
-    "keystorm.zipfian.exact",
-];
+fn carried_out() -> impl Iterator<Item = &'static str> {
+    CARRIED_OUT.lines().filter(|line| !line.starts_with('#'))
+}
 
 /// Properties without an effect, and why.
 const WITHOUT_EFFECT: &[(&str, &str)] = &[
@@ -121,7 +53,7 @@ const OURS: [&str; 13] = [
 pub(super) fn check(properties: &Properties) -> Result<Vec<String>, String> {
     let mut lines = Vec::new();
     for name in properties.names() {
-        if CARRIED_OUT.contains(&name) {
+        if carried_out().any(|known| known == name) {
             continue;
         }
         if name.starts_with("htrace.") {
@@ -144,7 +76,7 @@ pub(super) fn check(properties: &Properties) -> Result<Vec<String>, String> {
         if word.is_some_and(|word| !OURS.contains(&word)) {
             continue;
         }
-        let near = nearest(name, CARRIED_OUT.iter().copied());
+        let near = nearest(name, carried_out());
         let near = near.map_or(String::new(), |near| format!("; did you mean {near}?"));
         return Err(format!("{name}: unknown property{near}"));
     }

@@ -42,12 +42,7 @@ struct Options {
 }
 
 /// Every line that begins with `$` is run by a test.
-const EXAMPLE: &str = "\
-Example:
-  Add up the runs of two clients:
-    $ keystorm -t get -n 10000 -q --json a.json
-    $ keystorm -t get -n 10000 -q --json b.json
-    $ keystorm merge a.json b.json -o both.json --format quiet";
+const EXAMPLE: &str = include_str!("../../help/merge.txt").trim_ascii_end();
 
 /// Front end of the command.
 pub(crate) const FRONT: Front = Front {

@@ -37,13 +37,7 @@ struct Options {
     record: RecordOptions,
 }
 
-const EXAMPLE: &str = "\
-Examples:
-  The traffic of another server, on one that is started for it:
-    keystorm replay monitor.txt --spawn --prefill
-
-  Twice as fast, without the commands of an administrator:
-    keystorm replay monitor.txt --spawn --speed 2 --without keys,info,scan";
+const EXAMPLE: &str = include_str!("../../help/replay.txt").trim_ascii_end();
 
 /// Front end of the command.
 pub(crate) const FRONT: Front = Front {

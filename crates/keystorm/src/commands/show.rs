@@ -52,14 +52,7 @@ struct Options {
 }
 
 /// Every line that begins with `$` is run by a test.
-const EXAMPLE: &str = "\
-Examples:
-  Save a run, and print it as CSV later:
-    $ keystorm -t set,get -n 10000 -q --json run.json
-    $ keystorm show run.json --format csv
-
-  Make a page and charts of it:
-    $ keystorm show run.json --html run.html --svg charts";
+const EXAMPLE: &str = include_str!("../../help/show.txt").trim_ascii_end();
 
 /// Front end of the command.
 pub(crate) const FRONT: Front = Front {

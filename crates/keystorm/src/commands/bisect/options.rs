@@ -66,14 +66,7 @@ pub(super) struct Options {
 }
 
 /// Text below the options.
-const EXAMPLE: &str = "\
-The build command runs in the top folder of the commit's tree, without a shell.
-
-Exit code 4: the two commits do not surely differ, or the remaining commits could not be built.
-
-Example:
-  Find the commit that slowed down GET:
-    keystorm bisect --good 8.0.0 --bad 8.1.0 -t get -P 16 -- make -j4";
+const EXAMPLE: &str = include_str!("../../../help/bisect.txt").trim_ascii_end();
 
 /// Default of -t.
 const TEST: &str = "set";

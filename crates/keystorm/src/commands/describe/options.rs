@@ -35,14 +35,7 @@ pub(super) struct Options {
 }
 
 /// Every line that begins with `$` is run by a test.
-const EXAMPLE: &str = "\
-Examples:
-  Describe what MONITOR has printed, and make a load of it:
-    keystorm describe monitor.txt --workload shop.toml
-    keystorm --workload shop.toml --duration 10s
-
-  A page with charts of a public trace, as it is downloaded:
-    keystorm describe cluster12.zst --html cluster12.html";
+const EXAMPLE: &str = include_str!("../../../help/describe.txt").trim_ascii_end();
 
 impl Options {
     /// Returns the options, which make sense together.

@@ -75,18 +75,7 @@ pub(super) struct Options {
 }
 
 /// Text below the options.
-const EXAMPLE: &str = "\
-Ctrl-C prints and saves what was measured so far and exits with code 130.
-
-Examples:
-  A string of 100 bytes, with and without a lifetime:
-    $ keystorm footprint --spawn --starts 1 --no-steps --keys 1k string:100 string:100+ttl
-
-  The same hash in Redis and in Valkey, as a page:
-    $ keystorm footprint --spawn=redis-server --beside valkey-server --keys 256 hash:10x20 --html footprint.html
-
-  How often a cache of each size would miss:
-    $ keystorm footprint --spawn=redis-server --maxmemory 2mb,4mb,8mb -t get --fill -r 20k -d 200 -n 20000";
+const EXAMPLE: &str = include_str!("../../../help/footprint.txt").trim_ascii_end();
 
 const NAME: &str = "keystorm footprint";
 const KEYS_MAX: u64 = 100_000_000;

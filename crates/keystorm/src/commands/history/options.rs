@@ -57,12 +57,7 @@ pub(super) struct ReadingOptions {
 }
 
 /// Every line that begins with `$` is run by a test.
-const EXAMPLE: &str = "\
-Example:
-  Keep two runs, and look at them:
-    $ keystorm -t get -n 10000 -q --keep runs
-    $ keystorm -t get -n 10000 -q --keep runs
-    $ keystorm history runs --html history.html";
+const EXAMPLE: &str = include_str!("../../../help/history.txt").trim_ascii_end();
 
 impl HistoryOptions {
     /// Returns the options, which name a folder.

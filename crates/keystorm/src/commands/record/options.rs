@@ -66,16 +66,7 @@ pub(super) struct Options {
 }
 
 /// Every line that begins with `$` is run by a test.
-const EXAMPLE: &str = "\
-Exit codes: 0 if all of the time was recorded, 1 if recording had to stop early (what was recorded
-is in the file), 2 for a wrong command line, 130 after Ctrl-C if --duration is given.
-
-Examples:
-  A minute of traffic, without values and with made-up names:
-    keystorm record -h cache1 --duration 60s --anonymise -o cache1.ksr
-
-  Two seconds of every twenty, of a tenth of the clients, until Ctrl-C:
-    keystorm record -h cache1 --on-for 2s --every 20s --sample 10% -o cache1.ksr";
+const EXAMPLE: &str = include_str!("../../../help/record.txt").trim_ascii_end();
 
 /// Longest recording, in seconds.
 const SECONDS_MAX: f64 = 30.0 * 86_400.0;

@@ -89,19 +89,7 @@ pub(super) struct Options {
 }
 
 /// Text below the options.
-const EXAMPLE: &str = "\
-Ctrl-C prints and saves what was measured so far and exits with code 130.
-
-Examples:
-  Sorted sets, half a second each, on a private server:
-    $ keystorm suite --spawn --groups sorted-set --time 0.5
-
-  A checkout of redis-benchmarks-specification, its cross-section:
-    keystorm suite --spawn redis-benchmarks-specification --time 10s --html suite.html
-
-  What a new version changes:
-    keystorm suite --spawn=old/redis-server --repeat 5 --json old.json
-    keystorm suite --spawn=new/redis-server --repeat 5 --against old.json --fail-on-regression 5";
+const EXAMPLE: &str = include_str!("../../../help/suite.txt").trim_ascii_end();
 
 const NAME: &str = "keystorm suite";
 const SECONDS_MAX: f64 = 86_400.0;

@@ -63,15 +63,7 @@ struct Options {
 }
 
 /// Text below the options.
-const EXAMPLE: &str = "\
-Ctrl-C prints and saves what was measured so far and exits with code 130.
-
-Examples:
-  A first look with a private server, written to survey.html:
-    $ keystorm survey --quick --spawn
-
-  A running server, in full:
-    $ keystorm survey -h 127.0.0.1 -o reports";
+const EXAMPLE: &str = include_str!("../../../help/survey.txt").trim_ascii_end();
 
 /// Options of a run that a survey decides itself, in addition to those of the load.
 const REFUSED: [OptionId; 7] = [QUIET, CSV, FORMAT, JSON, PRINT_PLAN, SERVER_CPUS, SPAWN_UNIX];
