@@ -12,7 +12,7 @@ use naming::{
     REQUESTS, SIZE, SOCKET, URI, VERIFY,
 };
 
-use super::option_list::{OURS, known};
+use super::option_list::{known, ours};
 
 /// The option, or what is done with it, where there is one.
 pub(super) fn word(option: OptionId) -> Option<Cow<'static, str>> {
@@ -41,7 +41,7 @@ pub(super) fn word(option: OptionId) -> Option<Cow<'static, str>> {
         URI => "--uri",
         other => {
             let word = other.word();
-            let is_its_own = |name: &str| known().chain(OURS).any(|known| known.name == name);
+            let is_its_own = |name: &str| known().chain(ours()).any(|known| known.name == name);
             return word.strip_prefix("--").is_some_and(is_its_own).then_some(word);
         }
     };

@@ -3,7 +3,7 @@
 
 use spec::write::settings;
 
-use super::option_list::{OURS, OptionHelp, known};
+use super::option_list::{OptionNames, known, ours};
 
 /// An option that was given, with its value if it takes one.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -118,13 +118,13 @@ fn next_of<'w>(words: &mut impl Iterator<Item = &'w String>, name: &str) -> Resu
 
 /// The option of that name, or the only one that begins so. Ours have to be written in full, so that
 /// they take no prefix from others.
-fn named(name: &str) -> Result<&'static OptionHelp, String> {
-    if let Some(known) = known().chain(OURS).find(|known| known.name == name) {
+fn named(name: &str) -> Result<OptionNames, String> {
+    if let Some(known) = known().chain(ours()).find(|known| known.name == name) {
         return Ok(known);
     }
-    let found: Vec<&OptionHelp> = known().filter(|known| known.name.starts_with(name)).collect();
+    let found: Vec<OptionNames> = known().filter(|known| known.name.starts_with(name)).collect();
     match &found[..] {
-        [known] => Ok(known),
+        [known] => Ok(*known),
         [] => Err(format!("unrecognized option '--{name}'")),
         several => {
             let names: Vec<_> = several.iter().map(|known| format!("'--{}'", known.name)).collect();

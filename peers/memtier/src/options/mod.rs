@@ -272,7 +272,7 @@ impl Options {
 
 #[cfg(test)]
 mod tests {
-    use super::super::option_list::{OURS, known};
+    use super::super::option_list::{known, ours};
     use super::*;
 
     fn parsed(line: &str) -> Result<Options, Fault> {
@@ -300,7 +300,7 @@ mod tests {
 
     #[test]
     fn every_option_is_read() {
-        for known in known().chain(OURS) {
+        for known in known().chain(ours()) {
             let given = TypedOption { name: known.name, value: known.takes().then(String::new) };
             // One that is read nowhere panics.
             let _ = Options::read(&[given]);
