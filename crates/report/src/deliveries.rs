@@ -54,8 +54,7 @@ pub struct ReplicaWaitFigures {
 
 impl ReplicaWaitFigures {
     /// Describes the result of the waits: `WAIT 1: all 2,000 messages acknowledged by the replicas`.
-    #[must_use]
-    pub fn line(&self) -> String {
+    fn line(&self) -> String {
         let Self { wait, latency, fewer, refused } = self;
         let name = wait.name();
         let ended = latency.count + fewer + refused;
@@ -187,9 +186,25 @@ impl<'r> DeliveryFigures<'r> {
         Some(row)
     }
 
-    /// Describes the sent messages: `20,000 sent, all acknowledged`.
+    /// Counts of messages and deliveries, and what is known of receivers, one line each.
     #[must_use]
-    pub fn messages(&self) -> String {
+    pub fn lines(&self) -> Vec<String> {
+        let mut lines = vec![
+            format!("messages: {}", self.messages()),
+            format!("deliveries: {}", self.received()),
+        ];
+        lines.extend(self.replicas.as_ref().map(ReplicaWaitFigures::line));
+        lines.extend(self.clocks());
+        lines.extend(self.fairness());
+        lines.extend(self.cache_lines());
+        let removed = self.deliveries.kept.is_none();
+        lines.extend(self.waits.iter().flat_map(|waits| waits.lines(removed)));
+        lines.extend(self.slow());
+        lines
+    }
+
+    /// Describes the sent messages: `20,000 sent, all acknowledged`.
+    fn messages(&self) -> String {
         let acknowledged = self.deliveries.acknowledged();
         let refused = self.deliveries.refused();
         let unknown = self.deliveries.unacknowledged();
@@ -258,8 +273,7 @@ impl<'r> DeliveryFigures<'r> {
     }
 
     /// Describes the subscribers that did not read: `slow subscribers: 3, cut off 3 times …`.
-    #[must_use]
-    pub fn slow(&self) -> Option<String> {
+    fn slow(&self) -> Option<String> {
         let slow = self.deliveries.slow.as_deref()?;
         let mut text = format!("slow subscribers: {}, which did not read", slow.subscribers);
         match (slow.first_cut_ns, slow.last_cut_ns) {
@@ -291,8 +305,7 @@ impl<'r> DeliveryFigures<'r> {
     }
 
     /// Describes the caches beside their deliveries, one line each; empty if receivers do not cache.
-    #[must_use]
-    pub fn cache_lines(&self) -> Vec<String> {
+    fn cache_lines(&self) -> Vec<String> {
         let Some(caches) = &self.deliveries.invalidations else { return Vec::new() };
         let early = caches.before_acknowledged;
         let of = grouped(caches.stale.count() as f64);
@@ -324,8 +337,7 @@ impl<'r> DeliveryFigures<'r> {
     }
 
     /// Describes the precision of the clocks at both ends of latencies.
-    #[must_use]
-    pub fn clocks(&self) -> Option<String> {
+    fn clocks(&self) -> Option<String> {
         let bound = msec(self.clock_bound_ns?);
         Some(format!(
             "clocks: those of the clients are known to within {bound} ms; a shorter time is only known to be below that"
@@ -333,8 +345,7 @@ impl<'r> DeliveryFigures<'r> {
     }
 
     /// Describes the distribution of messages over receivers, if their numbers differ.
-    #[must_use]
-    pub fn fairness(&self) -> Option<String> {
+    fn fairness(&self) -> Option<String> {
         let (least, most) = self.deliveries.by_receiver.filter(|(least, most)| least < most)?;
         let mean = self.deliveries.counts.received as f64 / f64::from(self.deliveries.receivers);
         Some(format!(

@@ -84,7 +84,6 @@ pub use metric_figures::Figures;
 pub use moments::{Moment, WorstMoments};
 pub use openmetrics::{Counters, OPENMETRICS_TYPE, TestState, openmetrics};
 pub use operations::{CommandFigures, OperationFigures};
-pub use outages::{only_waited, server_name};
 pub use persona::{
     KEYSTORM, NodeNames, Persona, ProgressFigures, REDIS_BENCHMARK, VALKEY_BENCHMARK,
 };

@@ -260,7 +260,7 @@ fn outages(run: &Run, window: Window) -> (Vec<String>, f64) {
     for outage in &run.measurement.outages {
         let (from_ns, to_ns) = (outage.from_ns.max(window.due_ns), outage.to_ns.min(window.to_ns));
         if from_ns < to_ns {
-            let name = crate::server_name(&run.plan, &run.measurement, outage);
+            let name = crate::outages::server_name(&run.plan, &run.measurement, outage);
             let of = name.map_or("the server".to_owned(), escape);
             let at = wall_clock(run.measurement.started_at, outage.from_ns);
             let length_s = outage.length_ns() as f64 / 1e9;

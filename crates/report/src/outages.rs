@@ -7,8 +7,11 @@ use measure::{Failures, Measurement, Outage};
 use workload::{Endpoint, Plan};
 
 /// Returns the name of an outage's server; `None` if there is only one server.
-#[must_use]
-pub fn server_name(plan: &Plan, measurement: &Measurement, outage: &Outage) -> Option<String> {
+pub(crate) fn server_name(
+    plan: &Plan,
+    measurement: &Measurement,
+    outage: &Outage,
+) -> Option<String> {
     let at = usize::from(outage.node);
     match (&plan.target.endpoint, measurement.nodes.get(at)) {
         (_, Some(node)) => Some(node.name.clone()),
@@ -18,8 +21,7 @@ pub fn server_name(plan: &Plan, measurement: &Measurement, outage: &Outage) -> O
 }
 
 /// Describes the requests in an outage without a failure, or the messages if senders saw none.
-#[must_use]
-pub fn only_waited(of_messages: bool) -> &'static str {
+pub(crate) fn only_waited(of_messages: bool) -> &'static str {
     if of_messages {
         "no message was refused, and none was received"
     } else {

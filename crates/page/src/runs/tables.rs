@@ -1,6 +1,6 @@
 //! The tables of one test: its latencies, its nodes, its operations and its commands.
 
-use report::{CommandFigures, Metric, Summary, grouped, topics};
+use report::{CommandFigures, Summary, grouped, topics};
 
 use super::figures::figure;
 use crate::{Block, Table, Unit};
@@ -13,8 +13,8 @@ pub(super) fn tables(summary: &Summary<'_>) -> Vec<Block> {
     let commands = CommandFigures::of_plan(&run.plan, total);
     // Of deliveries the latencies are no command's, and stand above.
     let commands = commands.iter().filter(|_| summary.deliveries.is_none());
-    let tables = [operations, topics::commands(commands), nodes(summary)].into_iter();
-    let tables = tables.filter(|table| !table.rows.is_empty());
+    let tables = [operations, topics::commands(commands)].into_iter();
+    let tables = tables.chain(topics::nodes(&summary.nodes)).filter(|table| !table.rows.is_empty());
     let mut blocks: Vec<Block> = tables.map(Block::Table).collect();
     if summary.errors > 0 {
         let mut errors = Table::new(["kind of error", "replies", "share of requests"]);
@@ -38,19 +38,9 @@ pub(super) fn tables(summary: &Summary<'_>) -> Vec<Block> {
         ("received".to_owned(), traffic(connections.bytes_in, per_s(connections.bytes_in))),
         ("connections opened".to_owned(), grouped(connections.connect.count() as f64)),
         ("time to connect, 99th percentile".to_owned(), figure(&connections.connect, 0.99)),
-        ("connections lost".to_owned(), grouped(connections.dropped as f64)),
-        (
-            match summary.deliveries {
-                Some(_) => "messages never answered".to_owned(),
-                None => "requests never answered".to_owned(),
-            },
-            grouped(connections.unanswered as f64),
-        ),
     ];
-    if let Some(tls) = &summary.tls {
-        pairs.push(("TLS".to_owned(), tls.negotiated.clone()));
-        pairs.extend(tls.resumed.map(|n| ("sessions resumed".to_owned(), grouped(n as f64))));
-    }
+    let known = topics::troubles(summary).into_iter().chain(topics::negotiated(summary));
+    pairs.extend(known.map(|(name, value)| (name.to_owned(), value)));
     blocks.push(Block::KeyValues(pairs));
     let all = &run.measurement.workers;
     // Those of receivers stand behind the others.
@@ -75,23 +65,4 @@ pub(super) fn tables(summary: &Summary<'_>) -> Vec<Block> {
 
 fn traffic(bytes: u64, per_s: f64) -> String {
     format!("{} ({})", Unit::Bytes.show(bytes as f64), Unit::BytesPerSecond.show(per_s))
-}
-
-/// Makes the table of the cluster nodes with a part in the load.
-fn nodes(summary: &Summary<'_>) -> Table {
-    let latencies = [Metric::Mean, Metric::P50, Metric::P99, Metric::Max];
-    let counts =
-        ["node", "role", "slots", "requests", "share", "errors", "moved", "asked", "retried"];
-    let mut table = Table::new(counts.into_iter().chain(latencies.map(Metric::label)));
-    for node in &summary.nodes {
-        let counts = [node.errors, node.moved, node.asked, node.retried];
-        let role = if node.master { "master" } else { "replica" };
-        let share = node.requests as f64 / summary.requests.max(1) as f64;
-        let mut row = vec![node.name.clone(), role.to_owned(), grouped(f64::from(node.slots))];
-        row.extend([grouped(node.requests as f64), Unit::Share.show_even(share)]);
-        row.extend(counts.map(|n| grouped(n as f64)));
-        row.extend(node.response.cells_or("–", latencies));
-        table.row(row);
-    }
-    table
 }

@@ -1,32 +1,9 @@
-//! Messages and their deliveries in a report.
-
-use std::io::{self, Write};
+//! Faults of deliveries in a report of one line.
 
 use workload::quantity::counted;
 
+use crate::Summary;
 use crate::deliveries::backlog;
-use crate::{DeliveryFigures, Summary};
-
-/// Writes the counts, a line each.
-pub(super) fn write_counts(figures: &DeliveryFigures<'_>, out: &mut dyn Write) -> io::Result<()> {
-    writeln!(out, "  messages: {}", figures.messages())?;
-    writeln!(out, "  deliveries: {}", figures.received())?;
-    if let Some(replicas) = &figures.replicas {
-        writeln!(out, "  {}", replicas.line())?;
-    }
-    let removed = figures.deliveries.kept.is_none();
-    let waits = figures.waits.iter().flat_map(|waits| waits.lines(removed));
-    let lines = figures
-        .clocks()
-        .into_iter()
-        .chain(figures.fairness())
-        .chain(figures.cache_lines())
-        .chain(waits);
-    for line in lines.chain(figures.slow()) {
-        writeln!(out, "  {line}")?;
-    }
-    Ok(())
-}
 
 /// Describes the faults of deliveries, each after a comma; empty if there are none.
 pub(super) fn trouble(summary: &Summary<'_>) -> String {

@@ -23,7 +23,7 @@ use std::io::{self, Write};
 use std::sync::OnceLock;
 
 use crate::document::{Block, term};
-use crate::{LatencyFigures, Persona, Repeats, Summary, escape};
+use crate::{LatencyFigures, Persona, Repeats, Summary, escape, topics};
 
 /// A layout. One value serves one run of the program, which may carry out many plans.
 pub trait Format {
@@ -162,14 +162,8 @@ fn write_head(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
 
 /// Writes the TLS agreement; nothing without TLS.
 fn write_tls(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
-    let Some(tls) = &summary.tls else { return Ok(()) };
-    if !tls.negotiated.is_empty() {
-        writeln!(out, "  TLS: {}", tls.negotiated)?;
-    }
-    if let Some(resumed) = tls.resumed {
-        writeln!(out, "  TLS sessions resumed: {resumed} of {} handshakes", tls.handshakes)?;
-    }
-    Ok(())
+    let mut pairs = topics::negotiated(summary).into_iter();
+    pairs.try_for_each(|(name, value)| writeln!(out, "  {name}: {value}"))
 }
 
 /// Returns the times of TLS handshakes, if they are known.

@@ -4,42 +4,20 @@
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
-use measure::{Absence, Ending, Failures, Outage};
+use measure::{Absence, Ending, Outage};
 use workload::quantity::counted;
 
-use crate::outages::{only_waited, server_name};
 use crate::quantity::msec_at_most;
-use crate::{Summary, escape};
+use crate::{Summary, topics};
 
 /// Most outages shown; the rest is counted.
 const SHOWN_MAX: usize = 20;
 
 /// The lines below the summary.
 pub(super) fn write(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
-    let connections = summary.connections();
-    let (lost, timed_out) = (connections.lost, connections.timed_out);
-    if lost > 0 {
-        writeln!(out, "  lost with their connection: {}", counted(lost, "request"))?;
-    }
-    if timed_out > 0 {
-        writeln!(out, "  timed out: {}", counted(timed_out, "request"))?;
-    }
-    if connections.unanswered > 0 && *summary.ending() == Ending::Complete {
-        let unanswered = counted(connections.unanswered, "request");
-        writeln!(out, "  unanswered at the end: {unanswered}")?;
-    }
-    if connections.renewed > 0 {
-        writeln!(out, "  connections closed and reopened on purpose: {}", connections.renewed)?;
-    }
-    if connections.retries > 0 {
-        let retried = counted(connections.retried, "request");
-        writeln!(out, "  retried: {retried}, {} in all", counted(connections.retries, "time"))?;
-    }
-    if connections.dropped > 0 {
-        let (dropped, back) = (connections.dropped, connections.reconnects);
-        writeln!(out, "  connections lost: {dropped}, reopened: {back}")?;
-    }
-    Ok(())
+    topics::troubles(summary)
+        .iter()
+        .try_for_each(|(name, value)| writeln!(out, "  {name}: {value}"))
 }
 
 /// Writes the number of messages that no request asked for, if any came.
@@ -59,8 +37,9 @@ pub(super) fn write_outages(summary: &Summary<'_>, out: &mut dyn Write) -> io::R
     }
     writeln!(out, "\nOutages (seconds from the start, to within 0.02 s):")?;
     for outage in outages.iter().take(SHOWN_MAX) {
-        let node = server_name(&run.plan, &run.measurement, outage).map(escape);
-        write_outage(summary, outage, node.as_deref(), out)?;
+        for (at, line) in topics::story(run, outage, seconds).iter().enumerate() {
+            writeln!(out, "{}{line}", if at == 0 { "  " } else { "    " })?;
+        }
     }
     if outages.len() > SHOWN_MAX {
         writeln!(out, "  and {} more", outages.len() - SHOWN_MAX)?;
@@ -88,43 +67,6 @@ pub(super) fn write_outages(summary: &Summary<'_>, out: &mut dyn Write) -> io::R
         )?;
     }
     Ok(())
-}
-
-fn write_outage(
-    summary: &Summary<'_>,
-    outage: &Outage,
-    node: Option<&str>,
-    out: &mut dyn Write,
-) -> io::Result<()> {
-    let of_messages = summary.deliveries.is_some();
-    let noun = if of_messages { "messages" } else { "requests" };
-    let node = node.map_or(String::new(), |name| format!("{name}: "));
-    let (from, to) = (seconds(outage.from_ns), seconds(outage.to_ns));
-    let end = if outage.to_the_end { "the end at " } else { "" };
-    let length = seconds(outage.length_ns());
-    writeln!(out, "  {node}nothing succeeded for {length} s, from {from} to {end}{to}")?;
-    match outage.first_failure_ns {
-        Some(ns) => {
-            let Failures { errors, lost, timed_out } = outage.failures;
-            let at = seconds(ns);
-            let what = format!("{lost} lost, {timed_out} timed out, {}", counted(errors, "error"));
-            writeln!(out, "    requests failed from {at}: {what}")?;
-        }
-        None if outage.to_the_end && summary.connections().unanswered > 0 => {
-            writeln!(out, "    requests had no reply when it ended")?;
-        }
-        None => writeln!(out, "    {}", only_waited(of_messages))?,
-    }
-    match (outage.rate_before_per_s, outage.recovered_ns) {
-        (Some(rate), Some(ns)) => {
-            let at = seconds(ns);
-            writeln!(out, "    back to 95 % of the {rate:.0} {noun} per second before at {at}")
-        }
-        (Some(rate), None) => {
-            writeln!(out, "    not back to 95 % of the {rate:.0} {noun} per second before")
-        }
-        (None, _) => Ok(()),
-    }
 }
 
 /// Describes the problems for a report of one line; empty if there are none.

@@ -11,11 +11,12 @@ use host::NodeFacts;
 use workload::{Endpoint, ReadFrom};
 
 use crate::distribution::{self, Step};
+use crate::document::Table;
 use crate::metric::COLUMNS;
 use crate::quantity::msec_at_most;
 use crate::{
     Format, FormatOptions, LatencyFigures, Metric, NodeFigures, NodeNames, Persona, Repeats,
-    Summary, escape,
+    Summary, escape, topics,
 };
 
 /// See the file's head.
@@ -182,51 +183,20 @@ fn write_latency(what: &str, figures: &LatencyFigures, out: &mut dyn Write) -> i
     write_columns(&figures.cells(COLUMNS), out)
 }
 
-/// The lines of each node.
-const NODE_COLUMNS: [&str; 10] =
-    ["role", "slots", "requests", "avg", "p50", "p99", "max", "errors", "redirects", "unanswered"];
-
-/// Writes the figures of each node of a cluster, or of each of several servers. Redirects are not results, so
-/// no other figure includes them. Latencies are in milliseconds, with the rest of the report's `unit`.
+/// Writes the table of nodes.
 pub(super) fn write_node_table(
     nodes: &[NodeFigures],
     unit: &str,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    if nodes.is_empty() {
-        return Ok(());
-    }
-    // Of servers that know nothing of each other there is no role, and nothing is sent elsewhere.
-    let clustered = nodes.iter().any(|node| node.master || node.slots > 0);
-    let shown = |column: &str| clustered || !["role", "slots", "redirects"].contains(&column);
+    let Some(Table { caption, columns, rows, .. }) = topics::nodes(nodes) else { return Ok(()) };
     writeln!(out, "  node summary (latency in {unit}):")?;
-    let width = nodes.iter().map(|node| node.name.len()).max().unwrap_or(0).max(4);
-    let mut row = |name: &str, cells: [&str; 10]| {
-        let cells = NODE_COLUMNS.iter().zip(cells).filter(|(column, _)| shown(column));
-        let cells: Vec<String> = cells.map(|(_, cell)| format!("{cell:>9}")).collect();
-        writeln!(out, "    {name:<width$} {}", cells.join(" "))
-    };
-    row("node", NODE_COLUMNS)?;
-    for node in nodes {
-        let [avg, _, p50, _, p99, max] = node.response.cells(COLUMNS);
-        let role = match (node.master, node.slots) {
-            (true, _) => "master",
-            (false, 1..) => "replica",
-            (false, 0) => "gone",
-        };
-        let [slots, requests, errors, redirects, unanswered] =
-            [u64::from(node.slots), node.requests, node.errors, node.redirects(), node.unanswered]
-                .map(|count| count.to_string());
-        let cells =
-            [role, &slots, &requests, &avg, &p50, &p99, &max, &errors, &redirects, &unanswered];
-        row(&node.name, cells)?;
+    let width = rows.iter().map(|row| row[0].len()).max().unwrap_or(0).max(4);
+    for row in std::iter::once(&columns).chain(&rows) {
+        let cells: Vec<String> = row[1..].iter().map(|cell| format!("{cell:>9}")).collect();
+        writeln!(out, "    {:<width$} {}", row[0], cells.join(" "))?;
     }
-    let sum = |count: fn(&NodeFigures) -> u64| nodes.iter().map(count).sum::<u64>();
-    let (moved, asked, retried) = (sum(|n| n.moved), sum(|n| n.asked), sum(|n| n.retried));
-    if moved + asked + retried > 0 {
-        writeln!(out, "    redirects: {moved} MOVED, {asked} ASK, {retried} to try again")?;
-    }
-    Ok(())
+    if caption.is_empty() { Ok(()) } else { writeln!(out, "    {caption}") }
 }
 
 /// Six columns of nine characters below their names.

@@ -11,7 +11,7 @@ use workload::quantity::counted;
 use workload::{Arrivals, Plan, Stop};
 
 use super::closing::ClosingRows;
-use super::{deliveries, fitted, redis_text};
+use super::{fitted, redis_text};
 use crate::distribution::{self, Step};
 use crate::document::{Block, Table};
 use crate::metric::{COLUMNS, OPEN_COLUMNS};
@@ -41,7 +41,7 @@ impl Format for Text {
         write_setup(summary, out)?;
         write_figures(summary, out)?;
         if let Some(figures) = &summary.deliveries {
-            deliveries::write_counts(figures, out)?;
+            figures.lines().iter().try_for_each(|line| writeln!(out, "  {line}"))?;
         }
         let cpu = CpuFigures::from_summary(summary);
         if !cpu.is_unknown() {

@@ -1,13 +1,19 @@
 //! Topics of a run as parts of a document, which its page and its text share.
 
 mod clients;
+mod connections;
 mod deliveries;
+mod nodes;
 mod operations;
+mod outages;
 mod server_latency;
 
 pub use clients::clients;
+pub use connections::{negotiated, troubles};
 pub use deliveries::way;
+pub use nodes::nodes;
 pub use operations::{commands, operations};
+pub use outages::story;
 pub use server_latency::server_latency;
 
 use crate::{LatencyFigures, Metric};
