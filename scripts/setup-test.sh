@@ -18,6 +18,7 @@ want redis-server redis-server redis redis redis
 want redis-cli redis-tools redis redis redis
 want redis-benchmark redis-tools redis redis redis
 want memcached memcached memcached memcached memcached
+want valgrind valgrind valgrind valgrind valgrind
 # A browser to open pages in, by any of its names.
 if ! have chromium-browser && ! have google-chrome && [ ! -d /Applications/Chromium.app ]; then
     want chromium chromium chromium chromium chromium

@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # Measures SERVER, beside BASE if that is set, and leaves in OUT: page.html, result.json, comment.md (at most ten lines
-# of results). Prints nothing that is secret. Sets the output `code` where GITHUB_OUTPUT is set; it always exits with 0
-# there, and with keystorm's exit code elsewhere.
+# of results). With PROFILE, counts instructions per request (`keystorm profile`): a gate of half a per cent works then
+# on any runner that has valgrind. Prints nothing that is secret. Sets the output `code` where GITHUB_OUTPUT is set; it
+# always exits with 0 there, and with keystorm's exit code elsewhere.
 set -euo pipefail
 
 : "${SERVER:?name the server}" "${OUT:=keystorm-results}"
-BASE=${BASE:-} LOAD=${LOAD:--t set,get} REPEAT=${REPEAT:-5} PERCENT=${PERCENT:-} HISTORY=${HISTORY:-}
+BASE=${BASE:-} LOAD=${LOAD:--t set,get} REPEAT=${REPEAT:-5} PERCENT=${PERCENT:-} HISTORY=${HISTORY:-} PROFILE=${PROFILE:-}
 mkdir -p "$OUT"
 # Words of a command line, quoted as in a shell; nothing in them is expanded or run.
 mapfile -t load < <(python3 -c 'import shlex, sys; print("\n".join(shlex.split(sys.argv[1])))' "$LOAD")
@@ -15,7 +16,11 @@ run=(--repeat "$REPEAT" "${load[@]}")
 code=0
 title="$SERVER"
 
-if [ -n "$BASE" ]; then
+if [ -n "$PROFILE" ]; then
+    title="instructions of $SERVER${BASE:+ beside $BASE}"
+    keystorm profile ${BASE:+"$BASE"} "$SERVER" ${BASE:+"${gate[@]}"} -q --starts "$REPEAT" \
+        --json "$OUT/result.json" --html "$OUT/page.html" "${load[@]}" > "$OUT/result.txt" 2> "$OUT/remarks.txt" || code=$?
+elif [ -n "$BASE" ]; then
     title="$SERVER beside $BASE"
     keystorm compare "$BASE" "$SERVER" --name-a base --name-b change "${gate[@]}" -q \
         --json "$OUT/result.json" --html "$OUT/page.html" "${run[@]}" > "$OUT/result.txt" 2> "$OUT/remarks.txt" || code=$?

@@ -166,7 +166,10 @@ fn recent(
     let from = (newest + 1).saturating_sub(terms.last);
     let entries = series.entries[from..=newest].to_vec();
     let series = Series { entries, ..series.clone() };
-    let counted = series.values(Metric::Throughput, terms.disturbed).0.len();
+    // A run has a throughput, and a profile has instructions.
+    let each = [Metric::Throughput, Metric::Instructions];
+    let counted = each.map(|metric| series.values(metric, terms.disturbed).0.len());
+    let counted = counted.into_iter().max().unwrap_or(0);
     let failed = more_failed(&series.entries);
     Some(Judgement { name: series.name.clone(), series, counted, figures: Vec::new(), failed })
 }

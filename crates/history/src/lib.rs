@@ -11,6 +11,7 @@ mod document;
 mod entry;
 pub mod folder;
 mod judgement;
+mod profiled;
 mod runs;
 mod series;
 mod sure;

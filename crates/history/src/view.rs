@@ -15,8 +15,13 @@ const ROWS_MAX: usize = 100;
 /// Tabulates the newest run of each series, and the last step.
 #[must_use]
 pub fn table(all: &[Series], disturbed: bool) -> Table {
-    let mut table =
-        Table::new(["test", "runs", "newest", "server", "requests/s", "p99 (ms)", "last step"]);
+    let columns = ["test", "runs", "newest", "server", "requests/s", "p99 (ms)", "last step"];
+    let mut table = Table::new(columns);
+    // Profiles have one figure, and what has not is no profile.
+    let has_profiles = all.iter().any(|of| of.newest().figure(Metric::Instructions).is_some());
+    if has_profiles {
+        table.columns.insert(columns.len() - 1, Metric::Instructions.label().to_owned());
+    }
     for series in all {
         let newest = series.newest();
         let cell = |metric| figure_cell(newest, metric);
@@ -24,15 +29,16 @@ pub fn table(all: &[Series], disturbed: bool) -> Table {
             let date = series.entries[step.at].date();
             format!("{} {} on {}", compare::called(metric), percent(step.ratio.ratio), day(&date))
         });
-        table.row([
+        let cells = [
             series.name.clone(),
             series.entries.len().to_string(),
             newest.date(),
             newest.server.clone(),
             cell(Metric::Throughput),
             cell(Metric::P99),
-            step,
-        ]);
+        ];
+        let instructions = has_profiles.then(|| cell(Metric::Instructions));
+        table.row(cells.into_iter().chain(instructions).chain([step]));
     }
     table
 }
@@ -43,9 +49,9 @@ fn day(date: &str) -> &str {
 }
 
 fn figure_cell(entry: &Entry, metric: Metric) -> String {
-    entry.figure(metric).map_or("–".to_owned(), |figure| match metric.better() {
-        Direction::Higher => report::grouped(figure.mean),
-        Direction::Lower => format!("{:.3}", figure.mean),
+    entry.figure(metric).map_or("–".to_owned(), |figure| match metric {
+        Metric::Throughput | Metric::Instructions => report::grouped(figure.mean),
+        _ => format!("{:.3}", figure.mean),
     })
 }
 
@@ -58,6 +64,7 @@ fn percent(ratio: f64) -> String {
 fn last_step(series: &Series, disturbed: bool) -> Option<(Metric, Step)> {
     let steps = report::compare::WATCHED
         .into_iter()
+        .chain([Metric::Instructions])
         .filter_map(|metric| Some((metric, *series.steps(metric, disturbed).last()?)));
     steps.max_by_key(|(_, step)| step.at)
 }
@@ -80,7 +87,7 @@ pub fn page(all: &[Series], faults: &[Fault], disturbed: bool) -> Page {
 }
 
 fn section(series: &Series, disturbed: bool) -> Section {
-    let charts = [Metric::Throughput, Metric::P99, Metric::ServerCpu];
+    let charts = [Metric::Throughput, Metric::P99, Metric::ServerCpu, Metric::Instructions];
     let mut blocks: Vec<Block> =
         charts.into_iter().filter_map(|m| chart(series, m, disturbed)).map(Block::Chart).collect();
     let mut steps = Table::new(["figure", "since", "change", "95 % interval", "what else changed"]);
@@ -166,6 +173,7 @@ fn listing(series: &Series, disturbed: bool) -> Table {
 fn chart(series: &Series, metric: Metric, disturbed: bool) -> Option<Chart> {
     let (unit, scale) = match metric.better() {
         Direction::Higher => (Unit::PerSecond, 1.0),
+        Direction::Lower if metric == Metric::Instructions => (Unit::Count, 1.0),
         Direction::Lower if metric == Metric::P99 => (Unit::Nanoseconds, 1e6),
         Direction::Lower => (Unit::Nanoseconds, 1e3),
     };
@@ -191,6 +199,7 @@ fn chart(series: &Series, metric: Metric, disturbed: bool) -> Option<Chart> {
     let title = match metric {
         Metric::Throughput => "Throughput",
         Metric::P99 => "99th percentile of response time",
+        Metric::Instructions => "Instructions per request",
         _ => "Server CPU per request",
     };
     let mut chart = Chart::lines(

@@ -15,6 +15,9 @@ const SCHEMA: &str = "keystorm.bisect/1";
 /// where these do not say that it differs.
 const BLOCKS_FIRST: usize = 5;
 const BLOCKS_FIRST_MAX: usize = 15;
+/// First blocks of the bad commit where instructions are counted, and the least spread expected of their logarithms.
+const BLOCKS_FIRST_COUNTED: usize = 3;
+const SPREAD_COUNTED: f64 = 0.001;
 /// More measurements find nothing that fewer did not.
 const BLOCKS_MAX: usize = 400;
 
@@ -62,6 +65,9 @@ pub struct Bisect {
     /// Name of the figure in sentences.
     #[serde(skip)]
     called: &'static str,
+    /// Least spread that is expected of the values.
+    #[serde(skip)]
+    spread: f64,
     /// Blocks of the bad commit that are wanted.
     #[serde(skip)]
     blocks_first: usize,
@@ -74,6 +80,7 @@ impl Bisect {
     /// A search among commits, of which the first is good and the last is bad.
     #[must_use]
     pub fn new(commits: Vec<Commit>, load: String, metric: Metric) -> Self {
+        let is_counted = metric == Metric::Instructions;
         let hash = |commit: Option<&Commit>| commit.map_or(String::new(), |one| one.hash.clone());
         Self {
             schema: SCHEMA.to_owned(),
@@ -87,7 +94,8 @@ impl Bisect {
             probability: None,
             commits,
             called: compare::called(metric),
-            blocks_first: BLOCKS_FIRST,
+            spread: if is_counted { SPREAD_COUNTED } else { 0.0 },
+            blocks_first: if is_counted { BLOCKS_FIRST_COUNTED } else { BLOCKS_FIRST },
             has_ended: false,
         }
     }
@@ -117,7 +125,14 @@ impl Bisect {
         &self.commits[member]
     }
 
-    pub(crate) fn values(&self, member: usize) -> &[f64] {
+    /// Returns whether instructions are counted.
+    pub(crate) fn is_counted(&self) -> bool {
+        self.spread > 0.0
+    }
+
+    /// Values of a commit: logarithms of its ratio to the good one.
+    #[must_use]
+    pub fn values(&self, member: usize) -> &[f64] {
         self.measured.get(&self.commits[member].hash).map_or(&[], Vec::as_slice)
     }
 
@@ -166,7 +181,8 @@ impl Bisect {
     fn bisection(&self) -> Option<Bisection> {
         let last = self.last();
         let values = self.values(last);
-        let mut bisection = Bisection::new(last, values).filter(|_| differs(values))?;
+        let mut bisection =
+            Bisection::new(last, values, self.spread).filter(|_| differs(values))?;
         for member in 1..last {
             if self.why_skipped(member).is_some() {
                 bisection.skip(member);
@@ -222,7 +238,7 @@ impl Bisect {
         });
         self.has_ended.then(|| {
             let text = format!(
-                "{last}{interval}; make the runs longer (--duration), or choose another load or --metric."
+                "{last}{interval}; make the runs longer (--duration or -n), or choose another load or --metric."
             );
             ("The two commits do not surely differ".to_owned(), text)
         })
@@ -255,8 +271,12 @@ mod tests {
     use crate::Findings;
 
     fn search(count: usize) -> Bisect {
+        search_by(count, Metric::Throughput)
+    }
+
+    fn search_by(count: usize, metric: Metric) -> Bisect {
         let commit = |at: usize| Commit { hash: format!("{at:040}"), subject: format!("no. {at}") };
-        Bisect::new((0..count).map(commit).collect(), "load".to_owned(), Metric::Throughput)
+        Bisect::new((0..count).map(commit).collect(), "load".to_owned(), metric)
     }
 
     /// Measures until there is an answer: 10 % slower from commit `slow` on, with some noise.
@@ -281,6 +301,17 @@ mod tests {
         let mut again = search(12);
         assert!(again.resume(saved.clone()) && again.next(0.95).is_none() && again.is_found());
         assert!(!search(11).resume(saved));
+    }
+
+    #[test]
+    fn instructions_are_counted_once_a_commit_even_where_they_do_not_vary() {
+        let mut found = search_by(16, Metric::Instructions);
+        while let Some(member) = found.next(0.95) {
+            found.add(member, if member >= 11 { 0.02 } else { 0.0 });
+        }
+        let measured: Vec<usize> = (1..16).map(|member| found.values(member).len()).collect();
+        assert!(found.is_found() && found.found[0].ends_with("11"), "{:?}", found.found);
+        assert_eq!(measured.iter().sum::<usize>(), 3 + 4, "{measured:?}");
     }
 
     #[test]

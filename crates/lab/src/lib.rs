@@ -1,12 +1,12 @@
 //! Experiments: the choice of runs, one after another, and their joint results.
 //!
-//! [`grid`] turns a command line with lists into ordinary ones, [`search`] decides which rate is
-//! tried next, [`survey`] says what is measured on a machine, [`terms`] what is compared on equal terms, [`footprint`]
-//! what a key costs in memory, [`suite`] what specs of redis-benchmarks-specification ask for, [`impact`] what
-//! operations cost those who wait, [`answers`] whether two servers answer alike, [`bisect`] which commit changed a
-//! figure. What was measured becomes documents ([`Sweep`], [`RateSearch`], [`Survey`], [`Footprint`], [`Impact`],
-//! [`Bisect`]) and, with `page`, tables, charts and pages. Everything here is pure: no run is carried out, no file or
-//! terminal touched; that is left to the binary.
+//! [`grid`] turns a command line with lists into ordinary ones, [`search`] decides which rate is tried next,
+//! [`survey`] says what is measured on a machine, [`terms`] what is compared on equal terms, [`footprint`] what a
+//! key costs in memory, [`suite`] what specs of redis-benchmarks-specification ask for, [`impact`] what operations
+//! cost those who wait, [`answers`] whether two servers answer alike, [`bisect`] which commit changed a figure,
+//! [`profile`] what work a server does for each request. What was measured becomes documents ([`Sweep`],
+//! [`RateSearch`], [`Survey`], [`Footprint`], [`Impact`], [`Bisect`]) and, with `page`, tables, charts and pages.
+//! Everything here is pure: no run is carried out, no file or terminal touched; that is left to the binary.
 
 pub mod answers;
 pub mod bisect;
@@ -18,6 +18,7 @@ pub mod footprint;
 pub mod grid;
 pub mod head_room;
 pub mod impact;
+pub mod profile;
 pub mod rate_search;
 mod runs;
 pub mod search;
@@ -37,6 +38,7 @@ pub use figures::Figures;
 pub use footprint::Footprint;
 pub use grid::{Axis, Grid, Point};
 pub use impact::Impact;
+pub use profile::Profile;
 pub use rate_search::{Phase, RateSearch};
 pub use search::{RateOutcome, Search};
 pub use suite::Suite;

@@ -29,12 +29,14 @@ pub enum Metric {
     ServerCpu,
     /// Keys requested per second, if each request asks for several.
     Keys,
+    /// Instructions of the server for each request, which a profile has and a run has not.
+    Instructions,
 }
 
 /// Figures that a history has, in the order of its columns.
-pub const KEPT: [Metric; 6] = {
-    use Metric::{ClientCpu, P50, P99, P99_9, ServerCpu, Throughput};
-    [Throughput, P50, P99, P99_9, ClientCpu, ServerCpu]
+pub const KEPT: [Metric; 7] = {
+    use Metric::{ClientCpu, Instructions, P50, P99, P99_9, ServerCpu, Throughput};
+    [Throughput, P50, P99, P99_9, ClientCpu, ServerCpu, Instructions]
 };
 
 /// Columns of a latency in the classic reports.
@@ -62,11 +64,26 @@ impl Metric {
     };
 
     /// All of them.
-    pub(crate) const EVERY: [Self; 12] = {
+    pub(crate) const EVERY: [Self; 13] = {
         use Metric::{
-            ClientCpu, Keys, Max, Mean, Min, P50, P90, P95, P99, P99_9, ServerCpu, Throughput,
+            ClientCpu, Instructions, Keys, Max, Mean, Min, P50, P90, P95, P99, P99_9, ServerCpu,
+            Throughput,
         };
-        [Throughput, Mean, Min, P50, P90, P95, P99, P99_9, Max, ClientCpu, ServerCpu, Keys]
+        [
+            Throughput,
+            Mean,
+            Min,
+            P50,
+            P90,
+            P95,
+            P99,
+            P99_9,
+            Max,
+            ClientCpu,
+            ServerCpu,
+            Keys,
+            Instructions,
+        ]
     };
 
     /// The name in JSON and CSV, with its unit. Stable.
@@ -85,6 +102,7 @@ impl Metric {
             Self::ClientCpu => "client_cpu_us_per_request",
             Self::ServerCpu => "server_cpu_us_per_request",
             Self::Keys => "keys_per_s",
+            Self::Instructions => "instructions_per_request",
         }
     }
 
@@ -100,6 +118,7 @@ impl Metric {
             Self::P99_9 => Some("p99.9"),
             Self::ClientCpu => Some("client-cpu"),
             Self::ServerCpu => Some("server-cpu"),
+            Self::Instructions => Some("instructions"),
             Self::Mean | Self::Min | Self::Max | Self::Keys => None,
         }
     }
@@ -120,6 +139,7 @@ impl Metric {
             Self::ClientCpu => "client µs/request",
             Self::ServerCpu => "server µs/request",
             Self::Keys => "keys/s",
+            Self::Instructions => "instructions/request",
         }
     }
 

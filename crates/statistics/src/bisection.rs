@@ -32,12 +32,13 @@ pub struct Suspects {
 }
 
 impl Bisection {
-    /// Starts the search from measurements of the last member, as logarithms of its ratio to member 0. `None`
-    /// for fewer than three values, for values that do not vary, and for `count` 0.
+    /// Starts the search from measurements of the last member, as logarithms of its ratio to member 0, which
+    /// vary by `resolution` at least. `None` for fewer than three values, for values that do not vary, and for
+    /// `count` 0.
     #[must_use]
-    pub fn new(count: usize, last: &[f64]) -> Option<Self> {
+    pub fn new(count: usize, last: &[f64], resolution: f64) -> Option<Self> {
         let Moments { count: values, mean, variance } = Moments::from_values(last)?;
-        let deviation = variance.filter(|variance| *variance > 0.0)?.sqrt();
+        let deviation = Some(variance?.sqrt().max(resolution)).filter(|of| *of > 0.0)?;
         (count > 0 && values > 2).then(|| Self {
             shift: mean,
             deviation,
@@ -128,7 +129,7 @@ mod tests {
             level + 0.01 * noise.normal()
         };
         let last: Vec<f64> = (0..5).map(|_| value(count)).collect();
-        let mut bisection = Bisection::new(count, &last).unwrap();
+        let mut bisection = Bisection::new(count, &last, 0.0).unwrap();
         let mut taken = 0;
         while taken < 200 && bisection.suspects(0.95).members.len() > 1 {
             let Some(member) = bisection.next() else { break };
@@ -154,7 +155,7 @@ mod tests {
 
     #[test]
     fn members_that_cannot_be_measured_are_suspects_together() {
-        let mut bisection = Bisection::new(10, &[-0.1, -0.101, -0.099]).unwrap();
+        let mut bisection = Bisection::new(10, &[-0.1, -0.101, -0.099], 0.0).unwrap();
         for member in [4, 5, 6] {
             bisection.skip(member);
         }
@@ -169,10 +170,14 @@ mod tests {
 
     #[test]
     fn a_single_candidate_is_right_and_too_little_is_known_of_too_few_values() {
-        let bisection = Bisection::new(1, &[0.1, 0.11, 0.09]).unwrap();
+        let bisection = Bisection::new(1, &[0.1, 0.11, 0.09], 0.0).unwrap();
         assert_eq!((bisection.next(), bisection.suspects(0.95).members), (None, vec![1]));
-        assert!(Bisection::new(5, &[0.1, 0.2]).is_none());
-        assert!(Bisection::new(5, &[0.1; 4]).is_none());
-        assert!(Bisection::new(0, &[0.1, 0.2, 0.3]).is_none());
+        assert!(Bisection::new(5, &[0.1, 0.2], 0.0).is_none());
+        assert!(Bisection::new(5, &[0.1; 4], 0.0).is_none());
+        assert!(Bisection::new(0, &[0.1, 0.2, 0.3], 0.0).is_none());
+        assert!(
+            Bisection::new(5, &[0.1; 4], 0.001).is_some(),
+            "an instrument may count the same each time"
+        );
     }
 }

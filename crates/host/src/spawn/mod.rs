@@ -53,17 +53,17 @@ pub struct Spawn {
     pub guard: PathBuf,
 }
 
-/// Longest wait for a server to answer, in seconds.
-const READY_S: u64 = 10;
-/// Longest wait for a server to end when asked to, before it is killed.
-const END_WITHIN: Duration = Duration::from_secs(2);
+/// Longest wait for a server to answer, in seconds: one that is profiled starts fifty times slower.
+const READY_S: u64 = 30;
+/// Longest wait for a server to end when asked to, before it is killed: one that is profiled writes its counts then.
+const END_WITHIN: Duration = Duration::from_secs(15);
 /// Number of ports to try if other programs take the free one.
 const PORTS_TRIED: u32 = 5;
 /// Longest path of a socket: 104 bytes with the final zero on macOS, 108 on Linux.
 const SOCKET_PATH_MAX: usize = 103;
 
 impl Spawn {
-    /// Starts the server and waits up to ten seconds until it answers. Keeps files only in its private
+    /// Starts the server and waits up to half a minute until it answers. Keeps files only in its private
     /// directory, which is removed with it.
     ///
     /// On Linux the server dies with the *thread* that calls this, since the kernel watches that thread as
@@ -188,7 +188,9 @@ fn free_port() -> io::Result<SocketAddr> {
 /// Asks the server about itself; `None` unless it answers, has this pid, and has loaded its data. Asks with
 /// `INFO` rather than `PING`, so that the server's count of PINGs is only the run's.
 fn look(kind: Kind, address: &Address, pid: u32) -> Option<ServerFacts> {
-    let patience = Patience { connect: Duration::from_secs(1), reply: Duration::from_secs(1) };
+    // A question that is given up is answered nevertheless, which is work of a server that is profiled.
+    let reply = Duration::from_secs(READY_S);
+    let patience = Patience { connect: Duration::from_secs(1), reply };
     if kind == Kind::Memcached {
         return memcache::is_there(address, pid, patience);
     }

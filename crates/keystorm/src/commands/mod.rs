@@ -16,6 +16,7 @@ pub(crate) mod merge;
 pub(crate) mod named_server;
 pub(crate) mod pages;
 pub(crate) mod presets;
+pub(crate) mod profile;
 pub(crate) mod record;
 pub(crate) mod replay;
 pub(crate) mod run;
@@ -52,6 +53,7 @@ pub(crate) const COMMANDS: &[&dyn FrontEnd] = &[
     &footprint::FRONT,
     &suite::FRONT,
     &impact::FRONT,
+    &profile::FRONT,
 ];
 
 /// An error in a command line that a command composed itself: the run has failed, and the user made no

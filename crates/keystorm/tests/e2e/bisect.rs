@@ -10,7 +10,7 @@ use tempfile::TempDir;
 
 use crate::program::{Keystorm, RunOutput};
 use crate::record::valid_by;
-use crate::server::KEYSTORM;
+use crate::server::{KEYSTORM, valkey_program};
 
 /// Answers what keystorm asks.
 const SERVER: &str = r#"#!/usr/bin/env python3
@@ -95,6 +95,29 @@ fn the_commit_that_made_it_slow_is_named_and_found_again_without_a_run() {
     let ran = bisect(dir.path(), [&commits[1], "HEAD"]);
     assert_eq!(ran.code, Some(1), "{ran:?}");
     assert!(ran.err.contains("another search"), "{}", ran.err);
+}
+
+#[test]
+fn one_count_of_instructions_tells_a_commit_from_another() {
+    let valkey = valkey_program().display().to_string();
+    let each = ["redis-server", "redis-server", "redis-server", &valkey, &valkey];
+    let (dir, commits) = repository(&each);
+    let line = format!(
+        "bisect --good {} --bad HEAD --repository {1} --state {1}/.git/bisect --metric instructions -n 1000 -t get --",
+        commits[0],
+        dir.path().display()
+    );
+    let build =
+        ["sh", "-c", "mkdir -p src && cp \"$(command -v \"$(cat delay)\")\" src/redis-server"];
+    let ran = Keystorm::exec(KEYSTORM, line.split_whitespace().chain(build)).run();
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let answer = format!("The change came with {} commit 3", &commits[3][..12]);
+    assert!(ran.out.contains(&answer), "{}", ran.out);
+    let results = fs::read(dir.path().join(".git/bisect/results.json")).unwrap();
+    let results: Value = serde_json::from_slice(&results).unwrap();
+    let counted =
+        |commit: usize| results["measured"][&commits[commit]].as_array().map_or(0, Vec::len);
+    assert_eq!([1, 2, 3, 4].map(counted), [0, 1, 1, 3], "{results}");
 }
 
 #[test]

@@ -100,6 +100,7 @@ mod pages;
 mod parity;
 mod placeholders;
 mod plan;
+mod profile;
 mod protocol;
 mod questions;
 mod queue_broker;

@@ -73,11 +73,12 @@ impl Findings for Bisect {
         let mut lede = Vec::new();
         incomplete(&mut lede, self.has_ended);
         lede.extend(self.verdict());
-        let text = format!(
-            "Commits after {}, each beside it in blocks of four runs: good, candidate, candidate, good, each on a start \
-             of its server.",
-            self.commit(0).describe()
-        );
+        let how = if self.is_counted() {
+            "counted in blocks of a start of each of the two for each of two lengths"
+        } else {
+            "in blocks of four runs: good, candidate, candidate, good, each on a start of its server"
+        };
+        let text = format!("Commits after {}, each beside it, {how}.", self.commit(0).describe());
         let blocks = [Block::Text(text), Block::Table(self.table())];
         let sections = vec![Section::new("Commits", blocks)];
         super::page("The commit of a change", &Runs::default(), lede, sections, command_line)

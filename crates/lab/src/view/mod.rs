@@ -6,6 +6,7 @@ mod footprint;
 mod impact;
 mod knee;
 mod memory;
+pub(crate) mod profile;
 mod rate_search;
 mod suite;
 mod survey;

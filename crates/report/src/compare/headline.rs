@@ -31,6 +31,7 @@ pub fn called(metric: Metric) -> &'static str {
         Metric::Max => "max",
         Metric::ClientCpu => "client CPU per request",
         Metric::ServerCpu => "server CPU per request",
+        Metric::Instructions => "instructions per request",
     }
 }
 

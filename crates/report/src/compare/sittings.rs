@@ -14,6 +14,7 @@ use crate::{Direction, Held, Metric, noise_deviation};
 fn drift(metric: Metric) -> f64 {
     match metric {
         Metric::Throughput | Metric::Keys | Metric::ClientCpu | Metric::ServerCpu => 0.01,
+        Metric::Instructions => 0.001,
         Metric::Mean | Metric::Min | Metric::P50 | Metric::P90 => 0.02,
         Metric::P95 => 0.04,
         Metric::P99 => 0.1,

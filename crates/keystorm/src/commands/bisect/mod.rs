@@ -1,7 +1,8 @@
 //! `keystorm bisect`: finds the commit that changed a figure of a server.
 //!
 //! Each measurement is a block of four runs, good, candidate, candidate, good, each with a start of its server: what
-//! the machine does meanwhile is taken off. Which commit is measured next is the business of `lab`.
+//! the machine does meanwhile is taken off. Instructions are counted once of each of the two, as `profile` does. Which
+//! commit is measured next is the business of `lab`.
 
 mod options;
 mod tree;
@@ -13,12 +14,14 @@ use anyhow::{Context, Result, anyhow, bail};
 use console::diagnostics;
 use console::result_file::ResultFile;
 use job::{End, Job};
+use lab::profile::{Counts, aligned};
 use lab::{Bisect, Findings};
 use measure::Ending;
 use report::{Figures, Summary, compare};
-use workload::{Endpoint, Plan, PlanParts};
+use workload::{Endpoint, Plan, PlanParts, Target};
 
 use self::options::Options;
+use crate::commands::profile::{Instrument, Instruments, Start};
 use crate::experiment::frame::{Experiment, Frame, Step};
 use crate::experiment::noise;
 use crate::experiment::progress::planned_s;
@@ -37,7 +40,7 @@ const BLOCKS_OF_HALVING: f64 = 2.0;
 ///
 /// # Errors
 /// Returns an error if the search cannot be completed; earlier measurements are in its folder.
-fn bisect(job: &Options, load: &Job) -> Result<End> {
+fn bisect(job: &Options, load: &Job, counted_at: Option<&Target>) -> Result<End> {
     let Some(plan) = load.plans.first() else { bail!("there is no test") };
     let frame = Frame::open(&load.notes, &job.output)?;
     let tree = Tree::open(&job.repository, &job.state, &job.build, job.server.as_deref())?;
@@ -54,14 +57,25 @@ fn bisect(job: &Options, load: &Job) -> Result<End> {
             );
         }
     }
-    noise::warn()?;
-    frame.carry_out(&mut SearchRun { job, plan, tree, found, place, is_checked: false })
+    let counting = match counted_at {
+        Some(at) => Some(Counting { instruments: Instruments::find(Instrument::Auto)?, at }),
+        None => noise::warn().map(|()| None)?,
+    };
+    frame.carry_out(&mut SearchRun { job, plan, counting, tree, found, place, is_checked: false })
+}
+
+/// Counting of instructions, and the place at which servers are started for it.
+struct Counting<'j> {
+    instruments: Instruments,
+    at: &'j Target,
 }
 
 /// A search as it goes, a commit each step.
 struct SearchRun<'j> {
     job: &'j Options,
     plan: &'j Plan,
+    /// Set if instructions are looked at.
+    counting: Option<Counting<'j>>,
     tree: Tree,
     found: Bisect,
     /// File from which the search resumes.
@@ -120,15 +134,21 @@ impl SearchRun<'_> {
     /// Takes one block of a member beside the good one; a member whose server cannot be measured is skipped. Returns
     /// whether the search goes on: not after Ctrl-C.
     fn block(&mut self, member: usize, frame: &mut Frame<'_>) -> Result<bool> {
-        let mut logarithms = [0.0; 4];
-        for (run, of) in [0, member, member, 0].into_iter().enumerate() {
+        let members: &[usize] =
+            if self.counting.is_some() { &[member] } else { &[0, member, member, 0] };
+        let mut value = 0.0;
+        for of in members.iter().copied() {
             let server = self.tree.server_of(self.found.commit(of))?.map_err(|why| anyhow!(why))?;
-            let figure = self.run(&server, member, frame);
+            let figure = match &self.counting {
+                Some(counting) => self.counted(counting, &server, member, frame),
+                None => self.run(&server, member, frame),
+            };
             if frame.is_interrupted() {
                 return Ok(false);
             }
             match figure {
-                Ok(figure) => logarithms[run] = figure.ln(),
+                Ok(figure) if of == 0 => value -= figure.ln(),
+                Ok(figure) => value += figure.ln(),
                 Err(error) if of == 0 || member == self.found.last() => {
                     return Err(error.context(self.describe(of)));
                 }
@@ -138,8 +158,7 @@ impl SearchRun<'_> {
                 }
             }
         }
-        let [a, b, c, d] = logarithms;
-        self.found.add(member, (b + c - a - d) / 2.0);
+        self.found.add(member, value / members.iter().filter(|of| **of == member).count() as f64);
         diagnostics::say(report::escape(self.found.progress(member)))?;
         Ok(true)
     }
@@ -147,10 +166,7 @@ impl SearchRun<'_> {
     /// The figure of one run on a start of this server.
     fn run(&self, server: &Path, member: usize, frame: &mut Frame<'_>) -> Result<f64> {
         let mut parts: PlanParts = (**self.plan).clone();
-        let Endpoint::Spawned { program, .. } = &mut parts.target.endpoint else {
-            bail!("the load is not on a server that is started");
-        };
-        *program = Some(server.display().to_string());
+        start(&mut parts.target, server)?;
         let plan = parts.build().map_err(|error| anyhow!(error.to_string()))?;
         let connections = plan.own_connections();
         let bed =
@@ -163,4 +179,35 @@ impl SearchRun<'_> {
         let figure = figures.get(self.job.metric).filter(|figure| *figure > 0.0);
         figure.context("the run does not have this figure")
     }
+
+    /// Instructions of this server for each request, divided by those of the good commit's.
+    fn counted(
+        &self,
+        counting: &Counting<'_>,
+        server: &Path,
+        member: usize,
+        frame: &mut Frame<'_>,
+    ) -> Result<f64> {
+        let good = self.tree.server_of(self.found.commit(0))?.map_err(|why| anyhow!(why))?;
+        let number = self.found.values(member).len() as u32;
+        let mut counts: Vec<Counts> = Vec::new();
+        for (server, of) in [(&*good, 0), (server, member)] {
+            let mut at = counting.at.clone();
+            start(&mut at, server)?;
+            let start = Start { plan: self.plan, at: &at, number };
+            let counted = counting.instruments.count(&start, &self.describe(of), 0.0, frame)?;
+            counts.push(counted.context("interrupted")?);
+        }
+        let [good, new] = &aligned(&counts)[..] else { bail!("nothing was counted") };
+        Ok(new.instructions / good.instructions)
+    }
+}
+
+/// Makes this server the one that is started.
+fn start(target: &mut Target, server: &Path) -> Result<()> {
+    let Endpoint::Spawned { program, .. } = &mut target.endpoint else {
+        bail!("the load is not on a server that is started");
+    };
+    *program = Some(server.display().to_string());
+    Ok(())
 }

@@ -14,6 +14,8 @@ use naming::{DURATION, HOST, KEEP, ON, OptionId, SEED, SPAWN, TESTS, URI, WORKLO
 use report::Metric;
 use workload::Endpoint;
 
+use crate::commands::profile::counted_server;
+
 /// Finds the commit that made a server slower or faster. Builds commits between a good and a bad one, runs each beside
 /// the good one in turn, as often as the noise asks, and names the commit with its probability. Builds that fail are
 /// skipped; a search that was interrupted resumes.
@@ -51,7 +53,8 @@ pub(super) struct Options {
         hide_default_value = true
     )]
     pub(super) state: PathBuf,
-    /// The figure that changed: throughput, p50, p99 or server-cpu [default: throughput]
+    /// The figure that changed: throughput, p50, p99, server-cpu, or instructions, which one start of
+    /// each commit tells [default: throughput]
     #[arg(long, value_name = "NAME", help_heading = "Bisect", value_parser = metric_of(&METRICS), default_value = "throughput",
           hide_default_value = true)]
     pub(super) metric: Metric,
@@ -75,7 +78,8 @@ const SECONDS: &str = "2";
 /// Options of a run that bisect refuses: it starts the servers itself.
 const REFUSED: [OptionId; 5] = [KEEP, naming::METRICS, ON, HOST, URI];
 
-const METRICS: [Metric; 4] = [Metric::Throughput, Metric::P50, Metric::P99, Metric::ServerCpu];
+const METRICS: [Metric; 5] =
+    [Metric::Throughput, Metric::P50, Metric::P99, Metric::ServerCpu, Metric::Instructions];
 
 fn sure(text: &str) -> Result<f64, String> {
     let percent =
@@ -126,24 +130,31 @@ fn intent(options: Options, mut line: TypedLine) -> Result<Intent, UsageError> {
     if !line.has(TESTS) && !line.has(WORKLOAD) {
         line.options.push(TypedOption::new(TESTS, TEST));
     }
-    if !names_length(&line) {
-        line.options.push(TypedOption::new(DURATION, SECONDS));
-    }
-    line.set_default(SEED, "1");
-    if !line.has(SPAWN) {
-        line.options.push(TypedOption::flag(SPAWN));
-    }
-    let load = job("keystorm bisect", line.words())?;
+    let (load, counted_at) = if options.metric == Metric::Instructions {
+        let server =
+            options.server.as_ref().map_or("redis-server".into(), |path| path.to_string_lossy());
+        let of = counted_server(shell_words::quote(&server).into_owned(), line)?;
+        (of.job, Some(of.started_at))
+    } else {
+        if !names_length(&line) {
+            line.options.push(TypedOption::new(DURATION, SECONDS));
+        }
+        line.set_default(SEED, "1");
+        if !line.has(SPAWN) {
+            line.options.push(TypedOption::flag(SPAWN));
+        }
+        (job("keystorm bisect", line.words())?, None)
+    };
     if load.plans.len() != 1 {
         return usage("bisect works with a single test; choose it with -t");
     }
     let is_spawned =
         load.plans.iter().all(|plan| matches!(plan.target.endpoint, Endpoint::Spawned { .. }));
-    if !is_spawned {
+    if !is_spawned && counted_at.is_none() {
         return usage("bisect starts the servers that it builds; name none");
     }
     if options.output.print_plan {
         return Intent::plans(&load.plans);
     }
-    Ok(Intent::carry(move || super::bisect(&options, &load)))
+    Ok(Intent::carry(move || super::bisect(&options, &load, counted_at.as_ref())))
 }

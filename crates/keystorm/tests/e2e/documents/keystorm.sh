@@ -7,7 +7,7 @@ program=$KEYSTORM_LINKS/${0##*/}
 command=
 case $1 in
 show | merge | history | presets | sink | help | man | completions) exec "$program" "$@" ;;
-rpc-perf | replay | record | describe) exec "$program" "$@" ;;
+rpc-perf | replay | record | describe | profile) exec "$program" "$@" ;;
 ycsb) exec "$program" "$@" -p redis.port="$KEYSTORM_PORT" ;;
 compare)
     case " $* " in

@@ -208,6 +208,7 @@ pages! {
     automation: "docs/automation.md",
     suite: "docs/suite.md",
     footprint: "docs/footprint.md",
+    profiling: "docs/profiling.md",
     where_the_time_went: "docs/where-the-time-went.md",
     workloads: "docs/workloads.md",
     ycsb: "docs/ycsb.md",
