@@ -25,28 +25,12 @@ const NO_VALGRIND: &str =
     "valgrind is not installed; install its package (apt-get install valgrind)";
 /// Seconds that a start with its run takes, as a guess.
 pub(super) const START_S: f64 = 2.5;
-/// Valgrind as it counts. Functions that a server's timers call are left out, as a slow run has more of them; without
-/// the last option, they would be all that is counted.
-const CALLGRIND: [&str; 8] = [
-    "valgrind",
-    "--tool=callgrind",
-    "--quiet",
-    "--separate-threads=yes",
-    "--collect-systime=yes",
-    "--toggle-collect=serverCron",
-    "--toggle-collect=clientsTimeProc*",
-    "--collect-atstart=yes",
-];
-/// Gives memcached the limit of open files that it asks for: valgrind lets it ask for neither more nor fewer.
-const MEMCACHED_FILES: &str = "ulimit -S -n 1024\n";
-/// Waits until `perf` counts the shell, which is to be the server.
-const PERF_BEGINS: &str = "sleep 1\n";
+/// Shell script that becomes the server with its instrument.
+const SCRIPT: &str = include_str!("counted.sh");
 /// Longest wait for the counts of `perf`.
 const PERF_ENDS: Duration = Duration::from_secs(5);
 /// Random bytes that a start gets; nothing reads more of them.
 const SEED_BYTES: usize = 4096;
-/// Mounts a file over the random bytes that a program begins with.
-const WITH_SEED: &str = "mount --bind \"$0\" /dev/urandom && exec \"$@\"";
 
 /// Instrument that is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -72,8 +56,6 @@ pub(crate) struct Start<'a> {
 pub(crate) struct Instruments {
     pub(super) counter: Counter,
     pub(super) version: String,
-    /// Set if each start can be given its random bytes.
-    has_seeds: bool,
 }
 
 impl Instruments {
@@ -90,7 +72,7 @@ impl Instruments {
             (_, Instrument::Perf) => counters().context("--with perf: use --with callgrind"),
             (None, Instrument::Auto) => counters().context(NO_VALGRIND),
         };
-        found.map(|(counter, version)| Self { counter, version, has_seeds: has_seeds() })
+        found.map(|(counter, version)| Self { counter, version })
     }
 
     /// Counts what each request costs by a start of a server for each of two lengths: their slope, which is free of
@@ -159,31 +141,21 @@ impl Instruments {
 
     /// A program that becomes the server with its instrument.
     fn wrapped(&self, program: &str, start: &Start<'_>, scratch: &Path) -> Result<String> {
-        let at = |name: &str| scratch.join(name).display().to_string();
-        let (script, seed, out) = (at("server"), at("seed"), at("out"));
-        let (mut before, mut words) = (String::new(), Vec::new());
-        if start.plan.protocol.is_memcache() {
-            before.push_str(MEMCACHED_FILES);
+        let [script, seed, out] = ["server", "seed", "out"].map(|name| scratch.join(name));
+        fs::write(&seed, [start.number as u8; SEED_BYTES])?;
+        let counter = if self.counter == Counter::Perf { "perf" } else { "callgrind" };
+        let protocol = if start.plan.protocol.is_memcache() { "memcache" } else { "resp" };
+        let mut text = format!("#!/bin/sh\ncounter={counter} protocol={protocol}\n");
+        for (name, value) in [
+            ("server", program),
+            ("seed", &seed.to_string_lossy()),
+            ("out", &out.to_string_lossy()),
+        ] {
+            text += &format!("{name}={}\n", shell_words::quote(value));
         }
-        if self.has_seeds {
-            fs::write(&seed, [start.number as u8; SEED_BYTES])?;
-            words.extend(with_seed(&seed));
-        }
-        match self.counter {
-            Counter::Callgrind => {
-                words.extend(CALLGRIND.map(str::to_owned));
-                words.push(format!("--callgrind-out-file={out}"));
-            }
-            Counter::Perf => {
-                let out = shell_words::quote(&out);
-                before += &format!("perf stat -x , -e {EVENT} -o {out} -p $$ &\n{PERF_BEGINS}");
-            }
-        }
-        words.push(program.to_owned());
-        let command = shell_words::join(words);
-        fs::write(&script, format!("#!/bin/sh\n{before}exec {command} \"$@\"\n"))?;
+        fs::write(&script, text + SCRIPT)?;
         fs::set_permissions(&script, Permissions::from_mode(0o700))?;
-        Ok(script)
+        Ok(script.display().to_string())
     }
 }
 
@@ -220,19 +192,6 @@ fn send(bed: &TestBed<'_>, plan: &Plan, frame: &mut Frame<'_>) -> Result<()> {
         }
         _ => Ok(()),
     }
-}
-
-/// Words that give the program behind them a file of random bytes.
-fn with_seed(file: &str) -> Vec<String> {
-    let words = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", WITH_SEED, file];
-    words.map(str::to_owned).to_vec()
-}
-
-/// Returns whether a program can be given its random bytes: not everybody may make name spaces.
-fn has_seeds() -> bool {
-    let words = [with_seed("/dev/zero"), vec!["true".to_owned()]].concat();
-    let ran = Command::new(&words[0]).args(&words[1..]).stdin(Stdio::null()).output();
-    ran.is_ok_and(|ran| ran.status.success())
 }
 
 /// The version of a program; `None` where it is not installed.

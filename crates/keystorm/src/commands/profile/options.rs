@@ -61,15 +61,7 @@ pub(crate) struct CountedServer {
 }
 
 /// Text below the options.
-const EXAMPLE: &str = "\
-Exit code 3: --fail-on-regression found a test that takes more instructions than allowed. Exit code 4:
-the starts do not say.
-
-Examples:
-  What GET and SET cost, by function:
-    $ keystorm profile redis-server -t get,set --starts 2
-  What a change adds, as a gate:
-    $ keystorm profile redis-server redis-server -t get --starts 3 --fail-on-regression 0.5";
+const EXAMPLE: &str = include_str!("../../../help/profile.txt").trim_ascii_end();
 
 const NAME: &str = "keystorm profile";
 /// Default of -n: the longer of the two lengths.
