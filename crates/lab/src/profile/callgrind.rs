@@ -135,17 +135,11 @@ impl Reader {
         let instructions =
             costs.next().unwrap_or(Ok(0.0)).map_err(|_| format!("no cost: {line}"))?;
         // A function that calls itself has further names, with a number: `dictFind'2`.
-        let (function, is_outermost) = match self.function.rsplit_once('\'') {
-            Some((name, number)) if number.bytes().all(|byte| byte.is_ascii_digit()) => {
-                (name, false)
-            }
-            _ => (self.function.as_str(), !is_library(&self.function)),
-        };
-        let cost = match self.counts.functions.get_mut(function) {
-            Some(cost) => cost,
-            None => self.counts.functions.entry(function.to_owned()).or_default(),
-        };
-        if is_outermost {
+        let (name, number) = self.function.rsplit_once('\'').unwrap_or((&self.function, "–"));
+        let is_inner = number.bytes().all(|byte| byte.is_ascii_digit());
+        let function = if is_inner { name } else { self.function.as_str() };
+        let cost = self.counts.functions.entry(function.to_owned()).or_default();
+        if !is_inner && !is_library(function) {
             cost.inclusive += instructions;
         }
         if std::mem::take(&mut self.is_call) {

@@ -50,12 +50,6 @@ impl Difference {
             p_worse: ratio.p_above(bound),
         })
     }
-
-    /// Returns whether it surely is one.
-    #[must_use]
-    pub fn is_sure(&self) -> bool {
-        self.percent_interval.is_some_and(|(low, high)| low > 0.0 || high < 0.0)
-    }
 }
 
 fn changes(old: &[Counts], new: &[Counts]) -> Vec<Change> {
@@ -131,10 +125,13 @@ mod tests {
     fn what_a_start_changes_on_both_sides_is_no_difference() {
         let found = difference(&[1000.0, 1100.0, 1200.0], &[1050.0, 1150.0, 1251.0]).unwrap();
         assert!((found.instructions.mean - 50.333).abs() < 0.001, "{found:?}");
-        assert!(found.is_sure() && (4.0..5.0).contains(&found.percent), "{found:?}");
+        assert!(
+            found.percent_interval.unwrap().0 > 0.0 && (4.0..5.0).contains(&found.percent),
+            "{found:?}"
+        );
         assert_eq!((found.functions.len(), &*found.functions[0].name), (1, "get"));
         let same = difference(&[1000.0, 1100.0, 1200.0], &[1001.0, 1099.0, 1200.0]).unwrap();
-        assert!(!same.is_sure() && same.percent.abs() < 0.1, "{same:?}");
+        assert!(same.percent_interval.unwrap().0 < 0.0 && same.percent.abs() < 0.1, "{same:?}");
         // Of starts that only one server had, nothing is known.
         assert!(difference(&[1000.0, 1.0], &[1000.0]).unwrap().percent_interval.is_none());
         assert_eq!(difference(&[], &[1.0]), None);

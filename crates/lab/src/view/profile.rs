@@ -15,6 +15,8 @@ const DRAWN: usize = 15;
 const ROWS_MAX: usize = 60;
 /// A program of which so much of the work has no names has no symbols.
 const NAMELESS_SHARE: f64 = 0.3;
+const NAMELESS: &str = "its functions have no names, and are shown by library; build it with symbols (-g, not \
+    stripped), or install its package of debug symbols";
 
 impl Profile {
     /// The table of tests.
@@ -127,22 +129,14 @@ impl Profile {
 
     /// Servers whose program does not name its functions.
     fn notes(&self) -> Vec<String> {
-        let mut notes = Vec::new();
-        for (at, server) in self.servers.iter().enumerate() {
-            let is_nameless =
-                self.tests.iter().filter_map(|test| test.servers.get(at)).any(|work| {
-                    let least = NAMELESS_SHARE * work.instructions.mean;
-                    work.functions.iter().any(|of| is_library(&of.name) && of.own > least)
-                });
-            notes.extend(is_nameless.then(|| {
-                format!(
-                    "{}: its functions have no names, and are shown by library; build it with symbols (-g, not \
-                     stripped), or install its package of debug symbols",
-                    server.name
-                )
-            }));
-        }
-        notes
+        let is_nameless = |at: usize| {
+            self.tests.iter().filter_map(|test| test.servers.get(at)).any(|work| {
+                let least = NAMELESS_SHARE * work.instructions.mean;
+                work.functions.iter().any(|of| is_library(&of.name) && of.own > least)
+            })
+        };
+        let nameless = self.servers.iter().enumerate().filter(|(at, _)| is_nameless(*at));
+        nameless.map(|(_, server)| format!("{}: {NAMELESS}", server.name)).collect()
     }
 
     /// The table of tests with its explanations.
