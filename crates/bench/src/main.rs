@@ -127,20 +127,15 @@ fn compare(args: &Args) -> Result<ExitCode> {
             args.memtier.display()
         );
     }
-    if let Some(busy) = cores::busy_share().filter(|busy| *busy > 0.1) {
+    if let Some(busy) = cores::busy_cores().filter(|busy| *busy > 0.1) {
         eprintln!("WARNING: something else keeps {busy:.1} cores busy; the figures will show it");
     }
     let mut done = Vec::new();
     let mut failed = false;
     let mut servers: Vec<String> = Vec::new();
     for case in cases {
-        let program = match case.of {
-            CaseServer::Redis
-            | CaseServer::Alone
-            | CaseServer::RedisMix(_)
-            | CaseServer::Memtier(_) => &args.server,
-            CaseServer::Memcached(_) => &args.memcached,
-        };
+        let is_memcached = matches!(case.of, CaseServer::Memcached(_));
+        let program = if is_memcached { &args.memcached } else { &args.server };
         match run_case(case, program, &tools, cores, rounds, scale) {
             Ok((comparison, version)) => {
                 if !servers.contains(&version) {

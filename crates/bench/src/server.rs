@@ -9,7 +9,9 @@ use std::process::Command;
 
 use anyhow::{Context, Result, anyhow, ensure};
 use host::memcache::MemcacheClient;
-use host::{Client, Listen, Login, Patience, PlainSocket, Spawn, SpawnKind, SpawnedServer};
+use host::{
+    Client, Listen, Login, Patience, PlainSocket, Spawn, SpawnKind, SpawnedServer, info_field,
+};
 use tempfile::TempDir;
 use workload::ProtocolKind;
 
@@ -70,13 +72,12 @@ impl Server {
     /// # Errors
     /// Returns an error if the server does not start, or does not take its data.
     pub(crate) fn start(program: &str, case: &Case) -> Result<Self> {
-        let (kind, args) = match case.of {
-            CaseServer::Redis
-            | CaseServer::Alone
-            | CaseServer::RedisMix(_)
-            | CaseServer::Memtier(_) => (SpawnKind::Redis, &["--maxclients", CLIENTS_MAX][..]),
+        let is_memcached = matches!(case.of, CaseServer::Memcached(_));
+        let (kind, args) = if is_memcached {
             // One worker: the server has one core.
-            CaseServer::Memcached(_) => (SpawnKind::Memcached, &["-c", CLIENTS_MAX, "-t", "1"][..]),
+            (SpawnKind::Memcached, &["-c", CLIENTS_MAX, "-t", "1"][..])
+        } else {
+            (SpawnKind::Redis, &["--maxclients", CLIENTS_MAX][..])
         };
         let tls = if case.tls { Some(TlsListener::new()?) } else { None };
         let args = args.iter().map(|&arg| arg.to_owned());
@@ -88,31 +89,19 @@ impl Server {
             guard: std::env::current_exe().context("finding this program")?,
         };
         let spawned = spawn.start()?;
-        let asked = match case.of {
-            CaseServer::Redis
-            | CaseServer::Alone
-            | CaseServer::RedisMix(_)
-            | CaseServer::Memtier(_) => {
-                let mut client = Client::connect(spawned.address(), Patience::default())?;
-                case.fill(&mut client)?;
-                ServerClient::Redis(client)
+        let asked = if is_memcached {
+            match spawned.address() {
+                host::Address::Tcp(address) => case.fill_memcached(TcpStream::connect(address)?)?,
+                host::Address::Unix(path) => case.fill_memcached(UnixStream::connect(path)?)?,
             }
-            CaseServer::Memcached(_) => {
-                match spawned.address() {
-                    host::Address::Tcp(address) => {
-                        case.fill_memcached(TcpStream::connect(address)?)?;
-                    }
-                    host::Address::Unix(path) => case.fill_memcached(UnixStream::connect(path)?)?,
-                }
-                let text = ProtocolKind::MemcacheText;
-                let client = host::memcache::log_in(
-                    spawned.address(),
-                    Login::default(),
-                    text,
-                    host::Patience::default(),
-                )?;
-                ServerClient::Memcached(client)
-            }
+            let (login, patience) = (Login::default(), Patience::default());
+            let text = ProtocolKind::MemcacheText;
+            let client = host::memcache::log_in(spawned.address(), login, text, patience)?;
+            ServerClient::Memcached(client)
+        } else {
+            let mut client = Client::connect(spawned.address(), Patience::default())?;
+            case.fill(&mut client)?;
+            ServerClient::Redis(client)
         };
         let product = spawned.product().unwrap_or("server");
         let version = format!("{product} {}", spawned.version().unwrap_or("?"));
@@ -156,10 +145,7 @@ impl Server {
 
 /// User and system time of a text of `INFO`.
 fn used_cpu_s(info: &str) -> Option<f64> {
-    let field = |name| -> Option<f64> {
-        let find = |line: &str| Some(line.strip_prefix(name)?.strip_prefix(':')?.trim().to_owned());
-        info.lines().find_map(find)?.parse().ok()
-    };
+    let field = |name| info_field(info, name)?.parse::<f64>().ok();
     Some(field("used_cpu_user")? + field("used_cpu_sys")?)
 }
 

@@ -82,6 +82,18 @@ impl Default for Persona {
 }
 
 impl Persona {
+    /// A tool of this name whose job prints its own layouts.
+    #[must_use]
+    pub const fn of_tool(program: &'static str) -> Self {
+        Self {
+            program,
+            questions: Questions::None,
+            mentions_shortfall: false,
+            suite_of_redis: false,
+            ..REDIS_BENCHMARK
+        }
+    }
+
     /// Returns whether keystorm takes another tool's place.
     #[must_use]
     pub fn is_peer(self) -> bool {

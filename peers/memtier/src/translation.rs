@@ -4,9 +4,9 @@ use std::ffi::OsString;
 use std::sync::Arc;
 
 use cli::run::Tool;
-use host::{Questions, affinity};
+use host::affinity;
 use job::{Intent, Job, ToolMessage};
-use report::{NodeNames, Persona, ProgressFigures};
+use report::Persona;
 
 use super::address;
 use super::configuration;
@@ -21,15 +21,7 @@ use super::waiting::ReconnectOptions;
 use crate::layout::Style;
 
 /// Behaviour under this name.
-const PERSONA: Persona = Persona {
-    program: "memtier_benchmark",
-    imitates: true,
-    nodes: NodeNames::Masters,
-    progress: ProgressFigures::Means,
-    questions: Questions::None,
-    mentions_shortfall: false,
-    suite_of_redis: false,
-};
+const PERSONA: Persona = Persona::of_tool("memtier_benchmark");
 
 /// Ours that is no option of keystorm's own command line.
 const VERDICT: &str = "--verdict";

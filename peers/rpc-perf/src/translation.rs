@@ -6,9 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use cli::run::Tool;
-use host::Questions;
 use job::Job;
-use report::{NodeNames, Persona, ProgressFigures};
+use report::Persona;
 use spec::values::{
     Count, Milliseconds, OnErrorArg, ProtocolArg, Seconds, Threads, WindowArg, YesNo,
 };
@@ -22,15 +21,7 @@ use super::plan;
 use super::words::Words;
 
 /// Behaviour under this name.
-const PERSONA: Persona = Persona {
-    program: "rpc-perf",
-    imitates: true,
-    nodes: NodeNames::Masters,
-    progress: ProgressFigures::Means,
-    questions: Questions::None,
-    mentions_shortfall: false,
-    suite_of_redis: false,
-};
+const PERSONA: Persona = Persona::of_tool("rpc-perf");
 
 /// Time before the first window of a run, in seconds.
 const BEFORE_S: u64 = 1;

@@ -24,23 +24,14 @@ use std::borrow::Cow;
 use std::ffi::OsString;
 
 use cli::equal::in_own_words;
-use host::Questions;
 use job::{FrontEnd, Intent, UsageError};
 use naming::OptionId;
-use report::{NodeNames, Persona, ProgressFigures};
+use report::Persona;
 
 use arguments::CommandLine;
 
 /// Differences from keystorm under this name.
-const PERSONA: Persona = Persona {
-    program: "ycsb",
-    imitates: true,
-    nodes: NodeNames::Masters,
-    progress: ProgressFigures::Means,
-    questions: Questions::None,
-    mentions_shortfall: true,
-    suite_of_redis: false,
-};
+const PERSONA: Persona = Persona { mentions_shortfall: true, ..Persona::of_tool("ycsb") };
 
 /// The command line of this tool.
 pub struct YcsbFront;

@@ -6,28 +6,22 @@ use std::process::{Command, Stdio};
 
 use anyhow::Result;
 use job::End;
-use page::term;
 
 use crate::commands::run;
+use crate::experiment::terminal::Terminal;
 use crate::markdown::rendered;
 
 /// Lines longer than this are hard to read.
 const WIDTH_MAX: usize = 100;
-/// Columns of a terminal of unknown width.
-const WIDTH: usize = 80;
 
 /// Shows a page of Markdown.
 ///
 /// # Errors
 /// Returns an error if standard output cannot be written.
 pub(crate) fn read(markdown: &str) -> Result<End> {
-    let out = io::stdout();
-    let (no_color, kind) = (env::var_os("NO_COLOR"), env::var_os("TERM"));
-    let colour = term::colour_wanted(out.is_terminal(), no_color.as_deref(), kind.as_deref());
-    let size = rustix::termios::tcgetwinsize(&out).ok().map(|size| usize::from(size.ws_col));
-    let width = size.filter(|columns| *columns >= 40).unwrap_or(WIDTH).min(WIDTH_MAX);
-    let text = rendered(markdown, width, colour);
-    if out.is_terminal() && paged(&text) {
+    let Terminal { colour, width } = Terminal::of_stdout();
+    let text = rendered(markdown, width.min(WIDTH_MAX), colour);
+    if io::stdout().is_terminal() && paged(&text) {
         return Ok(End::Complete);
     }
     run::say(&text)

@@ -15,8 +15,8 @@ const WIDTH_MAX: usize = 120;
 /// Standard output.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Terminal {
-    colour: bool,
-    width: usize,
+    pub(crate) colour: bool,
+    pub(crate) width: usize,
 }
 
 impl Terminal {

@@ -1,7 +1,7 @@
 //! Starting a private server for a run.
 
 use anyhow::{Context, Result, anyhow};
-use host::{Listen, Spawn, SpawnKind, SpawnedServer};
+use host::{Listen, Spawn, SpawnKind, SpawnedServer, affinity};
 use naming::SERVER_CPUS;
 use workload::ProtocolKind;
 
@@ -11,32 +11,19 @@ pub(super) fn kind(protocol: ProtocolKind) -> SpawnKind {
 }
 
 /// Starts a server on these CPUs: it inherits those of the thread that starts it.
-#[cfg(target_os = "linux")]
 pub(super) fn pinned(
     cpus: &[usize],
     spawn: impl FnOnce() -> Result<SpawnedServer>,
 ) -> Result<SpawnedServer> {
-    use rustix::thread::{sched_getaffinity, sched_setaffinity};
     if cpus.is_empty() {
         return spawn();
     }
-    let ours = sched_getaffinity(None)?;
-    host::affinity::pin(cpus)
+    let ours = affinity::allowed();
+    affinity::pin(cpus)
         .map_err(|e| anyhow!("{SERVER_CPUS}: the server cannot be pinned to {cpus:?}: {e}"))?;
     let spawned = spawn();
-    sched_setaffinity(None, &ours)?;
+    affinity::pin(&ours)?;
     spawned
-}
-
-#[cfg(not(target_os = "linux"))]
-pub(super) fn pinned(
-    cpus: &[usize],
-    spawn: impl FnOnce() -> Result<SpawnedServer>,
-) -> Result<SpawnedServer> {
-    if !cpus.is_empty() {
-        anyhow::bail!("{SERVER_CPUS}: CPU pinning is available on Linux only");
-    }
-    spawn()
 }
 
 pub(super) fn spawn(

@@ -27,7 +27,6 @@ use lab::terms::Pins;
 use report::compare::{self, Comparison, GateState};
 use workload::{Plan, Stop, quantity};
 
-use crate::commands::doctor::cpus::siblings;
 use crate::commands::run::tell_about;
 use crate::commands::{history, impact, show, suite};
 use crate::experiment::noise;
@@ -320,7 +319,7 @@ fn describe_method(
 
 /// Separate CPUs for servers and client, if they are to be pinned and there are enough.
 fn pins(places: bool) -> Option<Pins> {
-    places.then(|| Pins::from_machine(&Machine::new(machine(), siblings))).flatten()
+    places.then(|| Pins::from_machine(&Machine::new(machine(), host::affinity::siblings))).flatten()
 }
 
 /// The order of the runs.

@@ -18,7 +18,6 @@ use super::blocks::{BlockResult, Blocks, Course, Load, Taken};
 use super::test_beds::TestBeds;
 use super::writer::Writer;
 use super::{check_same_load, describe_blocks, untested};
-use crate::commands::doctor::cpus::siblings;
 use crate::machine::machine;
 use crate::test_bed::TestBed;
 
@@ -32,7 +31,7 @@ pub(super) fn run(
     interrupted: &AtomicBool,
     writer: &mut Writer<'_>,
 ) -> Result<(Comparison, End)> {
-    let machine = Machine::new(machine(), siblings);
+    let machine = Machine::new(machine(), host::affinity::siblings);
     let terms = &sides.terms;
     let (tables, left_out) = terms.tables(&machine).map_err(|why| anyhow!(why))?;
     if tables.is_empty() {

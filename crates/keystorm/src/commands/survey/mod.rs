@@ -19,7 +19,6 @@ use workload::{ProtocolKind, Target};
 use self::options::SurveyJob;
 use self::plan_writes::{Holders, PlanWrites};
 use super::usage_error;
-use crate::commands::doctor::cpus::siblings;
 use crate::experiment::frame::{Experiment, Frame, Step};
 use crate::experiment::progress::planned_s;
 use crate::experiment::terminal::Terminal;
@@ -38,7 +37,7 @@ fn survey(job: &SurveyJob) -> Result<End> {
     fs::create_dir_all(directory).with_context(|| format!("-o {}", directory.display()))?;
     let frame = Frame::open(&job.first.notes, &job.output)?;
     let Some(first) = job.first.plans.first() else { return Ok(End::Complete) };
-    let machine = Machine::new(machine(), siblings);
+    let machine = Machine::new(machine(), host::affinity::siblings);
     let mut spec = job.spec.clone();
     // How many clients a server takes is asked of it; one of our own takes as many as we like.
     let connections =
