@@ -30,7 +30,7 @@ fn a_regression_has_an_exit_code_of_its_own() {
     assert_eq!(quiet.out.lines().count(), 1, "{}", quiet.out);
     // A busy machine may leave throughput undecided; what the server spent is plain.
     quiet.prints("lrange l 0 -1: ").prints(" is worse: its ").prints("; ");
-    let better = compare(&address(&slow), &address(&fast), line).run().exits_by_gate();
+    let better = compare(&address(&slow), &address(&fast), line).decided().exits_by_gate();
     assert_ne!(better.code, Some(3), "{better:?}");
     better.prints("better, ");
     let line = line.replace("-n 200", "--csv -n 200");
