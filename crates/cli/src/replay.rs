@@ -20,53 +20,46 @@ use spec::values::{count_in, percent, seconds};
 
 /// Options for what of a record is sent, and how fast, of every command that sends one.
 #[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Record")]
 pub struct RecordOptions {
     /// Speed of recorded time: 2 for twice as fast; a ramp, 1..4/60s; steps, 1,2,4/10s; for keystorm
     /// replay also max, as fast as replies allow
-    #[arg(long, value_name = "SPEED", help_heading = "Record", default_value = "1",
-          value_parser = Speed::parse)]
+    #[arg(long, value_name = "SPEED", default_value = "1", value_parser = Speed::parse)]
     pub speed: Speed,
     /// Wait for the reply to a client's command before its next one is sent, as an application without
     /// pipelining does; by default each command is sent when it is due
-    #[arg(long, help_heading = "Record")]
+    #[arg(long)]
     wait_replies: bool,
     /// Write first what the record reads before it writes it, with types and sizes as far as the record
     /// shows them
-    #[arg(long, help_heading = "Record")]
+    #[arg(long)]
     pub prefill: bool,
     /// Send the record this many times, one after another
-    #[arg(long = "loop", value_name = "TIMES", help_heading = "Record", default_value = "1",
-          value_parser = count_in(1..=1_000_000))]
+    #[arg(long = "loop", value_name = "TIMES", default_value = "1", value_parser = count_in(1..=1_000_000))]
     pub rounds: u32,
     /// Send only this much of the record's time, from its first command on
-    #[arg(long, value_name = "TIME", help_heading = "Record", value_parser = seconds)]
+    #[arg(long, value_name = "TIME", value_parser = seconds)]
     first: Option<Duration>,
     /// Send only these commands: get,set
-    #[arg(long, value_name = "NAMES", help_heading = "Record", value_delimiter = ',')]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     only: Vec<String>,
     /// Leave these commands out
-    #[arg(long, value_name = "NAMES", help_heading = "Record", value_delimiter = ',')]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     without: Vec<String>,
     /// Send only commands whose first key matches: 'user:*'; repeat it for several patterns
-    #[arg(long = "only-keys", value_name = "PATTERN", help_heading = "Record")]
+    #[arg(long = "only-keys", value_name = "PATTERN")]
     only_keys: Vec<String>,
     /// Send only commands of these databases
-    #[arg(
-        long = "only-db",
-        value_name = "NUMBERS",
-        help_heading = "Record",
-        value_delimiter = ','
-    )]
+    #[arg(long = "only-db", value_name = "NUMBERS", value_delimiter = ',')]
     only_db: Vec<u32>,
     /// Send only the commands of this percentage of the clients: 10
-    #[arg(long = "only-clients", value_name = "PERCENT", help_heading = "Record",
-          value_parser = percent)]
+    #[arg(long = "only-clients", value_name = "PERCENT", value_parser = percent)]
     only_clients: Option<f64>,
     /// The format of the files, if their content does not show it
-    #[arg(long = "record-format", value_name = "NAME", help_heading = "Record")]
+    #[arg(long = "record-format", value_name = "NAME")]
     record_format: Option<String>,
     /// Write to the server although it may be the one that was recorded, or holds keys
-    #[arg(long, help_heading = "Record")]
+    #[arg(long)]
     pub yes: bool,
     /// Files of the record, which stand among the words of the command line.
     #[arg(skip)]

@@ -17,30 +17,10 @@ use thiserror::Error;
 /// The first argument of a guard, before keystorm's pid, the program and its arguments.
 pub const GUARD_ARG: &str = "__guard";
 
-/// Reason why the guard did not become the server.
+/// Reason why the guard did not become the server, in words.
 #[derive(Debug, Error)]
-pub enum GuardError {
-    /// The guard was called by hand.
-    #[error("{GUARD_ARG} is keystorm's own: it takes a pid, a program and its arguments")]
-    Usage,
-    /// The parent program is gone, and with it the need for a server.
-    #[error("keystorm (pid {parent}) ended before its server started")]
-    Orphaned {
-        /// Expected pid of the parent.
-        parent: i32,
-    },
-    /// The kernel refused to leave the terminal's group, or to promise the signal.
-    #[error("could not tie the server to keystorm: {0}")]
-    Tie(io::Error),
-    /// The program did not start.
-    #[error("could not start {}: {cause}", program.display())]
-    Exec {
-        /// The program.
-        program: PathBuf,
-        /// The kernel's error.
-        cause: io::Error,
-    },
-}
+#[error("{0}")]
+pub struct GuardError(String);
 
 /// Becomes the program in the arguments, tied to the life of the thread that started this process. `args` are
 /// those after [`GUARD_ARG`]. Call it first in `main`, before there is another thread.
@@ -53,21 +33,24 @@ pub fn exec(args: impl IntoIterator<Item = OsString>) -> Result<Infallible, Guar
     let mut args = args.into_iter();
     let parent = args.next().and_then(|pid| pid.to_str()?.parse::<i32>().ok());
     let (Some(parent), Some(program)) = (parent, args.next()) else {
-        return Err(GuardError::Usage);
+        let text = "is keystorm's own: it takes a pid, a program and its arguments";
+        return Err(GuardError(format!("{GUARD_ARG} {text}")));
     };
+    let untied = |cause| GuardError(format!("could not tie the server to keystorm: {cause}"));
     // A group of its own, or Ctrl-C at the terminal would end the server together with keystorm,
     // and the results so far could not say what the server was doing.
-    rustix::process::setpgid(None, None).map_err(|e| GuardError::Tie(e.into()))?;
+    rustix::process::setpgid(None, None).map_err(|e| untied(io::Error::from(e)))?;
     #[cfg(target_os = "linux")]
     rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))
-        .map_err(|e| GuardError::Tie(e.into()))?;
+        .map_err(|e| untied(io::Error::from(e)))?;
     // After the request, not before it: a parent that died in between sends no signal any more.
     let now = rustix::process::getppid().map(|pid| pid.as_raw_nonzero().get());
     if now != Some(parent) {
-        return Err(GuardError::Orphaned { parent });
+        let text = format!("keystorm (pid {parent}) ended before its server started");
+        return Err(GuardError(text));
     }
     let cause = Command::new(&program).args(args).exec();
-    Err(GuardError::Exec { program: program.into(), cause })
+    Err(GuardError(format!("could not start {}: {cause}", PathBuf::from(program).display())))
 }
 
 #[cfg(test)]
@@ -80,7 +63,8 @@ mod tests {
     fn called_by_hand_it_says_what_it_is_for() {
         for args in [&[][..], &["12"], &["abc", "redis-server"]] {
             let error = exec(args.iter().map(OsString::from)).unwrap_err();
-            assert!(matches!(error, GuardError::Usage), "{error}");
+            let error = error.to_string();
+            assert!(error.starts_with("__guard is keystorm's own"), "{error}");
         }
     }
 }

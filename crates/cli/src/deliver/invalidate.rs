@@ -21,34 +21,33 @@ use spec::values::small_count;
 /// the other modes caches read a key again when it was invalidated. Invalidations are pushes of RESP3, or with
 /// --redirect messages to a second connection.
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES)]
+#[command(next_help_heading = "Messages", after_help = EXAMPLES)]
 pub(super) struct InvalidateOptions {
     /// Connections that write keys, as -c of a run [default: 10]
-    #[arg(long, value_name = "NUM", help_heading = "Messages", value_parser = small_count)]
+    #[arg(long, value_name = "NUM", value_parser = small_count)]
     writers: Option<u32>,
     /// Connections that track the keys, as clients with a cache do [default: 10]
-    #[arg(long, value_name = "NUM", help_heading = "Messages", value_parser = small_count)]
+    #[arg(long, value_name = "NUM", value_parser = small_count)]
     caches: Option<u32>,
     /// Keys that the server tracks: bcast (all with a prefix), default (those that a cache has read), optin or optout
     /// [default: bcast]
-    #[arg(long, value_name = "MODE", help_heading = "Messages", default_value = "bcast",
-          hide_default_value = true, hide_possible_values = true,
-          value_parser = choice::<TrackingMode>())]
+    #[arg(long, value_name = "MODE", default_value = "bcast", hide_default_value = true,
+          hide_possible_values = true, value_parser = choice::<TrackingMode>())]
     tracking: TrackingMode,
     /// Keys that are written, and that every cache holds; not with bcast [default: 100]
-    #[arg(long, value_name = "NUM", help_heading = "Messages", value_parser = small_count)]
+    #[arg(long, value_name = "NUM", value_parser = small_count)]
     keys: Option<u32>,
     /// Prefixes of the keys, with bcast: each cache tracks some of them, in turn [default: 1]
-    #[arg(long, value_name = "NUM", help_heading = "Messages", value_parser = small_count)]
+    #[arg(long, value_name = "NUM", value_parser = small_count)]
     prefixes: Option<u32>,
     /// Prefixes that each cache tracks [default: 1]
-    #[arg(long, value_name = "NUM", help_heading = "Messages", value_parser = small_count)]
+    #[arg(long, value_name = "NUM", value_parser = small_count)]
     prefixes_per_cache: Option<u32>,
     /// Ask for no invalidations of a cache's own writes (NOLOOP), so that the server tells them apart for each cache
-    #[arg(long, help_heading = "Messages")]
+    #[arg(long)]
     noloop: bool,
     /// Take invalidations over a second connection of each cache (REDIRECT), as clients of RESP2 do
-    #[arg(long, help_heading = "Messages")]
+    #[arg(long)]
     redirect: bool,
     #[command(flatten)]
     common: CommonOptions,

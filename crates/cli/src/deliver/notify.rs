@@ -16,25 +16,24 @@ use spec::values::{seconds, small_count};
 /// Each message is a key that did not exist; the payload of its event is the key. Latency counts from when the key
 /// was due to be written; with --event expired, from when it was due to expire.
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES)]
+#[command(next_help_heading = "Messages", after_help = EXAMPLES)]
 pub(super) struct NotifyOptions {
     /// Connections that write keys, as -c of a run [default: 10]
-    #[arg(long, value_name = "NUM", help_heading = "Messages", value_parser = small_count)]
+    #[arg(long, value_name = "NUM", value_parser = small_count)]
     writers: Option<u32>,
     /// Connections that subscribe [default: 1]
-    #[arg(long, value_name = "NUM", help_heading = "Messages", value_parser = small_count)]
+    #[arg(long, value_name = "NUM", value_parser = small_count)]
     subscribers: Option<u32>,
     /// Event that is waited for: set, new (a key was added), del or expired [default: set]
-    #[arg(long, value_name = "NAME", help_heading = "Messages", default_value = "set",
-          hide_default_value = true, hide_possible_values = true,
-          value_parser = choice::<KeyEvent>())]
+    #[arg(long, value_name = "NAME", default_value = "set", hide_default_value = true,
+          hide_possible_values = true, value_parser = choice::<KeyEvent>())]
     event: KeyEvent,
     /// Lifetime of the keys [default: 1s]
-    #[arg(long, value_name = "TIME", help_heading = "Messages", default_value = "1s",
-          hide_default_value = true, allow_hyphen_values = true, value_parser = seconds)]
+    #[arg(long, value_name = "TIME", default_value = "1s", hide_default_value = true,
+          allow_hyphen_values = true, value_parser = seconds)]
     ttl: Duration,
     /// Change notify-keyspace-events for the run if the server does not publish the event, and restore it afterwards
-    #[arg(long, help_heading = "Messages")]
+    #[arg(long)]
     enable_events: bool,
     #[command(flatten)]
     common: CommonOptions,

@@ -20,28 +20,28 @@ const PAYLOAD_BYTES: &str = "128";
 
 /// Options of lists, sorted sets and streams.
 #[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Messages")]
 struct QueueOptions {
     /// Connections that send, as -c of a run [default: 10]
-    #[arg(long, value_name = "NUM", help_heading = "Messages", value_parser = small_count)]
+    #[arg(long, value_name = "NUM", value_parser = small_count)]
     senders: Option<u32>,
     /// Connections that wait for messages; for streams, only without groups [default: 10]
-    #[arg(long, value_name = "NUM", help_heading = "Messages", default_value = "10",
-          hide_default_value = true, value_parser = small_count)]
+    #[arg(long, value_name = "NUM", default_value = "10", hide_default_value = true,
+          value_parser = small_count)]
     receivers: u32,
     /// Keys. Each message goes through one, drawn as -r draws keys (--key-dist) [default: 1]
-    #[arg(long, value_name = "NUM", help_heading = "Messages", default_value = "1",
-          hide_default_value = true, value_parser = small_count)]
+    #[arg(long, value_name = "NUM", default_value = "1", hide_default_value = true,
+          value_parser = small_count)]
     keys: u32,
     /// Keys that each receiver waits on, a number or all. Receivers take them in turn [default: 1]
-    #[arg(long, value_name = "NUM", help_heading = "Messages", default_value = "1",
-          hide_default_value = true, value_parser = number_or_all)]
+    #[arg(long, value_name = "NUM", default_value = "1", hide_default_value = true,
+          value_parser = number_or_all)]
     keys_per_receiver: u32,
     /// Messages per call, for commands that can take several [default: 1; streams: 100]
-    #[arg(long, value_name = "NUM", help_heading = "Messages", value_parser = small_count)]
+    #[arg(long, value_name = "NUM", value_parser = small_count)]
     count: Option<u32>,
     /// Time that a receiver's call waits before the receiver asks again; 0 is for ever [default: 0]
-    #[arg(long, value_name = "TIME", help_heading = "Messages", allow_hyphen_values = true,
-          value_parser = seconds)]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = seconds)]
     block: Option<Duration>,
     #[command(flatten)]
     exchange: ExchangeOptions,
@@ -111,21 +111,18 @@ impl QueueOptions {
 /// Latency counts from when a message was due. Load begins when every receiver waits and a message has come through
 /// each list; at the end, messages under way are waited for, and the lists are removed.
 #[derive(Debug, Args)]
-#[command(after_help = LIST_EXAMPLES)]
+#[command(next_help_heading = "Messages", after_help = LIST_EXAMPLES)]
 pub(super) struct ListOptions {
     /// Command of the senders: lpush or rpush [default: lpush]
-    #[arg(long, value_name = "NAME", help_heading = "Messages", default_value = "lpush",
-          hide_default_value = true, hide_possible_values = true,
-          value_parser = choice::<ListPush>())]
+    #[arg(long, value_name = "NAME", default_value = "lpush", hide_default_value = true,
+          hide_possible_values = true, value_parser = choice::<ListPush>())]
     push: ListPush,
     /// Command of the receivers: brpop, blpop, blmpop, blmove with LREM (reliable queue), or lpop or rpop, which do not
     /// wait. blmove and blmpop take the oldest message [default: brpop]
-    #[arg(long, value_name = "NAME", help_heading = "Messages", hide_possible_values = true,
-          value_parser = choice::<ListPop>())]
+    #[arg(long, value_name = "NAME", hide_possible_values = true, value_parser = choice::<ListPop>())]
     pop: Option<ListPop>,
     /// Pause of a receiver whose lists were all empty, with lpop or rpop: at most 8s [default: 0.1]
-    #[arg(long, value_name = "TIME", help_heading = "Messages", allow_hyphen_values = true,
-          value_parser = seconds)]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = seconds)]
     poll: Option<Duration>,
     #[command(flatten)]
     queue: QueueOptions,
@@ -244,25 +241,23 @@ impl KindOptions for ZsetOptions {
 /// one consumer of each group does, and acknowledges it (XACK). Load begins when every receiver waits and a message has
 /// come through each stream; at the end, messages under way are waited for, and the streams are removed.
 #[derive(Debug, Args)]
-#[command(after_help = STREAM_EXAMPLES)]
+#[command(next_help_heading = "Messages", after_help = STREAM_EXAMPLES)]
 pub(super) struct StreamOptions {
     /// Consumer groups of each stream [default: 1, if --consumers is given]
-    #[arg(long, value_name = "NUM", help_heading = "Messages", value_parser = small_count)]
+    #[arg(long, value_name = "NUM", value_parser = small_count)]
     groups: Option<u32>,
     /// Connections that consume, in each group [default: 10, if --groups is given]
-    #[arg(long, value_name = "NUM", help_heading = "Messages", value_parser = small_count)]
+    #[arg(long, value_name = "NUM", value_parser = small_count)]
     consumers: Option<u32>,
     /// Acknowledge with xack or xackdel, or not at all (noack) [default: xack]
-    #[arg(long, value_name = "NAME", help_heading = "Messages", hide_possible_values = true,
-          value_parser = choice::<StreamAck>())]
+    #[arg(long, value_name = "NAME", hide_possible_values = true, value_parser = choice::<StreamAck>())]
     ack: Option<StreamAck>,
     /// Take over entries that another consumer has not acknowledged for this long (XAUTOCLAIM)
-    #[arg(long, value_name = "TIME", help_heading = "Messages", allow_hyphen_values = true,
-          value_parser = seconds)]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = seconds)]
     claim: Option<Duration>,
     /// Trim streams to about this many entries (MAXLEN ~); 0 keeps all [default: 100000]
-    #[arg(long, value_name = "NUM", help_heading = "Messages", default_value = "100000",
-          hide_default_value = true, value_parser = small_count)]
+    #[arg(long, value_name = "NUM", default_value = "100000", hide_default_value = true,
+          value_parser = small_count)]
     maxlen: u32,
     #[command(flatten)]
     queue: QueueOptions,

@@ -17,27 +17,25 @@ use spec::values::{seconds, small_count};
 /// Each replica is read over and over. Values that are overwritten between two reads are overtaken, not lost. The time
 /// between reads is reported: no latency is known better than that.
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES)]
+#[command(next_help_heading = "Messages", after_help = EXAMPLES)]
 pub(super) struct ReplicaOptions {
     /// Connections that write at the primary, as -c of a run [default: 1]
-    #[arg(long, value_name = "NUM", help_heading = "Messages", value_parser = small_count)]
+    #[arg(long, value_name = "NUM", value_parser = small_count)]
     writers: Option<u32>,
     /// Keys that are written. Each is read at each replica over a connection of its own [default: 1]
-    #[arg(long, value_name = "NUM", help_heading = "Messages", value_parser = small_count)]
+    #[arg(long, value_name = "NUM", value_parser = small_count)]
     keys: Option<u32>,
     /// After each message, wait until this many replicas have acknowledged it (WAIT)
-    #[arg(long, value_name = "NUM", help_heading = "Messages", value_parser = small_count,
-          conflicts_with = "waitaof")]
+    #[arg(long, value_name = "NUM", value_parser = small_count, conflicts_with = "waitaof")]
     wait: Option<u32>,
     /// After each message, wait until it is on this many disks: the primary's (0 or 1) and replicas' (WAITAOF)
-    #[arg(long, value_name = "LOCAL,REPLICAS", help_heading = "Messages", value_parser = disks)]
+    #[arg(long, value_name = "LOCAL,REPLICAS", value_parser = disks)]
     waitaof: Option<(u32, u32)>,
     /// Time limit of --wait and --waitaof; 0 is for ever [default: 1s]
-    #[arg(long, value_name = "TIME", help_heading = "Messages", allow_hyphen_values = true,
-          value_parser = seconds)]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = seconds)]
     wait_timeout: Option<Duration>,
     /// Read here, instead of at the replicas that the primary names; repeatable
-    #[arg(long, value_name = "HOST:PORT", help_heading = "Messages")]
+    #[arg(long, value_name = "HOST:PORT")]
     at: Vec<Address>,
     #[command(flatten)]
     common: CommonOptions,

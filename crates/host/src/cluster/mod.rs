@@ -8,7 +8,7 @@ mod keys;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::time::Duration;
 
-use naming::{CLUSTER, Text};
+use naming::{CLUSTER, Text, text};
 use thiserror::Error;
 use wire::cluster::{Node, Topology};
 use wire::resp::Value;
@@ -27,57 +27,9 @@ pub enum ClusterError {
     /// The node did not answer.
     #[error(transparent)]
     Client(#[from] ClientError),
-    /// The server is no node of a cluster.
-    #[error(
-        "Failed to fetch cluster configuration from {address}, which is not a cluster node: \
-         {reply}. Remove {CLUSTER}", CLUSTER = CLUSTER
-)]
-    NoCluster {
-        /// Address of the server.
-        address: Address,
-        /// Reply of the server.
-        reply: String,
-    },
-    /// The server refused a question.
-    #[error("{address} refused {command}, which {CLUSTER} needs: {reply}{hint}", CLUSTER = CLUSTER)]
-    Refused {
-        /// Address of the server.
-        address: Address,
-        /// The question.
-        command: String,
-        /// Reply of the server.
-        reply: String,
-        /// Advice with a space before it; empty if there is none.
-        hint: Text,
-    },
-    /// The cluster has no slots with an owner.
-    #[error(
-        "{address} is a node of a cluster without assigned slots. Assign them first, for example \
-         with redis-cli --cluster create"
-    )]
-    NoSlots {
-        /// Address of the server.
-        address: Address,
-    },
-    /// The answer has an unknown form.
-    #[error("the reply of {address} to {command} is not a list of nodes")]
-    Unreadable {
-        /// Address of the server.
-        address: Address,
-        /// The question.
-        command: &'static str,
-    },
-    /// A node announces a name that this machine cannot resolve.
-    #[error(
-        "the cluster announces the node {name}, but this machine cannot resolve its host: \
-         {reason}"
-    )]
-    UnknownHost {
-        /// The node.
-        name: String,
-        /// Reason.
-        reason: String,
-    },
+    /// The server refused, or what it answered cannot be used.
+    #[error("{0}")]
+    Unusable(Text),
 }
 
 /// Asks a node for the nodes of its cluster, and resolves their addresses. TLS then checks each for the name
@@ -128,10 +80,14 @@ fn discover_within(
         "CLUSTER SHARDS" => Topology::of_shards(&reply, &asked, tls),
         _ => Topology::of_slots(&reply, &asked),
     };
-    let mut topology =
-        topology.ok_or_else(|| ClusterError::Unreadable { address: address.clone(), command })?;
+    let mut topology = topology.ok_or_else(|| {
+        ClusterError::Unusable(text!("the reply of {address} to {command} is not a list of nodes"))
+    })?;
     if topology.masters() == 0 {
-        return Err(ClusterError::NoSlots { address: address.clone() });
+        return Err(ClusterError::Unusable(text!(
+            "{address} is a node of a cluster without assigned slots. Assign them first, for example with redis-cli \
+             --cluster create"
+        )));
     }
     for node in &mut topology.nodes {
         let found = resolve(node, address)?;
@@ -145,22 +101,31 @@ fn discover_within(
 
 fn refused(address: &Address, command: &str, text: &[u8]) -> ClusterError {
     let reply = printable(text.strip_suffix(b".").unwrap_or(text));
-    let address = address.clone();
     if reply.contains("cluster support disabled") || reply.contains("unknown command") {
-        return ClusterError::NoCluster { address, reply };
+        return ClusterError::Unusable(text!(
+            "Failed to fetch cluster configuration from {address}, which is not a cluster node: {reply}. Remove \
+             {CLUSTER}"
+        ));
     }
     let hint = if reply.starts_with("NOPERM") {
         ". The user needs the permissions +cluster|shards or +cluster|slots, and +command"
     } else {
         ""
     };
-    ClusterError::Refused { address, command: command.to_owned(), reply, hint: hint.into() }
+    ClusterError::Unusable(text!(
+        "{address} refused {command}, which {CLUSTER} needs: {reply}{hint}"
+    ))
 }
 
 /// Resolves the address of a node. Of several addresses, returns one of the family with which the first node
 /// was reached.
 fn resolve(node: &Node, asked: &Address) -> Result<SocketAddr, ClusterError> {
-    let fault = |reason: String| ClusterError::UnknownHost { name: printable(node.name()), reason };
+    let name = printable(node.name());
+    let fault = |reason: String| {
+        ClusterError::Unusable(text!(
+            "the cluster announces the node {name}, but this machine cannot resolve its host: {reason}"
+        ))
+    };
     let found: Vec<SocketAddr> = (node.host.as_str(), node.port)
         .to_socket_addrs()
         .map_err(|error| fault(error.to_string()))?

@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use naming::{SPAWN, SPAWN_ARGS};
 use rustix::process::{Pid, Signal, kill_process};
 use wire::resp::Value;
 use workload::secret;
@@ -73,11 +74,16 @@ impl Spawn {
     /// Returns a [`SpawnError`]; nothing is left running.
     pub fn start(&self) -> Result<SpawnedServer, SpawnError> {
         if let Some(arg) = self.args.iter().find(|arg| self.kind.reserves(arg)) {
-            return Err(SpawnError::Reserved { arg: arg.clone() });
+            let text =
+                format!("{SPAWN_ARGS} {arg}: keystorm sets this itself for a spawned server");
+            return Err(text.into());
         }
         let program = program::find(self.program.as_deref(), self.kind)?;
         let place = std::env::temp_dir();
-        let home = Home::make_in(&place).map_err(|cause| SpawnError::Home { place, cause })?;
+        let home = Home::make_in(&place).map_err(|cause| {
+            let place = place.display();
+            format!("{SPAWN}: could not make a private directory in {place}: {cause}")
+        })?;
         let mut tries = 0;
         loop {
             tries += 1;
@@ -91,10 +97,10 @@ impl Spawn {
                     return Ok(SpawnedServer { child, address, facts, command_line, _home: home });
                 }
                 // Between finding a free port and the server's taking it, another program did.
-                Err(SpawnError::Ended { log, .. })
+                Err(error)
                     if self.listen == Listen::Loopback
                         && tries < PORTS_TRIED
-                        && log.iter().any(|line| line.contains("in use")) => {}
+                        && error.is_want_of_port() => {}
                 Err(e) => return Err(e),
             }
         }
@@ -105,7 +111,7 @@ impl Spawn {
         program: &Path,
         home: &Home,
     ) -> Result<(ChildProcess, Address, ServerFacts), SpawnError> {
-        let start = |cause| SpawnError::Start { program: program.to_owned(), cause };
+        let start = |cause| format!("{SPAWN}: could not start {}: {cause}", program.display());
         let address = match self.listen {
             Listen::Loopback => Address::Tcp(free_port().map_err(start)?),
             Listen::Unix => Address::Unix(home.socket()),
@@ -113,7 +119,10 @@ impl Spawn {
         if let Address::Unix(path) = &address
             && path.as_os_str().len() > SOCKET_PATH_MAX
         {
-            return Err(SpawnError::SocketPath { path: path.clone() });
+            let path = path.display();
+            let text =
+                format!("{SPAWN}: the socket path {path} is too long; set TMPDIR to a shorter one");
+            return Err(text.into());
         }
         let log = File::create(home.log()).map_err(start)?;
         let child = secret::without_passwords(&mut Command::new(&self.guard))
@@ -138,24 +147,20 @@ impl Spawn {
         log: &Path,
     ) -> Result<ServerFacts, SpawnError> {
         let deadline = Instant::now() + Duration::from_secs(READY_S);
+        let name = program.display();
+        let failed = |text, has_ended| SpawnError::with_log(text, self.last_words(log), has_ended);
         loop {
             if let Ok(Some(status)) = child.0.try_wait() {
-                return Err(SpawnError::Ended {
-                    program: program.to_owned(),
-                    status,
-                    log: self.last_words(log),
-                });
+                let text = format!("{SPAWN}: {name} ended before it was ready ({status})");
+                return Err(failed(text, true));
             }
             if let Some(facts) = look(self.kind, address, child.0.id()) {
                 return Ok(facts);
             }
             if Instant::now() >= deadline {
-                return Err(SpawnError::NotReady {
-                    program: program.to_owned(),
-                    address: address.clone(),
-                    waited_s: READY_S,
-                    log: self.last_words(log),
-                });
+                let text =
+                    format!("{SPAWN}: {name} did not answer on {address} within {READY_S} s");
+                return Err(failed(text, false));
             }
             std::thread::sleep(Duration::from_millis(5));
         }

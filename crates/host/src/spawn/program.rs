@@ -3,6 +3,7 @@
 use std::env;
 use std::path::{Path, PathBuf};
 
+use naming::SPAWN;
 use rustix::fs::{Access, access};
 
 use super::{Kind, SpawnError};
@@ -27,14 +28,19 @@ fn find_on(
     match name {
         None => {
             let found = kind.programs().iter().find_map(|name| on_path(name));
-            found.ok_or_else(|| SpawnError::NoServer { programs: kind.programs().join(" or ") })
+            found.ok_or_else(|| {
+                let programs = kind.programs().join(" or ");
+                let advice =
+                    format!("install one (`make setup` does), or name one with {SPAWN}=PATH");
+                format!("{SPAWN}: no {programs} on the PATH; {advice}").into()
+            })
         }
         Some(path) if path.contains('/') => {
-            let path = PathBuf::from(path);
-            let found = is_program(&path).then(|| path.clone());
-            found.ok_or(SpawnError::NotAProgram { path })
+            let found = is_program(Path::new(path)).then(|| path.into());
+            found.ok_or_else(|| format!("{SPAWN}={path}: not an executable file").into())
         }
-        Some(name) => on_path(name).ok_or_else(|| SpawnError::NotOnPath { name: name.into() }),
+        Some(name) => on_path(name)
+            .ok_or_else(|| format!("{SPAWN}={name}: not found on the PATH; give its path").into()),
     }
 }
 
@@ -53,7 +59,11 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let search = dir.path().as_os_str();
         let found = |name| find_on(name, Kind::Redis, search);
-        assert!(matches!(found(None), Err(SpawnError::NoServer { .. })));
+        let error = found(None).unwrap_err().to_string();
+        assert!(
+            error.starts_with("--spawn: no valkey-server or redis-server on the PATH;"),
+            "{error}"
+        );
         let make = |name: &str, mode| {
             let path = dir.path().join(name);
             fs::write(&path, "").unwrap();

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use crate::servers::{redis, scripts};
-use host::{Address, Listen, Login, Questions, Spawn, SpawnError, probe};
+use host::{Address, Listen, Login, Questions, Spawn, probe};
 
 fn alive(pid: u32) -> bool {
     Path::new(&format!("/proc/{pid}")).exists()
@@ -86,5 +86,6 @@ fn a_guard_that_is_not_there_is_an_error() {
         listen: Listen::Unix,
         guard: "/nonexistent/guard".into(),
     };
-    assert!(matches!(spawn.start(), Err(SpawnError::Start { .. })));
+    let error = spawn.start().unwrap_err().to_string();
+    assert!(error.starts_with("--spawn: could not start "), "{error}");
 }

@@ -21,45 +21,34 @@ use crate::commands::profile::counted_server;
 /// skipped; a search that was interrupted resumes.
 #[derive(Debug, Parser)]
 #[command(
+    next_help_heading = "Bisect",
     name = "keystorm bisect",
     override_usage = "keystorm bisect --good COMMIT --bad COMMIT [OPTIONS] [OPTIONS OF A RUN] -- BUILD-COMMAND",
     after_help = EXAMPLE,
 )]
 pub(super) struct Options {
     /// A commit before the change
-    #[arg(long, value_name = "COMMIT", help_heading = "Bisect")]
+    #[arg(long, value_name = "COMMIT")]
     pub(super) good: String,
     /// A commit after it, of which the good one is an ancestor; merges count as one commit
-    #[arg(long, value_name = "COMMIT", help_heading = "Bisect")]
+    #[arg(long, value_name = "COMMIT")]
     pub(super) bad: String,
     /// The repository [default: the current folder]. It is not touched: builds have a work tree of their own
-    #[arg(
-        long,
-        value_name = "DIR",
-        help_heading = "Bisect",
-        default_value = ".",
-        hide_default_value = true
-    )]
+    #[arg(long, value_name = "DIR", default_value = ".", hide_default_value = true)]
     pub(super) repository: PathBuf,
     /// The server that is built, from the top of the tree [default: src/valkey-server or src/redis-server]
-    #[arg(long, value_name = "PATH", help_heading = "Bisect")]
+    #[arg(long, value_name = "PATH")]
     pub(super) server: Option<PathBuf>,
     /// The folder of builds and results, from which the search resumes [default: .keystorm-bisect]
-    #[arg(
-        long,
-        value_name = "DIR",
-        help_heading = "Bisect",
-        default_value = ".keystorm-bisect",
-        hide_default_value = true
-    )]
+    #[arg(long, value_name = "DIR", default_value = ".keystorm-bisect", hide_default_value = true)]
     pub(super) state: PathBuf,
     /// The figure that changed: throughput, p50, p99, server-cpu, or instructions, which one start of
     /// each commit tells [default: throughput]
-    #[arg(long, value_name = "NAME", help_heading = "Bisect", value_parser = metric_of(&METRICS), default_value = "throughput",
+    #[arg(long, value_name = "NAME", value_parser = metric_of(&METRICS), default_value = "throughput",
           hide_default_value = true)]
     pub(super) metric: Metric,
     /// Probability at which the search ends, in per cent, from 50 to 99.9 [default: 95]
-    #[arg(long, value_name = "PCT", help_heading = "Bisect", value_parser = sure, default_value = "95", hide_default_value = true)]
+    #[arg(long, value_name = "PCT", value_parser = sure, default_value = "95", hide_default_value = true)]
     pub(super) sure: f64,
     #[command(flatten)]
     pub(super) output: ExperimentOptions,

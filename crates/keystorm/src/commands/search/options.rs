@@ -27,6 +27,7 @@ const NAME: &str = "keystorm search";
 /// rate found. Takes every option of a run (see keystorm --help) except -n and --rps, for a single test.
 #[derive(Debug, Parser)]
 #[command(
+    next_help_heading = "Target",
     name = "keystorm search",
     override_usage = "keystorm search --slo TARGET [OPTIONS] [OPTIONS OF A RUN] [--] [COMMAND ARGS...]",
     after_help = EXAMPLE,
@@ -34,34 +35,29 @@ const NAME: &str = "keystorm search";
 pub(super) struct Options {
     /// Target: p50, p95, p99, p99.9 (or any), mean or max below a time in us, ms or s; errors below a
     /// share. Separate several with commas: 'p99<1ms,p99.9<5ms,errors<0.1%'
-    #[arg(long, value_name = "TARGET", help_heading = "Target", value_parser = Slo::parse)]
+    #[arg(long, value_name = "TARGET", value_parser = Slo::parse)]
     pub(super) slo: Slo,
     /// First rate to try, in requests per second [default: half the throughput of a closed loop]
-    #[arg(long, value_name = "RATE", help_heading = "Target", value_parser = count)]
+    #[arg(long, value_name = "RATE", value_parser = count)]
     pub(super) start: Option<u64>,
     /// Highest rate to try, in requests per second
-    #[arg(long, value_name = "RATE", help_heading = "Target", value_parser = count,
-          default_value = "1G")]
+    #[arg(long, value_name = "RATE", value_parser = count, default_value = "1G")]
     most: u64,
     /// Stop when the gap to a failing rate is this small, in percent
-    #[arg(long, value_name = "PERCENT", help_heading = "Target", default_value = "2",
-          value_parser = percent)]
+    #[arg(long, value_name = "PERCENT", default_value = "2", value_parser = percent)]
     within: f64,
     /// Maximum number of trials per rate; a clear rate needs fewer. Trials that noise or the client itself
     /// can have made miss the target are repeated and not counted
-    #[arg(long, value_name = "TIMES", help_heading = "Target", default_value = "5",
-          value_parser = count_in(1..=99))]
+    #[arg(long, value_name = "TIMES", default_value = "5", value_parser = count_in(1..=99))]
     repeat: u32,
     /// Time limit of the search, without the latency curve; then it answers with what it knows
-    #[arg(long, value_name = "TIME", help_heading = "Target", default_value = "1m",
-          value_parser = seconds)]
+    #[arg(long, value_name = "TIME", default_value = "1m", value_parser = seconds)]
     budget: Duration,
     /// Length of each trial; up to ten times longer at rates too low for the target's percentiles
-    #[arg(long, value_name = "TIME", help_heading = "Target", default_value = "1s",
-          value_parser = seconds)]
+    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = seconds)]
     pub(super) duration: Duration,
     /// Skip the latency curve at the end
-    #[arg(long, help_heading = "Target")]
+    #[arg(long)]
     pub(super) no_curve: bool,
     #[command(flatten)]
     pub(super) output: ExperimentOptions,
