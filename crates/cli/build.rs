@@ -12,11 +12,12 @@ fn main() -> Result<(), Box<dyn Error>> {
     let to = PathBuf::from(env::var_os("OUT_DIR").ok_or("cargo names no OUT_DIR")?);
     let mut table = String::from("&[");
     for line in fs::read_to_string(page("SUMMARY")?)?.lines() {
-        let Some((_, name)) = line.split_once("](") else { continue };
+        let Some((title, name)) = line.split_once("](") else { continue };
+        let title = title.trim_start_matches([' ', '-', '[']);
         let name = name.trim_end_matches(".md)");
         let packed = to.join(name);
         pack(&page(name)?, &packed)?;
-        table += &format!("({name:?}, include_bytes!({packed:?})),");
+        table += &format!("({name:?}, {title:?}, include_bytes!({packed:?})),");
     }
     Ok(fs::write(to.join("topics.rs"), table + "]")?)
 }

@@ -5,12 +5,18 @@ use std::io::Read;
 
 use flate2::read::DeflateDecoder;
 
-/// Every one by its name and packed, in the order of docs/SUMMARY.md.
-const TOPICS: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/topics.rs"));
+/// Name, title and packed text of each page, in the order of docs/SUMMARY.md, which has the titles.
+const TOPICS: &[(&str, &str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/topics.rs"));
 
 /// Names of the pages.
 pub fn names() -> impl Iterator<Item = &'static str> {
-    TOPICS.iter().map(|(name, _)| *name)
+    TOPICS.iter().map(|(name, ..)| *name)
+}
+
+/// A line for each page, with its name and its title.
+pub(super) fn list() -> String {
+    let width = names().map(str::len).max().unwrap_or_default();
+    TOPICS.iter().map(|(name, title, _)| format!("{name:width$}  {title}\n")).collect()
 }
 
 /// Returns the page about another program, by its name.
@@ -21,7 +27,7 @@ pub(super) fn meant(name: &str) -> Option<&'static str> {
 
 /// The page of that name, in Markdown.
 pub fn page(name: &str) -> Option<String> {
-    let (_, packed) = TOPICS.iter().find(|(known, _)| *known == name)?;
+    let (.., packed) = TOPICS.iter().find(|(known, ..)| *known == name)?;
     let mut page = String::new();
     let read = DeflateDecoder::new(*packed).read_to_string(&mut page);
     read.is_ok().then_some(page)
@@ -37,6 +43,8 @@ mod tests {
             let page = page(name).unwrap();
             assert!(page.starts_with("# ") && page.ends_with('\n'), "{name}");
         }
+        let titled = list().lines().any(|line| line.ends_with("  Load on memcached"));
+        assert!(titled && list().lines().count() == TOPICS.len(), "{}", list());
         assert_eq!((page("nothing"), meant("nothing")), (None, None));
         assert!(page(meant("Grafana").unwrap()).unwrap().contains("Grafana"));
     }

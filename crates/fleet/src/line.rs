@@ -165,7 +165,7 @@ pub struct Tick {
     pub span_ns: u64,
     /// Figures of the interval.
     pub tally: Tally,
-    /// Intervals of the timeline that ended in it.
+    /// Intervals of the timeline that ended in this one.
     pub points: Vec<Point>,
     /// Deliveries of messages since the start, if known.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -98,7 +98,7 @@ pub(crate) fn enable<'s>(
     Ok(Some(changed))
 }
 
-/// A number, or `yes` and `no` as one.
+/// Value of a setting as a number: `yes` is 1, and `no` is 0.
 fn number(value: &str) -> Option<i64> {
     match value {
         "yes" => Some(1),

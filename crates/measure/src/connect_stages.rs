@@ -10,9 +10,9 @@ use crate::total::total;
 pub struct ConnectStages {
     /// From the request for the connection until it was open: TCP's handshake, or a unix socket's.
     pub connected: Latency,
-    /// From then to the end of the TLS handshake; empty without TLS.
+    /// From the open connection to the end of the TLS handshake; empty without TLS.
     pub tls: Latency,
-    /// From then until the replies to the login were in; empty without a login.
+    /// From the end of the handshakes until the replies to the login were in; empty without a login.
     pub login: Latency,
     /// From sending the request until its last reply was in.
     pub first_reply: Latency,

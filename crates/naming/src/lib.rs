@@ -14,7 +14,7 @@ use std::sync::OnceLock;
 pub use ids::*;
 pub use pieces::Text;
 
-/// Identity of an option, or of what a message advises about some.
+/// Identity of an option, or of a piece of advice about options, in a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct OptionId {
     field: &'static str,

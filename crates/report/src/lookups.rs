@@ -10,7 +10,7 @@ use workload::Plan;
 
 use crate::quantity::grouped;
 
-/// Distance up to which shares of hits are equal.
+/// Maximum difference of two shares of hits that count as equal.
 const APART: f64 = 0.002;
 
 /// Replies to commands that look up keys.

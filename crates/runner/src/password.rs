@@ -5,7 +5,7 @@ use workload::Secret;
 /// Time between checks for a requested password.
 pub(crate) const LOOK_EVERY_NS: u64 = 5_000_000;
 
-/// Knows the password of now.
+/// A source of the current password.
 pub trait PasswordSource: Sync {
     /// Returns the password if it is fresh, and otherwise requests it in the background. Never waits.
     fn password(&self) -> LoginPassword;

@@ -95,7 +95,7 @@ fn underscores(run: &str) -> Vec<(usize, usize)> {
     found
 }
 
-/// The name that this is, in capitals or with a slip, or two in a longer one.
+/// The closest of the names, whatever the case, with at most one slip; with two in a word of more than five letters.
 fn nearest<'n>(word: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
     let word = word.to_ascii_lowercase();
     let allowed = match word.len() {

@@ -39,7 +39,7 @@ pub(crate) fn prepare(
     Ok(())
 }
 
-/// The commands that fill a server with what these plans read: none for `SET`.
+/// Gives the plans the commands that write the data that they read; `SET` needs none.
 ///
 /// # Errors
 /// Returns an error if they read data that `SET` cannot write, or nothing at all.

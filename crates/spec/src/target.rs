@@ -62,9 +62,9 @@ impl OptionsAfterUri {
 /// Rule for which one counts where `-u` and another option are about the same thing.
 #[derive(Debug, Clone, Copy)]
 enum UriPrecedence {
-    /// They must agree.
+    /// Neither: they must agree.
     Agree,
-    /// The last, as in the peers: which options stand after `-u`.
+    /// The last one typed, as in the peers; holds the options that stand after `-u`.
     Last(OptionsAfterUri),
 }
 
@@ -369,7 +369,7 @@ fn spawn_args(server: &ServerOptions) -> &[String] {
     server.spawn_args.as_ref().map_or(&[], |ServerArgs(args)| args)
 }
 
-/// `-u`, which may hold a password: it is written without who logs in.
+/// The URI of `-u`. It may hold a password, so the login is left out where it is written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Uri(
     /// As it was typed.

@@ -27,8 +27,8 @@ pub enum TrackingMode {
     /// All keys with a prefix. A key is the prefix and a message.
     #[default]
     Bcast,
-    /// Keys that the client has read since it last had to drop them. A key is a place, and holds the messages
-    /// written to it.
+    /// Keys that the client has read and the server has not invalidated since. A place is one key, and its
+    /// messages are the values written to it.
     Default,
     /// Keys whose tracking the client requested before reading them.
     Optin,

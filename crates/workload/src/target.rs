@@ -329,7 +329,7 @@ pub struct TlsOptions {
     /// Groups for the exchange of keys.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub groups: Option<String>,
-    /// Offered versions.
+    /// Offered TLS versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub protocols: Option<String>,
     /// Set if a connection resumes the session of an earlier one.

@@ -56,11 +56,11 @@ pub(super) struct InvalidateOptions {
 /// Every line that begins with `$` is run by a test.
 const EXAMPLES: &str = include_str!("../../help/deliver-invalidate.txt").trim_ascii_end();
 
-/// Bytes of a value where the command line does not say, in broadcast mode and in others.
+/// Default number of bytes of a value, in broadcast mode and in others.
 const VALUE_BYTES: &str = "3";
 const ENTRY_BYTES: &str = "128";
 
-/// Keys where the command line does not say.
+/// Default number of keys.
 const KEYS: u32 = 100;
 
 /// Entries that a key keeps, at least: more than come between two reads of a cache.

@@ -42,7 +42,7 @@ pub(super) struct NotifyOptions {
 /// Every line that begins with `$` is run by a test.
 const EXAMPLES: &str = include_str!("../../help/deliver-notify.txt").trim_ascii_end();
 
-/// Bytes of a value where the command line does not say.
+/// Default number of bytes of a value.
 const VALUE_BYTES: &str = "3";
 
 impl NotifyOptions {

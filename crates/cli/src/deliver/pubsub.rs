@@ -50,10 +50,10 @@ pub(super) struct PubsubOptions {
 /// Every line that begins with `$` is run by a test.
 const EXAMPLES: &str = include_str!("../../help/deliver-pubsub.txt").trim_ascii_end();
 
-/// Bytes of a payload where the command line does not say.
+/// Default number of bytes of a payload.
 const PAYLOAD_BYTES: &str = "128";
 
-/// Channels where the command line does not say.
+/// Default number of channels.
 const CHANNELS: u32 = 10;
 
 impl PubsubOptions {

@@ -15,7 +15,7 @@ use super::sending::{
 use crate::UsageError;
 use spec::values::{seconds, small_count};
 
-/// Bytes of a payload where the command line does not say.
+/// Default number of bytes of a payload.
 const PAYLOAD_BYTES: &str = "128";
 
 /// Options of lists, sorted sets and streams.
@@ -49,7 +49,7 @@ struct QueueOptions {
     common: CommonOptions,
 }
 
-/// Number that stands for all.
+/// Keys per receiver that mean all keys.
 const ALL: u32 = u32::MAX;
 
 fn number_or_all(text: &str) -> Result<u32, String> {

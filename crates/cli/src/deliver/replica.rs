@@ -43,7 +43,7 @@ pub(super) struct ReplicaOptions {
 
 const EXAMPLES: &str = include_str!("../../help/deliver-replica.txt").trim_ascii_end();
 
-/// Time that senders wait for replicas where the command line does not say.
+/// Default time that senders wait for replicas.
 const WAIT_TIMEOUT: Duration = Duration::from_secs(1);
 
 fn disks(text: &str) -> Result<(u32, u32), String> {
@@ -77,7 +77,7 @@ impl ReplicaOptions {
     }
 }
 
-/// Bytes of a value where the command line does not say.
+/// Default number of bytes of a value.
 const VALUE_BYTES: &str = "128";
 
 impl KindOptions for ReplicaOptions {

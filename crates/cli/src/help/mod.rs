@@ -89,7 +89,7 @@ pub(super) fn intent(peers: FrontEnds, words: &[OsString]) -> Result<Intent, Usa
         return option::settings().map(Intent::Read);
     }
     if name == TOPICS {
-        return Ok(Intent::Say(topics::names().map(|name| format!("{name}\n")).collect()));
+        return Ok(Intent::Say(topics::list()));
     }
     if name.starts_with('-') {
         return option::explained(name).map(Intent::Read);

@@ -51,7 +51,11 @@ fn one_option_is_explained_with_an_example() {
     let sentence =
         "Further commands to send to replicas, such as a read-only EVAL, by position from 1";
     assert!(words.contains(sentence), "{words}");
-    Keystorm::new("help topics").run().ok().prints("redis-and-memcached");
+    Keystorm::new("help topics")
+        .run()
+        .ok()
+        .prints("redis-and-memcached")
+        .prints("  Load on memcached\n");
 }
 
 #[test]

@@ -20,13 +20,13 @@ impl KnownRates {
         self.0.iter().find(|(known, _)| *known == rate).map(|(_, answer)| *answer)
     }
 
-    /// The lowest rate from `from` on with one of these answers.
+    /// The lowest tried rate, at or above `from`, with one of these outcomes.
     pub(super) fn lowest(&self, from: f64, answers: &[RateOutcome]) -> Option<f64> {
         let above = self.0.iter().filter(|(rate, a)| *rate >= from && answers.contains(a));
         above.map(|(rate, _)| *rate).min_by(f64::total_cmp)
     }
 
-    /// The highest rate below `below`.
+    /// The highest tried rate below `below`.
     pub(super) fn highest(&self, below: f64) -> Option<f64> {
         self.0.iter().map(|(rate, _)| *rate).filter(|rate| *rate < below).max_by(f64::total_cmp)
     }

@@ -59,7 +59,7 @@ pub(super) fn warnings(names: &[String], shares: &[Run]) -> Vec<Warning> {
     warnings
 }
 
-/// Different texts, each once.
+/// Joins the parts of these comma-separated texts, each part once.
 pub(super) fn joined<'t>(texts: impl Iterator<Item = &'t str>) -> String {
     let mut different: Vec<&str> = Vec::new();
     for part in texts.flat_map(|text| text.split(", ")) {

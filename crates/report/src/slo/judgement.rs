@@ -64,7 +64,7 @@ pub enum Miss {
     Unanswered,
     /// Messages were lost, doubled or out of order.
     Undelivered,
-    /// Messages heaped up.
+    /// Messages were sent faster than they were delivered.
     Backlog,
     /// Most filled keys were not found.
     Unfound,

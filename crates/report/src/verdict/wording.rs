@@ -323,7 +323,7 @@ fn shortfall(evidence: &Evidence) -> String {
     parts.join(", and ")
 }
 
-/// Describes whether connections had room meanwhile, if known.
+/// Describes why requests left late, if known, as the end of a sentence.
 fn room(evidence: &Evidence) -> &'static str {
     match evidence.schedule.as_ref().and_then(|schedule| schedule.figures.fault) {
         Some(Fault::Client) => ", although connections had room",

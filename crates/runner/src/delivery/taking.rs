@@ -25,7 +25,7 @@ impl<E: Engine> Receivers<'_, E> {
         }
     }
 
-    /// Adds the times to messages that are bare numbers.
+    /// Adds the time of sending to messages that carry only their number.
     #[inline]
     pub(super) fn complete(&mut self, conn: ConnId) {
         let roles = self.context.roles;

@@ -5,7 +5,7 @@ use std::ops::Range;
 use crate::redis_commands::{self, KeyPlace};
 use crate::{Arg, CommandSpec, ProtocolKind};
 
-/// Arguments of a command that are keys of strings that it reads.
+/// Positions of the arguments in which a command names the strings that it reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Keys {
     First,

@@ -76,7 +76,7 @@ impl PlanParts {
         self.check_receivers(delivery)
     }
 
-    /// In a cluster, PUBLISH names the receivers of one node only, so that what is expected must be known without it.
+    /// Refuses deliveries whose number of receivers a cluster does not tell: PUBLISH counts those of one node.
     fn check_cluster(&self, delivery: &Delivery) -> Result<(), PlanError> {
         if !self.target.is_cluster() {
             return Ok(());

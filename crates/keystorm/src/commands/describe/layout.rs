@@ -356,7 +356,7 @@ fn notes(of: &Description, losses: &Losses) -> Vec<String> {
         (damaged, "were in damaged blocks"),
         (dropped, "were dropped by the recorded server"),
         (undated, "come before its first time and are left out"),
-        (misdated, "have a damaged time and got that of the command before"),
+        (misdated, "have a damaged time and were given that of the command before"),
     ];
     let parts: Vec<String> = parts
         .into_iter()

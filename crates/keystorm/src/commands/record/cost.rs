@@ -61,8 +61,7 @@ impl Cost {
             }
         };
         let is_sure = pairs.clone().all(differs(Duration::gt)) || pairs.all(differs(Duration::lt));
-        let unsure =
-            if is_sure { "" } else { "; its turns do not agree that there is a difference" };
+        let unsure = if is_sure { "" } else { "; not every turn shows this difference" };
         let ms = |times: &[Duration], percent| percentile(times, percent).as_secs_f64() * 1e3;
         format!(
             "Cost of recording, measured by a client afterwards, with and without it in turn: a command that does nothing took \

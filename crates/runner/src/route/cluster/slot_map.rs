@@ -165,7 +165,7 @@ impl SlotMap {
         (0..self.nodes.len() as u16).filter(|node| self.is_used(*node)).collect()
     }
 
-    /// Returns whether a node is a master, and the number of its slots, or of its master's.
+    /// Returns whether a node is a master, and a number of slots: its own, or a replica's those of its master.
     pub(crate) fn role(&self, number: u16) -> (bool, u32) {
         let node = self.node(number);
         match node.copies {
