@@ -119,9 +119,10 @@ impl Profile {
             GateState::Passed => ("Gate passed", Tone::Good, format!("no test takes {more}")),
             GateState::Failed => ("Gate failed", Tone::Bad, format!("{tests}: {more}")),
             GateState::Undecided => {
-                let text =
+                let open =
                     format!("the starts do not say if it takes {more}: {tests}; use more --starts");
-                ("Gate undecided", Tone::Warning, text)
+                let early = "it ended before every test was counted".to_owned();
+                ("Gate undecided", Tone::Warning, if tests.is_empty() { early } else { open })
             }
         };
         Some(Verdict { tone, ..Verdict::new(headline, text) })
