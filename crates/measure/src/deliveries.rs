@@ -5,7 +5,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::total::{Total, total};
-use crate::{CommandTally, Invalidations, Latency, Polls, SlowSubscribers, Tally, Waits};
+use crate::{CommandTally, Invalidations, Latency, Polls, Tally, Waits};
 
 /// Counts of messages and their deliveries.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -39,9 +39,6 @@ pub struct Deliveries {
     /// Figures of receivers with a blocking command.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub waits: Option<Waits>,
-    /// Subscribers that did not read.
-    #[serde(rename = "slow_subscribers", skip_serializing_if = "Option::is_none")]
-    pub slow: Option<Box<SlowSubscribers>>,
     /// Figures of clients with a cache.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub invalidations: Option<Box<Invalidations>>,
@@ -104,7 +101,6 @@ impl Deliveries {
             by_receiver: None,
             receivers: 0,
             waits: None,
-            slow: None,
             invalidations: None,
             kept: None,
         }
@@ -137,7 +133,6 @@ impl Deliveries {
             by_receiver,
             receivers,
             waits,
-            slow,
             invalidations,
             kept,
         } = other;
@@ -155,7 +150,6 @@ impl Deliveries {
             *ours = (ours.0.min(*least), ours.1.max(*most));
         });
         merge_optional(&mut self.waits, waits.as_ref(), Waits::merge_client);
-        merge_optional(&mut self.slow, slow.as_ref(), |ours, theirs| ours.merge(theirs));
         merge_optional(&mut self.kept, kept.as_ref(), KeptKeys::merge);
     }
 

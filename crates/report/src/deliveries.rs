@@ -1,11 +1,10 @@
 //! Figures of messages and their deliveries.
 
 use measure::{Deliveries, DeliveryCounts, Invalidations};
-use workload::quantity::{counted, noun};
+use workload::quantity::counted;
 use workload::{Delivery, ReplicaWait};
 
 use crate::csv::CsvRow;
-use crate::quantity::megabytes;
 use crate::{LatencyFigures, WaitFigures, grouped, msec, msec_at_most};
 
 /// Figures of a run whose messages have receivers. Its other latencies are for deliveries.
@@ -199,7 +198,6 @@ impl<'r> DeliveryFigures<'r> {
         lines.extend(self.cache_lines());
         let removed = self.deliveries.kept.is_none();
         lines.extend(self.waits.iter().flat_map(|waits| waits.lines(removed)));
-        lines.extend(self.slow());
         lines
     }
 
@@ -270,32 +268,6 @@ impl<'r> DeliveryFigures<'r> {
             text += &format!("; the server named no receiver for {} more", grouped(away as f64));
         }
         text
-    }
-
-    /// Describes the subscribers that did not read: `slow subscribers: 3, cut off 3 times …`.
-    fn slow(&self) -> Option<String> {
-        let slow = self.deliveries.slow.as_deref()?;
-        let mut text = format!("slow subscribers: {}, which did not read", slow.subscribers);
-        match (slow.first_cut_ns, slow.last_cut_ns) {
-            (Some(first), Some(last)) if first < last => {
-                let (first, last) = (first as f64 / 1e9, last as f64 / 1e9);
-                let times = counted(slow.cut_off, "time");
-                text +=
-                    &format!("; the server cut them off {times}, from {first:.2} s to {last:.2} s");
-            }
-            (Some(at), _) => {
-                let times = counted(slow.cut_off, "time");
-                text += &format!("; the server cut them off {times}, at {:.2} s", at as f64 / 1e9);
-            }
-            _ => text += "; the server cut none of them off",
-        }
-        let missed = grouped(slow.missed as f64);
-        text += &format!("; {missed} {} did not reach them", noun(slow.missed, "message"));
-        if let Some(bytes) = slow.waiting_bytes.filter(|bytes| *bytes > 0) {
-            let bytes = megabytes(bytes as f64);
-            text += &format!("; at most {bytes} were seen waiting at the server for one of them");
-        }
-        Some(text)
     }
 
     /// Number of writes that caches saw in later reads; `None` if caches do not read.
@@ -377,7 +349,6 @@ mod tests {
                 by_receiver: None,
                 receivers: 24,
                 waits: None,
-                slow: None,
                 invalidations: None,
                 kept: None,
             };

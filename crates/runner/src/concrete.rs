@@ -19,7 +19,7 @@ use workload::ProtocolKind;
 
 use crate::Fatal;
 use crate::collect::Message;
-use crate::delivery::{MakeEngine, ReceiverContext, ReceiverTotals, Receivers};
+use crate::delivery::{ReceiverContext, ReceiverTotals, Receivers};
 use crate::engines::Choice;
 use crate::launch::ServerSet;
 use crate::recorder::Recorder;
@@ -50,11 +50,6 @@ pub(crate) fn receiver<'r>(
         (None, Choice::Uring) => receive_on(move |room| Uring::new(origin, room)),
         _ => receive_on(move |room| any_engine(choice, tls, origin, room)),
     }
-}
-
-/// Returns a maker of engines for connections that are not read while load runs, so none of them reads ahead.
-pub(crate) fn unread<'r>(tls: Option<&'r TlsContext>, origin: Instant) -> Box<MakeEngine<'r>> {
-    Box::new(move || any_engine(Choice::Epoll, tls, origin, 1))
 }
 
 fn receive_on<'r, E: Engine>(make: impl Fn(u32) -> io::Result<E> + Sync + 'r) -> Box<Receive<'r>> {

@@ -174,7 +174,6 @@ fn carry_out(
     let servers = (&destination, watch.as_ref());
     let roles = Roles::new(job, servers, connections.senders(plan), &gate, choice.name());
     let receive = &*concrete::receiver(choice, job.tls, origin);
-    let unread = &*concrete::unread(job.tls, origin);
     let (budget, inserts) = (plan.budget(), plan.inserts().map(Arc::new));
     let warmup = budget.for_warmup();
     let origins = Origins::new(plan, connections.total, job.local_ports.clone());
@@ -218,7 +217,7 @@ fn carry_out(
             sending.collect(&messages, observer);
             return Ok(None);
         };
-        let (mut received, reports) = roles.start(scope, job.plan, &origins, (receive, unread))?;
+        let (mut received, reports) = roles.start(scope, job.plan, &origins, receive)?;
         roles.collect(scope, &mut sending, messages)?;
         received.collect(&reports, &mut ReceiversWatch { roles, observer });
         Ok(Some(received))

@@ -186,7 +186,7 @@ fn requests_allocate_nothing() {
     }
     let queue = Queue::List { push: ListPush::Lpush, pop: ListPop::Brpop };
     let list = DeliveryKind::Queue { queue, count: 1, block_ns: 0 };
-    let pubsub = DeliveryKind::Pubsub { subscription: Subscription::Channels, slow: 0 };
+    let pubsub = DeliveryKind::Pubsub { subscription: Subscription::Channels };
     for engine in [EngineKind::Epoll, EngineKind::Auto] {
         for (command, kind) in [("PUBLISH", pubsub), ("LPUSH", list)] {
             let plans = [20_000, 200_000].map(|n| delivered(n, command, kind, engine));

@@ -37,10 +37,6 @@ pub(super) struct PubsubOptions {
     /// Publish to shard channels, which belong to hash slots as keys do (SPUBLISH, SSUBSCRIBE)
     #[arg(long, help_heading = "Messages")]
     sharded: bool,
-    /// Further subscribers, of all channels, that do not read until the server cuts them off
-    #[arg(long, value_name = "NUM", help_heading = "Messages", default_value = "0",
-          hide_default_value = true, value_parser = small_count)]
-    slow: u32,
     #[command(flatten)]
     exchange: ExchangeOptions,
     #[command(flatten)]
@@ -91,7 +87,7 @@ impl KindOptions for PubsubOptions {
     fn receivers(&self, prefix: String, parts: &mut PlanParts) -> Result<Delivery, UsageError> {
         begin_with(parts, 1, &prefix)?;
         end_in_message(parts, 2)?;
-        let kind = DeliveryKind::Pubsub { subscription: self.subscription(), slow: self.slow };
+        let kind = DeliveryKind::Pubsub { subscription: self.subscription() };
         let places = (self.channels(), self.channels_per_subscriber);
         let delivery = self.common.delivery(kind, self.subscribers, prefix, places);
         Ok(Delivery { exchange: self.exchange.exchange(), ..delivery })

@@ -9,7 +9,7 @@ fn the_deliveries_of_all_clients_are_counted_together() {
     for (name, server) in Server::both() {
         for (line, send, places, each) in [
             ("pubsub --channels 2 --subscribers 8", "publish", 1, 4),
-            ("pubsub --channels 1 --subscribers 3 -c 3 --slow 2 -3", "publish", 1, 0),
+            ("pubsub --channels 1 --subscribers 3 -c 3 -3", "publish", 1, 0),
             ("list --receivers 4 --rps 5k", "lpush", 1, 1),
             ("zset --receivers 4 --keys 2 --receiver-threads 2", "zadd", 2, 1),
             ("stream --groups 2 --consumers 2", "xadd", 1, 2),
@@ -124,7 +124,6 @@ fn a_report_of_messages_between_clients_says_how_well_clocks_are_known() {
     assert!(is_known || least.starts_with('<'), "{least} of {bound_ms}: {}", ran.out);
     for (line, says) in [
         ("pubsub --between-clients", "requires several clients (--on)"),
-        ("pubsub --between-clients --on local:2 --slow 1", "takes no --slow"),
         ("pubsub --between-clients --on local:2 -d 8", "at least 32 bytes"),
     ] {
         deliver(&server, &format!("{line} -n 100")).run().exits(2).says(says);

@@ -176,7 +176,7 @@ fn a_run_is_repeated_by_the_command_line_that_its_page_has() {
     for line in [
         "pubsub --channels 3 --subscribers 6 --publishers 2 -d 100 --patterns -3",
         "pubsub --channels 4 --subscribers 2 --channels-per-subscriber 2 --sharded --rps 1k -n 50",
-        "pubsub --channels 1 --subscribers 2 --slow 3 -d uniform:40..400",
+        "pubsub --channels 1 --subscribers 2 -d uniform:40..400",
         "list --pop blmpop --count 3 --keys 2 --keys-per-receiver all --block 0.5 --drain 1",
         "list --push rpush --pop rpop --poll 0.2 --receiver-threads 2 -d 1k --key-dist zipf",
         "zset --zpop bzpopmax --receivers 3 --senders 4 --duration 2 --warmup 1",

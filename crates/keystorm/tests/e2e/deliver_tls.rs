@@ -10,7 +10,7 @@ fn every_kind_speaks_tls() {
     let options = format!("-p {} --tls --cacert {}", secure.port, secure.file("ca.crt").display());
     for (line, each) in [
         ("pubsub --channels 2 --subscribers 4", 2),
-        ("pubsub --channels 1 --subscribers 3 --slow 2 -3 --engine epoll", 3),
+        ("pubsub --channels 1 --subscribers 3 -3 --engine epoll", 3),
         ("list", 1),
         ("list --pop blmove -3 --engine epoll", 1),
         ("zset --zpop bzmpop --count 4", 1),

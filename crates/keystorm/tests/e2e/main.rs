@@ -44,7 +44,6 @@ mod deliver_moves;
 mod deliver_nodes;
 mod deliver_series;
 mod deliver_sizes;
-mod deliver_slow;
 mod deliver_tls;
 mod describe;
 mod doctor;

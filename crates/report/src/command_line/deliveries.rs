@@ -95,14 +95,11 @@ pub(super) fn options(
 /// Writes the options of sending and taking messages.
 fn how(plan: &Plan, kind: DeliveryKind, words: &mut Options) {
     match kind {
-        DeliveryKind::Pubsub { subscription, slow } => {
+        DeliveryKind::Pubsub { subscription } => {
             words.flags(&[
                 (subscription == Subscription::Patterns, "--patterns"),
                 (subscription == Subscription::Shards, "--sharded"),
             ]);
-            if slow > 0 {
-                words.option("--slow", &slow);
-            }
         }
         DeliveryKind::Queue { queue, count, block_ns } => {
             let mut wait = "--block";

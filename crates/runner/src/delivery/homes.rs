@@ -291,7 +291,7 @@ pub(super) mod tests {
     }
 
     pub(in crate::delivery) fn delivery(subscription: Subscription) -> Delivery {
-        let kind = DeliveryKind::Pubsub { subscription, slow: 0 };
+        let kind = DeliveryKind::Pubsub { subscription };
         let prefix = "p:".to_owned();
         Delivery {
             kind,

@@ -185,8 +185,8 @@ pub(crate) trait Consumer {
 /// Returns the kind of a plan, for one server or for the nodes of a cluster.
 pub(crate) fn from_delivery(delivery: &Delivery, in_cluster: bool) -> Box<dyn Kind + '_> {
     match delivery.kind {
-        DeliveryKind::Pubsub { subscription, slow } => {
-            let is_broadcast = slow > 0 || in_cluster && subscription != Subscription::Shards;
+        DeliveryKind::Pubsub { subscription } => {
+            let is_broadcast = in_cluster && subscription != Subscription::Shards;
             Box::new(Pubsub { delivery, subscription, is_broadcast, event: None })
         }
         DeliveryKind::Invalidate { tracking } if tracking.mode.follows_reads() => {

@@ -39,7 +39,7 @@ const KINDS: [DeliveryKind; 20] = [
 ];
 
 const fn pubsub(subscription: Subscription) -> DeliveryKind {
-    DeliveryKind::Pubsub { subscription, slow: 0 }
+    DeliveryKind::Pubsub { subscription }
 }
 
 const fn notify(event: KeyEvent) -> DeliveryKind {

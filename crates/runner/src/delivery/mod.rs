@@ -26,7 +26,6 @@ mod replica;
 mod reply_strings;
 mod seen;
 mod setup;
-mod slow;
 mod spread;
 mod stops;
 mod taking;
@@ -41,12 +40,11 @@ use std::sync::{Mutex, OnceLock};
 use std::thread::{self, Scope};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use measure::{Deliveries, Measurement, Polls, SlowSubscribers, Tally, TallyShape};
+use measure::{Deliveries, Measurement, Polls, Tally, TallyShape};
 use workload::random::SplitMix;
-use workload::{Delivery, DeliveryKind, Plan, message};
+use workload::{Delivery, Plan, message};
 
 pub(crate) use receivers::{ReceiverContext, Receivers};
-pub(crate) use slow::MakeEngine;
 pub(crate) use totals::ReceiverTotals;
 
 use crate::FailedRequests;
@@ -64,7 +62,6 @@ use crate::route::cluster::TopologyWatch;
 use homes::Homes;
 use kind::{Dispatch, Kind};
 use seen::NumberBitmap;
-use slow::SlowContext;
 use under_way::InFlightTimeline;
 
 /// Intervals that a thread may be ahead of the collector.
@@ -111,9 +108,6 @@ pub(crate) struct Roles<'r> {
     sent: Mutex<Option<Tally>>,
     /// Totals of each thread in the end.
     ended: Mutex<Vec<ReceiverTotals>>,
-    /// Number of slow subscribers, and the observations of them.
-    slow: u32,
-    slow_seen: OnceLock<SlowSubscribers>,
 }
 
 /// State of a thread of receivers while load runs.
@@ -202,8 +196,7 @@ impl<'r> Roles<'r> {
             password: job.password,
             engine,
             expected: AtomicU64::new(NO_END),
-            // Those that do not read have a thread beside.
-            threads: (0..=delivery.threads).map(|_| ReceiverThread::default()).collect(),
+            threads: (0..delivery.threads).map(|_| ReceiverThread::default()).collect(),
             probes: 0,
             probed: AtomicU32::new(0),
             seen: (0..groups).map(|_| NumberBitmap::default()).collect(),
@@ -214,28 +207,19 @@ impl<'r> Roles<'r> {
             sent_times: plan.numbers_messages().then(|| SentTimes::new(&plan.load.stop)),
             sent: Mutex::default(),
             ended: Mutex::default(),
-            slow: delivery.kind.slow(),
-            slow_seen: OnceLock::new(),
         };
-        let copies: u32 = roles.copies_by_place().iter().sum();
-        roles.probes = copies.saturating_add(roles.slow.saturating_mul(delivery.places));
-        let beside = &roles.threads[usize::from(delivery.threads)];
-        beside.subscribed.store(roles.slow == 0, Ordering::Release);
-        beside.caught_up.store(true, Ordering::Release);
-        beside.ended.store(true, Ordering::Release);
+        roles.probes = roles.copies_by_place().iter().sum();
         Some(roles)
     }
 
-    /// Starts the threads of the receivers, and the one of the slow subscribers with engines made by
-    /// `unread`. Returns the collector and the channel of their reports.
+    /// Starts the threads of the receivers. Returns the collector and the channel of their reports.
     pub(crate) fn start<'scope>(
         &'scope self,
         scope: &'scope Scope<'scope, '_>,
         plan: &'scope Plan,
         origins: &'scope Origins,
-        (receive, unread): (&'scope Receive<'scope>, &'scope MakeEngine<'scope>),
+        receive: &'scope Receive<'scope>,
     ) -> io::Result<(Collector, Receiver<Message>)> {
-        self.start_slow(scope, plan, origins, unread)?;
         let shape = tally_shape(plan);
         let (full, messages) = mpsc::sync_channel(AHEAD_MAX * self.threads.len());
         let mut empties = Vec::new();
@@ -263,28 +247,6 @@ impl<'r> Roles<'r> {
             }
         }
         Ok((Collector::new(shape, empties, self.engine), messages))
-    }
-
-    /// Starts the thread of slow subscribers, if there are some. `make` makes an engine for one connection.
-    fn start_slow<'scope>(
-        &'scope self,
-        scope: &'scope Scope<'scope, '_>,
-        plan: &'scope Plan,
-        origins: &'scope Origins,
-        make: &'scope MakeEngine<'scope>,
-    ) -> io::Result<()> {
-        let DeliveryKind::Pubsub { subscription, slow: count @ 1.. } = self.delivery.kind else {
-            return Ok(());
-        };
-        let thread = thread::Builder::new().name("slow-receivers".to_owned());
-        let started = thread.spawn_scoped(scope, move || {
-            let context = SlowContext { plan, roles: self, origins, make, subscription, count };
-            let _ = self.slow_seen.set(slow::subscribe(&context));
-        });
-        if let Err(error) = &started {
-            self.gate.fail(Fatal::new(format!("starting a thread: {error}")));
-        }
-        started.map(drop)
     }
 
     /// Starts a thread that collects the senders' figures and tells the receivers when they are complete.
@@ -370,7 +332,6 @@ impl<'r> Roles<'r> {
                 behind,
             })
         });
-        let acknowledged = sending.total.commands.iter().map(|command| command.ok).sum();
         let (first, last) = spread.unzip();
         receiving.workers = [sending.workers, receiving.workers].concat();
         receiving.total.add_senders(&sending.total);
@@ -400,20 +361,11 @@ impl<'r> Roles<'r> {
             by_receiver,
             receivers: self.delivery.receivers,
             waits,
-            slow: self.slow_seen.into_inner().map(|slow| with_missed(slow, acknowledged)),
             invalidations: invalidations.map(Box::new),
             kept: remains.and_then(|remains| remains.kept),
         }));
         receiving
     }
-}
-
-/// Adds the missed messages to slow subscribers, given the number of acknowledged ones, each of which goes to
-/// all of them.
-fn with_missed(mut slow: SlowSubscribers, acknowledged: u64) -> Box<SlowSubscribers> {
-    let all = acknowledged.saturating_mul(u64::from(slow.subscribers));
-    slow.missed = all.saturating_sub(slow.received);
-    Box::new(slow)
 }
 
 /// Returns the shape of the receivers' tallies: one kind of event, which was due at a time of its own.

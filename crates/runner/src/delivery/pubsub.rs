@@ -21,8 +21,8 @@ const NAMES_MAX: usize = 1_000;
 pub(super) struct Pubsub<'r> {
     pub(super) delivery: &'r Delivery,
     pub(super) subscription: Subscription,
-    /// Set if the reply to PUBLISH counts other subscribers than the receivers of a message: only those at
-    /// one cluster node, or also slow ones.
+    /// Set if the reply to PUBLISH counts only the subscribers at one cluster node, and not all receivers
+    /// of a message.
     pub(super) is_broadcast: bool,
     /// The event that the server publishes for keys in this database, instead of the senders' own messages.
     pub(super) event: Option<(KeyEvent, u32)>,

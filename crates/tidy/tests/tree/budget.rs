@@ -84,7 +84,6 @@ const AREAS: &[Area] = &[
             "crates/cli/src/deliver/",
             "crates/measure/src/deliveries.rs",
             "crates/measure/src/invalidations.rs",
-            "crates/measure/src/slow_subscribers.rs",
             "crates/measure/src/waits.rs",
             "crates/report/src/deliveries.rs",
             "crates/report/src/waits.rs",

@@ -63,9 +63,6 @@ pub enum DeliveryKind {
         /// Subscription of the subscribers.
         #[serde(default)]
         subscription: Subscription,
-        /// Further subscribers of all channels, which do not read.
-        #[serde(default, skip_serializing_if = "crate::is_default")]
-        slow: u32,
     },
     /// Queues, which keep messages until a receiver takes them.
     Queue {
@@ -156,12 +153,6 @@ impl DeliveryKind {
             Self::Invalidate { tracking } if tracking.redirect => 2,
             _ => 1,
         }
-    }
-
-    /// Number of subscribers that do not read.
-    #[must_use]
-    pub fn slow(&self) -> u32 {
-        if let Self::Pubsub { slow, .. } = self { *slow } else { 0 }
     }
 
     /// Nanoseconds from the arrival of a message at the server until its delivery is due.
@@ -296,8 +287,7 @@ impl Delivery {
             own.receivers = shard.count(self.logical_receivers());
             own.keep_node_receivers_of(own.receivers);
         }
-        if let DeliveryKind::Pubsub { slow, .. } = &mut own.kind {
-            *slow = shard.count(*slow);
+        if let DeliveryKind::Pubsub { .. } = own.kind {
             own.places = shard.count(own.places).max(1);
             own.places_each = own.places_each.min(own.places);
         }

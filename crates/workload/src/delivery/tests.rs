@@ -4,7 +4,7 @@ use super::*;
 use crate::StreamAck;
 
 fn delivery(receivers: u32, places: u32, places_each: u32) -> Delivery {
-    let kind = DeliveryKind::Pubsub { subscription: Subscription::Channels, slow: 0 };
+    let kind = DeliveryKind::Pubsub { subscription: Subscription::Channels };
     let prefix = "keystorm:".to_owned();
     Delivery {
         kind,

@@ -36,8 +36,6 @@ pub const SERVERS_MAX: usize = 1_000;
 pub const PLACES_MAX: u32 = 1_000_000;
 /// Maximum number of subscriptions of all receivers together.
 pub const SUBSCRIPTIONS_MAX: u64 = 10_000_000;
-/// Maximum number of subscribers that do not read: each takes up to megabytes of the kernel's memory.
-pub const SLOW_MAX: u32 = 100;
 /// Maximum number of consumer groups of a stream: the messages of each are remembered.
 pub const GROUPS_MAX: u32 = 100;
 /// Maximum number of pairs of a sender and a receiver: each takes 32 bytes.

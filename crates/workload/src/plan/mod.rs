@@ -321,8 +321,7 @@ impl Plan {
     pub fn all_connections(&self) -> u32 {
         // One more sends probes.
         let own = self.delivery.as_ref().map(|delivery| delivery.own(self.load.shard));
-        let receivers =
-            own.map_or(0, |own| own.receivers * own.kind.connections_each() + own.kind.slow() + 1);
+        let receivers = own.map_or(0, |own| own.receivers * own.kind.connections_each() + 1);
         self.own_connections().saturating_add(receivers)
     }
 

@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 
 use naming::{
-    BETWEEN_CLIENTS, CLUSTER, DRAIN, GROUPS, PIPELINE, RECEIVER_THREADS, SIZE, SLOW, Text, WAIT,
-    WAITAOF, WRITERS, text,
+    BETWEEN_CLIENTS, CLUSTER, DRAIN, GROUPS, PIPELINE, RECEIVER_THREADS, SIZE, Text, WAIT, WAITAOF,
+    WRITERS, text,
 };
 
 use super::check::refuse;
@@ -71,7 +71,6 @@ impl PlanParts {
             )
         })?;
         self.check_cluster(delivery)?;
-        self.check_slow(delivery)?;
         self.check_exchange(delivery)?;
         self.check_receivers(delivery)
     }
@@ -105,35 +104,6 @@ impl PlanParts {
         })
     }
 
-    /// PUBLISH names subscribers that do not read as well, so that what is expected must be known without it.
-    fn check_slow(&self, delivery: &Delivery) -> Result<(), PlanError> {
-        let Delivery { receivers, places, places_each, .. } = *delivery;
-        let slow = delivery.kind.slow();
-        refuse(slow <= limits::SLOW_MAX, || {
-            text!("{SLOW} {slow}: the maximum is {}", limits::SLOW_MAX)
-        })?;
-        refuse(slow == 0 || !self.target.is_cluster(), || {
-            text!(
-                "{SLOW}: subscribers that do not read take one server; name a node, without {CLUSTER}"
-            )
-        })?;
-        let subscriptions = u64::from(receivers) * u64::from(places_each);
-        refuse(slow == 0 || subscriptions.is_multiple_of(places.into()), || {
-            text!(
-                "{SLOW}: PUBLISH counts subscribers that do not read, too, so every channel must have the same \
-                 number that do: {receivers} subscribers of {places_each} channels each are no multiple of \
-                 {places} channels"
-            )
-        })?;
-        let subscriptions = u64::from(slow) * u64::from(places);
-        refuse(subscriptions <= limits::SUBSCRIPTIONS_MAX, || {
-            text!(
-                "{SLOW}: {subscriptions} subscriptions, to all channels each; the maximum is {}",
-                limits::SUBSCRIPTIONS_MAX
-            )
-        })
-    }
-
     /// Between clients, a message must say when it was sent, and what shows the end must come behind all others.
     fn check_exchange(&self, delivery: &Delivery) -> Result<(), PlanError> {
         if delivery.exchange.is_none() {
@@ -144,7 +114,6 @@ impl PlanParts {
             self.sequence.iter().flat_map(|command| &command.args).flat_map(|arg| &arg.pieces);
         let is_short = pieces.into_iter().any(|piece| *piece == Piece::MessageNumber);
         match delivery.kind {
-            DeliveryKind::Pubsub { slow: 1.., .. } => Err(fault(text!("takes no {SLOW}"))),
             DeliveryKind::Pubsub { .. } if self.target.is_cluster() => {
                 Err(fault(text!("takes one server; name a node, without {CLUSTER}")))
             }
