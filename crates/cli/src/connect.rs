@@ -16,7 +16,7 @@ use naming::{
 
 use super::experiment::{self, takes_of, with_those_of_one_run};
 use super::front::Front;
-use super::suggestions::{call_by_one_name, named};
+use super::suggestions::{named, shorten_names};
 use super::{Intent, RUN, UsageError, help, run};
 
 /// The word that says so in the command line of an experiment.
@@ -121,7 +121,7 @@ fn own_page() -> Command {
 fn complete(mut line: TypedLine, vocabulary: &Command, alone: bool) -> TypedLine {
     let besides = line.options.iter_mut().filter(|given| given.name == BESIDE);
     besides.for_each(|given| given.name = PROBE.to_string());
-    call_by_one_name(&mut line, |name| named(vocabulary, name));
+    shorten_names(&mut line, |name| named(vocabulary, name));
     let value = |line: &TypedLine, name: OptionId| {
         let given = line.options.iter().rfind(|given| given.name == name.word())?;
         Some(given.value.as_ref()?.to_string_lossy().into_owned())

@@ -25,7 +25,7 @@ use super::connect;
 use super::deliver;
 use super::front::{command, with_options};
 use super::run::{self, ParsedArgs};
-use super::suggestions::{call_by_one_name, named, no_option};
+use super::suggestions::{named, no_option, shorten_names};
 use super::{Action, Intent, Job, UsageError};
 
 /// Options of a run that no experiment can have, and why.
@@ -145,7 +145,7 @@ fn split_line(
     if let Some(given) = line.options.iter().find(|given| find(&given.name).is_none()) {
         return Err(no_option(&given.name, own, &of_run));
     }
-    call_by_one_name(&mut line, find);
+    shorten_names(&mut line, find);
     match words {
         Some(words) => line.rest = words,
         None => misplaced(&line, own)?,

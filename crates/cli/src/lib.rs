@@ -7,15 +7,15 @@
 
 #![deny(clippy::print_stderr, clippy::print_stdout)]
 
+pub mod as_keystorm;
 pub mod compare;
 pub mod connect;
 pub mod deliver;
-pub mod equal;
 pub mod experiment;
 pub mod front;
 pub mod help;
+pub mod ks_options;
 pub mod outputs;
-pub mod own;
 pub mod presets;
 pub mod replay;
 pub mod run;
@@ -29,7 +29,9 @@ use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::sync::OnceLock;
 
-use job::{Action, FrontEnd, Intent, Job, Output, PageOptions, Spread, UsageError, VerdictTo};
+use job::{
+    Action, DistributionDetail, FrontEnd, Intent, Job, Output, PageOptions, UsageError, VerdictTo,
+};
 
 /// Command lines that are understood.
 pub type FrontEnds = &'static [&'static dyn FrontEnd];
@@ -107,7 +109,7 @@ pub fn parse(
 fn speak_as(peers: FrontEnds, called: &'static dyn FrontEnd) {
     if peers.iter().any(|peer| peer.names() == called.names()) {
         naming::speak(Box::new(|option| {
-            called.word(option).unwrap_or_else(|| own::behind_prefix(&option.word()).into())
+            called.word(option).unwrap_or_else(|| ks_options::behind_prefix(&option.word()).into())
         }));
     }
 }

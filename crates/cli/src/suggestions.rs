@@ -123,7 +123,7 @@ pub(super) fn no_option(typed: &str, command: &Command, also: &Command) -> Usage
 }
 
 /// Gives each option of a line one name, the short one where it has one, by which it is looked for.
-pub(super) fn call_by_one_name<'c>(line: &mut TypedLine, find: impl Fn(&str) -> Option<&'c Arg>) {
+pub(super) fn shorten_names<'c>(line: &mut TypedLine, find: impl Fn(&str) -> Option<&'c Arg>) {
     for given in &mut line.options {
         if let Some(short) = find(&given.name).and_then(Arg::get_short) {
             given.name = format!("-{short}");

@@ -130,7 +130,7 @@ impl Asides {
     pub fn open(output: &Output) -> Result<Self> {
         let verdicts = match (&output.verdict, output.format) {
             // The layout has room for it.
-            (VerdictTo::Report, format) if report::tells_verdicts(format, output.options) => {
+            (VerdictTo::Report, format) if report::prints_verdicts(format, output.options) => {
                 Diagnostics::Nowhere
             }
             (to, _) => Diagnostics::new(to)?,

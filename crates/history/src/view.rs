@@ -1,7 +1,8 @@
 //! Tables, sentences and pages of a history and of a judgement.
 
 use page::{
-    Axis, Block, Chart, DataPoint, Guide, Page, Section, Series as Line, Table, Tone, Unit, Verdict,
+    Axis, Block, Chart, DataPoint, Guide, Page, Section, Series as ChartSeries, Table, Tone, Unit,
+    Verdict,
 };
 use report::compare::{self, GateState};
 use report::{Direction, KEPT, Metric};
@@ -207,11 +208,12 @@ fn chart(series: &Series, metric: Metric, disturbed: bool) -> Option<Chart> {
         Axis::linear("date", Unit::Date),
         Axis::linear(title.to_lowercase(), unit),
     );
-    chart.series.push(Line::from_points("runs", counted));
+    chart.series.push(ChartSeries::from_points("runs", counted));
     if !others.is_empty() {
-        chart
-            .series
-            .push(Line::from_points("do not count", others.into_iter().map(DataPoint::hollow)));
+        chart.series.push(ChartSeries::from_points(
+            "do not count",
+            others.into_iter().map(DataPoint::hollow),
+        ));
     }
     for step in series.steps(metric, disturbed) {
         let label = percent(step.ratio.ratio);

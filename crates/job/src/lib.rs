@@ -15,7 +15,7 @@ mod usage;
 pub use intent::{FrontEnd, Intent};
 pub use metrics_at::MetricsAt;
 pub use monitor::{RunMonitor, ToolOutput};
-pub use output::{Output, Spread, VerdictTo};
+pub use output::{DistributionDetail, Output, VerdictTo};
 pub use pages::PageOptions;
 pub use run::{Action, ClientFleet, End, Job};
 pub use usage::{ToolMessage, UsageError};

@@ -60,7 +60,7 @@ pub struct Output {
 
 /// Number of steps of the distributions in keystorm's own report.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
-pub enum Spread {
+pub enum DistributionDetail {
     /// A few steps by 1, 2, 5.
     #[default]
     Short,

@@ -76,7 +76,7 @@ enum Rule {
 }
 
 impl Rule {
-    fn of(name: &str) -> Self {
+    fn for_command(name: &str) -> Self {
         match name {
             "HGETALL" => Self::Pairs,
             _ if UNORDERED.contains(&name) => Self::Unordered,
@@ -100,7 +100,7 @@ impl Answers {
         self.counts.asked += 1;
         let first = words.first().map_or(&b""[..], Vec::as_slice);
         let name = String::from_utf8_lossy(first).to_ascii_uppercase();
-        let rule = Rule::of(&name);
+        let rule = Rule::for_command(&name);
         if rule == Rule::Not {
             return;
         }

@@ -27,11 +27,11 @@ pub(crate) struct Csv(Vec<u8>);
 impl Csv {
     /// Creates a table of runs with these first columns.
     pub(crate) fn new<'c>(columns: impl IntoIterator<Item = &'c str>) -> Self {
-        Self::of(&columns.into_iter().chain(FIGURES).collect::<Vec<_>>())
+        Self::with_columns(&columns.into_iter().chain(FIGURES).collect::<Vec<_>>())
     }
 
     /// Creates a table of anything.
-    pub(crate) fn of(columns: &[&str]) -> Self {
+    pub(crate) fn with_columns(columns: &[&str]) -> Self {
         let mut table = Self(Vec::new());
         table.write(columns.iter().map(|name| (*name).to_owned()));
         table

@@ -20,7 +20,7 @@ pub struct CommandTally {
     pub first_byte: Option<Latency>,
     /// Latencies of misses and errors, if they are kept separate.
     #[serde(rename = "apart_ms", skip_serializing_if = "Option::is_none")]
-    pub apart: Option<SeparateFailures>,
+    pub separate_failures: Option<SeparateFailures>,
     /// Replies with a value.
     pub ok: u64,
     /// Replies without a value.
@@ -51,7 +51,9 @@ impl CommandTally {
             service: latency(),
             scheduled_response: shape.scheduled.then(latency),
             first_byte: shape.first_byte.then(latency),
-            apart: shape.apart.then(|| SeparateFailures::new(shape.precision, shape.scheduled)),
+            separate_failures: shape
+                .separate_failures
+                .then(|| SeparateFailures::new(shape.precision, shape.scheduled)),
             ok: 0,
             miss: 0,
             errors: 0,
@@ -92,7 +94,7 @@ total!(CommandTally {
     service,
     scheduled_response,
     first_byte,
-    apart,
+    separate_failures,
     ok,
     miss,
     errors,

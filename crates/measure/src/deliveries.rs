@@ -17,8 +17,7 @@ pub struct Deliveries {
     /// Expected deliveries of the acknowledged messages, according to the replies to their senders.
     pub expected: u64,
     /// Further deliveries that receivers missed because they were disconnected when a message was sent.
-    #[serde(rename = "missed_while_away")]
-    pub away: u64,
+    pub missed_while_away: u64,
     /// Counts of the receivers.
     #[serde(flatten)]
     pub counts: DeliveryCounts,
@@ -93,7 +92,7 @@ impl Deliveries {
             sending,
             sending_ns: elapsed_ns,
             expected,
-            away: 0,
+            missed_while_away: 0,
             counts: DeliveryCounts { received, ..DeliveryCounts::default() },
             first: None,
             last: None,
@@ -125,7 +124,7 @@ impl Deliveries {
             sending,
             sending_ns,
             expected,
-            away,
+            missed_while_away,
             counts,
             first,
             last,
@@ -139,7 +138,7 @@ impl Deliveries {
         self.sending.merge(sending);
         self.sending_ns = self.sending_ns.max(*sending_ns);
         self.expected.merge(expected);
-        self.away.merge(away);
+        self.missed_while_away.merge(missed_while_away);
         self.counts.merge(counts);
         self.first.merge(first);
         self.last.merge(last);

@@ -31,7 +31,7 @@ pub struct OperationTally {
     pub scheduled_response: Option<Latency>,
     /// Latencies of operations with a miss or an error, if they are kept separate.
     #[serde(rename = "apart_ms", skip_serializing_if = "Option::is_none")]
-    pub apart: Option<SeparateFailures>,
+    pub separate_failures: Option<SeparateFailures>,
     /// Operations without a miss or an error.
     pub ok: u64,
     /// Operations with a miss.
@@ -48,7 +48,9 @@ impl OperationTally {
         Self {
             service: latency(),
             scheduled_response: shape.scheduled.then(latency),
-            apart: shape.apart.then(|| SeparateFailures::new(shape.precision, shape.scheduled)),
+            separate_failures: shape
+                .separate_failures
+                .then(|| SeparateFailures::new(shape.precision, shape.scheduled)),
             ok: 0,
             missed: 0,
             failed: 0,
@@ -82,16 +84,16 @@ impl OperationTally {
             OperationOutcome::Missed => self.missed += 1,
             OperationOutcome::Failed => {
                 self.failed += 1;
-                if let Some(apart) = &mut self.apart {
-                    apart.failed.record_n(intended_ns, sent_ns, done_ns, 1);
+                if let Some(separate_failures) = &mut self.separate_failures {
+                    separate_failures.failed.record_n(intended_ns, sent_ns, done_ns, 1);
                 }
                 return;
             }
         }
         if ended == OperationOutcome::Missed
-            && let Some(apart) = &mut self.apart
+            && let Some(separate_failures) = &mut self.separate_failures
         {
-            return apart.missed.record_n(intended_ns, sent_ns, done_ns, 1);
+            return separate_failures.missed.record_n(intended_ns, sent_ns, done_ns, 1);
         }
         self.service.record_n(done_ns.saturating_sub(sent_ns), 1);
         if let Some(response) = &mut self.scheduled_response {
@@ -100,4 +102,4 @@ impl OperationTally {
     }
 }
 
-total!(OperationTally { service, scheduled_response, apart, ok, missed, failed });
+total!(OperationTally { service, scheduled_response, separate_failures, ok, missed, failed });

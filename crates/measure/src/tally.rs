@@ -60,7 +60,7 @@ pub struct TallyShape {
     pub operations: usize,
     /// Set if latencies of misses and errors are kept separate. Otherwise misses are with the other
     /// latencies, and errors have none. First bytes of misses are with the others either way.
-    pub apart: bool,
+    pub separate_failures: bool,
     /// Maximum number of items of a reply for which hits are counted one by one; 0 if they are not.
     pub places: usize,
     /// Set if the kernel stamps the arrival of replies.
@@ -116,7 +116,7 @@ impl Tally {
     /// Approximate size in bytes of a tally's histograms.
     #[must_use]
     pub fn bytes(shape: &TallyShape) -> u64 {
-        let timed = (1 + u64::from(shape.scheduled)) * (1 + 2 * u64::from(shape.apart));
+        let timed = (1 + u64::from(shape.scheduled)) * (1 + 2 * u64::from(shape.separate_failures));
         let histograms = timed + u64::from(shape.first_byte);
         let latency = Latency::bytes(shape.precision);
         let commands = (shape.commands as u64).saturating_mul(histograms * latency);
@@ -143,9 +143,9 @@ impl Tally {
             first.record_n(sample.first_byte_ns.saturating_sub(sent_ns), count);
         }
         if sample.outcome == Outcome::Miss
-            && let Some(apart) = &mut command.apart
+            && let Some(separate_failures) = &mut command.separate_failures
         {
-            return apart.missed.record_n(intended_ns, sent_ns, done_ns, count);
+            return separate_failures.missed.record_n(intended_ns, sent_ns, done_ns, count);
         }
         command.service.record_n(sample.done_ns.saturating_sub(sample.sent_ns), count);
         if let Some(response) = &mut command.scheduled_response {
@@ -283,7 +283,7 @@ mod tests {
         scheduled: true,
         first_byte: true,
         operations: 2,
-        apart: true,
+        separate_failures: true,
         places: 3,
         spans: true,
         deadline_ns: Some(2_000_000),
@@ -344,9 +344,11 @@ mod tests {
         let mut text = String::new();
         let mut kinds = tally.errors.by_kind().to_vec();
         kinds.sort();
-        let commands = tally.commands.iter().map(|c| &c.apart);
-        for apart in commands.chain(tally.operations.iter().map(|o| &o.apart)).flatten() {
-            for timed in [&apart.missed, &apart.failed] {
+        let commands = tally.commands.iter().map(|c| &c.separate_failures);
+        for separate_failures in
+            commands.chain(tally.operations.iter().map(|o| &o.separate_failures)).flatten()
+        {
+            for timed in [&separate_failures.missed, &separate_failures.failed] {
                 for l in [Some(&timed.service), timed.scheduled_response.as_ref()] {
                     let l = l.unwrap();
                     text += &format!("{:?} {:?}\n", l.mean_ns(), l.recorded().collect::<Vec<_>>());
@@ -426,8 +428,8 @@ mod tests {
 
     #[test]
     fn the_first_byte_of_a_miss_counts_whether_misses_are_apart_or_not() {
-        for apart in [false, true] {
-            let mut tally = Tally::new(&TallyShape { apart, ..SHAPE });
+        for separate_failures in [false, true] {
+            let mut tally = Tally::new(&TallyShape { separate_failures, ..SHAPE });
             tally.record(&Sample {
                 command: 0,
                 outcome: Outcome::Miss,

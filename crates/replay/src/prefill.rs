@@ -62,7 +62,7 @@ impl Prefill {
     /// Processes the next command, with its keys at these positions.
     pub(crate) fn see(&mut self, protocol: Protocol, event: &Event, keys: &[usize]) {
         let writes = writes(protocol, event);
-        let takes = protocol == Protocol::Resp && Command::of(event).takes();
+        let takes = protocol == Protocol::Resp && Command::for_event(event).takes();
         roles(protocol, event, &mut self.places, &mut self.roles);
         if protocol == Protocol::Resp {
             self.see_group(event, keys);
@@ -132,7 +132,7 @@ impl PrefillKey {
         }
         let of = match protocol {
             Protocol::Memcache => Some(DataType::String),
-            Protocol::Resp => Command::of(event).data_type(),
+            Protocol::Resp => Command::for_event(event).data_type(),
         };
         self.is_sorted |= (event.is("SORT") || event.is("SORT_RO"))
             && !(at + 1..event.len()).any(|at| event.bytes(at).eq_ignore_ascii_case(b"ALPHA"));

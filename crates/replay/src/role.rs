@@ -128,16 +128,16 @@ fn lacks_script(event: &Event) -> bool {
 /// and it is part of no transaction.
 #[must_use]
 pub fn stands_alone(event: &Event) -> bool {
-    Role::of(event) == Role::Sent && !is_one_of(event, STATEFUL)
+    Role::for_event(event) == Role::Sent && !is_one_of(event, STATEFUL)
 }
 
 impl Role {
     /// Returns the role of an event with arguments.
-    pub(crate) fn of(event: &Event) -> Self {
+    pub(crate) fn for_event(event: &Event) -> Self {
         if event.flags.has(Flags::SCRIPT_EFFECT) {
             return Self::LeftOut(Reason::ScriptEffect);
         }
-        let command = Command::of(event);
+        let command = Command::for_event(event);
         let is_dumb = event.is("CLIENT") && is_followed_by(event, CONNECTION_BY_WORD);
         if event.is("SELECT") {
             Self::Select
@@ -212,6 +212,6 @@ mod tests {
         ] {
             assert!(!stands_alone(&event(words)), "{words}");
         }
-        assert_eq!(Role::of(&event("EVALSHA ? 0")), Role::LeftOut(Reason::Unrecorded));
+        assert_eq!(Role::for_event(&event("EVALSHA ? 0")), Role::LeftOut(Reason::Unrecorded));
     }
 }

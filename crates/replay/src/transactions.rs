@@ -27,7 +27,7 @@ pub(crate) enum KeySlots {
 
 impl KeySlots {
     /// Returns the slots of an event with keys at these positions.
-    pub(crate) fn of(event: &Event, keys: &[usize]) -> Self {
+    pub(crate) fn for_event(event: &Event, keys: &[usize]) -> Self {
         let slots = keys.iter().map(|at| Self::Slot(slot_of(event.bytes(*at))));
         slots.fold(Self::Anywhere, Self::with)
     }
@@ -131,7 +131,7 @@ mod tests {
     fn slots(event: &Event) -> KeySlots {
         let mut keys = Vec::new();
         trace::commands::keys_of(trace::Protocol::Resp, event, &mut keys);
-        KeySlots::of(event, &keys)
+        KeySlots::for_event(event, &keys)
     }
 
     #[test]

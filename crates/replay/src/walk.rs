@@ -121,7 +121,7 @@ impl<'r> Walk<'r> {
             if next.bound || !self.replay.to_cluster || matches!(next.role, Role::LeftOut(_)) {
                 return Ok(Some(next));
             }
-            let slots = KeySlots::of(&self.event, &self.keys);
+            let slots = KeySlots::for_event(&self.event, &self.keys);
             if self.transactions.takes(&self.event, slots) {
                 continue;
             }
@@ -171,7 +171,7 @@ impl<'r> Walk<'r> {
             if self.replay.recorded_ns.is_some_and(|length_ns| self.latest_ns >= length_ns) {
                 return Ok(None);
             }
-            let mut role = Role::of(event);
+            let mut role = Role::for_event(event);
             // What a script does stands within the time of its call.
             if role != Role::LeftOut(Reason::ScriptEffect) {
                 self.stalls.add(self.latest_ns);

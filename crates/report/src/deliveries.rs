@@ -226,7 +226,7 @@ impl<'r> DeliveryFigures<'r> {
     pub fn received(&self) -> String {
         let DeliveryCounts { received, doubled, out_of_order, foreign, corrupt, cut_off } =
             self.deliveries.counts;
-        let Deliveries { expected, away, .. } = *self.deliveries;
+        let Deliveries { expected, missed_while_away, .. } = *self.deliveries;
         let lost = self.deliveries.lost();
         let mut text =
             format!("{} of {} received", grouped(received as f64), grouped(expected as f64));
@@ -260,12 +260,15 @@ impl<'r> DeliveryFigures<'r> {
         }
         if cut_off > 0 {
             text += &format!("; receivers were cut off {}", counted(cut_off, "time"));
-            if away > 0 {
-                text += &format!(" and missed {} meanwhile", counted(away, "message"));
+            if missed_while_away > 0 {
+                text += &format!(" and missed {} meanwhile", counted(missed_while_away, "message"));
             }
-        } else if away > 0 {
+        } else if missed_while_away > 0 {
             // As during a failover, when subscribers stay connected.
-            text += &format!("; the server named no receiver for {} more", grouped(away as f64));
+            text += &format!(
+                "; the server named no receiver for {} more",
+                grouped(missed_while_away as f64)
+            );
         }
         text
     }
@@ -336,12 +339,12 @@ mod tests {
 
     #[test]
     fn what_found_no_receiver_is_said_whether_one_was_cut_off_or_not() {
-        let text = |away, cut_off| {
+        let text = |missed_while_away, cut_off| {
             let deliveries = Deliveries {
                 sending: fixture::complete().measurement.total,
                 sending_ns: 0,
                 expected: 2_376,
-                away,
+                missed_while_away,
                 counts: DeliveryCounts { received: 2_376, cut_off, ..DeliveryCounts::default() },
                 first: None,
                 last: None,

@@ -366,7 +366,7 @@ pub fn run(parts: PlanParts, service_ns: &[u64]) -> Run {
         scheduled: parts.load.pace != Pace::Closed,
         first_byte: parts.recording.first_byte,
         operations: if parts.counts_operations() { operations.count() } else { 0 },
-        apart: parts.peer.separate_failures,
+        separate_failures: parts.peer.separate_failures,
         places: 0,
         spans: parts.recording.kernel_stamps,
         deadline_ns: parts.recovery.deadline_ns,

@@ -8,6 +8,7 @@
 
 mod clients;
 pub mod command_line;
+mod common_span;
 pub mod compare;
 pub mod conformance;
 mod connections;
@@ -53,7 +54,6 @@ pub mod slo;
 mod spans;
 mod summary;
 mod text_groups;
-mod together;
 pub mod topics;
 mod value_size;
 mod verdict;
@@ -62,6 +62,7 @@ mod waits;
 mod wall_clock;
 
 pub use clients::{CLIENT_COLUMNS, ClientRow, Clients, Clock, client_called};
+pub use common_span::CommonSpan;
 pub use connects::ConnectFigures;
 pub use count_unit::CountUnit;
 pub use cpu::CpuFigures;
@@ -72,7 +73,8 @@ pub use escape::escape;
 pub use failures::Failures;
 pub use figures::{LatencyFigures, NodeFigures, RateFigures, TlsFigures};
 pub use format::{
-    Build, FORMATS, Format, FormatOptions, FormatRow, add_formats, by_name, formats, tells_verdicts,
+    Build, FORMATS, Format, FormatOptions, FormatRow, add_formats, by_name, formats,
+    prints_verdicts,
 };
 pub use hdr::HdrLog;
 pub use live::{LiveProgress, LiveUnit, cleared, progress_line, progress_row};
@@ -98,7 +100,6 @@ pub use server_latency::{CommandInServer, ServerEvent, ServerLatencyFigures};
 pub use spans::{SpanFigures, SpanParts};
 pub use summary::Summary;
 pub use text_groups::{TextGroups, WarningTopic};
-pub use together::CommonSpan;
 pub use value_size::{other_value_size, value_size};
 pub use verdict::{
     Cause, CauseShare, Causes, Disturbance, EvidenceFigure, Finding, Held, LimitedBy, SlowCommands,

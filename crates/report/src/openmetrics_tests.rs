@@ -10,7 +10,7 @@ fn tally() -> Tally {
         scheduled: true,
         first_byte: false,
         operations: 0,
-        apart: false,
+        separate_failures: false,
         places: 0,
         spans: false,
         deadline_ns: None,

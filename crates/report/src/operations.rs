@@ -116,7 +116,7 @@ impl OperationFigures {
                 service: merged(|c| &c.service),
                 scheduled_response: (tallies.iter().any(|c| c.scheduled_response.is_some()))
                     .then(|| merged(CommandTally::response)),
-                apart: None,
+                separate_failures: None,
                 ok: sum(|c| c.ok),
                 missed: sum(|c| c.miss),
                 failed: sum(|c| c.errors),

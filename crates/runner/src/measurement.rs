@@ -24,7 +24,7 @@ pub fn tally_shape(plan: &Plan) -> TallyShape {
         scheduled: matches!(plan.load.pace, Pace::Open(_)),
         first_byte: plan.recording.first_byte,
         operations: if plan.counts_operations() { plan.operation_names().count() } else { 0 },
-        apart: plan.peer.separate_failures,
+        separate_failures: plan.peer.separate_failures,
         places: if plan.peer.per_position { most_places(plan) } else { 0 },
         spans: plan.recording.kernel_stamps && !plan.has_receivers(),
         deadline_ns: plan.recovery.deadline_ns,

@@ -111,7 +111,7 @@ impl Gaps {
         if now_ns < self.next_ns {
             return false;
         }
-        self.next_ns = now_ns + self.spacing.of(self.drawn.draw(self.count));
+        self.next_ns = now_ns + self.spacing.drawn_ns(self.drawn.draw(self.count));
         self.count += 1;
         true
     }

@@ -166,7 +166,7 @@ pub(crate) fn check_ring(plan: &Plan, idle: bool) -> Result<(), Text> {
     if idle {
         return Err(text!("{IDLE} opens connections to one server only; name one with {HOST}"));
     }
-    let (keys, kept) = (wire::Keys::of::<wire::memcache::Text>(plan), plan.replies_kept());
+    let (keys, kept) = (wire::Keys::for_plan::<wire::memcache::Text>(plan), plan.replies_kept());
     let mut first = 0;
     for step in plan.mix.iter().flat_map(|mix| &mix.operations).flat_map(|o| &o.steps) {
         let is_kept = kept.get(first).is_some_and(|kept| *kept != workload::CaptureRule::Nothing);

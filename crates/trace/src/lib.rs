@@ -33,7 +33,7 @@ mod quoted;
 mod reader;
 mod sample;
 mod source;
-mod spread;
+mod spread_reader;
 mod stalls;
 mod writer;
 

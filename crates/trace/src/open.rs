@@ -12,7 +12,7 @@ use crate::chain::Chain;
 use crate::dated::Dated;
 use crate::format::{self, Format, Head, aof};
 use crate::packed::unpack;
-use crate::spread::Spread;
+use crate::spread_reader::SpreadReader;
 use crate::{Fault, ReadError, Reader, Source, Stamps, Stream, manifest, merge};
 
 /// Bytes of a file that are examined for its format.
@@ -97,7 +97,7 @@ fn timed(mut reader: Box<dyn Reader>) -> Box<dyn Reader> {
     }
     // An append-only file without times has no lines that count, and keeps its order without help.
     if stamps == Stamps::Second || format == "meta" {
-        Box::new(Spread::new(reader))
+        Box::new(SpreadReader::new(reader))
     } else {
         reader
     }

@@ -79,7 +79,7 @@ impl Privacy {
         self.name.clear();
         self.name.extend(event.name().iter().map(u8::to_ascii_lowercase));
         let is_secret = SECRET.contains(&&*self.name);
-        let is_known = self.protocol == Protocol::Memcache || Command::of(event).is_known();
+        let is_known = self.protocol == Protocol::Memcache || Command::for_event(event).is_known();
         let script = self.script();
         for (at, (argument, role)) in event.arguments().zip(&roles).enumerate() {
             let Some(bytes) = argument.bytes else {

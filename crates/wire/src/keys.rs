@@ -33,13 +33,13 @@ struct CommandKeys {
 impl Keys {
     /// Collects the keys of each command of a plan.
     #[must_use]
-    pub fn of<P: Protocol>(plan: &Plan) -> Self {
+    pub fn for_plan<P: Protocol>(plan: &Plan) -> Self {
         let mut commands = Vec::with_capacity(plan.sequence.len());
         for (span, space) in plan.key_spaces() {
             let digits = digits_of(space);
             let mut fresh = 0;
             for command in &plan.sequence[span] {
-                commands.push(CommandKeys::of::<P>(command, digits, fresh));
+                commands.push(CommandKeys::for_command::<P>(command, digits, fresh));
                 fresh += command.args.iter().map(fresh_in).sum::<u64>();
             }
         }
@@ -56,7 +56,7 @@ impl Keys {
 
 impl CommandKeys {
     /// Splits a command that comes after `before` fresh numbers of its operation.
-    fn of<P: Protocol>(command: &CommandSpec, digits: Option<usize>, before: u64) -> Self {
+    fn for_command<P: Protocol>(command: &CommandSpec, digits: Option<usize>, before: u64) -> Self {
         let range = P::keys(command);
         let key = |at: usize| {
             let mut template = Template::default();
@@ -124,7 +124,7 @@ mod tests {
     }
 
     fn key<P: Protocol>(plan: &Plan, command: usize, key: usize) -> String {
-        let (batch, keys) = (Batch::new::<P>(plan), Keys::of::<P>(plan));
+        let (batch, keys) = (Batch::new::<P>(plan), Keys::for_plan::<P>(plan));
         let mut out = Vec::new();
         batch.append_key(&keys, (command, key), 7.into(), &mut out);
         String::from_utf8(out).unwrap()
@@ -137,7 +137,7 @@ mod tests {
         let mut sent = Vec::new();
         batch.append(7, 0..3, &mut sent);
         let sent = String::from_utf8(sent).unwrap();
-        let keys = Keys::of::<Text>(&plan);
+        let keys = Keys::for_plan::<Text>(&plan);
         assert_eq!([0, 1, 2].map(|command| keys.count(command)), [0, 2, 1]);
         let (a, b) = (key::<Text>(&plan, 1, 0), key::<Text>(&plan, 1, 1));
         assert!(sent.contains(&format!("gat 60 {a} {b}\r\n")), "{sent}: {a} {b}");
@@ -149,7 +149,7 @@ mod tests {
     #[test]
     fn a_command_is_split_by_its_keys() {
         let plan = plan_of("get a b:__rand_int__ c b:__rand_int__");
-        let (batch, keys) = (Batch::new::<Text>(&plan), Keys::of::<Text>(&plan));
+        let (batch, keys) = (Batch::new::<Text>(&plan), Keys::for_plan::<Text>(&plan));
         let some = |wanted: &[usize]| {
             let mut out = Vec::new();
             let wanted = |at| wanted.contains(&at);
@@ -170,7 +170,7 @@ mod tests {
         let mut space = KeySpace::new(Some(1000), KeyDist::UNIFORM);
         space.numbered = KeyNumbering { bare: true, first: 5, ..KeyNumbering::default() };
         let plan = plan("get a:__rand_int__ ; get b:__rand_int__ c:__rand_int__", space, 1, None);
-        let (batch, keys) = (Batch::new::<Text>(&plan), Keys::of::<Text>(&plan));
+        let (batch, keys) = (Batch::new::<Text>(&plan), Keys::for_plan::<Text>(&plan));
         let (mut whole, mut split) = (Vec::new(), Vec::new());
         batch.append(7, 1..2, &mut whole);
         batch.append_some(&keys, 1, |_| true, 7.into(), &mut split);

@@ -42,8 +42,8 @@ mod words;
 use std::borrow::Cow;
 use std::ffi::OsString;
 
-use cli::equal::in_own_words;
-use cli::own;
+use cli::as_keystorm::in_own_words;
+use cli::ks_options;
 use job::{FrontEnd, Intent, UsageError};
 use naming::OptionId;
 
@@ -82,7 +82,7 @@ fn parse(args: Vec<OsString>) -> Result<Intent, Fault> {
     let args = args.into_iter().map(text).collect::<Result<Vec<String>, Fault>>()?;
     let takes = |name: &str| match name {
         "verdict" => Some(false),
-        _ => own::takes_value(name),
+        _ => ks_options::takes_value(name),
     };
     let read = words::read(&args, takes);
     let read = read.map_err(|line| Fault::Usage(format!("memtier_benchmark: {line}")))?;

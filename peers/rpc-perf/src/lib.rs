@@ -25,7 +25,7 @@ mod words;
 use std::borrow::Cow;
 use std::ffi::OsString;
 
-use cli::equal::in_own_words;
+use cli::as_keystorm::in_own_words;
 use cli::workload_file::read_text;
 use job::{FrontEnd, Intent, UsageError};
 use naming::OptionId;

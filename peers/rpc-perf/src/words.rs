@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use cli::own;
+use cli::ks_options;
 
 use super::fault::{Fault, rule};
 
@@ -49,14 +49,14 @@ impl Words {
                          --key-dist file:PATH",
                     ));
                 }
-                _ if word.starts_with(own::PREFIX) => {
-                    read.own.extend(own::option(&word, || words.next()).map_err(rule)?);
+                _ if word.starts_with(ks_options::PREFIX) => {
+                    read.own.extend(ks_options::option(&word, || words.next()).map_err(rule)?);
                 }
                 _ if word.starts_with('-') && word.len() > 1 => {
                     return Err(rule(format!(
                         "{word}: rpc-perf has no such option; everything is set in its file. \
                          keystorm options begin with {}",
-                        own::PREFIX
+                        ks_options::PREFIX
                     )));
                 }
                 _ if read.file.is_some() => {

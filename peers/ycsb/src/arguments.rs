@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::Path;
 
-use cli::own;
+use cli::ks_options;
 
 use super::properties::Properties;
 
@@ -143,14 +143,14 @@ fn own_option(
     word: &str,
     next: impl FnOnce() -> Option<String>,
 ) -> Result<impl Iterator<Item = OsString>, String> {
-    if !word.starts_with(own::PREFIX) {
+    if !word.starts_with(ks_options::PREFIX) {
         return Err(format!(
             "{word}: ycsb has no such option; set its properties with -p name=value. keystorm \
              options begin with {}",
-            own::PREFIX
+            ks_options::PREFIX
         ));
     }
-    Ok(own::option(word, next)?.into_iter().map(OsString::from))
+    Ok(ks_options::option(word, next)?.into_iter().map(OsString::from))
 }
 
 fn bound(name: Option<&str>) -> Result<Binding, String> {

@@ -23,7 +23,7 @@ mod workloads;
 use std::borrow::Cow;
 use std::ffi::OsString;
 
-use cli::equal::in_own_words;
+use cli::as_keystorm::in_own_words;
 use job::{FrontEnd, Intent, UsageError};
 use naming::OptionId;
 use report::Persona;

@@ -60,7 +60,7 @@ pub(super) fn taken(
         return usage("--replay does not go with a command: the record says what is sent");
     }
     let of_run = run::vocabulary();
-    suggestions::call_by_one_name(&mut line, |name| named(&of_run, name));
+    suggestions::shorten_names(&mut line, |name| named(&of_run, name));
     let of_cluster = (CLUSTER, "does not work with --replay: keystorm replay sends to a cluster");
     let mut refused = REFUSED.iter().chain(std::iter::once(&of_cluster));
     if let Some((name, why)) = refused.find(|(name, _)| line.has(name)) {

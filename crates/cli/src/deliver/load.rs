@@ -83,7 +83,7 @@ pub(crate) fn delivery_load(
     let Some(kind) = kind_of(&line.rest)? else { return Ok(None) };
     line.rest.clear();
     let of_run = run::vocabulary();
-    suggestions::call_by_one_name(&mut line, |name| named(&of_run, name));
+    suggestions::shorten_names(&mut line, |name| named(&of_run, name));
     let own = (kind.command)();
     let is_own = |given: &TypedOption| {
         named(&own, &given.name).is_some() && named(&of_run, &given.name).is_none()

@@ -28,7 +28,7 @@ use spec::{
 use super::connect;
 use super::deliver::{Finish, delivery_load};
 use super::help;
-use super::own::{PREFIX, check_output};
+use super::ks_options::{PREFIX, check_output};
 use super::suggestions::{self, explained};
 use super::{FrontEnd, Intent, Job, UsageError, VerdictTo};
 pub(super) use options::Options;

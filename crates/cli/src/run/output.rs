@@ -7,7 +7,7 @@ use report::{FormatOptions, Persona};
 use super::options::Options;
 use super::verdict;
 use crate::outputs::check_distinct;
-use crate::{Output, Spread, UsageError, VerdictTo};
+use crate::{DistributionDetail, Output, UsageError, VerdictTo};
 
 /// Returns where results go, and in which layout.
 pub(super) fn output(options: &Options, persona: Persona) -> Result<Output, String> {
@@ -57,7 +57,7 @@ pub(super) fn output(options: &Options, persona: Persona) -> Result<Output, Stri
             suite: spec.is_suite(),
             verdict: verdict == VerdictTo::Report,
             persona,
-            full_distribution: results.distribution == Spread::Full,
+            full_distribution: results.distribution == DistributionDetail::Full,
         },
         verdict,
         live: Some(persona).filter(|_| !matches!(format, "csv" | "json" | "timeline" | "samples")),

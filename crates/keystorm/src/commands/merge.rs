@@ -7,7 +7,7 @@ use clap::Parser;
 use cli::front::{Front, command, with_options};
 use cli::outputs::{check_files_distinct, format_name};
 use console::result_file::ResultFile;
-use job::{End, Intent, PageOptions, Spread, UsageError};
+use job::{DistributionDetail, End, Intent, PageOptions, UsageError};
 use report::{Record, Summary};
 use spec::values::count_in;
 
@@ -83,7 +83,7 @@ fn merge(job: &Options) -> Result<End> {
         pages.write(&page_of(&merged.runs, merged.complete))?;
     }
     if let Some(format) = job.format {
-        print(&merged, format, Spread::Short)?;
+        print(&merged, format, DistributionDetail::Short)?;
     }
     Ok(End::Complete)
 }

@@ -10,7 +10,7 @@ use cli::front::{Front, command, with_options};
 use cli::outputs::{check_files_distinct, format_name};
 use console::diagnostics::Asides;
 use console::print::{self, Printer};
-use job::{End, Intent, Output, PageOptions, Spread, UsageError};
+use job::{DistributionDetail, End, Intent, Output, PageOptions, UsageError};
 use page::runs::Source;
 use report::{FormatOptions, LoadedRecord, Record, Summary};
 use workload::streams;
@@ -46,7 +46,7 @@ struct Options {
         hide_default_value = true,
         hide_possible_values = true
     )]
-    distribution: Spread,
+    distribution: DistributionDetail,
     #[command(flatten)]
     pages: PageOptions,
 }
@@ -137,14 +137,14 @@ fn sources<'l>(loaded: &'l [(&PathBuf, LoadedRecord)]) -> Vec<Source<'l>> {
 pub(crate) fn print(
     loaded: &LoadedRecord,
     format: &'static str,
-    distribution: Spread,
+    distribution: DistributionDetail,
 ) -> Result<()> {
     let first_byte = loaded.runs.iter().any(|run| run.plan.recording.first_byte);
     let options = FormatOptions {
         first_byte,
         suite: loaded.suite,
         verdict: true,
-        full_distribution: distribution == Spread::Full,
+        full_distribution: distribution == DistributionDetail::Full,
         ..FormatOptions::default()
     };
     if let Some(first) = loaded.runs.first().filter(|_| print::is_for_people(format)) {

@@ -16,6 +16,7 @@ mod real_clock;
 mod sentinel;
 mod server;
 
+mod as_keystorm;
 mod bisect;
 mod broker;
 mod cache_broker;
@@ -51,7 +52,6 @@ mod doctor_client;
 mod documents;
 mod dropin;
 mod endings;
-mod equal;
 mod errors;
 mod failures;
 mod fleet;

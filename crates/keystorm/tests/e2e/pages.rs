@@ -45,7 +45,7 @@ fn spectrum(test: &Value) -> usize {
 /// did. How many points they have, the page says: no figure of the saved run is it.
 fn with_heat_maps<'c>(html: &str, charts: &[(&'c str, Vec<usize>)]) -> Vec<(&'c str, Vec<usize>)> {
     const HEAT: &str = "All response times over time";
-    const OF_LENGTH: [&str; 4] = [
+    const LENGTH_CAPTIONS: [&str; 4] = [
         HEAT,
         "CPU time that this machine did not give",
         "Interrupts on the CPUs of keystorm",
@@ -55,7 +55,7 @@ fn with_heat_maps<'c>(html: &str, charts: &[(&'c str, Vec<usize>)]) -> Vec<(&'c 
     for (at, figure) in html.split("<figure data-points=\"").skip(1).enumerate() {
         let (points, rest) = figure.split_once('"').unwrap();
         let caption = rest.split("<figcaption>").nth(1).unwrap_or_default();
-        let Some(title) = OF_LENGTH.iter().find(|title| caption.starts_with(**title)) else {
+        let Some(title) = LENGTH_CAPTIONS.iter().find(|title| caption.starts_with(**title)) else {
             continue;
         };
         let cells: Vec<usize> = points.split(' ').map(|n| n.parse().unwrap()).collect();

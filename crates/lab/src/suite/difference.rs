@@ -94,7 +94,7 @@ impl SuiteComparison {
             };
             let by = match metric {
                 Metric::ServerCpu => ComparedFigure::ServerCpu,
-                _ => ComparedFigure::of([entry, other]),
+                _ => ComparedFigure::from_entries([entry, other]),
             };
             let values = [entry, other].map(|entry| by.values(entry));
             let drift = by.deviation([entry, other]);
@@ -167,7 +167,7 @@ fn two_sided(ratio: &RatioEstimate) -> f64 {
 }
 
 impl ComparedFigure {
-    fn of(both: [&Entry; 2]) -> Self {
+    fn from_entries(both: [&Entry; 2]) -> Self {
         let kept = |entry: &Entry| {
             let mut rounds = entry.figures.iter();
             rounds.all(|figures| figures.finding == Some(Finding::ScheduleKept))

@@ -63,8 +63,8 @@ fn write_rows(
             test.sides().zip(row.values()).zip(compared).enumerate()
         {
             let Some((mean, _)) = value else { continue };
-            let kept =
-                question.and_then(|question| RateCurve::of(question, target).state(question, at));
+            let kept = question
+                .and_then(|question| RateCurve::at_one_rate(question, target).state(question, at));
             let [ratio, low, high, conclusion, is_better] = judged(compared);
             let cells = [
                 escape(name),

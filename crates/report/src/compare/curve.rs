@@ -35,7 +35,7 @@ impl Comparison {
         for question in self.tests.iter().filter_map(|test| test.question.as_ref()) {
             match curves.iter_mut().find(|curve| curve.name == question.name) {
                 Some(curve) => curve.rates.push(question),
-                None => curves.push(RateCurve::of(question, self.target.as_deref())),
+                None => curves.push(RateCurve::at_one_rate(question, self.target.as_deref())),
             }
         }
         for curve in &mut curves {
@@ -52,7 +52,7 @@ fn rate_of(question: &Question) -> f64 {
 impl<'d> RateCurve<'d> {
     /// Starts a curve with a load at one rate.
     #[must_use]
-    pub fn of(question: &'d Question, target: Option<&'d str>) -> Self {
+    pub fn at_one_rate(question: &'d Question, target: Option<&'d str>) -> Self {
         Self { name: &question.name, rates: vec![question], target }
     }
 

@@ -64,7 +64,7 @@ use sittings::Excuse;
 pub use statistics::Conclusion;
 pub use subject::{Subject, program};
 pub use sure::{Width, next_blocks};
-pub use terms::{HITS_APART_MAX, Table, Terms};
+pub use terms::{HIT_RATIO_DIFFERENCE_MAX, Table, Terms};
 pub use tested::{ComparedTest, FigureRow, TestSide, spoiled};
 
 /// The name of the JSON document's layout.

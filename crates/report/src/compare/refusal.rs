@@ -3,7 +3,7 @@
 use workload::quantity;
 
 use super::limits::mostly;
-use super::terms::HITS_APART_MAX;
+use super::terms::HIT_RATIO_DIFFERENCE_MAX;
 use super::{Limits, RunDigest, Setup};
 use crate::{Cause, Failures, LimitedBy};
 
@@ -156,7 +156,7 @@ pub(super) fn of_terms(
 ) -> Option<Refusal> {
     let [name_a, name_b] = names;
     if let [Some(a), Some(b)] = hits
-        && (a - b).abs() > HITS_APART_MAX
+        && (a - b).abs() > HIT_RATIO_DIFFERENCE_MAX
     {
         let text = format!(
             "no ratio: {name_a} found {a:.2} % of its keys and {name_b} {b:.2} %, and a miss is \

@@ -108,7 +108,7 @@ pub(super) fn row(
         Pairing::None => {
             let drift = excuse.deviation(metric);
             RatioEstimate::of_sittings(&values[0], &values[1], resolution, drift)
-                .map(|ratio| ratio.stretched(excuse.of(metric)))
+                .map(|ratio| ratio.stretched(excuse.for_metric(metric)))
         }
         Pairing::Blocks => {
             let [a, b] = [0, 1].map(|side| -> Vec<Vec<f64>> {

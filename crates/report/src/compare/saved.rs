@@ -44,27 +44,27 @@ pub fn load_of(plan: &Plan) -> Result<String, RecordError> {
 /// The options for a plan's load, with their values, without those that name the server.
 #[must_use]
 pub fn options_of(plan: &Plan) -> Vec<(String, String)> {
-    const OF_SERVERS: [&str; 6] = ["-h", "-p", "-s", "-u", "-a", "--seed"];
+    const SERVER_OPTIONS: [&str; 6] = ["-h", "-p", "-s", "-u", "-a", "--seed"];
     let all = crate::command_line::options_of(plan).into_iter();
     all.filter(|(option, _)| {
-        !OF_SERVERS.contains(&option.as_str()) && !option.starts_with("--spawn")
+        !SERVER_OPTIONS.contains(&option.as_str()) && !option.starts_with("--spawn")
     })
     .collect()
 }
 
 /// Paths that may differ between compared servers, and are reported; runs of a series over time must agree on
 /// them.
-const OF_CONNECTION: [&str; 1] = ["target.tls"];
+const CONNECTION_PATHS: [&str; 1] = ["target.tls"];
 
 /// Paths at which equal loads in different protocols differ.
-const SAID_ELSEWISE: [&str; 3] = ["protocol", "sequence", "data.fill"];
+const PROTOCOL_PATHS: [&str; 3] = ["protocol", "sequence", "data.fill"];
 
 /// Differences between two plans of a test to compare, a line for each path.
 ///
 /// # Errors
 /// Returns an error if a plan has no JSON form.
 pub fn unlike(names: [&str; 2], a: &Plan, b: &Plan) -> Result<Vec<String>, RecordError> {
-    unlike_but(names, a, b, &[&MAY_DIFFER[..], &OF_CONNECTION].concat())
+    unlike_but(names, a, b, &[&MAY_DIFFER[..], &CONNECTION_PATHS].concat())
 }
 
 /// Returns the differences of plans that were derived from one for different protocols.
@@ -76,7 +76,7 @@ pub fn unlike_beside_words(
     a: &Plan,
     b: &Plan,
 ) -> Result<Vec<String>, RecordError> {
-    unlike_but(names, a, b, &[&MAY_DIFFER[..], &OF_CONNECTION, &SAID_ELSEWISE].concat())
+    unlike_but(names, a, b, &[&MAY_DIFFER[..], &CONNECTION_PATHS, &PROTOCOL_PATHS].concat())
 }
 
 fn unlike_but(

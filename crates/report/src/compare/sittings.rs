@@ -68,7 +68,7 @@ impl Excuse {
     }
 
     /// Factors for a metric by which the ratio may be lower, and higher.
-    pub(super) fn of(&self, metric: Metric) -> [f64; 2] {
+    pub(super) fn for_metric(&self, metric: Metric) -> [f64; 2] {
         let by = self.percentile(metric).map_or(self.excess.factor(), |noise| noise.excess);
         // What is better the higher it is, was measured too low on the side that was held up.
         let is_low = (metric.better() == Direction::Higher) != (self.side == 1);

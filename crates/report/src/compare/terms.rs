@@ -32,7 +32,7 @@ pub struct Terms {
 }
 
 /// Difference of hit ratios, in percent, above which the sides did different work.
-pub const HITS_APART_MAX: f64 = 0.1;
+pub const HIT_RATIO_DIFFERENCE_MAX: f64 = 0.1;
 
 /// Share of reads that hit, in percent, by the servers' own counts over all runs of a side. `None` if nothing
 /// was read, or a server does not report it.

@@ -127,7 +127,7 @@ pub fn by_name(name: &str, options: FormatOptions) -> Option<Box<dyn Format>> {
 
 /// Returns whether a layout states the limit of a test in full, so that it need not be printed separately.
 #[must_use]
-pub fn tells_verdicts(name: &str, options: FormatOptions) -> bool {
+pub fn prints_verdicts(name: &str, options: FormatOptions) -> bool {
     name == "json" || options.verdict && matches!(name, "text" | "classic")
 }
 

@@ -19,7 +19,7 @@ const QUARTER: f64 = 0.25 * SECOND;
 type Pause = (f64, f64);
 
 /// Events of a run.
-pub(crate) struct Course {
+pub(crate) struct SimulatedLoad {
     pub(crate) seconds: f64,
     /// Connections of a closed loop; 0 for an open one.
     pub(crate) slots: usize,
@@ -49,7 +49,7 @@ fn end_of(from_ns: f64, work_ns: f64, pauses: &[Pause], rested: &mut Vec<Pause>)
     end_ns
 }
 
-impl Course {
+impl SimulatedLoad {
     pub(crate) fn random(noise: &mut Noise) -> Self {
         let seconds = 5.0;
         let rate = [200.0, 1000.0, 4000.0][(noise.uniform() * 3.0) as usize];
@@ -149,12 +149,12 @@ fn ended_s(pauses: &[Pause], from_ns: f64, to_ns: f64) -> f64 {
 }
 
 /// The measured run.
-pub(crate) fn run(course: &Course, played: &Played) -> Run {
-    let rate = played.responses.len() as f64 / course.seconds;
-    let elapsed_ns = (course.seconds * SECOND) as u64;
+pub(crate) fn run(load: &SimulatedLoad, played: &Played) -> Run {
+    let rate = played.responses.len() as f64 / load.seconds;
+    let elapsed_ns = (load.seconds * SECOND) as u64;
     let mut run = fixture::changed(|parts| {
-        parts.load.pace = if course.slots > 0 { Pace::Closed } else { Pace::constant(rate) };
-        parts.load.concurrency.connections = course.slots.max(1) as u32;
+        parts.load.pace = if load.slots > 0 { Pace::Closed } else { Pace::constant(rate) };
+        parts.load.concurrency.connections = load.slots.max(1) as u32;
         parts.load.stop = Stop::AfterNs(elapsed_ns);
     });
     run.measurement.elapsed_ns = elapsed_ns;
@@ -174,14 +174,14 @@ pub(crate) fn run(course: &Course, played: &Played) -> Run {
     }
     let lateness = run.measurement.total.lateness.get_or_insert_default();
     *lateness = measure::Lateness::default();
-    lateness.record_n(0, 0, 0, course.due.len() as u64);
-    lateness.due = course.due.len() as u64;
-    let share = |pauses: &[Pause]| ended_s(pauses, 0.0, f64::MAX) / course.seconds;
-    let busy = course.service_ns * rate / SECOND;
+    lateness.record_n(0, 0, 0, load.due.len() as u64);
+    lateness.due = load.due.len() as u64;
+    let share = |pauses: &[Pause]| ended_s(pauses, 0.0, f64::MAX) / load.seconds;
+    let busy = load.service_ns * rate / SECOND;
     fixture::use_cpu(&mut run, (0.1, share(&played.client)), (busy, share(&played.server)));
     let command = &mut run.measurement.total.commands[0];
     (command.ok, command.service) = (total.count(), total.clone());
-    if course.slots > 0 {
+    if load.slots > 0 {
         run.measurement.total.lateness = None;
     } else {
         run.measurement.total.commands[0].scheduled_response = Some(total);
@@ -236,9 +236,9 @@ fn noise_makes_no_target_missed_and_none_kept() {
         ["p99<10ms", "p50<1ms", "p99<2ms", "p99.9<50ms", "mean<3ms", "max<60ms", "p90<5ms"];
     let mut seen = std::collections::BTreeMap::new();
     for number in 0..60 {
-        let course = Course::random(&mut noise);
-        let (measured, truth) = (course.played(true), course.played(false));
-        let run = run(&course, &measured);
+        let load = SimulatedLoad::random(&mut noise);
+        let (measured, truth) = (load.played(true), load.played(false));
+        let run = run(&load, &measured);
         for target in targets {
             let slo = Slo::parse(target).unwrap();
             let clause = &slo.clauses[0];
@@ -249,7 +249,7 @@ fn noise_makes_no_target_missed_and_none_kept() {
                 Outcome::Kept => assert!(!missed, "{number} {target}: {judgement:?}"),
                 Outcome::Undecided | Outcome::Void => {}
             }
-            let noisy = course.wake_up_ns > 0.0;
+            let noisy = load.wake_up_ns > 0.0;
             *seen.entry((format!("{:?}", judgement.outcome), noisy)).or_insert(0) += 1;
         }
     }
@@ -266,22 +266,22 @@ fn what_servers_recorded_beyond_their_waits_misses_a_target_on_any_machine() {
     let mut noise = Noise::new(53);
     let mut noisy = 0;
     for number in 0..60 {
-        let mut course = Course::random(&mut noise);
-        course.stalls.retain(|(from, _)| *from < 4.0 * SECOND);
-        course.stalls.iter_mut().for_each(|(_, to)| *to += 0.2 * SECOND);
-        let measured = course.played(true);
+        let mut load = SimulatedLoad::random(&mut noise);
+        load.stalls.retain(|(from, _)| *from < 4.0 * SECOND);
+        load.stalls.iter_mut().for_each(|(_, to)| *to += 0.2 * SECOND);
+        let measured = load.played(true);
         let length_ns = |pauses: &[Pause], less_ns: f64| -> f64 {
             pauses.iter().map(|(from, to)| (to - from - less_ns).max(0.0)).sum()
         };
         // All waits may have been within stalls.
         let waited_ns = length_ns(&measured.server, 0.0);
-        if length_ns(&measured.recorded, 10.0 * MS) - waited_ns < 0.02 * course.seconds * SECOND {
+        if length_ns(&measured.recorded, 10.0 * MS) - waited_ns < 0.02 * load.seconds * SECOND {
             continue;
         }
         let slo = Slo::parse("p99<10ms").unwrap();
-        let judgement = slo.judge(&[&Observation::new(&slo, &run(&course, &measured))]);
+        let judgement = slo.judge(&[&Observation::new(&slo, &run(&load, &measured))]);
         assert_eq!(judgement.outcome, Outcome::Missed, "{number}: {judgement:?}");
-        noisy += usize::from(waited_ns > 0.02 * course.seconds * SECOND);
+        noisy += usize::from(waited_ns > 0.02 * load.seconds * SECOND);
     }
     assert!(noisy > 10, "{noisy}");
 }

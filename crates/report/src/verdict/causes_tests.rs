@@ -2,24 +2,24 @@ use host::{CommandUse, JournalEntry, JournalKind};
 use statistics::Noise as Chance;
 
 use super::*;
-use crate::slo::fake_time_tests::{Course, run};
+use crate::slo::fake_time_tests::{SimulatedLoad, run};
 use crate::{Finding, LimitedBy, Verdict, WorstMoments};
 
 /// Runs of courses to which `change` was applied.
-fn courses(change: impl Fn(&mut Course)) -> Vec<Run> {
+fn courses(change: impl Fn(&mut SimulatedLoad)) -> Vec<Run> {
     let mut chance = Chance::new(46);
     let one = |_| {
-        let mut course = Course::random(&mut chance);
-        change(&mut course);
-        run(&course, &course.played(true))
+        let mut load = SimulatedLoad::random(&mut chance);
+        change(&mut load);
+        run(&load, &load.played(true))
     };
     (0..25).map(one).collect()
 }
 
-fn without_noise(course: &mut Course) {
-    course.server_waits.clear();
-    course.client_waits.clear();
-    course.wake_up_ns = 0.0;
+fn without_noise(load: &mut SimulatedLoad) {
+    load.server_waits.clear();
+    load.client_waits.clear();
+    load.wake_up_ns = 0.0;
 }
 
 /// The share of responses that were slow.
@@ -44,7 +44,7 @@ fn each_slow_response_is_charged_once() {
 #[test]
 fn waits_that_were_measured_leave_nothing_unexplained() {
     let mut seen = 0;
-    for run in courses(|course| course.stalls.clear()) {
+    for run in courses(|load| load.stalls.clear()) {
         let Some(causes) = Causes::of_run(&run) else { continue };
         seen += 1;
         assert_eq!(causes.share(WaitCause::ServerCommands), 0.0, "{causes:?}");
@@ -77,9 +77,9 @@ fn slow_commands_are_charged_with_what_waited_for_them_and_nothing_else_is() {
     assert!(seen > 5, "{seen}");
 }
 
-fn closed(course: &mut Course) {
-    course.slots = 4;
-    course.service_ns = course.service_ns.max(200_000.0);
+fn closed(load: &mut SimulatedLoad) {
+    load.slots = 4;
+    load.service_ns = load.service_ns.max(200_000.0);
 }
 
 /// The share of slow responses in the time of all responses.
@@ -102,9 +102,9 @@ fn in_a_closed_loop_the_time_of_slow_responses_is_charged_once() {
         assert!(causes.of_time && (charged - slow).abs() < 0.01, "{slow}: {causes:?}");
         noisy += 1;
     }
-    let alone = courses(|course| {
-        without_noise(course);
-        closed(course);
+    let alone = courses(|load| {
+        without_noise(load);
+        closed(load);
     });
     for mut run in alone {
         let Some(causes) = Causes::of_run(&run) else { continue };
@@ -116,9 +116,9 @@ fn in_a_closed_loop_the_time_of_slow_responses_is_charged_once() {
         quiet += 1;
     }
     assert!(noisy > 10 && quiet > 5, "{noisy} {quiet}");
-    let waits = courses(|course| {
-        course.stalls.clear();
-        closed(course);
+    let waits = courses(|load| {
+        load.stalls.clear();
+        closed(load);
     });
     for causes in waits.iter().filter_map(Causes::of_run) {
         assert_eq!(causes.largest(), Some(WaitCause::CpuHeld), "{causes:?}");
@@ -128,19 +128,19 @@ fn in_a_closed_loop_the_time_of_slow_responses_is_charged_once() {
 
 #[test]
 fn a_closed_loop_is_limited_by_slow_commands_where_they_take_most_of_its_time() {
-    let mut course = Course::random(&mut Chance::new(1));
-    without_noise(&mut course);
-    closed(&mut course);
-    let stalls = |course: &mut Course, length_ns: f64| {
+    let mut load = SimulatedLoad::random(&mut Chance::new(1));
+    without_noise(&mut load);
+    closed(&mut load);
+    let stalls = |load: &mut SimulatedLoad, length_ns: f64| {
         let stall = |n: f64| (n * 1e9, n * 1e9 + length_ns);
-        course.stalls = [0.2, 1.2, 2.2, 3.2, 4.2].map(stall).to_vec();
-        Verdict::of_run(&run(course, &course.played(true)))
+        load.stalls = [0.2, 1.2, 2.2, 3.2, 4.2].map(stall).to_vec();
+        Verdict::of_run(&run(load, &load.played(true)))
     };
-    let most = stalls(&mut course, 0.7e9);
+    let most = stalls(&mut load, 0.7e9);
     assert_eq!(most.finding, Some(Finding::SlowCommands), "{}", most.text);
     let begins = "server: its own slow commands: KEYS 5 times, 3.50 s, took ";
     assert!(most.text.starts_with(begins), "{}", most.text);
-    let some = stalls(&mut course, 0.05e9);
+    let some = stalls(&mut load, 0.05e9);
     assert_ne!(some.finding, Some(Finding::SlowCommands), "{}", some.text);
     assert!(some.statement.contains("; KEYS 5 times, 250 ms, took "), "{}", some.text);
 }
@@ -148,11 +148,11 @@ fn a_closed_loop_is_limited_by_slow_commands_where_they_take_most_of_its_time() 
 #[test]
 fn the_headline_names_slow_commands_where_they_made_most_requests_wait() {
     let mut chance = Chance::new(1);
-    let mut course = Course::random(&mut chance);
-    without_noise(&mut course);
+    let mut load = SimulatedLoad::random(&mut chance);
+    without_noise(&mut load);
     let stall = |n: f64| (0.2e9 + n * 1.2e9, 0.4e9 + n * 1.2e9);
-    course.stalls = [0.0, 1.0, 2.0, 3.0].map(stall).to_vec();
-    let mut run = run(&course, &course.played(true));
+    load.stalls = [0.0, 1.0, 2.0, 3.0].map(stall).to_vec();
+    let mut run = run(&load, &load.played(true));
     let kept = Verdict::of_run(&run);
     assert_eq!(kept.finding, Some(Finding::ScheduleKept), "{}", kept.text);
     assert!(kept.statement.contains("; KEYS 4 times, 800 ms, made "), "{}", kept.text);
@@ -174,13 +174,13 @@ fn the_headline_names_slow_commands_where_they_made_most_requests_wait() {
 
 #[test]
 fn the_headline_names_scripts_and_keys_in_the_order_of_their_time() {
-    let mut course = Course::random(&mut Chance::new(46));
-    without_noise(&mut course);
+    let mut load = SimulatedLoad::random(&mut Chance::new(46));
+    without_noise(&mut load);
     let stall = |n: f64| (0.2e9 + n * 0.5e9, 0.2e9 + n * 0.5e9 + [0.15e9, 0.19e9][n as usize % 2]);
-    course.stalls = (0..8).map(|n| stall(f64::from(n))).collect();
+    load.stalls = (0..8).map(|n| stall(f64::from(n))).collect();
     // In a part of which the client has no CPU, beside programs that the server never waits for.
-    course.client_waits = vec![(4.5e9, 4.55e9)];
-    let mut run = run(&course, &course.played(true));
+    load.client_waits = vec![(4.5e9, 4.55e9)];
+    let mut run = run(&load, &load.played(true));
     let entries = &mut run.watched.servers[0].journal.as_mut().unwrap().entries;
     entries.iter_mut().step_by(2).for_each(|entry| entry.what = "EVAL x 0".to_owned());
     let text = Verdict::of_run(&run).text;
@@ -190,15 +190,15 @@ fn the_headline_names_scripts_and_keys_in_the_order_of_their_time() {
 
 #[test]
 fn short_waits_explain_no_long_pause() {
-    let mut course = Course::random(&mut Chance::new(46));
-    without_noise(&mut course);
+    let mut load = SimulatedLoad::random(&mut Chance::new(46));
+    without_noise(&mut load);
     let pause = |n: f64| (0.3e9 + n * 1.5e9, 0.7e9 + n * 1.5e9);
-    course.stalls = [0.0, 1.0, 2.0].map(pause).to_vec();
+    load.stalls = [0.0, 1.0, 2.0].map(pause).to_vec();
     // A tenth of the time on either side, by some milliseconds.
     let waits = |from_ns: f64| (0..100).map(move |n| from_ns + f64::from(n) * 50e6);
-    course.server_waits = waits(0.0).map(|ns| (ns, ns + 5e6)).collect();
-    course.client_waits = waits(20e6).map(|ns| (ns, ns + 5e6)).collect();
-    let mut run = run(&course, &course.played(true));
+    load.server_waits = waits(0.0).map(|ns| (ns, ns + 5e6)).collect();
+    load.client_waits = waits(20e6).map(|ns| (ns, ns + 5e6)).collect();
+    let mut run = run(&load, &load.played(true));
     let causes = Causes::of_run(&run).unwrap();
     let all = slow(&run, &causes);
     assert!(causes.share(WaitCause::ServerCommands) > 0.9 * all, "{all}: {causes:?}");
@@ -220,10 +220,10 @@ fn short_waits_explain_no_long_pause() {
 
 #[test]
 fn the_network_is_charged_with_what_nothing_else_covers_where_it_lost_segments() {
-    let mut course = Course::random(&mut Chance::new(1));
-    without_noise(&mut course);
-    course.stalls = vec![(1.0e9, 1.4e9)];
-    let mut run = run(&course, &course.played(true));
+    let mut load = SimulatedLoad::random(&mut Chance::new(1));
+    without_noise(&mut load);
+    load.stalls = vec![(1.0e9, 1.4e9)];
+    let mut run = run(&load, &load.played(true));
     run.watched.servers[0].journal = None;
     let again = |run: &mut Run, resent| {
         run.watched.machine.iter_mut().for_each(|span| span.resent = Some(resent));
@@ -241,10 +241,10 @@ fn the_network_is_charged_with_what_nothing_else_covers_where_it_lost_segments()
 
 #[test]
 fn a_command_within_a_script_is_a_part_of_it() {
-    let mut course = Course::random(&mut Chance::new(1));
-    without_noise(&mut course);
-    course.stalls = vec![(0.95e9, 1.1e9)];
-    let mut run = run(&course, &course.played(true));
+    let mut load = SimulatedLoad::random(&mut Chance::new(1));
+    without_noise(&mut load);
+    load.stalls = vec![(0.95e9, 1.1e9)];
+    let mut run = run(&load, &load.played(true));
     let journal = run.watched.servers[0].journal.as_mut().unwrap();
     journal.entries[0].what = "EVAL x 0".to_owned();
     let mut inner = journal.entries[0].clone();
@@ -268,10 +268,10 @@ fn what_comes_back_regularly_has_a_period() {
 
 #[test]
 fn events_of_the_latency_monitor_have_a_share_where_no_other_log_has_them() {
-    let mut course = Course::random(&mut Chance::new(1));
-    without_noise(&mut course);
-    course.stalls = [0.95e9, 2.95e9].map(|from| (from, from + 0.2e9)).to_vec();
-    let of_commands = run(&course, &course.played(true));
+    let mut load = SimulatedLoad::random(&mut Chance::new(1));
+    without_noise(&mut load);
+    load.stalls = [0.95e9, 2.95e9].map(|from| (from, from + 0.2e9)).to_vec();
+    let of_commands = run(&load, &load.played(true));
     let known = Causes::of_run(&of_commands).unwrap();
     let mut run = of_commands.clone();
     let entries = &mut run.watched.servers[0].journal.as_mut().unwrap().entries;
@@ -295,10 +295,10 @@ fn events_of_the_latency_monitor_have_a_share_where_no_other_log_has_them() {
 
 #[test]
 fn pauses_are_told_by_the_servers_own_count_where_something_is_unexplained() {
-    let mut course = Course::random(&mut Chance::new(1));
-    without_noise(&mut course);
-    course.stalls = [0.5e9, 2.0e9, 3.5e9].map(|from| (from, from + 0.4e9)).to_vec();
-    let mut run = run(&course, &course.played(true));
+    let mut load = SimulatedLoad::random(&mut Chance::new(1));
+    without_noise(&mut load);
+    load.stalls = [0.5e9, 2.0e9, 3.5e9].map(|from| (from, from + 0.4e9)).to_vec();
+    let mut run = run(&load, &load.played(true));
     let pause = CommandUse { name: "client|pause".to_owned(), calls: 3, usec: 9 };
     run.watched.servers[0].by_command.push(pause);
     let told = "CLIENT PAUSE was called 3 times meanwhile";

@@ -120,7 +120,7 @@ pub(crate) trait Kind: Sync {
     fn expected(&self, sending: &Tally) -> u64;
 
     /// Further deliveries that were missed because a receiver was disconnected for a time; 0 if unknown.
-    fn away(&self, _sending: &Tally) -> u64 {
+    fn missed_while_away(&self, _sending: &Tally) -> u64 {
         0
     }
 

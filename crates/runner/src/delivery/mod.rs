@@ -10,6 +10,7 @@ mod cached_reads;
 mod caches;
 mod closing;
 mod finals;
+mod first_and_last;
 mod homes;
 mod invalidate;
 mod kind;
@@ -26,7 +27,6 @@ mod replica;
 mod reply_strings;
 mod seen;
 mod setup;
-mod spread;
 mod stops;
 mod taking;
 mod totals;
@@ -336,24 +336,24 @@ impl<'r> Roles<'r> {
         receiving.workers = [sending.workers, receiving.workers].concat();
         receiving.total.add_senders(&sending.total);
         // A reply counts receivers at its own node. One that stayed at a node which turned replica receives, too.
-        let away = self.kind.away(&sending.total);
+        let missed_while_away = self.kind.missed_while_away(&sending.total);
         let missed = match &mut invalidations {
             Some(caches) => {
                 caches::missed(self.delivery.kind, (caches, removable), expected, &counts)
             }
             None => pubsub::missed(self.delivery.kind, expected, &counts),
         };
-        let (expected, away) = (expected - missed, away + missed);
+        let (expected, missed_while_away) = (expected - missed, missed_while_away + missed);
         let uncounted = match self.exchanges {
             // Both are of other clients' messages, too.
             true => 0,
-            false => counts.received.saturating_sub(expected).min(away),
+            false => counts.received.saturating_sub(expected).min(missed_while_away),
         };
         receiving.deliveries = Some(Box::new(Deliveries {
             sending: sending.total,
             sending_ns: sending.elapsed_ns,
             expected: expected + uncounted,
-            away: away - uncounted,
+            missed_while_away: missed_while_away - uncounted,
             counts,
             first,
             last,
@@ -376,7 +376,7 @@ fn tally_shape(plan: &Plan) -> TallyShape {
         scheduled: true,
         first_byte: false,
         operations: 0,
-        apart: false,
+        separate_failures: false,
         places: 0,
         spans: plan.recording.kernel_stamps,
         deadline_ns: None,

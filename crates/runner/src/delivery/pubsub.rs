@@ -61,7 +61,7 @@ impl Kind for Pubsub<'_> {
         }
     }
 
-    fn away(&self, sending: &Tally) -> u64 {
+    fn missed_while_away(&self, sending: &Tally) -> u64 {
         let all = self.to_all(sending).filter(|_| self.event.is_none());
         all.map_or(0, |all| all.saturating_sub(self.expected(sending)))
     }

@@ -13,13 +13,13 @@ use wire::{Decode, Reply};
 use workload::Plan;
 
 use super::caches::CacheCounts;
+use super::first_and_last::FirstAndLast;
 use super::homes::Replacements;
 use super::kind::{Consumer, Kind, Received};
 use super::listeners::Listener;
 use super::order::RecentNumbers;
 use super::probe::Prober;
 use super::reply_strings::{Capture, ReplyStrings};
-use super::spread::Spread;
 use super::under_way::InFlightTimeline;
 use super::{NO_END, ReceiverTotals, Roles};
 use crate::collect::Message as Report;
@@ -136,7 +136,7 @@ pub(crate) struct Receivers<'r, E> {
     pub(super) recorder: Recorder,
     pub(super) reopening: ReconnectQueue,
     pub(super) counts: DeliveryCounts,
-    pub(super) spread: Option<Spread>,
+    pub(super) spread: Option<FirstAndLast>,
     /// Time from one reply to the next, if receivers poll.
     pub(super) gap: Option<Latency>,
     /// Counts of receivers that cache.
@@ -192,7 +192,7 @@ impl<'r, E: Engine> Receivers<'r, E> {
         let together = delivery.places_each == 1 && !delivery.kind.follows_acknowledgements();
         let known = (together || (even && is_alone)) && !roles.exchanges;
         let spread = (known && copies.iter().any(|copies| *copies > 1))
-            .then(|| Spread::new(plan.recording.precision));
+            .then(|| FirstAndLast::new(plan.recording.precision));
         let count = receivers.len() as u32;
         Self {
             engine,
@@ -266,7 +266,7 @@ impl<'r, E: Engine> Receivers<'r, E> {
         let received = receivers.iter().map(|receiver| receiver.received);
         let removable = receivers.iter().map(|receiver| receiver.cache.removable).sum();
         let by_receiver = received.clone().min().zip(received.max());
-        let spread: Option<(Latency, Latency)> = spread.map(Spread::latencies);
+        let spread: Option<(Latency, Latency)> = spread.map(FirstAndLast::latencies);
         (
             reports,
             ReceiverTotals {

@@ -278,7 +278,7 @@ impl Recorder {
     fn settle_groups(&mut self) {
         let mut at = 0;
         while let Some(group) = self.groups.get(at) {
-            self.settled(&group);
+            self.record_group(&group);
             at += 1;
         }
         self.groups.clear();
@@ -286,14 +286,14 @@ impl Recorder {
 
     /// Adds a complete group.
     #[inline]
-    fn settled(&mut self, group: &Sample) {
+    fn record_group(&mut self, group: &Sample) {
         self.tally.record(group);
         let times = (group.intended_ns, group.done_ns);
         if self.tally.operations.is_empty() {
             self.ended(times, group.count);
         }
         self.silences[self.node].record(group, &mut self.delayed);
-        self.optional.settled(group);
+        self.optional.record_group(group);
     }
 
     /// Adds an error reply of this kind and text, and its bytes if they are counted.
@@ -311,8 +311,8 @@ impl Recorder {
             tally.errors += 1;
             tally.bytes_in += bytes;
             let CommandReply { intended_ns, sent_ns, .. } = *answered;
-            if let Some(apart) = &mut tally.apart {
-                apart.failed.record_n(intended_ns, sent_ns, now_ns, 1);
+            if let Some(separate_failures) = &mut tally.separate_failures {
+                separate_failures.failed.record_n(intended_ns, sent_ns, now_ns, 1);
             }
             let stamps = Stamps { intended_ns, sent_ns, done_ns: now_ns };
             self.optional.error(command, (kind == CORRUPT, bytes), &stamps);

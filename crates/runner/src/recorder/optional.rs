@@ -51,9 +51,9 @@ impl OptionalRecorders {
 
     /// Adds replies that were settled together.
     #[inline]
-    pub(super) fn settled(&mut self, group: &Sample) {
+    pub(super) fn record_group(&mut self, group: &Sample) {
         if let Some(kept) = &mut self.0 {
-            kept.settled(group);
+            kept.record_group(group);
         }
     }
 
@@ -107,7 +107,7 @@ impl OptionalRecorders {
 
 impl Recorders {
     #[inline(never)]
-    fn settled(&mut self, group: &Sample) {
+    fn record_group(&mut self, group: &Sample) {
         if let Some(by) = &mut self.by_connection {
             by.record(self.connection, group);
         }

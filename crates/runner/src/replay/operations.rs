@@ -313,11 +313,11 @@ fn a_log_has_everything_that_is_counted_and_when_it_ended() {
     };
     for (at, name) in ["PING", "GET"].iter().enumerate() {
         let tally = &got.total.commands[at];
-        let apart = tally.apart.as_ref().unwrap();
+        let separate_failures = tally.separate_failures.as_ref().unwrap();
         for (ended, count, latency) in [
             (LoggedOutcome::Ok, tally.ok, &tally.service),
-            (LoggedOutcome::Missed, tally.miss, &apart.missed.service),
-            (LoggedOutcome::Failed, tally.errors, &apart.failed.service),
+            (LoggedOutcome::Missed, tally.miss, &separate_failures.missed.service),
+            (LoggedOutcome::Failed, tally.errors, &separate_failures.failed.service),
             (LoggedOutcome::Wrong, 0, &measure::Latency::new(3)),
         ] {
             let logged = entries(log.of_command(at), ended);

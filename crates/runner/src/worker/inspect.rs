@@ -6,7 +6,7 @@ use wire::{Protocol, Reply};
 use workload::{Plan, ReplicaWait};
 
 use super::operations::Steps;
-use super::quiet::Answers;
+use super::quiet::ReplyRules;
 use super::receive::Settler;
 use super::verify::{Checker, Verifier, asked};
 use crate::request::Request;
@@ -48,12 +48,12 @@ impl Inspections {
         plan: &Plan,
         steps: &Steps<R::Mark>,
         verifier: Option<&Verifier>,
-        answers: &Answers,
+        reply_rules: &ReplyRules,
     ) -> Self {
         let operations = steps.operations.is_some();
         let keeps = P::SHOWS && steps.kept.is_used();
         let per_position = P::SHOWS && plan.peer.per_position;
-        let (queues, misses_fail) = (answers.has_queues(), answers.misses_fail());
+        let (queues, misses_fail) = (reply_rules.has_queues(), reply_rules.misses_fail());
         let replicas = plan.replica_wait().filter(|_| P::SHOWS);
         let strings = verifier.is_some() || keeps || per_position || queues || replicas.is_some();
         let inspects = strings || misses_fail;
@@ -61,7 +61,7 @@ impl Inspections {
         let receivers = plan.delivery.as_ref().is_some_and(|d| d.kind.replies_name_receivers());
         let acknowledged =
             plan.delivery.as_ref().is_some_and(|d| d.kind.follows_acknowledgements());
-        let repeats = R::COUNTS_ALL && !acknowledged && !answers.may_be_missing();
+        let repeats = R::COUNTS_ALL && !acknowledged && !reply_rules.may_be_missing();
         let nothing = repeats && !any && plan.sequence.len() == 1;
         let alike = repeats && operations && !inspects && !receivers;
         let single = alike && !plan.counts_operations() && steps.growing.is_unused();
@@ -96,7 +96,7 @@ impl<P: Protocol, R: Route> Settler<'_, P, R> {
             command,
             comparison: self.comparison,
             verifier: self.verifier.as_mut(),
-            queue: if self.asks.queues { self.answers.queue(command) } else { None },
+            queue: if self.asks.queues { self.reply_rules.queue(command) } else { None },
             partial: self.asks.keeps.then_some(&mut *self.partial),
             replicas: self.asks.replicas,
             found: has_found.then_some(&mut *self.found),
@@ -142,11 +142,11 @@ impl<P: Protocol, R: Route> Settler<'_, P, R> {
         oldest: &Request<R::Mark>,
         reply: Reply<'_>,
     ) -> Option<(&'static str, String)> {
-        let (command, answers) = (oldest.command, self.answers);
-        let lacks = self.asks.misses_fail && answers.lacks(reply, command);
+        let (command, reply_rules) = (oldest.command, self.reply_rules);
+        let lacks = self.asks.misses_fail && reply_rules.lacks(reply, command);
         let mut lacking = lacks.then_some(command);
         if self.asks.queues
-            && let Some(queue) = answers.queue(command)
+            && let Some(queue) = reply_rules.queue(command)
         {
             let (replies, lacks) = self.comparison.queued.ended(queue);
             lacking = lacks;

@@ -52,7 +52,7 @@ use deadline::Deadline;
 use inspect::Inspections;
 use joining::ActiveClients;
 use operations::Steps;
-use quiet::Answers;
+use quiet::ReplyRules;
 use recovery::Recovery;
 use renewing::Renewals;
 use retry::Retries;
@@ -108,7 +108,7 @@ pub(crate) struct Worker<'r, E, P: Protocol, R: Route> {
     pub(crate) connections: Vec<ConnectionOf<P, R>>,
     pub(crate) route: R,
     handshake: Handshake,
-    answers: Answers,
+    reply_rules: ReplyRules,
     pub(crate) batch: Batch,
     pub(crate) recorder: Recorder,
     pub(crate) steps: Steps<R::Mark>,
@@ -166,8 +166,9 @@ impl<'r, E: Engine, P: Protocol, R: Route> Worker<'r, E, P, R> {
         let whole = if route.splits_sequences() { 1 } else { sequence_len };
         let is_one_piece = steps.operations.is_none() && !plan.is_recorded();
         let request_len = is_one_piece.then_some(whole);
-        let (answers, verifier) = (Answers::of::<P>(plan), Verifier::of::<P>(plan));
-        let inspections = Inspections::new::<P, R>(plan, &steps, verifier.as_ref(), &answers);
+        let (reply_rules, verifier) =
+            (ReplyRules::for_plan::<P>(plan), Verifier::for_plan::<P>(plan));
+        let inspections = Inspections::new::<P, R>(plan, &steps, verifier.as_ref(), &reply_rules);
         let places = route.places(context.connections);
         let thinking = Thinking::new(plan, places.len());
         let mut worker = Self {
@@ -175,7 +176,7 @@ impl<'r, E: Engine, P: Protocol, R: Route> Worker<'r, E, P, R> {
             connections: places.into_iter().map(Connection::new).collect(),
             route,
             handshake: Handshake::new::<P>(plan),
-            answers,
+            reply_rules,
             batch: Batch::new::<P>(plan),
             recorder,
             verifier,

@@ -5,13 +5,13 @@ use std::ops::Range;
 
 use wire::Reply;
 
-use super::quiet::Answers;
+use super::quiet::ReplyRules;
 
 /// The commands queued by a transaction.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Queue<'r> {
     pub(super) commands: &'r Range<u32>,
-    pub(super) answers: &'r Answers,
+    pub(super) reply_rules: &'r ReplyRules,
 }
 
 /// State of the incoming reply to an `EXEC`.
@@ -83,7 +83,7 @@ impl QueuedReplies {
             NestedReply::Values(0) => Reply::Empty,
             NestedReply::Values(values) => Reply::Found(values),
         };
-        if queue.answers.lacks(queue.answers.meant(reply, command), command) {
+        if queue.reply_rules.lacks(queue.reply_rules.meant(reply, command), command) {
             self.lacking.get_or_insert(command);
         }
     }

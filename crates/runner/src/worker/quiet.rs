@@ -16,7 +16,7 @@ use crate::route::Route;
 
 /// Facts about the replies to each command of a sequence.
 #[derive(Debug)]
-pub(super) struct Answers {
+pub(super) struct ReplyRules {
     /// Meaning of silence for each command; empty if no command may keep silent.
     silences: Vec<Option<Silence>>,
     /// Number of keys that each command asks for; empty if no reply gives a count.
@@ -31,8 +31,8 @@ pub(super) struct Answers {
     transactions: Option<Transactions>,
 }
 
-impl Answers {
-    pub(super) fn of<P: Protocol>(plan: &Plan) -> Self {
+impl ReplyRules {
+    pub(super) fn for_plan<P: Protocol>(plan: &Plan) -> Self {
         let silences: Vec<_> = plan.sequence.iter().map(P::silence).collect();
         let empties: Vec<bool> = plan.sequence.iter().map(P::empty_is_miss).collect();
         let counts: Vec<bool> = plan.sequence.iter().map(P::counts_found).collect();
@@ -87,7 +87,7 @@ impl Answers {
     #[inline]
     pub(super) fn queue(&self, command: u32) -> Option<Queue<'_>> {
         let commands = self.transactions.as_ref()?.answered_by(command as usize)?;
-        Some(Queue { commands, answers: self })
+        Some(Queue { commands, reply_rules: self })
     }
 
     /// Returns whether a miss of some command is an error.
@@ -125,7 +125,7 @@ impl<P: Protocol, R: Route> Settler<'_, P, R> {
     ) -> Result<(), Fatal> {
         while let Some(oldest) = requests.oldest_mut() {
             let command = oldest.command;
-            let silence = self.answers.silence(command);
+            let silence = self.reply_rules.silence(command);
             let (false, Some(silence)) = (mark == Some(command), silence) else {
                 return match mark {
                     Some(mark) if mark != command => Err(Fatal::new(format!(
@@ -144,7 +144,7 @@ impl<P: Protocol, R: Route> Settler<'_, P, R> {
                 break;
             };
             let answered = request.answered(first_byte_ns);
-            let keys = Keys { asked: self.answers.keys(command), found: 0 };
+            let keys = Keys { asked: self.reply_rules.keys(command), found: 0 };
             self.record(request, &SettledReply { answered, outcome, bytes: 0, keys });
             self.complete(request);
             requests.advance(self.sequence_len);

@@ -15,7 +15,7 @@ use super::captures::PartialCapture;
 use super::cursor_scan::CursorScan;
 use super::inspect::Inspections;
 use super::operations::Steps;
-use super::quiet::Answers;
+use super::quiet::ReplyRules;
 use super::retry::Retries;
 use super::verify::{Comparison, Verifier, failed};
 use crate::connection::State;
@@ -75,7 +75,7 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
         let mut settler = Settler::<P, R> {
             plan: self.context.plan,
             batch: &self.batch,
-            answers: &self.answers,
+            reply_rules: &self.reply_rules,
             handshake: &self.handshake,
             retries: &self.retries,
             acknowledgements: self.context.acknowledgements,
@@ -160,7 +160,7 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
 pub(super) struct Settler<'w, P, R: Route> {
     pub(super) plan: &'w Plan,
     pub(super) batch: &'w Batch,
-    pub(super) answers: &'w Answers,
+    pub(super) reply_rules: &'w ReplyRules,
     handshake: &'w Handshake,
     retries: &'w Retries<R::Mark>,
     acknowledgements: Option<&'w Acknowledgements>,
@@ -225,7 +225,7 @@ impl<P: Protocol, R: Route> Settler<'_, P, R> {
             let receivers = self.receivers_named(reply);
             let mut reply = self.meant(reply, requests);
             if P::QUIET
-                && self.answers.may_be_missing()
+                && self.reply_rules.may_be_missing()
                 && let Some(kept) = reply.without_text()
             {
                 reply = kept;
@@ -288,7 +288,7 @@ impl<P: Protocol, R: Route> Settler<'_, P, R> {
         {
             self.recorder.reached(oldest, receivers.into());
         }
-        self.answers.meant(reply, oldest.map_or(0, |oldest| oldest.command))
+        self.reply_rules.meant(reply, oldest.map_or(0, |oldest| oldest.command))
     }
 
     /// Settles the oldest request with its reply. Returns whether the next reply can be settled too.
@@ -336,7 +336,7 @@ impl<P: Protocol, R: Route> Settler<'_, P, R> {
         let answer = self.answer((request, first_byte_ns), reply, bytes);
         if self.record(request, &answer)
             && self.asks.per_position
-            && self.found.len() == self.answers.keys(request.command) as usize
+            && self.found.len() == self.reply_rules.keys(request.command) as usize
         {
             self.recorder.found(&answer.answered, self.found);
         }
@@ -351,7 +351,7 @@ impl<P: Protocol, R: Route> Settler<'_, P, R> {
         bytes: u64,
     ) -> SettledReply {
         let outcome = if reply == Reply::Miss { Outcome::Miss } else { Outcome::Ok };
-        let asked = self.answers.keys(request.command);
+        let asked = self.reply_rules.keys(request.command);
         let keys = match reply {
             Reply::Found(found) => Keys { asked, found: found.min(asked) },
             Reply::Miss => Keys { asked, found: 0 },
@@ -382,8 +382,8 @@ impl<P: Protocol, R: Route> Settler<'_, P, R> {
     ) -> bool {
         let command = &self.plan.sequence[request.command as usize];
         // Nobody knows which of the commands that may keep silent it answers.
-        let is_uncertain =
-            P::QUIET && self.answers.may_be_missing() || P::is_last_words(command, text, is_alone);
+        let is_uncertain = P::QUIET && self.reply_rules.may_be_missing()
+            || P::is_last_words(command, text, is_alone);
         let is_refused = P::is_refusal(text);
         let text = self.handshake.masked(explain::text(text));
         if !is_uncertain

@@ -30,9 +30,9 @@ pub(super) struct Verifier {
 }
 
 impl Verifier {
-    pub(super) fn of<P: Protocol>(plan: &Plan) -> Option<Self> {
+    pub(super) fn for_plan<P: Protocol>(plan: &Plan) -> Option<Self> {
         let verifies = P::SHOWS && (plan.data.verify || plan.peer.checks.is_some());
-        verifies.then(|| Self { keys: Keys::of::<P>(plan), key: Vec::new() })
+        verifies.then(|| Self { keys: Keys::for_plan::<P>(plan), key: Vec::new() })
     }
 }
 
@@ -276,7 +276,7 @@ pub(super) fn asked<P: Protocol>(
     (request, command): (RequestInputs<'_>, u32),
 ) -> String {
     let at = command as usize;
-    let keys = Keys::of::<P>(plan);
+    let keys = Keys::for_plan::<P>(plan);
     let mut bytes = Vec::new();
     if keys.count(at) == 0 {
         batch.append_of(request, at..at + 1, &mut bytes);
@@ -298,7 +298,7 @@ pub(super) fn failed<P: Protocol>(
     retries: u32,
 ) -> FailedRequest {
     let at = command as usize;
-    let keys = Keys::of::<P>(plan);
+    let keys = Keys::for_plan::<P>(plan);
     let mut key = Vec::new();
     if keys.count(at) > 0 {
         batch.append_key(&keys, (at, 0), request, &mut key);

@@ -48,7 +48,7 @@ pub enum DataType {
 }
 
 impl DataType {
-    fn of(name: &str) -> Option<Self> {
+    fn by_name(name: &str) -> Option<Self> {
         Some(match name {
             "string" => Self::String,
             "hash" => Self::Hash,
@@ -104,7 +104,7 @@ fn table() -> &'static HashMap<&'static [u8], Command> {
             let keys = keys(words.next()?);
             let (flags, values) = (words.next()?, words.next()?);
             let values = if values == "-" { "" } else { values };
-            let data_type = DataType::of(words.next()?);
+            let data_type = DataType::by_name(words.next()?);
             Some((name, Command { keys, flags, values, data_type }))
         });
         rows.collect()
@@ -117,7 +117,7 @@ const NAME_BYTES_MAX: usize = 32;
 impl Command {
     /// Returns the properties of an event's command.
     #[must_use]
-    pub fn of(event: &Event) -> &'static Self {
+    pub fn for_event(event: &Event) -> &'static Self {
         let name = event.name();
         let mut lower = [0; NAME_BYTES_MAX];
         let Some(place) = lower.get_mut(..name.len()) else { return &UNKNOWN };
@@ -232,7 +232,7 @@ impl Command {
 /// The positions of an event's keys, into `out`.
 pub fn keys_of(protocol: Protocol, event: &Event, out: &mut Vec<usize>) {
     match protocol {
-        Protocol::Resp => Command::of(event).keys(event, out),
+        Protocol::Resp => Command::for_event(event).keys(event, out),
         Protocol::Memcache => {
             out.clear();
             match event.name() {
@@ -250,7 +250,7 @@ pub fn writes(protocol: Protocol, event: &Event) -> Option<bool> {
     match protocol {
         Protocol::Memcache => Some(!matches!(event.name(), b"get" | b"gets" | b"gat" | b"gats")),
         Protocol::Resp => {
-            let command = Command::of(event);
+            let command = Command::for_event(event);
             (command.writes() || command.reads()).then(|| command.writes())
         }
     }

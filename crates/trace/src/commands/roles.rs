@@ -30,7 +30,7 @@ pub fn roles(protocol: Protocol, event: &Event, keys: &mut Vec<usize>, out: &mut
     let values = match (protocol, event.name()) {
         (Protocol::Memcache, b"set" | b"add" | b"replace" | b"append" | b"prepend" | b"cas") => "v",
         (Protocol::Memcache, _) => "",
-        (Protocol::Resp, _) => Command::of(event).values,
+        (Protocol::Resp, _) => Command::for_event(event).values,
     };
     match values {
         "" => {}

@@ -63,7 +63,7 @@ impl Clients {
         let was_at_work = is_same && slot.is_at_work;
         let is_new = was_at_work && introduces(event) && !event.flags.has(Flags::SHARED_CLIENT);
         self.on_used_addresses += u64::from(is_new);
-        let is_at_work = was_at_work && !is_new || !Command::of(event).is_of_connection();
+        let is_at_work = was_at_work && !is_new || !Command::for_event(event).is_of_connection();
         *slot = Last { client: event.client, at_ns: event.at_ns, is_at_work };
         let is_flagged = event.flags.has(Flags::PIPELINED);
         self.pipelined += u64::from(is_flagged || self.in_pipeline || is_close);

@@ -133,7 +133,7 @@ impl Describer {
         self.count(event, key_places.len(), value_bytes, is_write);
         self.shapes.add(event, &self.roles);
         keys_of(self.protocol, event, &mut key_places);
-        if self.protocol == Protocol::Resp && Command::of(event).names_channels() {
+        if self.protocol == Protocol::Resp && Command::for_event(event).names_channels() {
             key_places.drain(..).for_each(|at| self.channel(event, at, value_bytes));
         }
         for at in &key_places {
@@ -226,7 +226,7 @@ impl Describer {
         }
         pattern.is_counted |= counts(self.protocol, event);
         if self.protocol == Protocol::Resp
-            && let Some(data_type) = Command::of(event).data_type()
+            && let Some(data_type) = Command::for_event(event).data_type()
         {
             pattern.add_type(data_type, hash);
         }
@@ -263,7 +263,7 @@ impl Describer {
             found(Grade::Large, "has a value of more than 1 MiB");
         }
         if self.protocol == Protocol::Resp {
-            let command = Command::of(event);
+            let command = Command::for_event(event);
             if command.is_of_everything() {
                 found(Grade::Everything, "works on everything that is stored");
             }

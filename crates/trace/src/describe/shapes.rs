@@ -66,7 +66,7 @@ impl Shapes {
             }
             let pattern = self.buffer[name_bytes..].to_vec();
             let words = words(event, roles);
-            let data_type = Command::of(event).data_type();
+            let data_type = Command::for_event(event).data_type();
             let shape = Shape { words, pattern, data_type, ..Shape::default() };
             self.all.insert(self.buffer.clone(), shape);
         }

@@ -154,7 +154,7 @@ impl Percentiles {
         Self { mean: sizes.mean(), p50: at(50.0), p90: at(90.0), p99: at(99.0), max: sizes.max() }
     }
 
-    fn of(sizes: &Sizes) -> Option<Self> {
+    fn from_sizes(sizes: &Sizes) -> Option<Self> {
         (sizes.count() > 0).then(|| Self::new(sizes))
     }
 }
@@ -310,7 +310,7 @@ fn commands(kinds: HashMap<Vec<u8>, Kind>, events: u64) -> Vec<Command> {
         arguments: Percentiles::new(&kind.arguments),
         keys: share(kind.keys, kind.has_keys),
         writes: kind.is_write,
-        value_bytes: Percentiles::of(&kind.value_bytes),
+        value_bytes: Percentiles::from_sizes(&kind.value_bytes),
         value_sizes: kind.value_bytes,
     };
     let mut all: Vec<Command> = kinds.into_iter().map(command).collect();
@@ -351,8 +351,8 @@ fn patterns(
             share: share(of_all.1, accesses),
             hit_ratio: ratio(of.hits, of.misses),
             key_bytes: Percentiles::new(&of.key_bytes),
-            value_bytes: Percentiles::of(&of.value_bytes),
-            ttl_s: Percentiles::of(&of.ttl_s),
+            value_bytes: Percentiles::from_sizes(&of.value_bytes),
+            ttl_s: Percentiles::from_sizes(&of.ttl_s),
             ttls,
             value_sizes: of.value_bytes,
         }

@@ -31,7 +31,7 @@ pub struct Spacing {
 impl Spacing {
     /// The time drawn by this random number.
     #[must_use]
-    pub fn of(self, drawn: u64) -> u64 {
+    pub fn drawn_ns(self, drawn: u64) -> u64 {
         let times = self.most_ns.saturating_sub(self.least_ns).saturating_add(1);
         self.least_ns.saturating_add(random::within(drawn, times))
     }
@@ -115,8 +115,8 @@ mod tests {
     fn times_are_drawn_from_the_least_to_the_most() {
         let spacing = Spacing { least_ns: 10, most_ns: 12 };
         let step = u64::MAX / 3;
-        assert_eq!([0, 1, 2].map(|n| spacing.of(n * step + n)), [10, 11, 12]);
-        assert_eq!(spacing.of(u64::MAX), 12);
-        assert_eq!(Spacing { least_ns: 5, most_ns: 5 }.of(u64::MAX), 5);
+        assert_eq!([0, 1, 2].map(|n| spacing.drawn_ns(n * step + n)), [10, 11, 12]);
+        assert_eq!(spacing.drawn_ns(u64::MAX), 12);
+        assert_eq!(Spacing { least_ns: 5, most_ns: 5 }.drawn_ns(u64::MAX), 5);
     }
 }

@@ -109,7 +109,7 @@ mod tests {
             scheduled: false,
             first_byte: false,
             operations: 0,
-            apart: false,
+            separate_failures: false,
             places: 0,
             spans: false,
             deadline_ns: None,

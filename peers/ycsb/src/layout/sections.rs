@@ -51,7 +51,7 @@ struct TallyView<'t> {
     failed: u64,
     service: &'t Latency,
     response: &'t Latency,
-    apart: Option<&'t SeparateFailures>,
+    separate_failures: Option<&'t SeparateFailures>,
 }
 
 impl<'t> From<&'t CommandTally> for TallyView<'t> {
@@ -62,7 +62,7 @@ impl<'t> From<&'t CommandTally> for TallyView<'t> {
             failed: tally.errors,
             service: &tally.service,
             response: tally.response(),
-            apart: tally.apart.as_ref(),
+            separate_failures: tally.separate_failures.as_ref(),
         }
     }
 }
@@ -75,7 +75,7 @@ impl<'t> From<&'t OperationTally> for TallyView<'t> {
             failed: tally.failed,
             service: &tally.service,
             response: tally.response(),
-            apart: tally.apart.as_ref(),
+            separate_failures: tally.separate_failures.as_ref(),
         }
     }
 }
@@ -144,11 +144,11 @@ impl Sections<'_> {
         };
         let mut good = if self.intended { seen.response } else { seen.service }.clone();
         let mut bad = Latency::new(self.precision);
-        if let Some(apart) = seen.apart {
+        if let Some(separate_failures) = seen.separate_failures {
             let missed = if misses == Misses::Fail { &mut bad } else { &mut good };
-            missed.merge(&timed(&apart.missed));
+            missed.merge(&timed(&separate_failures.missed));
             let failed = if misses == Misses::AllSucceed { &mut good } else { &mut bad };
-            failed.merge(&timed(&apart.failed));
+            failed.merge(&timed(&separate_failures.failed));
         }
         let returned = match misses {
             Misses::Fail => Some((seen.ok, seen.missed + seen.failed)),

@@ -8,7 +8,7 @@ use report::slo::Slo;
 use spec::values::seconds;
 
 use crate::outputs::format_name;
-use crate::{PageOptions, Spread};
+use crate::{DistributionDetail, PageOptions};
 
 #[derive(Debug, clap::Args)]
 pub(in crate::run) struct ResultOptions {
@@ -31,7 +31,7 @@ pub(in crate::run) struct ResultOptions {
         hide_default_value = true,
         hide_possible_values = true
     )]
-    pub(in crate::run) distribution: Spread,
+    pub(in crate::run) distribution: DistributionDetail,
     /// Save the results to this file, after each test, for `keystorm show` and `keystorm merge`;
     /// `-` prints JSON instead of a report
     #[arg(long, value_name = "FILE", allow_hyphen_values = true)]

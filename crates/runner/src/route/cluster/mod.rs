@@ -80,7 +80,7 @@ pub(crate) struct Mark {
     /// Index plus 1 of the last command that a reply to `ASKING` came for; 0 before.
     asked: u32,
     /// Set while it waits to be sent again.
-    aside: bool,
+    delayed: bool,
     /// Set for part of a recorded transaction, for which a redirect is a result, as it is to the original
     /// client.
     bound: bool,
@@ -99,7 +99,7 @@ impl Mark {
             read_only: false,
             asking: false,
             asked: 0,
-            aside: false,
+            delayed: false,
             bound: false,
         }
     }
@@ -247,7 +247,7 @@ impl<'r> Cluster<'r> {
 
     /// Delays a refused request for this long.
     fn postpone(&mut self, now_ns: u64, wait_ns: u64, mut request: ClusterRequest) {
-        request.mark.aside = true;
+        request.mark.delayed = true;
         self.shared.set_aside += u64::from(request.left);
         self.later.put(now_ns, wait_ns, request);
     }

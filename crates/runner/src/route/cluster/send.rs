@@ -80,7 +80,7 @@ impl ByNode for Cluster<'_> {
 
     #[inline]
     fn take_up(&mut self, request: &mut ClusterRequest) {
-        if std::mem::take(&mut request.mark.aside) {
+        if std::mem::take(&mut request.mark.delayed) {
             self.shared.set_aside -= u64::from(request.left);
         }
     }

@@ -89,7 +89,7 @@ impl<'r> RingRoute<'r> {
         Self {
             servers,
             shares: Shares::new(&known_as, hash),
-            keys: Keys::of::<P>(plan),
+            keys: Keys::for_plan::<P>(plan),
             shared,
             splits: SplitRequests::default(),
             absence: Absence::new(servers.len()),

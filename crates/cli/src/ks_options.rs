@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     /// Options of deliveries alone.
-    const OF_DELIVERIES: [&str; 9] = [
+    const DELIVERY_FIELDS: [&str; 9] = [
         "receiver_threads",
         "writers",
         "drain",
@@ -92,7 +92,7 @@ mod tests {
                     let typed = PrintedOption { option, value: Value::Null }.name();
                     assert_eq!(typed, named.word(), "{field}");
                 }
-                None => assert!(OF_DELIVERIES.contains(&field.as_str()), "no option is {field}"),
+                None => assert!(DELIVERY_FIELDS.contains(&field.as_str()), "no option is {field}"),
             }
         }
     }

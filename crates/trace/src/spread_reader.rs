@@ -15,7 +15,7 @@ const EVENTS_MAX: usize = 1 << 20;
 const BYTES_MAX: usize = 64 << 20;
 
 /// Spreads the events of a record of whole seconds.
-pub(crate) struct Spread {
+pub(crate) struct SpreadReader {
     inner: Box<dyn Reader>,
     /// The lines of a part of a second; those after `held` are spare buffers.
     lines: Vec<Event>,
@@ -32,7 +32,7 @@ pub(crate) struct Spread {
     position: u64,
 }
 
-impl Spread {
+impl SpreadReader {
     pub(crate) fn new(inner: Box<dyn Reader>) -> Self {
         Self {
             inner,
@@ -107,7 +107,7 @@ impl Spread {
     }
 }
 
-impl Reader for Spread {
+impl Reader for SpreadReader {
     fn source(&self) -> &Source {
         self.inner.source()
     }

@@ -21,13 +21,13 @@ struct Entry {
 
 /// First and last receivers of the messages that one thread receives.
 #[derive(Debug)]
-pub(super) struct Spread {
+pub(super) struct FirstAndLast {
     ring: Vec<Entry>,
     first: Latency,
     last: Latency,
 }
 
-impl Spread {
+impl FirstAndLast {
     pub(super) fn new(precision: u8) -> Self {
         let latency = || Latency::new(precision);
         Self { ring: vec![Entry::default(); RING], first: latency(), last: latency() }
@@ -72,7 +72,7 @@ mod tests {
 
     #[test]
     fn first_and_last_are_of_messages_that_reached_all() {
-        let mut spread = Spread::new(3);
+        let mut spread = FirstAndLast::new(3);
         for (number, now_ns) in [(1, 110), (2, 115), (1, 120), (1, 150), (2, 160)] {
             spread.received(&message(number), 3, now_ns);
         }
@@ -83,7 +83,7 @@ mod tests {
 
     #[test]
     fn receivers_may_report_in_any_order() {
-        let mut spread = Spread::new(3);
+        let mut spread = FirstAndLast::new(3);
         for now_ns in [120, 150, 110] {
             spread.received(&message(1), 3, now_ns);
         }
@@ -93,7 +93,7 @@ mod tests {
 
     #[test]
     fn a_message_that_needs_a_place_takes_it() {
-        let mut spread = Spread::new(3);
+        let mut spread = FirstAndLast::new(3);
         spread.received(&message(7), 2, 110);
         spread.received(&message(7 + RING as u64), 2, 120);
         spread.received(&message(7 + RING as u64), 2, 130);
