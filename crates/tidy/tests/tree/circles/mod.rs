@@ -20,7 +20,7 @@ const TIED: &[(&str, usize)] = &[
     ("crates/measure", 7),
     ("crates/page", 4),
     ("crates/report", 42),
-    ("crates/runner", 47),
+    ("crates/runner", 45),
     ("crates/spec", 6),
     ("crates/statistics", 2),
     ("crates/wire", 8),
