@@ -10,13 +10,13 @@ use std::net::IpAddr;
 use std::time::{Duration, Instant};
 
 use engine::{TlsContext, TlsStream};
-use naming::advice::ADD_TLS;
+use naming::advice::{ADD_TLS, ADDRESS};
 use naming::{PORT, TLS, Text, text};
 use wire::ProtocolError;
 use wire::resp::{Value, encode_command};
 
 use crate::client_error::{
-    ClientError, REPLY_BYTES_MAX, ended, hint, is_want_of_ports, late, reason,
+    ClientError, FailureKind, REPLY_BYTES_MAX, ended, hint, is_want_of_ports, late, reason,
 };
 use crate::{Address, PlainSocket, Transport, plain};
 
@@ -54,7 +54,7 @@ impl Client<PlainSocket> {
     /// Connects without TLS.
     ///
     /// # Errors
-    /// Returns [`ClientError::Connect`] if no server listens there or accepts the connection in time.
+    /// Returns an error if no server listens there or accepts the connection in time.
     pub fn connect(address: &Address, patience: Patience) -> Result<Self, ClientError> {
         Self::connect_from(address, None, patience)
     }
@@ -66,10 +66,11 @@ impl Client<PlainSocket> {
         patience: Patience,
     ) -> Result<Self, ClientError> {
         let connected = plain::connect(address, source, patience);
-        let connected = connected.map_err(|e| ClientError::Connect {
-            address: address.clone(),
-            reason: reason(&e, patience.connect),
-            ours: is_want_of_ports(&e),
+        let connected = connected.map_err(|e| {
+            let kind =
+                if is_want_of_ports(&e) { FailureKind::NoPort } else { FailureKind::Unreachable };
+            let reason = reason(&e, patience.connect);
+            ClientError::new(kind, text!("could not connect to {address}: {reason}"))
         })?;
         Ok(Self::over(connected, address.clone(), patience.reply))
     }
@@ -80,7 +81,7 @@ impl Client<Transport> {
     /// family.
     ///
     /// # Errors
-    /// Returns the errors of [`Client::connect`], and [`ClientError::Tls`] if the handshake fails.
+    /// Returns the errors of [`Client::connect`], and one if the handshake of TLS fails.
     pub fn reach(
         address: &Address,
         tls: Option<&TlsContext>,
@@ -96,7 +97,7 @@ impl Client<Transport> {
     /// after the handshake.
     ///
     /// # Errors
-    /// Returns the errors of [`Client::reach`], and [`ClientError::Io`] for a refusal.
+    /// Returns the errors of [`Client::reach`], and one for a refusal.
     pub(crate) fn reach_and_listen(
         address: &Address,
         tls: &TlsContext,
@@ -144,9 +145,9 @@ fn secured(
 ) -> Result<Transport, ClientError> {
     let Some(context) = tls else { return Ok(Transport::Plain(plain)) };
     let secure = TlsStream::connect(context, address, plain);
-    let secure = secure.map_err(|e| ClientError::Tls {
-        address: address.clone(),
-        reason: no_handshake(&e, address, patience),
+    let secure = secure.map_err(|e| {
+        let reason = no_handshake(&e, address, patience);
+        ClientError::new(FailureKind::Tls, text!("TLS with {address} failed: {reason}"))
     })?;
     Ok(Transport::Tls(Box::new(secure)))
 }
@@ -187,7 +188,7 @@ impl<T: Read + Write> Client<T> {
     /// it.
     ///
     /// # Errors
-    /// Returns a [`ClientError`] if no whole reply came; the connection is then useless.
+    /// Returns an error if no whole reply came; the connection is then useless.
     pub fn ask(&mut self, args: &[&[u8]]) -> Result<Value, ClientError> {
         let name = args.first().copied().unwrap_or_default();
         let command = name.escape_ascii().to_string();
@@ -275,17 +276,13 @@ impl<T: Read + Write> Client<T> {
             if let Some(value) = self.take(command, &parse)? {
                 return Ok(value);
             }
-            let (address, command) = (self.address.clone(), command.to_owned());
             if self.inbox.len() > REPLY_BYTES_MAX {
-                return Err(ClientError::TooLong { address, command });
+                let (address, most) = (&self.address, REPLY_BYTES_MAX);
+                let text = text!("{address} answered {command} with more than {most} bytes");
+                return Err(ClientError::new(FailureKind::TooLong, text));
             }
-            let silent = |address, command| ClientError::Silent {
-                address,
-                command,
-                waited_s: self.reply_patience.as_secs_f64(),
-            };
             if Instant::now() >= deadline {
-                return Err(silent(address, command));
+                return Err(self.silent(command));
             }
             match self.transport.read(&mut chunk) {
                 Ok(0) => return Err(self.closed(command)),
@@ -295,7 +292,7 @@ impl<T: Read + Write> Client<T> {
                 }
                 Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
                 Err(e) if late(&e) && self.reads_briefly => {}
-                Err(e) if late(&e) => return Err(silent(address, command)),
+                Err(e) if late(&e) => return Err(self.silent(command)),
                 Err(e) if ended(&e) => return Err(self.closed(command)),
                 Err(e) => return Err(self.broken(e)),
             }
@@ -320,24 +317,38 @@ impl<T: Read + Write> Client<T> {
 
     /// The error for a reply in another protocol than the question.
     fn stranger(&self, command: &str, error: ProtocolError) -> ClientError {
-        let (address, command) = (self.address.clone(), command.to_owned());
         let ProtocolError { protocol, why, excerpt } = error;
-        if protocol == "RESP" {
-            ClientError::NotResp { address, command, excerpt, hint: hint(&self.inbox) }
-        } else {
-            ClientError::NotMemcache { address, protocol, command, excerpt, why }
-        }
+        let (of, why) = match protocol {
+            "RESP" => (", the protocol of Redis and Valkey", hint(&self.inbox)),
+            _ => ("", text!("{why}, and check {ADDRESS}")),
+        };
+        let address = &self.address;
+        let text = text!(
+            "{address} does not speak {protocol}{of}: it answered {command} with \"{excerpt}\"; {why}"
+        );
+        ClientError::new(FailureKind::Stranger, text)
     }
 
-    fn closed(&self, command: String) -> ClientError {
+    fn silent(&self, command: &str) -> ClientError {
+        let (address, waited_s) = (&self.address, self.reply_patience.as_secs_f64());
+        let text = text!(
+            "{address} accepted the connection but did not answer {command} within {waited_s} s"
+        );
+        ClientError::new(FailureKind::Silent, text)
+    }
+
+    fn closed(&self, command: &str) -> ClientError {
         // A TLS server that is spoken to in plain text hangs up without a word.
         let hint =
             if self.heard { Text::default() } else { text!("; if it requires TLS, {ADD_TLS}") };
-        ClientError::Closed { address: self.address.clone(), command, hint }
+        let address = &self.address;
+        let text = text!("{address} closed the connection instead of answering {command}");
+        ClientError { kind: FailureKind::Closed, text, hint }
     }
 
     fn broken(&self, cause: io::Error) -> ClientError {
-        ClientError::Io { address: self.address.clone(), cause }
+        let text = text!("the connection to {} failed: {cause}", self.address);
+        ClientError::new(FailureKind::Io, text)
     }
 }
 

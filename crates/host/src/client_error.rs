@@ -7,118 +7,59 @@ use naming::advice::ADDRESS;
 use naming::{Text, text};
 use thiserror::Error;
 
-use crate::Address;
-
 /// Longest accepted reply. `INFO` and `CONFIG GET` stay below a thousandth of it.
 pub(crate) const REPLY_BYTES_MAX: usize = 64 << 20;
 
 /// Reason why a conversation with a server failed. Worded for the person at the command line.
 #[derive(Debug, Error)]
-pub enum ClientError {
-    /// The connection was not accepted.
-    #[error("could not connect to {address}: {reason}")]
-    Connect {
-        /// Address of the server.
-        address: Address,
-        /// Reason, in words.
-        reason: String,
-        /// Set if this machine, rather than a missing server, is the reason.
-        ours: bool,
-    },
+#[error("{text}{hint}")]
+pub struct ClientError {
+    pub(crate) kind: FailureKind,
+    pub(crate) text: Text,
+    /// Likely cause with its connecting text; empty if unknown.
+    pub(crate) hint: Text,
+}
+
+/// Kind of a failed conversation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum FailureKind {
+    /// No server accepted the connection.
+    Unreachable,
+    /// This machine has no port left to connect from.
+    NoPort,
     /// The server took the connection, and then too long.
-    #[error("{address} accepted the connection but did not answer {command} within {waited_s} s")]
-    Silent {
-        /// Address of the server.
-        address: Address,
-        /// The name of the command.
-        command: String,
-        /// Time limit in seconds.
-        waited_s: f64,
-    },
-    /// The server accepted the connection, but TLS failed.
-    #[error("TLS with {address} failed: {reason}")]
-    Tls {
-        /// Address of the server.
-        address: Address,
-        /// Reason, in words.
-        reason: String,
-    },
+    Silent,
+    /// The handshake of TLS failed.
+    Tls,
     /// The server closed the connection before it answered.
-    #[error("{address} closed the connection instead of answering {command}{hint}")]
-    Closed {
-        /// Address of the server.
-        address: Address,
-        /// The name of the command.
-        command: String,
-        /// Likely cause with its connecting text; empty if unknown.
-        hint: Text,
-    },
-    /// The answer is in another protocol.
-    #[error(
-        "{address} does not speak RESP, the protocol of Redis and Valkey: it answered \
-         {command} with \"{excerpt}\"; {hint}"
-    )]
-    NotResp {
-        /// Address of the server.
-        address: Address,
-        /// The name of the command.
-        command: String,
-        /// The beginning of the answer, escaped for a terminal.
-        excerpt: String,
-        /// Likely cause.
-        hint: Text,
-    },
-    /// The answer is not memcached's.
-    #[error(
-        "{address} does not speak {protocol}: it answered {command} with \"{excerpt}\"; {why}, and \
-         check {ADDRESS}", ADDRESS = ADDRESS
-)]
-    NotMemcache {
-        /// Address of the server.
-        address: Address,
-        /// The protocol of the question.
-        protocol: &'static str,
-        /// The name of the command.
-        command: String,
-        /// The beginning of the answer, escaped for a terminal.
-        excerpt: String,
-        /// Likely cause.
-        why: Box<str>,
-    },
-    /// The reply is longer than any expected one.
-    #[error("{address} answered {command} with more than {REPLY_BYTES_MAX} bytes")]
-    TooLong {
-        /// Address of the server.
-        address: Address,
-        /// The name of the command.
-        command: String,
-    },
+    Closed,
     /// The connection broke otherwise.
-    #[error("the connection to {address} failed: {cause}")]
-    Io {
-        /// Address of the server.
-        address: Address,
-        /// The kernel's error.
-        cause: io::Error,
-    },
+    Io,
+    /// The answer is in another protocol.
+    Stranger,
+    /// The reply is longer than any expected one.
+    TooLong,
 }
 
 impl ClientError {
+    pub(crate) fn new(kind: FailureKind, text: Text) -> Self {
+        Self { kind, text, hint: Text::default() }
+    }
+
     /// Returns whether the server accepted the connection and then gave no whole answer. It may still answer
     /// other questions, on other connections.
     #[must_use]
     pub fn is_silence(&self) -> bool {
-        matches!(self, Self::Silent { .. } | Self::Closed { .. } | Self::Io { .. })
+        matches!(self.kind, FailureKind::Silent | FailureKind::Closed | FailureKind::Io)
     }
 
-    /// Returns the error without a guess at its cause, for a server that is known to answer others.
-    pub(crate) fn without_hint(self) -> Self {
-        match self {
-            Self::Closed { address, command, .. } => {
-                Self::Closed { address, command, hint: Text::default() }
-            }
-            other => other,
-        }
+    /// Returns whether there is no connection, or the server ended it.
+    #[must_use]
+    pub fn is_lost(&self) -> bool {
+        matches!(
+            self.kind,
+            FailureKind::Unreachable | FailureKind::NoPort | FailureKind::Tls | FailureKind::Closed
+        )
     }
 }
 

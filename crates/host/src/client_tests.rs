@@ -76,7 +76,9 @@ fn the_reason_is_read_even_if_the_command_was_not_taken() {
     client.transport.write = Some(io::ErrorKind::BrokenPipe);
     let reply = client.ask(&[b"PING"]).unwrap();
     assert!(matches!(reply, Value::Error(_)));
-    assert!(matches!(client.ask(&[b"PING"]), Err(ClientError::Closed { .. })));
+    let error = client.ask(&[b"PING"]).unwrap_err();
+    assert_eq!(error.kind, FailureKind::Closed);
+    assert!(error.to_string().contains("closed the connection"), "{error}");
 }
 
 #[test]

@@ -13,6 +13,7 @@ use naming::{DBNUM, SOCKET, SOURCE_IP, SPAWN, Text, text};
 use thiserror::Error;
 use wire::resp::Value;
 
+use crate::client_error::FailureKind;
 use crate::facts::info_field;
 use crate::mask;
 use crate::text::printable;
@@ -57,108 +58,36 @@ pub enum ProbeError {
     /// There is no server at this address.
     #[error("{0}. Is a server running there? {SPAWN} starts a private one for this run", SPAWN = SPAWN)]
     Unreachable(ClientError),
-    /// This machine has no port left to connect from.
-    #[error(
-        "{0}: connections that are open or were closed within the last minute use them all. Wait \
-         a minute, connect from more local addresses ({SOURCE_IP}), or use a unix socket ({SOCKET})", SOURCE_IP = SOURCE_IP, SOCKET = SOCKET
-)]
-    NoPort(ClientError),
     /// The server accepted the connection, but no conversation followed.
     #[error(transparent)]
-    Broken(ClientError),
+    Broken(#[from] ClientError),
+    /// This machine has no port left to connect from.
+    #[error("{0}")]
+    NoPort(Text),
     /// The password, or the user, is wrong.
-    #[error(
-        "{address} did not accept the password of {}: {reply}. Check {LOGIN}", who(.user), LOGIN = LOGIN
-)]
-    WrongPassword {
-        /// Address of the server.
-        address: Address,
-        /// The user, if one was named.
-        user: Option<String>,
-        /// Reply of the server.
-        reply: String,
-    },
-    /// The server has no password, so none can be given.
-    #[error(
-        "{address} has no password set: {reply}. Remove {STRAY_PASSWORD}", STRAY_PASSWORD = STRAY_PASSWORD
-)]
-    PasswordUnwanted {
-        /// Address of the server.
-        address: Address,
-        /// Reply of the server.
-        reply: String,
-    },
-    /// The server wants a password.
-    #[error(
-        "{address} requires a password: {reply}. Set it with {NEW_PASSWORD}", NEW_PASSWORD = NEW_PASSWORD
-)]
-    PasswordMissing {
-        /// Address of the server.
-        address: Address,
-        /// Reply of the server.
-        reply: String,
-    },
-    /// The database does not exist.
-    #[error(
-        "{address} has no database {db}: {reply}. {DBNUM} must be below the server's `databases` \
-         setting (16 by default; cluster mode has only database 0)", DBNUM = DBNUM
-)]
-    NoSuchDb {
-        /// Address of the server.
-        address: Address,
-        /// The requested database.
-        db: u32,
-        /// Reply of the server.
-        reply: String,
-    },
+    #[error("{0}")]
+    WrongPassword(Text),
     /// The server has all the clients that it allows.
-    #[error(
-        "Error from server: {reply}. {address} accepts no more clients: raise its `maxclients` \
-         setting (memcached: option -c) or close other connections to it"
-    )]
-    TooManyClients {
-        /// Address of the server.
-        address: Address,
-        /// Reply of the server.
-        reply: String,
-    },
-    /// The server takes no clients from other machines.
-    #[error(
-        "{address} is in protected mode and accepts no clients from other machines: set a \
-         password there, or run keystorm on that machine. Its reply: {reply}"
-    )]
-    Protected {
-        /// Address of the server.
-        address: Address,
-        /// Reply of the server.
-        reply: String,
-    },
-    /// The server is loading its data from disk.
-    #[error(
-        "{address} is still loading its data set from disk: {reply}. Try again when it is done"
-    )]
-    Loading {
-        /// Address of the server.
-        address: Address,
-        /// Reply of the server.
-        reply: String,
-    },
-    /// The server refused a request that the run requires.
-    #[error("{address} refused {command}: {reply}{hint}")]
-    Refused {
-        /// Address of the server.
-        address: Address,
-        /// The command.
-        command: &'static str,
-        /// Reply of the server.
-        reply: String,
-        /// Advice with a space before it; empty if there is none.
-        hint: Text,
-    },
+    #[error("{0}")]
+    TooManyClients(Text),
+    /// The server refuses what the run requires.
+    #[error("{0}")]
+    Refused(Text),
 }
 
-fn who(user: &Option<String>) -> String {
-    user.as_ref().map_or("the default user".to_owned(), |u| format!("user '{u}'"))
+impl ProbeError {
+    /// The server of this address accepts no more clients.
+    pub(crate) fn too_many_clients(address: &Address, reply: &str) -> Self {
+        Self::TooManyClients(text!(
+            "Error from server: {reply}. {address} accepts no more clients: raise its `maxclients` setting \
+             (memcached: option -c) or close other connections to it"
+        ))
+    }
+
+    /// The server of this address refused a command; `hint` is advice with a space before it.
+    pub(crate) fn refused(address: &Address, command: &str, reply: &str, hint: &Text) -> Self {
+        Self::Refused(text!("{address} refused {command}: {reply}{hint}"))
+    }
 }
 
 /// Logs in, selects the database and asks these questions. Takes at most five seconds to connect and five for
@@ -188,7 +117,7 @@ pub fn probe(
             if !asking.client.has_heard() && !answers_anything(address, login)? {
                 return Err(ProbeError::Broken(why));
             }
-            probed.silence = Some(why.without_hint().to_string());
+            probed.silence = Some(why.text.to_string());
             Ok(probed)
         }
         Err(error) => Err(error),
@@ -248,9 +177,12 @@ pub(crate) fn connected(
 }
 
 fn unconnected(error: ClientError) -> ProbeError {
-    match error {
-        ClientError::Connect { ours: true, .. } => ProbeError::NoPort(error),
-        ClientError::Connect { .. } => ProbeError::Unreachable(error),
+    match error.kind {
+        FailureKind::NoPort => ProbeError::NoPort(text!(
+            "{error}: connections that are open or were closed within the last minute use them all. Wait a \
+             minute, connect from more local addresses ({SOURCE_IP}), or use a unix socket ({SOCKET})"
+        )),
+        FailureKind::Unreachable => ProbeError::Unreachable(error),
         _ => ProbeError::Broken(error),
     }
 }
@@ -288,10 +220,10 @@ impl<'a> Conversation<'a> {
     /// The reply to a command, or its error text.
     fn ask(&mut self, args: &[&str]) -> Result<Result<Value, String>, ProbeError> {
         let args: Vec<&[u8]> = args.iter().map(|a| a.as_bytes()).collect();
-        match self.client.ask(&args).map_err(ProbeError::Broken)? {
+        match self.client.ask(&args)? {
             Value::Error(text) => {
                 let reply = self.shown(&text);
-                self.let_in(reply.clone())?;
+                self.let_in(&reply)?;
                 Ok(Err(reply))
             }
             value => Ok(Ok(value)),
@@ -315,21 +247,30 @@ impl<'a> Conversation<'a> {
     }
 
     /// Checks a reply for errors of any command with which a server refuses clients, or this one.
-    fn let_in(&self, reply: String) -> Result<(), ProbeError> {
-        let address = self.address.clone();
-        Err(match reply.split_whitespace().next() {
-            Some("NOAUTH") => ProbeError::PasswordMissing { address, reply },
-            Some("DENIED") => ProbeError::Protected { address, reply },
-            Some("LOADING") => ProbeError::Loading { address, reply },
+    fn let_in(&self, reply: &str) -> Result<(), ProbeError> {
+        let address = self.address;
+        Err(ProbeError::Refused(match reply.split_whitespace().next() {
+            Some("DENIED") => text!(
+                "{address} is in protected mode and accepts no clients from other machines: set a password \
+                 there, or run keystorm on that machine. Its reply: {reply}"
+            ),
+            Some("LOADING") => self.loading(reply),
             _ if reply.contains("max number of clients") => {
-                ProbeError::TooManyClients { address, reply }
+                return Err(ProbeError::too_many_clients(address, reply));
             }
-            // The answer to any command before Redis 6, which had no NOAUTH for some of them.
-            _ if reply.contains("operation not permitted") => {
-                ProbeError::PasswordMissing { address, reply }
+            // The latter is the answer to any command before Redis 6, which had no NOAUTH for some of them.
+            first if first == Some("NOAUTH") || reply.contains("operation not permitted") => {
+                text!("{address} requires a password: {reply}. Set it with {NEW_PASSWORD}")
             }
             _ => return Ok(()),
-        })
+        }))
+    }
+
+    fn loading(&self, reply: &str) -> Text {
+        let address = self.address;
+        text!(
+            "{address} is still loading its data set from disk: {reply}. Try again when it is done"
+        )
     }
 
     fn log_in(&mut self) -> Result<(), ProbeError> {
@@ -340,21 +281,27 @@ impl<'a> Conversation<'a> {
             (None, Some(password)) => self.ask(&["AUTH", password])?,
         };
         let Err(reply) = reply else { return Ok(()) };
-        let address = self.address.clone();
-        let user = user.map(printable);
+        let address = self.address;
         Err(if reply.starts_with("WRONGPASS") || reply.contains("invalid password") {
-            ProbeError::WrongPassword { address, user, reply }
+            let who = match user {
+                Some(user) => format!("user '{}'", printable(user)),
+                None => "the default user".to_owned(),
+            };
+            let text =
+                text!("{address} did not accept the password of {who}: {reply}. Check {LOGIN}");
+            ProbeError::WrongPassword(text)
         } else if reply.contains("no password is set")
             || reply.contains("without any password configured")
         {
-            ProbeError::PasswordUnwanted { address, reply }
+            let text = text!("{address} has no password set: {reply}. Remove {STRAY_PASSWORD}");
+            ProbeError::Refused(text)
         } else {
             let hint = if user.is_some() && reply.contains("wrong number of arguments") {
                 text!(". Servers before Redis 6 have no users: {REMOVE_USER}")
             } else {
                 Text::default()
             };
-            self.refused("AUTH", reply, hint)
+            ProbeError::refused(address, "AUTH", &reply, &hint)
         })
     }
 
@@ -369,19 +316,18 @@ impl<'a> Conversation<'a> {
         // `invalid DB index` is what servers before Redis 6 say; `not allowed in cluster mode`
         // what every cluster node says.
         if reply.contains("DB index") || reply.contains("cluster mode") {
-            let address = self.address.clone();
-            return Err(ProbeError::NoSuchDb { address, db, reply });
+            return Err(ProbeError::Refused(text!(
+                "{} has no database {db}: {reply}. {DBNUM} must be below the server's `databases` setting (16 \
+                 by default; cluster mode has only database 0)",
+                self.address
+            )));
         }
         let hint = if reply.starts_with("NOPERM") {
             text!(". The user needs the permission +select; otherwise remove {DBNUM}")
         } else {
             Text::default()
         };
-        Err(self.refused("SELECT", reply, hint))
-    }
-
-    fn refused(&self, command: &'static str, reply: String, hint: Text) -> ProbeError {
-        ProbeError::Refused { address: self.address.clone(), command, reply, hint }
+        Err(ProbeError::refused(self.address, "SELECT", &reply, &hint))
     }
 
     /// Asks for the server's facts. After an error, `facts` has those reported before.
@@ -411,9 +357,7 @@ impl<'a> Conversation<'a> {
     /// Checks a text of `INFO` for a server that is still loading, which would refuse the load.
     fn still_loading(&self, info: &str) -> Result<(), ProbeError> {
         if info_field(info, "loading") == Some("1") {
-            let address = self.address.clone();
-            let reply = "INFO has loading:1".to_owned();
-            return Err(ProbeError::Loading { address, reply });
+            return Err(ProbeError::Refused(self.loading("INFO has loading:1")));
         }
         Ok(())
     }

@@ -128,14 +128,13 @@ fn without_address(order: Vec<&'static str>) -> Vec<&'static str> {
 /// the original look for; if a server refused to set it up, the exit code is 2, as there.
 fn failure(error: &anyhow::Error, why: String) -> anyhow::Error {
     let is_password = |cause: &(dyn std::error::Error + 'static)| {
-        matches!(cause.downcast_ref(), Some(host::ProbeError::WrongPassword { .. }))
-    };
-    let is_set_up = |cause: &(dyn std::error::Error + 'static)| {
-        cause.is::<host::ProbeError>() || cause.is::<host::cluster::ClusterError>()
+        matches!(cause.downcast_ref(), Some(host::ProbeError::WrongPassword(_)))
     };
     let stage = match () {
         () if error.chain().any(is_password) => "authentication failed",
-        () if error.chain().any(is_set_up) => "the connection could not be set up",
+        () if error.chain().any(|cause| cause.is::<host::ProbeError>()) => {
+            "the connection could not be set up"
+        }
         () => return anyhow::Error::msg(why),
     };
     let text = format!(
@@ -144,12 +143,10 @@ fn failure(error: &anyhow::Error, why: String) -> anyhow::Error {
     );
     // A connection that there is none of, or that ends, is a failure of another kind there.
     let is_lost = |cause: &(dyn std::error::Error + 'static)| {
-        use host::ClientError::{Closed, Connect, Tls};
         use host::ProbeError::{Broken, NoPort, Unreachable};
-        let lost = |why: &_| matches!(why, Connect { .. } | Tls { .. } | Closed { .. });
         match cause.downcast_ref() {
             Some(Unreachable(_) | NoPort(_)) => true,
-            Some(Broken(why)) => lost(why),
+            Some(Broken(why)) => why.is_lost(),
             _ => false,
         }
     };

@@ -84,7 +84,7 @@ impl<T: Read + Write> Client<T> {
         let mut chunk = vec![0; 256 << 10];
         while !stopped() {
             match self.transport.read(&mut chunk) {
-                Ok(0) => return Err(self.closed("SYNC".to_owned())),
+                Ok(0) => return Err(self.closed("SYNC")),
                 Ok(n) => {
                     bytes.extend_from_slice(&chunk[..n]);
                     return Ok(true);

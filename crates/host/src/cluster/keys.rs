@@ -5,8 +5,8 @@ use wire::cluster::{KeyPlace, Routing, known};
 use wire::resp::Value;
 use workload::{Arg, CommandSpec, Piece, Plan, argument, derived::Source, values::Lcg};
 
-use super::{ClusterError, refused};
-use crate::{Address, CommandInfo, Login, log_in};
+use super::refused;
+use crate::{Address, CommandInfo, Login, ProbeError, log_in};
 
 /// Finds the routing of each command of a plan's sequence; no position is [`KeyPlace::Movable`] afterwards.
 ///
@@ -16,7 +16,7 @@ pub fn routings(
     plan: &Plan,
     address: &Address,
     login: Login<'_>,
-) -> Result<Vec<Routing>, ClusterError> {
+) -> Result<Vec<Routing>, ProbeError> {
     let mut asking = KeyQueries { plan, address, login, client: None };
     let mut routing = |(at, command)| {
         let known = asking.routing(command)?;
@@ -36,7 +36,7 @@ struct KeyQueries<'a, C> {
 type Client = crate::Client<crate::Transport>;
 
 impl KeyQueries<'_, Client> {
-    fn ask(&mut self, words: &[&[u8]]) -> Result<Value, ClusterError> {
+    fn ask(&mut self, words: &[&[u8]]) -> Result<Value, ProbeError> {
         let client = match &mut self.client {
             Some(client) => client,
             None => self.client.insert(log_in(self.address, self.login)?),
@@ -44,7 +44,7 @@ impl KeyQueries<'_, Client> {
         Ok(client.ask(words)?)
     }
 
-    fn routing(&mut self, command: &CommandSpec) -> Result<Routing, ClusterError> {
+    fn routing(&mut self, command: &CommandSpec) -> Result<Routing, ProbeError> {
         let words: Vec<Vec<u8>> =
             command.args.iter().enumerate().map(|(n, arg)| self.sample(arg, n)).collect();
         let text = |n: usize| words.get(n).map(|word| String::from_utf8_lossy(word).into_owned());
@@ -65,7 +65,7 @@ impl KeyQueries<'_, Client> {
     }
 
     /// Asks the server about a command. A command that it does not know has no key.
-    fn described(&mut self, name: &str, sub: Option<String>) -> Result<Routing, ClusterError> {
+    fn described(&mut self, name: &str, sub: Option<String>) -> Result<Routing, ProbeError> {
         let keyless = Routing { key: KeyPlace::Keyless, read_only: false };
         let reply = self.ask(&[b"COMMAND", b"INFO", name.as_bytes()])?;
         if let Value::Error(text) = &reply {
@@ -84,7 +84,7 @@ impl KeyQueries<'_, Client> {
     }
 
     /// The first key of a command whose arguments give its position.
-    fn movable(&mut self, name: &str, words: &[Vec<u8>]) -> Result<KeyPlace, ClusterError> {
+    fn movable(&mut self, name: &str, words: &[Vec<u8>]) -> Result<KeyPlace, ProbeError> {
         let mut question: Vec<&[u8]> = vec![b"COMMAND", b"GETKEYS"];
         question.extend(words.iter().map(Vec::as_slice));
         let keys = match self.ask(&question)? {

@@ -8,29 +8,14 @@ mod keys;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::time::Duration;
 
-use naming::{CLUSTER, Text, text};
-use thiserror::Error;
+use naming::{CLUSTER, text};
 use wire::cluster::{Node, Topology};
 use wire::resp::Value;
 
 use crate::text::printable;
-use crate::{Address, ClientError, Login, Patience, ProbeError, log_in_within};
+use crate::{Address, Login, Patience, ProbeError, log_in_within};
 
 pub use keys::routings;
-
-/// Reason why a cluster cannot be used. Worded for the person at the command line.
-#[derive(Debug, Error)]
-pub enum ClusterError {
-    /// The node refused the login.
-    #[error(transparent)]
-    Probe(#[from] ProbeError),
-    /// The node did not answer.
-    #[error(transparent)]
-    Client(#[from] ClientError),
-    /// The server refused, or what it answered cannot be used.
-    #[error("{0}")]
-    Unusable(Text),
-}
 
 /// Asks a node for the nodes of its cluster, and resolves their addresses. TLS then checks each for the name
 /// that it announces.
@@ -38,7 +23,7 @@ pub enum ClusterError {
 /// # Errors
 /// Returns an error if the node does not answer, is in no cluster, or announces a name that cannot be
 /// resolved.
-pub fn discover(address: &Address, login: Login<'_>, tls: bool) -> Result<Topology, ClusterError> {
+pub fn discover(address: &Address, login: Login<'_>, tls: bool) -> Result<Topology, ProbeError> {
     discover_within(address, login, tls, Patience::default())
 }
 
@@ -60,7 +45,7 @@ fn discover_within(
     login: Login<'_>,
     tls: bool,
     patience: Patience,
-) -> Result<Topology, ClusterError> {
+) -> Result<Topology, ProbeError> {
     let mut client = log_in_within(address, login, patience)?;
     let asked = match address {
         Address::Tcp(address) => address.ip().to_string(),
@@ -81,10 +66,10 @@ fn discover_within(
         _ => Topology::of_slots(&reply, &asked),
     };
     let mut topology = topology.ok_or_else(|| {
-        ClusterError::Unusable(text!("the reply of {address} to {command} is not a list of nodes"))
+        ProbeError::Refused(text!("the reply of {address} to {command} is not a list of nodes"))
     })?;
     if topology.masters() == 0 {
-        return Err(ClusterError::Unusable(text!(
+        return Err(ProbeError::Refused(text!(
             "{address} is a node of a cluster without assigned slots. Assign them first, for example with redis-cli \
              --cluster create"
         )));
@@ -99,10 +84,10 @@ fn discover_within(
     Ok(topology)
 }
 
-fn refused(address: &Address, command: &str, text: &[u8]) -> ClusterError {
+fn refused(address: &Address, command: &str, text: &[u8]) -> ProbeError {
     let reply = printable(text.strip_suffix(b".").unwrap_or(text));
     if reply.contains("cluster support disabled") || reply.contains("unknown command") {
-        return ClusterError::Unusable(text!(
+        return ProbeError::Refused(text!(
             "Failed to fetch cluster configuration from {address}, which is not a cluster node: {reply}. Remove \
              {CLUSTER}"
         ));
@@ -112,17 +97,15 @@ fn refused(address: &Address, command: &str, text: &[u8]) -> ClusterError {
     } else {
         ""
     };
-    ClusterError::Unusable(text!(
-        "{address} refused {command}, which {CLUSTER} needs: {reply}{hint}"
-    ))
+    ProbeError::Refused(text!("{address} refused {command}, which {CLUSTER} needs: {reply}{hint}"))
 }
 
 /// Resolves the address of a node. Of several addresses, returns one of the family with which the first node
 /// was reached.
-fn resolve(node: &Node, asked: &Address) -> Result<SocketAddr, ClusterError> {
+fn resolve(node: &Node, asked: &Address) -> Result<SocketAddr, ProbeError> {
     let name = printable(node.name());
     let fault = |reason: String| {
-        ClusterError::Unusable(text!(
+        ProbeError::Refused(text!(
             "the cluster announces the node {name}, but this machine cannot resolve its host: {reason}"
         ))
     };

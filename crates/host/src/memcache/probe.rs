@@ -7,6 +7,7 @@ use naming::{Text, text};
 use workload::ProtocolKind;
 
 use super::{Dialect, MemcacheClient};
+use crate::client_error::FailureKind;
 use crate::probe::{self, NO_KEY, SECOND_PATIENCE, connected};
 use crate::{
     Address, Client, ClientError, Login, Patience, ProbeError, ProbeResult, Questions, ServerFacts,
@@ -34,7 +35,7 @@ pub fn probe(
                 return Err(ProbeError::Broken(why));
             }
             return Ok(ProbeResult {
-                silence: Some(why.without_hint().to_string()),
+                silence: Some(why.text.to_string()),
                 ..ProbeResult::default()
             });
         }
@@ -42,12 +43,12 @@ pub fn probe(
     };
     if protocol == ProtocolKind::MemcacheMeta && questions == Questions::All {
         for words in [&[&b"mn"[..]][..], &[b"mg", NO_KEY.as_bytes(), b"v"]] {
-            let asked = client.ask(words).map_err(ProbeError::Broken)?;
-            asked.map_err(|reply| ProbeError::Refused {
-                address: address.clone(),
-                command: if words.len() == 1 { "mn" } else { "mg" },
-                reply,
-                hint: text!(". Meta commands need memcached 1.6.10 or newer; use {MEMCACHE_TEXT}"),
+            let asked = client.ask(words)?;
+            asked.map_err(|reply| {
+                let command = if words.len() == 1 { "mn" } else { "mg" };
+                let hint =
+                    text!(". Meta commands need memcached 1.6.10 or newer; use {MEMCACHE_TEXT}");
+                ProbeError::refused(address, command, &reply, &hint)
             })?;
         }
     }
@@ -65,7 +66,7 @@ fn answers_a_get(
     let word: &[u8] = if protocol == ProtocolKind::MemcacheMeta { b"mg" } else { b"get" };
     match client.ask(&[word, NO_KEY.as_bytes()]) {
         Err(why) if why.is_silence() => Ok(false),
-        answered => answered.map(|_| true).map_err(ProbeError::Broken),
+        answered => Ok(answered.map(|_| true)?),
     }
 }
 
@@ -123,31 +124,25 @@ fn begin(
         (client, version)
     });
     match server {
-        Err(ProbeError::Broken(ClientError::Silent { .. })) => {
+        Err(error) if is_silent(&error) => {
             match in_lines(address, login, brief) {
                 Some(LineGreeting::Stranger(error)) => Err(ProbeError::Broken(error)),
                 Some(LineGreeting::Memcached { wants_login }) => {
                     // Whoever was slow when asked in binary answers there, too, now.
                     let again = converse(address, login, dialect, brief);
-                    if !matches!(&again, Err(ProbeError::Broken(ClientError::Silent { .. }))) {
+                    if !again.as_ref().is_err_and(is_silent) {
                         return again.map(|(mut client, version)| {
                             client.wait_for(patience.reply);
                             (client, version)
                         });
                     }
-                    Err(ProbeError::Refused {
-                        address: address.clone(),
-                        command: "the binary protocol",
-                        reply: "it answers in the text protocol".to_owned(),
-                        hint: match (wants_login, login.password) {
-                            (true, None) => {
-                                text!(
-                                    ". Use {MEMCACHE_TEXT}; it also requires a login: {USER_AND_PASSWORD}"
-                                )
-                            }
-                            _ => text!(". Use {MEMCACHE_TEXT}"),
-                        },
-                    })
+                    let too = match (wants_login, login.password) {
+                        (true, None) => text!("; it also requires a login: {USER_AND_PASSWORD}"),
+                        _ => Text::default(),
+                    };
+                    let hint = text!(". Use {MEMCACHE_TEXT}{too}");
+                    let reply = "it answers in the text protocol";
+                    Err(ProbeError::refused(address, "the binary protocol", reply, &hint))
                 }
                 // It is only slow.
                 None => converse(address, login, dialect, patience),
@@ -155,6 +150,10 @@ fn begin(
         }
         server => server,
     }
+}
+
+fn is_silent(error: &ProbeError) -> bool {
+    matches!(error, ProbeError::Broken(why) if why.kind == FailureKind::Silent)
 }
 
 /// Asks in this dialect, with this patience.
@@ -166,15 +165,14 @@ fn converse(
 ) -> Result<(MemcacheClient, Option<String>), ProbeError> {
     let mut client = MemcacheClient::new(connected(address, login, patience)?, dialect);
     let refused = |command, reply: String, hint| {
-        let address = address.clone();
         if reply.contains("Too many open connections") {
-            return ProbeError::TooManyClients { address, reply };
+            return ProbeError::too_many_clients(address, &reply);
         }
-        ProbeError::Refused { address, command, reply, hint }
+        ProbeError::refused(address, command, &reply, &hint)
     };
     let credentials = login.password.map(|password| (login.user.unwrap_or_default(), password));
     let log_in = |client: &mut MemcacheClient, words: &[&[u8]]| {
-        let answer = client.ask(words).map_err(ProbeError::Broken)?;
+        let answer = client.ask(words)?;
         answer.map_err(|reply| {
             let hint = if reply.starts_with("UNKNOWN_COMMAND") {
                 text!(". It has no authentication: remove {USER_AND_PASSWORD}")
@@ -188,7 +186,7 @@ fn converse(
         let plain = format!("\0{user}\0{password}");
         log_in(&mut client, &[b"sasl_auth", b"PLAIN", plain.as_bytes()])?;
     }
-    let mut version = client.version().map_err(ProbeError::Broken)?;
+    let mut version = client.version()?;
     match (dialect, credentials, &version) {
         // What logs in to a server with a password would store the password in one without.
         (Dialect::Text, Some(_), Ok(_)) => {
@@ -200,7 +198,7 @@ fn converse(
         {
             let line = format!("{user} {password}");
             log_in(&mut client, &[b"set", b"login", b"0", b"0", line.as_bytes()])?;
-            version = client.version().map_err(ProbeError::Broken)?;
+            version = client.version()?;
         }
         _ => {}
     }
@@ -235,7 +233,7 @@ fn in_lines(address: &Address, login: Login<'_>, patience: Patience) -> Option<L
         Ok(Err(reply)) => {
             Some(LineGreeting::Memcached { wants_login: reply.contains("unauthenticated") })
         }
-        Err(error @ ClientError::NotMemcache { .. }) => Some(LineGreeting::Stranger(error)),
+        Err(error) if error.kind == FailureKind::Stranger => Some(LineGreeting::Stranger(error)),
         Err(_) => None,
     }
 }

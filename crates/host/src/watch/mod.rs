@@ -319,7 +319,7 @@ impl<'a> Watch<'a> {
         loop {
             match (self.connect)(address, patience) {
                 Ok(client) => return Ok(client),
-                Err(ProbeError::TooManyClients { .. }) if Instant::now() < deadline => {
+                Err(ProbeError::TooManyClients(_)) if Instant::now() < deadline => {
                     thread::sleep(Duration::from_millis(20));
                 }
                 Err(error) => return Err(error.to_string()),

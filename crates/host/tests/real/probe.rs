@@ -54,17 +54,16 @@ fn the_probe_leaves_the_counts_of_load_alone() {
 fn passwords_missing_wrong_and_unwanted() {
     let server = redis(&["--requirepass", "s3cret"], Listen::Unix);
     let at = server.address();
-    let error = refused(at, NOBODY, &["NOAUTH", "-a", "--user", "REDISCLI_AUTH"]);
-    assert!(matches!(error, ProbeError::PasswordMissing { .. }));
-    let error = refused(at, password("hunter2"), &["WRONGPASS", "the default user"]);
-    assert!(matches!(error, ProbeError::WrongPassword { .. }));
+    refused(at, NOBODY, &["requires a password", "NOAUTH", "-a", "--user", "REDISCLI_AUTH"]);
+    let parts = ["did not accept the password of the default user", "WRONGPASS"];
+    let error = refused(at, password("hunter2"), &parts);
+    assert!(matches!(error, ProbeError::WrongPassword(_)));
     let named = Login { user: Some("nobody"), ..password("hunter2") };
     refused(at, named, &["WRONGPASS", "user 'nobody'"]);
     assert!(probe(at, password("s3cret"), Questions::All).unwrap().facts.config.is_some());
 
     let open = redis(&[], Listen::Unix);
-    let error = refused(open.address(), password("hunter2"), &["Remove -a"]);
-    assert!(matches!(error, ProbeError::PasswordUnwanted { .. }));
+    refused(open.address(), password("hunter2"), &["has no password set", "Remove -a"]);
 }
 
 #[test]
@@ -74,9 +73,8 @@ fn a_user_who_may_not_ask_is_let_in_all_the_same() {
     let server = redis(&rules, Listen::Unix);
     let worker = Login { user: Some("worker"), ..password("w0rker-s3cret") };
     assert_eq!(probe(server.address(), worker, Questions::All).unwrap().facts, Default::default());
-    let error =
-        refused(server.address(), Login { db: 1, ..worker }, &["SELECT", "NOPERM", "+select"]);
-    assert!(matches!(error, ProbeError::Refused { .. }));
+    let parts = ["refused SELECT: NOPERM", "+select"];
+    refused(server.address(), Login { db: 1, ..worker }, &parts);
 }
 
 #[test]
@@ -101,16 +99,16 @@ fn a_server_that_is_full() {
             first = Client::connect(server.address(), Patience::default()).unwrap();
         }
         let error = refused(server.address(), NOBODY, &["maxclients", "max number"]);
-        assert!(matches!(error, ProbeError::TooManyClients { .. }));
+        assert!(matches!(error, ProbeError::TooManyClients(_)));
     }
 }
 
 #[test]
 fn what_servers_say_to_clients_they_do_not_take() {
     let denied = that_says(b"-DENIED Redis is running in protected mode because ...\r\n");
-    assert!(matches!(refused(&denied, NOBODY, &["protected mode"]), ProbeError::Protected { .. }));
+    refused(&denied, NOBODY, &["is in protected mode and accepts no clients"]);
     let loading = that_says(b"-LOADING Redis is loading the dataset in memory\r\n");
-    assert!(matches!(refused(&loading, NOBODY, &["still loading"]), ProbeError::Loading { .. }));
+    refused(&loading, NOBODY, &["is still loading its data set from disk"]);
     let old = that_says(b"-ERR wrong number of arguments for 'auth' command\r\n");
     let named = Login { user: Some("u"), ..password("hunter2") };
     refused(&old, named, &["remove --user"]);

@@ -338,7 +338,7 @@ pub(crate) fn is_error_reply(error: &anyhow::Error) -> bool {
         let failure = cause.downcast_ref::<Failure>();
         let refused = cause.downcast_ref::<ProbeError>();
         failure.is_some_and(Failure::is_of_server)
-            || matches!(refused, Some(ProbeError::TooManyClients { .. }))
+            || matches!(refused, Some(ProbeError::TooManyClients(_)))
     })
 }
 
