@@ -14,7 +14,6 @@ mod judgement;
 mod profiled;
 mod runs;
 mod series;
-mod sure;
 mod view;
 
 pub use canary::beside_canary;
@@ -23,5 +22,4 @@ pub use entry::{Entry, Figure, entries, uncounted};
 pub use folder::{Fault, Folder, sort_by_time};
 pub use judgement::{Extent, FigureJudgement, Finding, Judgement, Terms, gate, judge};
 pub use series::{Grouping, Series, series};
-pub use sure::{Change, RunShortage, changes};
 pub use view::{judgement_page, judgement_table, page, sentences, table};

@@ -232,7 +232,7 @@ fn what_has_no_page_that_grows_says_so() {
         (format!("compare {saved} {saved} --live"), "--live requires servers that are measured"),
         (
             format!("compare --baseline {} --live", dir.path().display()),
-            "saved runs are read at once",
+            "unexpected argument '--live' found",
         ),
     ] {
         Keystorm::new(&line).run().exits(2).says(why);

@@ -2,7 +2,6 @@
 //!
 //! Entries, series and steps are defined in the crate `history`.
 
-mod more_repeats;
 mod options;
 
 use std::ffi::OsString;
@@ -13,8 +12,8 @@ use anyhow::{Context, Result, bail};
 use cli::compare::InconclusivePolicy;
 use cli::front::{Front, command, with_options};
 use console::diagnostics;
-use history::{Entry, Folder, Grouping, Judgement, RunShortage, Terms, series};
-use job::{End, Intent, MetricsAt, UsageError};
+use history::{Entry, Folder, Grouping, Judgement, Terms, series};
+use job::{End, Intent, UsageError};
 use page::Page;
 use report::compare::GateState;
 use report::json::pretty;
@@ -24,7 +23,6 @@ use crate::commands::run::say;
 use crate::commands::show;
 use crate::experiment::files::Files;
 use crate::experiment::terminal::Terminal;
-use more_repeats::NewSide;
 use options::{BaselineOptions, HistoryOptions, ReadingOptions};
 
 pub(crate) use options::is_asked;
@@ -61,7 +59,7 @@ pub(crate) fn judging(args: Vec<OsString>) -> Result<Intent, UsageError> {
 /// # Errors
 /// Returns an error if the folder cannot be read, or a result not be written.
 fn history(options: &ReadingOptions) -> Result<End> {
-    let output = Output::open(options, None)?;
+    let output = Output::open(options)?;
     let folder = read(&options.dir)?;
     if folder.entries.is_empty() {
         bail!(
@@ -83,24 +81,9 @@ fn history(options: &ReadingOptions) -> Result<End> {
 /// Returns an error if a folder or file cannot be read, or a result not be written.
 fn baseline(job: &BaselineOptions) -> Result<End> {
     let options = &job.reading;
-    let mut output = Output::open(options, job.live.live.as_ref())?;
+    let output = Output::open(options)?;
     let mut entries = read(&options.dir)?.entries;
     let newest = add_files(&mut entries, job)?;
-    let mut new_side = NewSide::default();
-    let mut end = End::Complete;
-    if let Some(asked) = job.until_sure() {
-        new_side = NewSide::new(&series(&entries, grouping(options)), &*newest, job);
-        if job.canary.is_some() {
-            diagnostics::say("--until-sure: with --canary, nothing is repeated")?;
-        } else {
-            let page = |entries: &[Entry], new_side: &NewSide| {
-                let (judged, terms) = judgements(job, entries, &*newest, new_side);
-                history::judgement_page(&judged, terms)
-            };
-            let kept = (&mut entries, &mut new_side);
-            end = more_repeats::carry_out(job, asked, kept, &mut output.files, &page)?;
-        }
-    }
     if let Some(canary) = &job.canary {
         let canary = read(canary)?.entries;
         let all = entries.len();
@@ -113,17 +96,9 @@ fn baseline(job: &BaselineOptions) -> Result<End> {
             ))?;
         }
     }
-    let (judged, terms) = judgements(job, &entries, &*newest, &new_side);
+    let (judged, terms) = judgements(job, &entries, &*newest);
     let gate = history::gate(&judged, terms);
-    let mut sentences = history::sentences(&judged, terms);
-    let mut is_sure = true;
-    if let Some(asked) = job.until_sure() {
-        let all = series(&entries, grouping(options));
-        let known = history::changes(&all, &|entry| new_side.holds(entry), terms, asked.share);
-        sentences.extend(known.iter().map(|change| change.sentence(asked.share)));
-        is_sure =
-            !known.is_empty() && known.iter().all(|change| change.lack == RunShortage::Nothing);
-    }
+    let sentences = history::sentences(&judged, terms);
     let document = || history::judged(&judged, gate, &sentences);
     output.print(document, || {
         let terminal = Terminal::of_stdout();
@@ -131,15 +106,7 @@ fn baseline(job: &BaselineOptions) -> Result<End> {
         sentences.iter().try_for_each(|sentence| terminal.line(sentence))
     })?;
     output.write(document, || history::judgement_page(&judged, terms))?;
-    if end == End::Interrupted {
-        return Ok(end);
-    }
     Ok(match (gate, job.inconclusive) {
-        (GateState::Passed | GateState::Undecided, Some(InconclusivePolicy::Pass) | None)
-            if !is_sure =>
-        {
-            End::Inconclusive
-        }
         (GateState::Passed, _) | (GateState::Undecided, Some(InconclusivePolicy::Pass)) => {
             End::Complete
         }
@@ -155,13 +122,9 @@ fn judgements<'j>(
     job: &'j BaselineOptions,
     entries: &[Entry],
     newest: &dyn Fn(&Entry) -> bool,
-    new_side: &NewSide,
 ) -> (Vec<Judgement>, Terms<'j>) {
     let terms = terms(job);
-    // Those that were added push none of the others out.
-    let terms = Terms { last: terms.last + new_side.added, ..terms };
-    let is_newest = |entry: &Entry| newest(entry) || new_side.holds(entry);
-    (history::judge(&series(entries, grouping(&job.reading)), &is_newest, terms), terms)
+    (history::judge(&series(entries, grouping(&job.reading)), newest, terms), terms)
 }
 
 /// Filter of the entries to judge.
@@ -230,10 +193,10 @@ struct Output {
 }
 
 impl Output {
-    /// Makes sure that the files can be written, and serves the page, where that is wanted.
-    fn open(options: &ReadingOptions, live: Option<&MetricsAt>) -> Result<Self> {
+    /// Makes sure that the files can be written.
+    fn open(options: &ReadingOptions) -> Result<Self> {
         let json = options.json.as_deref().map(|path| ("--json", path));
-        let files = Files::open(json, &options.pages, live)?;
+        let files = Files::open(json, &options.pages, None)?;
         Ok(Self { document: options.format == "json", files })
     }
 

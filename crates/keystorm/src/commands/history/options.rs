@@ -2,16 +2,13 @@
 
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::time::Duration;
 
 use clap::{Args, Parser};
-use cli::compare::sure::{WITHIN_DEFAULT, percent as within};
-use cli::compare::{InconclusivePolicy, UntilSure, metric_of, percent};
-use cli::experiment::LiveOption;
+use cli::compare::{InconclusivePolicy, metric_of, percent};
 use cli::outputs::check_files_distinct;
 use job::{PageOptions, UsageError};
 use report::{KEPT, Metric};
-use spec::values::{count_in, seconds};
+use spec::values::count_in;
 
 /// Shows a folder of saved runs (--keep, --json) over time: a line for each test, server and machine with its newest
 /// figures and the last step in them, and with --html a page with every run, its interval, versions and what changed.
@@ -126,16 +123,6 @@ pub(super) struct BaselineOptions {
     /// Result of an undecided gate: pass (exit code 0) or fail (3) [default: exit code 4]
     #[arg(long, value_name = "WHAT", help_heading = "Results", hide_possible_values = true)]
     pub(super) inconclusive: Option<InconclusivePolicy>,
-    /// Repeat the newest runs, and keep each beside them, until the 95 % interval of each test's change is within ±PCT
-    /// percent, or say which runs that takes and exit with code 4 [default: 2]
-    #[arg(long, value_name = "PCT", value_parser = within, num_args = 0..=1, require_equals = true,
-          default_missing_value = "2", help_heading = "Results")]
-    until_sure: Option<f64>,
-    /// Time limit of --until-sure [default: 10m]
-    #[arg(long, value_name = "TIME", value_parser = seconds, help_heading = "Results", requires = "until_sure")]
-    sure_within: Option<Duration>,
-    #[command(flatten)]
-    pub(super) live: LiveOption,
     #[command(flatten)]
     pub(super) reading: ReadingOptions,
 }
@@ -153,22 +140,11 @@ pub(crate) fn is_asked(args: &[OsString]) -> bool {
 impl BaselineOptions {
     /// Returns the options, which make sense together.
     pub(super) fn checked(mut self) -> Result<Self, UsageError> {
-        if self.live.live.is_some() && self.until_sure.is_none() {
-            let text = "--live: saved runs are read at once, and --html writes their page; with --until-sure, which \
-                repeats them, there is something to watch";
-            return Err(UsageError(text.to_owned()));
-        }
         if self.inconclusive == Some(InconclusivePolicy::Repeat) {
             let text = "--inconclusive repeat: saved runs are not repeated; choose pass or fail";
             return Err(UsageError(text.to_owned()));
         }
         self.reading.check(std::mem::take(&mut self.baseline))?;
         Ok(self)
-    }
-
-    /// Returns the precision to which changes are to be known.
-    pub(super) fn until_sure(&self) -> Option<UntilSure> {
-        let within = self.sure_within.unwrap_or(WITHIN_DEFAULT);
-        self.until_sure.map(|percent| UntilSure { share: percent / 100.0, within })
     }
 }
