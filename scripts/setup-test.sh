@@ -19,6 +19,7 @@ want redis-cli redis-tools redis redis redis
 want redis-benchmark redis-tools redis redis redis
 want memcached memcached memcached memcached memcached
 want valgrind valgrind valgrind valgrind valgrind
+want strace strace strace strace strace
 # A browser to open pages in, by any of its names.
 if ! have chromium-browser && ! have google-chrome && [ ! -d /Applications/Chromium.app ]; then
     want chromium chromium chromium chromium chromium

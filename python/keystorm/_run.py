@@ -110,7 +110,7 @@ def _refuse(words: Sequence[str]) -> None:
 
 # The first words that make the program something else than a run: its subcommands, and other tools.
 _SUBCOMMANDS = frozenset(
-    "bisect compare completions connect deliver describe doctor footprint help history impact man memtier "
+    "bisect compare completions connect deliver describe doctor durability footprint help history impact man memtier "
     "memtier_benchmark merge presets profile record replay rpc-perf search show sink suite survey sweep "
     "ycsb ycsb.sh".split()
 )

@@ -88,6 +88,7 @@ impl Partial {
             nodes: Vec::new(),
             by_connection: Vec::new(),
             logs: Vec::new(),
+            lanes: Vec::new(),
             deliveries,
             ending,
         }

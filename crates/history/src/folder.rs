@@ -16,7 +16,7 @@ use std::time::SystemTime;
 use report::Record;
 use serde::{Deserialize, Serialize};
 
-use crate::{Entry, entries, profiled};
+use crate::{Entry, documents, entries};
 
 /// The name of the index. It begins with a dot, so that no pattern for results matches it.
 pub const INDEX: &str = ".keystorm-index.json";
@@ -193,12 +193,10 @@ fn parse(name: &str, path: &Path) -> Result<Vec<Entry>, String> {
     if text.len() as u64 > FILE_BYTES_MAX {
         return Err("is over 1 GiB, too large for a saved run".to_owned());
     }
-    // Whoever has laid a document out anew may have moved its schema to the end.
-    let shown = std::str::from_utf8(&text).unwrap_or_default();
-    if shown.contains(profiled::SCHEMA) {
-        return profiled::entries(name, &text);
+    if let Some(entries) = documents::entries(name, &text) {
+        return entries;
     }
-    if !shown.contains(RUNS) {
+    if !std::str::from_utf8(&text).unwrap_or_default().contains(RUNS) {
         return Ok(Vec::new());
     }
     let loaded = Record::load_without_timelines(&text);

@@ -8,10 +8,10 @@
 
 mod canary;
 mod document;
+mod documents;
 mod entry;
 pub mod folder;
 mod judgement;
-mod profiled;
 mod runs;
 mod series;
 mod view;

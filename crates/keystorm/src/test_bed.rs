@@ -322,6 +322,23 @@ impl<'r> TestBed<'r> {
         Ok(run)
     }
 
+    /// Generates the load by all clients, until it ends or `stop` is set.
+    ///
+    /// # Errors
+    /// Returns an error if it could not be started.
+    pub(crate) fn load_by_all(
+        &self,
+        plan: &Plan,
+        stop: &AtomicBool,
+        observer: &mut dyn Observer,
+    ) -> Result<Measurement> {
+        let Some(fleet) = &self.fleet else {
+            return self.load(plan, Start::Ready, None, stop, observer);
+        };
+        let mut fleet = fleet.lock().unwrap_or_else(PoisonError::into_inner);
+        Ok(fleet.carry_out(&self.reached(plan)?, stop, observer, &mut |_| {})?.measurement)
+    }
+
     /// Generates the load.
     ///
     /// # Errors

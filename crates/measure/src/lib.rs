@@ -17,6 +17,7 @@ mod errors;
 mod histogram;
 mod invalidations;
 mod key_counts;
+mod lane_record;
 mod lateness;
 mod measurement;
 mod node;
@@ -50,6 +51,7 @@ pub use errors::ErrorCounts;
 pub use histogram::Latency;
 pub use invalidations::Invalidations;
 pub use key_counts::KeyCounts;
+pub use lane_record::LaneRecord;
 pub use lateness::Lateness;
 pub use measurement::{
     Absence, CORRUPT, Ending, Failure, FailureSource, MISSING, Measurement, WorkerUse,

@@ -5,7 +5,9 @@ use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{ByConnection, Deliveries, Latency, NodeTally, OperationLog, Outage, Tally, Timeline};
+use crate::{
+    ByConnection, Deliveries, LaneRecord, Latency, NodeTally, OperationLog, Outage, Tally, Timeline,
+};
 
 /// CPU time that one worker thread used.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
@@ -239,6 +241,8 @@ pub struct Measurement {
     pub by_connection: Vec<ByConnection>,
     /// Log of each worker, if the plan asks for logs; not saved.
     pub logs: Vec<OperationLog>,
+    /// Acknowledged writes of each connection, if the plan asks for them.
+    pub lanes: Vec<LaneRecord>,
     /// Deliveries of messages, if the plan measures them; the other figures are then about deliveries.
     pub deliveries: Option<Box<Deliveries>>,
     /// End of the run.

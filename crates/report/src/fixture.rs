@@ -403,6 +403,7 @@ pub fn run(parts: PlanParts, service_ns: &[u64]) -> Run {
         nodes: vec![],
         by_connection: vec![],
         logs: vec![],
+        lanes: Vec::new(),
         deliveries: None,
         ending: Ending::Complete,
     };

@@ -18,6 +18,7 @@ use crate::delivery::{ReceiversWatch, Roles};
 use crate::destination::{Destination, FollowGuard, Resolver};
 use crate::engines::{self, Choice};
 use crate::gate::{Gate, GateOpening};
+use crate::ledger::Ledger;
 use crate::measurement::{measurement, tally_shape};
 use crate::memory::{empty_log, seconds_by_connection};
 use crate::opening::Origins;
@@ -144,7 +145,9 @@ pub fn run(job: &RunJob<'_>, observer: &mut dyn Observer) -> io::Result<Measurem
     let origin = (Instant::now(), SystemTime::now());
     let (choice, note) = engines::choose(job.plan.engine)?;
     job.rate.iter().for_each(|rate| rate.counts_from(origin.0));
-    let mut measurement = carry_out(job, observer, origin, choice)?;
+    let ledger = job.plan.recording.ledger.then(|| Ledger::new(job.plan));
+    let mut measurement = carry_out(job, observer, origin, choice, ledger.as_ref())?;
+    measurement.lanes = ledger.map(|ledger| ledger.lanes()).unwrap_or_default();
     measurement.engine = choice.name().to_owned();
     measurement.engine_note = note;
     Ok(measurement)
@@ -160,6 +163,7 @@ fn carry_out(
     observer: &mut dyn Observer,
     (origin, wall): (Instant, SystemTime),
     choice: Choice,
+    ledger: Option<&Ledger>,
 ) -> io::Result<Measurement> {
     let work = &*concrete::worker(job.plan.protocol, choice, job.tls, origin);
     let plan = &*job.plan.of_senders().map_err(invalid)?;
@@ -201,7 +205,7 @@ fn carry_out(
                 rate: job.rate,
                 password: job.password,
                 messages: roles.as_ref().map(|roles| (roles.run, plan.message_numbers())),
-                acknowledgements: roles.as_ref().and_then(Roles::acknowledgements),
+                acknowledgements: Roles::ack_log(roles.as_ref(), ledger),
                 sent_times: roles.as_ref().and_then(Roles::sent_times),
                 record: sources.next(),
                 may_spin: cpus() > usize::from(workers),

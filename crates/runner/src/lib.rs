@@ -20,6 +20,7 @@ mod gauges;
 mod handshake;
 mod idle;
 mod launch;
+mod ledger;
 mod live_rate;
 mod measurement;
 mod memory;

@@ -90,6 +90,7 @@ pub(crate) fn measurement(
         nodes,
         by_connection,
         logs,
+        lanes: Vec::new(),
         deliveries: None,
         ending,
     }
@@ -139,6 +140,7 @@ impl Snapshot<'_> {
             nodes: Vec::new(),
             by_connection: Vec::new(),
             logs: Vec::new(),
+            lanes: Vec::new(),
             deliveries: None,
             ending: Ending::Complete,
         }

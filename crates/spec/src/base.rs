@@ -76,6 +76,7 @@ pub(crate) fn base(options: &LoadSpec, notes: &mut Vec<String>) -> Result<PlanPa
             precision: precision(results.precision.map(|Count(digits)| digits)),
             first_byte: results.first_byte,
             kernel_stamps: results.kernel_stamps.map_or(by_default, |arg| arg == YesNo::Yes),
+            ledger: false,
         },
         recovery: recovery(options, reconnect),
         ..PlanParts::default()

@@ -87,6 +87,8 @@ fn set_options(matches: &ArgMatches) -> Result<Fields, UsageError> {
     let mut options = Fields::new();
     for text in matches.get_many::<String>("settings").into_iter().flatten() {
         let (name, value) = match text.split_once('=') {
+            Some((name, "true")) => (name, Value::Bool(true)),
+            Some((name, "false")) => (name, Value::Bool(false)),
             Some((name, value)) => (name, Value::from(value)),
             None => (&**text, Value::Bool(true)),
         };

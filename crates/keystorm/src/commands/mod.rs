@@ -7,6 +7,7 @@ pub(crate) mod compare;
 pub(crate) mod completions;
 pub(crate) mod describe;
 pub(crate) mod doctor;
+pub(crate) mod durability;
 pub(crate) mod footprint;
 pub(crate) mod help;
 pub(crate) mod history;
@@ -54,6 +55,7 @@ pub(crate) const COMMANDS: &[&dyn FrontEnd] = &[
     &suite::FRONT,
     &impact::FRONT,
     &profile::FRONT,
+    &durability::FRONT,
 ];
 
 /// An error in a command line that a command composed itself: the run has failed, and the user made no

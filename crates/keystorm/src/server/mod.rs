@@ -4,6 +4,7 @@ mod nodes;
 mod start;
 
 use std::net::ToSocketAddrs;
+use std::sync::Arc;
 
 use anyhow::{Context, Result, anyhow, bail};
 use engine::TlsContext;
@@ -41,6 +42,8 @@ pub(crate) struct Server {
     silence: Option<String>,
     spawned: Option<SpawnedServer>,
     sentinels: Option<Sentinels>,
+    /// Finds the server where the experiment itself moves it.
+    pub(crate) moved: Option<Arc<dyn runner::Resolver + Send>>,
     /// Descriptions of commands that the server gave.
     pub(crate) described: Described,
 }
@@ -160,6 +163,7 @@ impl Server {
             silence,
             spawned: None,
             sentinels: None,
+            moved: None,
             described: Described::default(),
         }
     }
@@ -201,7 +205,8 @@ impl Server {
 
     /// Returns the resolver that finds the server after it has moved.
     pub(crate) fn resolver(&self) -> Option<&dyn runner::Resolver> {
-        self.sentinels.as_ref().map(|sentinels| sentinels as &dyn runner::Resolver)
+        let moved = self.moved.as_deref().map(|moved| moved as &dyn runner::Resolver);
+        moved.or(self.sentinels.as_ref().map(|sentinels| sentinels as &dyn runner::Resolver))
     }
 
     /// Returns the present address of the server, which may have moved during an earlier test.

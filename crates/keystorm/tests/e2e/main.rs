@@ -51,6 +51,7 @@ mod doctor;
 mod doctor_client;
 mod documents;
 mod dropin;
+mod durability;
 mod endings;
 mod errors;
 mod failures;

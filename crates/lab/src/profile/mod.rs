@@ -10,6 +10,8 @@ mod difference;
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+
+use crate::origin::Origin;
 use statistics::Mean;
 
 pub(crate) use callgrind::is_library;
@@ -55,16 +57,9 @@ pub struct Profile {
     pub starts: u32,
     /// Largest increase in per cent that is allowed, if that was asked for.
     pub threshold: Option<f64>,
-    /// Time of the first start, in milliseconds since 1970.
-    pub started_ms: u64,
-    /// Version of keystorm.
-    pub client: String,
-    /// Name of the machine.
-    pub machine: String,
-    /// Processor of the machine.
-    pub cpu: String,
-    /// Kernel of the machine.
-    pub kernel: String,
+    /// Time, client and machine.
+    #[serde(flatten)]
+    pub origin: Origin,
     /// The server, or the old one and the new one.
     pub servers: Vec<ProfiledServer>,
     /// The tests that were measured, in their order.

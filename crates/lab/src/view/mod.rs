@@ -2,6 +2,7 @@
 
 mod axis;
 mod bisect;
+mod durability;
 mod footprint;
 mod impact;
 mod knee;

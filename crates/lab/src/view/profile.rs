@@ -262,6 +262,7 @@ impl Findings for Profile {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
+    use crate::origin::Origin;
     use crate::profile::tests::counts;
     use crate::profile::{Counts, Difference, ProfiledServer, SCHEMA, Work};
 
@@ -290,11 +291,7 @@ pub(crate) mod tests {
             counter_version: "valgrind-3.19.0".into(),
             starts: 2,
             threshold: None,
-            started_ms: 0,
-            client: "0.1.0".into(),
-            machine: "vm".into(),
-            cpu: "Xeon".into(),
-            kernel: "6.1".into(),
+            origin: Origin::default(),
             servers: vec![server("valkey 8.1.8")],
             tests: vec![test(&[&starts])],
         }

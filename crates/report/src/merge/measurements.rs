@@ -35,6 +35,11 @@ pub(super) fn measurement(
     let ending = ending(names, &shares);
     let engine_note = shares.iter().find_map(|share| share.engine_note.clone());
     let deliveries = deliveries(&mut shares, &offsets);
+    for (share, offset_ns) in shares.iter_mut().zip(&offsets) {
+        let times = share.lanes.iter_mut().flat_map(|lane| &mut lane.times);
+        times.for_each(|(_, at_ns)| *at_ns += offset_ns);
+    }
+    let lanes = shares.iter_mut().flat_map(|share| std::mem::take(&mut share.lanes)).collect();
     let mut shares = shares.into_iter();
     let Some(first) = shares.next() else {
         return Err(RecordError::wrong("nothing to merge"));
@@ -69,6 +74,7 @@ pub(super) fn measurement(
         by_connection,
         // They count from the start of their own share, and plans that are shared out keep none.
         logs: Vec::new(),
+        lanes,
         deliveries,
         ending,
     })

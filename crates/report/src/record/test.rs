@@ -6,8 +6,8 @@ use std::time::{Duration, SystemTime};
 
 use measure::{
     Absence, CommandTally, ConnectionTally, DeadlineTally, Deliveries, Ending, ErrorCounts,
-    KeyCounts, Latency, Lateness, Measurement, NodeTally, OperationTally, Outage, Point, Spans,
-    Tally, Timeline, WorkerUse,
+    KeyCounts, LaneRecord, Latency, Lateness, Measurement, NodeTally, OperationTally, Outage,
+    Point, Spans, Tally, Timeline, WorkerUse,
 };
 use serde::{Deserialize, Serialize};
 use workload::Plan;
@@ -54,6 +54,8 @@ pub(super) struct WrittenTest<'r> {
     #[serde(skip_serializing_if = "Option::is_none")]
     deadline: Option<DeadlineFigures>,
     outages: &'r [Outage],
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    lanes: &'r [LaneRecord],
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     absences: &'r [Absence],
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -220,6 +222,7 @@ impl<'r> WrittenTest<'r> {
             spans: spans.map(|(spans, figures)| SpansWithParts { spans, parts_ms: &figures.parts }),
             deadline: summary.deadline,
             outages: &measured.outages,
+            lanes: &measured.lanes,
             absences: &measured.absences,
             delayed_ms: measured.delayed.as_ref(),
             worst_moments: WorstMoments::from_run(run),
@@ -265,6 +268,8 @@ pub(super) struct SavedTest {
     spans: Option<Box<Spans>>,
     deadline: Option<DeadlineTally>,
     outages: Vec<Outage>,
+    #[serde(default)]
+    lanes: Vec<LaneRecord>,
     #[serde(default)]
     absences: Vec<Absence>,
     delayed_ms: Option<Latency>,
@@ -350,6 +355,7 @@ impl SavedTest {
             // Files of their own have them.
             by_connection: Vec::new(),
             logs: Vec::new(),
+            lanes: self.lanes,
             deliveries: self.deliveries,
             ending: self.ending,
         };

@@ -9,7 +9,8 @@ use super::Roles;
 use super::order::Arrival;
 use super::receivers::Receivers;
 use super::reply_strings::DeliveredMessage;
-use crate::messages::{AckState, Acknowledgements, SentTimes};
+use crate::ledger::Ledger;
+use crate::messages::{AckLog, AckState, Acknowledgements, SentTimes};
 
 /// Counts of one cache beside invalidations.
 #[derive(Debug, Clone, Copy, Default)]
@@ -23,8 +24,13 @@ pub(super) struct CacheCounts {
 
 impl Roles<'_> {
     /// Returns the acknowledgement times that senders note, if receivers need them.
-    pub(crate) fn acknowledgements(&self) -> Option<&Acknowledgements> {
+    fn acknowledgements(&self) -> Option<&Acknowledgements> {
         self.acknowledgements.as_ref()
+    }
+
+    /// Creates the records of acknowledgements of a run with these roles, if it has messages.
+    pub(crate) fn ack_log<'r>(roles: Option<&'r Self>, ledger: Option<&'r Ledger>) -> AckLog<'r> {
+        AckLog { times: roles.and_then(Self::acknowledgements), ledger }
     }
 
     /// Returns the due and sending times that senders note, if messages do not carry them.

@@ -46,6 +46,7 @@ use crate::destination::Destination;
 use crate::gate::{Gate, GateOpening};
 use crate::measurement::{measurement, tally_shape};
 use crate::memory::empty_log;
+use crate::messages::AckLog;
 use crate::opening::Origins;
 use crate::recorder::Recorder;
 use crate::route::cluster::{ClusterJob, TopologyWatch};
@@ -191,7 +192,7 @@ fn replay_script<S: Script>(
         inserts: plan.inserts().map(Arc::new),
         rate: rate.as_deref(),
         messages: None,
-        acknowledgements: None,
+        acknowledgements: AckLog::default(),
         sent_times: None,
         record: None,
         // Its time passes only in sleep.

@@ -59,8 +59,8 @@ impl Inspections {
         let inspects = strings || misses_fail;
         let any = operations || inspects;
         let receivers = plan.delivery.as_ref().is_some_and(|d| d.kind.replies_name_receivers());
-        let acknowledged =
-            plan.delivery.as_ref().is_some_and(|d| d.kind.follows_acknowledgements());
+        let acknowledged = plan.recording.ledger
+            || plan.delivery.as_ref().is_some_and(|d| d.kind.follows_acknowledgements());
         let repeats = R::COUNTS_ALL && !acknowledged && !reply_rules.may_be_missing();
         let nothing = repeats && !any && plan.sequence.len() == 1;
         let alike = repeats && operations && !inspects && !receivers;

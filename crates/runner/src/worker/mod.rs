@@ -40,7 +40,7 @@ use crate::connection::{Connection, State};
 use crate::destination::Destination;
 use crate::gate::Gate;
 use crate::handshake::Handshake;
-use crate::messages::{Acknowledgements, SentTimes};
+use crate::messages::{AckLog, SentTimes};
 use crate::opening::Origins;
 use crate::password::PasswordSource;
 use crate::recorded::source::RecordedSource;
@@ -87,8 +87,8 @@ pub(crate) struct WorkerContext<'r> {
     pub(crate) rate: Option<&'r LiveRate>,
     /// Run number that marks its messages, and their numbering, if it sends messages.
     pub(crate) messages: Option<(u32, MessageNumbers)>,
-    /// Record of its messages' acknowledgements, if their receivers need it.
-    pub(crate) acknowledgements: Option<&'r Acknowledgements>,
+    /// Records of acknowledgements.
+    pub(crate) acknowledgements: AckLog<'r>,
     /// Record of its messages' due and sending times, unless messages carry them.
     pub(crate) sent_times: Option<&'r SentTimes>,
     /// Recorded traffic that it sends, if any.
@@ -289,6 +289,9 @@ impl<'r, E: Engine, P: Protocol, R: Route> Worker<'r, E, P, R> {
         let plan = context.plan;
         let start_ns = context.gate.start_ns().unwrap_or_default();
         self.recorder.start(start_ns, plan.load.warmup_ns);
+        if let Some(ledger) = context.acknowledgements.ledger {
+            ledger.begin(start_ns + plan.load.warmup_ns);
+        }
         let ends_ns = match plan.load.stop {
             Stop::AfterNs(ns) => Some(ns),
             Stop::Requests(_) => plan.load.at_most_ns,

@@ -20,7 +20,7 @@ use super::retry::Retries;
 use super::verify::{Comparison, Verifier, failed};
 use crate::connection::State;
 use crate::handshake::Handshake;
-use crate::messages::Acknowledgements;
+use crate::messages::AckLog;
 use crate::recorder::Recorder;
 use crate::request::{Keys, Request, Requests, SettledReply};
 use crate::route::Route;
@@ -163,7 +163,7 @@ pub(super) struct Settler<'w, P, R: Route> {
     pub(super) reply_rules: &'w ReplyRules,
     handshake: &'w Handshake,
     retries: &'w Retries<R::Mark>,
-    acknowledgements: Option<&'w Acknowledgements>,
+    acknowledgements: AckLog<'w>,
     route: &'w mut R,
     pub(super) recorder: &'w mut Recorder,
     pub(super) steps: &'w mut Steps<R::Mark>,
@@ -282,6 +282,9 @@ impl<P: Protocol, R: Route> Settler<'_, P, R> {
         if !matches!(reply, Reply::Empty | Reply::Number(_)) {
             return reply;
         }
+        if self.acknowledgements.is_refusal(reply) {
+            return Reply::Miss;
+        }
         let oldest = requests.oldest_mut();
         if self.asks.receivers
             && let (Reply::Number(receivers), Some(oldest)) = (reply, &oldest)
@@ -303,6 +306,7 @@ impl<P: Protocol, R: Route> Settler<'_, P, R> {
             self.ended = unexpected(reply);
             return false;
         };
+        self.acknowledgements.note(request, reply, wrong.is_some(), self.now_ns);
         let goes_on = match (reply, wrong) {
             (Reply::Error(text), _) => self.fail((request, first_byte_ns), text, bytes, is_alone),
             (_, Some((kind, text))) => {
@@ -330,9 +334,6 @@ impl<P: Protocol, R: Route> Settler<'_, P, R> {
         reply: Reply<'_>,
         bytes: u64,
     ) {
-        if let Some(acknowledgements) = self.acknowledgements.filter(|_| request.measured) {
-            acknowledgements.note(request.number, self.now_ns);
-        }
         let answer = self.answer((request, first_byte_ns), reply, bytes);
         if self.record(request, &answer)
             && self.asks.per_position

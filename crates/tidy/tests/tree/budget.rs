@@ -39,7 +39,7 @@ const AREAS: &[Area] = &[
         budget: 15_590,
     },
     Area {
-        name: "experiments: search, sweep, survey, impact, suite, footprint, profile, connect, their frame",
+        name: "experiments: search, sweep, survey, impact, suite, footprint, profile, durability, connect, their frame",
         paths: &[
             "crates/lab/",
             "crates/cli/src/connect.rs",
@@ -53,6 +53,7 @@ const AREAS: &[Area] = &[
             "crates/keystorm/src/commands/impact/",
             "crates/keystorm/src/commands/footprint/",
             "crates/keystorm/src/commands/profile/",
+            "crates/keystorm/src/commands/durability/",
         ],
         budget: 12_530,
     },

@@ -410,7 +410,8 @@ impl Plan {
     }
 
     /// Count of numbers after which another connection's begin.
-    fn connection_round(&self) -> u64 {
+    #[must_use]
+    pub fn connection_round(&self) -> u64 {
         match self.load.stop {
             Stop::Requests(n) if self.load.share == BudgetScope::PerConnection => {
                 n.div_ceil(self.requests_per_number().max(1) as u64)

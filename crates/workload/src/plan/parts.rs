@@ -119,12 +119,15 @@ pub struct Recording {
     /// Set if the kernel stamps replies, which shows how long they waited to be read.
     #[serde(default, skip_serializing_if = "Not::not")]
     pub kernel_stamps: bool,
+    /// Set if each connection notes which of its requests the server has acknowledged.
+    #[serde(default, skip_serializing_if = "Not::not")]
+    pub ledger: bool,
 }
 
 impl Default for Recording {
     /// Three digits of whole replies.
     fn default() -> Self {
-        Self { precision: 3, first_byte: false, kernel_stamps: false }
+        Self { precision: 3, first_byte: false, kernel_stamps: false, ledger: false }
     }
 }
 

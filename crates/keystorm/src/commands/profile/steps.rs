@@ -1,7 +1,5 @@
 //! Carrying out `keystorm profile`: every test on every server at two lengths, over several starts.
 
-use std::time::{SystemTime, UNIX_EPOCH};
-
 use anyhow::{Result, bail};
 use job::End;
 use lab::profile::{Counts, Difference, ProfiledServer, ProfiledTest, Work, aligned};
@@ -11,7 +9,7 @@ use report::compare::{self, GateState};
 use super::counting::{Instruments, START_S, Start, lengths};
 use super::options::Options;
 use crate::experiment::frame::{Experiment, Frame, Step};
-use crate::machine::machine;
+use crate::machine::origin;
 use crate::test_bed::TestBed;
 
 /// Measures, prints the tables, and writes the page.
@@ -23,8 +21,6 @@ pub(super) fn profile(job: &Options) -> Result<End> {
     let frame = Frame::open(notes, &job.output)?;
     let instruments = Instruments::find(job.with)?;
     let tests = job.servers.iter().map(|server| server.job.plans.len()).min().unwrap_or(0);
-    let host = machine();
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let profile = Profile {
         schema: lab::profile::SCHEMA.to_owned(),
         complete: false,
@@ -32,11 +28,7 @@ pub(super) fn profile(job: &Options) -> Result<End> {
         counter_version: instruments.version.clone(),
         starts: job.starts,
         threshold: job.fail_on_regression,
-        started_ms: since.as_millis() as u64,
-        client: env!("CARGO_PKG_VERSION").to_owned(),
-        machine: host.hostname.clone().unwrap_or_default(),
-        cpu: host.cpu.model.clone().unwrap_or_default(),
-        kernel: host.kernel.clone().unwrap_or_default(),
+        origin: origin(),
         servers: servers_of(job, &frame)?,
         tests: Vec::new(),
     };

@@ -22,7 +22,7 @@ compare)
     esac
     command=$1 && shift
     ;;
-sweep | search | doctor | survey | footprint | suite | impact | memtier) command=$1 && shift ;;
+sweep | search | doctor | survey | footprint | suite | impact | durability | memtier) command=$1 && shift ;;
 deliver) command="$1 $2" && shift 2 ;;
 connect) command=$1 && shift ;;
 esac

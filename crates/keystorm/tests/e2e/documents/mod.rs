@@ -204,6 +204,7 @@ pages! {
     reports: "docs/reports.md",
     results: "docs/results.md",
     rpc_perf: "docs/rpc-perf.md",
+    durability: "docs/durability.md",
     impact: "docs/impact.md",
     automation: "docs/automation.md",
     suite: "docs/suite.md",

@@ -12,29 +12,24 @@ use lab::impact::{Act, Family};
 use workload::PlanParts;
 
 use super::{NAME, StagedAct};
+use crate::experiment::table_file;
 
 /// Acts that come with keystorm.
 pub(super) const ACTS: &str = include_str!("acts.toml");
-/// A larger file of acts is none.
-const FILE_MAX: u64 = 1 << 20;
 
 /// The acts of a file, or those that come with keystorm.
 pub(super) fn read(path: Option<&Path>) -> Result<Vec<Act>, UsageError> {
-    let Some(path) = path else { return parse("the acts of keystorm", ACTS) };
-    let name = format!("--acts {}", path.display());
-    let fault = |error: std::io::Error| UsageError(format!("{name}: {error}"));
-    if std::fs::metadata(path).map_err(fault)?.len() > FILE_MAX {
-        return Err(UsageError(format!("{name}: a file of acts has at most 1 MiB")));
+    match path {
+        Some(path) => {
+            let name = format!("--acts {}", path.display());
+            checked(&name, table_file::read("--acts", path)?)
+        }
+        None => checked("the acts of keystorm", table_file::parse("acts", ACTS)?),
     }
-    parse(&name, &std::fs::read_to_string(path).map_err(fault)?)
 }
 
-fn parse(name: &str, text: &str) -> Result<Vec<Act>, UsageError> {
+fn checked(name: &str, ActsFile { act: acts }: ActsFile) -> Result<Vec<Act>, UsageError> {
     let fault = |why: String| UsageError(format!("{name}: {why}"));
-    let ActsFile { act: acts } = toml::from_str(text).map_err(|error| {
-        let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
-        fault(format!("line {}: {}", before.matches('\n').count() + 1, error.message()))
-    })?;
     acts.iter().try_for_each(Act::check).map_err(fault)?;
     let mut names = BTreeSet::new();
     if let Some(act) = acts.iter().find(|act| !names.insert(act.name.as_str())) {
@@ -93,6 +88,10 @@ pub(super) fn staged(act: Act, beside: &PlanParts) -> Result<StagedAct, UsageErr
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn parse(name: &str, text: &str) -> Result<Vec<Act>, UsageError> {
+        checked(name, table_file::parse(name, text)?)
+    }
 
     #[test]
     fn the_acts_that_come_with_it_are_valid_and_of_both_kinds_of_server() {
