@@ -3,6 +3,8 @@
 //! Tests of the command line and points of an experiment are prepared, watched and judged alike, whether this
 //! process or several clients generate the load. The caller uses the runs.
 
+mod several;
+
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Instant, SystemTime};
@@ -14,7 +16,7 @@ use job::ClientFleet;
 use measure::Measurement;
 use report::{Run, Verdict, Warning, WarningKind};
 use runner::{Barrier, LiveRate, Observer, Start};
-use workload::{Endpoint, Plan, PlanParts, ProtocolKind, Target};
+use workload::{Plan, PlanParts, ProtocolKind, Target};
 
 use crate::fill::{FillRecord, fill, prepare};
 use crate::latency_settings::ServerLatency;
@@ -322,23 +324,6 @@ impl<'r> TestBed<'r> {
         Ok(run)
     }
 
-    /// Generates the load by all clients, until it ends or `stop` is set.
-    ///
-    /// # Errors
-    /// Returns an error if it could not be started.
-    pub(crate) fn load_by_all(
-        &self,
-        plan: &Plan,
-        stop: &AtomicBool,
-        observer: &mut dyn Observer,
-    ) -> Result<Measurement> {
-        let Some(fleet) = &self.fleet else {
-            return self.load(plan, Start::Ready, None, stop, observer);
-        };
-        let mut fleet = fleet.lock().unwrap_or_else(PoisonError::into_inner);
-        Ok(fleet.carry_out(&self.reached(plan)?, stop, observer, &mut |_| {})?.measurement)
-    }
-
     /// Generates the load.
     ///
     /// # Errors
@@ -378,23 +363,6 @@ impl<'r> TestBed<'r> {
         let version = env!("CARGO_PKG_VERSION").to_owned();
         let run = Run::new(plan, measurement, facts, version, watched);
         Run { host: Some(self.machine.clone()), ..run }
-    }
-
-    /// The plan as sent to remote clients: a spawned server becomes its address, local files are inlined.
-    fn reached(&self, plan: &Plan) -> Result<Plan> {
-        let mut parts: PlanParts = (**plan).clone();
-        if let Some(tls) = &mut parts.target.tls {
-            tls.files = Some(crate::tls::files(tls)?);
-        }
-        if matches!(parts.target.endpoint, Endpoint::Spawned { .. }) {
-            parts.target.endpoint = match &self.server.address {
-                host::Address::Tcp(address) => {
-                    Endpoint::Tcp { host: address.ip().to_string(), port: address.port() }
-                }
-                host::Address::Unix(path) => Endpoint::Unix(path.clone()),
-            };
-        }
-        Ok(parts.build()?)
     }
 
     /// The run of all clients together.

@@ -190,7 +190,7 @@ impl Findings for Durability {
 
     /// A row for each crash.
     fn to_csv(&self) -> String {
-        let mut table = Csv::of(&[
+        let mut table = Csv::new([
             "setting",
             "at_s",
             "acknowledged",
