@@ -132,10 +132,8 @@ fn keys_of(server: &Server, target: &Target) -> Result<u64> {
         let items = stats.into_iter().find(|(name, _)| name == "curr_items");
         return Ok(items.and_then(|(_, count)| count.parse().ok()).unwrap_or(0));
     }
-    let clients = server.master_clients(target)?;
-    let clients = clients.map_or_else(|| server.client(target).map(|client| vec![client]), Ok)?;
     let mut keys = 0;
-    for mut client in clients {
+    for mut client in server.key_clients(target)? {
         let reply = client.ask(&[b"INFO", b"keyspace"])?;
         let text = reply.text().unwrap_or_default();
         let counts = text

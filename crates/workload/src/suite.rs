@@ -26,6 +26,8 @@ pub struct SuiteShape {
 
 /// Maximum number of functions that `FUNCTION LOAD` loads: a script of about a megabyte.
 pub const FUNCTIONS_MAX: u32 = 10_000;
+/// Name of that library.
+pub const LIBRARY: &str = "benchlib";
 /// Maximum number of keys that `FCALL` passes: servers take no command of more than 1,048,576 words.
 pub const FCALL_KEYS_MAX: u32 = 1_000_000;
 
@@ -210,7 +212,7 @@ fn mset(shape: &SuiteShape) -> CommandSpec {
 
 /// `FUNCTION LOAD REPLACE` of a library of `count` nearly empty functions.
 fn function_load(count: u32, with_keys: bool) -> CommandSpec {
-    let mut script = String::from("#!lua name=benchlib\n");
+    let mut script = format!("#!lua name={LIBRARY}\n");
     for n in (1..=count).rev() {
         let (parameters, result) = if with_keys { ("keys, args", "keys[0]") } else { ("", "0") };
         // `redis` is the object's name that both servers know; `server` is Valkey's alone.

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use std::net::SocketAddr;
 
 use anyhow::Result;
+use host::{Client, Transport};
 use runner::{ClusterJob, RingJob, ServerSet};
 use workload::{ClusterOptions, Plan, PlanParts, ReadFrom, Target};
 
@@ -12,10 +13,7 @@ use super::{Server, login};
 
 impl Server {
     /// Connections to all present masters of the cluster; `None` without a cluster.
-    pub(crate) fn master_clients(
-        &self,
-        target: &Target,
-    ) -> Result<Option<Vec<host::Client<host::Transport>>>> {
+    pub(crate) fn master_clients(&self, target: &Target) -> Result<Option<Vec<Client<Transport>>>> {
         let Some(before) = &self.cluster else { return Ok(None) };
         let login = login(target, self.tls.as_ref());
         let nodes: Vec<SocketAddr> = before.nodes.iter().filter_map(|node| node.address).collect();
@@ -25,6 +23,14 @@ impl Server {
         let clients: Result<Vec<_>, _> =
             masters.map(|at| host::log_in(&host::Address::Tcp(at), login)).collect();
         Ok(Some(clients?))
+    }
+
+    /// Connections to all servers that have keys of their own: the masters of a cluster, or those that are named.
+    pub(crate) fn key_clients(&self, target: &Target) -> Result<Vec<Client<Transport>>> {
+        match self.master_clients(target)? {
+            Some(clients) => Ok(clients),
+            None => self.addresses().iter().map(|at| self.client_at(target, at)).collect(),
+        }
     }
 
     /// Calls `run` with the set of servers if there are several. On a cluster, the set includes the node of

@@ -1,8 +1,7 @@
 //! Carrying out a survey.
 
-mod families;
+mod database;
 mod options;
-mod plan_writes;
 
 use std::{fs, slice, thread};
 
@@ -16,8 +15,8 @@ use measure::Ending;
 use report::{Run, WarningKind};
 use workload::{ProtocolKind, Target};
 
+use self::database::GivenDatabase;
 use self::options::SurveyJob;
-use self::plan_writes::{Holders, PlanWrites};
 use super::usage_error;
 use crate::experiment::frame::{Experiment, Frame, Step};
 use crate::experiment::progress::planned_s;
@@ -51,8 +50,11 @@ fn survey(job: &SurveyJob) -> Result<End> {
     spec.lacks.extend(lacking(&bed, &first.target));
     let plan = SurveyPlan::new(&spec, &machine);
     host::allow_open_files(plan.connections, 64)?;
-    let written =
-        if spec.spawned { None } else { Some(written(&plan, &bed, &first.target, job.keep)?) };
+    let given =
+        if spec.spawned { None } else { Some(GivenDatabase::check(&bed.server, &first.target)?) };
+    if let Some(given) = &given {
+        diagnostics::say(given.describe(job.keep))?;
+    }
     let mut surveying = SurveyRun {
         spec: &spec,
         main: (first.target.clone(), &bed),
@@ -63,13 +65,13 @@ fn survey(job: &SurveyJob) -> Result<End> {
         failed: false,
     };
     let ended = frame.carry_out(&mut surveying);
+    let emptied = given.filter(|_| !job.keep).map_or(Ok(()), |given| empty(&given));
     if !surveying.survey.is_empty() {
         let [page, json] = [&job.output.pages.html, &job.output.json]
             .map(|path| path.as_deref().unwrap_or(directory).display());
         Terminal::of_stdout().line(&format!("Wrote {page} and {json}"))?;
     }
-    tidy(written.as_ref().filter(|_| !job.keep), &bed, &first.target)?;
-    ended
+    emptied.and(ended)
 }
 
 /// Reason why a survey ends early.
@@ -84,52 +86,11 @@ impl<E: Into<Error>> From<E> for Stop {
     }
 }
 
-/// Describes what the survey writes into a given server, and finds which of it exists already.
-fn written(
-    plan: &SurveyPlan,
-    bed: &TestBed<'_>,
-    target: &Target,
-    keep: bool,
-) -> Result<PlanWrites> {
-    let lines = plan.chapters.iter().flat_map(|chapter| {
-        let lines = chapter.steps.iter().flat_map(|step| step.lines_after(0));
-        chapter.fill.iter().cloned().chain(lines)
-    });
-    let jobs: Result<Vec<Job>, UsageError> =
-        lines.map(|line| job("keystorm survey", line)).collect();
-    let jobs = jobs.map_err(usage_error)?;
-    // Messages remove their keys themselves.
-    let plans = jobs.iter().flat_map(|job| &job.plans).filter(|plan| !plan.has_receivers());
-    let mut written = PlanWrites::by(plans);
-    let looked = holders(bed, target).and_then(|mut holders| written.look(&mut holders));
-    looked.context("looking for keys that are there already")?;
-    let place = match target.db {
-        _ if bed.server.cluster.is_some() => format!("the cluster of {}", bed.server.address),
-        0 => bed.server.address.to_string(),
-        db => format!("database {db} of {}", bed.server.address),
-    };
-    diagnostics::say(report::escape(written.describe(&place, keep)))?;
-    if let Some(overwritten) = written.overwritten() {
-        diagnostics::say(format_args!("warning: {}", report::escape(overwritten)))?;
-    }
-    Ok(written)
-}
-
-/// Whom to ask for keys.
-fn holders(bed: &TestBed<'_>, target: &Target) -> Result<Holders> {
-    Ok(match bed.server.master_clients(target)? {
-        Some(clients) => Holders::Masters(clients),
-        None => Holders::One(Box::new(bed.server.client(target)?)),
-    })
-}
-
-/// Removes the survey's keys.
-fn tidy(written: Option<&PlanWrites>, bed: &TestBed<'_>, target: &Target) -> Result<()> {
-    let Some(written) = written else { return Ok(()) };
-    let removed = holders(bed, target).and_then(|mut holders| written.remove(&mut holders));
-    let removed = removed.context("removing the keys of the survey; they may still be there")?;
-    let keys = report::grouped(removed as f64);
-    diagnostics::say(format_args!("Removed {keys} keys again."))?;
+/// Removes the keys in a given server.
+fn empty(given: &GivenDatabase<'_>) -> Result<()> {
+    let removed =
+        given.empty().context("removing the keys of the survey; they may still be there")?;
+    diagnostics::say(format_args!("Removed {} keys again.", report::grouped(removed as f64)))?;
     Ok(())
 }
 

@@ -22,9 +22,9 @@ use spec::values::{count, seconds, seconds_in};
 /// of client and server; and two instances, if there are enough cores. Prints the tables, and writes
 /// a page with charts and a JSON file with every run. Each point says what limited it.
 ///
-/// Unix socket, placement and instances need --spawn. An existing server is written to: survey uses
-/// the keys of redis-benchmark (key:..., counter:..., mylist, myset, myhash, myzset, mystream). It
-/// says beforehand which keys it writes, and afterwards removes those that did not exist before.
+/// Unix socket, placement and instances need --spawn. An existing server needs an empty database (--dbnum), and
+/// an existing cluster must be empty: survey writes the keys of redis-benchmark (key:..., counter:..., mylist, myset,
+/// myhash, myzset, mystream), and afterwards removes all keys there. Nobody else may use the database meanwhile.
 ///
 /// Takes the options of a run that name the server, log in, or configure keystorm itself: -h, -p,
 /// -s, -u, -a, --spawn, --threads, --engine and the like (see keystorm --help).
