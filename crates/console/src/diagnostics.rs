@@ -59,7 +59,7 @@ pub fn say(line: impl Display) -> Result<(), ClosedPipe> {
 /// Returns an error if the pipe is closed.
 pub fn put(text: &str) -> Result<(), ClosedPipe> {
     let text = TYPED.get().map_or(Cow::Borrowed(text), |typed| Cow::Owned(typed.hide(text)));
-    let text = wrap::wrapped(&text, wrap::of_stderr());
+    let text = wrap::wrapped(&text, wrap::columns(&io::stderr()));
     // In one piece, so that lines of two programs in one file stay whole.
     match bar::out_of_the_way(|| streams::errors().write_all(text.as_bytes())) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Err(ClosedPipe),

@@ -27,12 +27,8 @@ pub fn of_stdout() -> Option<usize> {
     columns(&io::stdout())
 }
 
-/// Columns of standard error, if lines are to be broken there.
-pub fn of_stderr() -> Option<usize> {
-    columns(&io::stderr())
-}
-
-fn columns(stream: &(impl IsTerminal + std::os::fd::AsFd)) -> Option<usize> {
+/// Columns of a stream, if lines are to be broken there.
+pub(crate) fn columns(stream: &(impl IsTerminal + std::os::fd::AsFd)) -> Option<usize> {
     if !ALLOWED.load(Ordering::Relaxed) || !stream.is_terminal() {
         return None;
     }

@@ -193,8 +193,10 @@ fn server<T: Read + Write>(
     let mut counted = |n: u64| ours += n;
     let config = config(client);
     let own = text(client, &[b"CLIENT", b"ID"]).ok();
-    let clients = text(client, &[b"CLIENT", b"LIST"])
-        .and_then(|text| Clients::parse(&text, own.as_deref()).ok_or_else(unreadable_clients));
+    let clients = text(client, &[b"CLIENT", b"LIST"]).and_then(|text| {
+        let none = "the reply to CLIENT LIST lists no client, not even this one";
+        Clients::parse(&text, own.as_deref()).ok_or_else(|| none.to_owned())
+    });
     let slowlog = ask(client, &[b"SLOWLOG", b"LEN"]).and_then(|value| match value {
         Value::Integer(n) => Ok(u64::try_from(n).unwrap_or(0)),
         _ => Err("the reply to SLOWLOG LEN is not a number".to_owned()),
@@ -267,11 +269,6 @@ fn config<T: Read + Write>(client: &mut Client<T>) -> Result<BTreeMap<String, St
     let texts = pairs.iter().filter_map(|(name, value)| Some((name.text()?, value.text()?)));
     // Passwords are none of our business, so they are not even kept.
     Ok(texts.filter(|(name, _)| !name.contains("pass") && !name.contains("auth")).collect())
-}
-
-/// The reason why `CLIENT LIST` does not show other clients.
-fn unreadable_clients() -> String {
-    "the reply to CLIENT LIST lists no client, not even this one".to_owned()
 }
 
 /// Parses `[[event, when, latest ms, longest ms], ...]`; `None` for anything else.

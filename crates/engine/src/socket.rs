@@ -8,6 +8,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use rustix::io::Errno;
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 
 /// An address to connect to, with names resolved.
@@ -129,7 +130,9 @@ fn connect_tcp(
     }
     match socket.connect(&to.into()) {
         Ok(()) => Ok((socket, true)),
-        Err(error) if in_progress(&error) => Ok((socket, false)),
+        Err(error) if Errno::from_io_error(&error) == Some(Errno::INPROGRESS) => {
+            Ok((socket, false))
+        }
         Err(error) => Err(error),
     }
 }
@@ -146,10 +149,6 @@ fn non_blocking(domain: Domain, protocol: Protocol) -> io::Result<Socket> {
     let socket = Socket::new(domain, Type::STREAM, Some(protocol))?;
     socket.set_nonblocking(true)?;
     Ok(socket)
-}
-
-fn in_progress(error: &io::Error) -> bool {
-    rustix::io::Errno::from_io_error(error) == Some(rustix::io::Errno::INPROGRESS)
 }
 
 #[cfg(target_os = "linux")]

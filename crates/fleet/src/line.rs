@@ -69,7 +69,7 @@ pub enum FromClient {
     /// The client's senders are done, and its receivers wait for messages of others.
     Sent,
     /// Progress with messages that any client may get.
-    Messages(Messages),
+    Messages(Progress),
     /// Numbers of those messages that the client received.
     Received(ReceivedNumbers),
     /// A report once a second while load runs: the changes since the last one.
@@ -104,22 +104,6 @@ pub struct Hello {
     pub nice: i32,
 }
 
-/// A client's progress with messages between clients.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Messages {
-    /// Expected deliveries of its probes, at any client.
-    pub probes: u64,
-    /// Probes of any client that it received.
-    pub probed: u64,
-    /// Expected deliveries of its messages; `None` before its senders are done.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub expected: Option<u64>,
-    /// Messages that its receivers got.
-    pub received: u64,
-    /// Set if its receivers are gone.
-    pub closed: bool,
-}
-
 /// Messages, in a range of numbers, that a client received.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReceivedNumbers {
@@ -146,12 +130,6 @@ impl ReceivedNumbers {
     }
 }
 
-impl From<Progress> for Messages {
-    fn from(Progress { probes, probed, expected, received, closed }: Progress) -> Self {
-        Self { probes, probed, expected, received, closed }
-    }
-}
-
 /// A client's report on a second of load.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Tick {
@@ -171,35 +149,9 @@ pub struct Tick {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deliveries: Option<Box<Deliveries>>,
     /// State of each worker.
-    pub workers: Vec<WorkerState>,
+    pub workers: Vec<Gauges>,
     /// Name of the engine.
     pub engine: String,
-}
-
-/// The state of a worker.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct WorkerState {
-    /// CPU time of the thread since load began.
-    pub cpu_ns: u64,
-    /// Requests sent and not answered.
-    pub in_flight: u64,
-    /// Requests due and not sent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub backlog: Option<u64>,
-    /// Open connections.
-    pub connections: u32,
-}
-
-impl From<Gauges> for WorkerState {
-    fn from(Gauges { cpu_ns, in_flight, backlog, connections }: Gauges) -> Self {
-        Self { cpu_ns, in_flight, backlog, connections }
-    }
-}
-
-impl From<WorkerState> for Gauges {
-    fn from(WorkerState { cpu_ns, in_flight, backlog, connections }: WorkerState) -> Self {
-        Self { cpu_ns, in_flight, backlog, connections }
-    }
 }
 
 impl ToClient {
@@ -240,7 +192,7 @@ mod tests {
         assert_eq!(sent(FromClient::Alive(3)), "{\"alive\":3}\n");
         assert_eq!(sent(FromClient::Ready { connections: 5 }), "{\"ready\":{\"connections\":5}}\n");
         assert_eq!(sent(FromClient::Sent), "\"sent\"\n");
-        let messages = Messages { expected: Some(7), received: 5, ..Messages::default() };
+        let messages = Progress { expected: Some(7), received: 5, ..Progress::default() };
         assert_eq!(
             sent(FromClient::Messages(messages)),
             "{\"messages\":{\"probes\":0,\"probed\":0,\"expected\":7,\"received\":5,\"closed\":false}}\n"

@@ -4,10 +4,10 @@ use std::time::SystemTime;
 
 use measure::{Deliveries, Ending, KeptKeys, Latency, Measurement, Tally, Timeline, WorkerUse};
 use report::RecordError;
-use runner::{INTERVAL_NS, tally_shape};
+use runner::{Gauges, INTERVAL_NS, tally_shape};
 use workload::{Delivery, Pace, Plan};
 
-use crate::line::{Tick, WorkerState};
+use crate::line::Tick;
 
 /// Figures that one client has reported so far.
 #[derive(Default)]
@@ -19,7 +19,7 @@ pub(crate) struct Partial {
     elapsed_ns: u64,
     /// Time since load began.
     load_ns: u64,
-    workers: Vec<WorkerState>,
+    workers: Vec<Gauges>,
     engine: String,
 }
 
@@ -58,7 +58,7 @@ impl Partial {
     pub(crate) fn measurement(self, plan: &Plan, empty: Tally, ending: Ending) -> Measurement {
         let mut timeline = self.timeline.unwrap_or_else(|| Timeline::new(INTERVAL_NS));
         timeline.merge_all();
-        let used = |worker: &WorkerState| WorkerUse {
+        let used = |worker: &Gauges| WorkerUse {
             cpu_ns: worker.cpu_ns,
             wall_ns: self.load_ns,
             system_ns: None,

@@ -11,13 +11,13 @@ use std::time::{Duration, Instant, SystemTime};
 
 use measure::Ending;
 use report::LoadedRecord;
-use runner::Observer;
+use runner::{Observer, Progress};
 use workload::random::SplitMix;
 use workload::{Endpoint, Plan, PlanParts, Shard};
 
 use crate::clock::{Offset, Ping};
 use crate::fleet::{Fleet, News, OnLoss, SILENT};
-use crate::line::{FromClient, Messages, ToClient};
+use crate::line::{FromClient, ToClient};
 use crate::partial::Partial;
 use crate::seconds::Seconds;
 use crate::{FleetError, FleetResult, wrong_clock};
@@ -46,7 +46,7 @@ pub(crate) struct Part {
     /// Set if its senders are done while its receivers wait for messages of others.
     sent: bool,
     /// Progress with messages between clients.
-    messages: Messages,
+    messages: Progress,
     /// Sending times of unanswered questions, by number.
     asked: BTreeMap<u64, u64>,
     pings: Vec<Ping>,

@@ -39,7 +39,7 @@ impl Seconds {
         observer: &mut dyn Observer,
     ) {
         self.reported[client] = tick.number.saturating_add(1);
-        self.workers[client] = tick.workers.iter().map(|worker| (*worker).into()).collect();
+        self.workers[client] = tick.workers.clone();
         match self.open.get_mut(&tick.number) {
             Some(second) => {
                 second.tally.merge(&tally);

@@ -255,16 +255,12 @@ fn describe_finding(figure: &FigureJudgement, series: &Series) -> String {
             format!("step, {word}, {} since {}", percent(ratio.ratio), series.entries[at].date())
         }
         Finding::Off { ratio, runs, .. } => {
-            format!("{}, {word}, {}", counted_runs(runs), percent(ratio))
+            let runs = if runs == 1 { "one run" } else { "two runs" };
+            format!("{runs}, {word}, {}", percent(ratio))
         }
         Finding::Level => "as before".to_owned(),
         Finding::TooFew => "too few runs".to_owned(),
     }
-}
-
-/// Formats a number of runs, such as `one run`.
-fn counted_runs(runs: usize) -> &'static str {
-    if runs == 1 { "one run" } else { "two runs" }
 }
 
 /// Describes the outcome of the gate and its reasons, one sentence each.

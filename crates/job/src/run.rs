@@ -40,11 +40,6 @@ pub struct Job {
 }
 
 impl Job {
-    /// All plans of the job, once each.
-    pub fn every_plan(&self) -> impl Iterator<Item = &Plan> {
-        self.plans.iter().chain(&self.last)
-    }
-
     /// Returns the questions that the server is asked about itself. For a peer these are the peer's, unless
     /// more is wanted than the peer reports.
     pub fn questions(&self) -> Questions {

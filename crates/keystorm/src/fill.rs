@@ -105,11 +105,6 @@ impl FillRecord {
         let Content { keys, all } = content;
         self.lock().written.insert(keys.clone(), all.clone()).as_ref() != Some(all)
     }
-
-    /// Notes a content as announced. Returns whether it was not before.
-    fn is_unannounced(&self, content: &Content) -> bool {
-        self.lock().announced.insert(content.all.clone())
-    }
 }
 
 /// Writes the data that a plan reads, unless that was done.
@@ -135,7 +130,7 @@ pub(crate) fn fill(bed: &TestBed<'_>, plan: &Plan) -> Result<()> {
         }
         let fill = parts.build()?;
         let Some(run) = written(bed, &fill, FILL)? else { return Ok(()) };
-        if !bed.settings.fills_quietly && bed.filled.is_unannounced(&content) {
+        if !bed.settings.fills_quietly && bed.filled.lock().announced.insert(content.all.clone()) {
             let measured = &run.measurement;
             let (mb, s) = (
                 measured.total.connections.bytes_out as f64 / 1e6,

@@ -256,7 +256,7 @@ impl RateSearch {
 
     /// The sentence about a search that ran out of time.
     fn time_up(&self) -> String {
-        if !self.out_of_time() {
+        if !self.out_of_time {
             return String::new();
         }
         let budget = self.settings.budget_s;

@@ -32,7 +32,7 @@ pub struct RateSearch {
     found: Bracket,
     /// Set if the search ran out of time.
     #[serde(default)]
-    out_of_time: bool,
+    pub out_of_time: bool,
     /// Conclusion of the search.
     #[serde(default)]
     pub(crate) conclusion: Conclusion,
@@ -209,17 +209,6 @@ impl RateSearch {
         self.found.given_up = given_up;
         self.found = self.bracket();
         self.conclusion = self.concluded();
-    }
-
-    /// Notes that the search is out of time; its result is the present bracket.
-    pub fn set_out_of_time(&mut self) {
-        self.out_of_time = true;
-    }
-
-    /// Returns whether the search ran out of time.
-    #[must_use]
-    pub fn out_of_time(&self) -> bool {
-        self.out_of_time
     }
 
     /// Returns the bracket of the rates that were tried.

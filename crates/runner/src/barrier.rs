@@ -7,6 +7,8 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
+use serde::{Deserialize, Serialize};
+
 /// Holds a run that is ready until it is released.
 pub struct Barrier {
     ready: Box<dyn Fn() + Send + Sync>,
@@ -42,7 +44,7 @@ pub struct ReceivedPage<'p> {
 }
 
 /// Progress of a process with messages that go between processes.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Progress {
     /// Expected deliveries of the probes that this process sends, where any process may receive them.
     pub probes: u64,
@@ -50,6 +52,7 @@ pub struct Progress {
     pub probed: u64,
     /// Expected deliveries, at any process, of the messages that this process sent; `None` while its senders
     /// are at work.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expected: Option<u64>,
     /// Messages that the receivers of this process had.
     pub received: u64,

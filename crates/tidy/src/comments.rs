@@ -50,18 +50,15 @@ pub fn long_lines(path: &str, text: &str, columns: usize) -> Vec<Fault> {
         let breakable = if is_markdown {
             !fenced && !["|", "<", "["].iter().any(|start| words.starts_with(start))
         } else {
-            is_comment || has_code_alone(words)
+            // Code without a text, and not inside one, is what rustfmt could have broken.
+            let ends = ['{', '}', ';', ',', '(', ')'];
+            is_comment || !words.contains('"') && words.ends_with(ends)
         };
         if length > columns && breakable {
             faults.push(Fault { line: at + 1, what: format!("{length} columns") });
         }
     }
     faults
-}
-
-/// Returns whether rustfmt could have broken the line: it has no text, and is not the inside of one.
-fn has_code_alone(line: &str) -> bool {
-    !line.contains('"') && line.ends_with(['{', '}', ';', ',', '(', ')'])
 }
 
 #[cfg(test)]

@@ -84,18 +84,14 @@ fn single_quoted(line: &[u8], mut at: usize, word: &mut Vec<u8>) -> Option<usize
         let plain = memchr(b'\'', rest)?;
         word.extend_from_slice(&rest[..plain]);
         at += plain + 1;
-        if word_ends_in_backslash(&rest[..plain]) {
+        // Such a quote is part of the word, since single quotes allow no other escape.
+        if rest[..plain].ends_with(b"\\") {
             word.pop();
             word.push(b'\'');
         } else {
             return Some(at);
         }
     }
-}
-
-/// Returns whether the quote after `plain` is part of the word, since single quotes allow no other escape.
-fn word_ends_in_backslash(plain: &[u8]) -> bool {
-    plain.last() == Some(&b'\\')
 }
 
 #[cfg(test)]

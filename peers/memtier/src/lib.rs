@@ -93,13 +93,15 @@ fn parse(args: Vec<OsString>) -> Result<Intent, Fault> {
     if options.version {
         return Ok(translation::say(version(), 0));
     }
-    let order: Vec<&'static str> = read.given.iter().map(|given| given.name).collect();
     let unread = read.others.iter().map(|word| {
         let word = report::escape(word);
         format!("warning: '{word}' is not an option and has no effect")
     });
     let overridden = unread.chain(address::apply_uri(&mut options)?);
-    let order = if options.uri.is_some() { without_address(order) } else { order };
+    // What a URI takes the place of contradicts nothing.
+    let replaced: &[&str] = if options.uri.is_some() { &["host", "server", "port"] } else { &[] };
+    let order = read.given.iter().map(|given| given.name);
+    let order: Vec<&'static str> = order.filter(|name| !replaced.contains(name)).collect();
     checks::check(&options, &order)?;
     let mut job = translation::job(&options, &read.ours)?;
     if options.print_plan {
@@ -117,11 +119,6 @@ fn parse(args: Vec<OsString>) -> Result<Intent, Fault> {
         job.notes.push("============== Configuration values: ==============".to_owned());
     }
     Ok(Intent::Run(Box::new(job)))
-}
-
-/// Leaves out the options that a URI takes the place of, so that they contradict nothing.
-fn without_address(order: Vec<&'static str>) -> Vec<&'static str> {
-    order.into_iter().filter(|name| !["host", "server", "port"].contains(name)).collect()
 }
 
 /// Returns the error of a run without a result. If a connection was never set up, the text has the words that users of

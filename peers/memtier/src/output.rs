@@ -17,15 +17,15 @@ use workload::Plan;
 
 use super::exporter::Exporter;
 use super::progress::{MonitorSettings, ProgressMonitor, RunSeconds};
-use super::statsd::Statsd;
 use super::verification::Verification;
 use super::waiting::ReconnectOptions;
 use crate::layout::{
-    Entry, HdrFile, Json, Layout, Rows, RunFigures, Section, Style, client_files, hdr_files,
-    json_section, sections, write_head, write_section,
+    Entry, HdrFile, Json, Layout, Rows, RunFigures, Section, client_files, hdr_files, json_section,
+    sections, write_head, write_section,
 };
 
 /// Reports, and where they go.
+#[derive(Clone)]
 pub(super) struct Reports {
     /// Text on standard output before anything else.
     pub(super) head: String,
@@ -60,9 +60,9 @@ impl ToolOutput for Reports {
 
     fn document(&self, run: &Summary<'_>) -> Option<String> {
         let mut written = self.written();
-        let rows = Rows::from_plan(&run.run.plan, &written.style);
+        let rows = Rows::from_plan(&run.run.plan, &written.of.watched.style);
         written.runs.push(RunFigures::new(run, &rows));
-        let sections = sections(&written.runs, written.style.every_run);
+        let sections = sections(&written.runs, written.of.watched.style.every_run);
         Some(written.json(&sections))
     }
 
@@ -100,18 +100,8 @@ impl Reports {
     /// Reports without a run.
     fn written(&self) -> RunReports {
         RunReports {
-            style: self.watched.style.clone(),
-            statsd: self.watched.statsd.clone(),
-            exporter: self.watched.exporter.clone(),
+            of: self.clone(),
             server: None,
-            head: self.head.clone(),
-            shows_config: self.shows_config,
-            out_file: self.out_file.clone(),
-            json_file: self.json_file.clone(),
-            hdr_prefix: self.hdr_prefix.clone(),
-            client_prefix: self.client_prefix.clone(),
-            configuration: self.configuration.clone(),
-            seconds: Arc::clone(&self.seconds),
             out: None,
             client_files: Ok(()),
             runs: Vec::new(),
@@ -122,19 +112,9 @@ impl Reports {
 
 /// The reports of one call, written when all runs have ended.
 struct RunReports {
-    style: Style,
-    statsd: Statsd,
-    exporter: Option<Arc<Exporter>>,
+    of: Reports,
     /// Server of the exporter's page, until the reports are written.
     server: Option<HttpServer>,
-    head: String,
-    shows_config: bool,
-    out_file: Option<PathBuf>,
-    json_file: Option<PathBuf>,
-    hdr_prefix: Option<String>,
-    client_prefix: Option<String>,
-    configuration: Vec<Entry>,
-    seconds: Arc<Mutex<Vec<RunSeconds>>>,
     /// The file that replaces standard output, once it is open.
     out: Option<ReportFile>,
     /// Result of writing the files of each connection so far.
@@ -146,24 +126,24 @@ struct RunReports {
 
 impl Format for RunReports {
     fn begin(&mut self, out: &mut dyn Write) -> io::Result<()> {
-        if self.shows_config {
+        if self.of.shows_config {
             say("===================================================")?;
         }
-        self.statsd.announcement().map_or(Ok(()), say)?;
-        out.write_all(self.head.as_bytes())?;
-        let served = self.exporter.as_ref().map(Exporter::serve).transpose()?;
+        self.of.watched.statsd.announcement().map_or(Ok(()), say)?;
+        out.write_all(self.of.head.as_bytes())?;
+        let served = self.of.watched.exporter.as_ref().map(Exporter::serve).transpose()?;
         if let Some((server, description)) = served.flatten() {
             self.server = Some(server);
             out.write_all(description.as_bytes())?;
         }
         out.flush()?;
-        let mut prefixes = self.hdr_prefix.iter().chain(&self.client_prefix);
+        let mut prefixes = self.of.hdr_prefix.iter().chain(&self.of.client_prefix);
         prefixes.try_for_each(|prefix| report_file::can_begin_with(prefix))?;
-        if let Some(path) = &self.json_file {
+        if let Some(path) = &self.of.json_file {
             ReportFile::create(path)?;
             say(format_args!("Json file {} created...", path.display()))?;
         }
-        match &self.out_file {
+        match &self.of.out_file {
             Some(path) => {
                 self.out = Some(ReportFile::create(path)?);
                 say(format_args!("Writing results to {}...", path.display()))
@@ -179,14 +159,14 @@ impl Format for RunReports {
             self.verified = Some([total.requests().saturating_sub(failed), failed]);
             return Ok(());
         }
-        let rows = Rows::from_plan(&summary.run.plan, &self.style);
+        let rows = Rows::from_plan(&summary.run.plan, &self.of.watched.style);
         let mut figures = RunFigures::new(summary, &rows);
-        let mut seconds = self.seconds.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut seconds = self.of.seconds.lock().unwrap_or_else(PoisonError::into_inner);
         let RunSeconds { seconds: of_run, cpu } = seconds.pop().unwrap_or_default();
-        figures.over_time = of_run;
+        (figures.over_time, figures.cpu.seconds) = (of_run, cpu);
         seconds.clear();
         drop(seconds);
-        self.runs.push(figures.with_cpu_seconds(cpu));
+        self.runs.push(figures);
         // One file that cannot be written takes no other report with it.
         self.client_files = mem::replace(&mut self.client_files, Ok(()))
             .and_then(|()| self.write_client_files(summary));
@@ -200,7 +180,7 @@ impl Format for RunReports {
         let sections = if self.runs.is_empty() {
             Vec::new()
         } else {
-            sections(&self.runs, self.style.every_run)
+            sections(&self.runs, self.of.watched.style.every_run)
         };
         let tables = match self.out.take() {
             Some(mut file) => self.write_tables(&sections, &mut file),
@@ -215,7 +195,7 @@ impl Format for RunReports {
 impl RunReports {
     fn write_tables(&self, sections: &[Section], out: &mut dyn Write) -> io::Result<()> {
         if let Some(first) = self.runs.first() {
-            let layout = Layout::new(&self.style, first);
+            let layout = Layout::new(&self.of.watched.style, first);
             write_head(first, out)?;
             sections.iter().try_for_each(|section| write_section(section, &layout, out))?;
         }
@@ -231,10 +211,10 @@ impl RunReports {
 
     /// Writes the files of each connection for the run that has just ended.
     fn write_client_files(&self, summary: &Summary<'_>) -> io::Result<()> {
-        let Some(prefix) = &self.client_prefix else { return Ok(()) };
+        let Some(prefix) = &self.of.client_prefix else { return Ok(()) };
         let run = self.runs.len();
         say(format_args!("[RUN {run}] Writing client stats files..."))?;
-        for (name, text) in client_files(summary, &self.style, run) {
+        for (name, text) in client_files(summary, &self.of.watched.style, run) {
             let path = PathBuf::from(format!("{prefix}{name}"));
             report_file::write(&path, text)?;
         }
@@ -242,7 +222,7 @@ impl RunReports {
     }
 
     fn write_hdr_files(&self) -> io::Result<()> {
-        let Some(prefix) = &self.hdr_prefix else { return Ok(()) };
+        let Some(prefix) = &self.of.hdr_prefix else { return Ok(()) };
         for (run, figures) in (1..).zip(&self.runs) {
             for HdrFile { name, title, is_log, text } in hdr_files(figures, run) {
                 let path = PathBuf::from(format!("{prefix}{name}"));
@@ -255,18 +235,19 @@ impl RunReports {
     }
 
     fn write_json(&self, sections: &[Section]) -> io::Result<()> {
-        let Some(path) = &self.json_file else { return Ok(()) };
+        let Some(path) = &self.of.json_file else { return Ok(()) };
         say(format_args!("Saving JSON output file: {}", path.display()))?;
         report_file::write(path, self.json(sections))?;
         say("Json file closed.")
     }
 
     fn json(&self, sections: &[Section]) -> String {
-        let mut tree = vec![("configuration".to_owned(), Json::Object(self.configuration.clone()))];
+        let mut tree =
+            vec![("configuration".to_owned(), Json::Object(self.of.configuration.clone()))];
         if let Some(first) = self.runs.first() {
             tree.push(("run information".to_owned(), information(first)));
             tree.extend(first.tls.as_ref().map(tls));
-            let section = |section| json_section(section, &self.style, first.cluster);
+            let section = |section| json_section(section, &self.of.watched.style, first.cluster);
             tree.extend(sections.iter().map(section));
         }
         if let Some(verified) = self.verified {

@@ -150,7 +150,8 @@ fn oversubscribed(threads: u32) -> Option<String> {
 
 /// The plans of a job as text.
 pub(super) fn printed(job: &Job) -> Result<Intent, Fault> {
-    Intent::plans(job.every_plan()).map_err(|job::UsageError(why)| check_error(why))
+    let plans = job.plans.iter().chain(&job.last);
+    Intent::plans(plans).map_err(|job::UsageError(why)| check_error(why))
 }
 
 /// A text on standard output and nothing else.

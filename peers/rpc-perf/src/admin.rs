@@ -34,11 +34,6 @@ pub(super) enum Throttle {
     Live(Arc<LiveRate>),
 }
 
-/// Returns a rate; 0 is no limit.
-fn some_rate(per_s: u32) -> Option<f64> {
-    (per_s > 0).then(|| per_s.into())
-}
-
 impl Throttle {
     /// Changes it.
     fn set(&self, rate_per_s: u32) -> HttpResponse {
@@ -53,7 +48,7 @@ impl Throttle {
                 "several clients (--ks-on) keep their initial schedule; use the steps of \
                  [workload.ratelimit]",
             ),
-            Self::Live(rate) => match rate.set(some_rate(rate_per_s)) {
+            Self::Live(rate) => match rate.set((rate_per_s > 0).then(|| rate_per_s.into())) {
                 Ok(()) if rate_per_s == 0 => {
                     HttpResponse::plain(OK, "no limit until another rate is set")
                 }

@@ -13,7 +13,7 @@ use super::{
     NAMED, SECONDS_DEFAULT, SERVER_OPTIONS, TESTS_DEFAULT, WARMUP_DEFAULT, Word, blocks, on,
     places, refuse,
 };
-use spec::values::ProtocolArg;
+use spec::values::{OnErrorArg, ProtocolArg};
 
 /// The servers with their loads, and what else was typed; `further` is the same command line at further rates, and
 /// `decides` says whether an answer is asked for.
@@ -84,7 +84,8 @@ fn alike(typed: &ParsedArgs, words: &[Word]) -> Result<(Vec<NamedLoad>, Job), Us
     let job = |word: &Word| {
         typed.job(|options| {
             options.load_default(TESTS_DEFAULT, SECONDS_DEFAULT, WARMUP_DEFAULT);
-            options.count_errors();
+            // A comparison prints each server's share of them.
+            options.spec.recording.on_error.get_or_insert(OnErrorArg::Count);
             word.put(options, words);
         })
     };

@@ -105,7 +105,7 @@ pub(super) fn equal(
         typed.job(|options| {
             options.send(words_sent.clone(), KEYS_DEFAULT, BYTES_DEFAULT);
             // Every key is stored before it is read, asked for or not.
-            options.fill_nothing();
+            options.spec.data.fill = false;
             if !reads {
                 options.read_nothing();
             }

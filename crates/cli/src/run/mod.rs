@@ -19,7 +19,7 @@ use lab::Arity;
 use report::{KEYSTORM, Persona};
 use serde_json::Value;
 use spec::document::{self, Fields};
-use spec::values::{OnErrorArg, Seconds};
+use spec::values::Seconds;
 use spec::write::settings;
 use spec::{
     Dialect, KeyRange, LoadSpec, OptionsAfterUri, Rate, ServerOptions, Size, TlsArgs, dialect,
@@ -326,16 +326,6 @@ impl Options {
         let data = &mut self.spec.data;
         (data.fill, data.clean, data.hit_ratio) = (false, false, None);
         (data.verify, data.fail_on_miss) = (false, false);
-    }
-
-    /// Leaves filling to what fills in any case.
-    pub(super) fn fill_nothing(&mut self) {
-        self.spec.data.fill = false;
-    }
-
-    /// Counts error replies unless an option says otherwise: a comparison prints each server's share of them.
-    pub(super) fn count_errors(&mut self) {
-        self.spec.recording.on_error.get_or_insert(OnErrorArg::Count);
     }
 
     /// A load for command lines that give none.

@@ -25,7 +25,7 @@ pub(super) fn governor(evidence: &Evidence) -> Verdict {
 }
 
 pub(super) fn turbo(evidence: &Evidence) -> Verdict {
-    Ok(if known_turbo(evidence)? {
+    Ok(if super::known(&evidence.host.cpu.turbo)? {
         Outcome::warn(
             "on",
             "the clock depends on temperature and on how many cores are busy; a short run is \
@@ -36,10 +36,6 @@ pub(super) fn turbo(evidence: &Evidence) -> Verdict {
     } else {
         Outcome::ok("off")
     })
-}
-
-fn known_turbo(evidence: &Evidence) -> Result<bool, String> {
-    super::known(&evidence.host.cpu.turbo)
 }
 
 pub(super) fn virtual_machine(evidence: &Evidence) -> Verdict {

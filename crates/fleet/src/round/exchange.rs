@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use measure::DeliveryCounts;
+use runner::Progress;
 
 use super::Round;
-use crate::line::{Messages, ReceivedNumbers, ToClient};
+use crate::line::{ReceivedNumbers, ToClient};
 
 /// Longest time for probes to be on their way once all clients are ready.
 const PROBES: Duration = Duration::from_secs(10);
@@ -54,7 +55,7 @@ impl Round<'_> {
     /// Returns whether all probes have come that any client may get. If they do not come in time, load does
     /// not begin.
     pub(super) fn are_probes_there(&mut self) -> bool {
-        let sum = |count: fn(&Messages) -> u64| -> u64 {
+        let sum = |count: fn(&Progress) -> u64| -> u64 {
             self.parts.iter().map(|part| count(&part.messages)).sum()
         };
         let (sent, came) = (sum(|of| of.probes), sum(|of| of.probed));

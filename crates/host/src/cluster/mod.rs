@@ -23,24 +23,7 @@ pub use keys::routings;
 /// # Errors
 /// Returns an error if the node does not answer, is in no cluster, or announces a name that cannot be
 /// resolved.
-pub fn discover(address: &Address, login: Login<'_>, tls: bool) -> Result<Topology, ProbeError> {
-    discover_within(address, login, tls, Patience::default())
-}
-
-/// Time limits for a node that is asked during a run, as others can be asked.
-const REFRESH_PATIENCE: Patience =
-    Patience { connect: Duration::from_millis(300), reply: Duration::from_millis(300) };
-
-/// Asks the first of these nodes that answers for the current topology; `None` if none does.
-#[must_use]
-pub fn refresh(nodes: &[SocketAddr], login: Login<'_>, tls: bool) -> Option<Topology> {
-    let ask = |node: &SocketAddr| {
-        discover_within(&Address::Tcp(*node), login, tls, REFRESH_PATIENCE).ok()
-    };
-    nodes.iter().find_map(ask)
-}
-
-fn discover_within(
+pub fn discover(
     address: &Address,
     login: Login<'_>,
     tls: bool,
@@ -82,6 +65,17 @@ fn discover_within(
         }
     }
     Ok(topology)
+}
+
+/// Time limits for a node that is asked during a run, as others can be asked.
+const REFRESH_PATIENCE: Patience =
+    Patience { connect: Duration::from_millis(300), reply: Duration::from_millis(300) };
+
+/// Asks the first of these nodes that answers for the current topology; `None` if none does.
+#[must_use]
+pub fn refresh(nodes: &[SocketAddr], login: Login<'_>, tls: bool) -> Option<Topology> {
+    let ask = |node: &SocketAddr| discover(&Address::Tcp(*node), login, tls, REFRESH_PATIENCE).ok();
+    nodes.iter().find_map(ask)
 }
 
 fn refused(address: &Address, command: &str, text: &[u8]) -> ProbeError {

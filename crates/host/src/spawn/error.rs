@@ -6,18 +6,14 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 #[error("{text}")]
 pub struct SpawnError {
-    text: String,
-    log: Vec<String>,
-    has_ended: bool,
+    pub(super) text: String,
+    /// The last lines of its output, safe for a terminal and without passwords.
+    pub(super) log: Vec<String>,
+    /// Set if it has ended, rather than answered nothing.
+    pub(super) has_ended: bool,
 }
 
 impl SpawnError {
-    /// Returns the error of a server that has ended or does not answer; `log` has the last lines of its output, safe
-    /// for a terminal and without passwords.
-    pub(super) fn with_log(text: String, log: Vec<String>, has_ended: bool) -> Self {
-        Self { text, log, has_ended }
-    }
-
     /// Returns whether the server ended since its port was taken.
     pub(super) fn is_want_of_port(&self) -> bool {
         self.has_ended && self.log.iter().any(|line| line.contains("in use"))

@@ -148,7 +148,7 @@ impl Spawn {
     ) -> Result<ServerFacts, SpawnError> {
         let deadline = Instant::now() + Duration::from_secs(READY_S);
         let name = program.display();
-        let failed = |text, has_ended| SpawnError::with_log(text, self.last_words(log), has_ended);
+        let failed = |text, has_ended| SpawnError { text, log: self.last_words(log), has_ended };
         loop {
             if let Ok(Some(status)) = child.0.try_wait() {
                 let text = format!("{SPAWN}: {name} ended before it was ready ({status})");

@@ -94,7 +94,7 @@ impl ExchangeObserver for LineOutput {
     }
 
     fn progress(&self, progress: Progress) {
-        self.say(&FromClient::Messages(progress.into()));
+        self.say(&FromClient::Messages(progress));
     }
 
     fn received(&self, page: ReceivedPage<'_>) {
@@ -251,7 +251,7 @@ impl Ticks<'_> {
             tally,
             points,
             deliveries,
-            workers: snapshot.gauges.iter().map(|gauges| (*gauges).into()).collect(),
+            workers: snapshot.gauges.to_vec(),
             engine: snapshot.engine.to_owned(),
         })));
         self.number += 1;

@@ -101,7 +101,12 @@ impl Server {
             }
             _ if target.is_cluster() => {
                 let login = login(target, tls.as_ref());
-                Some(host::cluster::discover(&address, login, login.tls.is_some())?)
+                Some(host::cluster::discover(
+                    &address,
+                    login,
+                    login.tls.is_some(),
+                    Patience::default(),
+                )?)
             }
             _ => None,
         };

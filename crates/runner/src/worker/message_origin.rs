@@ -38,7 +38,7 @@ impl MessageOrigin<'_> {
         number: u64,
         (due_ns, sent_ns): (u64, u64),
     ) -> Message {
-        let purpose = Purpose::of_measured(measured);
+        let purpose = if measured { Purpose::Measured } else { Purpose::Warmup };
         let Self { run, sender, numbers, sent_times, epoch_ns } = *self;
         let number = numbers.of_request(number);
         let (due_ns, sent_ns) = (due_ns.saturating_sub(epoch_ns), sent_ns.saturating_sub(epoch_ns));

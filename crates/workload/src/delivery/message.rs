@@ -35,13 +35,7 @@ pub enum Purpose {
     Measured,
 }
 
-impl Purpose {
-    /// Returns the purpose of a message of the load.
-    #[must_use]
-    pub fn of_measured(measured: bool) -> Self {
-        if measured { Self::Measured } else { Self::Warmup }
-    }
-}
+impl Purpose {}
 
 /// Message whose delivery is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

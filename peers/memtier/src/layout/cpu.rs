@@ -15,11 +15,11 @@ pub(crate) struct CpuSecond {
 
 /// CPU use of the threads of a run.
 #[derive(Debug, Clone, Default)]
-pub(super) struct CpuUse {
+pub(crate) struct CpuUse {
     /// Threads that send and receive.
     pub(super) workers: Vec<WorkerUse>,
     /// Usage in each second, if that was watched.
-    pub(super) seconds: Vec<CpuSecond>,
+    pub(crate) seconds: Vec<CpuSecond>,
 }
 
 impl CpuUse {

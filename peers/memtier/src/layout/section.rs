@@ -6,7 +6,7 @@ use measure::{CommandTally, Ending, Tally};
 use report::Summary;
 use workload::{BudgetScope, CommandSpec, JoinSchedule, Plan, Stop};
 
-use super::cpu::{CpuSecond, CpuUse};
+use super::cpu::CpuUse;
 use super::lookups::{merge, of_command};
 use super::{Lookup, MemtierHistogram, Rows, Second, lookups};
 
@@ -113,7 +113,7 @@ pub(crate) struct RunFigures {
     pub(crate) interrupted: bool,
     /// Second by second, where that was watched.
     pub(crate) over_time: Vec<Second>,
-    cpu: CpuUse,
+    pub(crate) cpu: CpuUse,
     /// The version and the cipher of the first TLS connection.
     pub(crate) tls: Option<(String, String)>,
 }
@@ -280,13 +280,6 @@ fn negotiated(total: &measure::Tally) -> Option<(String, String)> {
 }
 
 impl RunFigures {
-    /// Adds what the threads used in each second.
-    #[must_use]
-    pub(crate) fn with_cpu_seconds(mut self, seconds: Vec<CpuSecond>) -> Self {
-        self.cpu.seconds = seconds;
-        self
-    }
-
     fn active(&self) -> Vec<(u32, u32)> {
         let Some(joining) = self.joining else { return Vec::new() };
         let seconds = 0..self.elapsed_s.ceil() as u64;

@@ -29,7 +29,7 @@ use spec::LoadSpec;
 )]
 pub(crate) struct Options {
     #[command(flatten)]
-    pub(in crate::run) spec: LoadSpec,
+    pub(crate) spec: LoadSpec,
     #[command(flatten, next_help_heading = "Several clients")]
     pub(in crate::run) clients: ClientOptions,
     #[command(flatten, next_help_heading = "Results")]

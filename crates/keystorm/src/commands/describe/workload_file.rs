@@ -160,7 +160,7 @@ fn spaces(of: &Description, out: &mut String) -> Spaces {
     let mut spaces = Spaces::new();
     let mut count = 0;
     for pattern in of.patterns.iter().chain(&of.channels) {
-        let numbered = is_numbered(&pattern.name);
+        let numbered = pattern.name.contains(['N', 'H', 'U']);
         let typed: u64 = pattern.types.iter().map(|(_, uses, _)| uses).sum();
         let all = range(pattern);
         let parts: Vec<_> = match &pattern.types[..] {
@@ -217,11 +217,6 @@ fn write_law(pattern: &Pattern, out: &mut String) {
             let _ = writeln!(out, "dist = \"zipf:{:.3}\"", zipf.exponent.min(EXPONENT_MAX));
         }
     }
-}
-
-/// Returns whether keys of a pattern differ.
-fn is_numbered(pattern: &str) -> bool {
-    pattern.contains(['N', 'H', 'U'])
 }
 
 /// The operations of the file, each with a unique name.

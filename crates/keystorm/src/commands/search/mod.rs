@@ -97,7 +97,7 @@ impl SearchRun<'_> {
             self.trial(Phase::Search, rate, left, frame)
         });
         if matches!(found, Err(EarlyEnd::OutOfTime)) {
-            self.record.set_out_of_time();
+            self.record.out_of_time = true;
         }
         self.record.conclude(search.bracket.given_up);
         match found {

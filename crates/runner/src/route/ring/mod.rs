@@ -100,8 +100,4 @@ impl<'r> RingRoute<'r> {
             found: Vec::new(),
         }
     }
-
-    fn server_at(&self, place: RouteState) -> &RingServer {
-        &self.servers[usize::from(place.0)]
-    }
 }

@@ -40,7 +40,7 @@ impl Route for RingRoute<'_> {
     }
 
     fn address(&self, place: &RouteState) -> Cow<'_, Address> {
-        Cow::Borrowed(&self.server_at(*place).address)
+        Cow::Borrowed(&self.servers[usize::from(place.0)].address)
     }
 
     fn splits_sequences(&self) -> bool {
