@@ -7,7 +7,7 @@
 
 use std::cmp::Ordering;
 
-use crate::{ERROR_RATE, student};
+use crate::{ERROR_RATE, Interval, student};
 
 /// Quantile of the normal distribution for the crate's error rate, two-sided.
 const NORMAL: f64 = 1.959_964;
@@ -73,6 +73,16 @@ impl Share {
         NORMAL * (bound * (1.0 - bound) / self.effective).sqrt()
     }
 
+    /// Returns the interval that contains the true share 19 times in 20.
+    #[must_use]
+    pub fn interval(&self) -> Interval {
+        let (per_member, share) = (NORMAL * NORMAL / self.effective, self.share);
+        let middle = share + per_member / 2.0;
+        let half = (per_member * (share * (1.0 - share) + per_member / 4.0)).sqrt();
+        let whole = 1.0 + per_member;
+        Interval { low: ((middle - half) / whole).max(0.0), high: (middle + half) / whole }
+    }
+
     /// Compares the true share with a bound; `None` if it may be on either side.
     #[must_use]
     pub fn against(&self, bound: f64) -> Option<Ordering> {
@@ -101,6 +111,16 @@ mod tests {
         assert_eq!(against(&[(9, 1000)], 0.01), None);
         assert_eq!(against(&[(30, 1000)], 0.01), Some(Ordering::Greater));
         assert_eq!(Share::from_groups(&[(0, 0)]), None);
+    }
+
+    #[test]
+    fn an_interval_is_that_of_the_score_test() {
+        // Of 20 tries: none, 5 and all. Newcombe, Statistics in Medicine 1998, method 3.
+        for (hits, low, high) in [(0.0, 0.0, 0.1611), (5.0, 0.1119, 0.4687), (20.0, 0.8389, 1.0)] {
+            let Interval { low: a, high: b } =
+                Share { share: hits / 20.0, effective: 20.0 }.interval();
+            assert!((a - low).abs() < 1e-4 && (b - high).abs() < 1e-4, "{hits}: {a} to {b}");
+        }
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
+use workload::quantity::{self, DefaultUnit};
 
 use super::Crash;
 
@@ -36,8 +37,8 @@ impl Target {
         let (name, bound) = text.trim().split_once('<').ok_or_else(wrong)?;
         let (figure, below) = match name.trim() {
             "lost" => (Figure::Lost, bound.trim().parse().ok()),
-            "rpo" => (Figure::Rpo, seconds(bound.trim())),
-            "rto" => (Figure::Rto, seconds(bound.trim())),
+            "rpo" => (Figure::Rpo, seconds(bound)),
+            "rto" => (Figure::Rto, seconds(bound)),
             _ => return Err(wrong()),
         };
         let below = below.filter(|below: &f64| below.is_finite() && *below > 0.0);
@@ -78,11 +79,7 @@ impl fmt::Display for Target {
 }
 
 fn seconds(text: &str) -> Option<f64> {
-    let (number, unit) = match text.strip_suffix("ms") {
-        Some(number) => (number, 1e-3),
-        None => (text.strip_suffix('s').unwrap_or(text), 1.0),
-    };
-    number.parse().ok().map(|number: f64| number * unit)
+    Some(quantity::time(text.trim(), DefaultUnit::Seconds).ok()?.as_secs_f64())
 }
 
 #[cfg(test)]

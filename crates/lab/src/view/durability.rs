@@ -4,6 +4,7 @@ use page::{
     Axis as ChartAxis, Block, Chart, DataPoint, Page, Section, Series, Table, Tone, Unit, Verdict,
 };
 use report::grouped;
+use statistics::{Interval, Share};
 use workload::quantity::counted;
 
 use super::incomplete;
@@ -59,7 +60,7 @@ impl Durability {
                 setting.crashes.len().to_string(),
                 grouped(setting.acknowledged() as f64),
                 grouped(setting.lost() as f64),
-                format!("{} of {}", setting.lossy(), setting.crashes.len()),
+                lossy(setting),
                 seconds(rpo_s),
                 rto,
                 setting.throughput_rps.map_or_else(dash, grouped),
@@ -157,6 +158,15 @@ fn losses(setting: &SettingResult) -> String {
             percent(greatest_share(writes))
         ),
     }
+}
+
+/// The crashes of a setting that lost a write, with the interval of their share.
+fn lossy(setting: &SettingResult) -> String {
+    let (lossy, all) = (setting.lossy(), setting.crashes.len());
+    let share = Share { share: lossy as f64 / all.max(1) as f64, effective: all as f64 };
+    let Interval { low, high } = share.interval();
+    let interval = format!(" ({:.0} to {:.0} %)", low * 100.0, high * 100.0);
+    format!("{lossy} of {all}{}", if all > 1 { interval } else { String::new() })
 }
 
 /// A length of time in words.
