@@ -119,9 +119,9 @@ impl Capture {
             let next = operations.len() as u32;
             let operation = *known.entry((name.clone(), count)).or_insert(next);
             if operation == next {
-                let fields = (0..count).map(|column| Arg { pieces: vec![Piece::Field(column)] });
-                let args = std::iter::once(Arg::literal(&name)).chain(fields).collect();
-                let command = CommandSpec { args, inline: false };
+                let fields = (0..count).map(|column| Piece::Field(column).into());
+                let args = std::iter::once(Arg::literal(&name)).chain(fields);
+                let command = CommandSpec::from(args.collect::<Vec<_>>());
                 let name = command.name();
                 operations.push((command, name, count));
             }

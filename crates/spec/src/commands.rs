@@ -242,7 +242,7 @@ impl<'o> CommandReader<'o> {
 
     pub(crate) fn command(&mut self, words: &[Vec<u8>]) -> Result<CommandSpec, Text> {
         let args: Result<Vec<Arg>, Text> = words.iter().map(|word| self.arg(word)).collect();
-        let command = CommandSpec { args: args?, inline: false };
+        let command = CommandSpec::from(args?);
         let by_redis = self.translated || in_redis_words(&command);
         let translated = by_redis && self.protocol.is_memcache();
         self.has_lifetime |= translated;

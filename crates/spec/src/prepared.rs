@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use naming::Text;
-use workload::{CommandSpec, Data, Dataset, KeySpace, Mix, PeerOptions, PlanParts, ValueSpec};
+use workload::{
+    CommandSpec, Data, Dataset, KeySpace, Mix, Operation, PeerOptions, Pick, PlanParts, ValueSpec,
+};
 
 /// Commands that another tool's words describe, ready to be sent.
 #[derive(Debug, Clone)]
@@ -29,6 +31,25 @@ pub struct PreparedLoad {
 }
 
 impl PreparedLoad {
+    /// Load of operations with their commands, whose values are alike. Without keys of its own, an operation has those
+    /// of the first.
+    #[must_use]
+    pub fn new(name: &str, operations: Vec<(Operation, Vec<CommandSpec>)>, pick: Pick) -> Self {
+        let keys = operations.first().and_then(|(operation, _)| operation.keys.clone());
+        let (operations, commands): (Vec<_>, Vec<_>) = operations.into_iter().unzip();
+        Self {
+            name: name.to_owned(),
+            sequence: commands.into_iter().flatten().collect(),
+            mix: Mix { operations, pick },
+            read_only: Vec::new(),
+            keys: keys.unwrap_or_default(),
+            dataset: None,
+            values: None,
+            payload_bytes: 0,
+            peer: PeerOptions::default(),
+        }
+    }
+
     /// The plan of this load, on what all tests have in common.
     pub(crate) fn parts(self, base: PlanParts) -> Result<PlanParts, Text> {
         let Self { name, sequence, mix, read_only, keys, dataset, values, payload_bytes, peer } =

@@ -217,7 +217,7 @@ fn texts(value: &Value) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use workload::{KeySpace, Mix, PeerOptions, Pick};
+    use workload::Pick;
 
     use super::*;
     use crate::PreparedLoad;
@@ -239,17 +239,6 @@ mod tests {
 
     #[test]
     fn an_option_that_another_tool_leaves_no_room_for_is_named() {
-        let commands = || PreparedLoad {
-            name: "tool".to_owned(),
-            sequence: Vec::new(),
-            mix: Mix { operations: Vec::new(), pick: Pick::Drawn },
-            read_only: Vec::new(),
-            keys: KeySpace::default(),
-            dataset: None,
-            values: None,
-            payload_bytes: 0,
-            peer: PeerOptions::default(),
-        };
         for (line, overridden) in [
             ("--rps 5 --fill", None),
             ("-c 5", None),
@@ -261,7 +250,7 @@ mod tests {
             let mut made = typed(line);
             made.load.connections = Some(Count(5));
             made.load.duration = None;
-            made.prepared = Some(commands());
+            made.prepared = Some(PreparedLoad::new("tool", Vec::new(), Pick::Drawn));
             assert_eq!(typed(line).overridden_in(&made).as_deref(), overridden, "{line}");
         }
     }

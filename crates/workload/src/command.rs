@@ -15,17 +15,22 @@ pub struct CommandSpec {
     pub inline: bool,
 }
 
+impl From<Vec<Arg>> for CommandSpec {
+    fn from(args: Vec<Arg>) -> Self {
+        Self { args, inline: false }
+    }
+}
+
 impl CommandSpec {
     /// A command of literal words.
     pub fn from_words<W: AsRef<[u8]>>(words: impl IntoIterator<Item = W>) -> Self {
-        let args = words.into_iter().map(|w| Arg::literal(w.as_ref())).collect();
-        Self { args, inline: false }
+        words.into_iter().map(|w| Arg::literal(w.as_ref())).collect::<Vec<_>>().into()
     }
 
     /// Parses words as a command, with number placeholders.
     pub fn parse<W: AsRef<[u8]>>(words: impl IntoIterator<Item = W>) -> Self {
-        let args = words.into_iter().map(|w| Arg::literal(w.as_ref()).with_numbers()).collect();
-        Self { args, inline: false }
+        let args = words.into_iter().map(|w| Arg::literal(w.as_ref()).with_numbers());
+        args.collect::<Vec<_>>().into()
     }
 
     /// The first argument as text, for labels, without placeholders.

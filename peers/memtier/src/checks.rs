@@ -11,7 +11,10 @@ pub(super) fn check(options: &Options, order: &[&'static str]) -> Result<(), Fau
     of_protocol(options)?;
     of_length(options, order)?;
     of_steps(options)?;
-    of_jitter(options)?;
+    let [least, most] = options.jitter;
+    let jitter = "thread-conn-start-min-jitter-micros must not be above \
+                  thread-conn-start-max-jitter-micros.";
+    refuse(check_error, &[(least > most, jitter)])?;
     of_keys(options)?;
     of_values(options, given)?;
     of_import(options, given)?;
@@ -21,38 +24,37 @@ pub(super) fn check(options: &Options, order: &[&'static str]) -> Result<(), Fau
     of_transactions(options)?;
     options.prometheus.check()?;
     of_connections(options)?;
-    if options.unix_socket.is_some() && (given("server") || given("host") || given("port")) {
-        return Err(check_error("UNIX domain socket and TCP cannot be used together."));
-    }
-    Ok(())
+    let tcp = given("server") || given("host") || given("port");
+    let both = "UNIX domain socket and TCP cannot be used together.";
+    refuse(check_error, &[(options.unix_socket.is_some() && tcp, both)])
+}
+
+/// Refuses the first of these that is given.
+fn refuse(fault: fn(&'static str) -> Fault, faults: &[(bool, &'static str)]) -> Result<(), Fault> {
+    let given = faults.iter().find(|(given, _)| *given);
+    given.map_or(Ok(()), |(_, why)| Err(fault(why)))
 }
 
 fn of_protocol(options: &Options) -> Result<(), Fault> {
     let memcache = options.protocol_kind().is_memcache();
-    if memcache && options.select_db.is_some() {
-        return Err(usage_error("select-db can only be used with redis protocol."));
-    }
-    if memcache && options.no_touch {
-        return Err(usage_error("client-no-touch can only be used with redis protocol."));
-    }
-    if memcache && options.data_offset > 0 {
-        return Err(usage_error("data-offset can only be used with redis protocol."));
-    }
-    if memcache && (options.cluster || options.wait_ratio.is_some() || !options.commands.is_empty())
-    {
-        return Err(usage_error(
-            "cluster-mode, wait-ratio and command can only be used with redis protocol.",
-        ));
-    }
-    match (&options.authenticate, options.protocol.as_str()) {
-        (Some(_), "memcache_text") => {
-            Err(usage_error("authenticate can only be used with redis or memcache_binary."))
-        }
-        (Some(login), "memcache_binary") if !login.contains(':') => {
-            Err(usage_error("binary_memcache credentials must be in the form of USER:PASSWORD."))
-        }
-        _ => Ok(()),
-    }
+    let of_redis = options.cluster || options.wait_ratio.is_some() || !options.commands.is_empty();
+    let login = options.authenticate.as_ref();
+    let faults = [
+        (options.select_db.is_some(), "select-db can only be used with redis protocol."),
+        (options.no_touch, "client-no-touch can only be used with redis protocol."),
+        (options.data_offset > 0, "data-offset can only be used with redis protocol."),
+        (of_redis, "cluster-mode, wait-ratio and command can only be used with redis protocol."),
+        (
+            options.protocol == "memcache_text" && login.is_some(),
+            "authenticate can only be used with redis or memcache_binary.",
+        ),
+        (
+            options.protocol == "memcache_binary"
+                && login.is_some_and(|login| !login.contains(':')),
+            "binary_memcache credentials must be in the form of USER:PASSWORD.",
+        ),
+    ];
+    refuse(usage_error, if memcache { &faults } else { &[] })
 }
 
 fn of_length(options: &Options, order: &[&'static str]) -> Result<(), Fault> {
@@ -60,11 +62,8 @@ fn of_length(options: &Options, order: &[&'static str]) -> Result<(), Fault> {
     if let (Some(time), Some(requests)) = (at("test-time"), at("requests")) {
         // In this order both are taken there, and whichever ends first counts.
         let both = options.requests == Some(Requests::AllKeys) && time < requests;
-        return if both {
-            Ok(())
-        } else {
-            Err(usage_error("--test-time and --requests are mutually exclusive."))
-        };
+        let exclusive = "--test-time and --requests are mutually exclusive.";
+        return refuse(usage_error, &[(!both, exclusive)]);
     }
     Ok(())
 }
@@ -75,89 +74,71 @@ fn of_steps(options: &Options) -> Result<(), Fault> {
     if given == [false; 3] {
         return Ok(());
     }
-    if given != [true; 3] {
-        return Err(check_error(
+    let other_end = options.test_time.is_none() || options.requests.is_some();
+    let faults = [
+        (
+            given != [true; 3],
             "clients-start, clients-step and step-duration must be given together.",
-        ));
-    }
-    if options.test_time.is_none() || options.requests.is_some() {
-        return Err(check_error("clients-start needs --test-time, and no --requests."));
-    }
-    if options.clients_start >= Some(options.clients) {
-        return Err(check_error("clients-start must be below --clients."));
-    }
-    if options.cluster && !options.has_clients() {
-        return Err(check_error(
+        ),
+        (other_end, "clients-start needs --test-time, and no --requests."),
+        (options.clients_start >= Some(options.clients), "clients-start must be below --clients."),
+        (
+            options.cluster && !options.has_clients(),
             "--clients-start with --replica-clients is not carried out by keystorm: connections are \
              shared out by node there.",
-        ));
-    }
-    Ok(())
-}
-
-fn of_jitter(options: &Options) -> Result<(), Fault> {
-    let [least, most] = options.jitter;
-    if least > most {
-        return Err(check_error(
-            "thread-conn-start-min-jitter-micros must not be above thread-conn-start-max-jitter-micros.",
-        ));
-    }
-    Ok(())
+        ),
+    ];
+    refuse(check_error, &faults)
 }
 
 fn of_keys(options: &Options) -> Result<(), Fault> {
-    if options.key_maximum < options.key_minimum {
-        return Err(usage_error("key-maximum must be at least key-minimum."));
-    }
-    let bounds = options.key_minimum as f64..=options.key_maximum as f64;
+    let (least, most) = (options.key_minimum, options.key_maximum);
     let gaussian = options.patterns().contains(&Pattern::Gaussian)
         || options.commands.iter().any(|command| command.pattern == Pattern::Gaussian);
-    if gaussian && options.key_maximum <= options.key_minimum {
-        return Err(usage_error("key-pattern=G requires a key-maximum above key-minimum."));
-    }
-    if (options.key_stddev.is_some() || options.key_median.is_some()) && !gaussian {
-        return Err(usage_error(
+    let shaped = options.key_stddev.is_some() || options.key_median.is_some();
+    let bounds = least as f64..=most as f64;
+    let beyond = options.key_median.is_some_and(|median| !bounds.contains(&median));
+    let faults = [
+        (most < least, "key-maximum must be at least key-minimum."),
+        (gaussian && most <= least, "key-pattern=G requires a key-maximum above key-minimum."),
+        (
+            shaped && !gaussian,
             "key-stddev and key-median are only allowed together with key-pattern set to G.",
-        ));
-    }
-    if options.key_median.is_some_and(|median| !bounds.contains(&median)) {
-        return Err(usage_error("key-median must be between key-minimum and key-maximum."));
-    }
-    Ok(())
+        ),
+        (beyond, "key-median must be between key-minimum and key-maximum."),
+    ];
+    refuse(usage_error, &faults)
 }
 
 fn of_values(options: &Options, given: impl Fn(&str) -> bool) -> Result<(), Fault> {
     let ways = [options.data_size.is_some(), given("data-size-range"), given("data-size-list")];
-    if ways.into_iter().filter(|given| *given).count() > 1 {
-        return Err(usage_error(
-            "data-size, data-size-list and data-size-range are mutually exclusive.",
-        ));
-    }
+    let several = ways.into_iter().filter(|given| *given).count() > 1;
     // R is what holds anyway.
-    if options.size_by_key && !given("data-size-range") {
-        return Err(usage_error("data-size-pattern S can only be used with data-size-range."));
-    }
-    if options.data_offset > 0 && options.expiry_range.is_some() {
-        return Err(usage_error("data-offset cannot be used with expiry-range."));
-    }
-    if options.data_offset >= 1 << 29 {
-        return Err(usage_error("data-offset is limited to 512 MB."));
-    }
-    let from_0 = options.expiry_range.is_some_and(|(least, _)| least == 0);
-    if from_0 && options.protocol != "memcache_text" {
-        return Err(check_error(
-            "--expiry-range from 0 is carried out by keystorm with memcache_text only: a time to live is \
-             a second at least; see docs/memtier.md",
-        ));
-    }
-    let drawn = options.expiry_range.is_some_and(|(least, most)| least != most);
-    if drawn && options.protocol == "memcache_binary" {
-        return Err(check_error(
-            "--expiry-range is carried out by keystorm with memcache_binary only if both ends are equal, \
-             such as 10-10; see docs/memtier.md",
-        ));
-    }
-    Ok(())
+    let by_key = options.size_by_key && !given("data-size-range");
+    let expires = |is: fn(u64, u64) -> bool| options.expiry_range.is_some_and(|(a, b)| is(a, b));
+    let faults = [
+        (several, "data-size, data-size-list and data-size-range are mutually exclusive."),
+        (by_key, "data-size-pattern S can only be used with data-size-range."),
+        (
+            options.data_offset > 0 && options.expiry_range.is_some(),
+            "data-offset cannot be used with expiry-range.",
+        ),
+        (options.data_offset >= 1 << 29, "data-offset is limited to 512 MB."),
+    ];
+    refuse(usage_error, &faults)?;
+    let faults = [
+        (
+            expires(|least, _| least == 0) && options.protocol != "memcache_text",
+            "--expiry-range from 0 is carried out by keystorm with memcache_text only: a time to \
+             live is a second at least; see docs/memtier.md",
+        ),
+        (
+            expires(|least, most| least != most) && options.protocol == "memcache_binary",
+            "--expiry-range is carried out by keystorm with memcache_binary only if both ends are \
+             equal, such as 10-10; see docs/memtier.md",
+        ),
+    ];
+    refuse(check_error, &faults)
 }
 
 fn of_import(options: &Options, given: impl Fn(&str) -> bool) -> Result<(), Fault> {
@@ -196,36 +177,30 @@ fn of_import(options: &Options, given: impl Fn(&str) -> bool) -> Result<(), Faul
         refused(&["data-offset"], "with --data-verify whole values are compared")?;
     }
     let sequential = options.patterns()[0] == Pattern::Sequential;
-    if import.verify && import.generate_keys && !sequential {
-        Err(check_error(
-            "--data-verify with --generate-keys needs --key-pattern S:R, or another that begins with \
-             S: else nobody knows which item of the file a key was given last",
-        ))
-    } else {
-        Ok(())
-    }
+    let unknown = "--data-verify with --generate-keys needs --key-pattern S:R, or another that \
+                   begins with S: else nobody knows which item of the file a key was given last";
+    refuse(check_error, &[(import.verify && import.generate_keys && !sequential, unknown)])
 }
 
 fn of_commands(options: &Options) -> Result<(), Fault> {
     if options.commands.is_empty() {
         return Ok(());
     }
-    if options.ratio.is_some() {
-        return Err(usage_error("when using arbitrary command, ratio is not allowed."));
-    }
-    if options.key_pattern.is_some() {
-        return Err(usage_error(
-            "when using arbitrary command, key-pattern is given with command-key-pattern.",
-        ));
-    }
     let parallel = |command: &&super::options::Command| command.pattern == Pattern::Parallel;
     let count = options.commands.iter().filter(parallel).count();
-    if count > 0 && count < options.commands.len() {
-        return Err(usage_error("parallel key-pattern must be configured for all commands."));
-    }
-    if options.multi_key_get > 0 {
-        return Err(usage_error("multi-key-get cannot be combined with --command."));
-    }
+    let faults = [
+        (options.ratio.is_some(), "when using arbitrary command, ratio is not allowed."),
+        (
+            options.key_pattern.is_some(),
+            "when using arbitrary command, key-pattern is given with command-key-pattern.",
+        ),
+        (
+            count > 0 && count < options.commands.len(),
+            "parallel key-pattern must be configured for all commands.",
+        ),
+        (options.multi_key_get > 0, "multi-key-get cannot be combined with --command."),
+    ];
+    refuse(usage_error, &faults)?;
     let prefix = &options.key_prefix;
     let apart = |command: &&super::options::Command| !is_of_one_slot(&command.text, prefix);
     if options.cluster
@@ -237,21 +212,16 @@ fn of_commands(options: &Options) -> Result<(), Fault> {
             command.text
         )));
     }
-    if options.wait_ratio.is_some() {
-        return Err(usage_error("wait-ratio cannot be used with arbitrary commands."));
-    }
-    Ok(())
+    let waits = "wait-ratio cannot be used with arbitrary commands.";
+    refuse(usage_error, &[(options.wait_ratio.is_some(), waits)])
 }
 
 fn of_scans(options: &Options) -> Result<(), Fault> {
     let walk = "scan-incremental-iteration";
     if !options.scan_walk {
         // 0 is what holds anyway.
-        return if options.scan_most.is_some() {
-            Err(check_error(format!("scan-incremental-max-iterations needs --{walk}.")))
-        } else {
-            Ok(())
-        };
+        let alone = "scan-incremental-max-iterations needs --scan-incremental-iteration.";
+        return refuse(check_error, &[(options.scan_most.is_some(), alone)]);
     }
     let contradicts = [
         (options.pipeline > 1, "a pipeline of 1"),
@@ -303,15 +273,15 @@ fn of_connections(options: &Options) -> Result<(), Fault> {
             return Err(check_error("a cluster has database 0 only."));
         }
     }
-    if options.multi_key_get > 0 && options.protocol == "memcache_binary" {
-        return Err(usage_error(
+    let several = options.multi_key_get > 0;
+    let faults = [
+        (
+            several && options.protocol == "memcache_binary",
             "multi-key-get is only supported with Redis protocols and memcache_text.",
-        ));
-    }
-    if options.multi_key_get > 0 && options.data_offset > 0 {
-        return Err(usage_error("multi-key-get cannot be used with data-offset."));
-    }
-    Ok(())
+        ),
+        (several && options.data_offset > 0, "multi-key-get cannot be used with data-offset."),
+    ];
+    refuse(usage_error, &faults)
 }
 
 #[cfg(test)]

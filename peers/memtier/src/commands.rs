@@ -34,7 +34,7 @@ pub(super) fn command(text: &str, prefix: &str, value: &Piece) -> Result<Command
         }
         args.push(arg(word, prefix, value)?);
     }
-    Ok(CommandSpec { args, inline: false })
+    Ok(args.into())
 }
 
 /// Returns whether the keys of a command are of one slot whatever is drawn: there is one, or they share a hash tag.
@@ -81,7 +81,7 @@ pub(super) fn with_cursor(command: &CommandSpec) -> Option<CommandSpec> {
 
 fn arg(word: &[u8], prefix: &str, value: &Piece) -> Result<Arg, Fault> {
     if word == DATA {
-        return Ok(Arg { pieces: vec![value.clone()] });
+        return Ok(value.clone().into());
     }
     if find(word, DATA).is_some() {
         return Err(check_error("the data placeholder must be a whole argument: __data__"));

@@ -32,7 +32,7 @@ impl Items {
         let [set, get] = options.patterns();
         let numbered = Self {
             key: numbered(&options.key_prefix),
-            value: Arg { pieces: vec![value.clone()] },
+            value: value.clone().into(),
             lifetime: expires.clone(),
             keys: [keys(options, set)?, keys(options, get)?],
         };
@@ -58,7 +58,7 @@ impl Items {
 }
 
 fn field(column: usize) -> Arg {
-    Arg { pieces: vec![Piece::Field(column)] }
+    Piece::Field(column).into()
 }
 
 fn numbered(prefix: &str) -> Arg {

@@ -11,8 +11,8 @@ use spec::{LoadOptions, LoadSpec, PreparedLoad};
 use workload::derived::DrawnNumber;
 use workload::{
     Arg, Backoff, CommandSpec, Content, Dataset, DerivedText, DrawnBy, KeyDist, KeyNumbering,
-    KeySpace, Mix, OneGroup, Operation, PeerOptions, Pick, Piece, SizeBy, Span, Step,
-    StepCondition, ValueSpec, limits,
+    KeySpace, OneGroup, Operation, PeerOptions, Pick, Piece, SizeBy, Span, StepCondition,
+    ValueSpec, limits,
 };
 
 use super::fault::{Fault, check_error};
@@ -53,26 +53,19 @@ pub(super) fn describe(
         (None, Some(values)) => values.sizes.draws().mean() as u64,
         (None, None) => u64::from(fixed_size(options)),
     };
-    // For what asks a plan for its keys, and not its operations.
-    let keys = operations.first().and_then(|(operation, _)| operation.keys.clone());
-    let (operations, commands): (Vec<_>, Vec<_>) = operations.into_iter().unzip();
-    let sequence: Vec<CommandSpec> = commands.into_iter().flatten().collect();
+    let sent = PreparedLoad::new("memtier", operations, pick);
     load(options, &mut spec.load, in_one)?;
     // There it is the rate of each connection.
     spec.server.replicas.rps_per_node = options.has_clients() && options.rate_limiting > 0;
     spec.data.seed = Some(Count(seed(options)));
     (spec.data.fail_on_miss, spec.data.hit_ratio) = (false, None);
     spec.recording.on_error.get_or_insert(OnErrorArg::Count);
-    if sequence.len() > MANY {
+    if sent.sequence.len() > MANY {
         // What it prints has two digits.
         spec.recording.precision = Some(Count(2));
     }
     spec.prepared = Some(PreparedLoad {
-        name: "memtier".to_owned(),
-        mix: Mix { operations, pick },
         read_only: declared_reads(options),
-        sequence,
-        keys: keys.unwrap_or_default(),
         dataset: imported.map(|imported| imported.items).or(recorded).map(Arc::new),
         values,
         payload_bytes: mean,
@@ -82,6 +75,7 @@ pub(super) fn describe(
             by_connection: options.client_stats.is_some(),
             ..PeerOptions::default()
         },
+        ..sent
     });
     Ok(items)
 }
@@ -178,8 +172,8 @@ fn values(options: &Options) -> Result<(Piece, Option<ValueSpec>), Fault> {
 
 /// An operation of one command.
 pub(super) fn one(name: &str, weight: u32, keys: KeySpace) -> Operation {
-    let step = Step { commands: 1, when: StepCondition::Always };
-    Operation { name: name.to_owned(), weight, steps: vec![step], keys: Some(keys) }
+    let steps = vec![StepCondition::Always.step()];
+    Operation { name: name.to_owned(), weight, steps, keys: Some(keys) }
 }
 
 /// Operations, each with its commands, and their order; where rows say that, those.
@@ -233,38 +227,37 @@ fn built_in(options: &Options, items: &Items) -> Result<Operations, Fault> {
 fn set_command(options: &Options, items: &Items) -> CommandSpec {
     let Items { key, value, lifetime, .. } = items;
     let (key, value, lifetime) = (key.clone(), value.clone(), lifetime.clone());
+    let offset = options.data_offset.to_string();
     let args = match (options.protocol_kind().is_memcache(), lifetime) {
         (true, lifetime) => {
-            let expires = lifetime.unwrap_or_else(|| Arg::literal(b"0"));
-            vec![Arg::literal(b"set"), key, Arg::literal(b"0"), expires, value]
+            vec!["set".into(), key, "0".into(), lifetime.unwrap_or_else(|| "0".into()), value]
         }
-        (false, Some(lifetime)) => vec![Arg::literal(b"SETEX"), key, lifetime, value],
+        (false, Some(lifetime)) => vec!["SETEX".into(), key, lifetime, value],
         (false, None) if options.data_offset > 0 => {
-            let offset = Arg::literal(options.data_offset.to_string().as_bytes());
-            vec![Arg::literal(b"SETRANGE"), key, offset, value]
+            vec!["SETRANGE".into(), key, offset.as_str().into(), value]
         }
-        (false, None) => vec![Arg::literal(b"SET"), key, value],
+        (false, None) => vec!["SET".into(), key, value],
     };
-    CommandSpec { args, inline: false }
+    args.into()
 }
 
 pub(super) fn get_command(options: &Options, key: &Arg, keys: u32) -> CommandSpec {
     let key = key.clone();
-    let of_several = |name: &[u8]| {
+    let of_several = |name: &str| {
         let keys = std::iter::repeat_n(key.clone(), keys.max(1) as usize);
-        std::iter::once(Arg::literal(name)).chain(keys).collect()
+        std::iter::once(name.into()).chain(keys).collect()
     };
-    let args = match options.protocol_kind().is_memcache() {
-        true => of_several(b"get"),
+    let offset = options.data_offset.to_string();
+    let args: Vec<Arg> = match options.protocol_kind().is_memcache() {
+        true => of_several("get"),
         // Also of one key, so that all replies are alike.
-        false if keys > 0 => of_several(b"MGET"),
+        false if keys > 0 => of_several("MGET"),
         false if options.data_offset > 0 => {
-            let offset = Arg::literal(options.data_offset.to_string().as_bytes());
-            vec![Arg::literal(b"GETRANGE"), key, offset, Arg::literal(b"-1")]
+            vec!["GETRANGE".into(), key, offset.as_str().into(), "-1".into()]
         }
-        false => vec![Arg::literal(b"GET"), key],
+        false => vec!["GET".into(), key],
     };
-    CommandSpec { args, inline: false }
+    args.into()
 }
 
 /// WAIT for as many replicas and milliseconds as are drawn for it.
@@ -273,18 +266,15 @@ fn wait_command(options: &Options) -> CommandSpec {
     let (least_ms, most_ms) = options.wait_timeout;
     let within_ms = if least_ms == most_ms { least_ms } else { least_ms.max(1) };
     let replicas = between(options.num_slaves, 1);
-    let args = vec![Arg::literal(b"WAIT"), replicas, between((within_ms, most_ms), 2)];
-    CommandSpec { args, inline: false }
+    vec!["WAIT".into(), replicas, between((within_ms, most_ms), 2)].into()
 }
 
 /// A number between two, drawn apart from those of other streams.
 pub(super) fn between((least, most): (u32, u32), stream: u8) -> Arg {
     if least == most {
-        return Arg::literal(least.to_string().as_bytes());
+        return least.to_string().as_str().into();
     }
-    let drawn =
-        DrawnNumber { least, most, skew: workload::derived::Skew::None, stream, letters: 0 };
-    Arg { pieces: vec![Piece::Derived(DerivedText::Drawn(drawn))] }
+    DerivedText::Drawn(DrawnNumber::uniform(least, most, stream)).into()
 }
 
 /// The keys that a pattern takes.

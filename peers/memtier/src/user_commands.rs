@@ -57,8 +57,7 @@ pub(super) fn operations(
             })?);
             // A walk stays where it began.
             share_one_key(&mut commands);
-            let when = StepCondition::OnCursor { most: options.scan_most };
-            operation.steps.push(Step { commands: 1, when });
+            operation.steps.push(StepCondition::OnCursor { most: options.scan_most }.step());
         }
         operations.push((operation, commands));
     }

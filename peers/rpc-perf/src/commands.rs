@@ -31,19 +31,19 @@ impl Writer<'_> {
         let all = match self.protocol {
             Protocol::Resp => self.resp(command),
             Protocol::Memcache => vec![self.memcache(command.verb)],
-            Protocol::Ping => vec![words(&["PING"])],
+            Protocol::Ping => vec![vec!["PING".into()]],
         };
         let inline = self.protocol == Protocol::Ping;
         all.into_iter().map(|args| CommandSpec { args, inline }).collect()
     }
 
     fn memcache(&self, verb: Verb) -> Vec<Arg> {
-        let name = literal(verb.name());
+        let name = verb.name().into();
         match verb {
             Verb::Get | Verb::Delete => vec![name, self.key()],
             _ => {
                 let ttl = self.keyspace.ttl.map_or(0, |ttl| ttl.as_millis().div_ceil(1000));
-                vec![name, self.key(), literal("0"), literal(&ttl.to_string()), self.value(0)]
+                vec![name, self.key(), "0".into(), ttl.to_string().as_str().into(), self.value(0)]
             }
         }
     }
@@ -52,14 +52,14 @@ impl Writer<'_> {
         let several = 0..command.cardinality as u8;
         let count = command.cardinality;
         let inner = |n: u8| self.inner(n, count);
-        let on_key = |name: &str| vec![literal(name), self.key()];
+        let on_key = |name: &str| vec![name.into(), self.key()];
         let on_inner = |name: &str| {
             let mut args = on_key(name);
             args.extend(several.clone().map(inner));
             args
         };
         match command.verb {
-            Verb::Ping => vec![words(&["PING"])],
+            Verb::Ping => vec![vec!["PING".into()]],
             Verb::Get => vec![on_key("GET")],
             Verb::Set => vec![self.set(None)],
             Verb::Add => vec![self.set(Some("NX"))],
@@ -84,7 +84,7 @@ impl Writer<'_> {
             Verb::ListPushBack => self.pushed(on_inner("RPUSH"), command),
             Verb::ListFetch => {
                 let mut args = on_key("LRANGE");
-                args.extend(words(&["0", "-1"]));
+                args.extend(["0", "-1"].map(Arg::from));
                 vec![args]
             }
             Verb::ListLength => vec![on_key("LLEN")],
@@ -101,7 +101,9 @@ impl Writer<'_> {
             Verb::SortedSetRange => {
                 let name = if command.by_score { "ZRANGEBYSCORE" } else { "ZRANGE" };
                 let mut args = on_key(name);
-                args.extend([command.start, command.end].map(|bound| literal(&bound.to_string())));
+                args.extend(
+                    [command.start, command.end].map(|bound| bound.to_string().as_str().into()),
+                );
                 vec![args]
             }
             Verb::SortedSetIncrement => {
@@ -120,10 +122,10 @@ impl Writer<'_> {
 
     /// `SET k v [NX|XX] [EX s|PX ms]`.
     fn set(&self, condition: Option<&str>) -> Vec<Arg> {
-        let mut args = vec![literal("SET"), self.key(), self.value(0)];
-        args.extend(condition.map(literal));
+        let mut args = vec!["SET".into(), self.key(), self.value(0)];
+        args.extend(condition.map(Arg::from));
         if let Some((whole, number)) = self.keyspace.ttl.map(units) {
-            args.extend([literal(if whole { "EX" } else { "PX" }), literal(&number)]);
+            args.extend([if whole { "EX" } else { "PX" }, &number].map(Arg::from));
         }
         args
     }
@@ -136,7 +138,7 @@ impl Writer<'_> {
                 Verb::ListPushFront => ("0".to_owned(), (kept - 1).to_string()),
                 _ => (format!("-{kept}"), "-1".to_owned()),
             };
-            all.push(vec![literal("LTRIM"), self.key(), literal(&first), literal(&last)]);
+            all.push(vec!["LTRIM".into(), self.key(), first.as_str().into(), last.as_str().into()]);
         }
         all.extend(self.expiry());
         all
@@ -150,7 +152,7 @@ impl Writer<'_> {
     fn expiry(&self) -> Option<Vec<Arg>> {
         let (whole, number) = units(self.keyspace.ttl?);
         let name = if whole { "EXPIRE" } else { "PEXPIRE" };
-        Some(vec![literal(name), self.key(), literal(&number), literal("NX")])
+        Some(vec![name.into(), self.key(), number.as_str().into(), "NX".into()])
     }
 
     fn key(&self) -> Arg {
@@ -167,13 +169,8 @@ impl Writer<'_> {
         let bound = |at: u32| (u64::from(all) * u64::from(at) / u64::from(count)) as u32;
         let (least, end) =
             if count > all { (0, all) } else { (bound(n.into()), bound(u32::from(n) + 1)) };
-        let number = DrawnNumber {
-            least,
-            most: end - 1,
-            skew: workload::derived::Skew::None,
-            stream: n,
-            letters: width as u8,
-        };
+        let number =
+            DrawnNumber { letters: width as u8, ..DrawnNumber::uniform(least, end - 1, n) };
         named(len, width, DerivedText::Drawn(number))
     }
 
@@ -184,11 +181,10 @@ impl Writer<'_> {
                 number.pieces.extend(drawn(100_000_000, 999_999_999, LOW_DIGITS + n).pieces);
                 number
             }
-            Value::Bytes { len: 0, .. } => literal(""),
-            Value::Bytes { .. } if self.plan_has_values => Arg { pieces: vec![Piece::Value] },
+            Value::Bytes { len: 0, .. } => "".into(),
+            Value::Bytes { .. } if self.plan_has_values => Piece::Value.into(),
             Value::Bytes { len, ratio_percent } => {
-                let random = RandomBytes { len, ratio_percent, stream: n };
-                Arg { pieces: vec![Piece::Derived(DerivedText::Random(random))] }
+                DerivedText::Random(RandomBytes { len, ratio_percent, stream: n }).into()
             }
         }
     }
@@ -205,7 +201,7 @@ fn units(ttl: Duration) -> (bool, String) {
 /// Returns a text of `len` letters and digits, of which the last `width` are derived and may differ.
 fn named(len: u32, width: u32, derived: DerivedText) -> Arg {
     if len == 0 {
-        return literal("");
+        return "".into();
     }
     let zeros = Piece::Bytes(vec![b'0'; (len - width) as usize]);
     let all = [zeros, Piece::Derived(derived)];
@@ -214,9 +210,7 @@ fn named(len: u32, width: u32, derived: DerivedText) -> Arg {
 }
 
 fn drawn(least: u32, most: u32, stream: u8) -> Arg {
-    let number =
-        DrawnNumber { least, most, skew: workload::derived::Skew::None, stream, letters: 0 };
-    Arg { pieces: vec![Piece::Derived(DerivedText::Drawn(number))] }
+    DerivedText::Drawn(DrawnNumber::uniform(least, most, stream)).into()
 }
 
 /// A number from 0 to below 1, in billionths.
@@ -224,12 +218,4 @@ fn score(stream: u8) -> Arg {
     let mut score = drawn(0, 999_999_999, stream);
     score.pieces.push(Piece::Bytes(b"e-9".to_vec()));
     score
-}
-
-fn literal(word: &str) -> Arg {
-    Arg::literal(word.as_bytes())
-}
-
-fn words(words: &[&str]) -> Vec<Arg> {
-    words.iter().map(|word| literal(word)).collect()
 }

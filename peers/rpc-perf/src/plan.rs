@@ -5,10 +5,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use spec::{LoadSpec, PreparedLoad};
-use workload::{
-    Content, KeyDist, KeySpace, Mix, Operation, PeerOptions, Pick, SizeBy, Step, StepCondition,
-    ValueSpec,
-};
+use workload::{Content, KeyDist, KeySpace, Operation, Pick, SizeBy, StepCondition, ValueSpec};
 
 use super::commands::Writer;
 use super::config::Config;
@@ -24,7 +21,7 @@ const WEIGHTS: f64 = 1e9;
 pub(super) fn describe(config: &Config, spec: &mut LoadSpec) -> Result<Vec<Role>, Fault> {
     let values = one_value(config);
     let firsts = firsts(config)?;
-    let (mut operations, mut commands, mut roles) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut operations, mut roles) = (Vec::new(), Vec::new());
     let all: f64 = config.keyspaces.iter().map(|keyspace| f64::from(keyspace.weight)).sum();
     if all == 0.0 {
         return Err(rule("[[workload.keyspace]]: no keyspace has a weight above 0"));
@@ -40,14 +37,13 @@ pub(super) fn describe(config: &Config, spec: &mut LoadSpec) -> Result<Vec<Role>
                 continue;
             }
             let sent = writer.commands(command);
-            let step = Step { commands: 1, when: StepCondition::Always };
-            operations.push(Operation {
+            let operation = Operation {
                 name: command.verb.name().to_owned(),
                 weight: ((share * WEIGHTS).round() as u32).max(1),
-                steps: vec![step; sent.len()],
+                steps: vec![StepCondition::Always.step(); sent.len()],
                 keys: Some(keys.clone()),
-            });
-            commands.extend(sent);
+            };
+            operations.push((operation, sent));
             roles.push(role(command.verb));
         }
     }
@@ -56,15 +52,9 @@ pub(super) fn describe(config: &Config, spec: &mut LoadSpec) -> Result<Vec<Role>
         Value::Number => 19,
     });
     spec.prepared = Some(PreparedLoad {
-        name: "rpc-perf".to_owned(),
-        sequence: commands,
-        read_only: Vec::new(),
-        keys: operations.first().and_then(|operation| operation.keys.clone()).unwrap_or_default(),
-        mix: Mix { operations, pick: Pick::Drawn },
-        dataset: None,
         payload_bytes: bytes.max().unwrap_or(0),
         values,
-        peer: PeerOptions::default(),
+        ..PreparedLoad::new("rpc-perf", operations, Pick::Drawn)
     });
     Ok(roles)
 }

@@ -1,25 +1,19 @@
 //! What bindings share: operations as commands and steps, and the names of fields.
 
 use workload::derived::DrawnNumber;
-use workload::{Arg, CommandSpec, DerivedText, Piece, Step};
+use workload::{Arg, CommandSpec, DerivedText, Piece};
 
 use super::arguments::Binding;
 use super::workload::{CoreWorkload, Kind};
 use super::{memcached, redis};
 
-/// The commands of an operation, and the steps that they are.
-pub(super) struct OperationCommands {
-    pub(super) commands: Vec<CommandSpec>,
-    pub(super) steps: Vec<Step>,
-}
-
 impl Binding {
-    /// An operation of a workload.
+    /// The commands of an operation, each a step of its own.
     pub(super) fn operation(
         self,
         workload: &CoreWorkload,
         kind: Kind,
-    ) -> Result<OperationCommands, String> {
+    ) -> Result<Vec<CommandSpec>, String> {
         match self {
             Self::Redis => Ok(redis::operation(workload, kind)),
             Self::Memcached => memcached::operation(workload, kind),
@@ -44,13 +38,7 @@ impl Field {
 
     /// The field that a read asks for.
     pub(super) fn read(workload: &CoreWorkload) -> DrawnNumber {
-        DrawnNumber {
-            least: 0,
-            most: workload.fields - 1,
-            skew: workload::derived::Skew::None,
-            stream: 0,
-            letters: 0,
-        }
+        DrawnNumber::uniform(0, workload.fields - 1, 0)
     }
 
     /// The field that an update writes: drawn apart from that of a read.
@@ -63,7 +51,7 @@ impl Field {
 pub(super) fn field_name(workload: &CoreWorkload, field: &Field) -> Arg {
     let prefix = &workload.field_prefix;
     match field {
-        Field::Number(n) => Arg::literal(format!("{prefix}{n}").as_bytes()),
+        Field::Number(n) => format!("{prefix}{n}").as_str().into(),
         Field::Drawn(drawn) => {
             let text = Piece::Bytes(prefix.as_bytes().to_vec());
             Arg { pieces: vec![text, Piece::Derived(DerivedText::Drawn(*drawn))] }

@@ -1,30 +1,23 @@
 //! The commands of YCSB's binding for memcached: a JSON object for each record, added, replaced and got.
 
-use workload::{Arg, CommandSpec, DerivedText, Piece, Step, StepCondition};
+use workload::{Arg, CommandSpec, DerivedText, Piece};
 
-use super::binding::{Field, OperationCommands};
+use super::binding::Field;
 use super::redis;
 use super::workload::{CoreWorkload, Kind};
 
-/// The commands of an operation, and the steps that they are.
-pub(super) fn operation(workload: &CoreWorkload, kind: Kind) -> Result<OperationCommands, String> {
-    let commands = match kind {
-        Kind::Read => vec![get(workload)],
-        Kind::Update => vec![update(workload)],
-        Kind::Insert => vec![store(workload, "add", &Field::all(workload))],
-        Kind::ReadModifyWrite => vec![get(workload), update(workload)],
+/// The commands of an operation.
+pub(super) fn operation(workload: &CoreWorkload, kind: Kind) -> Result<Vec<CommandSpec>, String> {
+    let get = || vec!["get".into(), key(workload)].into();
+    match kind {
+        Kind::Read => Ok(vec![get()]),
+        Kind::Update => Ok(vec![update(workload)]),
+        Kind::Insert => Ok(vec![store(workload, "add", &Field::all(workload))]),
+        Kind::ReadModifyWrite => Ok(vec![get(), update(workload)]),
         Kind::Scan => {
-            return Err(
-                "scanproportion: memcached has no scans; workload E requires redis".to_owned()
-            );
+            Err("scanproportion: memcached has no scans; workload E requires redis".to_owned())
         }
-    };
-    let steps = vec![Step { commands: 1, when: StepCondition::Always }; commands.len()];
-    Ok(OperationCommands { commands, steps })
-}
-
-fn get(workload: &CoreWorkload) -> CommandSpec {
-    CommandSpec { args: vec![Arg::literal(b"get"), key(workload)], inline: false }
+    }
 }
 
 /// A record is replaced by what an update writes, as in YCSB: of a partial one, by one field.
@@ -69,14 +62,9 @@ fn store(workload: &CoreWorkload, command: &str, fields: &[Field]) -> CommandSpe
     }
     text += "\"}";
     flush(&mut text, &mut pieces);
-    let args = vec![
-        Arg::literal(command.as_bytes()),
-        key(workload),
-        Arg::literal(b"0"),
-        Arg::literal(workload.expires.to_string().as_bytes()),
-        Arg { pieces },
-    ];
-    CommandSpec { args, inline: false }
+    let expires = workload.expires.to_string();
+    let value = Arg { pieces };
+    vec![command.into(), key(workload), "0".into(), expires.as_str().into(), value].into()
 }
 
 fn key(workload: &CoreWorkload) -> Arg {

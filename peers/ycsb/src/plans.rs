@@ -9,8 +9,8 @@ use spec::{Jitter, LoadSpec, PreparedLoad, Rate, RetryOptions, Times};
 use workload::derived::CheckedValues;
 use workload::typed_login::shown_address;
 use workload::{
-    Backoff, Content, KeyDist, KeySpace, Mix, Operation, PeerOptions, Pick, PlanParts, RingHash,
-    Secret, SizeBy, Step, ValueSpec, limits,
+    Backoff, Content, KeyDist, KeySpace, Operation, PeerOptions, Pick, PlanParts, RingHash, Secret,
+    SizeBy, StepCondition, ValueSpec, limits,
 };
 
 use super::arguments::{Arguments, Binding, Phase};
@@ -196,16 +196,19 @@ fn memcached_hosts(properties: &Properties) -> Result<String, String> {
 
 /// YCSB's operations, keys and values.
 fn prepared(arguments: &Arguments, workload: &CoreWorkload) -> Result<PreparedLoad, String> {
-    let mut sequence = Vec::new();
     let mut operations = Vec::new();
     for (kind, weight) in &workload.operations {
-        let built = arguments.binding.operation(workload, *kind)?;
-        sequence.extend(built.commands);
-        let steps: Vec<Step> = built.steps;
+        let commands = arguments.binding.operation(workload, *kind)?;
+        let mut steps = vec![StepCondition::Always.step(); commands.len()];
+        if *kind == Kind::Scan {
+            // Records are read by the keys that the first returned.
+            steps[1..].fill(StepCondition::ForEach.step());
+        }
         let inserts = arguments.phase == Phase::Run && *kind == Kind::Insert;
         // Records that are not there yet, one after another, behind those that are.
         let keys = inserts.then(|| KeySpace::new(workload.keys.range, KeyDist::INSERT));
-        operations.push(Operation { name: kind.name().to_owned(), weight: *weight, steps, keys });
+        let name = kind.name().to_owned();
+        operations.push((Operation { name, weight: *weight, steps, keys }, commands));
     }
     let (phase, keys) = match arguments.phase {
         Phase::Load => ("load", &workload.loaded),
@@ -216,20 +219,15 @@ fn prepared(arguments: &Arguments, workload: &CoreWorkload) -> Result<PreparedLo
         Binding::Memcached => ("memcached", Content::YcsbJson),
     };
     let by = if workload.lengths.is_fixed() { SizeBy::Key } else { SizeBy::Request };
-    let mix = Mix { operations, pick: Pick::Drawn };
+    let load = PreparedLoad::new(&format!("ycsb {phase} {binding}"), operations, Pick::Drawn);
     let logged = if results::kind(&arguments.properties)?.is_raw() {
-        let (sequence, mix) = (sequence.clone(), Some(mix.clone()));
+        let (sequence, mix) = (load.sequence.clone(), Some(load.mix.clone()));
         crate::layout::logged(&PlanParts { sequence, mix, ..PlanParts::default() })
     } else {
         Vec::new()
     };
     Ok(PreparedLoad {
-        name: format!("ycsb {phase} {binding}"),
-        sequence,
-        mix,
-        read_only: Vec::new(),
         keys: keys.clone(),
-        dataset: None,
         values: Some(ValueSpec { sizes: workload.lengths.clone(), by, content }),
         payload_bytes: u64::from(workload.lengths.largest()),
         peer: PeerOptions {
@@ -240,6 +238,7 @@ fn prepared(arguments: &Arguments, workload: &CoreWorkload) -> Result<PreparedLo
             logged,
             ..PeerOptions::default()
         },
+        ..load
     })
 }
 

@@ -1,45 +1,34 @@
 //! The commands of YCSB's binding for Redis: a hash for each record, and one sorted set of all keys.
 
 use workload::derived::{DrawnNumber, NamedKey};
-use workload::{Arg, CommandSpec, DerivedText, Piece, Step, StepCondition};
+use workload::{Arg, CommandSpec, DerivedText, Piece};
 
-use super::binding::{Field, OperationCommands, field_name};
+use super::binding::{Field, field_name};
 use super::workload::{CoreWorkload, Kind, Reads};
 
 /// Start of every key.
 const PREFIX: &str = "user";
 /// The sorted set of all keys.
-const INDEX: &[u8] = b"_indices";
+const INDEX: &str = "_indices";
 
-/// The commands of an operation, and the steps that they are.
-pub(super) fn operation(workload: &CoreWorkload, kind: Kind) -> OperationCommands {
-    let step = |when| Step { commands: 1, when };
-    let (commands, steps) = match kind {
-        Kind::Read => (vec![read(workload, key(workload))], vec![step(StepCondition::Always)]),
-        Kind::Update => (vec![update(workload)], vec![step(StepCondition::Always)]),
+/// The commands of an operation.
+pub(super) fn operation(workload: &CoreWorkload, kind: Kind) -> Vec<CommandSpec> {
+    let score = || DerivedText::Score(named(workload)).into();
+    match kind {
+        Kind::Read => vec![read(workload, key(workload))],
+        Kind::Update => vec![update(workload)],
         Kind::Insert => {
-            let index = vec![literal(b"ZADD"), literal(INDEX), score(workload), key(workload)];
-            (
-                vec![write(workload, &Field::all(workload)), spec(index)],
-                vec![step(StepCondition::Always); 2],
-            )
+            let index = vec!["ZADD".into(), INDEX.into(), score(), key(workload)];
+            vec![write(workload, &Field::all(workload)), index.into()]
         }
-        Kind::ReadModifyWrite => {
-            let commands = vec![read(workload, key(workload)), update(workload)];
-            (commands, vec![step(StepCondition::Always); 2])
-        }
+        Kind::ReadModifyWrite => vec![read(workload, key(workload)), update(workload)],
         Kind::Scan => {
-            let length = piece(Piece::Derived(DerivedText::Drawn(workload.scan_length)));
-            let mut list = vec![literal(b"ZRANGEBYSCORE"), literal(INDEX), score(workload)];
-            list.extend([literal(b"+inf"), literal(b"LIMIT"), literal(b"0"), length]);
-            let each = read(workload, piece(Piece::Reply { or: Vec::new() }));
-            (
-                vec![spec(list), each],
-                vec![step(StepCondition::Always), step(StepCondition::ForEach)],
-            )
+            let mut list = vec!["ZRANGEBYSCORE".into(), INDEX.into(), score()];
+            list.extend(["+inf", "LIMIT", "0"].map(Arg::from));
+            list.push(DerivedText::Drawn(workload.scan_length).into());
+            vec![list.into(), read(workload, Piece::Reply { or: Vec::new() }.into())]
         }
-    };
-    OperationCommands { commands, steps }
+    }
 }
 
 fn update(workload: &CoreWorkload) -> CommandSpec {
@@ -52,22 +41,21 @@ fn update(workload: &CoreWorkload) -> CommandSpec {
 
 fn read(workload: &CoreWorkload, key: Arg) -> CommandSpec {
     let fields = match workload.reads {
-        Reads::All => return spec(vec![literal(b"HGETALL"), key]),
+        Reads::All => return vec!["HGETALL".into(), key].into(),
         Reads::ByName => Field::all(workload),
         Reads::One => vec![Field::Drawn(Field::read(workload))],
     };
-    let mut args = vec![literal(b"HMGET"), key];
+    let mut args = vec!["HMGET".into(), key];
     args.extend(fields.iter().map(|field| field_name(workload, field)));
-    spec(args)
+    args.into()
 }
 
 fn write(workload: &CoreWorkload, fields: &[Field]) -> CommandSpec {
-    let mut args = vec![literal(b"HMSET"), key(workload)];
+    let mut args = vec!["HMSET".into(), key(workload)];
     for field in fields {
-        args.push(field_name(workload, field));
-        args.push(piece(value(workload, field)));
+        args.extend([field_name(workload, field), value(workload, field).into()]);
     }
-    spec(args)
+    args.into()
 }
 
 /// The value of a field.
@@ -92,20 +80,4 @@ pub(super) fn key(workload: &CoreWorkload) -> Arg {
 pub(super) fn key_behind(text: &str, workload: &CoreWorkload) -> Arg {
     let text = Piece::Bytes(format!("{text}{PREFIX}").into_bytes());
     Arg { pieces: vec![text, Piece::Derived(DerivedText::Key(workload.key))] }
-}
-
-fn score(workload: &CoreWorkload) -> Arg {
-    piece(Piece::Derived(DerivedText::Score(named(workload))))
-}
-
-fn literal(word: &[u8]) -> Arg {
-    Arg::literal(word)
-}
-
-fn piece(piece: Piece) -> Arg {
-    Arg { pieces: vec![piece] }
-}
-
-fn spec(args: Vec<Arg>) -> CommandSpec {
-    CommandSpec { args, inline: false }
 }

@@ -161,8 +161,7 @@ impl PlanParts {
         let remove = if self.protocol.is_memcache() { "delete" } else { "DEL" };
         let removed = |command: &CommandSpec| {
             let key = command.args.get(1).cloned();
-            let args = [Arg::literal(remove.as_bytes())].into_iter().chain(key).collect();
-            CommandSpec { args, inline: false }
+            [remove.into()].into_iter().chain(key).collect::<Vec<_>>().into()
         };
         let sequence = self.sequence.iter().map(removed).collect();
         Self { name: "clean".to_owned(), sequence, ..self.clone() }
@@ -210,7 +209,7 @@ impl PlanParts {
             return self.stored(own, key);
         }
         let value = own.and_then(|set| set.args.get(2)).cloned();
-        let mut args = vec![Arg::literal(b"SET"), key, self.value(value)];
+        let mut args = vec!["SET".into(), key, self.value(value)];
         // Of its options only a lifetime is one of what is written.
         let mut options = own.map_or(&[][..], |set| set.args.get(3..).unwrap_or(&[])).iter();
         while let Some(option) = options.next() {
@@ -219,7 +218,7 @@ impl PlanParts {
                 args.extend([option.clone()].into_iter().chain(options.next().cloned()));
             }
         }
-        let set = CommandSpec { args, inline: false };
+        let set = CommandSpec::from(args);
         match self.data.fill_lifetime {
             Some(lifetime) => set.with_lifetime(lifetime),
             None => set,
@@ -229,12 +228,11 @@ impl PlanParts {
     /// A `set` of memcached, with flags and a lifetime before the value.
     fn stored(&self, own: Option<&CommandSpec>, key: Arg) -> CommandSpec {
         let word = |at: usize| own.and_then(|set| set.args.get(at)).cloned();
-        let zero = || Arg::literal(b"0");
+        let zero = || Arg::from("0");
         let lifetime = || self.data.fill_lifetime.map_or_else(zero, Arg::of_lifetime);
         let flags = word(2).unwrap_or_else(zero);
         let lifetime = word(3).unwrap_or_else(lifetime);
-        let args = vec![Arg::literal(b"set"), key, flags, lifetime, self.value(word(4))];
-        CommandSpec { args, inline: false }
+        vec!["set".into(), key, flags, lifetime, self.value(word(4))].into()
     }
 
     /// Returns this value, or one like the plan's values.
@@ -242,11 +240,11 @@ impl PlanParts {
         let column = self.data.dataset.as_ref().and_then(|dataset| dataset.values());
         match own {
             Some(value) => value,
-            None if let Some(column) = column => Arg { pieces: vec![Piece::Field(column)] },
-            None if self.data.values.is_some() => Arg { pieces: vec![Piece::Value] },
+            None if let Some(column) = column => Piece::Field(column).into(),
+            None if self.data.values.is_some() => Piece::Value.into(),
             None => {
                 let len = u32::try_from(self.data.payload_bytes).unwrap_or(u32::MAX).max(1);
-                Arg { pieces: vec![Piece::Fill { len, skip: 0 }] }
+                Piece::Fill { len, skip: 0 }.into()
             }
         }
     }

@@ -65,6 +65,14 @@ pub enum StepCondition {
     },
 }
 
+impl StepCondition {
+    /// A step of one command on this condition.
+    #[must_use]
+    pub fn step(self) -> Step {
+        Step { commands: 1, when: self }
+    }
+}
+
 /// Rule by which connections share requests.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
