@@ -4,7 +4,7 @@
 //! neither says stands before it as comments, in the name of the tool.
 
 use report::command_line::{
-    command_line_beside, command_line_of, needs_a_file, unexpressed, unexpressed_beside_a_file,
+    command_line_beside, command_line_of, needs_a_file, unexpressed_beside_a_file,
 };
 use workload::Plan;
 
@@ -22,11 +22,9 @@ pub fn in_own_words(job: &Job, tool: &str) -> String {
 }
 
 fn one(plan: &Plan, repeats: u32, tool: &str) -> String {
-    let in_file = needs_a_file(plan);
-    let differences = if in_file { unexpressed_beside_a_file(plan) } else { unexpressed(plan) };
-    let mut text: String =
-        differences.iter().map(|difference| format!("# {tool}: {difference}\n")).collect();
-    if in_file {
+    let differences = unexpressed_beside_a_file(plan).into_iter();
+    let mut text: String = differences.map(|why| format!("# {tool}: {why}\n")).collect();
+    if needs_a_file(plan) {
         let line = command_line_beside("-", plan, repeats);
         text += &format!("{line} <<'{END}'\n{}{END}\n", write(&of_plan(plan)));
     } else {

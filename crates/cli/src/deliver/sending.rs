@@ -219,7 +219,8 @@ fn parse<O: KindOptions>(args: Vec<OsString>) -> Result<Intent, UsageError> {
         return Ok(Intent::Say(command.render_long_help().to_string()));
     }
     with_line(args, false, &REQUEST_OPTIONS, |OwnLine::<O>(options), line, _| {
-        intent(&options, line)
+        let print_plan = options.common().print_plan;
+        delivered(of_senders(options, line)?, print_plan)
     })
 }
 
@@ -239,6 +240,11 @@ fn load<O: KindOptions>(ours: Vec<OsString>, line: TypedLine) -> Result<Delivery
     let words = std::iter::once(OsString::from("keystorm")).chain(ours);
     let parsed = OwnLine::<O>::try_parse_from(words);
     let OwnLine(options) = parsed.map_err(|error| explained(error, &OwnLine::<O>::command()))?;
+    of_senders(options, line)
+}
+
+/// The load that options mean, and the line of a run beside them.
+fn of_senders<O: KindOptions>(options: O, line: TypedLine) -> Result<DeliveryLoad, UsageError> {
     check(&line, O::NAME, OwnLine::<O>::command)?;
     let words = sending(line, options.defaults(), options.sends());
     let finish = move |plan: &Plan| {
@@ -271,25 +277,12 @@ fn check(line: &TypedLine, kind: &str, command: fn() -> Command) -> Result<(), U
     Ok(())
 }
 
-/// Returns what the options mean.
-fn intent<O: KindOptions>(options: &O, line: TypedLine) -> Result<Intent, UsageError> {
-    check(&line, O::NAME, OwnLine::<O>::command)?;
-    let words = sending(line, options.defaults(), options.sends());
-    let receivers = |prefix: String, parts: &mut PlanParts| options.receivers(prefix, parts);
-    delivered(words, options.common().print_plan, &receivers)
-}
-
-/// The run of these words with receivers.
-fn delivered(
-    words: Vec<OsString>,
-    print_plan: bool,
-    receivers: &Receivers<'_>,
-) -> Result<Intent, UsageError> {
-    let Intent::Run(mut job) = RunFront.parse(None, words)? else {
+/// The run of a load, with receivers.
+fn delivered(load: DeliveryLoad, print_plan: bool) -> Result<Intent, UsageError> {
+    let Intent::Run(mut job) = RunFront.parse(None, load.words)? else {
         return Err(UsageError("what deliver sends is one run".to_owned()));
     };
-    let plans = job.plans.iter().map(|plan| with_receivers(plan, receivers));
-    job.plans = plans.collect::<Result<_, _>>()?;
+    job.plans = job.plans.iter().map(|plan| (load.finish)(plan)).collect::<Result<_, _>>()?;
     let exchanges = |plan: &Plan| plan.delivery.as_ref().is_some_and(|of| of.exchange.is_some());
     if job.several.is_none() && job.plans.iter().any(exchanges) {
         return Err(UsageError("--between-clients: requires several clients (--on)".to_owned()));
@@ -362,11 +355,11 @@ pub(super) fn tag(parts: &mut PlanParts, at: usize, prefix: &str) -> Result<(), 
     Ok(())
 }
 
-/// [`KindOptions::receivers`] of some options.
-type Receivers<'o> = dyn Fn(String, &mut PlanParts) -> Result<Delivery, UsageError> + 'o;
-
 /// The plan with its receivers.
-fn with_receivers(plan: &Plan, receivers: &Receivers<'_>) -> Result<Plan, UsageError> {
+fn with_receivers(
+    plan: &Plan,
+    receivers: &dyn Fn(String, &mut PlanParts) -> Result<Delivery, UsageError>,
+) -> Result<Plan, UsageError> {
     let mut parts: PlanParts = (**plan).clone();
     let delivery = receivers(prefix(plan), &mut parts)?;
     parts.delivery = Some(delivery);
