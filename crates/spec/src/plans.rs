@@ -153,7 +153,8 @@ fn tests(
 
 /// The plans of tests, checked.
 fn built(options: &LoadSpec, mut parts: Vec<PlanParts>) -> Result<Vec<Plan>, Text> {
-    if let Some(retry) = options.load.retrying.plan(parts.first().map_or(1, depth)) {
+    let depth = parts.first().map_or(1, |parts| parts.load.concurrency.pipeline_depth);
+    if let Some(retry) = options.load.retrying.plan(depth) {
         parts = parts.into_iter().map(|parts| parts.retrying(retry.clone())).collect();
     }
     for parts in &mut parts {
@@ -162,10 +163,6 @@ fn built(options: &LoadSpec, mut parts: Vec<PlanParts>) -> Result<Vec<Plan>, Tex
     let plans: Vec<Plan> = parts.into_iter().map(PlanParts::build).collect::<Result<_, _>>()?;
     plans.iter().try_for_each(|plan| memcache::check_ring(plan, options.load.idle))?;
     Ok(plans)
-}
-
-fn depth(parts: &PlanParts) -> u32 {
-    parts.load.concurrency.pipeline_depth
 }
 
 /// Refuses an option for a single test if there are several tests.

@@ -8,7 +8,7 @@ use workload::{
 };
 
 /// Commands that another tool's words describe, ready to be sent.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct PreparedLoad {
     /// Name in reports.
     pub name: String,
@@ -37,17 +37,9 @@ impl PreparedLoad {
     pub fn new(name: &str, operations: Vec<(Operation, Vec<CommandSpec>)>, pick: Pick) -> Self {
         let keys = operations.first().and_then(|(operation, _)| operation.keys.clone());
         let (operations, commands): (Vec<_>, Vec<_>) = operations.into_iter().unzip();
-        Self {
-            name: name.to_owned(),
-            sequence: commands.into_iter().flatten().collect(),
-            mix: Mix { operations, pick },
-            read_only: Vec::new(),
-            keys: keys.unwrap_or_default(),
-            dataset: None,
-            values: None,
-            payload_bytes: 0,
-            peer: PeerOptions::default(),
-        }
+        let (sequence, mix) = (commands.concat(), Mix { operations, pick });
+        let (name, keys) = (name.to_owned(), keys.unwrap_or_default());
+        Self { name, sequence, mix, keys, ..Self::default() }
     }
 
     /// The plan of this load, on what all tests have in common.

@@ -87,11 +87,10 @@ impl LoadSpec {
     /// [`PreparedLoad`](crate::PreparedLoad) has no use for.
     #[must_use]
     pub fn overridden_in(&self, made: &Self) -> Option<String> {
-        let meant = if made.prepared.is_some() {
-            Self { data: made.data.beside_commands(), ..made.clone() }
-        } else {
-            made.clone()
-        };
+        let mut meant = made.clone();
+        if made.prepared.is_some() {
+            meant.data = meant.data.beside_commands();
+        }
         let meant = fields(&meant).ok()?;
         let is_other =
             |given: &&PrintedOption| meant.get(&key(&given.option)) != Some(&given.value);

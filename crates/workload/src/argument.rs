@@ -135,24 +135,6 @@ impl Piece {
     }
 }
 
-impl From<Piece> for Arg {
-    fn from(piece: Piece) -> Self {
-        Self { pieces: vec![piece] }
-    }
-}
-
-impl From<DerivedText> for Arg {
-    fn from(text: DerivedText) -> Self {
-        Piece::Derived(text).into()
-    }
-}
-
-impl From<&str> for Arg {
-    fn from(word: &str) -> Self {
-        Self::literal(word.as_bytes())
-    }
-}
-
 impl Arg {
     /// An argument of just these bytes.
     #[must_use]

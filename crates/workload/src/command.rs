@@ -15,6 +15,18 @@ pub struct CommandSpec {
     pub inline: bool,
 }
 
+impl From<Piece> for Arg {
+    fn from(piece: Piece) -> Self {
+        Self { pieces: vec![piece] }
+    }
+}
+
+impl From<&str> for Arg {
+    fn from(word: &str) -> Self {
+        Self::literal(word.as_bytes())
+    }
+}
+
 impl From<Vec<Arg>> for CommandSpec {
     fn from(args: Vec<Arg>) -> Self {
         Self { args, inline: false }

@@ -11,7 +11,7 @@ use spec::{LoadOptions, LoadSpec, PreparedLoad};
 use workload::derived::DrawnNumber;
 use workload::{
     Arg, Backoff, CommandSpec, Content, Dataset, DerivedText, DrawnBy, KeyDist, KeyNumbering,
-    KeySpace, OneGroup, Operation, PeerOptions, Pick, Piece, SizeBy, Span, StepCondition,
+    KeySpace, OneGroup, Operation, PeerOptions, Pick, Piece, SizeBy, Span, Step, StepCondition,
     ValueSpec, limits,
 };
 
@@ -172,7 +172,7 @@ fn values(options: &Options) -> Result<(Piece, Option<ValueSpec>), Fault> {
 
 /// An operation of one command.
 pub(super) fn one(name: &str, weight: u32, keys: KeySpace) -> Operation {
-    let steps = vec![StepCondition::Always.step()];
+    let steps = vec![Step { commands: 1, when: StepCondition::Always }];
     Operation { name: name.to_owned(), weight, steps, keys: Some(keys) }
 }
 
@@ -274,7 +274,8 @@ pub(super) fn between((least, most): (u32, u32), stream: u8) -> Arg {
     if least == most {
         return least.to_string().as_str().into();
     }
-    DerivedText::Drawn(DrawnNumber::uniform(least, most, stream)).into()
+    let number = DrawnNumber { least, most, stream, ..DrawnNumber::default() };
+    Piece::Derived(DerivedText::Drawn(number)).into()
 }
 
 /// The keys that a pattern takes.

@@ -57,7 +57,8 @@ pub(super) fn operations(
             })?);
             // A walk stays where it began.
             share_one_key(&mut commands);
-            operation.steps.push(StepCondition::OnCursor { most: options.scan_most }.step());
+            let when = StepCondition::OnCursor { most: options.scan_most };
+            operation.steps.push(Step { commands: 1, when });
         }
         operations.push((operation, commands));
     }

@@ -82,11 +82,7 @@ impl Writer<'_> {
             }
             Verb::ListPushFront => self.pushed(on_inner("LPUSH"), command),
             Verb::ListPushBack => self.pushed(on_inner("RPUSH"), command),
-            Verb::ListFetch => {
-                let mut args = on_key("LRANGE");
-                args.extend(["0", "-1"].map(Arg::from));
-                vec![args]
-            }
+            Verb::ListFetch => vec![vec!["LRANGE".into(), self.key(), "0".into(), "-1".into()]],
             Verb::ListLength => vec![on_key("LLEN")],
             Verb::ListPopFront => vec![on_key("LPOP")],
             Verb::ListPopBack => vec![on_key("RPOP")],
@@ -169,8 +165,8 @@ impl Writer<'_> {
         let bound = |at: u32| (u64::from(all) * u64::from(at) / u64::from(count)) as u32;
         let (least, end) =
             if count > all { (0, all) } else { (bound(n.into()), bound(u32::from(n) + 1)) };
-        let number =
-            DrawnNumber { letters: width as u8, ..DrawnNumber::uniform(least, end - 1, n) };
+        let (letters, most) = (width as u8, end - 1);
+        let number = DrawnNumber { least, most, stream: n, letters, ..DrawnNumber::default() };
         named(len, width, DerivedText::Drawn(number))
     }
 
@@ -184,7 +180,8 @@ impl Writer<'_> {
             Value::Bytes { len: 0, .. } => "".into(),
             Value::Bytes { .. } if self.plan_has_values => Piece::Value.into(),
             Value::Bytes { len, ratio_percent } => {
-                DerivedText::Random(RandomBytes { len, ratio_percent, stream: n }).into()
+                let random = RandomBytes { len, ratio_percent, stream: n };
+                Piece::Derived(DerivedText::Random(random)).into()
             }
         }
     }
@@ -210,7 +207,8 @@ fn named(len: u32, width: u32, derived: DerivedText) -> Arg {
 }
 
 fn drawn(least: u32, most: u32, stream: u8) -> Arg {
-    DerivedText::Drawn(DrawnNumber::uniform(least, most, stream)).into()
+    let number = DrawnNumber { least, most, stream, ..DrawnNumber::default() };
+    Piece::Derived(DerivedText::Drawn(number)).into()
 }
 
 /// A number from 0 to below 1, in billionths.

@@ -5,7 +5,9 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use spec::{LoadSpec, PreparedLoad};
-use workload::{Content, KeyDist, KeySpace, Operation, Pick, SizeBy, StepCondition, ValueSpec};
+use workload::{
+    Content, KeyDist, KeySpace, Operation, Pick, SizeBy, Step, StepCondition, ValueSpec,
+};
 
 use super::commands::Writer;
 use super::config::Config;
@@ -40,7 +42,7 @@ pub(super) fn describe(config: &Config, spec: &mut LoadSpec) -> Result<Vec<Role>
             let operation = Operation {
                 name: command.verb.name().to_owned(),
                 weight: ((share * WEIGHTS).round() as u32).max(1),
-                steps: vec![StepCondition::Always.step(); sent.len()],
+                steps: vec![Step { commands: 1, when: StepCondition::Always }; sent.len()],
                 keys: Some(keys.clone()),
             };
             operations.push((operation, sent));

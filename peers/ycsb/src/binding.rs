@@ -38,7 +38,7 @@ impl Field {
 
     /// The field that a read asks for.
     pub(super) fn read(workload: &CoreWorkload) -> DrawnNumber {
-        DrawnNumber::uniform(0, workload.fields - 1, 0)
+        DrawnNumber { most: workload.fields - 1, ..DrawnNumber::default() }
     }
 
     /// The field that an update writes: drawn apart from that of a read.

@@ -10,7 +10,7 @@ use workload::derived::CheckedValues;
 use workload::typed_login::shown_address;
 use workload::{
     Backoff, Content, KeyDist, KeySpace, Operation, PeerOptions, Pick, PlanParts, RingHash, Secret,
-    SizeBy, StepCondition, ValueSpec, limits,
+    SizeBy, Step, StepCondition, ValueSpec, limits,
 };
 
 use super::arguments::{Arguments, Binding, Phase};
@@ -199,10 +199,10 @@ fn prepared(arguments: &Arguments, workload: &CoreWorkload) -> Result<PreparedLo
     let mut operations = Vec::new();
     for (kind, weight) in &workload.operations {
         let commands = arguments.binding.operation(workload, *kind)?;
-        let mut steps = vec![StepCondition::Always.step(); commands.len()];
+        let mut steps = vec![Step { commands: 1, when: StepCondition::Always }; commands.len()];
         if *kind == Kind::Scan {
             // Records are read by the keys that the first returned.
-            steps[1..].fill(StepCondition::ForEach.step());
+            steps[1].when = StepCondition::ForEach;
         }
         let inserts = arguments.phase == Phase::Run && *kind == Kind::Insert;
         // Records that are not there yet, one after another, behind those that are.

@@ -13,7 +13,7 @@ const INDEX: &str = "_indices";
 
 /// The commands of an operation.
 pub(super) fn operation(workload: &CoreWorkload, kind: Kind) -> Vec<CommandSpec> {
-    let score = || DerivedText::Score(named(workload)).into();
+    let score = || Piece::Derived(DerivedText::Score(named(workload))).into();
     match kind {
         Kind::Read => vec![read(workload, key(workload))],
         Kind::Update => vec![update(workload)],
@@ -25,7 +25,7 @@ pub(super) fn operation(workload: &CoreWorkload, kind: Kind) -> Vec<CommandSpec>
         Kind::Scan => {
             let mut list = vec!["ZRANGEBYSCORE".into(), INDEX.into(), score()];
             list.extend(["+inf", "LIMIT", "0"].map(Arg::from));
-            list.push(DerivedText::Drawn(workload.scan_length).into());
+            list.push(Piece::Derived(DerivedText::Drawn(workload.scan_length)).into());
             vec![list.into(), read(workload, Piece::Reply { or: Vec::new() }.into())]
         }
     }

@@ -232,12 +232,11 @@ fn data(plan: &PlanParts, asked: &DataOptions) -> DataOptions {
 fn with_keys(plan: &PlanParts) -> DataOptions {
     let keys = &plan.data.keys;
     let Some(range) = keys.range else { return DataOptions::default() };
-    let is_sequential = keys.draw == KeyDist::SEQUENTIAL;
-    let drawn = !is_sequential && keys.draw != KeyDist::UNIFORM;
+    let drawn = ![KeyDist::SEQUENTIAL, KeyDist::UNIFORM].contains(&keys.draw);
     let numbered = &keys.numbered;
     DataOptions {
         key_range: Some(KeyRange(range)),
-        sequential: is_sequential,
+        sequential: keys.draw == KeyDist::SEQUENTIAL,
         key_dist: drawn.then(|| keys.draw.clone()),
         keys: KeyOptions {
             first_key: (numbered.first > 0).then_some(Count(numbered.first)),

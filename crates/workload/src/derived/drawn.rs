@@ -8,7 +8,7 @@ use crate::keys::{self, Zipfian};
 use crate::random;
 
 /// A number from `least` to `most`, both included.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct DrawnNumber {
     /// The least.
     pub least: u32,
@@ -38,12 +38,6 @@ pub enum Skew {
 const STREAM: u64 = 14 << 56;
 
 impl DrawnNumber {
-    /// A number of which all are equally likely, in decimal digits.
-    #[must_use]
-    pub fn uniform(least: u32, most: u32, stream: u8) -> Self {
-        Self { least, most, skew: Skew::None, stream, letters: 0 }
-    }
-
     /// Number of request `request`.
     #[inline]
     #[must_use]
@@ -106,7 +100,7 @@ impl FromStr for DrawnNumber {
             words.next().and_then(|range| range.split_once("..")).ok_or_else(fault)?;
         let number = |word: &str| word.parse::<u32>().map_err(|_| fault());
         let (least, most) = (number(least)?, number(most)?);
-        let mut drawn = Self::uniform(least, most, 0);
+        let mut drawn = Self { least, most, ..Self::default() };
         for word in words {
             match (word.parse(), word.strip_prefix(LETTERS)) {
                 (Ok(stream), _) => drawn.stream = stream,

@@ -12,7 +12,7 @@ use super::{Pick, Plan, PlanParts};
 use crate::{CommandSpec, KeySpace};
 
 /// Operations that divide the commands of a sequence.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mix {
     /// At least one.
     pub operations: Vec<Operation>,
@@ -63,14 +63,6 @@ pub enum StepCondition {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         most: Option<u32>,
     },
-}
-
-impl StepCondition {
-    /// A step of one command on this condition.
-    #[must_use]
-    pub fn step(self) -> Step {
-        Step { commands: 1, when: self }
-    }
 }
 
 /// Rule by which connections share requests.
