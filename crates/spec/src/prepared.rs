@@ -31,8 +31,7 @@ pub struct PreparedLoad {
 }
 
 impl PreparedLoad {
-    /// Load of operations with their commands, whose values are alike. Without keys of its own, an operation has those
-    /// of the first.
+    /// Load of operations with their commands; one without keys of its own has those of the first.
     #[must_use]
     pub fn new(name: &str, operations: Vec<(Operation, Vec<CommandSpec>)>, pick: Pick) -> Self {
         let keys = operations.first().and_then(|(operation, _)| operation.keys.clone());
@@ -46,15 +45,9 @@ impl PreparedLoad {
     pub(crate) fn parts(self, base: PlanParts) -> Result<PlanParts, Text> {
         let Self { name, sequence, mix, read_only, keys, dataset, values, payload_bytes, peer } =
             self;
-        let parts = PlanParts {
-            name,
-            sequence,
-            mix: Some(mix),
-            read_only,
-            data: Data { keys, dataset, values, payload_bytes, ..base.data },
-            peer,
-            ..base
-        };
+        let data = Data { keys, dataset, values, payload_bytes, ..base.data };
+        let mix = Some(mix);
+        let parts = PlanParts { name, sequence, mix, read_only, data, peer, ..base };
         wire::check(&parts)?;
         Ok(parts)
     }
