@@ -4,6 +4,7 @@ use page::{
     Axis as ChartAxis, Block, Chart, DataPoint, Page, Section, Series, Table, Tone, Unit, Verdict,
 };
 use report::grouped;
+use serde_json::Value;
 use statistics::{Interval, Share};
 use workload::quantity::counted;
 
@@ -16,6 +17,20 @@ use crate::durability::{Crash, Durability, SettingResult, greatest_share};
 const METHOD: &str = "Lost: writes that the server had acknowledged and that are not there after the crash. RPO: age of \
     the oldest of them when the server crashed. RTO: time from the last successful write to the next. The rate and p99 \
     are those of a run without a crash. A write without a reply may be there or not; both are right.";
+
+/// Figures of a crash in CSV, by their names in the document.
+const FIGURES: [&str; 10] = [
+    "at_s",
+    "acknowledged",
+    "lost",
+    "rpo_s",
+    "rto_s",
+    "unacknowledged",
+    "doubled",
+    "out_of_order",
+    "damaged",
+    "read_and_gone",
+];
 
 /// A count of a crash.
 type Count = fn(&Crash) -> u64;
@@ -200,38 +215,15 @@ impl Findings for Durability {
 
     /// A row for each crash.
     fn to_csv(&self) -> String {
-        let mut table = Csv::new([
-            "setting",
-            "at_s",
-            "acknowledged",
-            "lost",
-            "rpo_s",
-            "rto_s",
-            "unacknowledged",
-            "doubled",
-            "out_of_order",
-            "damaged",
-            "read_and_gone",
-        ]);
+        let mut table = Csv::with_columns(&[&["setting"], &FIGURES[..]].concat());
         for setting in &self.settings {
             for crash in &setting.crashes {
-                let seconds =
-                    |value: Option<f64>| value.map_or(String::new(), |s| format!("{s:.6}"));
-                let counts = [crash.unacknowledged, crash.doubled, crash.out_of_order];
-                let faults = [crash.damaged, crash.read_and_gone];
-                let first = [
-                    setting.name.clone(),
-                    format!("{:.6}", crash.at_s),
-                    crash.acknowledged.to_string(),
-                    crash.lost.to_string(),
-                    seconds(crash.rpo_s),
-                    seconds(crash.rto_s),
-                ];
-                table.write(
-                    first
-                        .into_iter()
-                        .chain(counts.into_iter().chain(faults).map(|n| n.to_string())),
-                );
+                let crash = serde_json::to_value(crash).unwrap_or_default();
+                let cell = |name: &&str| match &crash[*name] {
+                    Value::Null => String::new(),
+                    value => value.to_string(),
+                };
+                table.write([setting.name.clone()].into_iter().chain(FIGURES.iter().map(cell)));
             }
         }
         table.text()
@@ -338,7 +330,19 @@ mod tests {
         found.settings[1].crashes[1].read_and_gone = 2;
         let notes = found.notes();
         assert_eq!(notes, ["always: 1 write doubled", "always: 2 writes read and then gone"]);
-        assert_eq!(found.to_csv().lines().count(), 5);
+        let csv = found.to_csv();
+        let rows: Vec<&str> = csv.lines().collect();
+        assert_eq!(rows.len(), 5);
+        assert!(
+            rows[0].starts_with("\"setting\",\"at_s\"") && rows[0].ends_with("\"read_and_gone\"")
+        );
+        let first = "\"everysec\",\"0.0\",\"1050000\",\"27472\",\"0.46\",\"0.3\"";
+        assert!(rows[1].starts_with(first), "{}", rows[1]);
+        assert!(
+            rows[3].contains("\"0\",\"\",\"0.3\""),
+            "no age where nothing was lost: {}",
+            rows[3]
+        );
         let again: Durability = serde_json::from_str(&found.to_json().unwrap()).unwrap();
         assert_eq!(again, found);
     }

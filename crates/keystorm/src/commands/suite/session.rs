@@ -98,11 +98,7 @@ impl<'s> Session<'s> {
 
     /// Connections to the masters of the cluster, or to the server itself.
     pub(super) fn clients(&self) -> Result<Vec<Client<Transport>>> {
-        let server = &self.bed().server;
-        let mut clients = match server.master_clients(&self.target)? {
-            Some(clients) => clients,
-            None => vec![server.client(&self.target)?],
-        };
+        let mut clients = self.bed().server.key_clients(&self.target)?;
         clients.iter_mut().for_each(|client| client.wait_for(DATA_WITHIN));
         Ok(clients)
     }
