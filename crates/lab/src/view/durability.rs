@@ -59,9 +59,6 @@ impl Durability {
         ];
         let mut table = Table::new(columns);
         let dash = || "–".to_owned();
-        let figure = |value: Option<f64>, digits: usize| {
-            value.map_or_else(dash, |value| format!("{value:.digits$}"))
-        };
         for setting in &self.settings {
             let seconds = |value: Option<f64>| value.map_or_else(dash, span);
             let rpo_s = setting.worst().and_then(|crash| crash.rpo_s);
@@ -79,7 +76,7 @@ impl Durability {
                 seconds(rpo_s),
                 rto,
                 setting.throughput_rps.map_or_else(dash, grouped),
-                figure(setting.p99_ms, 3),
+                setting.p99_ms.map_or_else(dash, |ms| format!("{ms:.3}")),
             ]);
         }
         table

@@ -199,7 +199,7 @@ impl DurabilityRun<'_> {
                 let has_replica = test.setting.has_replica || self.kind.promotes();
                 Servers::start(&test.setting, program, args, crash, has_replica)?
             }
-            None => Servers::given(),
+            None => Servers::default(),
         };
         let trial =
             Trial { kind: &self.kind, servers, job: &test.job, interrupted: frame.interrupted };

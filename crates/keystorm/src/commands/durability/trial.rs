@@ -1,6 +1,6 @@
 //! One crash: load, a random moment, the crash, and what brings the server back.
 
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
@@ -36,10 +36,11 @@ const UNNOTICED: Duration = Duration::from_secs(3);
 const RECOVERS_WITHIN: Duration = Duration::from_secs(30);
 const LOOK_EVERY: Duration = Duration::from_millis(10);
 
-/// The servers of a trial.
+/// The servers of a trial; none of a given server.
+#[derive(Default)]
 pub(super) struct Servers {
     program: PathBuf,
-    /// The primary first; none of a given server.
+    /// The primary first.
     nodes: Vec<Node>,
     /// Way from the replica to the primary, if it will be cut.
     link: Option<Link>,
@@ -67,7 +68,8 @@ impl Servers {
             _ => None,
         };
         node.start(traced.as_deref().unwrap_or(program))?;
-        let primary = Arc::new(Primary::new(node.address));
+        let primary = Arc::<Primary>::default();
+        primary.set(node.address);
         let program = program.to_owned();
         let link = match crash {
             Some(CrashKind::Cut) => Some(Link::to(node.address)?),
@@ -80,13 +82,6 @@ impl Servers {
             servers.join(options(), followed)?;
         }
         Ok(servers)
-    }
-
-    /// Creates the servers of a plan that names a given one: none.
-    pub(super) fn given() -> Self {
-        let primary = Arc::new(Primary::new((Ipv4Addr::UNSPECIFIED, 0).into()));
-        let program = PathBuf::new();
-        Self { program, nodes: Vec::new(), link: None, primary, has_replica: false }
     }
 
     /// Starts a replica of the server at an address, and waits until it is in step.
