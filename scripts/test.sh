@@ -6,7 +6,9 @@ cd "$(dirname "$0")/.."
 cargo=${CARGO:-cargo}
 make=${MAKE:-make}
 target=${CARGO_TARGET_DIR:-target}
+case $target in /*) ;; *) target=$(pwd)/$target ;; esac
 skipped=$target/skipped-checks
+export KEYSTORM_SKIPPED_CHECKS="$skipped"
 
 sh scripts/test-servers.sh &
 fetching=$!
@@ -37,4 +39,5 @@ tail -n 4 "$target/test-python.log"
 if [ -s "$skipped" ]; then
     echo "$(wc -l <"$skipped") checks were skipped:"
     cat "$skipped"
+    sh scripts/skipped-checks.sh "$skipped"
 fi

@@ -179,7 +179,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_are_as_the_documents_have_them() {
+    fn lines_to_a_client_are_as_the_documents_have_them() {
         let line = |line: ToClient| line.to_line().unwrap();
         assert_eq!(line(ToClient::Clock(7)), "{\"clock\":7}\n");
         assert_eq!(line(ToClient::Start { monotonic_ns: 9 }), "{\"start\":{\"monotonic_ns\":9}}\n");
@@ -188,6 +188,10 @@ mod tests {
         let removes = ToClient::AllClosed { removes: true };
         assert_eq!(line(removes), "{\"all-closed\":{\"removes\":true}}\n");
         assert_eq!(line(ToClient::Stop("why".into())), "{\"stop\":\"why\"}\n");
+    }
+
+    #[test]
+    fn lines_from_a_client_are_as_the_documents_have_them() {
         let sent = |sent: FromClient| sent.to_line().unwrap();
         assert_eq!(sent(FromClient::Alive(3)), "{\"alive\":3}\n");
         assert_eq!(sent(FromClient::Ready { connections: 5 }), "{\"ready\":{\"connections\":5}}\n");

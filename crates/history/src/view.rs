@@ -210,10 +210,8 @@ fn chart(series: &Series, metric: Metric, disturbed: bool) -> Option<Chart> {
     );
     chart.series.push(ChartSeries::from_points("runs", counted));
     if !others.is_empty() {
-        chart.series.push(ChartSeries::from_points(
-            "do not count",
-            others.into_iter().map(DataPoint::hollow),
-        ));
+        let hollow = others.into_iter().map(DataPoint::hollow);
+        chart.series.push(ChartSeries::from_points("do not count", hollow));
     }
     for step in series.steps(metric, disturbed) {
         let label = percent(step.ratio.ratio);

@@ -16,7 +16,7 @@ impl<'v> CommandInfo<'v> {
     /// Parses the entry of a command, or of its subcommand `sub`. `None` if the server does not know the
     /// command.
     #[must_use]
-    pub fn from_entry(entry: &'v Value, name: &str, sub: Option<&str>) -> Option<Self> {
+    pub fn new(entry: &'v Value, name: &str, sub: Option<&str>) -> Option<Self> {
         let info = entry.items()?;
         let full = sub.map(|sub| format!("{name}|{sub}").to_lowercase());
         let named = |entry: &&[Value]| entry.first().and_then(Value::text) == full;

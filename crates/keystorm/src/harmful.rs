@@ -43,9 +43,8 @@ impl Described {
             let name = command.name();
             let sub = command.args.get(1).and_then(workload::Arg::fixed_bytes);
             let sub = sub.map(|word| String::from_utf8_lossy(&word).into_owned());
-            let info = known
-                .get(&name)
-                .and_then(|entry| CommandInfo::from_entry(entry, &name, sub.as_deref()));
+            let info =
+                known.get(&name).and_then(|entry| CommandInfo::new(entry, &name, sub.as_deref()));
             let Some(info) = info else { continue };
             spec::harmful::check_described(command, is_alone, |flag| info.has(flag))
                 .map_err(UsageError::from)?;

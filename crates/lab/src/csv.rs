@@ -26,12 +26,12 @@ pub(crate) struct Csv(Vec<u8>);
 
 impl Csv {
     /// Creates a table of runs with these first columns.
-    pub(crate) fn new<'c>(columns: impl IntoIterator<Item = &'c str>) -> Self {
-        Self::with_columns(&columns.into_iter().chain(FIGURES).collect::<Vec<_>>())
+    pub(crate) fn for_runs<'c>(columns: impl IntoIterator<Item = &'c str>) -> Self {
+        Self::new(&columns.into_iter().chain(FIGURES).collect::<Vec<_>>())
     }
 
     /// Creates a table of anything.
-    pub(crate) fn with_columns(columns: &[&str]) -> Self {
+    pub(crate) fn new(columns: &[&str]) -> Self {
         let mut table = Self(Vec::new());
         table.write(columns.iter().map(|name| (*name).to_owned()));
         table
@@ -77,7 +77,7 @@ mod tests {
         let names = Metric::ALL.map(Metric::name);
         let known = |column: &&str| names.contains(column);
         assert_eq!(FIGURES.iter().filter(|column| known(column)).count(), 6);
-        let mut table = Csv::new(["test"]);
+        let mut table = Csv::for_runs(["test"]);
         table.row(["a \"b\"".to_owned()], &figures(2.0, 1_000_001));
         let cut = Figures { shortfall: Some("interrupted".to_owned()), ..figures(2.0, 1) };
         table.row(["cut".to_owned()], &cut);

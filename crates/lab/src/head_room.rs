@@ -96,14 +96,15 @@ mod tests {
         let up_to_20 = |beyond| move |speed| if speed < 20.0 { RateOutcome::Kept } else { beyond };
         assert_eq!(found(up_to_20(RateOutcome::Missed), 1_000), "up to 20 times this traffic");
         let client = found(up_to_20(RateOutcome::ClientLimit), 1_000);
-        assert!(client.ends_with(" at least (at 21 times the client is the limit)"), "{client}");
+        assert!(client.starts_with("at least up to "), "{client}");
+        assert!(client.ends_with(" (the client is the limit at 21 times)"), "{client}");
         let machine = found(up_to_20(RateOutcome::Disturbed), 1_000);
-        assert!(machine.contains("this machine's own delays decide)"), "{machine}");
+        assert!(machine.contains("this machine's own delays decide at "), "{machine}");
         let undecided = found(up_to_20(RateOutcome::Undecided), 1_000);
-        assert!(undecided.contains("the trials do not say)"), "{undecided}");
+        assert!(undecided.contains("the trials are inconclusive at "), "{undecided}");
         let cut = found(|_| RateOutcome::Kept, 3);
         let text =
-            "up to 4.00 times this traffic at least (--budget ended before 8.00 times was tried)";
+            "at least up to 4.00 times this traffic (--budget ended before 8.00 times was tried)";
         assert_eq!(cut, text);
     }
 
@@ -113,12 +114,12 @@ mod tests {
             (range(Some(2.34), Some(2.4)), "up to 2.34 times this traffic"),
             (
                 range(Some(2.0), Some(9.0)),
-                "up to 2.00 times this traffic at least, and not at 9.00 times",
+                "at least up to 2.00 times this traffic, but not at 9.00 times",
             ),
-            (range(Some(MOST), None), "up to 10000 times this traffic at least"),
-            (range(Some(24.0), None), "up to 24 times this traffic at least"),
-            (range(None, Some(0.1)), "at no speed that was tried, down to 0.10 times"),
-            (range(None, None), "at a speed that this machine cannot find"),
+            (range(Some(MOST), None), "at least up to 10000 times this traffic"),
+            (range(Some(24.0), None), "at least up to 24 times this traffic"),
+            (range(None, Some(0.1)), "at none of the speeds tried, down to 0.10 times"),
+            (range(None, None), "at a speed that could not be found on this machine"),
         ] {
             assert_eq!(range.describe(), text);
         }

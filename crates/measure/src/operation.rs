@@ -45,12 +45,11 @@ pub struct OperationTally {
 impl OperationTally {
     pub(crate) fn new(shape: &TallyShape) -> Self {
         let latency = || Latency::new(shape.precision);
+        let failures = || SeparateFailures::new(shape.precision, shape.scheduled);
         Self {
             service: latency(),
             scheduled_response: shape.scheduled.then(latency),
-            separate_failures: shape
-                .separate_failures
-                .then(|| SeparateFailures::new(shape.precision, shape.scheduled)),
+            separate_failures: shape.separate_failures.then(failures),
             ok: 0,
             missed: 0,
             failed: 0,
@@ -84,16 +83,16 @@ impl OperationTally {
             OperationOutcome::Missed => self.missed += 1,
             OperationOutcome::Failed => {
                 self.failed += 1;
-                if let Some(separate_failures) = &mut self.separate_failures {
-                    separate_failures.failed.record_n(intended_ns, sent_ns, done_ns, 1);
+                if let Some(failures) = &mut self.separate_failures {
+                    failures.failed.record_n(intended_ns, sent_ns, done_ns, 1);
                 }
                 return;
             }
         }
         if ended == OperationOutcome::Missed
-            && let Some(separate_failures) = &mut self.separate_failures
+            && let Some(failures) = &mut self.separate_failures
         {
-            return separate_failures.missed.record_n(intended_ns, sent_ns, done_ns, 1);
+            return failures.missed.record_n(intended_ns, sent_ns, done_ns, 1);
         }
         self.service.record_n(done_ns.saturating_sub(sent_ns), 1);
         if let Some(response) = &mut self.scheduled_response {

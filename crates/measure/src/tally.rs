@@ -143,9 +143,9 @@ impl Tally {
             first.record_n(sample.first_byte_ns.saturating_sub(sent_ns), count);
         }
         if sample.outcome == Outcome::Miss
-            && let Some(separate_failures) = &mut command.separate_failures
+            && let Some(failures) = &mut command.separate_failures
         {
-            return separate_failures.missed.record_n(intended_ns, sent_ns, done_ns, count);
+            return failures.missed.record_n(intended_ns, sent_ns, done_ns, count);
         }
         command.service.record_n(sample.done_ns.saturating_sub(sample.sent_ns), count);
         if let Some(response) = &mut command.scheduled_response {
@@ -345,10 +345,10 @@ mod tests {
         let mut kinds = tally.errors.by_kind().to_vec();
         kinds.sort();
         let commands = tally.commands.iter().map(|c| &c.separate_failures);
-        for separate_failures in
+        for failures in
             commands.chain(tally.operations.iter().map(|o| &o.separate_failures)).flatten()
         {
-            for timed in [&separate_failures.missed, &separate_failures.failed] {
+            for timed in [&failures.missed, &failures.failed] {
                 for l in [Some(&timed.service), timed.scheduled_response.as_ref()] {
                     let l = l.unwrap();
                     text += &format!("{:?} {:?}\n", l.mean_ns(), l.recorded().collect::<Vec<_>>());

@@ -226,7 +226,7 @@ impl<'r> DeliveryFigures<'r> {
     pub fn received(&self) -> String {
         let DeliveryCounts { received, doubled, out_of_order, foreign, corrupt, cut_off } =
             self.deliveries.counts;
-        let Deliveries { expected, missed_while_away, .. } = *self.deliveries;
+        let Deliveries { expected, missed_while_away: away, .. } = *self.deliveries;
         let lost = self.deliveries.lost();
         let mut text =
             format!("{} of {} received", grouped(received as f64), grouped(expected as f64));
@@ -260,15 +260,12 @@ impl<'r> DeliveryFigures<'r> {
         }
         if cut_off > 0 {
             text += &format!("; receivers were cut off {}", counted(cut_off, "time"));
-            if missed_while_away > 0 {
-                text += &format!(" and missed {} meanwhile", counted(missed_while_away, "message"));
+            if away > 0 {
+                text += &format!(" and missed {} meanwhile", counted(away, "message"));
             }
-        } else if missed_while_away > 0 {
+        } else if away > 0 {
             // As during a failover, when subscribers stay connected.
-            text += &format!(
-                "; the server named no receiver for {} more",
-                grouped(missed_while_away as f64)
-            );
+            text += &format!("; the server named no receiver for {} more", grouped(away as f64));
         }
         text
     }

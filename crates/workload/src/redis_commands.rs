@@ -230,9 +230,13 @@ mod tests {
     }
 
     #[test]
-    fn replies_that_say_that_there_is_nothing_are_known() {
+    fn commands_whose_empty_reply_is_a_miss_are_known() {
         assert!(["lrange", "ZPOPMIN", "MGET", "XRANGE"].into_iter().all(empty_is_miss));
         assert!(!["SINTER", "SCAN", "EXEC", "KEYS"].into_iter().any(empty_is_miss));
+    }
+
+    #[test]
+    fn the_number_of_things_that_a_command_asks_for_is_known() {
         let several = |line: &str| CommandSpec::parse(line.split(' ')).several_asked();
         assert_eq!(several("mget a b c"), Some(("keys", 3)));
         assert_eq!(several("JSON.MGET a b $"), Some(("keys", 2)));
@@ -244,6 +248,10 @@ mod tests {
         assert_eq!(several("GET a"), None);
         assert_eq!(several("EXISTS a b"), Some(("keys", 2)));
         assert_eq!(several("SISMEMBER s a"), Some(("members", 1)));
+    }
+
+    #[test]
+    fn commands_whose_replies_give_or_count_what_is_found_are_known() {
         let command = |line: &str| CommandSpec::parse(line.split(' '));
         assert!(command("HMGET h a b").has_places() && !command("EXISTS a b").has_places());
         assert!(command("EXISTS a").finds() && !command("DEL a").finds());

@@ -72,8 +72,7 @@ impl KeyQueries<'_, Client> {
             return Err(refused(self.address, "COMMAND INFO", text));
         }
         let Value::Array(found) = &reply else { return Ok(keyless) };
-        let info =
-            found.first().and_then(|entry| CommandInfo::from_entry(entry, name, sub.as_deref()));
+        let info = found.first().and_then(|entry| CommandInfo::new(entry, name, sub.as_deref()));
         let Some(info) = info else { return Ok(keyless) };
         let key = match info.first_key() {
             Some(first @ 1..) => KeyPlace::Arg(first),

@@ -4,18 +4,10 @@ use serde_json::Value;
 
 use crate::compare::{address, compare};
 use crate::memcached::Memcached;
-use crate::program::{Keystorm, RunOutput};
+use crate::program::Keystorm;
 use crate::real_clock::holds_when_quiet;
 use crate::record::{json, place, valid_by};
 use crate::server::Server;
-
-/// Checks that it ended, with every rate decided or not: a machine that stands still may leave some open.
-#[track_caller]
-pub(crate) fn ends_decided_or_open(ran: RunOutput) -> RunOutput {
-    assert!(matches!(ran.code, Some(0 | 4)), "{ran:?}");
-    holds_when_quiet("every rate is decided", ran.code == Some(0), &ran.out);
-    ran
-}
 
 #[test]
 fn a_list_of_rates_is_drawn_for_all_servers_on_one_chart() {
@@ -47,12 +39,12 @@ fn a_list_of_rates_is_drawn_for_all_servers_on_one_chart() {
     assert!(html.contains("Response time (p50) against throughput"), "{html}");
     assert!(html.contains(">p50&lt;30s</text>"), "no target in the chart");
     let line = "--rps 200,400 --duration 0.2 --repeat 1 -t set --csv";
-    let ran = ends_decided_or_open(compare(&address(&a), &address(&b), line).run());
+    let ran = compare(&address(&a), &address(&b), line).run().ok();
     let ran = ran.prints("\"is_better\",\"rate_rps\",\"kept\"").says("SET: redis 7.");
     let is_of_400 = |line: &&str| line.contains("\"p99_ms\"") && line.contains("\"400.000\",");
     assert_eq!(ran.out.lines().filter(is_of_400).count(), 2, "{}", ran.out);
     let line = line.replace("--csv", "-q");
-    let ran = ends_decided_or_open(compare(&address(&a), &address(&b), &line).run());
+    let ran = compare(&address(&a), &address(&b), &line).run().ok();
     assert!(ran.out.starts_with("SET: ") && ran.out.lines().count() == 1, "{}", ran.out);
     compare(&address(&a), &address(&b), "--rps 5..1").run().exits(2).says("--rps 5..1: ");
 }

@@ -59,7 +59,7 @@ fn a_command_that_is_slower_on_the_second_server_is_found() {
     let ran = ran
         .prints("Gate failed: new is worse than old by more than 50 % in p50 of HGETALL (")
         .prints("40 commands of");
-    let ran = ran.prints("answers that were compared are alike");
+    let ran = ran.prints("compared answers are alike");
     ran.prints("5 blocks for each test; in each, every server runs twice");
     let page = std::fs::read_to_string(page).unwrap();
     assert!(page.contains("Gate failed") && page.contains("HGETALL"));
@@ -130,7 +130,7 @@ fn differing() -> (Server, Server, RunOutput, serde_json::Value) {
 #[test]
 fn an_answer_that_differs_is_printed_with_its_shortest_example() {
     let (_a, _b, ran, _) = differing();
-    let ran = ran.exits(3).prints("3 of 8 answers that were compared differ");
+    let ran = ran.exits(3).prints("3 of 8 compared answers differ");
     let ran = ran.prints("Gate failed: ").prints("answers some of this traffic");
     let text = ran.out.split_whitespace().collect::<Vec<_>>().join(" ");
     let says = "LRANGE list 0 -1 is answered [1, 2] and [2, 1]";

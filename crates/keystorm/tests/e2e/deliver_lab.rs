@@ -7,7 +7,6 @@ use job::FrontEnd;
 use serde_json::Value;
 
 use crate::compare::{address, compare};
-use crate::compare_rates::ends_decided_or_open;
 use crate::deliver::deliver;
 use crate::program::Keystorm;
 use crate::real_clock::holds_when_quiet;
@@ -133,8 +132,8 @@ fn servers_are_compared_by_deliveries() {
     // The rate is of messages, however many deliveries each has.
     let line =
         "--rps 200,400 --duration 0.3 --repeat 1 deliver pubsub --subscribers 1 --channels 4";
-    let ran = ends_decided_or_open(compare(&address(&a), &address(&b), line).run());
-    let paced = ran.code == Some(0) && ran.out.contains("keeps pace up to 400/s");
+    let ran = compare(&address(&a), &address(&b), line).run().ok();
+    let paced = ran.out.contains("keeps pace up to 400/s");
     holds_when_quiet("rates are of messages", paced, &ran.out);
 }
 

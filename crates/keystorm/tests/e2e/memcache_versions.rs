@@ -5,7 +5,7 @@ use std::fs;
 
 use crate::memcached::Memcached;
 use crate::program::RunOutput;
-use crate::real_clock::skip;
+use crate::real_clock::lacking;
 
 /// The installed one and the newer one, if that is there.
 fn versions() -> Vec<(bool, Memcached)> {
@@ -15,7 +15,7 @@ fn versions() -> Vec<(bool, Memcached)> {
         None => {
             let why =
                 "target/test-servers/memcached-1.6.38 is not there; make setup-test fetches it";
-            skip("memcached 1.6.38 is measured as the installed one is", why);
+            lacking("memcached 1.6.38 is measured as the installed one is", why);
             vec![(is_new(&installed), installed)]
         }
     }

@@ -1,13 +1,13 @@
 //! Checks of the real clock, which cannot be had while other work takes the machine.
 //!
 //! Such a check is skipped then: it says so by name, past the test runner's capture, and adds a line to
-//! `target/skipped-checks`, which `make test` counts. On a quiet machine it fails as any other. Checks that
-//! need what is not installed are skipped in the same way.
+//! `target/skipped-checks`, which `make test` counts and has a ceiling for. On a quiet machine it fails as
+//! any other. Checks that need what is not installed are skipped in the same way.
 
 use std::fmt::Display;
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -76,7 +76,8 @@ fn shortly(text: impl Display) -> String {
 fn count(line: &str) {
     // Not by a macro, whose text nobody would see.
     let _ = io::stderr().write_all(line.as_bytes());
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/skipped-checks");
+    let here = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/skipped-checks");
+    let file = std::env::var_os("KEYSTORM_SKIPPED_CHECKS").map_or_else(here, PathBuf::from);
     let file = OpenOptions::new().append(true).create(true).open(file);
     file.and_then(|mut file| file.write_all(line.as_bytes())).expect("a place to count skips");
 }

@@ -184,6 +184,7 @@ fn a_closed_loop_says_where_to_begin() {
     let ran = Keystorm::new(&line).run();
     exits_as_answered(&ran, &json(&file));
     assert_ne!(ran.code, Some(0), "{}", ran.err);
+    holds_when_quiet("no rate keeps a nanosecond", ran.code == Some(1), &ran.err);
     let phases: Vec<&str> = ran.out.lines().skip(1).filter_map(|l| l.split(',').next()).collect();
     assert_eq!(phases[..2], ["\"closed\"", "\"search\""], "{}", ran.out);
 }

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::real_clock::skip;
+use crate::real_clock::lacking;
 use crate::server::Server;
 use crate::ycsb::{count, figures, line, ycsb};
 
@@ -23,14 +23,17 @@ fn jars() -> PathBuf {
 pub(crate) fn client(check: &str, phase: &str, properties: &str) -> Option<(String, String)> {
     let jars = jars();
     if !jars.join("core.jar").exists() {
-        skip(check, "YCSB's core is not in target/test-servers/ycsb; make setup-test fetches it");
+        lacking(
+            check,
+            "YCSB's core is not in target/test-servers/ycsb; make setup-test fetches it",
+        );
         return None;
     }
     let mut command = Command::new("java");
     command.arg("-cp").arg(jars.join("*")).args(["site.ycsb.Client", phase]);
     command.args(shell_words::split(properties).unwrap());
     let Ok(ran) = command.output() else {
-        skip(check, "there is no java");
+        lacking(check, "there is no java");
         return None;
     };
     let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
@@ -267,7 +270,7 @@ fn both_export_the_same_json_and_say_the_same_beside_it() {
 fn the_reader_of_java_finds_every_latency_in_a_log() {
     let jar = jars().join("hdrhistogram.jar");
     if !jar.exists() {
-        return skip("logs of histograms", "HdrHistogram is not in target/test-servers/ycsb");
+        return lacking("logs of histograms", "HdrHistogram is not in target/test-servers/ycsb");
     }
     let server = Server::redis();
     let dir = tempfile::tempdir().unwrap();
@@ -281,7 +284,9 @@ fn the_reader_of_java_finds_every_latency_in_a_log() {
     let mut command = Command::new("java");
     command.arg("-cp").arg(jar).args(["org.HdrHistogram.HistogramLogProcessor", "-i"]);
     command.arg(format!("{prefix}READ.hdr")).args(["-outputValueUnitRatio", "1"]);
-    let Ok(read) = command.output() else { return skip("logs of histograms", "there is no java") };
+    let Ok(read) = command.output() else {
+        return lacking("logs of histograms", "there is no java");
+    };
     let read = String::from_utf8_lossy(&read.stdout).into_owned();
     let format_one = |name: &str| -> f64 {
         let (_, rest) = read.split_once(name).unwrap_or_else(|| panic!("{name}: {read}"));

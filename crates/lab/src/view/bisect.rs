@@ -49,8 +49,7 @@ impl Findings for Bisect {
     fn set_complete(&mut self) {}
 
     fn to_csv(&self) -> String {
-        let mut table =
-            Csv::with_columns(&["commit", "subject", "change", "blocks", "skipped_because"]);
+        let mut table = Csv::new(&["commit", "subject", "change", "blocks", "skipped_because"]);
         for member in self.looked_at() {
             let (commit, values) = (self.commit(member), self.values(member));
             let change = if values.is_empty() { None } else { Some(mean(values).exp_m1()) };

@@ -186,7 +186,7 @@ impl Findings for Footprint {
 
     /// A row for each figure of each item.
     fn to_csv(&self) -> String {
-        let mut table = Csv::with_columns(&[
+        let mut table = Csv::new(&[
             "item",
             "server",
             "encoding",

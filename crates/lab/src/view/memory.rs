@@ -157,7 +157,7 @@ impl Findings for MemoryCurve {
             "misses_per_s",
             "evicted_keys",
         ];
-        let mut table = Csv::new(columns);
+        let mut table = Csv::for_runs(columns);
         for point in &self.points {
             let cells = [
                 point.limit.clone(),

@@ -193,7 +193,7 @@ impl Findings for Profile {
     /// A row for each figure and function of each test.
     fn to_csv(&self) -> String {
         let figures = ["figure", "function", "per_request", "low", "high", "inclusive"];
-        let mut table = Csv::with_columns(&[&["test", "server"], &figures[..]].concat());
+        let mut table = Csv::new(&[&["test", "server"], &figures[..]].concat());
         let mut write = |words: [&str; 4], numbers: [Option<f64>; 4]| {
             let cells = numbers.map(|of| of.map_or(String::new(), |value| format!("{value:.2}")));
             table.write(words.map(report::escape).into_iter().chain(cells));

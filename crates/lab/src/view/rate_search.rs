@@ -157,7 +157,7 @@ impl Findings for RateSearch {
 
     /// CSV with a line for each trial.
     fn to_csv(&self) -> String {
-        let mut table = Csv::new(["phase", "rate_per_s", "kept", "why"]);
+        let mut table = Csv::for_runs(["phase", "rate_per_s", "kept", "why"]);
         for Trial { phase, rate_per_s, judgement, figures, .. } in &self.trials {
             let kept = match judgement.outcome {
                 // A closed loop is no trial of a rate.

@@ -108,7 +108,7 @@ impl Findings for Suite {
     /// CSV with a row for each spec and round.
     fn to_csv(&self) -> String {
         let mut table =
-            Csv::new(["spec", "group", "round", "server_cpu_us_per_request", "bytes_per_key"]);
+            Csv::for_runs(["spec", "group", "round", "server_cpu_us_per_request", "bytes_per_key"]);
         for entry in &self.specs {
             for (round, figures) in entry.figures.iter().enumerate() {
                 let server = entry.server_cpu_us.get(round).copied().flatten();

@@ -247,7 +247,7 @@ impl Findings for Sweep {
     /// CSV with a line for each run.
     fn to_csv(&self) -> String {
         let axes = self.axes.iter().map(|axis| axis.option.as_str());
-        let mut table = Csv::new(axes.chain(["test", "repeat"]));
+        let mut table = Csv::for_runs(axes.chain(["test", "repeat"]));
         for row in &self.points {
             for (repeat, run) in (1..).zip(&row.figures) {
                 let settings = row.settings.iter().cloned();

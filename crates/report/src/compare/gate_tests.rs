@@ -207,7 +207,7 @@ fn a_recorded_command_that_takes_longer_is_found_as_just_that() {
     assert_eq!(slight.gate().unwrap().found, []);
     let rows = &slight.tests[0].pairs[0].operations[2];
     assert_eq!((rows.name.as_str(), rows.rows[0].metric), ("HGETALL", Metric::P50));
-    assert_eq!(verdict(&rows.rows[0]), "alike, too little to matter");
+    assert_eq!(verdict(&rows.rows[0]), "alike, negligible difference");
 }
 
 #[test]
@@ -229,7 +229,7 @@ fn other_answers_and_more_failures_fail_a_gate() {
         replayed.answers = Some(counts);
     }
     assert_eq!(other.gate().unwrap().state, GateState::Failed);
-    let says = "Gate failed: second answers some of this traffic differently than first.";
+    let says = "Gate failed: second answers some of this traffic differently from first.";
     assert_eq!(notes(&other)[0], says);
     let failed = |failed| Failures { asked: 1_000, failed };
     let setup = Setup { recorded: true, ..setup(Pairing::Blocks) };

@@ -99,9 +99,9 @@ impl Unjudged {
     fn describe(self) -> String {
         let speed = times(self.speed);
         match self.reason {
-            UnjudgedReason::Client => format!("at {speed} the client is the limit"),
-            UnjudgedReason::Machine => format!("at {speed} this machine's own delays decide"),
-            UnjudgedReason::Trials => format!("at {speed} the trials do not say"),
+            UnjudgedReason::Client => format!("the client is the limit at {speed}"),
+            UnjudgedReason::Machine => format!("this machine's own delays decide at {speed}"),
+            UnjudgedReason::Trials => format!("the trials are inconclusive at {speed}"),
             UnjudgedReason::Budget => format!("--budget ended before {speed} was tried"),
         }
     }
@@ -119,17 +119,17 @@ impl SpeedRange {
                 let why =
                     self.unjudged.map_or_else(String::new, |of| format!(" ({})", of.describe()));
                 let (kept, missed) = (times(kept), times(missed));
-                format!("up to {kept} this traffic at least, and not at {missed}{why}")
+                format!("at least up to {kept} this traffic, but not at {missed}{why}")
             }
             (Some(kept), None) => {
                 let why =
                     self.unjudged.map_or_else(String::new, |of| format!(" ({})", of.describe()));
-                format!("up to {} this traffic at least{why}", times(kept))
+                format!("at least up to {} this traffic{why}", times(kept))
             }
             (None, Some(missed)) => {
-                format!("at no speed that was tried, down to {}", times(missed))
+                format!("at none of the speeds tried, down to {}", times(missed))
             }
-            (None, None) => "at a speed that this machine cannot find".to_owned(),
+            (None, None) => "at a speed that could not be found on this machine".to_owned(),
         }
     }
 }
@@ -157,10 +157,10 @@ impl ReplayedTraffic {
         let [first, second, ..] = names else { return Vec::new() };
         let answers = self.answers.as_ref().filter(|answers| answers.different > 0);
         let answers = answers
-            .map(|_| format!("{second} answers some of this traffic differently than {first}"));
+            .map(|_| format!("{second} answers some of this traffic differently from {first}"));
         let room = self.head_room.as_ref();
         let room = room.filter(|room| room.is_less_on_b(allowed_percent / 100.0)).map(|room| {
-            format!("{second} keeps {} with less of this traffic than {first}", room.target)
+            format!("{second} keeps {} only at a lower speed than {first}", room.target)
         });
         answers.into_iter().chain(room).collect()
     }
@@ -170,10 +170,10 @@ impl ReplayedTraffic {
     pub fn notes(&self, names: &[String]) -> Vec<String> {
         let [first, second, ..] = names else { return Vec::new() };
         let answers = self.answers.as_ref().map(|answers| {
-            let compared = counted(answers.compared, "answer");
+            let compared = counted(answers.compared, "compared answer");
             match answers.different {
-                0 => format!("All {compared} that were compared are alike."),
-                n => format!("{} of {compared} that were compared differ.", grouped(n as f64)),
+                0 => format!("All {compared} are alike."),
+                n => format!("{} of {compared} differ.", grouped(n as f64)),
             }
         });
         let room = self.head_room.as_ref().map(|room| {

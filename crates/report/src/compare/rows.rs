@@ -153,7 +153,7 @@ pub fn finding(row: &Row) -> &'static str {
 pub fn verdict(row: &Row) -> String {
     let found = finding(row);
     match row.ratio.conclusion() {
-        Conclusion::Differ if row.is_slight() => format!("{found}, too little to matter"),
+        Conclusion::Differ if row.is_slight() => format!("{found}, negligible difference"),
         Conclusion::Differ => format!("{found}, {}", super::change(row.ratio.ratio)),
         _ => found.to_owned(),
     }

@@ -53,37 +53,48 @@ fn every_kind_of_run_survives_to_the_byte() {
     }
 }
 
+/// Error of loading a saved run in which a text was replaced.
+fn refused_with(from: &str, to: &str) -> String {
+    let good = saved(&fixture::open_loop());
+    // The figures of all commands together stand before those that are loaded.
+    let at = good.find("\"commands\": [").unwrap();
+    let at = if good[at..].contains(from) { at } else { 0 };
+    assert!(good[at..].contains(from), "{from}");
+    refused(&format!("{}{}", &good[..at], good[at..].replacen(from, to, 1)))
+}
+
 #[test]
 fn what_is_no_document_is_refused_in_words() {
-    let good = saved(&fixture::open_loop());
-    let change = |from: &str, to: &str| {
-        // The figures of all commands together stand before those that are loaded.
-        let at = good.find("\"commands\": [").unwrap();
-        let at = if good[at..].contains(from) { at } else { 0 };
-        assert!(good[at..].contains(from), "{from}");
-        refused(&format!("{}{}", &good[..at], good[at..].replacen(from, to, 1)))
-    };
     assert!(refused("").contains("empty"));
     assert!(refused("SET: 1 requests per second").contains("not JSON"));
     assert!(refused("{}").contains("no schema"));
     assert!(refused("[1]").contains("invalid"), "{}", refused("[1]"));
+    assert!(refused_with(SCHEMA, "keystorm.run/2").contains("another version"));
+    assert!(refused_with(SCHEMA, "pandora/1").contains("not a saved run"));
+}
+
+#[test]
+fn a_document_that_is_cut_anywhere_is_truncated() {
+    let good = saved(&fixture::open_loop());
     let whole = good.trim_end();
     for end in 1..whole.len() {
         let error = refused(&whole[..end]);
         assert!(error.contains("truncated"), "{error}: {:?}", &whole[end.saturating_sub(20)..end]);
     }
-    assert!(change(SCHEMA, "keystorm.run/2").contains("another version"));
-    assert!(change(SCHEMA, "pandora/1").contains("not a saved run"));
-    assert!(change("\"connections\": 50", "\"connections\": 0").contains("-c 0"));
-    assert!(change("\"started_at\": \"1970", "\"started_at\": \"197").contains("started_at"));
-    assert!(change("\"count\": 2000", "\"count\": 2001").contains("contradict"));
-    assert!(change("\"sum_ns\": ", "\"sum_ns\": 9").contains("contradict"));
-    assert!(change("\"histogram\": \"", "\"histogram\": \"?").contains("base64"));
-    assert!(change("\"index\": 1,", "\"index\": 1e300,").contains("expected u32"));
-    assert!(change("\"index\": 1,", "\"index\": 0,").contains("order"));
-    assert!(change("\"requests\": 2000", "\"requests\": -1").contains("-1"));
+}
+
+#[test]
+fn a_document_with_wrong_or_contradictory_values_is_refused_in_words() {
+    assert!(refused_with("\"connections\": 50", "\"connections\": 0").contains("-c 0"));
+    assert!(refused_with("\"started_at\": \"1970", "\"started_at\": \"197").contains("started_at"));
+    assert!(refused_with("\"count\": 2000", "\"count\": 2001").contains("contradict"));
+    assert!(refused_with("\"sum_ns\": ", "\"sum_ns\": 9").contains("contradict"));
+    assert!(refused_with("\"histogram\": \"", "\"histogram\": \"?").contains("base64"));
+    assert!(refused_with("\"index\": 1,", "\"index\": 1e300,").contains("expected u32"));
+    assert!(refused_with("\"index\": 1,", "\"index\": 0,").contains("order"));
+    assert!(refused_with("\"requests\": 2000", "\"requests\": -1").contains("-1"));
     let two = format!("\"plan\": [{}, ", serde_json::to_string(&fixture::complete().plan).unwrap());
-    assert!(change("\"plan\": [", &two).contains("2 plans"));
+    assert!(refused_with("\"plan\": [", &two).contains("2 plans"));
 }
 
 #[test]

@@ -311,8 +311,8 @@ impl Recorder {
             tally.errors += 1;
             tally.bytes_in += bytes;
             let CommandReply { intended_ns, sent_ns, .. } = *answered;
-            if let Some(separate_failures) = &mut tally.separate_failures {
-                separate_failures.failed.record_n(intended_ns, sent_ns, now_ns, 1);
+            if let Some(failures) = &mut tally.separate_failures {
+                failures.failed.record_n(intended_ns, sent_ns, now_ns, 1);
             }
             let stamps = Stamps { intended_ns, sent_ns, done_ns: now_ns };
             self.optional.error(command, (kind == CORRUPT, bytes), &stamps);

@@ -100,7 +100,7 @@ pub(super) fn fit(counts: &Counts<'_>) -> Option<Zipf> {
         return None;
     }
     let bins = Bins::new(counts);
-    let likelihood = |exponent: f64| bins.likelihood(&Law::with_exponent(exponent, counts));
+    let likelihood = |exponent: f64| bins.likelihood(&Law::new(exponent, counts));
     let points = (0..=(EXPONENT_MAX / STEP) as u32).map(|n| f64::from(n) * STEP);
     let best = points.map(|at| (at, likelihood(at))).max_by(|a, b| a.1.total_cmp(&b.1))?.0;
     let (exponent, most) = largest(&likelihood, (best - STEP).max(0.0), best + STEP);
@@ -116,7 +116,7 @@ pub(super) fn fit(counts: &Counts<'_>) -> Option<Zipf> {
     let high = end(exponent, EXPONENT_MAX + 1.0);
     let error = (high - low) / if is_even { ENDS } else { 2.0 * ENDS };
     let exponent = if is_even { 0.0 } else { exponent };
-    let law = Law::with_exponent(exponent, counts);
+    let law = Law::new(exponent, counts);
     let keys = law.ranges.iter().map(|(ranks, _)| ranks).sum::<f64>().round() as u64;
     let deviation = law.deviation(counts.known);
     let fits = deviation <= DEVIATION_MAX && bins.misfit(&law) <= MISFIT_MAX;
@@ -129,8 +129,7 @@ pub(super) fn even_keys(counts: &Counts<'_>) -> u64 {
     if counts.draws - counts.distinct < REPEATS_MIN {
         return counts.distinct as u64;
     }
-    Law::with_exponent(0.0, counts).ranges.iter().map(|(ranks, _)| ranks).sum::<f64>().round()
-        as u64
+    Law::new(0.0, counts).ranges.iter().map(|(ranks, _)| ranks).sum::<f64>().round() as u64
 }
 
 /// Finds the maximum of a function between two points, with its value.
@@ -152,7 +151,7 @@ struct Law {
 
 impl Law {
     /// Creates the law with the number of keys for which the expected number of distinct keys matches.
-    fn with_exponent(exponent: f64, counts: &Counts<'_>) -> Self {
+    fn new(exponent: f64, counts: &Counts<'_>) -> Self {
         // Ranges with their weights, and the sum of weights up to each.
         let (mut ranges, mut sum, mut from) = (Vec::new(), 0.0, 1.0_f64);
         while from < KEYS_MAX {

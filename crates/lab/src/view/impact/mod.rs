@@ -208,7 +208,7 @@ impl Findings for Impact {
 
     /// A line for each price.
     fn to_csv(&self) -> String {
-        let mut csv = Csv::with_columns(&COLUMNS.map(|(_, name, _)| name));
+        let mut csv = Csv::new(&COLUMNS.map(|(_, name, _)| name));
         for price in &self.prices {
             csv.write(COLUMNS.map(|(_, _, cell)| report::escape(cell(price).unwrap_or_default())));
         }
