@@ -1,9 +1,6 @@
 //! Tables, sentences and pages of a history and of a judgement.
 
-use page::{
-    Axis, Block, Chart, DataPoint, Guide, Page, Section, Series as ChartSeries, Table, Tone, Unit,
-    Verdict,
-};
+use page::{Axis, Block, Chart, DataPoint, Guide, Page, Section, Table, Tone, Unit, Verdict};
 use report::compare::{self, GateState};
 use report::{Direction, KEPT, Metric};
 use statistics::Step;
@@ -208,10 +205,10 @@ fn chart(series: &Series, metric: Metric, disturbed: bool) -> Option<Chart> {
         Axis::linear("date", Unit::Date),
         Axis::linear(title.to_lowercase(), unit),
     );
-    chart.series.push(ChartSeries::from_points("runs", counted));
+    chart.series.push(page::Series::from_points("runs", counted));
     if !others.is_empty() {
         let hollow = others.into_iter().map(DataPoint::hollow);
-        chart.series.push(ChartSeries::from_points("do not count", hollow));
+        chart.series.push(page::Series::from_points("do not count", hollow));
     }
     for step in series.steps(metric, disturbed) {
         let label = percent(step.ratio.ratio);

@@ -47,12 +47,11 @@ pub struct CommandTally {
 impl CommandTally {
     pub(crate) fn new(shape: &TallyShape) -> Self {
         let latency = || Latency::new(shape.precision);
-        let failures = || SeparateFailures::new(shape.precision, shape.scheduled);
         Self {
             service: latency(),
             scheduled_response: shape.scheduled.then(latency),
             first_byte: shape.first_byte.then(latency),
-            separate_failures: shape.separate_failures.then(failures),
+            separate_failures: SeparateFailures::for_shape(shape),
             ok: 0,
             miss: 0,
             errors: 0,

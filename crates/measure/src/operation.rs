@@ -45,11 +45,10 @@ pub struct OperationTally {
 impl OperationTally {
     pub(crate) fn new(shape: &TallyShape) -> Self {
         let latency = || Latency::new(shape.precision);
-        let failures = || SeparateFailures::new(shape.precision, shape.scheduled);
         Self {
             service: latency(),
             scheduled_response: shape.scheduled.then(latency),
-            separate_failures: shape.separate_failures.then(failures),
+            separate_failures: SeparateFailures::for_shape(shape),
             ok: 0,
             missed: 0,
             failed: 0,

@@ -24,7 +24,7 @@ use crate::engines::Choice;
 use crate::launch::ServerSet;
 use crate::recorder::Recorder;
 use crate::route::cluster::TopologyWatch;
-use crate::route::{Cluster, DirectRoute, NewConnections, RingRoute, Route};
+use crate::route::{Cluster, DirectRoute, NewConnections, RingRoute, RouteHooks};
 use crate::thread_clocks::ThreadClocks;
 use crate::worker::{Worker, WorkerContext};
 
@@ -178,7 +178,7 @@ fn last_words(
 }
 
 /// Runs one worker from start to end and returns its final messages.
-pub(crate) fn work<E: Engine, P: Protocol, R: Route>(
+pub(crate) fn work<E: Engine, P: Protocol, R: RouteHooks>(
     mut worker: Worker<'_, E, P, R>,
 ) -> Vec<Message> {
     let (gate, number) = (worker.context.gate, worker.context.worker);

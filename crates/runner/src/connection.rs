@@ -17,12 +17,7 @@ pub(crate) struct Connection<D, M, C> {
     pub(crate) reply_bytes: u64,
     /// Bytes of the incoming reply that the engine was asked to drop since the last read.
     pub(crate) dropped: u64,
-    /// Comparison so far of the incoming reply with the expected one.
-    pub(crate) comparison: Comparison,
-    /// Part of the incoming reply, so far, that is kept for later steps.
-    pub(crate) partial: PartialCapture,
-    /// Set for each item that the incoming reply has; empty unless the plan asks.
-    pub(crate) found: Vec<bool>,
+    pub(crate) incoming: IncomingReply,
     /// State of its key scan, in a plan that has one.
     pub(crate) scan: CursorScan,
     /// Time at which its opening was requested.
@@ -43,6 +38,17 @@ pub(crate) struct Connection<D, M, C> {
     pub(crate) queued: bool,
     /// See `C`.
     pub(crate) place: C,
+}
+
+/// Findings about the incoming reply so far.
+#[derive(Debug, Default)]
+pub(crate) struct IncomingReply {
+    /// Comparison with the expected reply.
+    pub(crate) comparison: Comparison,
+    /// Part that is kept for later steps.
+    pub(crate) partial: PartialCapture,
+    /// Set for each item that it has; empty unless the plan asks.
+    pub(crate) found: Vec<bool>,
 }
 
 /// State of a connection.
@@ -68,9 +74,7 @@ impl<D: Default, M: Copy, C> Connection<D, M, C> {
             requests: Requests::default(),
             reply_bytes: 0,
             dropped: 0,
-            comparison: Comparison::default(),
-            partial: PartialCapture::default(),
-            found: Vec::new(),
+            incoming: IncomingReply::default(),
             scan: CursorScan::default(),
             asked_ns: 0,
             opened_ns: 0,
@@ -89,9 +93,7 @@ impl<D: Default, M: Copy, C> Connection<D, M, C> {
         self.state = State::Opening;
         self.decoder = D::default();
         (self.reply_bytes, self.dropped) = (0, 0);
-        self.comparison = Comparison::default();
-        self.partial = PartialCapture::default();
-        self.found.clear();
+        self.incoming = IncomingReply::default();
         self.asked_ns = now_ns;
         self.begun = 0;
         self.renews = false;

@@ -12,7 +12,7 @@ use engine::{Address, ConnId, Engine};
 use wire::Protocol;
 use workload::{ConnectionPerRequest, SequenceBatch};
 
-use super::Route;
+use super::{Route, RouteHooks};
 use crate::connection::State;
 use crate::destination::Destination;
 use crate::explain;
@@ -87,8 +87,6 @@ impl Route for NewConnections<'_> {
     type Mark = ();
     type RouteState = Attempt;
 
-    const OPENS_FIRST: bool = false;
-
     fn places(&self, connections: u32) -> Vec<Attempt> {
         vec![Attempt::default(); connections as usize]
     }
@@ -138,6 +136,30 @@ impl Route for NewConnections<'_> {
         !self.free.is_empty()
     }
 
+    /// Does nothing, as each request is an operation of one step.
+    fn follow<E: Engine, P: Protocol>(worker: &mut Worker<'_, E, P, Self>, _conn: ConnId) {
+        worker.steps.due.clear();
+    }
+
+    /// Sends the next connections to the server's new address.
+    fn take_news<E: Engine, P: Protocol>(worker: &mut Worker<'_, E, P, Self>) {
+        let route = &mut worker.route;
+        let generation = route.destination.generation();
+        if generation != route.generation {
+            // Only one that is alone is followed.
+            (route.generation, route.addresses) = (generation, vec![route.destination.address()]);
+        }
+    }
+
+    /// Returns none: connections are absent most of the time, and nothing waits for one.
+    fn absent_server<E: Engine, P: Protocol>(_worker: &Worker<'_, E, P, Self>) -> Option<String> {
+        None
+    }
+}
+
+impl RouteHooks for NewConnections<'_> {
+    const OPENS_FIRST: bool = false;
+
     fn counts(
         &mut self,
         place: &mut Attempt,
@@ -147,11 +169,6 @@ impl Route for NewConnections<'_> {
     ) -> bool {
         place.replied_ns = now_ns;
         true
-    }
-
-    /// Does nothing, as each request is an operation of one step.
-    fn follow<E: Engine, P: Protocol>(worker: &mut Worker<'_, E, P, Self>, _conn: ConnId) {
-        worker.steps.due.clear();
     }
 
     /// Counts a failed attempt as a failed request, whose kind names the cause.
@@ -192,25 +209,10 @@ impl Route for NewConnections<'_> {
         true
     }
 
-    /// Sends the next connections to the server's new address.
-    fn take_news<E: Engine, P: Protocol>(worker: &mut Worker<'_, E, P, Self>) {
-        let route = &mut worker.route;
-        let generation = route.destination.generation();
-        if generation != route.generation {
-            // Only one that is alone is followed.
-            (route.generation, route.addresses) = (generation, vec![route.destination.address()]);
-        }
-    }
-
     fn wake_ns<E: Engine, P: Protocol>(worker: &Worker<'_, E, P, Self>, now_ns: u64) -> u64 {
         let begins = worker.pacer.is_none() && !worker.route.free.is_empty() && !worker.is_over();
         let closes_ns = worker.route.held.front().map_or(u64::MAX, |(close_ns, _)| *close_ns);
         if begins { now_ns } else { closes_ns }
-    }
-
-    /// Returns none: connections are absent most of the time, and nothing waits for one.
-    fn absent_server<E: Engine, P: Protocol>(_worker: &Worker<'_, E, P, Self>) -> Option<String> {
-        None
     }
 }
 

@@ -11,7 +11,7 @@ use workload::Plan;
 
 use super::Worker;
 use crate::request::Request;
-use crate::route::Route;
+use crate::route::RouteHooks;
 
 /// Number of checks of waiting requests within a deadline, at least [`LOOK_MIN_NS`] apart.
 const LOOKS_PER_DEADLINE: u64 = 16;
@@ -52,7 +52,7 @@ impl Deadline {
     }
 }
 
-impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
+impl<E: Engine, P: Protocol, R: RouteHooks> Worker<'_, E, P, R> {
     /// Starts checking waiting requests, as load begins.
     pub(super) fn start_deadline(&mut self) {
         if self.deadline.is_set() {

@@ -9,17 +9,22 @@ use super::Worker;
 use crate::connection::State;
 use crate::recorder::Recorder;
 use crate::request::Request;
-use crate::route::Route;
+use crate::route::RouteHooks;
 
 /// Shortest and longest wait for the last replies of a run by time.
 const DRAIN_MIN_NS: u64 = 5_000_000_000;
 pub(crate) const DRAIN_MAX_NS: u64 = 10_000_000_000;
 
-impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
+impl<E: Engine, P: Protocol, R: RouteHooks> Worker<'_, E, P, R> {
     /// Returns whether no new request is sent any more.
     #[inline]
     pub(crate) fn is_over(&self) -> bool {
         self.spent || self.engine.now_ns() >= self.stop_ns
+    }
+
+    /// Returns whether nothing is left to send, now or again.
+    pub(crate) fn has_no_more(&self) -> bool {
+        self.is_over() && !R::waits(self)
     }
 
     /// Returns whether nothing is left to send or to wait for.

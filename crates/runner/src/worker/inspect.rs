@@ -10,7 +10,7 @@ use super::quiet::ReplyRules;
 use super::receive::Settler;
 use super::verify::{Checker, Verifier, asked};
 use crate::request::Request;
-use crate::route::Route;
+use crate::route::RouteHooks;
 
 /// Inspections that a plan asks for. Known before load runs, so that an unused inspection costs a branch.
 #[derive(Debug, Clone, Copy)]
@@ -44,7 +44,7 @@ pub(super) struct Inspections {
 }
 
 impl Inspections {
-    pub(super) fn new<P: Protocol, R: Route>(
+    pub(super) fn new<P: Protocol, R: RouteHooks>(
         plan: &Plan,
         steps: &Steps<R::Mark>,
         verifier: Option<&Verifier>,
@@ -82,37 +82,38 @@ impl Inspections {
     }
 }
 
-impl<P: Protocol, R: Route> Settler<'_, P, R> {
+impl<P: Protocol, R: RouteHooks> Settler<'_, P, R> {
     /// Returns the checker of strings for the reply to a request.
     #[inline]
     pub(super) fn checker<'s>(&'s mut self, oldest: &'s Request<R::Mark>) -> Checker<'s> {
         let (command, has_found) = (oldest.command, self.has_found());
-        if self.asks.keeps {
-            self.steps.kept.expect(command, self.partial);
+        let asks = self.context.asks;
+        if asks.keeps {
+            self.steps.kept.expect(command, &mut self.incoming.partial);
         }
         Checker {
-            batch: self.batch,
+            batch: self.context.batch,
             given: oldest.given(&self.steps.kept),
             command,
-            comparison: self.comparison,
+            comparison: &mut self.incoming.comparison,
             verifier: self.verifier.as_mut(),
-            queue: if self.asks.queues { self.reply_rules.queue(command) } else { None },
-            partial: self.asks.keeps.then_some(&mut *self.partial),
-            replicas: self.asks.replicas,
-            found: has_found.then_some(&mut *self.found),
+            queue: if asks.queues { self.context.reply_rules.queue(command) } else { None },
+            partial: asks.keeps.then_some(&mut self.incoming.partial),
+            replicas: asks.replicas,
+            found: has_found.then_some(&mut self.incoming.found),
         }
     }
 
     /// Returns whether the presence of each part of a reply is noted.
     #[inline]
     pub(super) fn has_found(&self) -> bool {
-        self.asks.per_position || self.asks.replicas.is_some()
+        self.context.asks.per_position || self.context.asks.replicas.is_some()
     }
 
     /// Returns the meaning of a reply where senders wait for replicas: a miss if too few have acknowledged.
     pub(super) fn meant_by_replicas<'b>(&self, reply: Reply<'b>) -> Reply<'b> {
         let is_error = matches!(reply, Reply::Error(_));
-        if is_error || self.found.iter().all(|found| *found) { reply } else { Reply::Miss }
+        if is_error || self.incoming.found.iter().all(|found| *found) { reply } else { Reply::Miss }
     }
 
     /// Takes in the effect of a reply on its operation, and the values for later steps. Returns the fault of
@@ -125,8 +126,8 @@ impl<P: Protocol, R: Route> Settler<'_, P, R> {
         let wrong = self.wrong_with(oldest, reply);
         let progress = &mut oldest.progress;
         progress.failed |= wrong.is_some();
-        if self.asks.keeps {
-            self.steps.kept.keep(oldest.command, self.partial, progress);
+        if self.context.asks.keeps {
+            self.steps.kept.keep(oldest.command, &mut self.incoming.partial, progress);
         }
         match reply {
             Reply::Miss => progress.missed = true,
@@ -142,23 +143,23 @@ impl<P: Protocol, R: Route> Settler<'_, P, R> {
         oldest: &Request<R::Mark>,
         reply: Reply<'_>,
     ) -> Option<(&'static str, String)> {
-        let (command, reply_rules) = (oldest.command, self.reply_rules);
-        let lacks = self.asks.misses_fail && reply_rules.lacks(reply, command);
+        let (command, reply_rules) = (oldest.command, self.context.reply_rules);
+        let lacks = self.context.asks.misses_fail && reply_rules.lacks(reply, command);
         let mut lacking = lacks.then_some(command);
-        if self.asks.queues
+        if self.context.asks.queues
             && let Some(queue) = reply_rules.queue(command)
         {
-            let (replies, lacks) = self.comparison.queued.ended(queue);
+            let (replies, lacks) = self.incoming.comparison.queued.ended(queue);
             lacking = lacks;
             // One that failed, or was called off, answers for none.
             if !matches!(reply, Reply::Error(_) | Reply::Miss) {
-                self.comparison.answered_queue((queue, command), replies);
+                self.incoming.comparison.answered_queue((queue, command), replies);
             }
         }
-        let (plan, batch, kept) = (self.plan, self.batch, &self.steps.kept);
+        let (plan, batch, kept) = (self.context.plan, self.context.batch, &self.steps.kept);
         let asked = |command| asked::<P>(plan, batch, (oldest.given(kept), command));
-        if (self.asks.queues || self.verifier.is_some())
-            && let Some(text) = self.comparison.ended(batch, command, asked)
+        if (self.context.asks.queues || self.verifier.is_some())
+            && let Some(text) = self.incoming.comparison.ended(batch, command, asked)
         {
             return Some((CORRUPT, text));
         }

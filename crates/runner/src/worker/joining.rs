@@ -5,7 +5,7 @@ use wire::Protocol;
 use workload::{JoinSchedule, Plan};
 
 use super::Worker;
-use crate::route::Route;
+use crate::route::RouteHooks;
 
 /// Clients that carry load: the first ones by number. A client is one connection, or all connections of one
 /// number.
@@ -41,7 +41,7 @@ impl ActiveClients {
     }
 }
 
-impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
+impl<E: Engine, P: Protocol, R: RouteHooks> Worker<'_, E, P, R> {
     /// Returns whether a connection carries load, or will once it is open.
     #[inline]
     pub(super) fn has_joined(&self, conn: ConnId) -> bool {

@@ -8,9 +8,9 @@ use super::Worker;
 use crate::Fatal;
 use crate::connection::State;
 use crate::password::{LOOK_EVERY_NS, LoginPassword};
-use crate::route::Route;
+use crate::route::RouteHooks;
 
-impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
+impl<E: Engine, P: Protocol, R: RouteHooks> Worker<'_, E, P, R> {
     /// Begins the handshake of an open connection. Without a handshake, returns the connection, which is
     /// ready.
     pub(super) fn greet(&mut self, conn: ConnId) -> Result<Option<ConnId>, Fatal> {

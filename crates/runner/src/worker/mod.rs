@@ -45,7 +45,7 @@ use crate::opening::Origins;
 use crate::password::PasswordSource;
 use crate::recorded::source::RecordedSource;
 use crate::recorder::Recorder;
-use crate::route::Route;
+use crate::route::{Route, RouteHooks};
 use crate::spin::Spin;
 use crate::{Fatal, Gauges, LiveRate};
 use deadline::Deadline;
@@ -153,7 +153,7 @@ pub(crate) struct Worker<'r, E, P: Protocol, R: Route> {
     pub(crate) started: bool,
 }
 
-impl<'r, E: Engine, P: Protocol, R: Route> Worker<'r, E, P, R> {
+impl<'r, E: Engine, P: Protocol, R: RouteHooks> Worker<'r, E, P, R> {
     pub(crate) fn new(
         engine: E,
         mut context: WorkerContext<'r>,

@@ -9,9 +9,9 @@ use crate::Fatal;
 use crate::connection::State;
 use crate::handshake::HandshakeReply;
 use crate::opening::{Gaps, Opening};
-use crate::route::Route;
+use crate::route::RouteHooks;
 
-impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
+impl<E: Engine, P: Protocol, R: RouteHooks> Worker<'_, E, P, R> {
     /// Waits for events, or until this time on the engine's clock.
     #[inline]
     pub(super) fn wait(&mut self, until_ns: Option<u64>) -> Result<(), Fatal> {

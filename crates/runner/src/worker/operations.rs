@@ -14,7 +14,7 @@ use super::cursor_scan::CursorScan;
 use super::growing::KeySource;
 use crate::recorder::Recorder;
 use crate::request::{OperationState, Request};
-use crate::route::{Completion, Route};
+use crate::route::{Completion, RouteHooks};
 
 impl<M: Copy> Request<M> {
     /// Returns the unsent first step of operation `number` of a mix. `mark` makes the route's note from the
@@ -155,7 +155,7 @@ pub(crate) fn append<M>(
     }
 }
 
-impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
+impl<E: Engine, P: Protocol, R: RouteHooks> Worker<'_, E, P, R> {
     /// Notes that the last `count` requests of a connection were handed to it, in `bytes` bytes, at
     /// `sent_ns`. On a schedule they have due times of their own.
     #[inline]

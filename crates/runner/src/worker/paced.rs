@@ -5,9 +5,9 @@ use wire::Protocol;
 use workload::{Pace, Pacer, Plan};
 
 use super::Worker;
-use crate::route::Route;
+use crate::route::RouteHooks;
 
-impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
+impl<E: Engine, P: Protocol, R: RouteHooks> Worker<'_, E, P, R> {
     /// The schedule begins.
     pub(super) fn start_schedule(&mut self, start_ns: u64) {
         let context = &self.context;

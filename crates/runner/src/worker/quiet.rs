@@ -12,7 +12,7 @@ use super::queued::Queue;
 use super::receive::Settler;
 use crate::Fatal;
 use crate::request::{Keys, Requests, SettledReply};
-use crate::route::Route;
+use crate::route::RouteHooks;
 
 /// Facts about the replies to each command of a sequence.
 #[derive(Debug)]
@@ -113,7 +113,7 @@ impl ReplyRules {
     }
 }
 
-impl<P: Protocol, R: Route> Settler<'_, P, R> {
+impl<P: Protocol, R: RouteHooks> Settler<'_, P, R> {
     /// Settles commands that kept silent before a reply with this mark.
     ///
     /// # Errors
@@ -125,7 +125,7 @@ impl<P: Protocol, R: Route> Settler<'_, P, R> {
     ) -> Result<(), Fatal> {
         while let Some(oldest) = requests.oldest_mut() {
             let command = oldest.command;
-            let silence = self.reply_rules.silence(command);
+            let silence = self.context.reply_rules.silence(command);
             let (false, Some(silence)) = (mark == Some(command), silence) else {
                 return match mark {
                     Some(mark) if mark != command => Err(Fatal::new(format!(
@@ -144,10 +144,10 @@ impl<P: Protocol, R: Route> Settler<'_, P, R> {
                 break;
             };
             let answered = request.answered(first_byte_ns);
-            let keys = Keys { asked: self.reply_rules.keys(command), found: 0 };
+            let keys = Keys { asked: self.context.reply_rules.keys(command), found: 0 };
             self.record(request, &SettledReply { answered, outcome, bytes: 0, keys });
             self.complete(request);
-            requests.advance(self.sequence_len);
+            requests.advance(self.context.sequence_len);
         }
         Ok(())
     }

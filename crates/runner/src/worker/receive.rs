@@ -11,19 +11,18 @@ use wire::{Batch, Decode, Protocol, Reply};
 use workload::{OnError, Plan};
 
 use super::Worker;
-use super::captures::PartialCapture;
 use super::cursor_scan::CursorScan;
 use super::inspect::Inspections;
 use super::operations::Steps;
 use super::quiet::ReplyRules;
 use super::retry::Retries;
-use super::verify::{Comparison, Verifier, failed};
-use crate::connection::State;
+use super::verify::{Verifier, failed};
+use crate::connection::{IncomingReply, State};
 use crate::handshake::Handshake;
 use crate::messages::AckLog;
 use crate::recorder::Recorder;
 use crate::request::{Keys, Request, Requests, SettledReply};
-use crate::route::Route;
+use crate::route::RouteHooks;
 use crate::{Fatal, explain};
 
 /// Reason why no more replies of a read are settled.
@@ -58,7 +57,7 @@ impl Span {
     }
 }
 
-impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
+impl<E: Engine, P: Protocol, R: RouteHooks> Worker<'_, E, P, R> {
     /// Frames and settles the replies on a connection. Returns the connection if there were any.
     #[inline]
     pub(super) fn receive(&mut self, conn: ConnId) -> Result<Option<ConnId>, Fatal> {
@@ -73,25 +72,25 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
         let inbox = self.engine.inbox();
         let commands = connection.requests.commands();
         let mut settler = Settler::<P, R> {
-            plan: self.context.plan,
-            batch: &self.batch,
-            reply_rules: &self.reply_rules,
-            handshake: &self.handshake,
-            retries: &self.retries,
-            acknowledgements: self.context.acknowledgements,
+            context: ReplyContext {
+                plan: self.context.plan,
+                batch: &self.batch,
+                reply_rules: &self.reply_rules,
+                handshake: &self.handshake,
+                retries: &self.retries,
+                acknowledgements: self.context.acknowledgements,
+                asks: self.inspections,
+                sequence_len: self.sequence_len,
+                stop_ns: self.stop_ns,
+            },
             route: &mut self.route,
             recorder: &mut self.recorder,
             steps: &mut self.steps,
             verifier: &mut self.verifier,
             place: &mut connection.place,
             scan: &mut connection.scan,
-            comparison: &mut connection.comparison,
-            partial: &mut connection.partial,
-            found: &mut connection.found,
-            asks: self.inspections,
-            sequence_len: self.sequence_len,
+            incoming: &mut connection.incoming,
             now_ns,
-            stop_ns: self.stop_ns,
             ended: Ok(ReadEnd::Read),
             protocol: PhantomData,
         };
@@ -156,33 +155,36 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
     }
 }
 
-/// Parts of the worker and of the connection that settle the replies of one read.
-pub(super) struct Settler<'w, P, R: Route> {
+/// Facts about requests and their replies that hold for the whole run.
+pub(super) struct ReplyContext<'w, M> {
     pub(super) plan: &'w Plan,
     pub(super) batch: &'w Batch,
     pub(super) reply_rules: &'w ReplyRules,
     handshake: &'w Handshake,
-    retries: &'w Retries<R::Mark>,
+    retries: &'w Retries<M>,
     acknowledgements: AckLog<'w>,
+    pub(super) asks: Inspections,
+    pub(super) sequence_len: u32,
+    stop_ns: u64,
+}
+
+/// Parts of the worker and of the connection that settle the replies of one read.
+pub(super) struct Settler<'w, P, R: RouteHooks> {
+    pub(super) context: ReplyContext<'w, R::Mark>,
     route: &'w mut R,
     pub(super) recorder: &'w mut Recorder,
     pub(super) steps: &'w mut Steps<R::Mark>,
     pub(super) verifier: &'w mut Option<Verifier>,
     place: &'w mut R::RouteState,
     scan: &'w mut CursorScan,
-    pub(super) comparison: &'w mut Comparison,
-    pub(super) partial: &'w mut PartialCapture,
-    pub(super) found: &'w mut Vec<bool>,
-    pub(super) asks: Inspections,
-    pub(super) sequence_len: u32,
+    pub(super) incoming: &'w mut IncomingReply,
     pub(super) now_ns: u64,
-    stop_ns: u64,
     /// Reason why it stops, once it does.
     ended: Result<ReadEnd, Fatal>,
     protocol: PhantomData<P>,
 }
 
-impl<P: Protocol, R: Route> Settler<'_, P, R> {
+impl<P: Protocol, R: RouteHooks> Settler<'_, P, R> {
     /// Decodes the replies in `inbox` and settles the oldest request with each, until the end or a reason in
     /// `ended`.
     #[inline]
@@ -193,14 +195,14 @@ impl<P: Protocol, R: Route> Settler<'_, P, R> {
         inbox: &[u8],
         mut span: Span,
     ) -> Span {
-        let mut may_repeat = self.asks.nothing || self.asks.alike;
+        let mut may_repeat = self.context.asks.nothing || self.context.asks.alike;
         loop {
             let rest = &inbox[span.decoded..];
             if rest.is_empty() {
                 return span;
             }
             let is_whole = may_repeat && decoder.is_between_replies();
-            let decoded = if self.asks.strings
+            let decoded = if self.context.asks.strings
                 && let Some(oldest) = requests.oldest_mut()
             {
                 decoder.decode_shown(rest, &mut self.checker(oldest))
@@ -217,7 +219,7 @@ impl<P: Protocol, R: Route> Settler<'_, P, R> {
             let consumed = step.consumed;
             span.decoded += consumed;
             let Some(reply) = step.reply else { return span };
-            let bytes = if self.asks.operations { span.of_reply() } else { 0 };
+            let bytes = if self.context.asks.operations { span.of_reply() } else { 0 };
             (span.begun, span.settled) = (0, span.decoded);
             if self.answers_nothing(reply, requests) {
                 continue;
@@ -225,7 +227,7 @@ impl<P: Protocol, R: Route> Settler<'_, P, R> {
             let receivers = self.receivers_named(reply);
             let mut reply = self.meant(reply, requests);
             if P::QUIET
-                && self.reply_rules.may_be_missing()
+                && self.context.reply_rules.may_be_missing()
                 && let Some(kept) = reply.without_text()
             {
                 reply = kept;
@@ -239,7 +241,7 @@ impl<P: Protocol, R: Route> Settler<'_, P, R> {
             if !self.settle(requests, reply, bytes) {
                 return span;
             }
-            if let Some(reply) = repeated.filter(|_| self.asks.alike) {
+            if let Some(reply) = repeated.filter(|_| self.context.asks.alike) {
                 let answer = (command, reply, bytes);
                 let more = self.settle_alike(requests, answer, (rest, consumed));
                 span.decoded += more * consumed;
@@ -268,7 +270,7 @@ impl<P: Protocol, R: Route> Settler<'_, P, R> {
     #[inline]
     fn receivers_named(&self, reply: Reply<'_>) -> u32 {
         match reply {
-            Reply::Number(receivers) if self.asks.receivers => receivers,
+            Reply::Number(receivers) if self.context.asks.receivers => receivers,
             _ => 0,
         }
     }
@@ -276,29 +278,29 @@ impl<P: Protocol, R: Route> Settler<'_, P, R> {
     /// Returns the meaning of a reply to the command that it answers.
     #[inline]
     fn meant<'b>(&mut self, reply: Reply<'b>, requests: &mut Requests<R::Mark>) -> Reply<'b> {
-        if self.asks.replicas.is_some() {
+        if self.context.asks.replicas.is_some() {
             return self.meant_by_replicas(reply);
         }
         if !matches!(reply, Reply::Empty | Reply::Number(_)) {
             return reply;
         }
-        if self.acknowledgements.is_refusal(reply) {
+        if self.context.acknowledgements.is_refusal(reply) {
             return Reply::Miss;
         }
         let oldest = requests.oldest_mut();
-        if self.asks.receivers
+        if self.context.asks.receivers
             && let (Reply::Number(receivers), Some(oldest)) = (reply, &oldest)
         {
             self.recorder.reached(oldest, receivers.into());
         }
-        self.reply_rules.meant(reply, oldest.map_or(0, |oldest| oldest.command))
+        self.context.reply_rules.meant(reply, oldest.map_or(0, |oldest| oldest.command))
     }
 
     /// Settles the oldest request with its reply. Returns whether the next reply can be settled too.
     #[inline]
     fn settle(&mut self, requests: &mut Requests<R::Mark>, reply: Reply<'_>, bytes: u64) -> bool {
         let wrong = match requests.oldest_mut() {
-            Some(oldest) if self.asks.any => self.inspect(oldest, reply),
+            Some(oldest) if self.context.asks.any => self.inspect(oldest, reply),
             _ => None,
         };
         let is_alone = requests.commands() == 1;
@@ -306,7 +308,7 @@ impl<P: Protocol, R: Route> Settler<'_, P, R> {
             self.ended = unexpected(reply);
             return false;
         };
-        self.acknowledgements.note(request, reply, wrong.is_some(), self.now_ns);
+        self.context.acknowledgements.note(request, reply, wrong.is_some(), self.now_ns);
         let goes_on = match (reply, wrong) {
             (Reply::Error(text), _) => self.fail((request, first_byte_ns), text, bytes, is_alone),
             (_, Some((kind, text))) => {
@@ -319,10 +321,10 @@ impl<P: Protocol, R: Route> Settler<'_, P, R> {
             }
         };
         if self.has_found() {
-            self.found.clear();
+            self.incoming.found.clear();
         }
         self.complete(request);
-        requests.advance(self.sequence_len);
+        requests.advance(self.context.sequence_len);
         goes_on
     }
 
@@ -336,10 +338,10 @@ impl<P: Protocol, R: Route> Settler<'_, P, R> {
     ) {
         let answer = self.answer((request, first_byte_ns), reply, bytes);
         if self.record(request, &answer)
-            && self.asks.per_position
-            && self.found.len() == self.reply_rules.keys(request.command) as usize
+            && self.context.asks.per_position
+            && self.incoming.found.len() == self.context.reply_rules.keys(request.command) as usize
         {
-            self.recorder.found(&answer.answered, self.found);
+            self.recorder.found(&answer.answered, &self.incoming.found);
         }
     }
 
@@ -352,7 +354,7 @@ impl<P: Protocol, R: Route> Settler<'_, P, R> {
         bytes: u64,
     ) -> SettledReply {
         let outcome = if reply == Reply::Miss { Outcome::Miss } else { Outcome::Ok };
-        let asked = self.reply_rules.keys(request.command);
+        let asked = self.context.reply_rules.keys(request.command);
         let keys = match reply {
             Reply::Found(found) => Keys { asked, found: found.min(asked) },
             Reply::Miss => Keys { asked, found: 0 },
@@ -381,24 +383,24 @@ impl<P: Protocol, R: Route> Settler<'_, P, R> {
         bytes: u64,
         is_alone: bool,
     ) -> bool {
-        let command = &self.plan.sequence[request.command as usize];
+        let command = &self.context.plan.sequence[request.command as usize];
         // Nobody knows which of the commands that may keep silent it answers.
-        let is_uncertain = P::QUIET && self.reply_rules.may_be_missing()
+        let is_uncertain = P::QUIET && self.context.reply_rules.may_be_missing()
             || P::is_last_words(command, text, is_alone);
         let is_refused = P::is_refusal(text);
-        let text = self.handshake.masked(explain::text(text));
+        let text = self.context.handshake.masked(explain::text(text));
         if !is_uncertain
-            && self.retries.apply(request, &text, (self.now_ns, self.stop_ns))
+            && self.context.retries.apply(request, &text, (self.now_ns, self.context.stop_ns))
             && self.route.may_retry(self.place, request, &text)
         {
             request.progress.again = true;
         } else if self.count_error((request, first_byte_ns), (explain::kind(&text), &text), bytes) {
-            if self.plan.peer.each_failure && request.measured {
+            if self.context.plan.peer.each_failure && request.measured {
                 let given = request.given(&self.steps.kept);
-                let asked = (self.plan, self.batch, (given, request.command));
+                let asked = (self.context.plan, self.context.batch, (given, request.command));
                 self.recorder.tell(failed::<P>(asked, &text, request.progress.retries));
             }
-            if self.plan.recovery.on_error == OnError::Stop {
+            if self.context.plan.recovery.on_error == OnError::Stop {
                 self.ended = Err(explain::error_reply(&text));
                 return false;
             }
@@ -419,7 +421,7 @@ impl<P: Protocol, R: Route> Settler<'_, P, R> {
         bytes: u64,
     ) -> bool {
         let counts = self.route.counts_error(self.place, request, text);
-        if counts && !request.measured && self.plan.is_recorded() {
+        if counts && !request.measured && self.context.plan.is_recorded() {
             self.recorder.error_of_unmeasured(request.command, (kind, text), self.now_ns);
         } else if counts {
             let answered = request.answered(first_byte_ns);

@@ -17,7 +17,7 @@ use super::{ConnectionOf, Worker};
 use crate::connection::{Connection, State};
 use crate::recorder::Recorder;
 use crate::reopening::ReconnectQueue;
-use crate::route::{LostRequest, Route};
+use crate::route::{LostRequest, RouteHooks};
 use crate::{Fatal, explain};
 
 /// Checks per timeout: a missed one is noticed within this part of it.
@@ -95,7 +95,7 @@ impl Recovery {
 }
 
 /// Parts of a worker that the loss of a connection affects.
-struct LossContext<'w, R: Route> {
+struct LossContext<'w, R: RouteHooks> {
     recorder: &'w mut Recorder,
     route: &'w mut R,
     steps: &'w mut Steps<R::Mark>,
@@ -109,7 +109,7 @@ struct LossContext<'w, R: Route> {
 /// requests. Independent of the engine, so that it is compiled once for each protocol and route.
 #[cold]
 #[inline(never)]
-fn forsake_requests<P: Protocol, R: Route>(
+fn forsake_requests<P: Protocol, R: RouteHooks>(
     connection: &mut ConnectionOf<P, R>,
     rest: LossContext<'_, R>,
     overdue_ns: u64,
@@ -142,12 +142,12 @@ fn forsake_requests<P: Protocol, R: Route>(
     recorder.abandoned(abandoned, times.0);
 }
 
-impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
+impl<E: Engine, P: Protocol, R: RouteHooks> Worker<'_, E, P, R> {
     /// Handles the loss of a connection that keystorm did not close.
     pub(super) fn lost(&mut self, conn: ConnId, reason: &Reason) -> Result<(), Fatal> {
         let connection = &self.connections[conn.0 as usize];
         let (state, in_flight) = (connection.state, connection.requests.commands());
-        if state == State::Ready && connection.is_idle() && R::has_no_more(self) {
+        if state == State::Ready && connection.is_idle() && self.has_no_more() {
             self.unready(conn);
             return Ok(()); // It had nothing more to do.
         }

@@ -10,7 +10,7 @@ use workload::{Lane, Plan};
 
 use super::Worker;
 use crate::connection::State;
-use crate::route::Route;
+use crate::route::RouteHooks;
 
 /// Schedules connections that are closed and reopened at a fixed rate.
 #[derive(Debug)]
@@ -78,7 +78,7 @@ impl Renewals {
     }
 }
 
-impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
+impl<E: Engine, P: Protocol, R: RouteHooks> Worker<'_, E, P, R> {
     /// Renews the connection whose turn it is, at once or when it has its replies.
     #[cold]
     pub(super) fn renew(&mut self) {

@@ -5,9 +5,9 @@ use wire::{Protocol, Reply};
 
 use super::receive::Settler;
 use crate::request::Requests;
-use crate::route::Route;
+use crate::route::RouteHooks;
 
-impl<P: Protocol, R: Route> Settler<'_, P, R> {
+impl<P: Protocol, R: RouteHooks> Settler<'_, P, R> {
     /// Settles, without decoding, the replies that repeat the `len` bytes at the start of `input`. Returns
     /// their number. Repeats that answer a later batch are left to the next call.
     #[inline]
@@ -45,12 +45,12 @@ impl<P: Protocol, R: Route> Settler<'_, P, R> {
         let count = wire::repeats(input, len, requests.alike(command));
         let mut left = count;
         while left > 0 {
-            let many = if self.asks.single { requests.stamped_alike(left) } else { 1 };
+            let many = if self.context.asks.single { requests.stamped_alike(left) } else { 1 };
             let Some((first_byte_ns, request)) = requests.settle_whole(many, self.now_ns) else {
                 break;
             };
             let answer = self.answer((request, first_byte_ns), reply, bytes);
-            if self.asks.single {
+            if self.context.asks.single {
                 self.recorder.replies(&answer, many, self.now_ns);
             } else {
                 request.progress.missed |= reply == Reply::Miss;

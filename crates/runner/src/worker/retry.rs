@@ -18,7 +18,7 @@ use super::operations::Steps;
 use crate::connection::State;
 use crate::recorder::Recorder;
 use crate::request::{LostRequests, Request};
-use crate::route::Route;
+use crate::route::RouteHooks;
 
 /// Random stream of the waits, separate from all other streams.
 const STREAM: u64 = 16 << 56;
@@ -186,14 +186,14 @@ impl<M: Copy> Retries<M> {
     }
 }
 
-impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
+impl<E: Engine, P: Protocol, R: RouteHooks> Worker<'_, E, P, R> {
     /// Delays the requests that failed on a connection, or has them sent with the other due ones.
     #[cold]
     pub(super) fn postpone(&mut self, conn: ConnId) {
         let now_ns = self.engine.now_ns();
         let Self { connections, recorder, retries, steps, in_flight, .. } = self;
         let connection = &mut connections[conn.0 as usize];
-        let at_once = R::sends_anywhere() || connection.state == State::Ready;
+        let at_once = R::SENDS_ANYWHERE || connection.state == State::Ready;
         let of = (conn, &mut connection.postponed);
         *in_flight += retries.postpone(of, (now_ns, at_once), steps, recorder);
     }
@@ -204,7 +204,7 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
         let now_ns = self.engine.now_ns();
         while let Some((conn, request)) = self.retries.next(now_ns) {
             let connection = &mut self.connections[conn.0 as usize];
-            if !R::sends_anywhere() && connection.state != State::Ready {
+            if !R::SENDS_ANYWHERE && connection.state != State::Ready {
                 self.retries.stranded.push((conn, request));
                 continue;
             }

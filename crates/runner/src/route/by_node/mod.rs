@@ -17,7 +17,7 @@ use measure::NodeTally;
 use wire::{Batch, Protocol};
 use workload::{Pace, Plan, SequenceBatch, Window};
 
-use super::Route;
+use super::RouteHooks;
 use crate::RecordedCommand;
 use crate::recorded::source::RecordedSource;
 use crate::recorder::Recorder;
@@ -41,7 +41,7 @@ const WAITING_LARGE: usize = 1 << 20;
 const SET_ASIDE_MAX: u64 = WAITING_LARGE as u64;
 
 /// A route to several servers.
-pub(super) trait ByNode: Route {
+pub(super) trait ByNode: RouteHooks {
     /// State shared with the other routes by node.
     fn shared_mut(&mut self) -> &mut ByNodeState<Self::Mark>;
 

@@ -11,7 +11,7 @@ use super::{Cluster, ClusterRequest, Mark, RouteState, balance, recovery, redire
 use crate::Fatal;
 use crate::recorder::Recorder;
 use crate::request::{OperationState, Request, SettledReply};
-use crate::route::{Completion, LostRequest, Route, by_node};
+use crate::route::{Completion, LostRequest, Route, RouteHooks, by_node};
 use crate::worker::Worker;
 
 /// Time between checks for news of the cluster while nothing else happens.
@@ -42,14 +42,6 @@ impl Route for Cluster<'_> {
 
     fn address(&self, place: &RouteState) -> Cow<'_, Address> {
         Cow::Owned(Address::Tcp(self.map.node(place.node).address))
-    }
-
-    fn server(&self, place: &RouteState) -> String {
-        self.map.node(place.node).name.clone()
-    }
-
-    fn splits_sequences(&self) -> bool {
-        !self.commands.whole
     }
 
     fn prepare<E: Engine, P: Protocol>(worker: &mut Worker<'_, E, P, Self>) {
@@ -83,6 +75,43 @@ impl Route for Cluster<'_> {
         self.shared.has_room(in_flight)
     }
 
+    #[inline]
+    fn record_of(&self, place: &RouteState, recorder: &mut Recorder) {
+        recorder.of_node(self.number(place.node));
+    }
+
+    #[inline]
+    fn follow<E: Engine, P: Protocol>(worker: &mut Worker<'_, E, P, Self>, conn: ConnId) {
+        if worker.route.commands.follows {
+            by_node::follow_on(worker, conn)
+        } else {
+            by_node::follow(worker)
+        }
+    }
+
+    fn take_news<E: Engine, P: Protocol>(worker: &mut Worker<'_, E, P, Self>) {
+        recovery::take_news(worker);
+    }
+
+    fn absent_server<E: Engine, P: Protocol>(worker: &Worker<'_, E, P, Self>) -> Option<String> {
+        let route = &worker.route;
+        let mut nodes = 0..route.map.nodes().len() as u16;
+        let absent = nodes.find(|node| route.shared.queues.is_cut_off(*node))?;
+        Some(route.map.node(absent).name.clone())
+    }
+}
+
+impl RouteHooks for Cluster<'_> {
+    const SENDS_ANYWHERE: bool = true;
+
+    fn server(&self, place: &RouteState) -> String {
+        self.map.node(place.node).name.clone()
+    }
+
+    fn splits_sequences(&self) -> bool {
+        !self.commands.whole
+    }
+
     fn waiting(&self) -> u64 {
         self.shared.queues.waiting() as u64
     }
@@ -106,11 +135,6 @@ impl Route for Cluster<'_> {
     }
 
     #[inline]
-    fn record_of(&self, place: &RouteState, recorder: &mut Recorder) {
-        recorder.of_node(self.number(place.node));
-    }
-
-    #[inline]
     fn passes_over(&self, oldest: &mut ClusterRequest) -> bool {
         let Request { mark, command, .. } = oldest;
         let next = *command + 1;
@@ -123,10 +147,6 @@ impl Route for Cluster<'_> {
 
     fn may_retry(&self, place: &RouteState, _request: &ClusterRequest, text: &str) -> bool {
         place.redirect.is_none() && Redirect::parse(text).is_none()
-    }
-
-    fn sends_anywhere() -> bool {
-        true
     }
 
     /// Excludes redirects, and an `EXEC` that fails because of one.
@@ -204,29 +224,14 @@ impl Route for Cluster<'_> {
     }
 
     #[inline]
-    fn follow<E: Engine, P: Protocol>(worker: &mut Worker<'_, E, P, Self>, conn: ConnId) {
-        if worker.route.commands.follows {
-            by_node::follow_on(worker, conn)
-        } else {
-            by_node::follow(worker)
-        }
-    }
-
-    #[inline]
     fn after_read<E: Engine, P: Protocol>(
         worker: &mut Worker<'_, E, P, Self>,
     ) -> Result<(), Fatal> {
         if worker.route.turned_away.is_empty() { Ok(()) } else { redirect::redirect(worker) }
     }
 
-    fn has_no_more<E: Engine, P: Protocol>(worker: &Worker<'_, E, P, Self>) -> bool {
-        worker.is_over()
-            && worker.route.shared.queues.waiting() == 0
-            && worker.route.later.is_empty()
-    }
-
     fn wants_connections<E: Engine, P: Protocol>(worker: &Worker<'_, E, P, Self>) -> bool {
-        !Self::has_no_more(worker) || worker.in_flight > 0
+        !worker.has_no_more() || worker.in_flight > 0
     }
 
     fn count_ready(&mut self, place: &RouteState, is_ready: bool) {
@@ -251,10 +256,6 @@ impl Route for Cluster<'_> {
         self.watch.version() != self.version || self.later.ended(now_ns)
     }
 
-    fn take_news<E: Engine, P: Protocol>(worker: &mut Worker<'_, E, P, Self>) {
-        recovery::take_news(worker);
-    }
-
     fn wake_ns<E: Engine, P: Protocol>(worker: &Worker<'_, E, P, Self>, now_ns: u64) -> u64 {
         let route = &worker.route;
         let later_ns = route.later.first_ns().unwrap_or(u64::MAX);
@@ -272,13 +273,6 @@ impl Route for Cluster<'_> {
         overdue_ns: u64,
     ) -> Option<String> {
         recovery::drop_overdue(worker, overdue_ns)
-    }
-
-    fn absent_server<E: Engine, P: Protocol>(worker: &Worker<'_, E, P, Self>) -> Option<String> {
-        let route = &worker.route;
-        let mut nodes = 0..route.map.nodes().len() as u16;
-        let absent = nodes.find(|node| route.shared.queues.is_cut_off(*node))?;
-        Some(route.map.node(absent).name.clone())
     }
 
     fn gives_up<E: Engine, P: Protocol>(worker: &Worker<'_, E, P, Self>, now_ns: u64) -> bool {

@@ -15,7 +15,7 @@ use workload::SequenceBatch;
 
 use recorded::DueQueues;
 
-use super::Route;
+use super::{Route, RouteHooks};
 use crate::connection::State;
 use crate::destination::Destination;
 use crate::recorder::Recorder;
@@ -72,8 +72,6 @@ impl Route for DirectRoute<'_> {
     /// Number of the server.
     type RouteState = u16;
 
-    const COUNTS_ALL: bool = true;
-
     fn places(&self, connections: u32) -> Vec<u16> {
         let servers = self.addresses.len() as u64;
         let place = |n| ((self.first_connection + u64::from(n)) % servers) as u16;
@@ -115,11 +113,6 @@ impl Route for DirectRoute<'_> {
     }
 
     #[inline]
-    fn after_event<E: Engine, P: Protocol>(worker: &mut Worker<'_, E, P, Self>) {
-        Self::dispatch(worker);
-    }
-
-    #[inline]
     fn dispatch<E: Engine, P: Protocol>(worker: &mut Worker<'_, E, P, Self>) {
         if worker.record.is_some() {
             recorded::send_due(worker);
@@ -130,22 +123,6 @@ impl Route for DirectRoute<'_> {
 
     fn has_room(&self, _in_flight: u64) -> bool {
         !self.queue.is_empty()
-    }
-
-    fn waiting(&self) -> u64 {
-        self.waiting.len()
-    }
-
-    fn has_no_more<E: Engine, P: Protocol>(worker: &Worker<'_, E, P, Self>) -> bool {
-        worker.is_over() && worker.route.waiting() == 0
-    }
-
-    fn wants_connections<E: Engine, P: Protocol>(worker: &Worker<'_, E, P, Self>) -> bool {
-        !Self::has_no_more(worker)
-    }
-
-    fn gives_up<E: Engine, P: Protocol>(worker: &Worker<'_, E, P, Self>, now_ns: u64) -> bool {
-        worker.record.is_some() && recorded::only_blocked(worker, now_ns)
     }
 
     /// Sends the next steps on the same connection, together.
@@ -189,6 +166,29 @@ impl Route for DirectRoute<'_> {
         worker.recovery.reopening.hurry(now_ns);
     }
 
+    fn absent_server<E: Engine, P: Protocol>(worker: &Worker<'_, E, P, Self>) -> Option<String> {
+        let is_there = worker.connections.iter().any(|c| c.state == State::Ready);
+        let named = worker.route.addresses.iter().map(Address::to_string);
+        (!is_there).then(|| named.collect::<Vec<_>>().join(", "))
+    }
+}
+
+impl RouteHooks for DirectRoute<'_> {
+    const COUNTS_ALL: bool = true;
+
+    #[inline]
+    fn after_event<E: Engine, P: Protocol>(worker: &mut Worker<'_, E, P, Self>) {
+        Self::dispatch(worker);
+    }
+
+    fn waiting(&self) -> u64 {
+        self.waiting.len()
+    }
+
+    fn gives_up<E: Engine, P: Protocol>(worker: &Worker<'_, E, P, Self>, now_ns: u64) -> bool {
+        worker.record.is_some() && recorded::only_blocked(worker, now_ns)
+    }
+
     /// Notes that each server of a pool is asked while its own connections have something to send; with a
     /// record, while the record has no gap.
     fn note_asked<E: Engine, P: Protocol>(worker: &mut Worker<'_, E, P, Self>) {
@@ -206,12 +206,6 @@ impl Route for DirectRoute<'_> {
                     && (!connection.is_idle() || context.stream.left(conn, 1) > 0)
             })
         });
-    }
-
-    fn absent_server<E: Engine, P: Protocol>(worker: &Worker<'_, E, P, Self>) -> Option<String> {
-        let is_there = worker.connections.iter().any(|c| c.state == State::Ready);
-        let named = worker.route.addresses.iter().map(Address::to_string);
-        (!is_there).then(|| named.collect::<Vec<_>>().join(", "))
     }
 }
 

@@ -10,7 +10,7 @@ use wire::Protocol;
 use super::{RingRequest, RingWorker};
 use crate::request::LostRequests;
 use crate::route::by_node::ByNode;
-use crate::route::{LostRequest, Route};
+use crate::route::{LostRequest, RouteHooks};
 
 /// Time that requests wait for a server to come back.
 const PATIENCE_NS: u64 = 100_000_000;

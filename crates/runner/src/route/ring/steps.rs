@@ -10,7 +10,7 @@ use super::split::PartEnd;
 use super::{Mark, RingRequest, RingRoute, RouteState, absence};
 use crate::recorder::Recorder;
 use crate::request::SettledReply;
-use crate::route::{Completion, LostRequest, Route, by_node};
+use crate::route::{Completion, LostRequest, Route, RouteHooks, by_node};
 use crate::worker::Worker;
 
 impl RingRoute<'_> {
@@ -43,10 +43,6 @@ impl Route for RingRoute<'_> {
         Cow::Borrowed(&self.servers[usize::from(place.0)].address)
     }
 
-    fn splits_sequences(&self) -> bool {
-        true
-    }
-
     fn prepare<E: Engine, P: Protocol>(worker: &mut Worker<'_, E, P, Self>) {
         worker.recorder.know_nodes(worker.route.servers.len(), worker.engine.now_ns());
     }
@@ -70,6 +66,34 @@ impl Route for RingRoute<'_> {
         self.shared.has_room(in_flight)
     }
 
+    #[inline]
+    fn record_of(&self, place: &RouteState, recorder: &mut Recorder) {
+        recorder.of_node(place.0);
+    }
+
+    #[inline]
+    fn follow<E: Engine, P: Protocol>(worker: &mut Worker<'_, E, P, Self>, _conn: ConnId) {
+        by_node::follow(worker);
+    }
+
+    fn take_news<E: Engine, P: Protocol>(worker: &mut Worker<'_, E, P, Self>) {
+        absence::look(worker);
+    }
+
+    /// Returns none while any server is present.
+    fn absent_server<E: Engine, P: Protocol>(worker: &Worker<'_, E, P, Self>) -> Option<String> {
+        let RingRoute { absence, servers, .. } = &worker.route;
+        absence.is_total().then(|| servers[0].address.to_string())
+    }
+}
+
+impl RouteHooks for RingRoute<'_> {
+    const SENDS_ANYWHERE: bool = true;
+
+    fn splits_sequences(&self) -> bool {
+        true
+    }
+
     fn waiting(&self) -> u64 {
         self.shared.queues.waiting() as u64
     }
@@ -83,18 +107,9 @@ impl Route for RingRoute<'_> {
         true
     }
 
-    #[inline]
-    fn record_of(&self, place: &RouteState, recorder: &mut Recorder) {
-        recorder.of_node(place.0);
-    }
-
     /// Refuses retries of split requests, as other parts may have been carried out.
     fn may_retry(&self, _place: &RouteState, request: &RingRequest, _text: &str) -> bool {
         request.mark.split.is_none()
-    }
-
-    fn sends_anywhere() -> bool {
-        true
     }
 
     fn counts_error(&mut self, place: &mut RouteState, request: &RingRequest, _text: &str) -> bool {
@@ -142,17 +157,8 @@ impl Route for RingRoute<'_> {
         }
     }
 
-    #[inline]
-    fn follow<E: Engine, P: Protocol>(worker: &mut Worker<'_, E, P, Self>, _conn: ConnId) {
-        by_node::follow(worker);
-    }
-
-    fn has_no_more<E: Engine, P: Protocol>(worker: &Worker<'_, E, P, Self>) -> bool {
-        worker.is_over() && worker.route.shared.queues.waiting() == 0
-    }
-
     fn wants_connections<E: Engine, P: Protocol>(worker: &Worker<'_, E, P, Self>) -> bool {
-        !Self::has_no_more(worker) || worker.in_flight > 0
+        !worker.has_no_more() || worker.in_flight > 0
     }
 
     fn count_ready(&mut self, place: &RouteState, is_ready: bool) {
@@ -179,18 +185,8 @@ impl Route for RingRoute<'_> {
         now_ns >= self.absence.look_ns()
     }
 
-    fn take_news<E: Engine, P: Protocol>(worker: &mut Worker<'_, E, P, Self>) {
-        absence::look(worker);
-    }
-
     fn wake_ns<E: Engine, P: Protocol>(worker: &Worker<'_, E, P, Self>, _now_ns: u64) -> u64 {
         worker.route.absence.look_ns()
-    }
-
-    /// Returns none while any server is present.
-    fn absent_server<E: Engine, P: Protocol>(worker: &Worker<'_, E, P, Self>) -> Option<String> {
-        let RingRoute { absence, servers, .. } = &worker.route;
-        absence.is_total().then(|| servers[0].address.to_string())
     }
 
     fn note_asked<E: Engine, P: Protocol>(worker: &mut Worker<'_, E, P, Self>) {
