@@ -212,7 +212,7 @@ impl Findings for Durability {
 
     /// A row for each crash.
     fn to_csv(&self) -> String {
-        let mut table = Csv::with_columns(&[&["setting"], &FIGURES[..]].concat());
+        let mut table = Csv::new(&[&["setting"], &FIGURES[..]].concat());
         for setting in &self.settings {
             for crash in &setting.crashes {
                 let crash = serde_json::to_value(crash).unwrap_or_default();
