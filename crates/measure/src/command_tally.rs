@@ -51,7 +51,9 @@ impl CommandTally {
             service: latency(),
             scheduled_response: shape.scheduled.then(latency),
             first_byte: shape.first_byte.then(latency),
-            separate_failures: SeparateFailures::for_shape(shape),
+            separate_failures: shape
+                .separate_failures
+                .then(|| SeparateFailures::new(shape.precision, shape.scheduled)),
             ok: 0,
             miss: 0,
             errors: 0,

@@ -48,7 +48,9 @@ impl OperationTally {
         Self {
             service: latency(),
             scheduled_response: shape.scheduled.then(latency),
-            separate_failures: SeparateFailures::for_shape(shape),
+            separate_failures: shape
+                .separate_failures
+                .then(|| SeparateFailures::new(shape.precision, shape.scheduled)),
             ok: 0,
             missed: 0,
             failed: 0,

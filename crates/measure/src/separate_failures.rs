@@ -5,8 +5,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::Latency;
 use crate::total::total;
-use crate::{Latency, TallyShape};
 
 /// The latencies of misses and of errors.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -28,10 +28,10 @@ pub struct FailureLatency {
 }
 
 impl SeparateFailures {
-    /// Returns them if this shape keeps failures separate.
-    pub(crate) fn for_shape(shape: &TallyShape) -> Option<Self> {
-        let timed = || FailureLatency::new(shape.precision, shape.scheduled);
-        shape.separate_failures.then(|| Self { missed: timed(), failed: timed() })
+    /// Creates empty ones; `scheduled` if requests have due times of their own.
+    pub(crate) fn new(precision: u8, scheduled: bool) -> Self {
+        let timed = || FailureLatency::new(precision, scheduled);
+        Self { missed: timed(), failed: timed() }
     }
 }
 

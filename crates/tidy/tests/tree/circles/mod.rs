@@ -15,7 +15,7 @@ const TIED: &[(&str, usize)] = &[
     ("crates/history", 2),
     ("crates/host", 13),
     ("crates/job", 3),
-    ("crates/keystorm", 32),
+    ("crates/keystorm", 30),
     ("crates/lab", 7),
     ("crates/measure", 7),
     ("crates/page", 4),
