@@ -184,6 +184,8 @@ fn lossy(setting: &SettingResult) -> String {
 /// A length of time in words.
 fn span(seconds: f64) -> String {
     match seconds {
+        // Times of acknowledgements are a millisecond late at most.
+        short if short < 0.001 => "under 1 ms".to_owned(),
         short if short < 0.1 => format!("{:.1} ms", short * 1e3),
         long => format!("{long:.2} s"),
     }
