@@ -114,7 +114,7 @@ fn record_tally(bencher: Bencher<'_, '_>) {
         scheduled: false,
         first_byte: false,
         operations: 0,
-        apart: false,
+        separate_failures: false,
         places: 0,
         spans: false,
         deadline_ns: None,
