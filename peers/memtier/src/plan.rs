@@ -248,14 +248,15 @@ pub(super) fn get_command(options: &Options, key: &Arg, keys: u32) -> CommandSpe
         std::iter::once(name.into()).chain(keys).collect()
     };
     let offset = options.data_offset.to_string();
-    let args: Vec<Arg> = match options.protocol_kind().is_memcache() {
-        true => of_several("get"),
+    let args: Vec<Arg> = if options.protocol_kind().is_memcache() {
+        of_several("get")
+    } else if keys > 0 {
         // Also of one key, so that all replies are alike.
-        false if keys > 0 => of_several("MGET"),
-        false if options.data_offset > 0 => {
-            vec!["GETRANGE".into(), key, offset.as_str().into(), "-1".into()]
-        }
-        false => vec!["GET".into(), key],
+        of_several("MGET")
+    } else if options.data_offset > 0 {
+        vec!["GETRANGE".into(), key, offset.as_str().into(), "-1".into()]
+    } else {
+        vec!["GET".into(), key]
     };
     args.into()
 }

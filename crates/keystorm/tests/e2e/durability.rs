@@ -125,6 +125,9 @@ fn a_server_that_is_cut_off_goes_on_for_three_seconds_and_loses_them() {
     history.prints("network cut and failover, none").prints("network cut and failover, safe");
     std::fs::write(&file, own.replace("wait", "waits")).unwrap();
     Keystorm::new(&line).run().exits(2).says("mine.toml: line 3: unknown field `waits`");
+    std::fs::write(&file, "setting = []").unwrap();
+    let alone = line.replace("none,", "");
+    Keystorm::new(&alone).run().exits(2).says("mine.toml: it has no [[setting]]");
 }
 
 #[test]

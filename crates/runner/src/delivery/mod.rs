@@ -344,10 +344,11 @@ impl<'r> Roles<'r> {
             None => pubsub::missed(self.delivery.kind, expected, &counts),
         };
         let (expected, missed_while_away) = (expected - missed, missed_while_away + missed);
-        let uncounted = match self.exchanges {
+        let uncounted = if self.exchanges {
             // Both are of other clients' messages, too.
-            true => 0,
-            false => counts.received.saturating_sub(expected).min(missed_while_away),
+            0
+        } else {
+            counts.received.saturating_sub(expected).min(missed_while_away)
         };
         receiving.deliveries = Some(Box::new(Deliveries {
             sending: sending.total,

@@ -55,9 +55,9 @@ const AREAS: &[Area] = &[
             "crates/keystorm/src/commands/profile/",
             "crates/keystorm/src/commands/durability/",
         ],
-        budget: 13_758,
+        budget: 13_759,
     },
-    Area { name: "imitated tools: memtier, YCSB, rpc-perf", paths: &["peers/"], budget: 11_098 },
+    Area { name: "imitated tools: memtier, YCSB, rpc-perf", paths: &["peers/"], budget: 11_099 },
     Area {
         name: "recorded traffic",
         paths: &[
@@ -92,7 +92,7 @@ const AREAS: &[Area] = &[
             "crates/keystorm/src/deliveries/mod.rs",
             "crates/keystorm/src/deliveries/node_receivers.rs",
         ],
-        budget: 6_718,
+        budget: 6_719,
     },
     Area {
         name: "host, doctor, sink",

@@ -162,6 +162,9 @@ fn settings(list: &[String]) -> Result<Vec<Setting>, UsageError> {
             return Err(UsageError(suggestions::one_of("setting", word, nearest, &known)));
         }
     }
+    if settings.is_empty() {
+        return Err(UsageError(format!("--settings {}: it has no [[setting]]", list.join(","))));
+    }
     let mut names = BTreeSet::new();
     match settings.iter().find(|setting| !names.insert(&setting.name)) {
         Some(twice) => {

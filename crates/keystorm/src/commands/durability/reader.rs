@@ -27,8 +27,7 @@ pub(super) fn content(client: &mut Client<Transport>, plan: &Plan) -> Result<Con
     let (mut content, bytes) = (Content::default(), plan.data.payload_bytes as usize);
     let at_once = (BYTES_AT_ONCE / (bytes + 16)).clamp(1, AT_ONCE);
     for first in (0..).step_by(at_once) {
-        let last = first + at_once - 1;
-        let (from, to) = (first.to_string(), last.to_string());
+        let (from, to) = (first.to_string(), (first + at_once - 1).to_string());
         let words = [&b"LRANGE"[..], KEY.as_bytes(), from.as_bytes(), to.as_bytes()];
         let value = client.ask(&words)?;
         let Some(items) = value.items() else { bail!("LRANGE {KEY}: {value:?}") };

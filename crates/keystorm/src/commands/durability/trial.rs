@@ -277,9 +277,8 @@ impl Trial<'_> {
     fn placed(&self, change: impl FnOnce(&mut PlanParts)) -> Result<Plan> {
         let mut parts: PlanParts = (**self.plan()).clone();
         if self.is_own() {
-            let address = self.servers.primary.get();
-            let (host, port) = (address.ip().to_string(), address.port());
-            parts.target.endpoint = Endpoint::Tcp { host, port };
+            let port = self.servers.primary.get().port();
+            parts.target.endpoint = Endpoint::Tcp { host: "127.0.0.1".to_owned(), port };
         }
         change(&mut parts);
         Ok(parts.build()?)
