@@ -1,4 +1,4 @@
-//! Recorded traffic that `keystorm replay` and `keystorm compare` send: files, what of them is sent, and how fast.
+//! Options of recorded traffic for `keystorm replay` and `keystorm compare`: files, selection and speed.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -18,7 +18,7 @@ use report::slo::Slo;
 use super::UsageError;
 use spec::values::{count_in, percent, seconds};
 
-/// Options for what of a record is sent, and how fast, of every command that sends one.
+/// Selection and speed of a record, for every command that sends one.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Record")]
 pub struct RecordOptions {
@@ -30,8 +30,7 @@ pub struct RecordOptions {
     /// pipelining does; by default each command is sent when it is due
     #[arg(long)]
     wait_replies: bool,
-    /// Write first what the record reads before it writes it, with types and sizes as far as the record
-    /// shows them
+    /// First write the keys that the record reads before writing them, with types and sizes as far as recorded
     #[arg(long)]
     pub prefill: bool,
     /// Send the record this many times, one after another
@@ -61,7 +60,7 @@ pub struct RecordOptions {
     /// Write to the server although it may be the one that was recorded, or holds keys
     #[arg(long)]
     pub yes: bool,
-    /// Files of the record, which stand among the words of the command line.
+    /// Files of the record, from the words of the command line.
     #[arg(skip)]
     pub files: Vec<PathBuf>,
     /// Set if the plan says how many connections there are; otherwise each recorded client has one.
@@ -69,9 +68,9 @@ pub struct RecordOptions {
     pub keeps_connections: bool,
 }
 
-/// Recorded traffic that two servers get in turn.
+/// Recorded traffic for two servers, in turn.
 pub struct ReplayedSides {
-    /// Traffic that is sent.
+    /// Record that is sent.
     pub record: RecordOptions,
     /// Set if answers are compared.
     pub answers: bool,
@@ -100,41 +99,41 @@ impl RecordOptions {
     }
 }
 
-/// Options of a run that say what is sent, which the record says.
+/// Options of a run that conflict with a record, each with the reason.
 pub const REFUSED: [(OptionId, &str); 27] = [
-    (REQUESTS, "does not go with a record: it has a number of commands; see --first and --loop"),
-    (PER_CONNECTION, "does not go with a record: it says how many commands each client sends"),
-    (RATE, "does not go with a record: it says when commands are sent; see --speed"),
-    (ARRIVALS, "does not go with a record: it says when commands are sent; see --speed"),
-    (DURATION, "does not go with a record: it has a fixed length; see --first, --speed and --loop"),
-    (WARMUP, "does not go with a record: it has no warm-up"),
-    (TESTS, "does not go with a record: it says what is sent"),
-    (WORKLOAD, "does not go with a record: it says what is sent"),
-    (MIX, "does not go with a record: it says what is sent"),
-    (DATASET, "does not go with a record: it says what is sent"),
+    (REQUESTS, "does not go with a record, which has a number of commands; see --first and --loop"),
+    (PER_CONNECTION, "does not go with a record, which says how many commands each client sends"),
+    (RATE, "does not go with a record, which says when commands are sent; see --speed"),
+    (ARRIVALS, "does not go with a record, which says when commands are sent; see --speed"),
+    (DURATION, "does not go with a record, which has a fixed length; see --first, --speed and --loop"),
+    (WARMUP, "does not go with a record, which has no warm-up"),
+    (TESTS, "does not go with a record, which says what is sent"),
+    (WORKLOAD, "does not go with a record, which says what is sent"),
+    (MIX, "does not go with a record, which says what is sent"),
+    (DATASET, "does not go with a record, which says what is sent"),
     (REPLAY, "does not go with a record: name its files after keystorm replay"),
-    (KEY_RANGE, "does not go with a record: it says which keys are sent"),
-    (SIZE, "does not go with a record: it says which values are sent"),
-    (CONTENT, "does not go with a record: it says which values are sent"),
-    (TTL, "does not go with a record: it says how long keys live"),
-    (FILL, "does not go with a record: see --prefill"),
+    (KEY_RANGE, "does not go with a record, which says which keys are sent"),
+    (SIZE, "does not go with a record, which says which values are sent"),
+    (CONTENT, "does not go with a record, which says which values are sent"),
+    (TTL, "does not go with a record, which says how long keys live"),
+    (FILL, "does not go with a record: use --prefill"),
     (VERIFY, "does not go with a record: its values do not derive from keys"),
-    (HIT_RATIO, "does not go with a record: it says which keys are read"),
+    (HIT_RATIO, "does not go with a record, which says which keys are read"),
     (RETRY, "does not go with a record: its commands are sent once, at their time"),
     (SHARD, "does not go with a record: one process sends it"),
     (ON, "does not go with a record: one process sends it"),
     (KEEP_ALIVE, "does not go with a record: its clients keep their connections"),
     (IDLE, "does not go with a record: the option opens connections and sends nothing"),
-    (REPEAT, "does not go with a record: see --loop"),
-    (STDIN_ARG, "does not go with a record: it says what is sent"),
-    (WINDOW, "does not go with a record: see --wait-replies"),
+    (REPEAT, "does not go with a record: use --loop"),
+    (STDIN_ARG, "does not go with a record, which says what is sent"),
+    (WINDOW, "does not go with a record: use --wait-replies"),
     (PRINT_WORKLOAD, "does not go with a record: no workload file can say what it does"),
 ];
 
-/// Commands in flight on a connection, of a client whose commands leave at their times.
+/// Maximum number of commands in flight on a connection, if each command is sent when it is due.
 const DEPTH: &str = "10000";
 
-/// Returns the options with the files that are the words of a line, and the line of a run that sends them.
+/// Returns the options, with the words of the line as files, and the command line of a run that sends them.
 ///
 /// # Errors
 /// Returns an error if no file is named, or the options make no sense.
@@ -164,7 +163,7 @@ pub fn recorded(
     }
     let usual = [(ON_ERROR, "count"), (WINDOW, "rolling"), (RECONNECT, "yes")];
     usual.into_iter().for_each(|(option, value)| line.set_default(option, value));
-    // Its plan is the frame that what is recorded gets.
+    // Its plan is the frame for the recorded commands.
     line.rest = ["--", "get", "k"].map(OsString::from).to_vec();
     Ok((options, line))
 }

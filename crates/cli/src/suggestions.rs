@@ -1,6 +1,6 @@
 //! Suggestions for words that are unknown: by meaning first, then by spelling.
 //!
-//! People come from other tools, whose words for the same things are others.
+//! Users of other tools type the words of those tools.
 
 use std::borrow::Cow;
 
@@ -14,7 +14,7 @@ use workload::typed_login::shown_address;
 use super::tree::tree;
 use super::{UsageError, deliver};
 
-/// Words of other tools behind keystorm's options for the same thing, a line each; the first option that the
+/// Options of keystorm, one line per meaning, followed by the words of other tools; the first option that the
 /// subcommand has is suggested. Hyphens do not count.
 const MEANINGS: &str = include_str!("meanings.txt");
 
@@ -25,15 +25,15 @@ fn meanings() -> impl Iterator<Item = (Vec<&'static str>, Vec<&'static str>)> {
     lines.map(move |(options, words)| (split(options), split(words)))
 }
 
-/// A command line that clap refuses, in words: each option by all its names, where one is not there
-/// the one that is, and how the command is used.
+/// Explains a command line that clap refuses: each option by all its names, the nearest existing option, and
+/// the command's usage.
 pub(super) fn explained(error: clap::Error, command: &Command) -> UsageError {
     explained_among(error, command, &[command])
 }
 
-/// Explains an error where the options of several commands can be meant.
+/// Explains an error if options of several commands may be meant.
 fn explained_among(mut error: clap::Error, command: &Command, all: &[&Command]) -> UsageError {
-    // What clap suggests is as often something else altogether.
+    // Suggestions of clap are often unrelated.
     error.remove(ContextKind::SuggestedArg);
     error.remove(ContextKind::SuggestedValue);
     for kind in [ContextKind::InvalidArg, ContextKind::PriorArg] {
@@ -47,14 +47,14 @@ fn explained_among(mut error: clap::Error, command: &Command, all: &[&Command]) 
         error.insert(kind, named);
     }
     if error.kind() == ErrorKind::UnknownArgument {
-        // That it could be an argument of a command is no help to anybody.
+        // The hint that it could be an argument helps nobody.
         error.remove(ContextKind::Suggested);
         let typed = match error.get(ContextKind::InvalidArg) {
             Some(ContextValue::String(typed)) => typed.clone(),
             _ => String::new(),
         };
         let args = || all.iter().flat_map(|of| of.get_arguments()).filter(|arg| !arg.is_hide_set());
-        // Without hyphens, which would make every name look like every other.
+        // Without hyphens, which would make names look alike.
         let longs = args().filter_map(clap::Arg::get_long);
         let option = typed.split('=').next().and_then(|option| option.strip_prefix("--"));
         let tip = |tip: String| ContextValue::StyledStrs(vec![StyledStr::from(tip)]);
@@ -79,7 +79,7 @@ fn explained_among(mut error: clap::Error, command: &Command, all: &[&Command]) 
         let shown = ContextValue::String(shown_address(typed));
         error.insert(ContextKind::InvalidValue, shown);
     }
-    // What was typed may steer a terminal: a CR at the end of a script's lines hides what is wrong.
+    // Typed text may contain control characters: a CR at the end of a line of a script would hide the error.
     for kind in [ContextKind::InvalidArg, ContextKind::InvalidValue] {
         if let Some(ContextValue::String(typed)) = error.get(kind) {
             let shown = ContextValue::String(report::escape(typed));
@@ -98,11 +98,11 @@ fn explained_among(mut error: clap::Error, command: &Command, all: &[&Command]) 
         error.insert(ContextKind::Usage, ContextValue::StyledStr(usage));
     }
     let rendered = error.render().to_string();
-    // Whoever prints it adds this to errors of every kind.
+    // The caller adds this to errors of every kind.
     UsageError(rendered.trim_start_matches("error: ").to_owned())
 }
 
-/// Returns whether the value that clap refuses is one that could hold a password: an address, or what is typed for one.
+/// Returns whether the refused value could hold a password, as an address may.
 fn takes_address(error: &clap::Error) -> bool {
     const ADDRESSES: [&str; 7] = ["HOST", "PORT", "URI", "SERVER", "--replicas", "--pool", "--on "];
     let named = match error.get(ContextKind::InvalidArg) {
@@ -112,7 +112,7 @@ fn takes_address(error: &clap::Error) -> bool {
     ADDRESSES.iter().any(|name| named.contains(name))
 }
 
-/// Refuses an option that `command` does not have, nor `also`, whose options it takes too.
+/// Refuses an option that neither `command` nor `also` has; the command takes the options of both.
 pub(super) fn no_option(typed: &str, command: &Command, also: &Command) -> UsageError {
     let mut error = clap::Error::new(ErrorKind::UnknownArgument).with_cmd(command);
     let usage = ContextValue::StyledStr(command.clone().render_usage());
@@ -122,7 +122,7 @@ pub(super) fn no_option(typed: &str, command: &Command, also: &Command) -> Usage
     explained_among(error, of, &[command, also])
 }
 
-/// Gives each option of a line one name, the short one where it has one, by which it is looked for.
+/// Gives each option of a line one name for lookups: the short one if it has one.
 pub(super) fn shorten_names<'c>(line: &mut TypedLine, find: impl Fn(&str) -> Option<&'c Arg>) {
     for given in &mut line.options {
         if let Some(short) = find(&given.name).and_then(Arg::get_short) {
@@ -141,7 +141,7 @@ fn in_full(called: &str, command: &Command) -> String {
     }
 }
 
-/// The option that does what another tool's option of this name does, a slip in it or not.
+/// The option for the same thing as another tool's option of this name, even with a typo.
 fn meant<'c>(typed: &str, command: &'c Command) -> Option<&'c Arg> {
     let word = typed.strip_prefix("--")?.split('=').next()?.replace(['-', '_'], "").to_lowercase();
     // A typo in one of keystorm's own options is likelier than another tool's word.
@@ -156,7 +156,7 @@ fn meant<'c>(typed: &str, command: &'c Command) -> Option<&'c Arg> {
     meant.flat_map(|(options, _)| options).find_map(|option| named(command, option))
 }
 
-/// Commands that are named as those that have an option.
+/// Maximum number of commands named as having an option.
 const OWNERS_NAMED: usize = 3;
 
 /// The options of all commands, without hyphens, each with the command that has it.
@@ -199,7 +199,7 @@ pub(super) fn named<'c>(command: &'c Command, name: &str) -> Option<&'c Arg> {
     }
 }
 
-/// An option by its names, and what it takes.
+/// The names of an option, and its value.
 pub fn written(arg: &Arg) -> String {
     let short = arg.get_short().map(|short| format!("-{short}"));
     let long = arg.get_long().map(|long| format!("--{long}"));
@@ -210,7 +210,7 @@ pub fn written(arg: &Arg) -> String {
     format!("{}{}", names.join(", "), value.unwrap_or_default())
 }
 
-/// Names of subcommands that are options of others now.
+/// Former subcommands that are now options of others.
 const FORMER: [(&str, &str); 6] = [
     ("blame", "impact --of mix"),
     ("calibrate", "doctor --client"),
@@ -220,10 +220,10 @@ const FORMER: [(&str, &str); 6] = [
     ("weigh", "footprint"),
 ];
 
-/// Returns what to say of a first word that surely is a subcommand with a slip in it, or was one; `None` for one that
-/// may be a command for the server.
+/// Returns the message for a first word that is a misspelt or former subcommand; `None` if it may be a command
+/// for the server.
 pub(super) fn subcommand<'n>(word: &str, names: impl Iterator<Item = &'n str>) -> Option<String> {
-    // An option may be called like a subcommand, as --replay is.
+    // An option may have the name of a subcommand, such as --replay.
     let lower = Some(word.to_lowercase()).filter(|word| !word.starts_with('-'))?;
     let near = nearest(&lower, names.chain(FORMER.iter().map(|(name, _)| *name)))?;
     let word = shell_words::quote(word);
@@ -256,8 +256,7 @@ pub(super) fn no_help<'n>(
     )
 }
 
-/// Returns the error for an unknown name: with the name that is `meant` if that is known, and otherwise with all that
-/// there are.
+/// Returns the error for an unknown name, with the name that is `meant`, or all `known` ones if that is `None`.
 #[must_use]
 pub fn one_of(what: &str, name: &str, meant: Option<&str>, known: &[&str]) -> String {
     match meant {
@@ -267,7 +266,7 @@ pub fn one_of(what: &str, name: &str, meant: Option<&str>, known: &[&str]) -> St
     }
 }
 
-/// The name that is no slip away, or one or two if both are longer.
+/// The name nearest to the word: equal to it, or up to two typos away if both are long enough.
 pub fn nearest<'n>(word: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
     let slips = names.map(|name| (damerau_levenshtein(word, name), name));
     let allowed = |name: &str| match name.len().min(word.len()) {

@@ -1,4 +1,4 @@
-//! Metrics by which runs are judged, as one number each.
+//! Metrics of a run, one number each.
 //!
 //! Owns their names, units and better direction, so that repeats and comparisons use the same figures.
 
@@ -29,11 +29,11 @@ pub enum Metric {
     ServerCpu,
     /// Keys requested per second, if each request asks for several.
     Keys,
-    /// Instructions of the server for each request, which a profile has and a run has not.
+    /// Instructions of the server for each request; known from a profile only.
     Instructions,
 }
 
-/// Figures that a history has, in the order of its columns.
+/// Metrics that a history stores, in the order of its columns.
 pub const KEPT: [Metric; 7] = {
     use Metric::{ClientCpu, Instructions, P50, P99, P99_9, ServerCpu, Throughput};
     [Throughput, P50, P99, P99_9, ClientCpu, ServerCpu, Instructions]
@@ -43,7 +43,7 @@ pub const KEPT: [Metric; 7] = {
 pub(crate) const COLUMNS: [Metric; 6] =
     [Metric::Mean, Metric::Min, Metric::P50, Metric::P95, Metric::P99, Metric::Max];
 
-/// Columns of an open loop, where one request in a thousand matters to some user.
+/// Columns of an open loop, with the 99.9th percentile.
 pub(crate) const OPEN_COLUMNS: [Metric; 7] =
     [Metric::Mean, Metric::Min, Metric::P50, Metric::P95, Metric::P99, Metric::P99_9, Metric::Max];
 
@@ -63,7 +63,7 @@ impl Metric {
         None => unreachable!(),
     };
 
-    /// All of them.
+    /// Every metric, including keys and instructions, which few runs have.
     pub(crate) const EVERY: [Self; 13] = {
         use Metric::{
             ClientCpu, Instructions, Keys, Max, Mean, Min, P50, P90, P95, P99, P99_9, ServerCpu,
@@ -158,7 +158,7 @@ impl Metric {
         }
     }
 
-    /// The quantile of a percentile, which is read off a histogram and only as precise.
+    /// The quantile of a percentile, which is only as precise as the histogram.
     #[must_use]
     pub fn quantile(self) -> Option<f64> {
         match self {

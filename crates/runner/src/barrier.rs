@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 
-/// Holds a run that is ready until it is released.
+/// Barrier that holds a run, once it is ready, until its release.
 pub struct Barrier {
     ready: Box<dyn Fn() + Send + Sync>,
     start: OnceLock<Start>,
@@ -19,9 +19,9 @@ pub struct Barrier {
     removes: OnceLock<bool>,
 }
 
-/// Adds up messages that go between processes.
+/// Counts messages that go between processes.
 pub trait ExchangeObserver: Send + Sync {
-    /// All senders of this process are done.
+    /// Reports that all senders of this process are done.
     fn sent(&self);
 
     /// Reports the progress of this process when it has changed, before load begins and once all have sent.
@@ -35,7 +35,7 @@ pub trait ExchangeObserver: Send + Sync {
 /// Received messages of a range of numbers.
 #[derive(Debug, Clone, Copy)]
 pub struct ReceivedPage<'p> {
-    /// The group of receivers of which one gets each message.
+    /// The group of receivers; each message goes to one of them.
     pub group: usize,
     /// Number of the page; all pages hold equally many message numbers.
     pub page: usize,
@@ -54,7 +54,7 @@ pub struct Progress {
     /// are at work.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expected: Option<u64>,
-    /// Messages that the receivers of this process had.
+    /// Messages that the receivers of this process got.
     pub received: u64,
     /// Set once the receivers of this process are gone.
     pub closed: bool,

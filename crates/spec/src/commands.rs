@@ -1,4 +1,4 @@
-//! The commands that were typed, as the sequence of a plan or as the operations of a mix.
+//! Conversion of typed commands to the sequence of a plan or the operations of a mix.
 
 use std::io::Read;
 use std::os::unix::ffi::OsStringExt;
@@ -15,7 +15,7 @@ use crate::first_word::check_command;
 use crate::values::Count;
 use crate::{LoadSpec, dataset, harmful, memcache, title};
 
-/// Message that says why a dataset that nothing uses is refused.
+/// Error about a dataset that no command uses.
 pub(crate) fn fields_wanted() -> Text {
     text!(
         "{DATASET}: Dataset mode requires a command with field placeholders, such as: set doc:__rand_int__ \
@@ -30,25 +30,25 @@ pub struct TypedLoad {
     pub name: String,
     /// Set if one operation is drawn at a time.
     pub mixed: bool,
-    /// Set if the load may have steps: to the peers `;>` and `__reply__` are words like others.
+    /// Set if the load may have steps: under the name of another tool, `;>` and `__reply__` are ordinary words.
     pub stepped: bool,
     /// Set if the load is written in Redis's words, to be translated for another protocol.
     pub translated: bool,
-    /// The phases that write what it reads, by name, if it is a phase itself.
+    /// Names of the phases that write the data of this one, if the load is a phase.
     pub loaded_by: Option<String>,
     /// Operations, one or more.
     pub operations: Vec<LoadOperation>,
 }
 
 impl TypedLoad {
-    /// Returns whether its operations are drawn or have steps: then one of them is what is counted.
+    /// Returns whether its operations are drawn or have steps: then operations are counted, not commands.
     #[must_use]
     pub fn is_mix(&self) -> bool {
         self.mixed || self.operations.iter().any(|operation| operation.typed.steps.len() > 1)
     }
 }
 
-/// An operation with what only a file says of it.
+/// An operation, with properties that only a file can give it.
 #[derive(Debug, Clone)]
 pub struct LoadOperation {
     /// Operation as it was typed.
@@ -57,7 +57,7 @@ pub struct LoadOperation {
     pub name: Option<String>,
     /// Key space of its own.
     pub keys: Option<KeySpace>,
-    /// Place of each of its commands in a file.
+    /// Location of each of its commands in a file.
     pub places: Vec<String>,
 }
 
@@ -114,7 +114,7 @@ pub(crate) fn parts(base: PlanParts, options: &LoadSpec) -> Result<PlanParts, Te
     Ok(PlanParts { name, minds_harm, ..parts })
 }
 
-/// The plan of what is given.
+/// The plan of a load.
 pub(crate) fn given(
     base: PlanParts,
     options: &LoadSpec,
@@ -163,7 +163,7 @@ pub(crate) fn given(
     let weights = operations.iter().map(|operation| u64::from(operation.typed.weight));
     let sum = weights.clone().zip(sizes).map(|(weight, size)| weight * size).sum::<u64>();
     let data = Data {
-        // The peers' payload is all that a command of this kind sends.
+        // The whole payload of such a command under the name of another tool.
         payload_bytes: if stepped {
             base.data.payload_bytes
         } else {
@@ -177,7 +177,7 @@ pub(crate) fn given(
         name,
         sequence,
         data,
-        // Keys of its own are an operation's, though there is but one.
+        // A single operation may have keys of its own, too.
         mix: (mixed || operations.iter().any(|operation| operation.keys.is_some()))
             .then(|| mix(&operations, options.data.order.clone().unwrap_or_default())),
         read_only: also.iter().map(|number| number - 1).collect(),
@@ -185,7 +185,7 @@ pub(crate) fn given(
     })
 }
 
-/// Returns whether a command has a form that Redis has and memcached has not: `set KEY VALUE`, with or without `ex
+/// Returns whether a command has a form of Redis that memcached lacks: `set KEY VALUE`, with or without `ex
 /// SECONDS`, and `mget`. It means the same in a run as in a comparison.
 fn in_redis_words(command: &CommandSpec) -> bool {
     let is_ex = |arg: &Arg| match arg.pieces.as_slice() {
@@ -205,7 +205,7 @@ pub(crate) struct CommandReader<'o> {
     options: &'o LoadSpec,
     protocol: ProtocolKind,
     dataset: Option<&'o Dataset>,
-    /// Set if values are drawn; if not, they have a length, and have used up bytes of the stream of the peers.
+    /// Set if values are drawn; otherwise they are consecutive parts of the classic payload, of a fixed length.
     varies: bool,
     value_len: u32,
     skip: u64,
@@ -247,7 +247,7 @@ impl<'o> CommandReader<'o> {
         let translated = by_redis && self.protocol.is_memcache();
         self.has_lifetime |= translated;
         let command = match self.options.data.ttl {
-            // memcached's commands have a word for it.
+            // A command of memcached has an argument for the lifetime.
             Some(_) if self.protocol.is_memcache() && !translated => command,
             Some(lifetime) => command.with_lifetime(lifetime),
             None => command,
@@ -304,7 +304,7 @@ fn check_lifetime(options: &LoadSpec, sequence: &[CommandSpec]) -> Result<(), Te
     let Some(lifetime) = options.data.ttl else { return Ok(()) };
     let of_fill = options.data.fill_with.as_ref();
     let filled = of_fill.is_some_and(|with| Arg::literal(with.as_bytes()).names_lifetime());
-    // What only reads has no lifetime to say, here as on Redis.
+    // Reads need no lifetime, as on Redis.
     if filled || !sequence.iter().any(memcache::stores) {
         return Ok(());
     }
@@ -314,9 +314,9 @@ fn check_lifetime(options: &LoadSpec, sequence: &[CommandSpec]) -> Result<(), Te
     ))
 }
 
-/// Beginning of what stands for the key of an operation that inserts it, behind which comes `__` or how it is written.
+/// Beginning of the placeholder for a key that the operation inserts; `__` or `:` and a format follow.
 const INSERT_PLACEHOLDER: &str = "__insert";
-/// Beginning of what stands for a key that is there.
+/// Beginning of the placeholder for an existing key.
 const KEY_PLACEHOLDER: &str = "__key";
 
 /// Returns whether an operation inserts its key, and replaces the key by `__key__`.
@@ -352,7 +352,7 @@ fn inserts(operation: &mut TypedOperation) -> Result<bool, Text> {
     Ok(true)
 }
 
-/// The operations, whose commands are those of the sequence.
+/// The mix of operations, whose commands are in the sequence one after another.
 fn mix(given: &[LoadOperation], pick: Pick) -> Mix {
     let typed: Vec<&TypedOperation> = given.iter().map(|operation| &operation.typed).collect();
     let names = operation_names(&typed);
@@ -372,8 +372,8 @@ fn mix(given: &[LoadOperation], pick: Pick) -> Mix {
     Mix { operations: operations.collect(), pick }
 }
 
-/// Returns the names of operations in reports: their commands; of those that have the same, the whole line, and a
-/// number if even that is the same.
+/// Returns the names of operations in reports: their commands; where these are equal, the whole line; where
+/// that is equal, too, a number.
 #[must_use]
 pub fn operation_names(typed: &[&TypedOperation]) -> Vec<String> {
     let joined = |operation: &TypedOperation, command: &dyn Fn(&[Vec<u8>]) -> String| {

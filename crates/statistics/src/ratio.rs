@@ -1,13 +1,13 @@
 //! Comparison of two samples: a ratio, the interval that holds the true one, and the conclusion.
 //!
-//! Everything happens to logarithms, where a ratio is a difference, the noise of benchmarks (which
-//! is a share of the figure) is alike on both sides, and B over A is the mirror of A over B.
+//! All computations use logarithms: a ratio becomes a difference, noise in proportion to the figure becomes
+//! equal on both sides, and B over A mirrors A over B.
 //!
-//! Noise is not assumed to be normal. The mean of few blocks is judged by Student's t, which noise with heavy tails
-//! makes more cautious and never less (Benjamini, "Is the t Test Really Conservative When the Parent Distribution Is
-//! Long-Tailed?", JASA 1983). Of [`MEDIAN_MIN`] blocks and more, their median is judged as well, by the sign
-//! test, which assumes nothing of the noise but that it hits both sides alike; each of the two has half of the error
-//! rate, and an interval is what both leave. So blocks that something spoiled cost precision, and no veto.
+//! Noise is not assumed to be normal. The mean of few blocks is judged by Student's t; noise with heavy tails
+//! makes it more cautious, never less (Benjamini, "Is the t Test Really Conservative When the Parent
+//! Distribution Is Long-Tailed?", JASA 1983). With [`MEDIAN_MIN`] blocks or more, the sign test also judges
+//! their median; it assumes only that noise hits both sides alike. Each test gets half of the error rate, and
+//! the interval is what both allow. So a few spoiled blocks cost precision, but do not decide.
 
 use crate::mean::Moments;
 use crate::sign::{Tail, order_statistic};
@@ -272,8 +272,8 @@ impl RatioEstimate {
             uncertain += estimated * estimated / (count as f64 - 1.0);
         }
         let freedom = square.powi(2) / uncertain;
-        // Without any spread the degrees are 0 / 0; every choice gives the same interval. As many as a thousand are
-        // as good as infinitely many.
+        // Without any spread the degrees are 0 / 0; every choice gives the same interval. A thousand are as
+        // good as infinitely many.
         let freedom = if freedom.is_nan() { (a.count + b.count - 2) as f64 } else { freedom };
         let freedom = freedom.min(COUNT_MAX as f64);
         let error = StandardError { error: square.sqrt(), freedom, count: a.count.min(b.count) };

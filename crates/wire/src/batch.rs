@@ -96,7 +96,7 @@ impl Batch {
                 values += inserts.filter(|(_, of)| matches!(of, Insert::Value(_))).count() as u64;
             }
         }
-        // What is appended command by command, or written anew for each send, needs no image.
+        // Commands that are appended one by one, or rewritten for each send, need no image.
         let appended =
             plan.target.is_by_key() || plan.mix.is_some() || !sequence.inserts.is_empty();
         let appended = appended || plan.is_recorded();
@@ -179,10 +179,10 @@ impl Batch {
         Some(hash.slot(request, numbers, self.dataset.as_deref(), scratch))
     }
 
-    /// Overwrites the holes of as many copies as the turn has.
+    /// Writes the numbers of this turn into the holes of its copies of the sequence.
     fn patch(&mut self, turn: SequenceBatch) -> &[u8] {
         let len = self.sequence.bytes.len();
-        // What is patched is one operation.
+        // A sequence with holes is a single operation.
         let numbers = &self.numbers[0];
         if !self.sequence.holes.is_empty() {
             for copy in 0..turn.sequences as usize {
@@ -227,7 +227,7 @@ impl Batch {
         self.append_of(number.into(), commands, out);
     }
 
-    /// Appends them for a request with more inputs than a number.
+    /// Appends commands for a request with other inputs beside its number.
     #[inline]
     pub fn append_of(&self, request: RequestInputs<'_>, commands: Range<usize>, out: &mut Vec<u8>) {
         let Template { bytes, holes, inserts } = &self.sequence;
@@ -236,7 +236,7 @@ impl Batch {
             bytes: &bytes[..last.end],
             start: first.start,
             holes: &holes[first.holes.start..last.holes.end],
-            // What varies may be the last of a command: its place alone does not tell whose it is.
+            // A varying part may end a command: its position alone does not tell which command it belongs to.
             inserts: &inserts[first.inserts.start..last.inserts.end],
             fresh: first.fresh,
         };
@@ -305,7 +305,7 @@ impl Slots {
                 }
                 let mut hash = None;
                 for (n, arg) in plan.sequence[at].args.iter().enumerate() {
-                    // Where a key has a value in it, a redirect says where it belongs.
+                    // The slot of a key that contains a value is learnt from a redirect.
                     let unknown = |p: &Piece| matches!(p, Piece::Value);
                     if Some(n) == keys[at] && !arg.pieces.iter().any(unknown) {
                         hash = Some(KeyHash::new(arg, digits_of(space), fresh));

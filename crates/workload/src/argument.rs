@@ -50,7 +50,7 @@ pub enum Piece {
     Cas,
     /// A [`Message`](crate::Message), the last of its command.
     Message,
-    /// The number of a message, if there is no room for more.
+    /// The number of a message, if a whole message has no room.
     MessageNumber,
     /// `len` bytes of the classic payload generator, from offset `skip` of its stream. Kept as numbers so
     /// that a plan with a 1 GiB value stays small; see [`Lcg`].
@@ -70,7 +70,7 @@ pub enum Slot {
     Fresh,
     /// `__rand_1st__` to `__rand_9th__` (1 to 9): one number for all occurrences in a sequence.
     Shared(u8),
-    /// `__key__`: one number for all occurrences in a sequence, the key that it works on.
+    /// `__key__`: one number for all occurrences in a sequence, that of its key.
     Key,
     /// The three characters of a [`Piece::Tag`].
     Tag,
@@ -108,7 +108,7 @@ pub fn placeholder(slot: Slot) -> &'static str {
 }
 
 impl Piece {
-    /// Bytes of its message; 0 without one.
+    /// Length of its message in bytes; 0 without one.
     #[must_use]
     pub fn message_bytes(&self) -> usize {
         match self {
@@ -136,7 +136,7 @@ impl Piece {
 }
 
 impl Arg {
-    /// An argument of just these bytes.
+    /// An argument that consists of these bytes.
     #[must_use]
     pub fn literal(bytes: &[u8]) -> Self {
         Self { pieces: vec![Piece::Bytes(bytes.to_vec())] }
@@ -286,7 +286,7 @@ impl Arg {
         self.pieces.iter().any(|p| matches!(p, Piece::Bytes(b) if next_field(b).is_some()))
     }
 
-    /// Bytes of an argument without placeholders other than filled data.
+    /// Bytes of an argument whose only placeholders are filled data; `None` if it has others.
     #[must_use]
     pub fn fixed_bytes(&self) -> Option<Vec<u8>> {
         let mut out = Vec::new();
@@ -320,7 +320,7 @@ impl Arg {
         self.pieces.iter().flat_map(literal).collect()
     }
 
-    /// Turns its literal bytes into secrets, except the first `open`.
+    /// Turns its literal bytes into secrets, except the first `open` bytes.
     pub(crate) fn hide_from(&mut self, mut open: usize) {
         let mut pieces = Vec::with_capacity(self.pieces.len());
         for piece in std::mem::take(&mut self.pieces) {

@@ -18,12 +18,12 @@ pub fn of_pairs(command: &CommandSpec) -> Option<Vec<Option<ValueKey>>> {
         return None;
     }
     let each = of_each(command);
-    // Keys have odd places, and values the even ones behind them.
+    // Keys are at odd indexes, and their values follow at even ones.
     let key_of = |at: usize| each.get(at.saturating_sub(1) | 1).copied().flatten();
     Some((0..each.len()).map(key_of).collect())
 }
 
-/// Commands that write fields of a hash, each followed by its value: the argument that is the first field.
+/// Commands that write fields of a hash, each followed by its value, with the index of the first field.
 const WRITES_FIELDS: [(&str, usize); 3] = [("HSET", 2), ("HMSET", 2), ("HSETNX", 2)];
 
 /// Returns a number that distinguishes the values of one key by field: equal for the same field, whichever
@@ -48,16 +48,16 @@ pub fn of_value(command: &CommandSpec, at: usize) -> Option<u64> {
     of_field(command.args.get(field)?)
 }
 
-/// Returns the number that names each argument, for a command of several keys: `__key__` if it is in the
-/// argument, otherwise the last one.
+/// Returns the number of the key in each argument, for a command with several keys: that of `__key__` if it is
+/// in the argument, otherwise the last one.
 #[must_use]
 pub fn of_each(command: &CommandSpec) -> Vec<Option<ValueKey>> {
     let mut fresh = 0;
     command.args.iter().map(|arg| of_args(std::slice::from_ref(arg), &mut fresh)).collect()
 }
 
-/// Returns the number of a value at this argument, for a command of one key: `__key__` if it is anywhere in
-/// the command, otherwise the last number up to there.
+/// Returns the number of the key that a value at this argument belongs to, for a command with one key: that of
+/// `__key__` if it is anywhere in the command, otherwise the last number up to the argument.
 #[must_use]
 pub fn of_one(command: &CommandSpec, at: usize) -> Option<ValueKey> {
     if let Some(key) = named(command) {

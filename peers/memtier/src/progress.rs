@@ -1,4 +1,4 @@
-//! What goes along with a run: its progress line, and its figures second by second.
+//! The progress line of a run, and its figures second by second.
 
 use std::io::{self, IsTerminal as _};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -27,14 +27,14 @@ use crate::layout::{
 
 const NS_PER_S: u64 = 1_000_000_000;
 
-/// Settings of what the monitor of a run watches and prints.
+/// Settings of the monitor of a run.
 #[derive(Clone)]
 pub(super) struct MonitorSettings {
     pub(super) style: Style,
     pub(super) statsd: Statsd,
     /// CPU usage (%) above which a thread is reported.
     pub(super) cpu_warn: Option<f64>,
-    /// Seconds in which the first reply must have come.
+    /// Seconds within which the first reply must arrive.
     pub(super) stage_timeout: Option<u32>,
     /// Length in seconds of the sliding window of percentiles; `None` without --realtime output.
     pub(super) realtime: Option<u32>,
@@ -65,7 +65,7 @@ pub(super) struct ProgressMonitor<'p> {
     watched: MonitorSettings,
     /// Set to end the run.
     interrupted: &'p AtomicBool,
-    /// Set if it was ended because nothing was answered, or nothing that makes sense.
+    /// Set if the run was ended for want of a valid reply.
     unheard: bool,
     seconds: Option<Seconds>,
     ended: Arc<Mutex<Vec<RunSeconds>>>,
@@ -81,12 +81,12 @@ pub(super) struct ProgressMonitor<'p> {
     window: Option<Window>,
     /// Address of the server in errors, once there are any.
     address: Option<String>,
-    /// Lines of the last block, which the next one takes the place of on a terminal.
+    /// Lines of the last block, which the next one replaces on a terminal.
     block: usize,
 }
 
 impl<'p> ProgressMonitor<'p> {
-    /// Returns the monitor of run number `run`; its seconds are put behind those that ended before.
+    /// Returns the monitor of run number `run`; its seconds follow those of earlier runs.
     pub(super) fn new(
         plan: &'p Plan,
         run: u32,
@@ -125,7 +125,7 @@ impl<'p> ProgressMonitor<'p> {
     }
 
     fn line(&mut self, mut sum: Sum, total: &Tally) {
-        // Requests that are waited for at the end are no part of the time of a run, and time does not run back.
+        // Waiting for the last replies does not count as time of the run, and time does not run back.
         sum.at_ns = sum.at_ns.max(self.last.at_ns);
         let concurrency = &self.plan.load.concurrency;
         let done = match (self.plan.load.stop, self.plan.own_requests()) {
@@ -135,7 +135,7 @@ impl<'p> ProgressMonitor<'p> {
                 sum.requests as f64 / requests as f64
             }
         };
-        // Of the last moments there is nothing to tell by themselves.
+        // The last moments get no line of their own.
         let is_rest = self.last.at_ns > 0 && sum.at_ns - self.last.at_ns < NS_PER_S / 2;
         let now = if is_rest { self.shown } else { sum.rates(&self.last) };
         self.shown = now;
@@ -184,7 +184,7 @@ impl<'p> ProgressMonitor<'p> {
         }
     }
 
-    /// Connections were lost, and are being opened again.
+    /// Reports lost connections, which are being reopened.
     fn say_lost(&mut self, lost: u64) {
         let delay = match self.plan.recovery.backoff {
             Some(Backoff { first_ns, .. }) => format!("in {:.2} seconds", first_ns as f64 / 1e9),
@@ -220,7 +220,7 @@ impl<'p> ProgressMonitor<'p> {
         self.say(&text);
     }
 
-    /// Ends a run of which nothing has been answered for too long.
+    /// Ends a run without a reply for too long.
     fn watch_over(&mut self, total: &Tally, elapsed_ns: u64) {
         let Some(seconds) = self.watched.stage_timeout.map(u64::from) else { return };
         if self.unheard || total.requests() > 0 || elapsed_ns < seconds * NS_PER_S {
@@ -260,7 +260,7 @@ impl Observer for ProgressMonitor<'_> {
         if snapshot.warming_up {
             return;
         }
-        // An interval that ends with a second is part of it.
+        // An interval that ends with a second belongs to that second.
         let second = snapshot.elapsed_ns.saturating_sub(1) / NS_PER_S;
         if let Some(seconds) = &mut self.seconds {
             seconds.add(second, snapshot.tally);
@@ -363,7 +363,7 @@ impl RunMonitor for ProgressMonitor<'_> {
             lines.push("error: the run ended with unrecovered connection errors\n".to_owned());
         }
         lines.extend(self.failed_keys.as_ref().and_then(FailedKeys::end));
-        // The server speaks something else, or refuses the set-up.
+        // The server speaks another protocol, or refuses the setup.
         if matches!(measurement.ending, Ending::Failed(_))
             && total.requests() == 0
             && total.connections.dropped == 0
@@ -382,7 +382,7 @@ impl RunMonitor for ProgressMonitor<'_> {
             let first = errors.examples().first().map(report::escape).unwrap_or_default();
             self.say(&format!("error: {count} of {all} replies are errors, the first: {first}\n"));
         }
-        // Error replies are replies, as there.
+        // Error replies are replies, as in memtier_benchmark.
         if self.unread { Err(ClosedPipe.into()) } else { Ok(!self.unheard) }
     }
 

@@ -29,7 +29,7 @@ const BEFORE_S: u64 = 1;
 /// The job of a file; `words` stood beside it on the command line.
 pub(super) fn job(config: &Config, words: &Words) -> Result<Job, Fault> {
     let verdict = words.verdict.clone();
-    let instead = "set this with the file instead";
+    let instead = "set this in the file instead";
     let tool = Tool { persona: PERSONA, format: Some("rpc-perf"), verdict, instead };
     let own = words.own.iter().map(OsString::from).collect();
     let mut roles = Vec::new();

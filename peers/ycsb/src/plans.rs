@@ -1,4 +1,4 @@
-//! What properties mean, as a load.
+//! Conversion of YCSB properties to a load.
 
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ const NS_PER_S: u64 = 1_000_000_000;
 
 /// Amount of work, and its time limit.
 struct Amount {
-    /// 0 for as much as there is time for.
+    /// Number of operations; 0 for no limit but time.
     operations: u64,
     seconds: u64,
     threads: u32,
@@ -85,7 +85,7 @@ impl Amount {
     }
 }
 
-/// Says in `spec` what is sent, where to and how often.
+/// Writes the load, its target and its rate into `spec`.
 fn describe(
     arguments: &Arguments,
     workload: &CoreWorkload,
@@ -122,7 +122,7 @@ fn describe(
     Ok(())
 }
 
-/// Says where a Redis is, and how long it may take.
+/// Sets the Redis server and its timeouts.
 fn of_redis(properties: &Properties, spec: &mut LoadSpec) -> Result<(), String> {
     let server = &mut spec.server;
     match properties.get("redis.host").filter(|host| !host.is_empty()) {
@@ -151,13 +151,13 @@ fn in_ms(milliseconds: u32) -> Milliseconds {
     Milliseconds(Duration::from_millis(milliseconds.into()))
 }
 
-/// Says where memcached servers are, and how long they may take.
+/// Sets the memcached servers and their timeouts.
 fn of_memcached(properties: &Properties, spec: &mut LoadSpec) -> Result<(), String> {
     let server = &mut spec.server;
     if server.spawn.is_none() {
         let hosts = memcached_hosts(properties)?;
         if hosts.contains(',') {
-            // Where spymemcached, which YCSB has, stores them.
+            // The ring of spymemcached, the client that YCSB uses.
             server.hash.get_or_insert(RingHash::Spymemcached);
         }
         server.host.get_or_insert(hosts);
@@ -201,11 +201,11 @@ fn prepared(arguments: &Arguments, workload: &CoreWorkload) -> Result<PreparedLo
         let commands = arguments.binding.operation(workload, *kind)?;
         let mut steps = vec![Step { commands: 1, when: StepCondition::Always }; commands.len()];
         if *kind == Kind::Scan {
-            // Records are read by the keys that the first returned.
+            // Records are read by the keys that the first step returned.
             steps[1].when = StepCondition::ForEach;
         }
         let inserts = arguments.phase == Phase::Run && *kind == Kind::Insert;
-        // Records that are not there yet, one after another, behind those that are.
+        // New records get the keys after the existing ones, in order.
         let keys = inserts.then(|| KeySpace::new(workload.keys.range, KeyDist::INSERT));
         let name = kind.name().to_owned();
         operations.push((Operation { name, weight: *weight, steps, keys }, commands));
@@ -242,7 +242,7 @@ fn prepared(arguments: &Arguments, workload: &CoreWorkload) -> Result<PreparedLo
     })
 }
 
-/// Says how often, and after how long, an insert that failed is sent again, if it is.
+/// Sets whether, how often and after how long failed inserts are retried.
 fn retry(properties: &Properties, retrying: &mut RetryOptions) -> Result<(), String> {
     let most = properties.at_least_0("core_workload_insertion_retry_limit", 0)?;
     let most = u32::try_from(most).unwrap_or(u32::MAX);

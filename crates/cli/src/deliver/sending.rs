@@ -1,4 +1,4 @@
-//! What the kinds of delivery have in common on a command line: the run of the senders, and its receivers.
+//! Common part of the command lines of all kinds of delivery: the run of the senders, and its receivers.
 
 use std::ffi::OsString;
 use std::rc::Rc;
@@ -27,12 +27,11 @@ pub(super) struct KindFront {
     pub(super) name: &'static str,
     pub(super) command: fn() -> Command,
     pub(super) parse: fn(Vec<OsString>) -> Result<Intent, UsageError>,
-    /// Function that takes its own options as words, and the line of the run without them: it returns the words of the
-    /// senders' run, and what makes a delivery of it.
+    /// Function from the options of the kind, as words, and the rest of the line to the senders' load.
     pub(super) load: fn(Vec<OsString>, TypedLine) -> Result<DeliveryLoad, UsageError>,
 }
 
-/// Load of the senders, as the words of a run, and what makes a delivery of it.
+/// Load of the senders, as the words of a run, and the function that adds receivers to its plan.
 pub(crate) struct DeliveryLoad {
     pub(crate) words: Vec<OsString>,
     pub(crate) finish: Finish,
@@ -61,7 +60,7 @@ pub(super) trait KindOptions: Args + 'static {
     /// The command that each sender sends, as it is typed.
     fn sends(&self) -> Vec<String>;
 
-    /// Puts message and names that begin with this prefix into what is sent, and says who receives it.
+    /// Puts the message, and names that begin with this prefix, into the command, and returns its receivers.
     ///
     /// # Errors
     /// Returns an error if the options ask for something impossible.
@@ -93,7 +92,7 @@ impl<O: KindOptions> FromArgMatches for OwnLine<O> {
 
 impl<O: KindOptions> Parser for OwnLine<O> {}
 
-/// `keystorm deliver` without options, with how it is called for this kind.
+/// `keystorm deliver` without options, with the usage of this kind.
 pub(super) fn frame(kind: &str) -> Command {
     Command::new("keystorm deliver")
         .bin_name("keystorm deliver")
@@ -138,11 +137,11 @@ pub(super) struct CommonOptions {
     help: Option<bool>,
 }
 
-/// Options of a run that the help leaves out: a message is one command of a known shape.
+/// Options of a run that a delivery does not take: a message is one command of a known shape.
 pub(super) const REFUSED: [OptionId; 10] =
     [TESTS, KEY_RANGE, FILL, VERIFY, MIX, WORKLOAD, REPLAY, DATASET, SHARD, HIT_RATIO];
 
-/// Further options of a run that go with requests only, and why.
+/// Further options of a run that a delivery does not take, each with the reason.
 pub(super) const REQUEST_OPTIONS: [(OptionId, &str); 8] = [
     (PROBE, "sends requests, and deliver measures messages"),
     (CLOCK, "is about requests, and deliver measures messages"),
@@ -154,7 +153,7 @@ pub(super) const REQUEST_OPTIONS: [(OptionId, &str); 8] = [
     (STDIN_ARG, "reads an argument from standard input, and a message has none"),
 ];
 
-/// The options of a kind, or of all, with those of its senders' run.
+/// The options of a kind, or of all, together with those of the senders' run.
 pub(super) fn with_those_of_senders(own: Command) -> Command {
     let of_requests = REQUEST_OPTIONS.map(|(name, _)| name);
     with_those_of_one_run(own, &[&REFUSED[..], &of_requests].concat())
@@ -224,7 +223,7 @@ fn parse<O: KindOptions>(args: Vec<OsString>) -> Result<Intent, UsageError> {
     })
 }
 
-/// The options of a kind, its examples, and where the others are.
+/// The help of a kind: its options and examples, and references to the others.
 fn own_page(command: Command, name: &str) -> Command {
     let more = format!(
         "More: {:<40}the options of a run, too, such as --rps and -d\n      \
@@ -253,7 +252,7 @@ fn of_senders<O: KindOptions>(options: O, line: TypedLine) -> Result<DeliveryLoa
     Ok(DeliveryLoad { words, finish: Rc::new(finish) })
 }
 
-// What follows does not depend on the type of the options, so that it is compiled once for all kinds.
+// The functions below do not depend on the type of the options, so they are compiled once for all kinds.
 
 /// Refuses a command, and options of a run that a delivery decides itself.
 fn check(line: &TypedLine, kind: &str, command: fn() -> Command) -> Result<(), UsageError> {
@@ -318,7 +317,7 @@ fn sending(
         }
     }
     if !line.has(KERNEL_STAMPS) {
-        // Receivers do not busy-wait, so the time that stamps cost would come on top.
+        // Receivers do not busy-wait, so stamps would cost extra time.
         line.options.push(TypedOption::new(KERNEL_STAMPS, "no"));
     }
     draw_by_message(&mut line);

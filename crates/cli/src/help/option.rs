@@ -10,9 +10,9 @@ use crate::suggestions::{self, written};
 use crate::tree::tree;
 use crate::{UsageError, topics};
 
-/// Command lines with options that stand in no page of docs/, one a line. A test reads each.
+/// Example command lines for options that no page of docs/ shows, one per line. A test parses each.
 const EXAMPLES: &str = include_str!("../../help/options.txt");
-/// Examples that are shown of one option.
+/// Maximum number of examples for one option.
 const EXAMPLES_MAX: usize = 3;
 
 /// The explanation of an option named as it is typed: `--rps`, `-c`.
@@ -23,7 +23,7 @@ pub(super) fn explained(typed: &str) -> Result<String, UsageError> {
     let mut tree = tree();
     tree.build();
     let commands: Vec<&Command> = std::iter::once(&tree).chain(tree.get_subcommands()).collect();
-    // An option of a run that an experiment takes too means the same there and is explained once.
+    // An option of a run means the same in an experiment, and is explained once.
     let mut meanings: Vec<(&Arg, Vec<&str>)> = Vec::new();
     for command in &commands {
         let Some(arg) = suggestions::named(command, typed)
@@ -52,7 +52,7 @@ pub(super) fn explained(typed: &str) -> Result<String, UsageError> {
     Ok(page)
 }
 
-/// Explains each setting of `--set`, as an option is explained.
+/// Explains each setting of `--set`, in the form of an option.
 ///
 /// # Errors
 /// Returns an error if there is no option with that name.
@@ -108,8 +108,8 @@ fn names(arg: &Arg) -> Vec<String> {
     short.into_iter().chain(arg.get_long().map(|long| format!("--{long}"))).collect()
 }
 
-/// Command lines with an option of these names: those of the documentation, then those that stand in no page;
-/// the shortest first.
+/// Command lines with an option of these names: those of the documentation, then the other examples; the
+/// shortest first.
 fn examples(names: &[String]) -> Vec<String> {
     let mut lines: BTreeSet<(usize, String)> = BTreeSet::new();
     for page in topics::names().filter_map(topics::page) {

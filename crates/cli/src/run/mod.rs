@@ -1,6 +1,6 @@
-//! The command line of a run, which takes those of `redis-benchmark` and `valkey-benchmark` too.
+//! The command line of a run; `redis-benchmark` and `valkey-benchmark` share it.
 //!
-//! [`options`] holds what was typed, of which the load is a [`spec::LoadSpec`]; [`plans`] makes a job of it.
+//! [`options`] holds what was typed, with the load as a [`spec::LoadSpec`]; [`plans`] turns it into a job.
 
 mod clients;
 mod options;
@@ -33,7 +33,7 @@ use super::suggestions::{self, explained};
 use super::{FrontEnd, Intent, Job, UsageError, VerdictTo};
 pub(super) use options::Options;
 
-/// Returns the options of a run, for front ends that take them beside their own.
+/// Returns the options of a run, for front ends that have others as well.
 pub(super) fn vocabulary() -> clap::Command {
     Options::command()
 }
@@ -117,7 +117,7 @@ fn refuse_bare_settings(matches: &ArgMatches) -> Result<(), UsageError> {
     )))
 }
 
-/// Another tool, whose words say what a run sends, where to and how often.
+/// Another tool, whose command line describes the load and its target.
 pub struct Tool {
     /// Differences of its reports.
     pub persona: Persona,
@@ -125,13 +125,13 @@ pub struct Tool {
     pub format: Option<&'static str>,
     /// Destination of verdicts, if its command line names one.
     pub verdict: Option<OsString>,
-    /// Advice on options of keystorm for which the tool's own words leave no room.
+    /// Advice if an option of keystorm conflicts with the tool's own words.
     pub instead: &'static str,
 }
 
 impl Tool {
-    /// The job that its command line describes. `own` are options of keystorm in it, and `mean` adds to them what the
-    /// other words mean, in which also the login stands, not in the environment.
+    /// The job of the tool's command line. `own` are its keystorm options; `mean` adds the tool's own,
+    /// including the login, which is not read from the environment.
     ///
     /// # Errors
     /// Returns an error if they make no sense.
@@ -172,8 +172,8 @@ impl Tool {
     }
 }
 
-/// A command line, read. Front ends that carry out the same runs in other ways read theirs through
-/// this, with what options they add.
+/// A parsed command line. Front ends that carry out runs in other ways parse theirs with it, too, and add
+/// options.
 pub(super) struct ParsedArgs {
     command: Command,
     args: Vec<OsString>,
@@ -186,7 +186,7 @@ pub(super) struct ParsedArgs {
 }
 
 impl ParsedArgs {
-    /// Reads arguments as [`read`](Self::read) does, of which what follows the options may be a delivery.
+    /// Reads arguments as [`read`](Self::read) does; a delivery may follow the options.
     ///
     /// # Errors
     /// Returns an error if they make no sense.
@@ -206,8 +206,8 @@ impl ParsedArgs {
         }
     }
 
-    /// Reads arguments; text to say instead where that was asked for. `own` adds to the command
-    /// line or changes how it is explained.
+    /// Reads arguments; returns a text to print if help or the version was requested. `own` adds options, or
+    /// changes the help.
     ///
     /// # Errors
     /// Returns an error if they make no sense.
@@ -256,7 +256,7 @@ impl ParsedArgs {
         Ok(options)
     }
 
-    /// Returns what was read, for the options that were added.
+    /// Returns the parsed values, for the options that were added.
     pub(super) fn matches(&self) -> &ArgMatches {
         &self.matches
     }
@@ -306,7 +306,8 @@ impl Options {
         &mut self.spec.server
     }
 
-    /// Leaves out what is for TLS, where an address of another server asks for that.
+    /// Drops the options of TLS unless `--tls` is given: they are for another server, whose address requests
+    /// TLS.
     pub(super) fn leave_tls_to_others(&mut self) {
         if !self.spec.tls.tls {
             self.spec.tls = TlsArgs::default();
@@ -321,7 +322,7 @@ impl Options {
         spec.data.size.get_or_insert(Size::Fixed(bytes));
     }
 
-    /// Asks nothing of what is read: for a command that only names a server, or reads nothing.
+    /// Drops `--fill`, `--clean`, `--hit-ratio` and the checks of values, for a command that reads nothing.
     pub(super) fn read_nothing(&mut self) {
         let data = &mut self.spec.data;
         (data.fill, data.clean, data.hit_ratio) = (false, false, None);

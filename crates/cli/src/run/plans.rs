@@ -1,4 +1,4 @@
-//! What was typed, as a job: the plans of its load, and what is done with them.
+//! Conversion of options to a job: the plans of the load, and the output.
 
 use naming::{PROBE, START_AT, text};
 use report::Persona;
@@ -32,7 +32,7 @@ pub(super) fn job(mut options: Options, persona: Persona) -> Result<Job, SpecErr
     }
     let output = output::output(&options, persona)?;
     let slo = options.results.slo.clone();
-    // A target for errors is one for a run that goes on in spite of them.
+    // A target for errors requires a run that continues after errors.
     if slo.as_ref().is_some_and(Slo::bounds_errors) {
         options.spec.recording.on_error.get_or_insert(OnErrorArg::Count);
     }
@@ -71,8 +71,8 @@ pub(super) fn job(mut options: Options, persona: Persona) -> Result<Job, SpecErr
     })
 }
 
-/// Refuses a subcommand of keystorm where a command for the server is expected, and the value of an
-/// option that may have none.
+/// Refuses a subcommand of keystorm, or a stray value of an option that takes one only behind `=`, in place of
+/// a command for the server.
 fn check_own(options: &Options) -> Result<(), String> {
     let LoadSpec { command, data, dialect, .. } = &options.spec;
     if !dialect.minds_slips || data.mix || options.command_is_marked {
@@ -92,7 +92,7 @@ fn check_own(options: &Options) -> Result<(), String> {
     ))
 }
 
-/// Reports whether a word is written like an option of keystorm, with or without its value.
+/// Returns whether a word is an option of keystorm, with or without its value.
 fn is_option(word: &str) -> bool {
     match (word.strip_prefix("--"), word.strip_prefix('-')) {
         (Some(long), _) => has_option(long.split('=').next().unwrap_or(long)),
@@ -101,7 +101,7 @@ fn is_option(word: &str) -> bool {
     }
 }
 
-/// Options of keystorm that follow the command, and so are sent to the server as words of it.
+/// Options of keystorm that follow the command, and are therefore sent as arguments of it.
 fn behind_the_command(options: &Options) -> Option<String> {
     if !options.spec.dialect.minds_slips {
         return None;

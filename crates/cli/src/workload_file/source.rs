@@ -54,8 +54,7 @@ impl Source {
 /// Reads a file, or finds the preset of a name. A name with a slash, one that ends in `.toml`, and one of an
 /// existing file is a file; `-` is standard input.
 ///
-/// # Errors
-/// Returns an error if there is neither, or the file is no text.
+/// # Errors Returns an error if there is neither, or the file is not text.
 pub(crate) fn open(name: &str) -> Result<Source, String> {
     if name == "-" {
         let text = STANDARD_INPUT.get_or_init(|| text(streams::input())).clone();
@@ -72,8 +71,7 @@ pub(crate) fn open(name: &str) -> Result<Source, String> {
 
 /// Reads a file that people write.
 ///
-/// # Errors
-/// Returns an error if it cannot be read, or is no text.
+/// # Errors Returns an error if it cannot be read, or is not text.
 pub fn read_text(path: &str) -> Result<Source, String> {
     let file = std::fs::File::open(path).map_err(|e| e.to_string())?;
     Ok(Source { name: path.to_owned(), text: text(file)?, is_preset: false })

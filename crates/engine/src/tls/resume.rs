@@ -1,8 +1,8 @@
 //! Sessions of ended connections, for later ones to resume (`--tls-resume`).
 //!
-//! The one place that offers a session to OpenSSL, which its crate calls unsafe: a session may only go to a
-//! connection of its own context. A store belongs to one context, checks that for both directions, and lends
-//! nothing out.
+//! Only this file offers sessions to OpenSSL. The `openssl` crate marks that unsafe, as a session may only go
+//! to a connection of its own context. Each store belongs to one context, checks every session that comes in or
+//! goes out, and lends none.
 #![allow(unsafe_code)]
 
 use openssl::error::ErrorStack;

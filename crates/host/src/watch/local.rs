@@ -1,4 +1,4 @@
-//! A server on this machine, as the kernel sees it: `/proc/PID`.
+//! The kernel's figures for a server on this machine, from `/proc/PID`.
 //!
 //! The pid in `INFO` belongs to the server's own PID namespace, so it is trusted only if the process with
 //! that pid here has the same age and CPU time. See proc(5).
@@ -22,9 +22,9 @@ pub(super) struct LocalUse {
     pub(super) wait_ns: u64,
     /// Time in which the CPU quota of its control group throttled it.
     pub(super) throttled_ns: Option<u64>,
-    /// Memory of the process that was swapped out.
+    /// Swapped-out memory of the process.
     pub(super) swap_bytes: Option<u64>,
-    /// Memory of the process that is in RAM.
+    /// Resident memory of the process.
     pub(super) resident_bytes: Option<u64>,
     /// CPUs that the main thread may run on.
     pub(super) cpus: Vec<usize>,
@@ -48,7 +48,7 @@ pub(super) fn find(info: &Info) -> Option<u32> {
 
 /// Age of a process and its CPU time, in seconds, from `/proc/PID/stat` and `/proc/uptime`.
 fn age_and_cpu(stat: &str, uptime: &str) -> Option<(f64, f64)> {
-    // The name stands in parentheses and may itself hold any character.
+    // The name is in parentheses and may contain any character.
     let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
     let ticks = |field: usize| fields.get(field - 3)?.parse::<f64>().ok();
     let now_s: f64 = uptime.split_whitespace().next()?.parse().ok()?;

@@ -194,7 +194,7 @@ fn what_does_not_go_with_a_record_is_refused_before_anything_is_sent() {
     let line = format!("compare h:1 h:2 --replay {file}");
     refused(&format!("{line} --speed max"), "--slo");
     refused(&format!("{line} --cluster"), "keystorm replay sends to a cluster");
-    refused(&format!("{line} -t get"), "-t does not go with a record: it says what is sent");
+    refused(&format!("{line} -t get"), "-t does not go with a record, which says what is sent");
     refused(&format!("{line} --rps 5"), "--rps does not go with a record");
     refused(&format!("{line} -- get a"), "--replay does not go with a command");
     refused(&format!("{line} --spawn"), "the servers are named by the first words");

@@ -112,7 +112,7 @@ fn what_is_for_other_systems_is_refused_by_name() {
         fails(
             File::from_port(1).line(GET, own).run(),
             2,
-            &format!("{name}: set this with the file"),
+            &format!("{name}: set this in the file"),
         );
     }
     fails(

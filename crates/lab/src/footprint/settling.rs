@@ -1,4 +1,4 @@
-//! Steadiness of a cache's hit ratio: a fill leaves other keys than the load that follows it.
+//! Steadiness of a cache's hit ratio, which changes after a fill: the load keeps other keys in the cache.
 //!
 //! The load is carried out in rounds, each twice as long as the previous one, so that ever slower changes
 //! still show from round to round. Owns the length of a round, and the criterion of steadiness.
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 /// Requests of the first round: this many, or a share of the keys.
 const FIRST: u64 = 50_000;
 const FIRST_OF_KEYS: u64 = 4;
-/// Distance of two ratios, in standard deviations of chance, up to which they are steady.
+/// Maximum difference of two steady ratios, in standard deviations of chance.
 const BY_CHANCE: f64 = 2.0;
 
 /// Rounds of a load.
@@ -43,7 +43,7 @@ impl Settling {
     pub fn next(&self) -> Option<u64> {
         let still = match self.rounds[..] {
             [.., before, last] => before.is_alike(last, BY_CHANCE),
-            // Where nothing is missing nothing is evicted.
+            // Without misses, nothing was evicted.
             [only] => only.misses == 0,
             [] => false,
         };
@@ -57,7 +57,8 @@ impl Settling {
         self.next = self.next.saturating_mul(2);
     }
 
-    /// Returns the result with the measured run; `None` without a round before it, or without lookups.
+    /// Compares the measured run with the last round; `None` if there was no round, or one of them had no
+    /// lookups.
     #[must_use]
     pub fn with(&self, measured: Lookups) -> Option<Settled> {
         let before = *self.rounds.last()?;

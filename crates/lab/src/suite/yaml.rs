@@ -92,7 +92,7 @@ impl Builder {
             Some(OpenNode::Map(pairs, key)) => match (key.take(), node) {
                 (Some(key), node) => pairs.push((key, node)),
                 (None, Node::Text(text)) => *key = Some(text),
-                // A key that is no text is of no use to anybody.
+                // No setting has a key that is not text.
                 (None, _) => *key = Some(String::new()),
             },
         }

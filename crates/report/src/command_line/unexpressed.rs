@@ -90,6 +90,6 @@ fn of_bytes(plan: &Plan) -> Option<&'static str> {
         let begin = bytes.windows(2).position(|there| there == b"__");
         begin.is_some_and(|at| has(&bytes[at + 2..], b"__")) || tags && has(bytes, TAG_PLACEHOLDER)
     };
-    let what = "a text of it looks like a placeholder, and is replaced here";
+    let what = "some of its text looks like a placeholder, which keystorm would replace";
     pieces().any(is_placeholder).then_some(what)
 }

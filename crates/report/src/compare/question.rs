@@ -307,7 +307,7 @@ impl Question {
         let by_client = limited_by(high.candidate, LimitedBy::Client);
         let at_least = if by_client { "at least " } else { "about " };
         Some(format!(
-            "{} has the most room: {at_least}{} {}/s as fast as it goes, {:.1} times {}.",
+            "{} has the most room: {at_least}{} {}/s at full speed, {:.1} times as much as {}.",
             high.candidate.name,
             grouped(high.figure),
             self.unit.plural(),

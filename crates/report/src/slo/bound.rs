@@ -43,7 +43,7 @@ pub(super) enum ClauseEvidence {
     Beyond(Vec<(u64, u64)>),
     /// The mean of each span.
     Means(Vec<f64>),
-    /// The greatest.
+    /// The greatest value.
     Greatest(u64),
 }
 
@@ -51,7 +51,7 @@ pub(super) enum ClauseEvidence {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ClauseTrial<'t> {
     pub(super) seen: &'t ClauseEvidence,
-    /// Rest of `seen` without everything that noise can have caused.
+    /// Evidence without everything that noise can have caused.
     pub(super) left: &'t ClauseEvidence,
     /// Share of the responses beyond it due to events in the server's journal, if these alone miss it.
     pub(super) recorded: Option<f64>,
@@ -129,7 +129,7 @@ impl ClauseEvidence {
         spans: &[SpanResponses],
         quickest_ns: u64,
     ) -> Self {
-        // Noise leaves some as they are: a bound that not even the quickest reply keeps is out of reach.
+        // A bound that not even the quickest reply keeps cannot be missed through noise.
         if !clause.measure.is_latency() || quickest_ns as f64 >= clause.below {
             return self.clone();
         }
@@ -145,7 +145,7 @@ impl ClauseEvidence {
     }
 
     /// Share of the responses beyond a clause due to events in the server's journal, if these alone miss it;
-    /// no chance is involved in that.
+    /// this involves no chance.
     pub(super) fn recorded(
         noise: &Noise<'_>,
         clause: &Clause,
@@ -178,7 +178,7 @@ impl ClauseEvidence {
                 (Self::Beyond(all), Self::Beyond(more)) => all.extend(more),
                 (Self::Means(all), Self::Means(more)) => all.extend(more),
                 (Self::Greatest(all), Self::Greatest(more)) => *all = (*all).min(more),
-                // All are of one clause.
+                // All evidence belongs to one clause, so the variants agree.
                 _ => {}
             }
             all
@@ -251,7 +251,7 @@ impl Clause {
             Measure::Max if beyond == 0 => Outcome::Kept,
             Measure::Max if beyond * 2 > trials.len() => Outcome::Missed,
             Measure::Max => Outcome::Undecided,
-            // Of a single span there is the mean alone.
+            // A single span has only a mean.
             Measure::Mean | Measure::Goodput if low.is_none() && self.keeps(value) => Outcome::Kept,
             Measure::Mean | Measure::Goodput if low.is_none() => Outcome::Missed,
             Measure::Goodput if low.is_some_and(|low| self.keeps(low)) => Outcome::Kept,
@@ -334,7 +334,7 @@ fn mean_of(trials: &[ClauseTrial<'_>]) -> (f64, Ends) {
     (value, (low, interval.map(|interval| interval.high)))
 }
 
-/// Rate over all spans; the upper end is never below the result of the trials without the worst.
+/// Mean rate over all spans; of several trials, the upper end is never below the mean of the best one.
 fn rate_of(trials: &[ClauseTrial<'_>]) -> (f64, Ends) {
     let spans = |trials: &[ClauseTrial<'_>]| -> Vec<f64> {
         let means = trials.iter().filter_map(|trial| match trial.seen {

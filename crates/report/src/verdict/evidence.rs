@@ -23,9 +23,9 @@ pub(super) struct Evidence {
     pub(super) requests: u64,
     /// Error replies, and requests that were given up or never answered.
     pub(super) failed: u64,
-    /// Failed requests that are reads which found nothing, although all data should exist.
+    /// Reads that failed because they found nothing, although all data should exist.
     pub(super) missing: u64,
-    /// Failed requests that are reads which returned another value than was written.
+    /// Reads that failed because they returned another value than was written.
     pub(super) corrupt: u64,
     /// Requests that were never answered, for any reason.
     pub(super) unanswered: u64,
@@ -82,7 +82,7 @@ pub(super) struct Evidence {
     /// Mean number of CPUs that programs other than client and servers used on this machine; `None` if
     /// unknown.
     pub(super) others: Option<f64>,
-    /// Share of the time in which that server executed commands, by its own count.
+    /// Share of the time in which `server` executed commands, by its own count.
     pub(super) executing: Option<f64>,
     /// Reason why nothing is known about the server.
     pub(super) unseen: Option<String>,
@@ -208,7 +208,7 @@ impl Evidence {
         let requests = measurement.counted();
         let span_s = measurement.elapsed_ns as f64 / 1e9;
         let wall_ns = measurement.workers.iter().map(|worker| worker.wall_ns).max();
-        // Of a run without its workers, the measured part is known.
+        // Without the times of the workers, the measured part is the best estimate.
         let load_s = wall_ns.filter(|ns| *ns > 0).map_or(span_s, |ns| ns as f64 / 1e9);
         let per_s = |count: f64| if span_s > 0.0 { count / span_s } else { 0.0 };
         let late_ns = total.lateness.as_ref().and_then(|late| late.total.mean_ns());
@@ -293,8 +293,8 @@ impl Evidence {
     /// The part of the service time that is explained by the idle round trip and by the work of server and
     /// client on the requests in flight. The rest was spent between them. `None` if too little is known.
     ///
-    /// While a request is in flight so are the others, and each costs the server its CPU time per request. By
-    /// Little's law, the sum of these relative to the service time equals the busy share.
+    /// A request waits for the CPU time of all requests that are in flight with it. By Little's law, that time,
+    /// relative to the service time, equals the busy share of the server or the client.
     pub(super) fn explained(&self) -> Option<f64> {
         let client = self.client.map_or(0.0, ThreadUse::taken);
         let server = self.server.map_or(0.0, |server| server.time.taken());

@@ -50,9 +50,9 @@ pub enum WarningKind {
     OptionSent,
     /// Some channels have no subscriber.
     NoReceiver,
-    /// Keys of the run stay at the server.
+    /// Keys of the run could not be removed from the server.
     KeysKept,
-    /// The server serves fewer requests of a connection at a time than a pipeline has.
+    /// The server handles fewer requests of a connection at a time than a pipeline has.
     PipelineCut,
     /// The server writes each reply of a pipeline separately.
     RepliesApart,
@@ -68,8 +68,7 @@ pub enum WarningKind {
     Drift,
     /// The hit ratio of reads was still changing at the end.
     HitRatio,
-    /// This machine was badly suited for generating load when the run began; about a check of `keystorm
-    /// doctor`.
+    /// A check of `keystorm doctor`, named by `about`, found this machine badly suited for generating load.
     Machine,
     /// The probe beside the load failed.
     ProbeFailed,
@@ -170,7 +169,7 @@ pub fn warnings(plan: &Plan, measurement: &Measurement, watched: &WatchRecord) -
         .iter()
         .flat_map(|server| of_server(server, if memcache { &memcache::BOUNDS } else { &BOUNDS }))
         .collect();
-    // Of a run in shares, the others are no strangers.
+    // In a run of several processes, the other clients are their own.
     let others = plan.load.shard.is_whole().then(|| others(plan, measurement, watched)).flatten();
     found.extend(others.map(|text| Warning::new(WarningKind::OtherClients, text)));
     if let Some(share) = watched.stolen.filter(|share| *share >= STOLEN_SHARE) {
@@ -361,13 +360,13 @@ pub(super) fn others(
     }
     let (mut calls, mut usec, mut shared) = (0, 0, 0u64);
     let receivers = plan.delivery.as_ref().map_or(&[][..], |d| d.kind.receiver_commands());
-    // What a replica in a cluster executes is what its master did, and no client's.
+    // A replica in a cluster executes the commands of its master, not of a client.
     let clustered = plan.target.cluster.is_some();
     let clients_of = |server: &&ServerUse| !(clustered && server.replica == Some(true));
     for command in watched.servers.iter().filter(clients_of).flat_map(|s| &s.by_command) {
         let name = command.name.split('|').next().unwrap_or_default();
         if HOUSEKEEPING.contains(&name) || receivers.contains(&name) {
-            // Our own looks at the server are among them, also where the load sends the same.
+            // Our own queries of the server are among them, even if the load sends the same command.
             continue;
         }
         if ours.iter().any(|own| own == name) {
@@ -380,7 +379,7 @@ pub(super) fn others(
     let total = &measurement.total;
     let gone = &total.connections;
     let gone = [gone.unanswered, gone.lost, gone.timed_out];
-    // Of a delivery the requests are what receivers had; its senders count what they sent, beside the probes.
+    // The requests of a delivery are what receivers got; senders count their messages, beside the probes.
     let requests = match (measurement.deliveries.as_deref(), &plan.delivery) {
         (Some(of), Some(plan)) => {
             let answered = of.acknowledged().saturating_add(of.refused());
@@ -389,11 +388,11 @@ pub(super) fn others(
         _ => total.requests(),
     };
     let mut sent = gone.into_iter().fold(requests, u64::saturating_add);
-    // What a node sent elsewhere it has counted, too.
+    // A node counts the commands that it redirected, too.
     let redirects = measurement.nodes.iter().map(|node| node.moved + node.asked + node.retried);
     sent += redirects.sum::<u64>() * ours.len() as u64;
     if measurement.ending != Ending::Complete {
-        // What was in flight at the end was executed and not counted.
+        // Requests in flight at the end were executed, but not counted here.
         let concurrency = &plan.load.concurrency;
         sent += connections::count(plan, measurement)
             * u64::from(concurrency.pipeline_depth)

@@ -28,7 +28,7 @@ pub(crate) struct Homes<'r> {
 /// Current servers of the places, as far as known.
 #[derive(Debug, Default)]
 struct Whereabouts {
-    /// Number of changes of the watch or the destination that are taken in.
+    /// Version of the watch or the destination up to which changes are applied.
     version: u64,
     /// Masters of the cluster; empty for a single server.
     masters: Vec<Master>,
@@ -163,7 +163,7 @@ impl<'r> Homes<'r> {
         }
     }
 
-    /// Returns the server that gets messages through a place.
+    /// Returns the server that gets the messages of a place.
     pub(super) fn of_place(&self, delivery: &Delivery, place: u32) -> Address {
         if !delivery.kind.has_slots() {
             return self.nth(0);
@@ -173,8 +173,7 @@ impl<'r> Homes<'r> {
         owner.map_or_else(|| self.nth(0), |master| master.address)
     }
 
-    /// Returns some master, a different one for each number: if one is gone, the next knows who has its
-    /// slots.
+    /// Returns one of the masters, in turn by number: if one is gone, the next knows who has its slots.
     pub(super) fn nth(&self, n: usize) -> Address {
         let known = self.known();
         let master = known.masters.get(n % known.masters.len().max(1));
@@ -211,7 +210,7 @@ impl<'r> Homes<'r> {
         self.is_cluster() && Redirect::parse(text).is_some()
     }
 
-    /// Returns the node that the node at `home` names this way.
+    /// Resolves a node that the node at `home` names by this host and port.
     fn node(&self, host: &str, port: u16, home: &Address) -> Option<Address> {
         let is_it = |master: &&Master| match &master.address {
             Address::Tcp(address) => master.host == host && address.port() == port,
@@ -229,8 +228,8 @@ impl<'r> Homes<'r> {
 }
 
 impl Whereabouts {
-    /// Takes in the current masters. A former master is succeeded by the new master that has its slots. While
-    /// no node owns them, as in the middle of a failover, its successor stays open.
+    /// Stores the current masters. The successor of a former master is the one that now has its slots. While no
+    /// node owns them, as in the middle of a failover, there is no successor yet.
     fn take(&mut self, mut masters: Vec<Master>) {
         let is_in = |all: &[Master], one: &Master| all.iter().any(|m| m.address == one.address);
         let has_heir = |former: &Master| {
@@ -258,7 +257,7 @@ impl Whereabouts {
         self.masters = masters;
     }
 
-    /// Takes in the address of a single server.
+    /// Stores the new address of a single server.
     fn move_to(&mut self, address: Address) {
         match self.address.replace(address.clone()) {
             Some(former) if former != address => self.successors.push((former, address)),

@@ -12,8 +12,7 @@ const COMMANDS_MAX: usize = 1024;
 const BYTES_MAX: usize = 256 << 10;
 /// Bits of a number that give the command's index in its block.
 const WITHIN_BITS: u32 = 10;
-/// Maximum number of blocks with requests that were drawn and not sent. Beyond that nothing is drawn, as
-/// connections without room have enough to do.
+/// Maximum number of blocks with drawn requests that are not sent yet. Beyond that nothing is drawn.
 const HELD_MAX: usize = 64;
 /// Pause before a worker checks again whether more of the record was read.
 const LOOK_AGAIN_NS: u64 = 200_000;
@@ -53,7 +52,7 @@ impl Block {
     }
 }
 
-/// A block with commands that may still be asked for.
+/// A block with commands that may still be requested.
 #[derive(Debug)]
 struct OpenBlock {
     block: Block,
@@ -69,7 +68,7 @@ pub(crate) struct RecordedSource {
     /// The number of the worker's first connection.
     first_connection: u32,
     held: VecDeque<OpenBlock>,
-    /// Number of held blocks that were not returned.
+    /// Number of held blocks that are not returned yet.
     live: usize,
     /// Number of the first held block among all blocks.
     first: u64,
@@ -128,12 +127,12 @@ impl RecordedSource {
         self.ended && self.next_due_ns.is_none()
     }
 
-    /// Returns the number of drawn commands whose time is a latency.
+    /// Returns the number of drawn commands, except those that block on the server.
     pub(crate) fn drawn(&self) -> u64 {
         self.drawn
     }
 
-    /// Returns the number of commands read, not drawn, and due before `ns`.
+    /// Returns the number of commands that were read and are due before `ns`, but not drawn.
     pub(crate) fn due_before(&self, ns: u64) -> u64 {
         let (block, at) = self.next;
         let ahead = self.held.get(block).map_or(&[][..], |held| &held.block.commands[at..]);
@@ -215,7 +214,7 @@ impl RecordedSource {
         self.held[block].block.bytes_of(at)
     }
 
-    /// Releases a command: it will not be asked for again.
+    /// Releases a command: it will not be requested again.
     #[inline]
     pub(crate) fn release(&mut self, number: u64) {
         let (block, _) = self.place(number);
@@ -230,7 +229,7 @@ impl RecordedSource {
         let mut empty = std::mem::take(&mut self.held[block].block);
         empty.clear();
         self.live -= 1;
-        // One too many is freed.
+        // A surplus block is freed.
         let _ = self.empties.try_send(empty);
         while self.held.front().is_some_and(|held| held.open == 0) {
             self.held.pop_front();

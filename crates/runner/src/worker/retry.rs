@@ -1,7 +1,7 @@
-//! Retries of failed requests, and the end of those whose time does not come.
+//! Retries of failed requests, and the end of requests whose retry is never sent.
 //!
-//! A waiting request counts as in flight and keeps its times: its latency is its user's, from the due time
-//! until the final result. The plan names the errors that are retried; the route decides whether it or the
+//! A waiting request counts as in flight and keeps its times: latency runs from the due time until the final
+//! result, as for a user. The plan names the errors that are retried; the route decides whether it or the
 //! worker retries. Nothing here is on the path of a successful request.
 
 use std::cmp::{Ordering, Reverse};
@@ -36,7 +36,7 @@ pub(super) struct Retries<M> {
     drawn: Stream,
     /// Time at which the next is due; `u64::MAX` for never. Costs one comparison a turn.
     pub(super) due_ns: u64,
-    /// Number of waiting requests of a connection above which it gets no others.
+    /// Maximum number of waiting requests of a connection that still gets new ones.
     pub(super) waiting_max: u32,
 }
 
@@ -142,7 +142,7 @@ impl<M: Copy> Retries<M> {
         !self.stranded.is_empty()
     }
 
-    /// Makes the requests due that waited for a connection that is back.
+    /// Makes the requests due that waited for this connection, which is open again.
     pub(super) fn back(&mut self, conn: ConnId, now_ns: u64) {
         let (back, stranded): (Vec<_>, Vec<_>) =
             self.stranded.drain(..).partition(|(of, _)| *of == conn);
@@ -209,9 +209,9 @@ impl<E: Engine, P: Protocol, R: RouteHooks> Worker<'_, E, P, R> {
                 continue;
             }
             connection.postponed -= 1;
-            // What sends it counts it again.
+            // The sender counts it again.
             self.in_flight -= u64::from(request.left);
-            // It may have waited longer for its connection than for its time.
+            // The wait for its connection may have outlasted the deadline.
             if !self.deadline.is_over(request.intended_ns, now_ns) {
                 self.recorder.retried(&request);
             }
@@ -221,7 +221,7 @@ impl<E: Engine, P: Protocol, R: RouteHooks> Worker<'_, E, P, R> {
         }
     }
 
-    /// Counts requests of a connection that is not back at the end of the run as lost.
+    /// Counts requests as lost whose connection is still closed at the end of the run.
     #[cold]
     pub(super) fn drop_stranded(&mut self, now_ns: u64) {
         for (conn, request) in std::mem::take(&mut self.retries.stranded) {

@@ -99,7 +99,7 @@ impl PlanParts {
                     return Err(format!("{shown} has text that is drawn for each request"));
                 }
                 Piece::Tag => {
-                    return Err(format!("the {{tag}} of {shown} is another in each request"));
+                    return Err(format!("the {{tag}} of {shown} differs from request to request"));
                 }
                 Piece::Reply { .. } | Piece::Cas => {
                     return Err(format!("{shown} depends on an earlier reply"));

@@ -12,7 +12,7 @@ use report::RecordError;
 use super::options::Kind;
 use super::sections::Section;
 
-/// The column of greatest values is in seconds, as Java's writer has it.
+/// Microseconds per second: Java's writer gives the column of greatest values in seconds.
 const US_PER_S: f64 = 1e6;
 const NS_PER_US: u64 = 1_000;
 
@@ -25,11 +25,11 @@ pub(crate) struct HdrFiles {
 /// Line of a log.
 #[derive(Debug, Clone)]
 pub(crate) struct LogLine {
-    /// Time at which it began, after the run did.
+    /// Start of the span, since the start of the run.
     pub(crate) from: Duration,
-    /// Length of its span.
+    /// Length of the span.
     pub(crate) length: Duration,
-    /// Latencies in it.
+    /// Latencies in the span.
     pub(crate) latency: Latency,
 }
 

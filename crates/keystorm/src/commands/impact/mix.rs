@@ -22,7 +22,7 @@ pub(super) fn carry_out(job: &Options, load: &Job) -> Result<End> {
     let Some(plan) = load.plans.first() else { return Ok(End::Complete) };
     let frame = Frame::open(&load.notes, &job.output)?;
     let bed = frame.reach(load, plan, plan.own_connections())?;
-    // Segments read what was filled once.
+    // All segments read the keys of one fill.
     bed.prepare(plan)?;
     let mut list = Impact::new(bed.server.facts.name().unwrap_or_else(|| "the server".to_owned()));
     let record = MixRecord::new(plan, job.loads());
@@ -58,14 +58,14 @@ impl Block {
     }
 }
 
-/// The segments of a mix, a step each.
+/// The segments of a mix; each step runs one.
 struct Segments<'c, 'r> {
     job: &'c Options,
     plan: &'c Plan,
     bed: &'c TestBed<'r>,
     list: Impact,
     blocks: VecDeque<Block>,
-    /// Requests per second of the closed loops, once all have run.
+    /// Capacity: requests per second of the closed loops; `None` until all have run.
     capacity_per_s: Option<f64>,
     /// The length of a segment.
     seconds: f64,
@@ -113,13 +113,13 @@ impl Segments<'_, '_> {
         let kinds = self.list.mix.iter().flat_map(|mix| &mix.kinds);
         let share = least(&mut kinds.map(|kind| kind.share));
         let load = least(&mut self.job.loads().into_iter());
-        // What is drawn varies.
+        // A margin for chance.
         let needed_s = 1.3 * REPLIES_MIN as f64 / (share * load * capacity_per_s);
         needed_s.clamp(self.job.seconds(), self.job.seconds() * LONGER_MAX)
     }
 
-    /// Runs a segment, and repeats it at the end of its block if it was disturbed; returns an end if the
-    /// experiment is to end.
+    /// Runs a segment; if it was disturbed, queues a repeat at the end of its block. Returns an `End` to stop
+    /// the experiment.
     fn run(&mut self, segment: Segment, frame: &mut Frame<'_>) -> Result<Option<End>> {
         let load = segment.level.and_then(|level| self.job.loads().get(level).copied());
         let rate_per_s = self.capacity_per_s.zip(load).map(|(capacity, load)| capacity * load);

@@ -1,4 +1,4 @@
-//! Options of `keystorm record`: which server, into which file, and what of the traffic.
+//! Options of `keystorm record`: server, file and selection of the traffic.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -65,7 +65,7 @@ pub(super) struct Options {
     pub(super) values: bool,
 }
 
-/// Every line that begins with `$` is run by a test.
+/// Examples in the help; a test runs every line that begins with `$`.
 const EXAMPLE: &str = include_str!("../../../help/record.txt").trim_ascii_end();
 
 /// Longest recording, in seconds.
@@ -74,7 +74,7 @@ const SECONDS_MAX: f64 = 30.0 * 86_400.0;
 const SECONDS_MIN: f64 = 0.1;
 
 impl Options {
-    /// Returns the options, which make sense together.
+    /// Returns the options if they are consistent.
     pub(super) fn checked(mut self) -> Result<Self, UsageError> {
         self.server.read()?;
         for (option, time) in

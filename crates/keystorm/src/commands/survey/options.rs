@@ -1,4 +1,4 @@
-//! The command line of `keystorm survey`: which server, how long, and where the page goes.
+//! The command line of `keystorm survey`: server, length and destination of the page.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -38,7 +38,7 @@ struct Options {
     /// Measure less: under a minute instead of about three
     #[arg(long, help_heading = "Survey")]
     quick: bool,
-    /// Also measure what this machine has too few cores for
+    /// Also measure points for which this machine has too few cores
     #[arg(long, help_heading = "Survey")]
     all: bool,
     /// Add a chapter that measures this server under the same load: memcached (requires --spawn)
@@ -76,14 +76,14 @@ fn refused() -> Vec<OptionId> {
 const NAME: &str = "keystorm survey";
 const SECONDS_MAX: f64 = 3600.0;
 
-/// A survey as asked for; what depends on the server is filled in later.
+/// A requested survey; parts that depend on the server are filled in later.
 pub(super) struct SurveyJob {
     pub(super) spec: SurveySpec,
     /// A job that names the server.
     pub(super) first: Job,
     /// Directory for the page and the results.
     pub(super) directory: PathBuf,
-    /// Places for results, in that directory unless the command line says otherwise.
+    /// Destinations of results, in that directory unless the command line says otherwise.
     pub(super) output: ExperimentOptions,
     /// Set if the keys that the survey wrote to an existing server are not removed.
     pub(super) keep: bool,
@@ -119,7 +119,7 @@ fn check(output: &Path, line: &TypedLine) -> Result<(), UsageError> {
     Ok(())
 }
 
-/// Returns what the options mean.
+/// Converts the options to an intent.
 fn intent(options: Options, line: TypedLine, command_line: String) -> Result<Intent, UsageError> {
     let Options { quick, all, with, keys, seconds, keep, output, pages, live, .. } = options;
     check(&output, &line)?;

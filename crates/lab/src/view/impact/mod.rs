@@ -240,7 +240,7 @@ impl Findings for Impact {
             Some(mix) => {
                 let takes = [Block::Table(mix.table()), Block::Text(mix.how())];
                 let all = [Block::Table(table(self.prices.iter()))];
-                sections.push(Section::new("What each kind takes of the server", takes));
+                sections.push(Section::new("What each kind costs the server", takes));
                 sections.push(Section::new("Who waits for whom", all).folded());
             }
             None => {
@@ -294,7 +294,7 @@ impl MixRecord {
             format!("capacity that {unit}/s take (%)"),
             "server CPU of one (µs)".to_owned(),
         ]);
-        table.caption = "What each kind takes of the server".to_owned();
+        table.caption = "What each kind costs the server".to_owned();
         let known = |figure: Option<Figure>, written: fn(f64) -> String| {
             figure.map_or("–".to_owned(), |figure| within(figure, written))
         };

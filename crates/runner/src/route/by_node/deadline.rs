@@ -18,7 +18,8 @@ impl<M> ByNodeState<M> {
     }
 }
 
-/// Counts the requests that were taken off the queue of a node. Returns whether there were any.
+/// Gives up the requests past their deadline that were taken off the queue of a node. Returns whether there
+/// were any.
 #[inline]
 pub(super) fn give_up_taken<E: Engine, P: Protocol, R: ByNode>(
     worker: &mut Worker<'_, E, P, R>,
