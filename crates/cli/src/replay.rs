@@ -101,11 +101,11 @@ impl RecordOptions {
 
 /// Options of a run that conflict with a record, each with the reason.
 pub const REFUSED: [(OptionId, &str); 27] = [
-    (REQUESTS, "does not go with a record, which has a number of commands; see --first and --loop"),
+    (REQUESTS, "does not go with a record, which has a fixed size; see --first and --loop"),
     (PER_CONNECTION, "does not go with a record, which says how many commands each client sends"),
     (RATE, "does not go with a record, which says when commands are sent; see --speed"),
     (ARRIVALS, "does not go with a record, which says when commands are sent; see --speed"),
-    (DURATION, "does not go with a record, which has a fixed length; see --first, --speed and --loop"),
+    (DURATION, "does not go with a record, which has its length; see --first, --speed and --loop"),
     (WARMUP, "does not go with a record, which has no warm-up"),
     (TESTS, "does not go with a record, which says what is sent"),
     (WORKLOAD, "does not go with a record, which says what is sent"),

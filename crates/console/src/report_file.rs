@@ -15,18 +15,18 @@ pub struct ReportFile {
 impl ReportFile {
     /// Creates the file, or empties an existing one.
     pub fn create(path: &Path) -> io::Result<Self> {
-        let file = File::create(path).map_err(|error| WriteFault::of(path, &error))?;
+        let file = File::create(path).map_err(|error| WriteFault::for_file(path, &error))?;
         Ok(Self { file, path: path.to_owned() })
     }
 }
 
 impl Write for ReportFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.file.write(bytes).map_err(|error| WriteFault::of(&self.path, &error))
+        self.file.write(bytes).map_err(|error| WriteFault::for_file(&self.path, &error))
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.file.flush().map_err(|error| WriteFault::of(&self.path, &error))
+        self.file.flush().map_err(|error| WriteFault::for_file(&self.path, &error))
     }
 }
 
@@ -40,7 +40,7 @@ pub fn can_begin_with(prefix: &str) -> io::Result<()> {
     match Path::new(prefix).parent().filter(|folder| !folder.as_os_str().is_empty()) {
         Some(folder) if !folder.is_dir() => {
             let why = format!("there is no folder {}", folder.display());
-            Err(WriteFault::of(Path::new(prefix), &io::Error::other(why)))
+            Err(WriteFault::for_file(Path::new(prefix), &io::Error::other(why)))
         }
         _ => Ok(()),
     }
@@ -58,7 +58,7 @@ struct WriteFault {
 }
 
 impl WriteFault {
-    fn of(path: &Path, error: &io::Error) -> io::Error {
+    fn for_file(path: &Path, error: &io::Error) -> io::Error {
         let unwritten = Self { path: path.to_owned(), why: error.to_string() };
         // No kind of its own: one whose reader went away is no pipe that nobody reads any more.
         io::Error::other(unwritten)

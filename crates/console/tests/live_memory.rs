@@ -32,7 +32,7 @@ struct Intervals {
 }
 
 impl Intervals {
-    fn of(total: Tally) -> Self {
+    fn ending_with(total: Tally) -> Self {
         let mut response = Latency::new(3);
         // Counts that no compression makes small.
         let count = |n: u64| 1 + n.wrapping_mul(0x9e37_79b9_7f4a_7c15) % 1_500;
@@ -86,7 +86,7 @@ struct Listener {
 }
 
 impl Listener {
-    fn of(port: u16) -> Self {
+    fn on_port(port: u16) -> Self {
         let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
         stream.set_read_timeout(Some(PATIENCE)).unwrap();
         stream.write_all(b"GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n").unwrap();
@@ -122,11 +122,11 @@ fn a_listener_costs_no_second_copy_of_what_was_measured() {
     let at = MetricsAt { host: "127.0.0.1".to_owned(), port };
     let pace = DrawPace { every: Duration::ZERO, rest: 0 };
     let page = LivePage::serve(&at, pace, &Diagnostics::Stderr).unwrap();
-    let mut listener = Listener::of(port);
+    let mut listener = Listener::on_port(port);
     assert!(listener.next_page_has("keystorm"));
     let _profiler = dhat::Profiler::builder().testing().build();
     let mut watch = page.watch(&run.plan, &run.server, None);
-    let mut intervals = Intervals::of(Tally::new(&tally_shape(&run.plan)));
+    let mut intervals = Intervals::ending_with(Tally::new(&tally_shape(&run.plan)));
 
     intervals.show(200, &mut watch);
     // A page that is being written comes and goes: what is held with it counts.

@@ -7,7 +7,7 @@ use measure::{Deliveries, Point, Tally};
 use report::Record;
 use runner::{Gauges, Progress, ReceivedPage};
 use serde::{Deserialize, Serialize};
-use workload::{Plan, in_full};
+use workload::{Plan, unmasked};
 
 /// The version of this contract.
 pub const CONTRACT: u32 = 1;
@@ -160,7 +160,7 @@ impl ToClient {
     /// # Errors
     /// Returns an error if it has no JSON form.
     pub fn to_line(&self) -> serde_json::Result<String> {
-        Ok(in_full(|| serde_json::to_string(self))? + "\n")
+        Ok(unmasked(|| serde_json::to_string(self))? + "\n")
     }
 }
 

@@ -84,7 +84,7 @@ pub fn info_field<'a>(info: &'a str, name: &str) -> Option<&'a str> {
 mod tests {
     use super::*;
 
-    fn of(info: &str) -> (Option<String>, Option<String>) {
+    fn product_and_version(info: &str) -> (Option<String>, Option<String>) {
         let facts = ServerFacts::default().with_info(info);
         (facts.product, facts.version)
     }
@@ -96,14 +96,14 @@ mod tests {
     #[test]
     fn the_own_version_goes_before_the_one_of_compatibility() {
         let redis = "# Server\r\nredis_version:7.0.15\r\nredis_mode:standalone\r\n";
-        assert_eq!(of(redis), pair("redis", "7.0.15"));
+        assert_eq!(product_and_version(redis), pair("redis", "7.0.15"));
         let valkey = "redis_version:7.2.4\r\nserver_name:valkey\r\nvalkey_version:8.1.1\r\n";
-        assert_eq!(of(valkey), pair("valkey", "8.1.1"));
+        assert_eq!(product_and_version(valkey), pair("valkey", "8.1.1"));
     }
 
     #[test]
     fn what_is_not_stated_is_not_known() {
-        assert_eq!(of("# Server\r\n"), (None, None));
-        assert_eq!(of(""), (None, None));
+        assert_eq!(product_and_version("# Server\r\n"), (None, None));
+        assert_eq!(product_and_version(""), (None, None));
     }
 }

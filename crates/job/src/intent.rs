@@ -48,8 +48,8 @@ pub enum Intent {
     Carry(Box<dyn FnOnce() -> anyhow::Result<End>>),
     /// A client of a coordinator.
     Hold,
-    /// Words, and an exit code of another tool's.
-    Tell(ToolMessage),
+    /// A message and an exit code of another tool.
+    Tool(ToolMessage),
 }
 
 impl Intent {
@@ -73,7 +73,7 @@ impl Intent {
     pub fn is_ours(&self) -> bool {
         match self {
             Self::Run(job) => !job.output.options.persona.is_peer(),
-            Self::Say(_) | Self::Read(_) | Self::Tell(_) | Self::Hold => false,
+            Self::Say(_) | Self::Read(_) | Self::Tool(_) | Self::Hold => false,
             _ => true,
         }
     }

@@ -78,7 +78,7 @@ fn main() -> ExitCode {
         }
         Ok(Intent::Carry(command)) => command(),
         Ok(Intent::Hold) => commands::client::client(),
-        Ok(Intent::Tell(message)) => return tell(&message),
+        Ok(Intent::Tool(message)) => return tell(&message),
         Err(UsageError(text)) => return print_failure("error: ", text.trim_end(), USAGE),
     };
     exit_code(outcome, is_peer)

@@ -89,12 +89,12 @@ impl Rule {
 
 /// Totals of the compared answers.
 #[derive(Debug, Default)]
-pub struct Answers {
+pub struct AnswerTotals {
     counts: AnswerComparison,
     kinds: BTreeMap<(String, [String; 2]), Difference>,
 }
 
-impl Answers {
+impl AnswerTotals {
     /// Compares the answers of two servers to a command.
     pub fn compare(&mut self, words: &[Vec<u8>], a: &Value, b: &Value) {
         self.counts.asked += 1;
@@ -259,7 +259,7 @@ mod tests {
     }
 
     fn differs(command: &str, a: &str, b: &str) -> Option<[String; 2]> {
-        let mut answers = Answers::default();
+        let mut answers = AnswerTotals::default();
         let words: Vec<Vec<u8>> = command.split(' ').map(|word| word.as_bytes().to_vec()).collect();
         answers.compare(&words, &value(a), &value(b));
         answers.into_comparison().differences.pop().map(|difference| difference.kinds)
@@ -306,7 +306,7 @@ mod tests {
 
     #[test]
     fn the_shortest_example_stands_for_its_kind() {
-        let mut answers = Answers::default();
+        let mut answers = AnswerTotals::default();
         for key in ["a long key", "k", "another"] {
             let words = [b"GET".to_vec(), key.as_bytes().to_vec()];
             answers.compare(&words, &value("$1 a "), &value("$-1 "));

@@ -32,7 +32,7 @@ pub mod values;
 mod view;
 pub mod words;
 
-pub use answers::Answers;
+pub use answers::AnswerTotals;
 pub use bisect::Bisect;
 pub use conclusion::{Conclusion, SearchOutcome};
 pub use document::{Document, Findings};

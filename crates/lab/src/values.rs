@@ -141,53 +141,53 @@ fn power(step: i32, decade: i32) -> f64 {
 mod tests {
     use super::*;
 
-    fn of(kind: Kind, text: &str) -> String {
+    fn parsed(kind: Kind, text: &str) -> String {
         values(kind, text).unwrap().join(" ")
     }
 
     #[test]
     fn lists_are_their_items() {
-        assert_eq!(of(Kind::Whole, "1,10,100,1000"), "1 10 100 1000");
-        assert_eq!(of(Kind::Whole, "1k, 2k,2000"), "1000 2000");
-        assert_eq!(of(Kind::Whole, "50"), "50");
-        assert_eq!(of(Kind::Whole, "auto,2"), "auto 2");
-        assert_eq!(of(Kind::Whole, "1.5,x,-3,1e3,"), "1.5 x -3 1e3 ");
-        assert_eq!(of(Kind::Name, "uring,epoll"), "uring epoll");
-        assert_eq!(of(Kind::Time, "0.5,1,500ms,1.5m,x"), "0.5 1 90 x");
+        assert_eq!(parsed(Kind::Whole, "1,10,100,1000"), "1 10 100 1000");
+        assert_eq!(parsed(Kind::Whole, "1k, 2k,2000"), "1000 2000");
+        assert_eq!(parsed(Kind::Whole, "50"), "50");
+        assert_eq!(parsed(Kind::Whole, "auto,2"), "auto 2");
+        assert_eq!(parsed(Kind::Whole, "1.5,x,-3,1e3,"), "1.5 x -3 1e3 ");
+        assert_eq!(parsed(Kind::Name, "uring,epoll"), "uring epoll");
+        assert_eq!(parsed(Kind::Time, "0.5,1,500ms,1.5m,x"), "0.5 1 90 x");
     }
 
     #[test]
     fn a_range_runs_by_one_two_five() {
-        assert_eq!(of(Kind::Whole, "10..2k"), "10 20 50 100 200 500 1000 2000");
-        assert_eq!(of(Kind::Whole, "1..50"), "1 2 5 10 20 50");
-        assert_eq!(of(Kind::Whole, "1..100"), "1 2 5 10 20 50 100");
-        assert_eq!(of(Kind::Whole, "1..16"), "1 2 5 10 16");
-        assert_eq!(of(Kind::Whole, "1..4"), "1 2 4");
-        assert_eq!(of(Kind::Whole, "3..700"), "3 5 10 20 50 100 200 500 700");
-        assert_eq!(of(Kind::Whole, "7..7"), "7 7".split(' ').next().unwrap());
-        assert_eq!(of(Kind::Time, "100ms..2"), "0.1 0.2 0.5 1 2");
-        assert_eq!(of(Kind::Whole, "1,8..20"), "1 8 10 20");
+        assert_eq!(parsed(Kind::Whole, "10..2k"), "10 20 50 100 200 500 1000 2000");
+        assert_eq!(parsed(Kind::Whole, "1..50"), "1 2 5 10 20 50");
+        assert_eq!(parsed(Kind::Whole, "1..100"), "1 2 5 10 20 50 100");
+        assert_eq!(parsed(Kind::Whole, "1..16"), "1 2 5 10 16");
+        assert_eq!(parsed(Kind::Whole, "1..4"), "1 2 4");
+        assert_eq!(parsed(Kind::Whole, "3..700"), "3 5 10 20 50 100 200 500 700");
+        assert_eq!(parsed(Kind::Whole, "7..7"), "7 7".split(' ').next().unwrap());
+        assert_eq!(parsed(Kind::Time, "100ms..2"), "0.1 0.2 0.5 1 2");
+        assert_eq!(parsed(Kind::Whole, "1,8..20"), "1 8 10 20");
     }
 
     #[test]
     fn a_range_can_have_a_number_of_points() {
-        assert_eq!(of(Kind::Whole, "1..64/4"), "1 4 16 64");
-        assert_eq!(of(Kind::Whole, "1..3/9"), "1 2 3", "points that round to one are one");
-        assert_eq!(of(Kind::Rate, "10k..100k/3"), "10000 31600 100000");
+        assert_eq!(parsed(Kind::Whole, "1..64/4"), "1 4 16 64");
+        assert_eq!(parsed(Kind::Whole, "1..3/9"), "1 2 3", "points that round to one are one");
+        assert_eq!(parsed(Kind::Rate, "10k..100k/3"), "10000 31600 100000");
     }
 
     #[test]
     fn a_schedule_is_one_value() {
         for schedule in ["10k..100k/30s", "10k,20k,40k/10s", "1..2/500ms"] {
-            assert_eq!(of(Kind::Rate, schedule), schedule);
+            assert_eq!(parsed(Kind::Rate, schedule), schedule);
         }
-        assert_eq!(of(Kind::Rate, "10k,0.5"), "10000 0.5");
+        assert_eq!(parsed(Kind::Rate, "10k,0.5"), "10000 0.5");
     }
 
     #[test]
     fn a_distribution_is_one_value() {
         for sizes in ["uniform:100..4k", "sizes:32=50,1k=30", "normal:4k,500,1..9k"] {
-            assert_eq!(of(Kind::Whole, sizes), sizes);
+            assert_eq!(parsed(Kind::Whole, sizes), sizes);
         }
     }
 

@@ -213,7 +213,7 @@ mod tests {
     use hdrhistogram::serialization::Deserializer;
     use proptest::prelude::*;
 
-    fn of(precision: u8, values: &[u64]) -> Latency {
+    fn latency(precision: u8, values: &[u64]) -> Latency {
         let mut latency = Latency::new(precision);
         values.iter().for_each(|&v| latency.record_n(v, 1));
         latency
@@ -230,7 +230,7 @@ mod tests {
             usual in prop::collection::vec(0u64..10_000_000, 0..60),
             precision in 1u8..=3,
         ) {
-            let latency = of(precision, &[values, usual].concat());
+            let latency = latency(precision, &[values, usual].concat());
             let encoded = EncodedLatency::from_latency(&latency).unwrap();
             let decoded = encoded.decode().unwrap();
             prop_assert_eq!(all(&decoded), all(&latency));
@@ -249,7 +249,7 @@ mod tests {
 
         #[test]
         fn no_bytes_make_it_panic(at in any::<prop::sample::Index>(), byte: u8, cut in 0usize..40) {
-            let mut encoded = EncodedLatency::from_latency(&of(3, &[5, 1_000, 80_000_000])).unwrap();
+            let mut encoded = EncodedLatency::from_latency(&latency(3, &[5, 1_000, 80_000_000])).unwrap();
             let mut bytes = encoded.buckets.to_vec();
             let at = at.index(bytes.len());
             bytes[at] = byte;
@@ -269,7 +269,7 @@ mod tests {
 
     /// Digits and buckets of these values, as read by this code and by the library.
     fn both_read(precision: u8, values: &[u64]) -> [(u8, Vec<(u64, u64)>); 2] {
-        let encoded = EncodedLatency::from_latency(&of(precision, values)).unwrap();
+        let encoded = EncodedLatency::from_latency(&latency(precision, values)).unwrap();
         let mut buckets = &encoded.buckets[..];
         let read: Histogram<u64> = Deserializer::new().deserialize(&mut buckets).unwrap();
         let ours = filled(&inflate(&encoded.buckets).unwrap()).unwrap();
@@ -288,7 +288,8 @@ mod tests {
     /// Decodes a histogram whose decompressed bytes were changed.
     fn with_plain(change: impl FnOnce(&mut Vec<u8>)) -> Result<Latency, CodecError> {
         use std::io::Write;
-        let mut encoded = EncodedLatency::from_latency(&of(3, &[5, 1_000, 80_000_000])).unwrap();
+        let mut encoded =
+            EncodedLatency::from_latency(&latency(3, &[5, 1_000, 80_000_000])).unwrap();
         let mut plain = inflate(&encoded.buckets).unwrap();
         change(&mut plain);
         let mut bytes = encoded.buckets[..8].to_vec();
@@ -333,7 +334,7 @@ mod tests {
 
     #[test]
     fn exact_figures_must_be_of_the_buckets() {
-        let good = EncodedLatency::from_latency(&of(3, &[1_000, 2_000])).unwrap();
+        let good = EncodedLatency::from_latency(&latency(3, &[1_000, 2_000])).unwrap();
         let changes: [fn(&mut EncodedLatency); 5] = [
             |e| e.exact.count = 3,
             |e| e.exact.min_ns = 2_000,

@@ -222,7 +222,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn of(values: &[u64]) -> Latency {
+    fn latency(values: &[u64]) -> Latency {
         let mut latency = Latency::new(3);
         values.iter().for_each(|&v| latency.record_n(v, 1));
         latency
@@ -238,9 +238,9 @@ mod tests {
             a in prop::collection::vec(0u64..u64::MAX / 4, 0..60),
             b in prop::collection::vec(0u64..10_000_000, 0..60),
         ) {
-            let mut merged = of(&a);
-            merged.merge(&of(&b));
-            let whole = of(&[a, b].concat());
+            let mut merged = latency(&a);
+            merged.merge(&latency(&b));
+            let whole = latency(&[a, b].concat());
             prop_assert_eq!(figures(&merged), figures(&whole));
             prop_assert_eq!(merged.mean_ns(), whole.mean_ns());
         }
@@ -252,15 +252,15 @@ mod tests {
             quantile in 0.0f64..=1.0,
         ) {
             let sparse = |values: &[u64]| {
-                let mut latency = of(values);
+                let mut latency = latency(values);
                 let held = crate::sparse::held(&latency.histogram()).collect();
                 latency.buckets = Buckets::Sparse(Sparse::of_held(3, latency.count(), held));
                 latency
             };
-            let whole = of(&[&a[..], &b].concat());
-            let mut all = [sparse(&a), sparse(&a), of(&a), Latency::empty(3)];
+            let whole = latency(&[&a[..], &b].concat());
+            let mut all = [sparse(&a), sparse(&a), latency(&a), Latency::empty(3)];
             all[0].merge(&sparse(&b));
-            all[1].merge(&of(&b));
+            all[1].merge(&latency(&b));
             all[2].merge(&sparse(&b));
             all[3].merge(&sparse(&[a, b].concat()));
             for merged in &all {
@@ -272,12 +272,12 @@ mod tests {
                 }
             }
             all[0].clear();
-            prop_assert_eq!(figures(&all[0]), figures(&of(&[])));
+            prop_assert_eq!(figures(&all[0]), figures(&latency(&[])));
         }
 
         #[test]
         fn quantiles_are_within_the_precision(values in prop::collection::vec(1u64..1 << 45, 1..200)) {
-            let latency = of(&values);
+            let latency = latency(&values);
             let mut sorted = values;
             sorted.sort_unstable();
             for q in [0.0, 0.5, 0.9, 0.99, 1.0] {
@@ -291,7 +291,7 @@ mod tests {
 
     #[test]
     fn four_seconds_are_four_seconds() {
-        let latency = of(&[4_000_000_000; 5]);
+        let latency = latency(&[4_000_000_000; 5]);
         assert_eq!(latency.mean_ns(), Some(4e9));
         assert_eq!(latency.quantile_ns(0.5), Some(4_000_000_000));
         assert_eq!(latency.max_ns(), Some(4_000_000_000));
@@ -299,7 +299,7 @@ mod tests {
 
     #[test]
     fn nothing_has_no_figures() {
-        let mut latency = of(&[1]);
+        let mut latency = latency(&[1]);
         latency.clear();
         assert_eq!(figures(&latency), ([Some(0), None, None], vec![]));
         assert_eq!(latency.quantile_ns(0.5), None);

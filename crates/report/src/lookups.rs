@@ -10,8 +10,8 @@ use workload::Plan;
 
 use crate::quantity::grouped;
 
-/// Maximum difference of two shares of hits that count as equal.
-const APART: f64 = 0.002;
+/// Maximum difference of equal shares of hits.
+const DIFFERENCE_MAX: f64 = 0.002;
 
 /// Replies to commands that look up keys.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
@@ -65,7 +65,7 @@ impl Lookups {
         let both = (self.hits as f64 + other.hits as f64) / (count(self) + count(other));
         let inverse = 1.0 / count(self) + 1.0 / count(other);
         let deviation = (both * (1.0 - both) * inverse).sqrt();
-        (first - second).abs() <= APART.max(deviations * deviation)
+        (first - second).abs() <= DIFFERENCE_MAX.max(deviations * deviation)
     }
 
     /// Describes hits and misses.

@@ -30,7 +30,7 @@ const BESIDES_MAX: usize = 10;
 const ENTRIES_MAX: usize = 8;
 /// Microseconds from which a journal entry or a call of another client is reported.
 const ENTRY_MIN_US: u64 = 1_000;
-/// A test of fewer intervals has no course.
+/// Minimum number of intervals of a test with worst moments.
 const INTERVALS_MIN: usize = 8;
 /// A moment is worse than usual by this factor, and by at least this much.
 const WORSE_BY: f64 = 2.0;

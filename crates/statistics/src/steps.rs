@@ -157,9 +157,9 @@ fn alike_by_differences(values: &[f64]) -> f64 {
     two / one.max(f64::MIN_POSITIVE) - 1.0
 }
 
-/// The mean square of the differences of values this far apart, without the largest tenth.
-fn differences(values: &[f64], apart: usize) -> f64 {
-    let pairs = values.iter().zip(values.iter().skip(apart));
+/// The mean square of the differences of values `lag` places apart, without the largest tenth.
+fn differences(values: &[f64], lag: usize) -> f64 {
+    let pairs = values.iter().zip(values.iter().skip(lag));
     let mut squares: Vec<f64> = pairs.map(|(a, b)| (a - b).powi(2)).collect();
     squares.sort_unstable_by(f64::total_cmp);
     squares.truncate(squares.len() - squares.len() / 10);

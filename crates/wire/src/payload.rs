@@ -220,7 +220,7 @@ mod tests {
     use super::*;
     use workload::Arg;
 
-    fn of(line: &str) -> Vec<ValueAt> {
+    fn values_in(line: &str) -> Vec<ValueAt> {
         let args = line.split(' ').map(|w| Arg::literal(w.as_bytes()).with_values().with_numbers());
         places(&CommandSpec { args: args.collect(), inline: false }, Some(12))
     }
@@ -228,28 +228,30 @@ mod tests {
     #[test]
     fn a_value_is_that_of_the_key_that_it_is_stored_under() {
         let at = |key, variant, place| ValueAt { key, variant, place, behind: 0 };
-        assert_eq!(of("SET k:__rand_int__ __data__"), [at(Some((Slot::Fresh, 0)), 0, 0)]);
+        assert_eq!(values_in("SET k:__rand_int__ __data__"), [at(Some((Slot::Fresh, 0)), 0, 0)]);
         let key = Some((Slot::Key, 0));
         let [f, g] = [&b"f:"[..], b"g"].map(workload::hashes::fnv_text);
         assert_eq!(
-            of("HSET k:__key__ f:__rand_int__ __data__ g __data__"),
+            values_in("HSET k:__key__ f:__rand_int__ __data__ g __data__"),
             [at(key, f, 0), at(key, g, 1)]
         );
         assert_eq!(
-            of("RPUSH k:__key__ __data__ __data__"),
+            values_in("RPUSH k:__key__ __data__ __data__"),
             [at(key, 0, 0), at(key, 1 << 56, 1)],
             "elements differ by their place"
         );
         assert_eq!(
-            of("MSET __rand_int__ __data__ __rand_int__ __data__"),
+            values_in("MSET __rand_int__ __data__ __rand_int__ __data__"),
             [at(Some((Slot::Fresh, 0)), 0, 0), at(Some((Slot::Fresh, 1)), 0, 1)]
         );
         assert_eq!(
-            of("MSET k:__key__ __data__ k:__rand_1st__ __data__ a:__key__ __data__ b __data__"),
+            values_in(
+                "MSET k:__key__ __data__ k:__rand_1st__ __data__ a:__key__ __data__ b __data__"
+            ),
             [at(key, 0, 0), at(Some((Slot::Shared(1), 0)), 0, 1), at(key, 0, 2), at(None, 0, 3)],
             "each is that of its own key"
         );
-        assert_eq!(of("LPUSH l __data__"), [at(None, 0, 0)]);
+        assert_eq!(values_in("LPUSH l __data__"), [at(None, 0, 0)]);
         let behind = at(Some((Slot::Fresh, 1)), 0, 1).behind(5, 2);
         assert_eq!(behind, at(Some((Slot::Fresh, 6)), 0, 3));
     }

@@ -11,8 +11,8 @@ use std::str::FromStr;
 use serde::ser::SerializeStruct;
 use serde::{Deserialize, Serialize, Serializer};
 
-use crate::in_full::is_in_full;
 use crate::random;
+use crate::unmasked::is_unmasked;
 
 /// A table: named columns and rows of as many cells.
 #[derive(Debug, Clone, Deserialize)]
@@ -113,7 +113,7 @@ impl Serialize for Cells<'_> {
 impl Serialize for Dataset {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let cells = match &self.rows {
-            Rows::Here(rows) if is_in_full() => Some(Cells(rows)),
+            Rows::Here(rows) if is_unmasked() => Some(Cells(rows)),
             _ => None,
         };
         let by = Some(self.by).filter(|by| *by != RowBy::Request);
@@ -292,7 +292,7 @@ mod tests {
         let mut counts = [0; 4];
         (0..40_000).for_each(|number| counts[data.row(7, number) as usize] += 1);
         assert!(counts.iter().all(|count| (9_500..10_500).contains(count)), "{counts:?}");
-        let text = crate::in_full(|| serde_json::to_string(&data)).unwrap();
+        let text = crate::unmasked(|| serde_json::to_string(&data)).unwrap();
         let loaded: Dataset = serde_json::from_str(&text).unwrap();
         assert_eq!((loaded.operations(), loaded.cell(3, 0)), (data.operations(), &[3][..]));
         assert!(!serde_json::to_string(&data).unwrap().contains("operations"));

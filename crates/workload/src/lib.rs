@@ -16,7 +16,6 @@ pub mod dataset;
 pub mod delivery;
 pub mod derived;
 pub mod hashes;
-mod in_full;
 pub mod key_event;
 pub mod keys;
 pub mod lifetime;
@@ -36,6 +35,7 @@ pub mod streams;
 pub mod suite;
 pub mod target;
 pub mod typed_login;
+mod unmasked;
 pub mod value_key;
 pub mod values;
 pub mod verify;
@@ -51,7 +51,6 @@ pub use delivery::{
     TAG, message,
 };
 pub use derived::DerivedText;
-pub use in_full::in_full;
 pub use key_event::KeyEvent;
 pub use keys::{
     DrawnBy, Inserts, KeyDist, KeyDraw, KeyGroups, KeyNumbering, KeySpace, OneGroup, Source,
@@ -74,6 +73,7 @@ pub use target::{
     ClusterOptions, Credentials, Endpoint, NodeShares, ReadFrom, ReplicaFallback, RingHash, Target,
     TlsFiles, TlsOptions, Verify,
 };
+pub use unmasked::unmasked;
 pub use values::{Content, Values};
 
 /// Returns whether a value is the default, which documents leave out.

@@ -8,7 +8,7 @@ use std::process::Command;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::in_full::is_in_full;
+use crate::unmasked::is_unmasked;
 
 /// Text shown instead of a password.
 pub const HIDDEN: &str = "***";
@@ -28,7 +28,7 @@ pub fn without_passwords(command: &mut Command) -> &mut Command {
     SECRET_VARIABLES.iter().fold(command, |command, name| command.env_remove(name))
 }
 
-/// Text that is used but never shown: it is displayed and saved as `***`. Only [`in_full`](crate::in_full())
+/// Text that is used but never shown: it is displayed and saved as `***`. Only [`unmasked`](crate::unmasked())
 /// writes it as it is.
 #[derive(Clone, PartialEq, Eq, Deserialize)]
 pub struct Secret(String);
@@ -55,7 +55,7 @@ impl fmt::Debug for Secret {
 
 impl Serialize for Secret {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(if is_in_full() { &self.0 } else { HIDDEN })
+        serializer.serialize_str(if is_unmasked() { &self.0 } else { HIDDEN })
     }
 }
 
@@ -85,7 +85,7 @@ impl fmt::Debug for SecretBytes {
 
 impl Serialize for SecretBytes {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        crate::bytes::serialize(if is_in_full() { &self.0 } else { HIDDEN.as_bytes() }, serializer)
+        crate::bytes::serialize(if is_unmasked() { &self.0 } else { HIDDEN.as_bytes() }, serializer)
     }
 }
 

@@ -10,8 +10,8 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize, Serializer};
 
-use crate::in_full::is_in_full;
 use crate::secret::{Secret, SecretBytes, shown_arguments};
+use crate::unmasked::is_unmasked;
 
 /// A server, and the initial state of every connection to it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -236,7 +236,7 @@ impl Target {
 }
 
 fn without_passwords<S: Serializer>(args: &[String], serializer: S) -> Result<S::Ok, S::Error> {
-    if is_in_full() {
+    if is_unmasked() {
         serializer.collect_seq(args)
     } else {
         serializer.collect_seq(shown_arguments(args))
@@ -354,7 +354,7 @@ pub struct TlsFiles {
 }
 
 fn is_not_carried(files: &Option<TlsFiles>) -> bool {
-    files.is_none() || !is_in_full()
+    files.is_none() || !is_unmasked()
 }
 
 /// Checks of a server's certificate.

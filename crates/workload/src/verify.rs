@@ -86,7 +86,7 @@ mod tests {
     use super::*;
     use crate::Slot;
 
-    fn of(line: &str, protocol: ProtocolKind) -> Vec<Option<(Slot, u64)>> {
+    fn key_numbers(line: &str, protocol: ProtocolKind) -> Vec<Option<(Slot, u64)>> {
         let asked = keys_asked(&CommandSpec::parse(line.split(' ')), protocol);
         asked.into_iter().map(|value| value.map(|value| value.key)).collect()
     }
@@ -94,13 +94,13 @@ mod tests {
     #[test]
     fn a_field_has_the_same_value_whichever_command_names_it() {
         let parse = |line: &str| CommandSpec::parse(line.split(' '));
-        let of = |line: &str| keys_asked(&parse(line), ProtocolKind::Resp2);
-        let variant = |line: &str| of(line)[0].map(|value| value.variant);
+        let asked = |line: &str| keys_asked(&parse(line), ProtocolKind::Resp2);
+        let variant = |line: &str| asked(line)[0].map(|value| value.variant);
         let written = parse("hset h:__key__ f __data__ g:__rand_int__ __data__");
         let [f, g] = [3, 5].map(|at| value_key::of_value(&written, at));
         assert!(f != g && f.is_some() && g.is_some());
         assert_eq!((variant("hget h:__key__ f"), variant("hget h:__key__ g:__rand_int__")), (f, g));
-        let both = of("hmget h:__key__ f g:__rand_int__");
+        let both = asked("hmget h:__key__ f g:__rand_int__");
         assert_eq!(both.iter().map(|value| value.map(|v| v.variant)).collect::<Vec<_>>(), [f, g]);
         assert_eq!(value_key::of_value(&written, 2), None, "a field");
         assert_eq!(value_key::of_value(&parse("set k:__key__ __data__"), 2), None);
@@ -108,36 +108,36 @@ mod tests {
 
     #[test]
     fn a_value_is_asked_for_by_the_number_that_it_was_stored_under() {
-        let of = |line: &str| of(line, ProtocolKind::Resp2);
+        let numbers = |line: &str| key_numbers(line, ProtocolKind::Resp2);
         let fresh = |before| Some((Slot::Fresh, before));
-        assert_eq!(of("get k:__rand_int__"), [fresh(0)]);
-        assert_eq!(of("GET k:__key__:__rand_1st__"), [Some((Slot::Key, 0))]);
-        assert_eq!(of("hget h:__rand_int__ f:__rand_int__"), [fresh(1)]);
-        assert_eq!(of("mget __rand_int__ __rand_int__"), [fresh(0), fresh(1)]);
+        assert_eq!(numbers("get k:__rand_int__"), [fresh(0)]);
+        assert_eq!(numbers("GET k:__key__:__rand_1st__"), [Some((Slot::Key, 0))]);
+        assert_eq!(numbers("hget h:__rand_int__ f:__rand_int__"), [fresh(1)]);
+        assert_eq!(numbers("mget __rand_int__ __rand_int__"), [fresh(0), fresh(1)]);
         let key = Some((Slot::Key, 0));
-        assert_eq!(of("mget k:__key__ k:__rand_int__"), [key, fresh(0)]);
+        assert_eq!(numbers("mget k:__key__ k:__rand_int__"), [key, fresh(0)]);
         assert_eq!(
-            of("mget __rand_int__ __rand_1st__ a:__rand_int__:__key__ b:__rand_int__"),
+            numbers("mget __rand_int__ __rand_1st__ a:__rand_int__:__key__ b:__rand_int__"),
             [fresh(0), Some((Slot::Shared(1), 1)), key, fresh(2)]
         );
         assert_eq!(
-            of("mget a __rand_int__ b"),
+            numbers("mget a __rand_int__ b"),
             [None, fresh(0), None],
             "nobody knows those of a, b"
         );
         for none in ["set k:__key__ v", "get k", "lrange k:__key__ 0 9", "mget a b"] {
-            assert!(of(none).iter().all(Option::is_none), "{none}");
+            assert!(numbers(none).iter().all(Option::is_none), "{none}");
         }
     }
 
     #[test]
     fn memcached_has_commands_of_its_own() {
-        let of = |line: &str| of(line, ProtocolKind::MemcacheText);
+        let numbers = |line: &str| key_numbers(line, ProtocolKind::MemcacheText);
         let fresh = |before| Some((Slot::Fresh, before));
-        assert_eq!(of("get a:__rand_int__ b:__rand_int__"), [fresh(0), fresh(1)]);
-        assert_eq!(of("gat 60 a:__rand_int__"), [fresh(0)]);
-        assert_eq!(of("get k:__key__ k:__rand_int__"), [Some((Slot::Key, 0)), fresh(0)]);
-        assert_eq!(of("mg k:__key__ v t"), [Some((Slot::Key, 0))]);
-        assert_eq!(of("mget a:__rand_int__"), [], "it has no such command");
+        assert_eq!(numbers("get a:__rand_int__ b:__rand_int__"), [fresh(0), fresh(1)]);
+        assert_eq!(numbers("gat 60 a:__rand_int__"), [fresh(0)]);
+        assert_eq!(numbers("get k:__key__ k:__rand_int__"), [Some((Slot::Key, 0)), fresh(0)]);
+        assert_eq!(numbers("mg k:__key__ v t"), [Some((Slot::Key, 0))]);
+        assert_eq!(numbers("mget a:__rand_int__"), [], "it has no such command");
     }
 }

@@ -288,7 +288,7 @@ fn of_connections(options: &Options) -> Result<(), Fault> {
 mod tests {
     use super::*;
 
-    fn of(line: &str) -> Result<(), Fault> {
+    fn check_line(line: &str) -> Result<(), Fault> {
         let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
         let given = super::super::words::read(&words, |_| None).unwrap().given;
         let order: Vec<&'static str> = given.iter().map(|given| given.name).collect();
@@ -309,7 +309,7 @@ mod tests {
             ("-P memcache_text --select-db 1", "select-db"),
             ("--cluster-mode --wait-ratio 1:1", "wait-ratio"),
         ] {
-            let Err(Fault::Usage(error)) = of(line) else { panic!("{line}") };
+            let Err(Fault::Usage(error)) = check_line(line) else { panic!("{line}") };
             assert!(error.contains(says), "{line}: {error}");
         }
     }
@@ -346,7 +346,7 @@ mod tests {
             ("--scan-incremental-iteration --command SCAN --pipeline 2", "a pipeline of 1"),
             ("--scan-incremental-iteration --command SCAN --cluster-mode", "one server"),
         ] {
-            let Err(Fault::Check(error)) = of(line) else { panic!("{line}") };
+            let Err(Fault::Check(error)) = check_line(line) else { panic!("{line}") };
             assert!(error.contains(says), "{line}: {error}");
         }
     }
@@ -369,7 +369,7 @@ mod tests {
             "--command-stats-breakdown=COMMAND",
             "--print-percentiles=50,",
         ] {
-            assert_eq!(of(line), Ok(()), "{line}");
+            assert_eq!(check_line(line), Ok(()), "{line}");
         }
     }
 }

@@ -70,7 +70,7 @@ impl FrontEnd for Memtier {
     }
 
     fn parse(&self, _called_as: Option<&str>, args: Vec<OsString>) -> Result<Intent, UsageError> {
-        let intent = parse(args).unwrap_or_else(|fault: Fault| Intent::Tell(fault.describe()));
+        let intent = parse(args).unwrap_or_else(|fault: Fault| Intent::Tool(fault.describe()));
         Ok(intent)
     }
 }

@@ -21,8 +21,8 @@ use super::statsd::{Client, Statsd};
 use super::sums::{Sum, found};
 use super::threads::Threads;
 use crate::layout::{
-    Counters, CpuSecond, Lookup, MemtierHistogram, Progress as Line, Realtime, Rows, Second,
-    Seconds, Style, Window, lookups,
+    Counters, CpuSecond, Lookup, MemtierHistogram, Progress as ProgressFigures, Realtime, Rows,
+    Second, Seconds, Style, Window, lookups,
 };
 
 const NS_PER_S: u64 = 1_000_000_000;
@@ -140,7 +140,7 @@ impl<'p> ProgressMonitor<'p> {
         let now = if is_rest { self.shown } else { sum.rates(&self.last) };
         self.shown = now;
         let mean = sum.rates(&Sum::default());
-        let line = Line {
+        let line = ProgressFigures {
             run: self.run,
             percent: 100.0 * done.min(1.0),
             seconds: sum.at_ns / NS_PER_S,

@@ -156,5 +156,5 @@ pub(super) fn printed(job: &Job) -> Result<Intent, Fault> {
 
 /// A text on standard output and nothing else.
 pub(super) fn say(out: String, code: u8) -> Intent {
-    Intent::Tell(ToolMessage { out, err: String::new(), code })
+    Intent::Tool(ToolMessage { out, err: String::new(), code })
 }

@@ -138,7 +138,7 @@ fn named(name: &str) -> Result<OptionNames, String> {
 mod tests {
     use super::*;
 
-    fn of(line: &str) -> Result<Words, String> {
+    fn words(line: &str) -> Result<Words, String> {
         let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
         read(&words, |name| match name {
             "json" => Some(true),
@@ -148,7 +148,7 @@ mod tests {
     }
 
     fn given(line: &str) -> Vec<(&'static str, Option<String>)> {
-        of(line).unwrap().given.into_iter().map(|given| (given.name, given.value)).collect()
+        words(line).unwrap().given.into_iter().map(|given| (given.name, given.value)).collect()
     }
 
     #[test]
@@ -186,23 +186,23 @@ mod tests {
             ("--ks-nope", "keystorm has no option --nope"),
             ("--print-pla", "unrecognized"),
         ] {
-            let error = of(line).unwrap_err();
+            let error = words(line).unwrap_err();
             assert!(error.contains(says), "{line}: {error}");
         }
     }
 
     #[test]
     fn words_that_are_no_option_are_told_and_pasted_dashes_refused() {
-        assert_eq!(of("a -c 1 b -- c").unwrap().others, ["a", "b", "c"]);
+        assert_eq!(words("a -c 1 b -- c").unwrap().others, ["a", "b", "c"]);
         for pasted in ["\u{2013}-test-time=1", "\u{2014}test-time=1", "\u{2212}c 1"] {
-            let error = of(pasted).unwrap_err();
+            let error = words(pasted).unwrap_err();
             assert!(error.contains("unrecognized option") && error.contains("write -"), "{error}");
         }
     }
 
     #[test]
     fn ours_go_on_to_ours() {
-        let words = of("--ks-json f -c 1 --ks-sample --ks-json=g").unwrap();
+        let words = words("--ks-json f -c 1 --ks-sample --ks-json=g").unwrap();
         assert_eq!(words.ours, ["--json=f", "--sample", "--json=g"]);
     }
 }

@@ -50,7 +50,7 @@ impl FrontEnd for RpcPerf {
     }
 
     fn parse(&self, _called_as: Option<&str>, args: Vec<OsString>) -> Result<Intent, UsageError> {
-        Ok(parse(args).unwrap_or_else(|fault: Fault| Intent::Tell(fault.describe())))
+        Ok(parse(args).unwrap_or_else(|fault: Fault| Intent::Tool(fault.describe())))
     }
 }
 

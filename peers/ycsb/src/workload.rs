@@ -313,32 +313,35 @@ fn operations(properties: &Properties) -> Result<Vec<(Kind, u32)>, String> {
 mod tests {
     use super::*;
 
-    fn of(lines: &str) -> Result<CoreWorkload, String> {
+    fn workload(lines: &str) -> Result<CoreWorkload, String> {
         let lines = format!("workload=site.ycsb.workloads.CoreWorkload\n{lines}");
         CoreWorkload::from_properties(&Properties::read(lines.as_bytes()), Phase::Run)
     }
 
     #[test]
     fn choosers_are_those_that_properties_name() {
-        let of = |lines: &str| of(lines).unwrap().keys.draw.to_string();
-        assert_eq!(of("recordcount=1000"), "ycsb:uniform,0,1000");
+        let draw = |lines: &str| workload(lines).unwrap().keys.draw.to_string();
+        assert_eq!(draw("recordcount=1000"), "ycsb:uniform,0,1000");
         let line = "recordcount=1000\noperationcount=1000\ninsertproportion=0.05\n\
                     requestdistribution=zipfian\n";
-        assert_eq!(of(line), "ycsb:zipfian,0,1000,100");
-        assert_eq!(of(&format!("{line}keystorm.zipfian.theta=0.7")), "ycsb:zipfian,0,1000,100,0.7");
-        assert_eq!(of(&format!("{line}keystorm.zipfian.exact=true")), "zipf-scattered:0.99");
+        assert_eq!(draw(line), "ycsb:zipfian,0,1000,100");
+        assert_eq!(
+            draw(&format!("{line}keystorm.zipfian.theta=0.7")),
+            "ycsb:zipfian,0,1000,100,0.7"
+        );
+        assert_eq!(draw(&format!("{line}keystorm.zipfian.exact=true")), "zipf-scattered:0.99");
         let window = "recordcount=1000\ninsertstart=500\ninsertcount=250\n";
         assert_eq!(
-            of(&format!("{window}requestdistribution=sequential")),
+            draw(&format!("{window}requestdistribution=sequential")),
             "ycsb:sequential,500,250"
         );
         let hot = format!("{window}requestdistribution=hotspot");
-        assert_eq!(of(&hot), "ycsb:hotspot,500,250,0.2,0.8");
+        assert_eq!(draw(&hot), "ycsb:hotspot,500,250,0.2,0.8");
     }
 
     #[test]
     fn a_load_without_insertcount_writes_as_many_records_as_there_are_to_be() {
-        let of = |lines: &str| {
+        let loaded = |lines: &str| {
             let lines =
                 format!("workload=site.ycsb.workloads.CoreWorkload\nrecordcount=20\n{lines}");
             let properties = Properties::read(lines.as_bytes());
@@ -346,29 +349,30 @@ mod tests {
                 .map(|w| w.loaded.draw.to_string());
             loaded.map(|loaded| (loaded, CoreWorkload::load_count(&properties).unwrap()))
         };
-        assert_eq!(of("insertstart=5").unwrap(), ("ycsb:sequential,5,20".to_owned(), 20));
-        assert_eq!(of("insertstart=100").unwrap(), ("ycsb:sequential,100,20".to_owned(), 20));
-        assert_eq!(of("insertstart=5\ninsertcount=9").unwrap().1, 9);
-        assert!(of("insertstart=5\ninsertcount=16").unwrap_err().contains("must be bigger"));
+        assert_eq!(loaded("insertstart=5").unwrap(), ("ycsb:sequential,5,20".to_owned(), 20));
+        assert_eq!(loaded("insertstart=100").unwrap(), ("ycsb:sequential,100,20".to_owned(), 20));
+        assert_eq!(loaded("insertstart=5\ninsertcount=9").unwrap().1, 9);
+        assert!(loaded("insertstart=5\ninsertcount=16").unwrap_err().contains("must be bigger"));
     }
 
     #[test]
     fn values_out_of_range_are_what_ycsb_takes_them_for() {
-        let hot = of("recordcount=20\nrequestdistribution=hotspot\nhotspotopnfraction=7").unwrap();
+        let hot =
+            workload("recordcount=20\nrequestdistribution=hotspot\nhotspotopnfraction=7").unwrap();
         assert_eq!(hot.keys.draw.to_string(), "ycsb:hotspot,0,20,0.2,0");
         assert_eq!(hot.remarks, ["Hot operation fraction out of range. Setting to 0.0"]);
-        assert_eq!(of("recordcount=9\nzeropadding=-3").unwrap().key.width, 1);
-        let updates = of("recordcount=9\nreadproportion=-1").unwrap();
+        assert_eq!(workload("recordcount=9\nzeropadding=-3").unwrap().key.width, 1);
+        let updates = workload("recordcount=9\nreadproportion=-1").unwrap();
         assert_eq!(updates.operations, [(Kind::Update, 1_000_000_000)]);
-        assert!(of("recordcount=9\nminscanlength=9\nmaxscanlength=2").is_ok());
+        assert!(workload("recordcount=9\nminscanlength=9\nmaxscanlength=2").is_ok());
     }
 
     #[test]
     fn keys_are_hashed_by_that_very_word_alone() {
-        assert!(of("recordcount=9").unwrap().key.hashed);
+        assert!(workload("recordcount=9").unwrap().key.hashed);
         for order in ["ordered", "Hashed", "x"] {
             assert!(
-                !of(&format!("recordcount=9\ninsertorder={order}")).unwrap().key.hashed,
+                !workload(&format!("recordcount=9\ninsertorder={order}")).unwrap().key.hashed,
                 "{order}"
             );
         }
@@ -376,7 +380,7 @@ mod tests {
 
     #[test]
     fn proportions_are_weights() {
-        let a = of("recordcount=9\nreadproportion=3\nupdateproportion=1").unwrap();
+        let a = workload("recordcount=9\nreadproportion=3\nupdateproportion=1").unwrap();
         assert_eq!(a.operations, [(Kind::Read, 750_000_000), (Kind::Update, 250_000_000)]);
     }
 
@@ -393,7 +397,7 @@ mod tests {
             ("recordcount=9\nworkload=site.ycsb.workloads.RestWorkload", "CoreWorkload"),
             ("recordcount=9\ndataintegrity=true\nfieldlengthdistribution=uniform", "constant"),
         ] {
-            let error = of(lines).unwrap_err();
+            let error = workload(lines).unwrap_err();
             assert!(error.contains(why), "{lines}: {error}");
         }
     }

@@ -40,9 +40,9 @@ pub trait Service: Send + 'static {
 }
 
 /// A service without events.
-struct Answers<F>(F);
+struct FunctionService<F>(F);
 
-impl<F: Fn(&HttpRequest<'_>) -> HttpResponse + Send + 'static> Service for Answers<F> {
+impl<F: Fn(&HttpRequest<'_>) -> HttpResponse + Send + 'static> Service for FunctionService<F> {
     fn answer(&self, asked: &HttpRequest<'_>) -> HttpResponse {
         (self.0)(asked)
     }
@@ -67,7 +67,7 @@ impl HttpServer {
         name: &str,
         answer: impl Fn(&HttpRequest<'_>) -> HttpResponse + Send + 'static,
     ) -> io::Result<Self> {
-        Self::start_service(listener, name, Answers(answer))
+        Self::start_service(listener, name, FunctionService(answer))
     }
 
     /// Starts like [`start`](Self::start), for a service that may have events.

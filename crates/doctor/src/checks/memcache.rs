@@ -16,8 +16,8 @@ fn asked(evidence: &Evidence) -> Result<&MemcacheEvidence, String> {
 pub(super) fn version(evidence: &Evidence) -> Verdict {
     let version = asked(evidence)?.text("version")?;
     let seen = format!("memcached {version}");
-    let apart = host::memcache::answers_gets_singly(version);
-    Ok(if apart && evidence.load.pipeline > 1 {
+    let singly = host::memcache::answers_gets_singly(version);
+    Ok(if singly && evidence.load.pipeline > 1 {
         Outcome::warn(
             seen,
             "up to 1.6.34 it writes the reply to each get with its own system call, which \

@@ -201,8 +201,8 @@ mod tests {
     #[test]
     fn names_are_unique_and_cheap_ones_are_of_the_host() {
         for (at, check) in CHECKS.iter().enumerate() {
-            let apart = |other: &Check| other.name != check.name || other.of != check.of;
-            assert!(CHECKS[..at].iter().all(apart), "{}", check.name);
+            let differs = |other: &Check| other.name != check.name || other.of != check.of;
+            assert!(CHECKS[..at].iter().all(differs), "{}", check.name);
             assert!(!check.cheap || check.area == Area::Host, "{}", check.name);
         }
     }

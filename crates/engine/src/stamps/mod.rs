@@ -85,7 +85,7 @@ pub(crate) fn read(mut socket: &Socket, into: &mut [u8]) -> io::Result<(usize, O
 pub(crate) struct WallClock {
     /// Start of the engines' clock.
     origin: Instant,
-    /// Reading of the wall clock at `origin`, assuming its present course.
+    /// Reading of the wall clock at `origin`, assuming its present rate.
     at_origin: Duration,
     /// Time until which `at_origin` is used.
     until_ns: u64,
@@ -111,10 +111,10 @@ impl WallClock {
         for _ in 0..LOOKS_MAX {
             let before = self.origin.elapsed();
             let wall = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-            let apart = self.origin.elapsed().saturating_sub(before);
-            if apart < closest {
-                closest = apart;
-                self.at_origin = wall.saturating_sub(before + apart / 2);
+            let between = self.origin.elapsed().saturating_sub(before);
+            if between < closest {
+                closest = between;
+                self.at_origin = wall.saturating_sub(before + between / 2);
             }
             if closest <= CLOSE {
                 break;

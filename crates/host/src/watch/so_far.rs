@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use super::WatchRecord;
 use super::local;
-use super::machine_course::MachineSpan;
+use super::machine_timeline::MachineSpan;
 use super::server_use::{ServerUse, Snapshot};
 use super::subject::Subject;
 

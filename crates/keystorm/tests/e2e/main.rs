@@ -71,7 +71,7 @@ mod links;
 mod live;
 mod loading;
 mod login;
-mod machine_course;
+mod machine_timeline;
 mod manual;
 mod memcache;
 mod memcache_reads;

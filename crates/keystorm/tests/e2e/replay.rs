@@ -280,7 +280,10 @@ fn damaged_records_are_sent_as_far_as_they_go_and_what_is_none_is_refused() {
     Keystorm::new("replay /no/such").run().exits(2).says("/no/such");
     Keystorm::new("replay").run().exits(2).says("name the file");
     Keystorm::new("replay - --spawn").run().exits(2).says("read twice");
-    Keystorm::new(&format!("replay {file} -t get")).run().exits(2).says("a record, which says what is sent");
+    Keystorm::new(&format!("replay {file} -t get"))
+        .run()
+        .exits(2)
+        .says("a record, which says what is sent");
     let refused = Keystorm::new(&format!("replay {file} --on h1,h2")).run().exits(2);
     refused.says("--on does not go with a record: one process sends it");
     Keystorm::new(&format!("replay {file} --speed 0")).run().exits(2).says("--speed");

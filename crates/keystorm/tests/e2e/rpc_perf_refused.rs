@@ -109,11 +109,7 @@ fn what_is_for_other_systems_is_refused_by_name() {
     metrics("100ms").ok();
     for own in ["--ks-rps 5", "--ks-renew 1", "--ks-unpadded", "--ks-duration 9", "--ks-quiet"] {
         let name = own.split(' ').next().unwrap_or_default();
-        fails(
-            File::from_port(1).line(GET, own).run(),
-            2,
-            &format!("{name}: set this in the file"),
-        );
+        fails(File::from_port(1).line(GET, own).run(), 2, &format!("{name}: set this in the file"));
     }
     fails(
         File::from_port(1).line(GET, "--ks-json -").run(),

@@ -25,7 +25,7 @@ struct LongestResponse {
 }
 
 impl LongestResponse {
-    fn of(document: &Value, of: &str) -> Self {
+    fn from_document(document: &Value, of: &str) -> Self {
         let parts = document["tests"][0]["spans"]["parts_ms"].as_array().unwrap();
         let parts = parts.iter().find(|parts| parts["of"] == of).unwrap();
         let ms = |name: &str| parts[name].as_f64().unwrap();
@@ -81,7 +81,7 @@ fn a_client_that_is_stopped_is_the_clients() {
     for options in ["-c 4 -n 20000", "-c 4 --engine epoll -n 20000", "-c 4 --rps 4k -n 6000"] {
         undisturbed(options, || {
             let (document, stopped) = with_a_stop(&server, options, |pid| pause(pid, STOP));
-            let longest = LongestResponse::of(&document, "max");
+            let longest = LongestResponse::from_document(&document, "max");
             longest.judged(longest.client, longest.elsewhere, stopped)
         });
     }
@@ -93,7 +93,7 @@ fn a_server_that_is_stopped_is_the_servers() {
     for options in ["-c 4 -n 20000", "-c 4 --engine epoll -n 20000"] {
         undisturbed(options, || {
             let (document, stopped) = with_a_stop(&server, options, |_| server.pause(STOP));
-            let longest = LongestResponse::of(&document, "max");
+            let longest = LongestResponse::from_document(&document, "max");
             longest.judged(longest.elsewhere, longest.client, stopped)
         });
     }
@@ -111,7 +111,7 @@ fn a_delay_of_the_replies_is_not_the_clients() {
                 file.display()
             );
             Keystorm::new(&line).run().ok().prints(" until it was back in this kernel, ");
-            let median = LongestResponse::of(&json(&file), "p50");
+            let median = LongestResponse::from_document(&json(&file), "p50");
             median.judged(median.elsewhere, median.client, STOP)
         });
     }
@@ -215,7 +215,7 @@ fn a_receiver_that_is_stopped_is_the_clients() {
         running.until("load runs", |_| server.calls("publish") > before + 500);
         let stopped = pause(running.pid(), STOP);
         running.wait().ok();
-        let longest = LongestResponse::of(&json(&file), "max");
+        let longest = LongestResponse::from_document(&json(&file), "max");
         longest.judged(longest.client, longest.elsewhere, stopped)
     });
 }

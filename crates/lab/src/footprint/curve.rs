@@ -7,7 +7,7 @@ use crate::document::Document;
 use crate::figures::Figures;
 use crate::runs::Runs;
 
-use super::{Settled, Settling};
+use super::{Settling, Steadiness};
 
 /// The name of the document's layout.
 const SCHEMA: &str = "keystorm.memory/1";
@@ -38,7 +38,7 @@ pub struct MemoryPoint {
     /// Share of hits among lookups, 0 to 1; `None` without lookups.
     pub hit_ratio: Option<f64>,
     /// Steadiness of the hit ratio; `None` if unknown, as for a load that changes nothing.
-    pub settled: Option<Settled>,
+    pub settled: Option<Steadiness>,
     /// Requested rate; `None` for full speed.
     pub rate_per_s: Option<f64>,
     /// Misses per second at that rate.

@@ -11,7 +11,7 @@ use statistics::Mean;
 
 pub use curve::{MemoryCurve, MemoryPoint};
 pub use item::{Item, KEY_BYTES, Type, Words};
-pub use settling::{Settled, Settling};
+pub use settling::{Settling, Steadiness};
 pub use slope::{KeyBytes, Reading};
 pub use step::{Axis, Growth, Step, growths, last_before_step};
 

@@ -22,7 +22,7 @@ pub struct Settling {
 
 /// Final state of a hit ratio.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Settled {
+pub struct Steadiness {
     /// Set if the ratio is steady.
     pub still: bool,
     /// Ratios of the last two rounds, 0 to 1, including the measured run.
@@ -60,11 +60,11 @@ impl Settling {
     /// Compares the measured run with the last round; `None` if there was no round, or one of them had no
     /// lookups.
     #[must_use]
-    pub fn with(&self, measured: Lookups) -> Option<Settled> {
+    pub fn with(&self, measured: Lookups) -> Option<Steadiness> {
         let before = *self.rounds.last()?;
         let last = [before.found_share()?, measured.found_share()?];
         let still = self.next().is_none() && before.is_alike(measured, BY_CHANCE);
-        Some(Settled { still, last, requests: self.requests })
+        Some(Steadiness { still, last, requests: self.requests })
     }
 }
 

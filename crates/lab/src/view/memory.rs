@@ -6,7 +6,7 @@ use report::CountUnit;
 
 use super::{figure_cells, figure_names, incomplete, limited, warnings};
 use crate::csv::Csv;
-use crate::footprint::{MemoryCurve, MemoryPoint, Settled};
+use crate::footprint::{MemoryCurve, MemoryPoint, Steadiness};
 use crate::{Document, Findings};
 
 /// Explanation, in a sentence, of how the steadiness of a hit ratio is judged.
@@ -122,7 +122,7 @@ impl MemoryCurve {
     #[must_use]
     pub fn moving(&self) -> Vec<String> {
         let describe = |point: &MemoryPoint| {
-            let Settled { still, last: [before, after], requests } = point.settled?;
+            let Steadiness { still, last: [before, after], requests } = point.settled?;
             let (before, after) = (before * 100.0, after * 100.0);
             let requests = report::grouped(requests as f64);
             (!still).then(|| {

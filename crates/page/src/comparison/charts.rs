@@ -19,7 +19,7 @@ const UNDECIDED: usize = 6;
 pub(super) fn before_figures(test: &ComparedTest) -> Vec<Block> {
     let judged = test.pairs.iter().filter(|pair| pair.refused.is_none());
     let strips = repeated(test).into_iter().map(|row| strip(test, &row));
-    judged.map(ratios).chain(strips).chain(courses(test)).map(Block::Chart).collect()
+    judged.map(ratios).chain(strips).chain(timelines(test)).map(Block::Chart).collect()
 }
 
 /// Charts of the figures run by run.
@@ -51,7 +51,7 @@ pub(super) fn middle_runs(test: &ComparedTest) -> Vec<(&str, &Run)> {
 }
 
 /// Charts of the servers over time, with the outages of each, and by percentile.
-fn courses(test: &ComparedTest) -> Vec<Chart> {
+fn timelines(test: &ComparedTest) -> Vec<Chart> {
     let sides = middle_runs(test);
     if sides.is_empty() {
         return Vec::new();
@@ -62,9 +62,9 @@ fn courses(test: &ComparedTest) -> Vec<Chart> {
     });
     let bands: Vec<Band> = out.collect();
     let charts = runs::overlaid(&sides);
-    // Of runs that were over within an interval or two there is no course to be seen.
-    let course = sides.iter().all(|(_, run)| run.measurement.timeline.points.len() > 2);
-    let over_time = charts.into_iter().filter(|_| course);
+    // Runs of one or two intervals have nothing to show over time.
+    let is_visible = sides.iter().all(|(_, run)| run.measurement.timeline.points.len() > 2);
+    let over_time = charts.into_iter().filter(|_| is_visible);
     let mut charts: Vec<Chart> =
         over_time.map(|chart| Chart { bands: bands.clone(), ..chart }).collect();
     charts.push(spectrum("Response time by percentile", &sides));

@@ -61,7 +61,7 @@ pub(super) fn comparison(names: &[&str], tests: Vec<ComparedTest>) -> Comparison
 }
 
 /// SET on servers whose rates differ from that of the first by these percentages.
-fn of(pairing: Pairing, count: usize, changes: &[f64]) -> Comparison {
+fn compared(pairing: Pairing, count: usize, changes: &[f64]) -> Comparison {
     const NAMES: [&str; 5] = ["first", "second", "third", "fourth", "fifth"];
     let a = runs(count, 1e5, 1, |_| ());
     let pair = |(at, change): (usize, &f64)| {
@@ -87,15 +87,17 @@ fn words(text: &str) -> String {
 
 #[test]
 fn two_servers_are_six_columns_and_several_are_a_column_each() {
-    insta::assert_snapshot!(text(&of(Pairing::Blocks, 10, &[-12.0])));
-    insta::assert_snapshot!(text(&of(Pairing::None, 1, &[-12.0])));
-    insta::assert_snapshot!(text(&of(Pairing::Blocks, 10, &[-12.0, 3.0, 0.0])));
+    insta::assert_snapshot!(text(&compared(Pairing::Blocks, 10, &[-12.0])));
+    insta::assert_snapshot!(text(&compared(Pairing::None, 1, &[-12.0])));
+    insta::assert_snapshot!(text(&compared(Pairing::Blocks, 10, &[-12.0, 3.0, 0.0])));
 }
 
 #[test]
 fn text_has_80_columns_and_steers_no_terminal() {
-    let wild = of(Pairing::Blocks, 10, &[250.0]);
-    for comparison in [wild, of(Pairing::None, 1, &[2.0]), of(Pairing::Blocks, 6, &[1.0; 4])] {
+    let wild = compared(Pairing::Blocks, 10, &[250.0]);
+    for comparison in
+        [wild, compared(Pairing::None, 1, &[2.0]), compared(Pairing::Blocks, 6, &[1.0; 4])]
+    {
         let all = text(&comparison);
         assert!(all.lines().all(|line| line.chars().count() <= 80), "{all}");
         assert!(!all.contains('\x1b'), "{all}");
@@ -107,7 +109,7 @@ fn text_has_80_columns_and_steers_no_terminal() {
 
 #[test]
 fn intervals_that_are_wrong_by_chance_are_counted() {
-    let one = of(Pairing::Blocks, 10, &[1.0]);
+    let one = compared(Pairing::Blocks, 10, &[1.0]);
     let many = comparison(&["first", "second"], vec![one.tests[0].clone(); 6]);
     let many = words(&text(&many));
     assert!(many.contains("one time in 20 by chance, about 2 of these 48."), "{many}");
@@ -116,7 +118,7 @@ fn intervals_that_are_wrong_by_chance_are_counted() {
 
 #[test]
 fn long_settings_are_shown_where_they_differ() {
-    let mut comparison = of(Pairing::Blocks, 4, &[1.0]);
+    let mut comparison = compared(Pairing::Blocks, 4, &[1.0]);
     let limits = |last: &str| format!("normal 0 0 0 slave 268435456 67108864 60 pubsub {last}");
     for (subject, last) in comparison.subjects.iter_mut().zip(["33554432 8 60", "1 8 60"]) {
         subject.settings = vec![("client-output-buffer-limit".to_owned(), limits(last))];

@@ -3,7 +3,7 @@
 use report::Run;
 
 use super::deliveries::words;
-use super::over_time::{groups_at_most, in_course};
+use super::over_time::{groups_at_most, with_events};
 use crate::{Axis, Chart, DataPoint, Series, Unit};
 use report::grouped;
 
@@ -49,5 +49,5 @@ pub(super) fn latency_heat(title: &str, run: &Run) -> Option<Chart> {
         grouped(most),
     );
     chart.series.push(series);
-    Some(in_course(chart, run))
+    Some(with_events(chart, run))
 }

@@ -1,8 +1,8 @@
 //! State of the client's machine during a run, as charts over the same time as the latencies above them.
 
-use report::{MachinePoint, Run, machine_course};
+use report::{MachinePoint, Run, machine_timeline};
 
-use super::over_time::course_of;
+use super::over_time::over_whole_run;
 use crate::{Axis, Chart, DataPoint, Series, Unit};
 
 type Figure = fn(&MachinePoint) -> Option<f64>;
@@ -10,10 +10,10 @@ type Figure = fn(&MachinePoint) -> Option<f64>;
 /// Charts of waiting for a CPU and stolen time, interrupts, and frequency; empty if the machine was not
 /// watched.
 pub(super) fn charts(run: &Run) -> Vec<Chart> {
-    let course = machine_course(run);
+    let timeline = machine_timeline(run);
     let line = |name: &str, figure: Figure| {
         let middle = |point: &MachinePoint| point.t_s + point.lasted_s / 2.0;
-        let seen = course.iter().filter(|point| middle(point) >= 0.0);
+        let seen = timeline.iter().filter(|point| middle(point) >= 0.0);
         let points: Vec<DataPoint> =
             seen.filter_map(|point| Some(DataPoint::at(middle(point), figure(point)?))).collect();
         (points.len() > 1).then(|| Series::from_points(name, points))
@@ -30,9 +30,9 @@ pub(super) fn charts(run: &Run) -> Vec<Chart> {
     let mhz = Axis::linear("MHz", Unit::Count);
     let shares = shares.into_iter().flatten();
     let charts = [
-        course_of(run, "CPU time that this machine did not give", share, shares),
-        course_of(run, "Interrupts on the CPUs of keystorm", rate, interrupts),
-        course_of(run, "Frequency of the CPUs of keystorm", mhz, frequency),
+        over_whole_run(run, "CPU time that this machine did not give", share, shares),
+        over_whole_run(run, "Interrupts on the CPUs of keystorm", rate, interrupts),
+        over_whole_run(run, "Frequency of the CPUs of keystorm", mhz, frequency),
     ];
     charts.into_iter().flatten().collect()
 }

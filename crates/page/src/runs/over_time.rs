@@ -15,7 +15,7 @@ const CUT_SHORT: f64 = 0.2;
 /// Sets the chart's range to the whole time of a run and shades its outages and gaps, so that charts of one
 /// run share an axis.
 #[must_use]
-pub(super) fn in_course(chart: Chart, run: &Run) -> Chart {
+pub(super) fn with_events(chart: Chart, run: &Run) -> Chart {
     let elapsed_s = run.measurement.elapsed_ns as f64 / 1e9;
     let extent = (elapsed_s > 0.0).then_some((0.0, elapsed_s));
     let mut chart = Chart { extent, bands: outages::bands(run), ..chart };
@@ -30,7 +30,7 @@ pub(super) fn in_course(chart: Chart, run: &Run) -> Chart {
 }
 
 /// A chart of these lines over the whole time of a run; `None` without a point.
-pub(super) fn course_of(
+pub(super) fn over_whole_run(
     run: &Run,
     title: &str,
     y: Axis,
@@ -38,11 +38,11 @@ pub(super) fn course_of(
 ) -> Option<Chart> {
     let mut chart = Chart::lines(title, Axis::linear("time", Unit::Seconds), y);
     for mut line in lines {
-        // What was seen during the warm-up is of no part that is shown.
+        // Points of the warm-up are not shown.
         line.points.retain(|point| point.x >= 0.0);
         chart.series.extend((!line.points.is_empty()).then_some(line));
     }
-    (chart.points_shown() > 0).then(|| in_course(chart, run))
+    (chart.points_shown() > 0).then(|| with_events(chart, run))
 }
 
 /// Returns the gaps in a replayed record that its users did not notice.

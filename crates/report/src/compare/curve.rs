@@ -118,7 +118,7 @@ impl<'d> RateCurve<'d> {
                         format!("{name} {keeps} up to {rate} and {misses} at {next}")
                     }
                     TargetState::Undecided => {
-                        format!("{name} {keeps} up to {rate}; the runs do not say whether it does at {next}")
+                        format!("{name} {keeps} up to {rate}; {next} is undecided")
                     }
                     _ => format!("{name} {keeps} up to {rate}, and {next} cannot be judged here"),
                 }

@@ -4,7 +4,7 @@ use measure::Latency;
 use statistics::Noise;
 use workload::RecordedTraffic;
 
-use super::tests::{compared, comparison, glances, of, setup};
+use super::tests::{compared, comparison, glances, setup, with_change};
 use super::*;
 use crate::Figures;
 
@@ -46,7 +46,7 @@ fn a_gate_is_reported_in_one_sentence_with_one_meaning() {
     let passed = notes(&gated(-2.0, 5.0));
     assert_eq!(passed.len(), 1, "{passed:?}");
     assert!(passed[0].starts_with("Gate passed: second is not worse than first by more than 5 %"));
-    assert_eq!(notes(&of(Pairing::Blocks, 10, -2.0)), passed, "the same threshold");
+    assert_eq!(notes(&with_change(Pairing::Blocks, 10, -2.0)), passed, "the same threshold");
 }
 
 #[test]

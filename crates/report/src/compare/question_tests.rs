@@ -139,7 +139,7 @@ fn a_list_of_rates_says_how_far_each_server_comes() {
     assert_eq!(
         answer([&[No, Yes, Yes], &[Yes, Void, Undecided]], Some("p99<2ms")),
         "GET: redis keeps p99<2ms up to 1,000/s and misses it at 5,000/s; valkey keeps p99<2ms up to \
-         5,000/s; the runs do not say whether it does at 20,000/s"
+         5,000/s; 20,000/s is undecided"
     );
     assert_eq!(
         answer([&[Yes, No, Yes], &[Void, Void, Void]], Some("p99<2ms")),

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Limits, OperationComparison, Question, Row, TestComparison};
+use super::{Limits, Question, Row, TestComparison};
 use crate::{Failures, Metric, Run, Warning};
 
 /// Comparison of one test on all servers.
@@ -118,9 +118,6 @@ impl ComparedTest {
     /// Names and figures of its operations.
     #[must_use]
     pub fn operations(&self) -> Vec<(&str, Vec<FigureRow<'_>>)> {
-        fn of<'p>(pair: &'p TestComparison, name: &str) -> Option<&'p OperationComparison> {
-            pair.operations.iter().find(|of| of.name == name)
-        }
         let mut names: Vec<&str> = Vec::new();
         for operation in self.pairs.iter().flat_map(|pair| &pair.operations) {
             if !names.contains(&operation.name.as_str()) {
@@ -128,7 +125,10 @@ impl ComparedTest {
             }
         }
         let figures = |name: &&'_ str| {
-            self.figures_of(|pair| of(pair, name).map_or(&[][..], |operation| &operation.rows))
+            self.figures_of(|pair| {
+                let operation = pair.operations.iter().find(|operation| operation.name == **name);
+                operation.map_or(&[][..], |operation| &operation.rows)
+            })
         };
         names.iter().map(|name| (*name, figures(name))).collect()
     }

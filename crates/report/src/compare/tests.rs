@@ -70,7 +70,7 @@ pub(super) fn csv(test: &ComparedTest) -> String {
     String::from_utf8(out).unwrap()
 }
 
-pub(super) fn of(pairing: Pairing, count: usize, percent: f64) -> Comparison {
+pub(super) fn with_change(pairing: Pairing, count: usize, percent: f64) -> Comparison {
     let a = glances(count, 100_000.0, 0.004, 1);
     let b = glances(count, 100_000.0 * (1.0 + percent / 100.0), 0.004, 2);
     comparison(vec![compared(pairing, &a, &b)], Some(5.0))
@@ -78,7 +78,7 @@ pub(super) fn of(pairing: Pairing, count: usize, percent: f64) -> Comparison {
 
 #[test]
 fn a_table_for_programs_has_a_row_for_each_server() {
-    let csv = csv(&of(Pairing::Blocks, 10, -12.0).tests[0]);
+    let csv = csv(&with_change(Pairing::Blocks, 10, -12.0).tests[0]);
     let rows: Vec<&str> = csv.lines().collect();
     assert_eq!(rows.len(), 16, "{csv}");
     let throughput = [
@@ -91,13 +91,13 @@ fn a_table_for_programs_has_a_row_for_each_server() {
 
 #[test]
 fn the_ratio_is_that_of_the_means_and_blocks_are_of_two_runs_a_side() {
-    let test = &of(Pairing::Blocks, 10, 3.0).tests[0].pairs[0];
+    let test = &with_change(Pairing::Blocks, 10, 3.0).tests[0].pairs[0];
     let row = test.row(Metric::Throughput).unwrap();
     assert!((row.means[1] / row.means[0] - row.ratio.ratio).abs() < 1e-9);
     assert!((1.02..1.04).contains(&row.ratio.ratio));
     assert_eq!(row.b_is_better(), Some(true));
     // One block alone has no interval, though it has four runs.
-    let one = &of(Pairing::Blocks, 2, 3.0).tests[0].pairs[0];
+    let one = &with_change(Pairing::Blocks, 2, 3.0).tests[0].pairs[0];
     assert_eq!(one.row(Metric::Throughput).unwrap().ratio.interval, None);
 }
 
@@ -123,7 +123,7 @@ fn a_steady_drift_cancels_out_in_blocks() {
 
 #[test]
 fn what_is_open_is_said_in_a_sentence_that_is_read_once() {
-    let single = of(Pairing::None, 1, -12.0).tests[0].headline(None);
+    let single = with_change(Pairing::None, 1, -12.0).tests[0].headline(None);
     assert!(single.starts_with("undecided: throughput of second is -12."), "{single}");
     let end = " compared with first, which may be chance: there is one run per side";
     assert!(single.ends_with(end), "{single}");
@@ -224,7 +224,7 @@ fn limits_of_ours_are_warned_of() {
 
 #[test]
 fn text_of_servers_steers_no_terminal() {
-    for comparison in [of(Pairing::Blocks, 10, 2.0), of(Pairing::None, 1, 2.0)] {
+    for comparison in [with_change(Pairing::Blocks, 10, 2.0), with_change(Pairing::None, 1, 2.0)] {
         let json = to_json(&comparison).unwrap();
         assert!(!json.contains('\x1b'), "{json:?}");
     }

@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use measure::Point;
 
 use crate::csv::write_row;
-use crate::server_course::{ServerPoint, server_course};
+use crate::server_timeline::{ServerPoint, server_timeline};
 use crate::{
     Format, MachinePoint, Summary, escape, machine_between, msec, msec_at_most, wall_clock_rfc3339,
 };
@@ -165,7 +165,7 @@ impl Format for SamplesCsv {
     }
 
     fn each(&mut self, summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
-        for (address, points) in server_course(summary.run) {
+        for (address, points) in server_timeline(summary.run) {
             for point in &points {
                 let sample = Sample { summary, address, point };
                 write_row(&SAMPLES.map(|(_, cell)| cell(&sample)), out)?;

@@ -5,8 +5,8 @@ use super::*;
 use crate::slo::fake_time_tests::{SimulatedLoad, run};
 use crate::{Finding, LimitedBy, Verdict, WorstMoments};
 
-/// Runs of courses to which `change` was applied.
-fn courses(change: impl Fn(&mut SimulatedLoad)) -> Vec<Run> {
+/// Runs of simulated loads to which `change` was applied.
+fn runs_with(change: impl Fn(&mut SimulatedLoad)) -> Vec<Run> {
     let mut chance = Chance::new(46);
     let one = |_| {
         let mut load = SimulatedLoad::random(&mut chance);
@@ -31,7 +31,7 @@ fn slow(run: &Run, causes: &Causes) -> f64 {
 
 #[test]
 fn each_slow_response_is_charged_once() {
-    let runs = courses(|_| {});
+    let runs = runs_with(|_| {});
     let known = runs.iter().filter_map(|run| Some((run, Causes::of_run(run)?)));
     let known: Vec<(&Run, Causes)> = known.collect();
     assert!(known.len() > 10);
@@ -44,7 +44,7 @@ fn each_slow_response_is_charged_once() {
 #[test]
 fn waits_that_were_measured_leave_nothing_unexplained() {
     let mut seen = 0;
-    for run in courses(|load| load.stalls.clear()) {
+    for run in runs_with(|load| load.stalls.clear()) {
         let Some(causes) = Causes::of_run(&run) else { continue };
         seen += 1;
         assert_eq!(causes.share(WaitCause::ServerCommands), 0.0, "{causes:?}");
@@ -57,7 +57,7 @@ fn waits_that_were_measured_leave_nothing_unexplained() {
 #[test]
 fn slow_commands_are_charged_with_what_waited_for_them_and_nothing_else_is() {
     let mut seen = 0;
-    for run in courses(without_noise) {
+    for run in runs_with(without_noise) {
         let Some(causes) = Causes::of_run(&run) else { continue };
         let [all, commands] = [slow(&run, &causes), causes.share(WaitCause::ServerCommands)];
         assert!(commands > 0.6 * all && commands <= all + 1e-9, "{all}: {causes:?}");
@@ -95,14 +95,14 @@ fn slow_time(run: &Run, causes: &Causes) -> f64 {
 #[test]
 fn in_a_closed_loop_the_time_of_slow_responses_is_charged_once() {
     let (mut noisy, mut quiet) = (0, 0);
-    for run in courses(closed) {
+    for run in runs_with(closed) {
         let Some(causes) = Causes::of_run(&run) else { continue };
         let charged: f64 = causes.shares.iter().map(|share| share.share).sum();
         let slow = slow_time(&run, &causes);
         assert!(causes.of_time && (charged - slow).abs() < 0.01, "{slow}: {causes:?}");
         noisy += 1;
     }
-    let alone = courses(|load| {
+    let alone = runs_with(|load| {
         without_noise(load);
         closed(load);
     });
@@ -116,7 +116,7 @@ fn in_a_closed_loop_the_time_of_slow_responses_is_charged_once() {
         quiet += 1;
     }
     assert!(noisy > 10 && quiet > 5, "{noisy} {quiet}");
-    let waits = courses(|load| {
+    let waits = runs_with(|load| {
         load.stalls.clear();
         closed(load);
     });

@@ -194,7 +194,7 @@ mod tests {
         misses(&run.plan, &run.measurement).map(|(_, text)| text)
     }
 
-    fn of(line: &str) -> Option<String> {
+    fn warning_for(line: &str) -> Option<String> {
         describe(&[(line, 1, 1999)], |_| {})
     }
 
@@ -204,24 +204,24 @@ mod tests {
         let text = |name: &str, advice: &str| {
             Some(format!("1,999 of 2,000 replies to {name} were misses; {advice}"))
         };
-        assert_eq!(of("get key:__rand_int__"), text("GET", fill));
-        assert_eq!(of("get u:__key__"), text("GET", fill), "and of any other key");
-        assert_eq!(of("MGET a:__rand_int__ a:__rand_int__"), text("MGET", fill));
+        assert_eq!(warning_for("get key:__rand_int__"), text("GET", fill));
+        assert_eq!(warning_for("get u:__key__"), text("GET", fill), "and of any other key");
+        assert_eq!(warning_for("MGET a:__rand_int__ a:__rand_int__"), text("MGET", fill));
         assert_eq!(describe(&[("get k:__key__", 1000, 1000)], |_| {}), None, "as many hits");
         let test = |test: &str| format!("fill it first: -t {test} -r 2000 --sequential -n 2000");
         for (line, filler) in [("SPOP myset", "sadd"), ("ZPOPMIN myzset", "zadd")] {
-            assert!(of(line).unwrap().ends_with(&test(filler)), "{line}");
+            assert!(warning_for(line).unwrap().ends_with(&test(filler)), "{line}");
         }
-        assert!(of("LRANGE mylist 0 9").unwrap().ends_with(&test("lpush")));
+        assert!(warning_for("LRANGE mylist 0 9").unwrap().ends_with(&test("lpush")));
         for line in ["hmget nosuch a b", "JSON.GET s", "lpop l", "zrange z 0 9"] {
-            assert!(of(line).unwrap().contains("--fill --fill-with"), "{line}");
+            assert!(warning_for(line).unwrap().contains("--fill --fill-with"), "{line}");
         }
     }
 
     #[test]
     fn nothing_in_reply_to_what_writes_or_runs_a_script_is_not_reported() {
         for line in ["set k v nx", "eval x 0", "fcall f 0", "fcall_ro f 0", "zadd z nx incr 1 a"] {
-            assert_eq!(of(line), None, "{line}");
+            assert_eq!(warning_for(line), None, "{line}");
         }
         let memcache =
             |line| describe(&[(line, 1, 1999)], |p| p.protocol = ProtocolKind::MemcacheText);

@@ -4,7 +4,7 @@ use super::disturbance::Cause;
 use super::evidence::Evidence;
 use super::rules;
 use super::threads::{SATURATED, ThreadUse};
-use crate::{Finding, MachinePoint, Run, machine_course};
+use crate::{Finding, MachinePoint, Run, machine_timeline};
 
 /// Waiting in a span of a run.
 #[derive(Debug, Clone, Copy, Default)]
@@ -100,8 +100,8 @@ impl<'e> Sources<'e> {
     /// All waits in order of time: by spans if this machine was sampled during the run, otherwise as a single
     /// wait.
     pub(super) fn waits(&self) -> Vec<Wait> {
-        let load_s = self.evidence.load_s;
-        let spans = if self.run.clients.is_some() { Vec::new() } else { machine_course(self.run) };
+        let (run, load_s) = (self.run, self.evidence.load_s);
+        let spans = if run.clients.is_some() { Vec::new() } else { machine_timeline(run) };
         let known = |point: &MachinePoint| {
             point.waited.is_some() && (self.server.is_none() || point.server_waited.is_some())
         };

@@ -168,7 +168,7 @@ mod tests {
     const HEAD: &str =
         "dumpflags, time, exptime, nbytes, nsuffix, it_flags, clsid, nkey, key, data\n";
 
-    fn of(rest: &str) -> Result<Vec<Vec<String>>, (usize, String)> {
+    fn parsed(rest: &str) -> Result<Vec<Vec<String>>, (usize, String)> {
         let text = |cell: Vec<u8>| String::from_utf8(cell).unwrap();
         let rows = parse(format!("{HEAD}{rest}").as_bytes())?.into_iter();
         Ok(rows.map(|row| row.into_iter().map(text).collect()).collect())
@@ -176,14 +176,18 @@ mod tests {
 
     #[test]
     fn items_are_read_by_their_lengths() {
-        let rows = of("1, 2, 30, 7, 4, 0, 1, 2, \"k1\", \"v,\"\"\n\"\r\n\
+        let rows = parsed(
+            "1, 2, 30, 7, 4, 0, 1, 2, \"k1\", \"v,\"\"\n\"\r\n\
                        1, 2, 0, 2, 4, 0, 1, 4, \"a\"\"b,\", \"\"\n\
-                       1, 2, 0, 5, 4, 0, 1, 1, k, abc\n");
+                       1, 2, 0, 5, 4, 0, 1, 1, k, abc\n",
+        );
         let rows = rows.unwrap_err();
         assert_eq!(rows.0, 2, "a value of 4 bytes is not one of 5: {rows:?}");
-        let rows = of("1, 2, 30, 6, 4, 0, 1, 2, \"k1\", \"v,\"\"\n\"\r\n\
+        let rows = parsed(
+            "1, 2, 30, 6, 4, 0, 1, 2, \"k1\", \"v,\"\"\n\"\r\n\
                        1, 2, 0, 2, 4, 0, 1, 4, \"a\"\"b,\", \"\"\n\
-                       1, 2, 0, 5, 4, 0, 1, 1, k, abc\n");
+                       1, 2, 0, 5, 4, 0, 1, 1, k, abc\n",
+        );
         assert_eq!(rows.unwrap(), [["k1", "v,\"\n", "30"], ["a\"b,", "", "0"], ["k", "abc", "0"]]);
     }
 
@@ -198,7 +202,7 @@ mod tests {
             ("1, 2, 0, 3, 4, 0, 1, 1, \"k\" \"v\"", "a comma between"),
             ("1, 2, 0, 3, 4, 0, 1, 1, \"k\", \"v\", 3", "more follows"),
         ] {
-            let (at, why) = of(&format!("{good}{line}")).unwrap_err();
+            let (at, why) = parsed(&format!("{good}{line}")).unwrap_err();
             assert!(at == 3 && why.contains(says), "{line}: {at}: {why}");
         }
         assert!(parse(b"key,value\n").unwrap_err().1.contains("begins with"));

@@ -53,7 +53,7 @@ fn option(event: &Event) -> Option<(usize, u64)> {
 mod tests {
     use super::*;
 
-    fn of(words: &[&str]) -> Option<(usize, u64)> {
+    fn deadline_in(words: &[&str]) -> Option<(usize, u64)> {
         let mut event = Event::default();
         words.iter().for_each(|word| event.push(word.as_bytes()));
         deadline(&event).map(|deadline| (deadline.at, deadline.unit_ns))
@@ -61,17 +61,20 @@ mod tests {
 
     #[test]
     fn absolute_times_are_found_and_relative_ones_left() {
-        assert_eq!(of(&["expireat", "k", "1"]), Some((2, SECOND_NS)));
-        assert_eq!(of(&["PEXPIREAT", "k", "1"]), Some((2, MS_NS)));
-        assert_eq!(of(&["SET", "k", "v", "NX", "exat", "9"]), Some((5, SECOND_NS)));
-        assert_eq!(of(&["SET", "k", "EXAT"]), None);
-        assert_eq!(of(&["SET", "k", "v", "EX", "9"]), None);
-        assert_eq!(of(&["GETEX", "k", "PXAT", "9"]), Some((3, MS_NS)));
-        assert_eq!(of(&["GETEX", "k", "PXAT"]), None);
-        assert_eq!(of(&["HSETEX", "h", "PXAT", "9", "FIELDS", "1", "f", "v"]), Some((3, MS_NS)));
-        assert_eq!(of(&["HGETEX", "h", "FIELDS", "2", "EXAT", "7"]), None);
-        assert_eq!(of(&["RESTORE", "k", "5", "x", "ABSTTL"]), Some((2, MS_NS)));
-        assert_eq!(of(&["RESTORE", "k", "5", "x"]), None);
-        assert_eq!(of(&[]), None);
+        assert_eq!(deadline_in(&["expireat", "k", "1"]), Some((2, SECOND_NS)));
+        assert_eq!(deadline_in(&["PEXPIREAT", "k", "1"]), Some((2, MS_NS)));
+        assert_eq!(deadline_in(&["SET", "k", "v", "NX", "exat", "9"]), Some((5, SECOND_NS)));
+        assert_eq!(deadline_in(&["SET", "k", "EXAT"]), None);
+        assert_eq!(deadline_in(&["SET", "k", "v", "EX", "9"]), None);
+        assert_eq!(deadline_in(&["GETEX", "k", "PXAT", "9"]), Some((3, MS_NS)));
+        assert_eq!(deadline_in(&["GETEX", "k", "PXAT"]), None);
+        assert_eq!(
+            deadline_in(&["HSETEX", "h", "PXAT", "9", "FIELDS", "1", "f", "v"]),
+            Some((3, MS_NS))
+        );
+        assert_eq!(deadline_in(&["HGETEX", "h", "FIELDS", "2", "EXAT", "7"]), None);
+        assert_eq!(deadline_in(&["RESTORE", "k", "5", "x", "ABSTTL"]), Some((2, MS_NS)));
+        assert_eq!(deadline_in(&["RESTORE", "k", "5", "x"]), None);
+        assert_eq!(deadline_in(&[]), None);
     }
 }

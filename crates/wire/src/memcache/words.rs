@@ -34,37 +34,37 @@ pub(super) struct Grammar {
     pub(super) usage: &'static str,
 }
 
-const fn of(name: &'static str, shape: Shape, least: usize, usage: &'static str) -> Grammar {
+const fn entry(name: &'static str, shape: Shape, least: usize, usage: &'static str) -> Grammar {
     Grammar { name, shape, least, usage }
 }
 
 /// All commands whose words are checked. Others are sent as typed.
 pub(super) const GRAMMAR: &[Grammar] = &[
-    of("get", Shape::Line { keys_from: 1, keys_max: usize::MAX }, 2, "get KEY..."),
-    of("gets", Shape::Line { keys_from: 1, keys_max: usize::MAX }, 2, "gets KEY..."),
-    of("gat", Shape::Line { keys_from: 2, keys_max: usize::MAX }, 3, "gat TTL KEY..."),
-    of("gats", Shape::Line { keys_from: 2, keys_max: usize::MAX }, 3, "gats TTL KEY..."),
-    of("set", STORE, 5, "set KEY FLAGS TTL DATA"),
-    of("add", STORE, 5, "add KEY FLAGS TTL DATA"),
-    of("replace", STORE, 5, "replace KEY FLAGS TTL DATA"),
-    of("append", STORE, 5, "append KEY FLAGS TTL DATA"),
-    of("prepend", STORE, 5, "prepend KEY FLAGS TTL DATA"),
-    of("cas", Shape::Storage { words: 6, length_at: 4 }, 6, "cas KEY FLAGS TTL CAS DATA"),
-    of("incr", ONE, 3, "incr KEY N"),
-    of("decr", ONE, 3, "decr KEY N"),
-    of("touch", ONE, 3, "touch KEY TTL"),
-    of("delete", ONE, 2, "delete KEY"),
-    of("mg", ONE, 2, "mg KEY FLAGS..."),
-    of("ms", Shape::Storage { words: usize::MAX, length_at: 2 }, 3, "ms KEY FLAGS... DATA"),
-    of("md", ONE, 2, "md KEY FLAGS..."),
-    of("ma", ONE, 2, "ma KEY FLAGS..."),
-    of("me", ONE, 2, "me KEY"),
-    of("mn", NONE, 1, "mn"),
-    of("getk", ONE, 2, "getk KEY"),
-    of("noop", NONE, 1, "noop"),
-    of("version", NONE, 1, "version"),
-    of("flush_all", NONE, 1, "flush_all [DELAY]"),
-    of("stats", NONE, 1, "stats [WHICH]"),
+    entry("get", Shape::Line { keys_from: 1, keys_max: usize::MAX }, 2, "get KEY..."),
+    entry("gets", Shape::Line { keys_from: 1, keys_max: usize::MAX }, 2, "gets KEY..."),
+    entry("gat", Shape::Line { keys_from: 2, keys_max: usize::MAX }, 3, "gat TTL KEY..."),
+    entry("gats", Shape::Line { keys_from: 2, keys_max: usize::MAX }, 3, "gats TTL KEY..."),
+    entry("set", STORE, 5, "set KEY FLAGS TTL DATA"),
+    entry("add", STORE, 5, "add KEY FLAGS TTL DATA"),
+    entry("replace", STORE, 5, "replace KEY FLAGS TTL DATA"),
+    entry("append", STORE, 5, "append KEY FLAGS TTL DATA"),
+    entry("prepend", STORE, 5, "prepend KEY FLAGS TTL DATA"),
+    entry("cas", Shape::Storage { words: 6, length_at: 4 }, 6, "cas KEY FLAGS TTL CAS DATA"),
+    entry("incr", ONE, 3, "incr KEY N"),
+    entry("decr", ONE, 3, "decr KEY N"),
+    entry("touch", ONE, 3, "touch KEY TTL"),
+    entry("delete", ONE, 2, "delete KEY"),
+    entry("mg", ONE, 2, "mg KEY FLAGS..."),
+    entry("ms", Shape::Storage { words: usize::MAX, length_at: 2 }, 3, "ms KEY FLAGS... DATA"),
+    entry("md", ONE, 2, "md KEY FLAGS..."),
+    entry("ma", ONE, 2, "ma KEY FLAGS..."),
+    entry("me", ONE, 2, "me KEY"),
+    entry("mn", NONE, 1, "mn"),
+    entry("getk", ONE, 2, "getk KEY"),
+    entry("noop", NONE, 1, "noop"),
+    entry("version", NONE, 1, "version"),
+    entry("flush_all", NONE, 1, "flush_all [DELAY]"),
+    entry("stats", NONE, 1, "stats [WHICH]"),
 ];
 
 /// Commands after which a connection carries no countable replies.

@@ -13,8 +13,8 @@ use super::missing::{Hits, Missing};
 use super::numbered::KeyNumbering;
 use super::trace::Trace;
 use super::{Constructor, KEY_DRAWS, KeyDraw, Source};
-use crate::in_full::is_in_full;
 use crate::parameters;
+use crate::unmasked::is_unmasked;
 
 /// Numbers that replace placeholders.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -193,7 +193,7 @@ impl Serialize for KeyDist {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let text = Cow::Borrowed(&*self.text);
         match &self.trace {
-            Some(keys) if is_in_full() => {
+            Some(keys) if is_unmasked() => {
                 KeyDistText::InFull { text, keys: Cow::Borrowed(keys) }.serialize(serializer)
             }
             _ => KeyDistText::Text(text).serialize(serializer),

@@ -91,7 +91,7 @@ fn parse(args: Vec<OsString>) -> Result<Intent, UsageError> {
     let (line, build) = args.split_at(at.unwrap_or(args.len()));
     let build: Option<Vec<String>> =
         build.iter().skip(1).map(|word| word.to_str().map(str::to_owned)).collect();
-    let build = build.ok_or_else(|| UsageError("the build command is not valid UTF-8".to_owned()))?;
+    let build = build.ok_or_else(|| UsageError("the build command is not text".to_owned()))?;
     with_split(line.to_vec(), |mut options: Options, line, command_line| {
         options.output.resolve(command_line)?;
         options.build = build;

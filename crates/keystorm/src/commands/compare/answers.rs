@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context, Result};
 use host::{Client, Transport};
-use lab::Answers;
+use lab::AnswerTotals;
 use replay::Question;
 use report::compare::AnswerComparison;
 use wire::resp::Value;
@@ -39,7 +39,7 @@ pub(super) fn compare(
     let traffic = load.in_order();
     let mut conversation = traffic.conversation().map_err(anyhow::Error::msg)?;
     let mut pair =
-        Pair { beds: &*beds, plans, connections: HashMap::new(), answers: Answers::default() };
+        Pair { beds: &*beds, plans, connections: HashMap::new(), answers: AnswerTotals::default() };
     let mut together: Vec<Question> = Vec::new();
     let mut bytes = 0;
     while let Some(question) = conversation.next_question().map_err(anyhow::Error::msg)? {
@@ -74,7 +74,7 @@ struct Pair<'b, 'r> {
     beds: &'b [TestBeds<'r>; 2],
     plans: &'b [Plan; 2],
     connections: HashMap<u32, Connection>,
-    answers: Answers,
+    answers: AnswerTotals,
 }
 
 impl Pair<'_, '_> {

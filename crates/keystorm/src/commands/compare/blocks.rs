@@ -32,7 +32,7 @@ impl Load {
 
 /// Settings for taking blocks.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::commands) struct Course {
+pub(in crate::commands) struct BlockSchedule {
     /// Number of blocks that are to count.
     pub(in crate::commands) blocks: u32,
     /// Maximum number of times that the blocks are judged: while the result is unclear, their number is
@@ -111,7 +111,7 @@ pub(in crate::commands) struct Blocks<'b, 'r> {
     sides: &'b mut [TestBeds<'r>],
     names: &'b [String],
     loads: &'b [Load],
-    course: Course,
+    schedule: BlockSchedule,
     taken: Vec<Taken>,
     /// Number of blocks begun, whether they count or not.
     begun: u32,
@@ -129,12 +129,12 @@ impl<'b, 'r> Blocks<'b, 'r> {
         sides: &'b mut [TestBeds<'r>],
         names: &'b [String],
         loads: &'b [Load],
-        course: Course,
+        schedule: BlockSchedule,
         progress: Progress,
     ) -> Self {
         let taken = vec![Taken::new(sides.len()); loads.len()];
-        let (begun, started_for, wanted, after_s) = (0, 0, course.blocks, 0.0);
-        Self { sides, names, loads, course, taken, begun, started_for, wanted, progress, after_s }
+        let (begun, started_for, wanted, after_s) = (0, 0, schedule.blocks, 0.0);
+        Self { sides, names, loads, schedule, taken, begun, started_for, wanted, progress, after_s }
     }
 
     /// Returns these blocks with this many planned seconds after all of them.
@@ -152,8 +152,8 @@ impl<'b, 'r> Blocks<'b, 'r> {
         is_open: &mut dyn FnMut(&[Taken]) -> bool,
         tell: &mut dyn FnMut(BlockResult<'_>) -> Result<()>,
     ) -> Result<End> {
-        let (began, budget_s) = (Instant::now(), self.course.budget.as_secs_f64());
-        let mut left = self.course.looks - 1;
+        let (began, budget_s) = (Instant::now(), self.schedule.budget.as_secs_f64());
+        let mut left = self.schedule.looks - 1;
         let mut doubled = |taken: &[Taken], wanted: u32| {
             let may_look = left > 0;
             left = left.saturating_sub(1);
@@ -210,7 +210,7 @@ impl<'b, 'r> Blocks<'b, 'r> {
                 }
                 self.begun += 1;
             }
-            if !restarts && self.course.looks == 1 {
+            if !restarts && self.schedule.looks == 1 {
                 for load in round {
                     tell(BlockResult::Load(load, std::mem::take(&mut self.taken[load])))?;
                 }
@@ -236,7 +236,7 @@ impl<'b, 'r> Blocks<'b, 'r> {
     ) -> Result<End> {
         let Load { name, sides: plans } = &self.loads[load];
         let order = order_of(self.sides.len(), self.begun);
-        if self.begun != self.started_for && restarts && !self.course.is_fresh {
+        if self.begun != self.started_for && restarts && !self.schedule.is_fresh {
             for side in &order[..self.sides.len()] {
                 self.sides[*side].restart()?;
             }
@@ -246,7 +246,7 @@ impl<'b, 'r> Blocks<'b, 'r> {
         let mut left_s = self.missing_s() + self.after_s;
         for side in order {
             let Some(first) = plans[side].first() else { continue };
-            if self.course.is_fresh {
+            if self.schedule.is_fresh {
                 self.sides[side].restart()?;
             }
             let title = self.title(load, side);
@@ -254,7 +254,7 @@ impl<'b, 'r> Blocks<'b, 'r> {
             left_s = (left_s - planned_s(first)).max(0.0);
             self.progress.begin(report::escape(&title), planned_s(first), left_s);
             let mut line =
-                LiveDisplay::new(first, load as u32 + 1, count, self.course.live).titled(title);
+                LiveDisplay::new(first, load as u32 + 1, count, self.schedule.live).titled(title);
             let mut shown = ObserverPair(&mut line, Some(&mut self.progress));
             let ran = self.sides[side].run(&plans[side], &mut shown);
             // Nothing of it is left behind, also where the run could not be started.
@@ -282,7 +282,7 @@ impl<'b, 'r> Blocks<'b, 'r> {
         }
         let taken = &mut self.taken[load];
         // A client that is late again and again is so on all sides: then blocks count as they are.
-        let repeats = self.course.repeats_void && taken.void.len() < self.wanted as usize;
+        let repeats = self.schedule.repeats_void && taken.void.len() < self.wanted as usize;
         let spoiled = runs.iter().flatten().find_map(spoiled).filter(|_| repeats);
         taken.void.extend(spoiled);
         let of_sides = if spoiled.is_some() { &mut taken.void_runs } else { &mut taken.runs };

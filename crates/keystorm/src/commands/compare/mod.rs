@@ -33,7 +33,7 @@ use crate::experiment::noise;
 use crate::machine::machine;
 use crate::signals;
 use crate::test_bed::TestBed;
-use blocks::Course;
+use blocks::BlockSchedule;
 use loads::Judge;
 use replayed::Replayed;
 use series::Series;
@@ -258,12 +258,12 @@ fn looks(job: &CompareJob) -> u32 {
 }
 
 /// Returns the settings for this many blocks.
-fn course(job: &CompareJob, blocks: u32) -> Course {
+fn schedule(job: &CompareJob, blocks: u32) -> BlockSchedule {
     // With --until-sure it is not known in advance how often.
     let looks = if job.until_sure.is_some() { u32::MAX } else { looks(job) };
     let budget = job.budget.unwrap_or_default();
     let (repeats_void, live) = (job.repeats_void, job.output.live);
-    Course { blocks, looks, budget, repeats_void, is_fresh: false, live }
+    BlockSchedule { blocks, looks, budget, repeats_void, is_fresh: false, live }
 }
 
 /// Number of times that blocks are judged: they are doubled twice while the result is unclear.

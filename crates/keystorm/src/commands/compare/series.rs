@@ -6,7 +6,7 @@ use job::End;
 use report::Run;
 use report::compare::{self, Comparison};
 
-use super::blocks::{BlockResult, Blocks, Course, Load, Taken};
+use super::blocks::{BlockResult, BlockSchedule, Blocks, Load, Taken};
 use super::loads::{self, AllTaken, Judge, NumberedLoad};
 use super::test_beds::TestBeds;
 use super::until_sure;
@@ -93,9 +93,9 @@ impl Series<'_> {
                 writer.keep(comparison)
             }
         };
-        let course = super::course(judge.job, judge.sides.blocks);
-        let course = Course { is_fresh: self.is_fresh, ..course };
-        let mut blocks = Blocks::new(beds, judge.names, &loads, course, progress).before(after_s);
+        let schedule = super::schedule(judge.job, judge.sides.blocks);
+        let schedule = BlockSchedule { is_fresh: self.is_fresh, ..schedule };
+        let mut blocks = Blocks::new(beds, judge.names, &loads, schedule, progress).before(after_s);
         match judge.job.until_sure {
             None => blocks.carry_out(&mut is_open, &mut tell),
             Some(asked) => {
@@ -116,7 +116,7 @@ impl Series<'_> {
     ) -> Result<End> {
         let judge = self.judge;
         let (places, loads): (Vec<usize>, Vec<Load>) = limits.into_iter().unzip();
-        let course = Course { looks: 1, ..super::course(judge.job, LIMIT_BLOCKS) };
+        let schedule = BlockSchedule { looks: 1, ..super::schedule(judge.job, LIMIT_BLOCKS) };
         let progress = writer.files.page_progress();
         let untested = Comparison { tests: Vec::new(), ..comparison.clone() };
         let mut tell = |result: BlockResult<'_>| {
@@ -132,7 +132,7 @@ impl Series<'_> {
             }
             Ok(())
         };
-        let mut blocks = Blocks::new(beds, judge.names, &loads, course, progress);
+        let mut blocks = Blocks::new(beds, judge.names, &loads, schedule, progress);
         blocks.carry_out(&mut |_| false, &mut tell)
     }
 }

@@ -68,7 +68,7 @@ fn memtier(
     let intent = job::FrontEnd::parse(&memtier::Memtier, None, words);
     let mut found: Job = match intent {
         Ok(Intent::Run(job)) => *job,
-        Ok(Intent::Tell(message)) => {
+        Ok(Intent::Tool(message)) => {
             let why = message.err.lines().next().unwrap_or("it only prints something");
             return Err(PlanRefusal::Broken(why.trim_start_matches("error: ").to_owned()));
         }

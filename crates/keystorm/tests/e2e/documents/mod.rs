@@ -29,15 +29,15 @@ use shown::shows;
 /// How often a command is tried before the last time.
 const TRIES: usize = 2;
 
-/// Where the commands of a page run.
-struct Place {
+/// Directory and servers for the commands of a page.
+struct Examples {
     dir: TempDir,
     servers: [Server; 2],
     memcached: [Memcached; 2],
     metrics: u16,
 }
 
-impl Place {
+impl Examples {
     fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
         for name in ["bin", "links", "valkey"] {
@@ -141,15 +141,15 @@ impl Place {
 /// Runs a page from its top to its end.
 fn holds(path: &str) {
     let text = fs::read_to_string(root().join(path)).unwrap();
-    let place = Place::new();
+    let examples = Examples::new();
     // Runs that a page speaks of as kept.
     for name in ["before.json", "after.json", "a.json", "b.json"] {
         if text.contains(name) {
-            place.succeeds(&format!("keystorm -q -t set,get -n 100 --json {name}")).unwrap();
+            examples.succeeds(&format!("keystorm -q -t set,get -n 100 --json {name}")).unwrap();
         }
     }
     for block in blocks(&text) {
-        if let Err(why) = place.holds(&block) {
+        if let Err(why) = examples.holds(&block) {
             let why = format!("{path}:{}: {why}", block.line);
             // On a busy machine a target may be missed, or not be judged.
             let by_target = |code| why.contains(&format!("ends with exit code Some({code})"));

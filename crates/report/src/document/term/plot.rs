@@ -21,12 +21,12 @@ pub(super) fn plot(chart: &Chart, width: usize, colour: bool) -> String {
     let several = chart.series.len() > 1;
     let mut grid = Grid::new(columns, bounds);
     for (n, series) in chart.series.iter().enumerate() {
-        let points: Vec<Place> = series.points.iter().filter_map(|p| place(chart, p)).collect();
+        let points: Vec<Spot> = series.points.iter().filter_map(|p| spot(chart, p)).collect();
         grid.draw_line(n, &points);
     }
     // Over all lines, so that each is known by its marks where there are no colours.
     for (n, series) in chart.series.iter().enumerate().filter(|_| several) {
-        series.points.iter().filter_map(|p| place(chart, p)).for_each(|p| grid.mark(n, p));
+        series.points.iter().filter_map(|p| spot(chart, p)).for_each(|p| grid.mark(n, p));
     }
     let mut text = format!("{title}\n");
     for n in 0..HEIGHT {
@@ -42,14 +42,14 @@ pub(super) fn plot(chart: &Chart, width: usize, colour: bool) -> String {
 
 /// A position on both axes, in equal distances.
 #[derive(Clone, Copy)]
-struct Place {
+struct Spot {
     x: f64,
     y: f64,
 }
 
 /// Returns the position of a point, if both axes can show it.
-fn place(chart: &Chart, point: &DataPoint) -> Option<Place> {
-    Some(Place { x: chart.x.scale.place(point.x)?, y: chart.y.scale.place(point.y)? })
+fn spot(chart: &Chart, point: &DataPoint) -> Option<Spot> {
+    Some(Spot { x: chart.x.scale.place(point.x)?, y: chart.y.scale.place(point.y)? })
 }
 
 /// Values of all points that are shown.
@@ -77,7 +77,7 @@ impl Bounds {
     /// The plot area of all points; `None` without points. A linear y axis begins at zero.
     fn new(chart: &Chart) -> Option<Self> {
         let points = chart.series.iter().flat_map(|s| &s.points);
-        let all: Vec<Place> = points.filter_map(|p| place(chart, p)).collect();
+        let all: Vec<Spot> = points.filter_map(|p| spot(chart, p)).collect();
         if all.is_empty() {
             return None;
         }
@@ -146,7 +146,7 @@ impl Grid {
     }
 
     /// The dot at a position: two in each column, four in each line.
-    fn dot(&self, Place { x, y }: Place) -> (usize, usize) {
+    fn dot(&self, Spot { x, y }: Spot) -> (usize, usize) {
         let Bounds { left, right, bottom, top } = self.bounds;
         let (columns, lines) = (self.columns * 2 - 1, HEIGHT * 4 - 1);
         let x = ((x - left) / (right - left) * columns as f64).round() as usize;
@@ -154,28 +154,28 @@ impl Grid {
         (x.min(columns), y.min(lines))
     }
 
-    fn set(&mut self, series: usize, place: Place) {
+    fn set(&mut self, series: usize, at: Spot) {
         // The bits of U+2800, <https://www.unicode.org/charts/PDF/U2800.pdf>.
         const BITS: [[u8; 4]; 2] = [[0x01, 0x02, 0x04, 0x40], [0x08, 0x10, 0x20, 0x80]];
-        let (x, y) = self.dot(place);
+        let (x, y) = self.dot(at);
         let cell = &mut self.cells[y / 4][x / 2];
         *cell = Cell { dots: cell.dots | BITS[x % 2][y % 4], series, is_mark: false };
     }
 
     /// Sets the points of a series and the line between them.
-    fn draw_line(&mut self, series: usize, points: &[Place]) {
+    fn draw_line(&mut self, series: usize, points: &[Spot]) {
         let fine = self.columns * 4;
         points.iter().for_each(|point| self.set(series, *point));
         for pair in points.windows(2) {
             let [from, to] = [pair[0], pair[1]];
             let between =
-                |t: f64| Place { x: from.x + (to.x - from.x) * t, y: from.y + (to.y - from.y) * t };
+                |t: f64| Spot { x: from.x + (to.x - from.x) * t, y: from.y + (to.y - from.y) * t };
             (0..fine).map(|k| k as f64 / fine as f64).for_each(|t| self.set(series, between(t)));
         }
     }
 
-    fn mark(&mut self, series: usize, place: Place) {
-        let (x, y) = self.dot(place);
+    fn mark(&mut self, series: usize, at: Spot) {
+        let (x, y) = self.dot(at);
         self.cells[y / 4][x / 2] = Cell { dots: u8::MAX, series, is_mark: true };
     }
 

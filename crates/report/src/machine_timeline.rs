@@ -31,7 +31,7 @@ pub struct MachinePoint {
 
 /// The spans of a run, in order of time; empty if the machine was not watched.
 #[must_use]
-pub fn machine_course(run: &Run) -> Vec<MachinePoint> {
+pub fn machine_timeline(run: &Run) -> Vec<MachinePoint> {
     run.watched.machine.iter().map(|span| point(run, span)).collect()
 }
 
@@ -40,7 +40,7 @@ pub fn machine_course(run: &Run) -> Vec<MachinePoint> {
 #[must_use]
 pub fn machine_between(run: &Run, from_ns: u64, to_ns: u64) -> Option<MachinePoint> {
     let (from_s, to_s) = (from_ns as f64 / 1e9, to_ns as f64 / 1e9);
-    let spans = machine_course(run).into_iter().filter_map(|point| {
+    let spans = machine_timeline(run).into_iter().filter_map(|point| {
         let overlap_s = (point.t_s + point.lasted_s).min(to_s) - point.t_s.max(from_s);
         (overlap_s > 0.0).then_some((overlap_s, point))
     });
@@ -104,8 +104,8 @@ mod tests {
         };
         run.watched.machine =
             vec![span(999.75, 9.0, None), span(1_000.0, 0.1, Some(2e3)), span(1_000.25, 0.0, None)];
-        let course = machine_course(&run);
-        assert_eq!((course[0].t_s, course[1].waited), (-0.25, Some(0.4)));
+        let timeline = machine_timeline(&run);
+        assert_eq!((timeline[0].t_s, timeline[1].waited), (-0.25, Some(0.4)));
         let all = machine_between(&run, 0, 500_000_000).unwrap();
         assert_eq!((all.waited, all.interrupts_per_s), (Some(0.2), Some(200.0)));
         assert_eq!((all.mhz, all.stolen, all.server_waited), (Some(2e3), None, None));

@@ -1,8 +1,8 @@
 //! Samples of the servers (`--sample`), as charts over the same time as the latencies above them.
 
-use report::{Run, ServerPoint, server_course};
+use report::{Run, ServerPoint, server_timeline};
 
-use super::over_time::course_of;
+use super::over_time::over_whole_run;
 use crate::{Axis, Chart, DataPoint, Series, Unit};
 
 /// Most servers whose lines can be distinguished in one chart.
@@ -12,7 +12,7 @@ type Figure = fn(&ServerPoint) -> Option<f64>;
 
 /// Charts of CPU, memory, clients and commands of each server; empty without samples.
 pub(super) fn charts(run: &Run) -> Vec<Chart> {
-    let course = server_course(run);
+    let timeline = server_timeline(run);
     let wanted: [(&str, &str, Unit, Figure); 4] = [
         ("Server CPU over time (100 % is one core)", "share of one core", Unit::Share, |p| p.cores),
         ("Server memory over time", "memory in use", Unit::Bytes, |p| {
@@ -36,8 +36,8 @@ pub(super) fn charts(run: &Run) -> Vec<Chart> {
         let line = |(address, points): &(&str, Vec<ServerPoint>)| {
             Series::from_points(*address, points.iter().filter_map(point))
         };
-        let lines = course.iter().take(SERVERS_MAX).map(line);
-        course_of(run, title, Axis::linear(label, unit), lines)
+        let lines = timeline.iter().take(SERVERS_MAX).map(line);
+        over_whole_run(run, title, Axis::linear(label, unit), lines)
     });
     charts.collect()
 }

@@ -39,7 +39,7 @@ pub struct ServerPoint {
 
 /// The sampled servers, by address, with a point for each sample but the first.
 #[must_use]
-pub fn server_course(run: &Run) -> Vec<(&str, Vec<ServerPoint>)> {
+pub fn server_timeline(run: &Run) -> Vec<(&str, Vec<ServerPoint>)> {
     let sampled = run.watched.servers.iter().filter(|server| server.samples.len() > 1);
     sampled
         .map(|server| {
@@ -104,13 +104,13 @@ mod tests {
         let samples = vec![sample(1.0, 100, 0.5), sample(3.0, 300, 1.5), sample(3.0, 300, 1.5)];
         let address = "a:1".to_owned();
         run.watched.servers = vec![ServerUse { address, samples, ..ServerUse::default() }];
-        let course = server_course(&run);
-        let [("a:1", points)] = &course[..] else { panic!("{course:?}") };
+        let timeline = server_timeline(&run);
+        let [("a:1", points)] = &timeline[..] else { panic!("{timeline:?}") };
         assert_eq!((points[0].t_s, points[0].commands_per_s), (3.5, Some(100.0)));
         assert_eq!((points[0].cores, points[0].memory_bytes), (Some(0.5), Some(7)));
         assert_eq!(points[0].clients, None);
         assert_eq!(points[1].commands_per_s, None, "no time has passed");
         run.watched.servers[0].samples.truncate(1);
-        assert!(server_course(&run).is_empty());
+        assert!(server_timeline(&run).is_empty());
     }
 }

@@ -1,35 +1,35 @@
-//! Plans written in full, for a process that is to carry them out.
+//! Plans written with their secrets, for a process that carries them out.
 //!
 //! Saved plans lack passwords, the cells of a dataset and the keys of a file. Another process of the same run
-//! needs these; it gets them over a pipe, and from nowhere else.
+//! needs these, and gets them only over a pipe.
 
 use std::cell::Cell;
 
 thread_local! {
-    static IN_FULL: Cell<bool> = const { Cell::new(false) };
+    static UNMASKED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Calls `write` with serialisation in full on this thread. The text has passwords in clear: it is for a pipe
-/// to keystorm's own process, never for a file, an argument or a log.
-pub fn in_full<T>(write: impl FnOnce() -> T) -> T {
+/// Calls `write` with secrets and data serialised on this thread. The text has passwords in clear: it is for a
+/// pipe to keystorm's own process, never for a file, an argument or a log.
+pub fn unmasked<T>(write: impl FnOnce() -> T) -> T {
     struct Restore(bool);
     impl Drop for Restore {
         fn drop(&mut self) {
-            IN_FULL.set(self.0);
+            UNMASKED.set(self.0);
         }
     }
-    let _ended = Restore(IN_FULL.replace(true));
+    let _ended = Restore(UNMASKED.replace(true));
     write()
 }
 
 /// Returns whether plans serialised on this thread are written in full.
-pub(crate) fn is_in_full() -> bool {
-    IN_FULL.get()
+pub(crate) fn is_unmasked() -> bool {
+    UNMASKED.get()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::in_full;
+    use super::unmasked;
     use crate::plan::tests::parts;
     use crate::{
         CommandSpec, Credentials, Dataset, Endpoint, Plan, Secret, SecretBytes, TlsFiles,
@@ -59,7 +59,7 @@ mod tests {
         parts.data.keys.draw = draw.with_trace(vec![7, 3]).unwrap();
         parts.data.keys.range = Some(8);
         let plan = parts.build().unwrap();
-        let full = in_full(|| serde_json::to_string(&plan)).unwrap();
+        let full = unmasked(|| serde_json::to_string(&plan)).unwrap();
         let sent: Plan = serde_json::from_str(&full).unwrap();
         assert_eq!(sent.lacking(), None);
         assert_eq!(sent.target, plan.target);
