@@ -1,7 +1,7 @@
 //! `--as keystorm`: another tool's command line in keystorm's own words.
 //!
-//! A workload file stands behind the line where the line alone cannot say which operations there are. What
-//! neither says stands before it as comments, in the name of the tool.
+//! If the line cannot express the operations, a workload file follows it. Differences that neither can express
+//! precede it as comments in the name of the tool.
 
 use report::command_line::{
     command_line_beside, command_line_of, needs_a_file, unexpressed_beside_a_file,
@@ -11,7 +11,7 @@ use workload::Plan;
 use super::Job;
 use super::workload_file::{of_plan, write};
 
-/// Word that ends a file that stands in a line of a shell.
+/// Word that ends a here-document in a shell.
 const END: &str = "END";
 
 /// Returns what the shell carries out as the job of that tool.

@@ -1,4 +1,4 @@
-//! Options of keystorm's own that stand in another tool's command line, behind `--ks-`.
+//! keystorm's own options in another tool's command line, prefixed with `--ks-`.
 
 use spec::write::settings;
 

@@ -1,9 +1,9 @@
 //! keystorm's own words: command lines and workload files become jobs; help, topics and presets are made from the same
 //! options.
 //!
-//! The words of a run are in [`run`]. Other commands stand in the program, which registers them by [`add_commands`];
-//! what they have in common is here. Other tools' command lines are crates of their own, in `peers/`, which read the
-//! options that they have in common through [`run::ParsedArgs`].
+//! The words of a run are in [`run`]. Other commands are in the program, which registers them by
+//! [`add_commands`]; their common parts are here. Other tools' command lines are crates of their own, in
+//! `peers/`, which read the options that they have in common through [`run::ParsedArgs`].
 
 #![deny(clippy::print_stderr, clippy::print_stdout)]
 

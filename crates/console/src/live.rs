@@ -113,7 +113,7 @@ impl<'p> LiveDisplay<'p> {
             Some(shown) if self.rows.is_none() => self.print(&format!("{line:<shown$}\n"), 0),
             _ => {
                 self.clear();
-                // Nobody who reads it is noticed by what prints the results.
+                // A closed standard error is noticed when the results are printed.
                 let _ = diagnostics::say(line);
             }
         }

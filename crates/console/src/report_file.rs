@@ -60,7 +60,7 @@ struct WriteFault {
 impl WriteFault {
     fn for_file(path: &Path, error: &io::Error) -> io::Error {
         let unwritten = Self { path: path.to_owned(), why: error.to_string() };
-        // No kind of its own: one whose reader went away is no pipe that nobody reads any more.
+        // Without a kind: a broken pipe of this file must not be taken for a closed standard output.
         io::Error::other(unwritten)
     }
 }

@@ -22,7 +22,7 @@ impl ResultFile {
     /// # Errors
     /// Returns an error with the option, the file and the reason if it cannot.
     pub fn new(option: impl Display, path: &Path) -> Result<Self> {
-        // Whoever linked to another file wants that one written, and the link kept.
+        // A link is kept, and the file that it leads to is written.
         let real = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         let file = Self { option: option.to_string(), path: real };
         file.tried().map_err(|error| file.fault(&error))?;

@@ -13,7 +13,7 @@ const DURABILITY: &str = "\"keystorm.durability/1\"";
 
 /// The entries of a document of an experiment; `None` if it is none of these.
 pub(crate) fn entries(file: &str, text: &[u8]) -> Option<Result<Vec<Entry>, String>> {
-    // Whoever has laid a document out anew may have moved its schema to the end.
+    // A reformatted document may have its schema at the end.
     let shown = std::str::from_utf8(text).unwrap_or_default();
     let read = if shown.contains(PROFILE) {
         serde_json::from_slice(text).map(|of| profile_entries(file, &of))

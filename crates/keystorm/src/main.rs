@@ -100,7 +100,7 @@ fn exit_code(outcome: anyhow::Result<End>, is_peer: bool) -> ExitCode {
             // A peer's error begins with a word of its own, and so does an error reply.
             let has_prefix = !usage && (is_peer || server::is_error_reply(&error));
             let code = match () {
-                // Whoever asked it to end knows why there is no result.
+                // The user who stopped it knows why there is no result.
                 () if signals::have_come() => INTERRUPTED,
                 () if usage => USAGE,
                 () => FAILED,

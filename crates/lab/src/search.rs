@@ -149,7 +149,7 @@ impl Search {
         let narrow = 1.0 + self.settings.within;
         let start = self.rate(self.settings.start_per_s);
         let (mut first, mut answer) = (start, self.decide(start, WIDE_REPEATS, &mut trial)?);
-        // A lower rate has fewer requests still, which say less.
+        // Go up, not down: a lower rate has even fewer requests to judge by.
         for _ in 0..STEPS_ABOVE_MAX {
             if answer != RateOutcome::Undecided || first >= self.settings.most_per_s {
                 break;

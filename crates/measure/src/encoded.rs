@@ -144,7 +144,7 @@ fn number(bytes: &[u8], at: usize) -> Option<u32> {
 /// The library would fill all buckets, a quarter of a megabyte that is nearly all zeros. A coordinator, which
 /// reads some hundred histograms a second, would do little else.
 fn filled(plain: &[u8]) -> Result<(u8, Vec<(u64, u64)>), CodecError> {
-    // Behind the precision stand the least and the greatest value, and a factor.
+    // The precision is followed by the least and the greatest value, and a factor.
     let plainly = number(plain, 8) == Some(0) && plain.get(32..40) == Some(&1f64.to_be_bytes()[..]);
     if number(plain, 0) != Some(PLAIN_COOKIE) || !plainly {
         return Err(fault("it is not in the V2 format of HdrHistogram"));
@@ -159,7 +159,7 @@ fn filled(plain: &[u8]) -> Result<(u8, Vec<(u64, u64)>), CodecError> {
     let mut held = Vec::new();
     let (mut bytes, mut bucket) = (plain.get(HEADER_BYTES..).unwrap_or_default(), 0u64);
     while !bytes.is_empty() {
-        // Below 0: so many buckets in which there is nothing.
+        // A negative count stands for this many empty buckets.
         let count = zigzag(&mut bytes).ok_or_else(|| fault("a count is cut short"))?;
         let passed = if count < 0 { count.unsigned_abs() } else { 1 };
         if count > 0 {

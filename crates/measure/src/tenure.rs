@@ -12,7 +12,7 @@ pub struct Tenure {
     pub to_ns: Option<u64>,
     /// Set if all that the node had to answer at first was another node's until then, which had nothing left.
     pub inherits: bool,
-    /// Nodes that took over what the node had at the end; empty if nobody asked for it any more.
+    /// Nodes that took over what the node had at the end; empty if it was requested no more.
     pub heirs: Vec<u16>,
 }
 
@@ -30,7 +30,7 @@ impl Tenure {
             Some(to_ns) => Some(to_ns.checked_sub(origin_ns).filter(|ns| *ns > 0)?),
             None => None,
         };
-        // Whoever it took over from was not asked in that time.
+        // The node that it replaced got no requests in that time.
         let inherits = self.inherits && self.from_ns > origin_ns;
         let from_ns = self.from_ns.saturating_sub(origin_ns);
         Some(Self { from_ns, to_ns, inherits, ..self.clone() })

@@ -262,7 +262,7 @@ fn table(table: &Table) -> Markup {
 
 /// A chart in two widths, one of which the style sheet shows.
 fn figure(chart: &Chart) -> Markup {
-    // For tests, and for whoever takes a page apart.
+    // For tests, and for programs that parse a page.
     let counts: Vec<String> = chart.points_by_series().iter().map(ToString::to_string).collect();
     let drawn = |width, class| PreEscaped(chart::inline(chart, width, class));
     html! {

@@ -95,7 +95,7 @@ impl Encoder {
         for argument in event.arguments().filter(|argument| argument.bytes.is_none()) {
             let len = (argument.size as usize).min(FILLER_MAX);
             let end = self.filler.len() + len;
-            // Of every hundred bytes so many repeat.
+            // This many of every hundred bytes repeat.
             let same = usize::from(argument.compressibility.min(100));
             while self.filler.len() < end {
                 let piece = (end - self.filler.len()).min(100);

@@ -61,7 +61,7 @@ impl Glob {
     pub fn fits(&self, text: &[u8]) -> bool {
         let pattern = &self.0;
         let (mut at, mut from) = (0, 0);
-        // Where the last `*` stands, and up to where it reaches.
+        // Position of the last `*`, and the end of the text that it matches.
         let mut star = None;
         while from < text.len() {
             match pattern.get(at) {

@@ -172,7 +172,7 @@ impl<'r> Walk<'r> {
                 return Ok(None);
             }
             let mut role = Role::for_event(event);
-            // What a script does stands within the time of its call.
+            // The commands of a script run within the time of its call.
             if role != Role::LeftOut(Reason::ScriptEffect) {
                 self.stalls.add(self.latest_ns);
             }

@@ -168,7 +168,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn latency(values: &[u64]) -> Latency {
+    fn recorded(values: &[u64]) -> Latency {
         let mut latency = Latency::new(3);
         values.iter().for_each(|&v| latency.record_n(v, 1));
         latency
@@ -182,7 +182,7 @@ mod tests {
         fn tables_rise_to_all_and_every_line_is_true(
             values in prop::collection::vec(0u64..1 << 45, 1..300),
         ) {
-            let latency = latency(&values);
+            let latency = recorded(&values);
             for table in TABLES {
                 let steps = table(&latency);
                 for pair in steps.windows(2) {
@@ -207,7 +207,7 @@ mod tests {
 
     #[test]
     fn percentiles_halve_what_is_left() {
-        let steps = by_percentile(&latency(&[10, 20, 30, 40, 50, 60, 70, 80]));
+        let steps = by_percentile(&recorded(&[10, 20, 30, 40, 50, 60, 70, 80]));
         let lines: Vec<_> = steps.iter().map(|s| (s.percent, s.at_most_ns, s.cumulative)).collect();
         let expected = [
             (0.0, 10, 1),
@@ -222,27 +222,27 @@ mod tests {
 
     #[test]
     fn few_steps_go_by_one_two_five() {
-        let latency = latency(&(1..=1000).map(|n| n * 1_000_000).collect::<Vec<_>>());
+        let latency = recorded(&(1..=1000).map(|n| n * 1_000_000).collect::<Vec<_>>());
         let percents: Vec<f64> = few_percentiles(&latency).iter().map(|s| s.percent).collect();
         assert_eq!(percents, [50.0, 80.0, 90.0, 95.0, 98.0, 99.0, 99.5, 99.8, 99.9, 100.0]);
         let of_bounds = |latency: &Latency| -> Vec<(u64, u64)> {
             few_bounds(latency).iter().map(|s| (s.at_most_ns / 1_000_000, s.cumulative)).collect()
         };
         assert_eq!(
-            of_bounds(&latency(&[900_000, 3_000_000, 4_000_000, 90_000_000])),
+            of_bounds(&recorded(&[900_000, 3_000_000, 4_000_000, 90_000_000])),
             [(1, 1), (5, 3), (100, 4)]
         );
     }
 
     #[test]
     fn one_value_has_the_first_and_the_last_line() {
-        let percents: Vec<_> = by_percentile(&latency(&[7])).iter().map(|s| s.percent).collect();
+        let percents: Vec<_> = by_percentile(&recorded(&[7])).iter().map(|s| s.percent).collect();
         assert_eq!(percents, [0.0, 100.0]);
     }
 
     #[test]
     fn the_greatest_counts_do_not_overflow() {
-        let mut latency = latency(&[1]);
+        let mut latency = recorded(&[1]);
         latency.record_n(5, (1 << 62) - 1);
         latency.record_n(9, 1);
         let steps = by_percentile(&latency);
@@ -253,7 +253,10 @@ mod tests {
     fn bounds_are_fine_below_two_milliseconds_and_hours_take_one_line() {
         let hours = 4 * 3600 * 1_000_000_000;
         let bounds = |values: &[u64]| -> Vec<(u64, u64)> {
-            by_bound(&latency(values)).iter().map(|s| (s.at_most_ns / 1000, s.cumulative)).collect()
+            by_bound(&recorded(values))
+                .iter()
+                .map(|s| (s.at_most_ns / 1000, s.cumulative))
+                .collect()
         };
         assert_eq!(
             bounds(&[250_000, 1_950_000, 2_500_000, hours]),
@@ -265,7 +268,7 @@ mod tests {
     #[test]
     fn nothing_makes_no_lines() {
         for table in TABLES {
-            assert_eq!(table(&latency(&[])), []);
+            assert_eq!(table(&recorded(&[])), []);
         }
     }
 }

@@ -21,7 +21,7 @@ impl Failures {
         let total = measurement.requested();
         let connections = &total.connections;
         let given_up = connections.lost.saturating_add(connections.timed_out);
-        // Whoever interrupts a run leaves requests in flight, and they have not failed for it.
+        // An interrupted run leaves requests in flight, which have not failed.
         let at_the_end = match measurement.ending {
             Ending::Interrupted => 0,
             Ending::Complete | Ending::Failed(_) => connections.unanswered,

@@ -42,7 +42,7 @@ pub fn value_size(plan: &Plan, measurement: &Measurement) -> Option<f64> {
     if plan.protocol == ProtocolKind::MemcacheBinary {
         return Some(each);
     }
-    // The length of a value stands before it, as a number.
+    // A value is preceded by its length as a number.
     (1..=10).map(|digits| (digits, each - f64::from(digits))).find_map(|(digits, len)| {
         let fits = len >= 0.0 && (len.round() as u64).to_string().len() == digits as usize;
         fits.then_some(len)
@@ -91,7 +91,7 @@ impl Frames {
         } else {
             return None;
         };
-        // A value stands between "$LENGTH\r\n" and "\r\n".
+        // A value is enclosed by "$LENGTH\r\n" and "\r\n".
         self.around += values * 5 + missing.checked_mul(null)?;
         self.values += values;
         Some(())

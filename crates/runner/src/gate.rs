@@ -104,7 +104,7 @@ impl<'r> Gate<'r> {
     pub(crate) fn look_again_ns(&self, now_ns: u64) -> Option<u64> {
         match self.start_ns() {
             Some(start_ns) if start_ns <= now_ns => None,
-            // Also now and then before: somebody may ask for the end.
+            // Also now and then before the start, in case the run is stopped.
             Some(start_ns) => Some(start_ns.min(now_ns + STOP_EVERY_NS)),
             None if matches!(self.opens, GateOpening::Released(..)) => {
                 Some(now_ns + BARRIER_EVERY_NS)

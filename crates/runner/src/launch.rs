@@ -397,7 +397,7 @@ fn start_worker<'scope>(
         if let Err(error) = pin(&context.plan.load.concurrency.cpus, context.worker) {
             context.gate.fail(Fatal::new(error));
         }
-        // Nobody listens any more only if the collector is gone, and the run with it.
+        // The receiver is gone only if the collector is, and with it the run.
         work(context).into_iter().for_each(|message| drop(full.send(message)));
     });
     started.map(drop)

@@ -167,7 +167,8 @@ impl<'s, E: Engine, S: ReplyProtocol> Sink<'s, E, S> {
     #[inline]
     fn answer(&mut self, conn: ConnId) {
         if self.began.is_none() {
-            // Read outside of the other, here and at the end: nobody is busy for longer than there is.
+            // The wall clock is read outside the CPU clock, here and at the end, so that the busy share never
+            // exceeds 1.
             self.began = Some((Instant::now(), thread_cpu()));
         }
         let connection = &mut self.connections[conn.0 as usize];
@@ -208,7 +209,7 @@ impl<'s, E: Engine, S: ReplyProtocol> Sink<'s, E, S> {
             && due_ns <= now_ns
         {
             self.faulty.pop_front();
-            // Or it went by itself, and somebody else may have its number.
+            // Otherwise it closed by itself, and another connection may have its number.
             if self.connections[conn.0 as usize].state == State::Faulty {
                 self.engine.close(conn);
                 self.forget(conn);

@@ -37,8 +37,8 @@ impl FromStr for Address {
     }
 }
 
-/// Returns what `-h` names: a host, whose IPv6 address may stand in brackets as in a URI, and a port behind it, if
-/// there is one. Servers of a list are taken apart elsewhere.
+/// Returns the host of `-h`, and the port if one follows. An IPv6 address may be in brackets, as in a URI.
+/// Lists of servers are split elsewhere.
 #[must_use]
 pub fn host_and_port(text: &str) -> (String, Option<u16>) {
     if let Some(Address(host, port)) = text.parse().ok().filter(|_| !text.contains(',')) {

@@ -151,12 +151,12 @@ fn seed(options: &LoadSpec) -> u64 {
 
 fn recovery(options: &LoadSpec, reconnect: bool) -> Recovery {
     let (load, results) = (&options.load, &options.recording);
-    // Connections have a limit, so that one that nobody answers does not keep its place for ever.
+    // Opening a connection has a limit, so that one without an answer does not keep its place forever.
     let patience = load.per_request.connect.then_some(Milliseconds(OPENING_MAX));
     Recovery {
         on_error: match results.on_error {
             Some(on_error) => on_error.into(),
-            // Who stands an outage stands the errors of a server that has just come back.
+            // A run that survives an outage also survives the errors of a server that has just restarted.
             None if reconnect => OnError::Count,
             None => OnError::Stop,
         },

@@ -6,8 +6,7 @@ use std::path::Path;
 use naming::{HOST, MIX, PORT, SPAWN, Text, URI, text};
 use workload::typed_login::{is_address, shown_address};
 
-/// Refuses words that name a program or a server where a command must stand, and in a mix a weight that stands
-/// behind its command.
+/// Refuses the name of a program or a server in place of a command, and in a mix a weight after its command.
 pub(crate) fn check_command(words: &[Vec<u8>], mixed: bool) -> Result<(), Text> {
     let Some(first) = words.first() else { return Ok(()) };
     let first = String::from_utf8_lossy(first);

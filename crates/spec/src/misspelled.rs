@@ -1,4 +1,4 @@
-//! Words of a command that look like a placeholder and are none: the server gets them as they stand, mostly in the
+//! Words of a command that look like a placeholder but are not: the server gets them unchanged, mostly in the
 //! name of a single key.
 
 use strsim::damerau_levenshtein;

@@ -18,7 +18,7 @@ pub struct Rate(
 );
 
 impl Rate {
-    /// So many requests per second, all the time.
+    /// Constant rate in requests per second.
     #[must_use]
     pub fn constant(per_s: f64) -> Self {
         Self(Schedule::constant(per_s).stages)

@@ -64,13 +64,13 @@ impl OptionsAfterUri {
 enum UriPrecedence {
     /// Neither: they must agree.
     Agree,
-    /// The last one typed, as in the peers; holds the options that stand after `-u`.
+    /// The last one typed, as in the peers; holds the options after `-u`.
     Last(OptionsAfterUri),
 }
 
 impl UriPrecedence {
-    /// The value that counts, of an option's and a URI's. `after` is whether the option stands after the URI,
-    /// `differ` makes the error of two that differ.
+    /// Chooses between the value of an option and that of a URI. `after` says whether the option follows the
+    /// URI; `differ` makes the error for two different values.
     fn choose<T: PartialEq>(
         self,
         option: Option<T>,

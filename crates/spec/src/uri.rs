@@ -28,7 +28,7 @@ pub(crate) struct UriParts {
 }
 
 /// Reads `redis://`, `valkey://`, `memcache://`, those with an s more, and `unix://` addresses. As with the
-/// peers, what stands alone before the `@` is a password.
+/// peers, a single word before the `@` is a password.
 ///
 /// # Errors
 /// Returns an error if it is invalid. The error never quotes the URI, which may contain a password.

@@ -215,7 +215,7 @@ fn nanoseconds(time: Duration) -> u64 {
 pub enum Threads {
     /// A thread for each CPU that a local server leaves free.
     Auto,
-    /// So many.
+    /// A number.
     Number(i64),
 }
 

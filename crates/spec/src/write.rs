@@ -45,8 +45,7 @@ pub fn is_of_target(key: &str) -> bool {
     TARGET_OPTIONS.iter().any(|option| option.field().replace('_', "-") == key)
 }
 
-/// The options that stand behind `--set`, by their long names: those that few people type, and that other tools'
-/// command lines ask for.
+/// The options of `--set`, by their long names: rarely typed ones, which other tools' command lines need.
 #[must_use]
 pub fn settings() -> &'static [&'static str] {
     static NAMES: OnceLock<Vec<&str>> = OnceLock::new();

@@ -134,7 +134,7 @@ fn worth(values: &[f64], at: usize) -> f64 {
     // Further steps make what is left of the levels look alike; few values make differences look so. What is alike
     // indeed is so in both.
     let alike = alike_by_rest(values, at).min(alike_by_differences(values));
-    // So much shows in values that are independent.
+    // Correlation that independent values may show by chance.
     let chance = 1.0 / (values.len() as f64).sqrt();
     let alike = if alike > chance { alike.min(0.95) } else { 0.0 };
     (1.0 - alike) / (1.0 + alike)

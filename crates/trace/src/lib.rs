@@ -1,7 +1,7 @@
 //! Recorded traffic: one [`Event`] for every command, whatever wrote the record.
 //!
-//! Owns the formats, how a file's format is found by its content, and what is left of a damaged one. It knows no
-//! plan, no network and no terminal: what is done with events is left to whoever reads them.
+//! Owns the formats, how a file's format is found by its content, and what is left of a damaged one. It knows
+//! no plan, no network and no terminal: the use of events is left to callers.
 //!
 //! ```no_run
 //! # fn main() -> Result<(), trace::ReadError> {

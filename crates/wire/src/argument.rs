@@ -20,7 +20,7 @@ impl Length {
         for piece in &arg.pieces {
             length.fixed += fixed_len(piece, digits);
             let varying = insert_of(piece, digits, length.fresh(), &mut values);
-            // A CAS token stands in no part whose length is written.
+            // A CAS token is never in a part whose length is written.
             length.varying.extend(varying.filter(|insert| !matches!(insert, Insert::Cas(_))));
         }
         length
@@ -89,7 +89,7 @@ pub(crate) fn append_body(
             (Piece::Fill { len, skip }, _) => {
                 workload::values::Lcg::at(*skip).fill(*len as usize, &mut template.bytes);
             }
-            // Written over where it stands: see `Batch::fill_messages`.
+            // Overwritten in place: see `Batch::fill_messages`.
             (Piece::Message | Piece::MessageNumber, _) => {
                 template.bytes.resize(at + piece.message_bytes(), 0);
             }

@@ -17,7 +17,7 @@ fn text(text: &Option<String>) -> Json {
     Json::Text(text.clone())
 }
 
-/// Name of a file without its folder: where certificates are is nobody's business.
+/// Name of a file without its folder, to hide the location of certificates.
 fn file_name(path: &Option<String>) -> Json {
     let name = |path: &String| path.rsplit('/').next().unwrap_or_default().to_owned();
     Json::Text(path.as_ref().map(name))

@@ -1,5 +1,5 @@
-//! `--debug`: what is about to be carried out, where its threads stand each second, and what went wrong. Single
-//! requests are not logged: that would cost more than the load itself.
+//! `--debug`: the settings, the progress of each thread every second, and the errors. Single requests are not
+//! logged: that would cost more than the load itself.
 
 use std::fmt::Write as _;
 

@@ -1,9 +1,9 @@
 //! The command line of `memtier_benchmark`.
 //!
-//! Words are read as getopt reads them ([`words`], of the table [`option_list`]), become [`options`], are
-//! held against each other ([`checks`]) and turn into a job: keystorm's own words say where and how
-//! ([`translation`]), [`plan`] what is sent. [`output`] lays out what came of it. What is not carried out is
-//! refused by name; what differs stands in docs/memtier.md.
+//! Words are parsed as by getopt ([`words`], with the table [`option_list`]), become [`options`], are checked
+//! for conflicts ([`checks`]) and turn into a job: [`translation`] sets the target and the loop, [`plan`] the
+//! commands. [`output`] prints the results. Options that are not supported are refused by name; docs/memtier.md
+//! lists the differences.
 
 mod address;
 mod checks;

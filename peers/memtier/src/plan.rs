@@ -121,7 +121,7 @@ fn load(options: &Options, load: &mut LoadOptions, in_one: u64) -> Result<(), Fa
             .connection_timeout
             .map(|seconds| Milliseconds(Duration::from_secs(seconds.into())));
         load.connecting.reconnect_tries = options.reconnect_attempts.map(Count);
-        // As there: a second, and so many times as long each time, up to a minute.
+        // As in memtier_benchmark: a second, multiplied by the factor each time, up to a minute.
         load.connecting.reconnect_wait = options.reconnect_backoff_factor.map(|factor| Backoff {
             first_ns: NS_PER_S,
             factor,

@@ -109,7 +109,7 @@ fn among_lines(
 
 /// All of them as one operation, sent in one piece, in which every key is the same.
 fn together(operations: Vec<(Operation, Vec<CommandSpec>)>) -> Vec<(Operation, Vec<CommandSpec>)> {
-    // Its key is drawn where it first stands.
+    // Its key is drawn at its first occurrence.
     let first = operations.iter().find(|(_, commands)| commands.iter().any(has_key));
     let keys = first.or(operations.first()).and_then(|(operation, _)| operation.keys.clone());
     let repeated = |(operation, commands): (Operation, Vec<CommandSpec>)| {

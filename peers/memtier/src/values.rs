@@ -183,7 +183,7 @@ pub(super) fn protocol(text: &str) -> Result<ProtocolKind, Fault> {
 }
 
 pub(super) fn port(text: &str) -> Result<u16, Fault> {
-    // Larger numbers are taken by their last 16 bits there, which is nobody's wish.
+    // memtier_benchmark takes the last 16 bits of larger numbers, which no user wants.
     let port = number(text).and_then(|port| u16::try_from(port).ok()).filter(|port| *port > 0);
     port.ok_or_else(|| usage_error("port must be a number in the range [1-65535]."))
 }

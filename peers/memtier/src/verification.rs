@@ -24,7 +24,7 @@ pub(super) fn describe(
 ) -> Result<(), Fault> {
     let count = match options.requests_each() {
         Some(each) => sets_of(load, each),
-        // Nobody knows how far a run by time came: each item once.
+        // The progress of a run by time is unknown: each item once.
         None => load.data.dataset.as_ref().map_or(0, |items| items.len() as u64),
     };
     if count == 0 {

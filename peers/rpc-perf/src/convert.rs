@@ -1,4 +1,4 @@
-//! `--convert`: a file of 2.x, 3.x or 4.0 as one of 5.x. What 5.x has no word for stands in comments.
+//! `--convert`: a file of 2.x, 3.x or 4.0 as one of 5.x. Settings that 5.x lacks become comments.
 
 use std::fmt::Write;
 

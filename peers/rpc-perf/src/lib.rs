@@ -1,9 +1,9 @@
 //! The command line and the files of `rpc-perf`.
 //!
 //! [`words`] reads the command line, [`config`], [`keyspace`] and [`rate`] the file (a [`table`] at a time),
-//! [`commands`] turns verbs into commands, [`plan`] makes a plan of all that, [`translation`] puts keystorm's own
-//! words under it, and [`output`] prints windows while it runs. What is not carried out is refused by name;
-//! what differs stands in docs/rpc-perf.md.
+//! [`commands`] turns verbs into commands, [`plan`] makes a plan of all that, [`translation`] combines it with
+//! keystorm's own options, and [`output`] prints windows while it runs. Settings that are not supported are
+//! refused by name; docs/rpc-perf.md lists the differences.
 
 mod admin;
 mod commands;

@@ -116,7 +116,7 @@ struct Windows<'p> {
     admin: Option<Admin>,
     /// Handle by which its rate may be changed.
     rate: Option<Arc<LiveRate>>,
-    /// Set once nobody reads what is printed.
+    /// Set once the output is closed.
     unread: bool,
     interrupted: &'p AtomicBool,
 }

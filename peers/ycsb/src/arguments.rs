@@ -154,7 +154,7 @@ fn own_option(
 }
 
 fn bound(name: Option<&str>) -> Result<Binding, String> {
-    // What stands after a dash picks a variant of the same binding.
+    // A suffix after a dash selects a variant of the same binding.
     let base = name.map(|name| name.split('-').next().unwrap_or_default());
     match base {
         Some("redis") => Ok(Binding::Redis),

@@ -203,7 +203,7 @@ fn options(properties: &Properties, notes: &mut Vec<String>) -> Result<YcsbOptio
         ));
         read(PERCENTILES)
     });
-    // Nobody reads it otherwise.
+    // Otherwise it is not read.
     let buckets = match kind {
         Kind::Buckets | Kind::HdrAndBuckets => properties.number("histogram.buckets", BUCKETS)?,
         Kind::Hdr | Kind::HdrAndRaw | Kind::Raw | Kind::TimeSeries => BUCKETS,

@@ -85,7 +85,7 @@ impl<'p> Status<'p> {
             kind: self.output.options.kind,
         };
         let line = status_line(&line);
-        // Whoever reads it no more is found out by what prints the results.
+        // A closed standard error is noticed when the results are printed.
         if self.output.series.is_some() {
             let _ = print::text(&format!("{line}\n"));
         }

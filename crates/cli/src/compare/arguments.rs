@@ -125,7 +125,7 @@ pub(super) fn explained(run: Command) -> Command {
             "Target for response times at --rps, such as p99<2ms; the answer says which server keeps it",
         )
     });
-    // An option that is changed moves to the end: these stand behind the target.
+    // A changed option moves to the end: these follow the target.
     let run = BEHIND_SLO.into_iter().fold(run, |run, id| run.mut_arg(id, |arg| arg));
     let run = run.args(super::replayed::args()).mut_arg("replay", |replay| {
         replay.help_heading("Record").help(

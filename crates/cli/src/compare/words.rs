@@ -11,8 +11,8 @@ use super::super::run;
 use super::super::side::{self, Side, Word};
 use super::arguments::explained;
 
-/// The words that name servers or files, wherever they stand before the command, and the others. The first
-/// two that are no options are names whatever they are; further ones, as long as they can be nothing else.
+/// Splits the words before the command into names of servers or files, and the others. The first two words that
+/// are not options are names in any case; further ones only if they can be nothing else.
 pub(super) fn sides_and_rest(args: Vec<OsString>) -> (Option<Vec<OsString>>, Vec<OsString>) {
     let mut words = args.clone();
     let (mut sides, mut options) = (Vec::new(), Vec::new());
@@ -27,7 +27,7 @@ pub(super) fn sides_and_rest(args: Vec<OsString>) -> (Option<Vec<OsString>>, Vec
             continue;
         }
         return match sides.len() {
-            // Not two: whoever reads the line says what is wrong with it.
+            // Fewer than two: the parser of the line reports the error.
             0 | 1 => (None, args),
             _ => (Some(sides), TypedLine { options, rest }.words()),
         };
@@ -42,7 +42,7 @@ fn names_a_server(word: &OsString) -> bool {
             is_path || !args.is_empty() || redis_commands::known(&program, None).is_none()
         }
         Ok(_) => true,
-        // A path or an address of a server that is not there: whoever reads it says what is wrong with it.
+        // A missing file, or an address: the code that opens it reports the error.
         Err(_) => word.to_str().is_some_and(looks_like_a_place),
     }
 }

@@ -1,7 +1,6 @@
 //! A delivery in the command line of an experiment: `search --slo 'p99<5ms' deliver pubsub --subscribers 50`.
 //!
-//! What stands behind the kind are options, as those in front of it are: of the run, of the experiment, or of the
-//! kind.
+//! Words after the kind are options, like those before it: of the run, of the experiment, or of the kind.
 
 use std::ffi::OsString;
 

@@ -53,7 +53,7 @@ const PAYLOAD_BYTES: &str = "128";
 const CHANNELS: u32 = 10;
 
 impl PubsubOptions {
-    /// Nobody hears what goes to a channel without a subscriber, so by default there is none.
+    /// Number of channels; by default none is without a subscriber, which would lose its messages.
     fn channels(&self) -> u32 {
         let subscribed = self.subscribers.saturating_mul(self.channels_per_subscriber);
         self.channels.unwrap_or(CHANNELS.min(subscribed.max(1)))

@@ -18,7 +18,7 @@ mod tests {
     fn it_fits_on_a_page() {
         for page in [RUN, COMPARE, DELIVER] {
             assert!(page.lines().count() <= 60, "{} lines", page.lines().count());
-            // An example has to stand on one line.
+            // An example must fit on one line.
             for line in page.lines().filter(|line| !line.starts_with("    $ ")) {
                 assert!(line.chars().count() <= 100, "{line}");
             }

@@ -45,7 +45,8 @@ impl TryFrom<String> for When {
             ("miss", _) => StepCondition::OnMiss,
             ("each", _) => StepCondition::ForEach,
             ("cursor", _) => StepCondition::OnCursor { most: None },
-            // Instead of the one before it, while replies bring a cursor, so many times in a row.
+            // Repeated in place of the step before it while replies have a cursor, up to this many times in a
+            // row.
             (_, Some(Ok(most))) => StepCondition::OnCursor { most: Some(most) },
             (other, _) => {
                 return Err(format!(

@@ -56,7 +56,7 @@ impl ChildProcess {
         ended: impl FnOnce(ChildExit) + Send + 'static,
     ) -> io::Result<Self> {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        // What a client needs of them stands in its plan.
+        // The passwords that a client needs are in its plan.
         let mut child = without_passwords(&mut command).process_group(0).spawn()?;
         let (stdin, stdout, stderr) =
             (child.stdin.take(), child.stdout.take(), child.stderr.take());
@@ -93,7 +93,7 @@ impl ChildProcess {
                 }
             }
             let status = wait(&waited);
-            // Whoever has inherited it may hold it open.
+            // A process that has inherited it may hold it open.
             let deadline = Instant::now() + Duration::from_millis(200);
             while !errors.is_finished() && Instant::now() < deadline {
                 thread::sleep(Duration::from_millis(5));

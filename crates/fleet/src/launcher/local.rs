@@ -58,7 +58,7 @@ impl Children {
         let mut all = Self { names: Vec::new(), children: Vec::new() };
         for (client, (name, command)) in commands.into_iter().enumerate() {
             let (says, ends) = (events.clone(), events.clone());
-            // Nobody listens any more only when all is over.
+            // The receiver is gone only when everything is over.
             let line = move |at, line| {
                 let _ =
                     says.send(Event { client: Some(client), at, what: ClientOutput::Line(line) });

@@ -128,7 +128,7 @@ fn begin(
             match in_lines(address, login, brief) {
                 Some(LineGreeting::Stranger(error)) => Err(ProbeError::Broken(error)),
                 Some(LineGreeting::Memcached { wants_login }) => {
-                    // Whoever was slow when asked in binary answers there, too, now.
+                    // A server that was slow to answer in binary may do so now.
                     let again = converse(address, login, dialect, brief);
                     if !again.as_ref().is_err_and(is_silent) {
                         return again.map(|(mut client, version)| {

@@ -201,7 +201,7 @@ fn look(kind: Kind, address: &Address, pid: u32) -> Option<ServerFacts> {
     }
     let mut client = Client::connect(address, patience).ok()?;
     match client.ask(&[b"INFO"]).ok()? {
-        // It has a password, or another rule that arguments gave it: whoever set that knows.
+        // Its arguments set a password or another access rule, which their author knows.
         Value::Error(text) => (!text.starts_with(b"LOADING")).then(ServerFacts::default),
         reply => {
             let info = reply.text()?;

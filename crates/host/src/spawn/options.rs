@@ -33,7 +33,7 @@ impl Kind {
             Self::Memcached => {
                 let long =
                     ["--port", "--udp-port", "--unix-socket", "--listen", "--daemon", "--pidfile"];
-                // A value may stand right behind its letter.
+                // A value may follow its letter directly.
                 let short = ["-p", "-U", "-s", "-l", "-d", "-P"];
                 long.iter().any(|name| arg.split('=').next() == Some(name))
                     || !arg.starts_with("--") && short.iter().any(|name| arg.starts_with(name))

@@ -308,7 +308,7 @@ impl<'a> Watch<'a> {
     /// Starts a reader of the server's lists of slow moments while load runs, if the record is shared.
     fn reader(&self, address: &Address, before: &Snapshot) -> Option<JournalReader> {
         let so_far = self.so_far.clone().filter(|_| before.journal.is_some())?;
-        // Whoever asks for slow commands waits for them.
+        // A user who asks for slow commands waits for them.
         let patience = Patience { reply: Duration::from_secs(10), ..SECOND_LOOK };
         let subject = self.client(address, patience).ok()?;
         JournalReader::start(subject, address.to_string(), before.clone(), so_far)

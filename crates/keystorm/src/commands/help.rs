@@ -44,7 +44,7 @@ fn paged(text: &str) -> bool {
         return false;
     };
     if let Some(mut input) = child.stdin.take() {
-        // Whoever leaves the pager early has read enough.
+        // Leaving the pager early is no error.
         let _ = input.write_all(text.as_bytes());
     }
     child.wait().is_ok_and(|status| status.success())

@@ -16,8 +16,7 @@ use crate::test_bed::TestBed;
 
 /// A plan with its receivers assigned to the nodes of the cluster, if they are at several.
 ///
-/// # Errors
-/// Returns an error if nobody has a slot, or a shard has no replica to read from.
+/// # Errors Returns an error if no node has a slot, or a shard has no replica to read from.
 pub(crate) fn placed<'p>(bed: &TestBed<'_>, plan: Cow<'p, Plan>) -> Result<Cow<'p, Plan>> {
     let wants = |delivery: &&Delivery| {
         delivery.kind.is_at_each_node()

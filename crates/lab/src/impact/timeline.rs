@@ -97,7 +97,7 @@ fn together<'p>(points: impl Iterator<Item = &'p Point>) -> Latency {
 fn back(points: &[&Point], bound_ns: f64) -> Option<u32> {
     let calm = |point: &&Point| point.p99_ns.is_some_and(|ns| ns as f64 <= bound_ns);
     let mut worse = points.iter().rposition(|point| !calm(point)).map_or(0, |at| at + 1);
-    // An interval that is worse long after it had come back is somebody else's.
+    // An interval that is worse long after the recovery has another cause.
     if let Some(first) = points.windows(CALM).position(|window| window.iter().all(calm)) {
         worse = worse.min(first);
     }

@@ -1,8 +1,8 @@
 //! Work of a server for each request: instructions, by function, from runs of two lengths, and what another server
 //! does more or less.
 //!
-//! The slope between the lengths is free of what a start costs. Each start has an address layout and a hash seed of its
-//! own; several starts give each figure its interval, and two servers are compared start by start.
+//! The slope between the lengths excludes the cost of the start. Each start has an address layout and a hash
+//! seed of its own; several starts give each figure its interval, and two servers are compared start by start.
 
 mod callgrind;
 mod difference;

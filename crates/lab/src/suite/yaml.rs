@@ -102,7 +102,7 @@ impl Builder {
         if self.open.len() >= DEPTH_MAX {
             self.refuse("nested too deeply", mark);
         }
-        // Only for as long as what stands above is sound.
+        // Only if everything above is valid.
         if self.fault.is_none() {
             self.open.push(open);
         }

@@ -400,7 +400,7 @@ impl ComparisonTerms {
     }
 
     fn place(&self, machine: &Machine, cores: usize) -> CpuPlacement {
-        // Nobody moves a server that was given, nor what somebody has placed.
+        // Given servers are not moved, nor those whose CPUs the user chose.
         let placed = self.are_given() || self.cpus_given;
         if placed { CpuPlacement::nowhere() } else { CpuPlacement::new(machine, cores) }
     }

@@ -19,7 +19,7 @@ pub(super) fn described(option: &str) -> (&str, Unit) {
     let of_load = LOAD_OPTIONS.iter().find(|(id, ..)| id.word() == option);
     match (of_load, option.strip_prefix("--")) {
         (Some((_, name, unit)), _) => (name, *unit),
-        // Of deliveries: what there are so many of.
+        // For deliveries, the noun of the number.
         (None, Some(name)) if name.ends_with('s') && !name.contains('-') => (name, Unit::Count),
         (None, _) => (option, Unit::Plain),
     }

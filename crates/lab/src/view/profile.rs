@@ -13,7 +13,7 @@ const LISTED: usize = 10;
 const NAMED: usize = 4;
 const DRAWN: usize = 15;
 const ROWS_MAX: usize = 60;
-/// A program of which so much of the work has no names has no symbols.
+/// Minimum share of work in unnamed functions that shows a program without symbols.
 const NAMELESS_SHARE: f64 = 0.3;
 const NAMELESS: &str = "its functions have no names, and are shown by library; build it with symbols (-g, not \
     stripped), or install its package of debug symbols";

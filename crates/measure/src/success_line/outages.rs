@@ -49,7 +49,7 @@ impl SuccessLine {
             }
             tenures => tenures,
         };
-        // Nobody waits for what has not come when the run ends.
+        // Replies that are missing when the run ends count for no outage.
         let ends = self.nodes.iter().map(|line| {
             let failed = line.failures.last_key_value().map_or(0, |(index, _)| index + 1);
             failed.max(line.ok.len())
@@ -123,7 +123,7 @@ impl<'l> Search<'l> {
         let mut begun = (tenure.from_ns / SLICE_NS) as usize;
         let to = tenure.to_ns.map_or(self.end, |ns| (ns.div_ceil(SLICE_NS) as usize).min(self.end));
         if tenure.inherits {
-            // Until its first success, the outage is of whoever had to answer before.
+            // Until its first success, the outage belongs to the node that had to answer before.
             let Some(first) = line.successes(begun, to).next() else { return outages };
             begun = first + 1;
         }

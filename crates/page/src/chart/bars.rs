@@ -66,7 +66,7 @@ impl Layout {
         // Guides are named above the bars.
         let top = top + if chart.guides.is_empty() { 0 } else { CATEGORY };
         let each = u32::try_from(chart.series.len().max(1)).unwrap_or(1) * BAR;
-        // On a phone a name stands above its bars.
+        // On a phone, the name is above its bars.
         let above = if narrow { CATEGORY } else { 0 };
         let group = each + above + GAP;
         let count = u32::try_from(categories.len()).unwrap_or(1).max(1);

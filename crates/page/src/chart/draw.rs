@@ -58,7 +58,7 @@ pub(crate) fn inline(chart: &Chart, width: u32, class: &str) -> String {
 /// A separate picture, which adapts to light and dark.
 #[must_use]
 pub fn svg(chart: &Chart) -> String {
-    // Marks come out when somebody points at them, and some not before.
+    // Marks are emphasised under the pointer, and some are visible only there.
     let style =
         format!("<style>.q{{opacity:0}}.m:hover{{opacity:1}}{}</style>\n", theme::dark_css());
     let width = f64::from(PICTURE - 2 * EDGE);

@@ -287,7 +287,7 @@ fn bands(chart: &Chart, axes: &Axes<'_>, out: &mut String) {
 fn guides(chart: &Chart, axes: &Axes<'_>, out: &mut String, names: &mut String) {
     let Axes { left, right, top, bottom, .. } = *axes;
     let mut down = top + 14 * FINE;
-    // Rows of labels that those of other guides stand in.
+    // Rows that labels of other guides occupy.
     let across = chart.guides.iter().filter(|guide| matches!(guide, Guide::Y(..)));
     let taken = across.filter_map(|guide| Some(start_of(guide, chart, axes)?.1 - 5 * FINE));
     let taken: Vec<i32> = taken.collect();

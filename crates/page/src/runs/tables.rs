@@ -11,7 +11,7 @@ pub(super) fn tables(summary: &Summary<'_>) -> Vec<Block> {
     let total = &run.measurement.total;
     let operations = topics::operations(summary);
     let commands = CommandFigures::of_plan(&run.plan, total);
-    // Of deliveries the latencies are no command's, and stand above.
+    // The latencies of deliveries belong to no command, and are shown above.
     let commands = commands.iter().filter(|_| summary.deliveries.is_none());
     let tables = [operations, topics::commands(commands)].into_iter();
     let tables = tables.chain(topics::nodes(&summary.nodes)).filter(|table| !table.rows.is_empty());
@@ -43,7 +43,7 @@ pub(super) fn tables(summary: &Summary<'_>) -> Vec<Block> {
     pairs.extend(known.map(|(name, value)| (name.to_owned(), value)));
     blocks.push(Block::KeyValues(pairs));
     let all = &run.measurement.workers;
-    // Those of receivers stand behind the others.
+    // Threads of receivers follow the others.
     let senders = all.len().saturating_sub(usize::from(run.plan.receiver_threads()));
     let mut workers = Table::new(["worker", "busy", "CPU time"]);
     for (number, worker) in all.iter().enumerate() {

@@ -9,7 +9,7 @@ use super::*;
 use crate::Figures;
 
 fn gated(percent: f64, allowed: f64) -> Comparison {
-    Comparison { threshold: Some(allowed), ..of(Pairing::Blocks, 10, percent) }
+    Comparison { threshold: Some(allowed), ..with_change(Pairing::Blocks, 10, percent) }
 }
 #[test]
 fn a_gate_fails_where_the_second_is_surely_worse_than_allowed() {
@@ -26,7 +26,7 @@ fn a_gate_fails_where_the_second_is_surely_worse_than_allowed() {
     for passed in [gated(-2.0, 5.0), gated(12.0, 5.0)] {
         assert_eq!(passed.gate().unwrap().state, GateState::Passed);
     }
-    let single = Comparison { threshold: Some(5.0), ..of(Pairing::None, 1, -50.0) };
+    let single = Comparison { threshold: Some(5.0), ..with_change(Pairing::None, 1, -50.0) };
     let single = single.gate().unwrap();
     assert_eq!((single.state, single.unknown.len()), (GateState::Undecided, 2));
     let cut = Comparison { complete: false, ..gated(-2.0, 5.0) };

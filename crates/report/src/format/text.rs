@@ -235,7 +235,7 @@ fn is_one_burst(plan: &Plan) -> bool {
 }
 
 fn write_throughput(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
-    // Nobody asks for a rate within one burst.
+    // A single burst has no rate.
     let rate = summary.target_rps().filter(|_| !is_one_burst(&summary.run.plan));
     let asked = rate.map_or(String::new(), |rate| format!(" of {rate:.2} requested"));
     let noun = summary.counted_noun();
@@ -323,7 +323,7 @@ fn write_figures(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
     }
 }
 
-/// Writes the meaning of the marks at these figures of so many replies, if one has a mark.
+/// Writes the meaning of the marks at these figures of `count` replies, if one has a mark.
 fn write_note(metrics: &[Metric], count: u64, out: &mut dyn Write) -> io::Result<()> {
     let quantiles: Vec<f64> = metrics.iter().filter_map(|metric| metric.quantile()).collect();
     match resting::note(&quantiles, count) {

@@ -65,7 +65,7 @@ impl Interval<'_> {
     }
 }
 
-/// Text of a figure with so many decimals; empty if it is not known.
+/// Text of a figure with this many decimals; empty if the figure is unknown.
 fn known(figure: Option<f64>, decimals: usize) -> String {
     figure.map(|figure| format!("{figure:.decimals$}")).unwrap_or_default()
 }

@@ -279,7 +279,7 @@ fn without_timelines(text: &[u8]) -> Cow<'_, [u8]> {
     let (mut kept, mut rest) = (Vec::new(), text);
     while let Some(at) = begin.find(rest) {
         let line = memchr::memrchr(b'\n', &rest[..at]).map_or(0, |end| end + 1);
-        // What is within stands further right, and no string has a line end in it.
+        // Inner lines are indented further, and no string contains a line end.
         let end = [b"\n", &rest[line..at], b"]"].concat();
         let (before, points) = rest.split_at(at + TIMELINE.len() - 1);
         kept.extend_from_slice(before);

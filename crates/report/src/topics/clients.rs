@@ -3,7 +3,7 @@
 use crate::document::{Block, Table, Tone};
 use crate::{CLIENT_COLUMNS, Clients};
 
-/// Notes of lost clients, and a row for each client, or for those that stand out.
+/// Notes of lost clients, and a row for each client, or for the remarkable ones.
 #[must_use]
 pub fn clients(clients: &Clients) -> Vec<Block> {
     let lost = |at: usize| {

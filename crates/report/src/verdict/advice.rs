@@ -26,7 +26,7 @@ pub(super) fn advice(finding: Finding, evidence: &Evidence) -> Text {
         Finding::Short => text!("to find out, run longer ({REQUESTS} or {DURATION})"),
         Finding::SlowCommands => SLOW_COMMANDS.into(),
         Finding::ScheduleKept if is_slow => SLOW_COMMANDS.into(),
-        // Nobody tries the limit of a server that others need, and that has slow requests already.
+        // No higher rate is advised for a server that other clients use and that is already slow.
         Finding::ScheduleKept if evidence.is_shared || evidence.causes.is_some() => text!(""),
         Finding::ScheduleKept if evidence.recorded => text!("raise --speed to find its limit"),
         Finding::ScheduleKept => text!("raise {RATE} to find its limit"),

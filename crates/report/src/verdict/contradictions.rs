@@ -101,7 +101,7 @@ impl<'s> Report<'s> {
         let ours = (server_s + client_s) / load_s;
         let left = ours < FULL * run.watched.cpus.len() as f64;
         let ends = [("server", self.server()), ("client", self.client())].into_iter();
-        // What a quota stops waits for nobody.
+        // A thread that a quota stops does not wait for another.
         let mut short = ends.filter(|(end, (busy, held))| {
             let by_quota = self.known(&format!("{end}_stopped_by_quota")) * 2.0 > *held;
             *held >= HELD && *busy < FULL && !by_quota
@@ -168,7 +168,7 @@ impl<'s> Report<'s> {
             }
         };
         let ((server, server_held), (client, client_held)) = (self.server(), self.client());
-        // Whoever is kept from a CPU for less than that has no less to do for it.
+        // A wait for a CPU counts as work, up to `HELD`.
         let no_time_left = |(busy, held): (f64, f64)| busy + held.min(HELD) >= FULL;
         let polls = self.known("server_on_cpu") > 0.0;
         let executing = self.known("server_executing") >= FULL;

@@ -1,4 +1,4 @@
-//! Messages that reach nobody, on channels without subscribers.
+//! Messages without a receiver, on channels without subscribers.
 
 use workload::{DeliveryKind, Plan};
 

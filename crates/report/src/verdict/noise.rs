@@ -168,7 +168,7 @@ impl<'r> Noise<'r> {
         let servers = self.run.watched.servers.len().max(1) as f64;
         let due = |ns: f64, most_ns: f64| match self.rate_per_s {
             rate if rate > 0.0 => rate * ns / 1e9 * drain / servers,
-            // All wait, in so many stalls at least.
+            // All wait, in at least this many stalls.
             _ => self.evidence.slots as f64 / servers * ns / most_ns,
         };
         stalls::beyond_by_record(self.run, spans, below_ns, waits, drain, due)

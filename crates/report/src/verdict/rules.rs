@@ -141,7 +141,7 @@ pub(super) fn find(evidence: &Evidence) -> Finding {
     if let Some(finding) = spoiled(evidence) {
         return finding;
     }
-    // Senders that keep their schedule while messages heap up show no server that keeps up.
+    // Senders that keep their schedule say nothing of a server at which messages pile up.
     if evidence.backlog.is_some() {
         return cpu(evidence).unwrap_or(Finding::Backlog);
     }

@@ -196,7 +196,7 @@ fn kept(evidence: &Evidence) -> String {
     }
     match evidence.unanswered.saturating_sub(figures.given_up) {
         0 => {}
-        // Only an end before its time leaves so many that are no errors.
+        // Only an early end leaves this many requests that are not errors.
         waiting if waiting as f64 > ERRORS_SHARE * figures.due as f64 => {
             except.push(format!("{} had no reply yet", grouped(waiting as f64)));
         }

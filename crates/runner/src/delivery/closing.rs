@@ -17,7 +17,7 @@ const PATIENCE_NS: u64 = 2_000_000_000;
 /// Meaning of the first number of a reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Remainder {
-    /// Messages that nobody received.
+    /// Messages that no receiver got.
     Left,
     /// Messages that were received and not acknowledged.
     Pending,

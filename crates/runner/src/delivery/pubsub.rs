@@ -119,7 +119,7 @@ impl Consumer for Subscriber<'_> {
         match meaning {
             // The slot has left this node, which says where to when it is asked again.
             Received::Withdrawal => drop(self.ask(out)),
-            // Somebody else's key.
+            // A key of another program.
             Received::Messages(_) if self.kind.event.is_some() && strings.messages().is_empty() => {
                 return Received::Foreign;
             }

@@ -166,7 +166,7 @@ impl<E: Engine> Receivers<'_, E> {
         if meaning == Received::TimedOut {
             self.is_proved(conn);
         }
-        // A wait without an end has no time that could be up: somebody ended it (CLIENT UNBLOCK).
+        // A wait without a timeout cannot time out: another client ended it (CLIENT UNBLOCK).
         let meaning = match meaning {
             Received::TimedOut if self.block_ns == Some(0) => Received::Unblocked,
             meaning => meaning,

@@ -70,7 +70,7 @@ impl ReceiverTotals {
 pub(super) fn count_remains(waits: &mut Waits, remains: Option<&Leftovers>, elapsed_ns: u64) {
     let remains = remains.filter(|remains| !remains.is_uncounted);
     let left = remains.map_or(0, |remains| remains.left);
-    // Nobody received these, so that nobody knows when they were sent.
+    // Without a receiver, the time at which these were sent is unknown.
     match waits.backlog.last_mut() {
         Some(last) => last.messages += left,
         None if left > 0 => waits.backlog.push(Backlog { at_ns: elapsed_ns, messages: left }),

@@ -156,7 +156,7 @@ fn replay_script<S: Script>(
     let RunHandles { interrupted, rate, collects } = shared;
     let engine = ScriptedEngine::new(script);
     let shape = tally_shape(&plan);
-    // Nobody takes messages before the worker has ended, and room for many costs more than a run. A slow
+    // Messages are taken only after the worker has ended, and room for many costs more than a run. A slow
     // collector has room for a few, and takes them when the server says so.
     let room = match (plan.load.stop, collects.is_some()) {
         (_, true) => 4,

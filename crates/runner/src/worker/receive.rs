@@ -384,7 +384,7 @@ impl<P: Protocol, R: RouteHooks> Settler<'_, P, R> {
         is_alone: bool,
     ) -> bool {
         let command = &self.context.plan.sequence[request.command as usize];
-        // Nobody knows which of the commands that may keep silent it answers.
+        // It may answer any of the commands whose success is silent.
         let is_uncertain = P::QUIET && self.context.reply_rules.may_be_missing()
             || P::is_last_words(command, text, is_alone);
         let is_refused = P::is_refusal(text);

@@ -1,6 +1,6 @@
 //! A dump of memcached's items, in the CSV that memcached-dump writes and `memtier_benchmark` imports.
 //!
-//! The lengths of key and value stand before them, so that both may have any bytes in them.
+//! Key and value are preceded by their lengths, so both may contain any bytes.
 
 use std::fs::File;
 use std::io::{self, Read};

@@ -1,8 +1,8 @@
 //! Rows from the elements of an XML file, such as a dump of Wikipedia's abstracts.
 //!
-//! Every element of one name is a row, wherever it stands, and the elements within it are its
-//! fields. Of several of one name in a row the first counts; one that holds others is all their
-//! text. The file is read as it streams by: only what is in rows is kept.
+//! Every element of one name is a row, at any depth, and its child elements are its fields. If a row has
+//! several of one name, the first counts; a child with children is their whole text. The file is streamed: only
+//! the rows are kept.
 
 use std::collections::HashMap;
 use std::fmt::Display;

@@ -1,4 +1,4 @@
-//! The commands of a plan as words, with the placeholders that stand in them.
+//! The commands of a plan as words, including their placeholders.
 
 use workload::{
     Arg, DerivedText, KeyDist, Piece, PlanParts, Slot, argument::placeholder, secret::HIDDEN,

@@ -12,8 +12,8 @@ use super::{UriParts, decoded, host_and_port, login};
 /// The port of memcached.
 const PORT: u16 = 11211;
 
-/// Returns whether TLS is spoken, and what stands after the scheme, if that is memcached's and there are several hosts
-/// or a path.
+/// Returns whether TLS is used, and the text after the scheme, if the scheme is memcached's and several hosts
+/// or a path follow.
 pub(crate) fn authority(text: &str) -> Option<(bool, &str)> {
     let (scheme, rest) = text.split_once("://")?;
     let tls = match scheme {

@@ -200,7 +200,7 @@ fn check_key(name: &str, key: &Arg, digits: Option<usize>) -> Result<(), String>
     Ok(())
 }
 
-/// Returns whether a byte may stand within a word of a line.
+/// Returns whether a byte may be part of a word of a line.
 pub(super) fn is_of_word(byte: u8) -> bool {
     byte > b' ' && byte != 0x7f
 }

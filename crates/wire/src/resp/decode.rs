@@ -303,8 +303,8 @@ impl RespDecoder {
                 _ => Ending::Values(count),
             };
         }
-        // Inside a reply an attribute belongs to the element after it and is none itself; a push
-        // never stands there.
+        // Inside a reply, an attribute belongs to the element after it and is not an element itself; a push
+        // never occurs there.
         let itself = u64::from(top || kind == b'|');
         if top && self.ending == Ending::Values(0) {
             self.ending = Ending::Done;

@@ -235,7 +235,7 @@ impl DeliveryKind {
         matches!(self, Self::Invalidate { .. })
     }
 
-    /// Returns whether messages without a waiting receiver are kept, so that somebody must take them.
+    /// Returns whether messages without a waiting receiver are kept until one takes them.
     #[must_use]
     pub fn keeps_messages(self) -> bool {
         matches!(self, Self::Queue { .. })

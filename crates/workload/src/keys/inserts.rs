@@ -54,8 +54,8 @@ impl Inserts {
         loop {
             let next = self.answered.load(SeqCst);
             let (word, bit) = self.bit(next);
-            // Whoever takes the bit away moves on; whoever finds none has been overtaken, or waits for
-            // an earlier insert, whose reply will look at this one.
+            // The thread that clears the bit advances; a thread that finds it clear was overtaken, or waits for
+            // an earlier insert, whose reply will advance past this one.
             if word.fetch_and(!bit, SeqCst) & bit == 0 {
                 return;
             }

@@ -392,6 +392,6 @@ impl PlanParts {
     }
 }
 
-/// Stands in for the stage that an empty schedule does not have.
+/// Substitute for the missing stage of an empty schedule.
 const LASTING: crate::Stage =
     crate::Stage { from_per_s: 0.0, to_per_s: 0.0, lasts_ns: None, unlimited: false };

@@ -63,7 +63,7 @@ impl Values {
     /// Appends the value of `len` bytes of `key` in this version.
     pub fn append(&self, key: u64, version: u64, len: usize, out: &mut Vec<u8>) {
         let start = out.len();
-        // Nearly always the bytes stand in the block in one piece.
+        // Nearly always the bytes are one piece of the block.
         let piece = match self.content {
             Content::Classic => self.block.get(..len),
             Content::Random => {

@@ -1,8 +1,8 @@
 //! The reports of `memtier_benchmark`: its tables, its JSON file, its HDR files and its file of each connection.
 //!
-//! Owns their layouts, to the byte where the figures are the same, and the histogram that its figures
-//! are read off. Figures are of a [`Summary`](report::Summary); where files go and what stands beside
-//! them is the front end's business. What is right here and wrong there is in docs/memtier.md.
+//! Owns their layouts, to the byte where the figures are the same, and the histogram that its figures are read
+//! off. Figures are of a [`Summary`](report::Summary); the front end decides on the location of files. Errors
+//! of the original that are not imitated are listed in docs/memtier.md.
 
 mod client_files;
 mod cpu;

@@ -295,7 +295,7 @@ impl RunFigures {
 /// A part of a report: its title and its figures.
 #[derive(Debug, Clone)]
 pub(crate) struct Section {
-    /// Stands above its table, and is its key in JSON.
+    /// Heading of its table, and key in JSON.
     pub(crate) title: String,
     /// Names of the rows.
     pub(crate) names: Vec<String>,

@@ -1,4 +1,4 @@
-//! The tables: what stands above them, rows and columns, and the distribution below.
+//! The tables: heading, rows and columns, and the distribution below.
 
 use std::io::{self, Write};
 

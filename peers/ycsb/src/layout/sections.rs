@@ -203,7 +203,7 @@ impl Sections<'_> {
         self.put(Cow::Borrowed(VERIFY), latency, Some(checked));
     }
 
-    /// Connections are closed by the kernel, while nobody waits: that takes no time that is measured.
+    /// The kernel closes connections in the background, which takes no measured time.
     fn cleanup(&mut self, connections: u64) {
         if connections > 0 {
             let mut latency = Latency::new(self.precision);

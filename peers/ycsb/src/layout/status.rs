@@ -41,7 +41,7 @@ pub(crate) fn status_line(line: &StatusLine<'_>) -> String {
     }
     for Section { name, latency, .. } in sections.iter() {
         if latency.count() > 0 {
-            // Two stand on a line each.
+            // Each line has two.
             let first = kind.hdr_name(name).map(|name| of_histogram(&name, latency));
             let other = kind.other_name(name).map(|name| on_average(&name, latency, *kind));
             let both: Vec<String> = first.into_iter().chain(other).collect();

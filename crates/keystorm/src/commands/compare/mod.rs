@@ -114,7 +114,7 @@ fn judge(comparison: &Comparison, job: &CompareJob, end: End) -> End {
         Some(GateState::Failed) => End::Regressed,
         // A server on which too many requests failed must not pass a gate.
         None if comparison.has_failures() && job.is_gate => End::Regressed,
-        // Without a gate nobody judges, but no server has answered.
+        // No gate failed, but no server answered either.
         None if comparison.has_served_nothing() => End::Failed,
         Some(GateState::Undecided) => undecided(job, end),
         Some(GateState::Passed) | None if comparison.is_target_open() => undecided(job, end),
@@ -178,7 +178,7 @@ fn begin(
     pins: Option<&Pins>,
     job: &CompareJob,
 ) -> Comparison {
-    // A server that keystorm started is named by its address: its options stand in the command line.
+    // A server that keystorm started is named by its address: its options are in the command line.
     let subject = |beds: &TestBeds<'_>| {
         let subject = beds.subject();
         let command_line = subject.command_line.clone().filter(|_| live.decides);

@@ -21,8 +21,8 @@ use crate::experiment::table_file;
 /// how long nobody could write (RTO), and what was doubled, out of order, or read and then gone. Each setting is also
 /// run without a crash: its rate and p99 show what safety costs.
 ///
-/// Each crash gets servers of its own, which --spawn names; of a given server (-h, -p, -u) the crash is a command of
-/// yours, such as a failover of a managed service.
+/// Each crash gets servers of its own, which --spawn names; a given server (-h, -p, -u) is crashed by a command
+/// of yours, such as a failover of a managed service.
 ///
 /// Takes the options of a run that say how much is written, and by whom: -c -P -d --rps --arrivals --threads --on (see
 /// keystorm --help).

@@ -19,13 +19,13 @@ use workload::{Endpoint, PlanParts, Stop, Target};
 
 use super::counting::Instrument;
 
-/// Counts the instructions of a server for each request, by function. Starts the server under callgrind and sends so
-/// many requests, and half as many; the difference is free of what a start costs. The figure is the same to a
-/// thousandth on any machine, however busy. Of two servers, prints what the new one does more or less, and in which
-/// functions.
+/// Counts the instructions of a server for each request, by function. Starts the server under callgrind and
+/// sends the requests of the load, then half as many; the difference excludes the cost of the start. The figure
+/// is the same to a thousandth on any machine, however busy. For two servers, prints the functions in which the
+/// new one takes more or fewer instructions.
 ///
-/// SERVER is a program with its arguments in one word. Takes the options of a run that say what is sent, with -c 1 and
-/// -n 20000 by default (see keystorm --help). A command for the server stands behind --.
+/// SERVER is a program with its arguments in one word. Takes the options of a run that say what is sent, with
+/// -c 1 and -n 20000 by default (see keystorm --help). A command for the server follows --.
 #[derive(Parser)]
 #[command(
     name = "keystorm profile",

@@ -76,7 +76,7 @@ fn intent(mut options: Options, mut line: TypedLine, shown: String) -> Result<In
     one_seed(&mut line);
     let grid = Grid::from_line(line.clone()).map_err(UsageError)?;
     let mut points = jobs(&grid)?;
-    // Whoever varies the size of values wants to read values of that size.
+    // A sweep of value sizes must read values of each size.
     if grid.axes.iter().any(|axis| axis.option == "-d") && !line.has(FILL) {
         line.options.push(TypedOption::flag(FILL));
         one_seed(&mut line);

@@ -93,7 +93,7 @@ fn short(cell: Option<String>) -> String {
 }
 
 impl Impact {
-    /// The price list; for a mix, the cost of each kind at each load to whoever waits most for it.
+    /// The price list; for a mix, the cost of each kind at each load to the kind that waits longest for it.
     #[must_use]
     pub fn table(&self) -> Table {
         let is_worst = |price: &&Price| {

@@ -93,7 +93,7 @@ pub(super) fn rebalance<E: Engine, P: Protocol>(worker: &mut ClusterWorker<'_, '
     if worker.route.shared.queues.has_clients() {
         return reach_for_clients(worker);
     }
-    // A node that nobody can be spared for gets a connection beyond -c.
+    // A node for which no connection can be spared gets one beyond -c.
     while let Some(poorest) = worker.route.poorest(&worker.route.needy())
         && worker.route.shared.queues.connections(poorest) == 0
         && worker.connections.len() <= worker.route.map.nodes().len()

@@ -313,8 +313,8 @@ fn note_asked<E: Engine, P: Protocol>(worker: &mut ClusterWorker<'_, '_, E, P>) 
     let nodes = || 0..route.numbers.len() as u16;
     let waiting = nodes().filter(|n| route.shared.queues.is_awaited(*n));
     let resent = route.later.iter().filter_map(|request| route.map.last_owner(request.mark.slot));
-    // With no connection nothing is drawn that could wait, nor in a closed loop or behind a schedule while those that
-    // are there have enough to do: whoever had to answer is missed.
+    // Without a connection, no request is drawn that could wait for its node; nor, in a closed loop or behind a
+    // schedule, while the other nodes have enough to do. Such a node is missed if it was used before.
     let has_more = worker.is_closed_loop() || worker.is_behind();
     let is_out = |n: &u16| has_more && route.shared.queues.is_cut(*n);
     let is_missed = |n: &u16| worker.is_cut_off() || is_out(n);

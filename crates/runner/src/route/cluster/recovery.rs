@@ -36,7 +36,7 @@ pub(super) fn drop_overdue<E: Engine, P: Protocol>(
     let route = &mut worker.route;
     let mut dropped = Vec::new();
     for node in 0..route.map.nodes().len() as u16 {
-        // What was sent before stands in front.
+        // Requests that were sent before are at the front.
         let queues = &route.shared.queues;
         let was_sent = |lane| queues.peek(lane).is_some_and(|first| first.mark.was_sent());
         if queues.lanes(node).any(was_sent) {

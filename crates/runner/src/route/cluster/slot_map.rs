@@ -91,7 +91,7 @@ impl SlotMap {
         }
         let most = self.options.replicas_max.map_or(usize::MAX, |most| most as usize);
         for known in &mut self.nodes {
-            // Whoever was there first stays, in whatever order the cluster names them.
+            // The first replica stays first, in whatever order the cluster names them.
             known.replicas.sort();
             known.replicas.truncate(most);
             known.last_replica = known.replicas.last().copied().or(known.last_replica);

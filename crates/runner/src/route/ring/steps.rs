@@ -195,7 +195,8 @@ impl RouteHooks for RingRoute<'_> {
         recorder.asks(|server| {
             let busy = |place: &RouteState| place.0 == server;
             let NodeTally { unanswered, .. } = route.tallies[usize::from(server)];
-            // With no connection nothing is drawn that could wait: whoever was asked is missed.
+            // Without a connection, no request is drawn that could wait for its server, so the server is noted
+            // as missing here.
             if cut_off && route.tallies[usize::from(server)].requests() + unanswered > 0 {
                 return true;
             }

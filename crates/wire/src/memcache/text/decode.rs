@@ -116,7 +116,7 @@ impl TextDecoder {
         let step = (self.block - 2).min(input.len() as u64);
         self.block -= step;
         let at = step as usize;
-        // What stands in for a value that is not there has none.
+        // The substitute for a missing value has none.
         if at > 0 {
             look.bytes(&input[..at]);
         }
