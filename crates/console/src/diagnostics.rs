@@ -135,10 +135,10 @@ impl Asides {
             }
             (to, _) => Diagnostics::new(to)?,
         };
-        let remarks = if output.options.persona.is_peer() {
-            Diagnostics::new(&output.verdict)?
-        } else {
+        let remarks = if output.options.persona.unasked {
             Diagnostics::Stderr
+        } else {
+            Diagnostics::new(&output.verdict)?
         };
         Ok(Self { remarks, verdicts })
     }

@@ -8,7 +8,7 @@ use anyhow::Result;
 use job::RunMonitor;
 use measure::Latency;
 use report::{
-    LiveProgress, LiveUnit, Persona, Run, cleared, progress_line, progress_row, wall_clock_s,
+    LiveLine, LiveProgress, LiveUnit, Run, cleared, progress_line, progress_row, wall_clock_s,
 };
 use runner::{Observer, Snapshot};
 use workload::{Plan, Stop, streams};
@@ -26,7 +26,7 @@ pub struct LiveDisplay<'p> {
     title: String,
     test_index: u32,
     test_count: u32,
-    wording: Persona,
+    kind: LiveLine,
     /// Characters of the visible line; `None` if there is no live line.
     shown: Option<usize>,
     /// Time and response times since the last line.
@@ -56,8 +56,8 @@ impl Rows {
 impl<'p> LiveDisplay<'p> {
     /// Creates a live line for test `test_index` (from 1) of `test_count`, if it is wanted and standard
     /// output is a terminal.
-    pub fn new(plan: &'p Plan, test_index: u32, test_count: u32, wanted: Option<Persona>) -> Self {
-        let wording = wanted.unwrap_or(report::KEYSTORM);
+    pub fn new(plan: &'p Plan, test_index: u32, test_count: u32, wanted: Option<LiveLine>) -> Self {
+        let kind = wanted.unwrap_or(LiveLine::All);
         // Of several shares one may show it: under a launcher they all write to one terminal.
         let first = plan.load.shard.index == 1;
         let shown = (wanted.is_some() && first && io::stdout().is_terminal() && !bar::is_shown())
@@ -69,7 +69,7 @@ impl<'p> LiveDisplay<'p> {
             title: plan.name.clone(),
             test_index,
             test_count,
-            wording,
+            kind,
             shown,
             since_ns: 0,
             requests: 0,
@@ -121,7 +121,7 @@ impl<'p> LiveDisplay<'p> {
 
     /// Prints the events of an interval that deserve a permanent line.
     fn events(&mut self, snapshot: &Snapshot<'_>) {
-        if self.wording.is_peer() || (self.shown.is_none() && self.rows.is_none()) {
+        if self.kind != LiveLine::All || (self.shown.is_none() && self.rows.is_none()) {
             return;
         }
         if !snapshot.warming_up {
@@ -219,7 +219,7 @@ impl<'p> LiveDisplay<'p> {
 
     /// Returns whether another line is due. The first comes with the first figures.
     fn is_due(&self, snapshot: &Snapshot<'_>) -> bool {
-        self.wording.is_peer()
+        self.kind != LiveLine::All
             || self.shown == Some(0)
             || snapshot.elapsed_ns.is_multiple_of(OURS_EVERY_NS)
             || self.since_ns >= OURS_EVERY_NS
@@ -255,7 +255,7 @@ impl Observer for LiveDisplay<'_> {
         // A terminal that does not know its size, such as one in a pipe, takes everything.
         let size = rustix::termios::tcgetwinsize(io::stdout());
         let columns = size.ok().map(|size| usize::from(size.ws_col)).filter(|n| *n > 1);
-        let line = progress_line(&progress, self.wording, columns);
+        let line = progress_line(&progress, self.kind, columns);
         let len = line.chars().count();
         let text = if len < shown { cleared(shown) } else { String::new() };
         self.print(&format!("{text}{line}\r"), len);

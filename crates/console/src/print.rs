@@ -86,7 +86,7 @@ impl<'a> Printer<'a> {
         match summary.shortfall() {
             // Their lines of errors begin with the error.
             Some(why)
-                if self.persona.is_peer()
+                if !self.persona.own_words
                     && (failure.is_some() || run.measurement.is_unheard()) =>
             {
                 let is_of_server = failure.is_some_and(Failure::is_of_server);
@@ -99,7 +99,7 @@ impl<'a> Printer<'a> {
             None => {}
         }
         // Of a test that is shown, its warnings have it.
-        let is_shown = shown || self.csv || self.quiet || self.persona.is_peer();
+        let is_shown = shown || self.csv || self.quiet || !self.persona.unasked;
         if let Some(text) = report::option_sent(&run.plan, &run.measurement).filter(|_| !is_shown) {
             diagnostics::say(format_args!("warning: {}", report::escape(text)))?;
         }
@@ -166,20 +166,18 @@ pub fn cluster_nodes(
         (NodeNames::PrimariesAndReplicas, ReadFrom::Masters) => ("primary", of(true).collect()),
         (NodeNames::Masters, _) => ("master", of(true).collect()),
     };
-    if server.nodes.is_empty() || (!persona.is_peer() && format == "quiet") {
+    if server.nodes.is_empty() || (persona.own_layouts && format == "quiet") {
         return String::new();
     }
     let nodes =
-        if persona.is_peer() { "nodes".to_owned() } else { noun(listed.len() as u64, "node") };
+        if persona.own_words { noun(listed.len() as u64, "node") } else { "nodes".to_owned() };
     let mut text = format!("Cluster has {} {roles} {nodes}:\n\n", listed.len());
     for (number, node) in listed.into_iter().enumerate() {
         let name = report::escape(format!("{} {}", node.id, node.name));
         text += &match (persona.nodes, node.master) {
             (NodeNames::PrimariesAndReplicas, true) => format!("Node {number}(Primary): {name}\n"),
             (NodeNames::PrimariesAndReplicas, false) => format!("Node {number}(Replica): {name}\n"),
-            (NodeNames::Masters, _) => {
-                format!("Master {number}: {name}\n")
-            }
+            (NodeNames::Masters, _) => format!("Master {number}: {name}\n"),
         };
     }
     text + "\n"
@@ -187,7 +185,7 @@ pub fn cluster_nodes(
 
 /// Returns whether the report is for people, under keystorm's own name.
 fn for_people(output: &Output) -> bool {
-    !output.options.persona.is_peer() && matches!(output.format, "text" | "classic" | "quiet")
+    output.options.persona.own_layouts && matches!(output.format, "text" | "classic" | "quiet")
 }
 
 /// Returns whether a layout is for people, so that the nodes of a cluster may come before it.

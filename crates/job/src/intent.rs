@@ -72,7 +72,7 @@ impl Intent {
     /// tool's text.
     pub fn is_ours(&self) -> bool {
         match self {
-            Self::Run(job) => !job.output.options.persona.is_peer(),
+            Self::Run(job) => job.output.options.persona.own_words,
             Self::Say(_) | Self::Read(_) | Self::Tool(_) | Self::Hold => false,
             _ => true,
         }

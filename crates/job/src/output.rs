@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use report::{Format, FormatOptions, Persona};
+use report::{Format, FormatOptions, LiveLine};
 
 use crate::{MetricsAt, PageOptions, ToolOutput};
 
@@ -32,8 +32,8 @@ pub struct Output {
     pub to: Option<PathBuf>,
     /// Destination of verdicts.
     pub verdict: VerdictTo,
-    /// The kind of live line, if one is wanted.
-    pub live: Option<Persona>,
+    /// Figures of the live line, if one is wanted.
+    pub live: Option<LiveLine>,
     /// Time between rows of progress on standard error; `None` for no rows.
     pub progress: Option<Duration>,
     /// Address at which figures are served while tests run.

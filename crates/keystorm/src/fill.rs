@@ -197,7 +197,7 @@ pub(crate) fn prepare(bed: &TestBed<'_>, plan: &Plan) -> Result<()> {
 
 /// Carries out a plan that writes; `None` if the user interrupted it.
 fn written(bed: &TestBed<'_>, plan: &Plan, what: impl Display) -> Result<Option<Run>> {
-    let mut live = LiveDisplay::new(plan, 1, 1, Some(report::KEYSTORM));
+    let mut live = LiveDisplay::new(plan, 1, 1, Some(report::LiveLine::All));
     let run = bed.run_without_probe(plan, LoadContext::default(), &mut live)?;
     live.clear();
     match &run.measurement.ending {

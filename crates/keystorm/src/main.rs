@@ -62,7 +62,7 @@ fn main() -> ExitCode {
         return guard(args);
     }
     diagnostics::conceal(TypedLogins::new(args.iter().filter_map(|word| word.to_str())));
-    let mut is_peer = false;
+    let mut own_words = true;
     cli::add_commands(commands::COMMANDS);
     let own = cli::is_own(PEERS, &called_as, &args);
     let intent = cli::parse(PEERS, &called_as, args);
@@ -73,7 +73,7 @@ fn main() -> ExitCode {
         Ok(Intent::Say(text)) => commands::run::say(&text),
         Ok(Intent::Read(page)) => commands::help::read(&page),
         Ok(Intent::Run(job)) => {
-            is_peer = job.output.options.persona.is_peer();
+            own_words = job.output.options.persona.own_words;
             commands::run::run(&job)
         }
         Ok(Intent::Carry(command)) => command(),
@@ -81,11 +81,11 @@ fn main() -> ExitCode {
         Ok(Intent::Tool(message)) => return tell(&message),
         Err(UsageError(text)) => return print_failure("error: ", text.trim_end(), USAGE),
     };
-    exit_code(outcome, is_peer)
+    exit_code(outcome, own_words)
 }
 
 /// Returns the program's exit code, and prints the reason if there is no result.
-fn exit_code(outcome: anyhow::Result<End>, is_peer: bool) -> ExitCode {
+fn exit_code(outcome: anyhow::Result<End>, own_words: bool) -> ExitCode {
     match outcome {
         Ok(End::Complete) => ExitCode::SUCCESS,
         Ok(End::Interrupted) => ExitCode::from(INTERRUPTED),
@@ -98,7 +98,7 @@ fn exit_code(outcome: anyhow::Result<End>, is_peer: bool) -> ExitCode {
             let usage = error.is::<LaunchError>() || error.is::<UsageError>();
             let why = in_words(&error);
             // A peer's error begins with a word of its own, and so does an error reply.
-            let has_prefix = !usage && (is_peer || server::is_error_reply(&error));
+            let has_prefix = !usage && (!own_words || server::is_error_reply(&error));
             let code = match () {
                 // The user who stopped it knows why there is no result.
                 () if signals::have_come() => INTERRUPTED,

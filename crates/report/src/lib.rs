@@ -86,9 +86,7 @@ pub use metric_figures::Figures;
 pub use moments::{Moment, WorstMoments};
 pub use openmetrics::{Counters, OPENMETRICS_TYPE, TestState, openmetrics};
 pub use operations::{CommandFigures, OperationFigures};
-pub use persona::{
-    KEYSTORM, NodeNames, Persona, ProgressFigures, REDIS_BENCHMARK, VALKEY_BENCHMARK,
-};
+pub use persona::{KEYSTORM, LiveLine, NodeNames, Persona, REDIS_BENCHMARK, VALKEY_BENCHMARK};
 pub use probe::Probe;
 pub use quantity::{grouped, listed, msec, msec_at_most};
 pub use record::{LoadedRecord, Record, RecordError};

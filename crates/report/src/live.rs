@@ -5,7 +5,7 @@
 
 use workload::Plan;
 
-use crate::{Persona, ProgressFigures, escape};
+use crate::{LiveLine, escape};
 
 /// Unit that a line counts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -89,7 +89,7 @@ pub struct LiveProgress {
 /// The line, without a line end or carriage return. Keystorm's own is shortened to the columns of the
 /// terminal, since a wrapped line could not be rewritten.
 #[must_use]
-pub fn progress_line(progress: &LiveProgress, whose: Persona, columns: Option<usize>) -> String {
+pub fn progress_line(progress: &LiveProgress, kind: LiveLine, columns: Option<usize>) -> String {
     let room = columns.map_or(usize::MAX, |columns| columns - 1);
     let title = format!(
         "{}{}",
@@ -108,10 +108,10 @@ pub fn progress_line(progress: &LiveProgress, whose: Persona, columns: Option<us
     } else {
         format!("{} requests", progress.requests)
     };
-    let line = match whose.progress {
-        ProgressFigures::Means => title + &means,
-        ProgressFigures::MeansAndDone => format!("{title}{means} {done}"),
-        ProgressFigures::All => {
+    let line = match kind {
+        LiveLine::Means => title + &means,
+        LiveLine::MeansAndDone => format!("{title}{means} {done}"),
+        LiveLine::All => {
             // Figures have room to grow, so that none moves while it is read.
             let (now, more) = (now(progress), more(progress));
             let means = format!(
@@ -269,7 +269,7 @@ mod tests {
     const MORE: &str = "p50=  0.700 p99=   1.203 msec errors=0";
 
     fn ours(progress: &LiveProgress) -> String {
-        progress_line(progress, crate::KEYSTORM, None)
+        progress_line(progress, LiveLine::All, None)
     }
 
     #[test]
@@ -286,11 +286,17 @@ mod tests {
     #[test]
     fn the_line_of_a_peer_is_its_own() {
         let of = |progress: &LiveProgress, whose| progress_line(progress, whose, None);
-        assert_eq!(of(&progress(), crate::REDIS_BENCHMARK), PEER);
-        assert_eq!(of(&progress(), crate::VALKEY_BENCHMARK), format!("{PEER} 12345 requests"));
+        assert_eq!(of(&progress(), crate::REDIS_BENCHMARK.live), PEER);
+        assert_eq!(of(&progress(), crate::VALKEY_BENCHMARK.live), format!("{PEER} 12345 requests"));
         let timed = LiveProgress { timed: true, warming_up: true, ..progress() };
-        assert_eq!(of(&timed, crate::VALKEY_BENCHMARK), format!("Warming up {PEER} 1.3 seconds"));
-        assert_eq!(progress_line(&timed, crate::REDIS_BENCHMARK, Some(21)), "Warming up SET: rps=");
+        assert_eq!(
+            of(&timed, crate::VALKEY_BENCHMARK.live),
+            format!("Warming up {PEER} 1.3 seconds")
+        );
+        assert_eq!(
+            progress_line(&timed, crate::REDIS_BENCHMARK.live, Some(21)),
+            "Warming up SET: rps="
+        );
     }
 
     #[test]
@@ -339,14 +345,14 @@ mod tests {
     #[test]
     fn what_is_wanted_and_what_is_behind_stand_beside_what_is_achieved() {
         let open = LiveProgress { wanted_rps: Some(50_000.0), behind: Some(8_421), ..progress() };
-        let line = progress_line(&open, crate::KEYSTORM, Some(80));
+        let line = progress_line(&open, LiveLine::All, Some(80));
         assert_eq!(
             line,
             "SET: rps=   41579 of 50000 p50=  0.700 p99=   1.203 msec behind=8421 errors=0"
         );
         let share_done = Some(0.5);
         let narrow = LiveProgress { share_done, time_left_s: Some(9.0), ..open.clone() };
-        let line = progress_line(&narrow, crate::KEYSTORM, Some(80));
+        let line = progress_line(&narrow, LiveLine::All, Some(80));
         let text = "SET: rps=   41579 of 50000 p99=   1.203 msec behind=8421 errors=0 [50 %]";
         assert_eq!(line, text);
         let row = progress_row(&LiveProgress { interval_max_msec: Some(9.5), ..open }, "14:03:22");
@@ -376,13 +382,13 @@ mod tests {
         let share_done = Some(0.5);
         let title = "set user:__rand_int__ ".repeat(9);
         let long = LiveProgress { title, share_done, ..progress() };
-        let line = progress_line(&long, crate::KEYSTORM, Some(80));
+        let line = progress_line(&long, LiveLine::All, Some(80));
         assert_eq!(line.chars().count(), 79, "{line}");
         assert!(line.starts_with("set user:__rand_int: "), "{line}");
         assert!(line.ends_with(&format!(": rps=   41579 {MORE} [50 %]")), "{line}");
-        let short = progress_line(&progress(), crate::KEYSTORM, Some(80));
+        let short = progress_line(&progress(), LiveLine::All, Some(80));
         assert_eq!(short, format!("SET: rps=   41579 {MORE}"));
-        assert_eq!(progress_line(&long, crate::KEYSTORM, Some(12)), "set user: r");
+        assert_eq!(progress_line(&long, LiveLine::All, Some(12)), "set user: r");
     }
 
     #[test]

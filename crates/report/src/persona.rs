@@ -1,27 +1,36 @@
-//! The style of reports as data: keystorm's own, or an imitated tool's.
+//! The behaviour of a front end as data: keystorm's own, or an imitated tool's.
 //!
-//! The maker of a job sets it. Crates of other tools bring their own; those of redis-benchmark and
-//! valkey-benchmark are here with their layouts.
+//! The maker of a job sets it, and nobody asks by which name keystorm was called. Crates of other tools bring their
+//! own; those of redis-benchmark and valkey-benchmark are here with their layouts.
 
 use host::Questions;
+use spec::{Dialect, dialect};
 
-/// Differences of reports and of standard error by imitated tool.
+/// Differences between front ends: vocabulary, reports, standard error, and questions to a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Persona {
     /// Name of the program.
     pub program: &'static str,
-    /// Set for another tool: text that the tool does not print is left out.
-    pub imitates: bool,
+    /// Meaning of its command line, and its word before a warning.
+    pub dialect: Dialect,
+    /// Set if reports are keystorm's: `text` by default, and redis-benchmark's layouts with all that they lack, such as
+    /// placement, schedule, probe, TLS, hits and misses, targets, and trouble.
+    pub own_layouts: bool,
+    /// Set if failures and notes are keystorm's sentences, which follow `error: ` and fit the terminal; otherwise they
+    /// are lines of redis-benchmark.
+    pub own_words: bool,
+    /// Set if verdicts, remarks, and a file in `KEYSTORM_HISTORY` need no option that asks for them.
+    pub unasked: bool,
+    /// Set if a run fails whose server is gone at its end, or refused all that is counted.
+    pub fails_unserved: bool,
     /// Names of the nodes of a cluster.
     pub nodes: NodeNames,
-    /// Figures in the progress line.
-    pub progress: ProgressFigures,
+    /// Figures in the progress line, and the lines that stay above it.
+    pub live: LiveLine,
     /// Questions that the tool asks a server beside its load.
     pub questions: Questions,
     /// Set if a shortfall of a test is mentioned on standard error; otherwise the tool's own monitor does so.
     pub mentions_shortfall: bool,
-    /// Set if the suite is redis-benchmark's, without the tests that valkey-benchmark has added.
-    pub suite_of_redis: bool,
 }
 
 /// Names of the nodes of a cluster.
@@ -35,43 +44,50 @@ pub enum NodeNames {
 
 /// Figures in the progress line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ProgressFigures {
+pub enum LiveLine {
     /// Rate and mean latency.
     Means,
     /// Rate, mean latency, and how much has been done.
     MeansAndDone,
-    /// Rate, mean latency, completed share, percentiles, backlog, errors, and remaining time.
+    /// Rate, mean latency, completed share, percentiles, backlog, errors, and remaining time. Lines tell of silences
+    /// and spikes.
     All,
 }
 
 /// keystorm itself.
 pub const KEYSTORM: Persona = Persona {
     program: "keystorm",
-    imitates: false,
+    dialect: dialect::KEYSTORM,
+    own_layouts: true,
+    own_words: true,
+    unasked: true,
+    fails_unserved: true,
     nodes: NodeNames::Masters,
-    progress: ProgressFigures::All,
+    live: LiveLine::All,
     questions: Questions::All,
     mentions_shortfall: true,
-    suite_of_redis: false,
 };
 
 /// redis-benchmark.
 pub const REDIS_BENCHMARK: Persona = Persona {
     program: "redis-benchmark",
-    imitates: true,
+    dialect: Dialect { suite_of_redis: true, ..dialect::VALKEY_BENCHMARK },
+    own_layouts: false,
+    own_words: false,
+    unasked: false,
+    fails_unserved: false,
     nodes: NodeNames::Masters,
-    progress: ProgressFigures::Means,
+    live: LiveLine::Means,
     questions: Questions::Settings,
     mentions_shortfall: true,
-    suite_of_redis: true,
 };
 
 /// valkey-benchmark.
 pub const VALKEY_BENCHMARK: Persona = Persona {
     program: "valkey-benchmark",
+    dialect: dialect::VALKEY_BENCHMARK,
     nodes: NodeNames::PrimariesAndReplicas,
-    progress: ProgressFigures::MeansAndDone,
-    suite_of_redis: false,
+    live: LiveLine::MeansAndDone,
     ..REDIS_BENCHMARK
 };
 
@@ -87,22 +103,10 @@ impl Persona {
     pub const fn of_tool(program: &'static str) -> Self {
         Self {
             program,
+            dialect: dialect::OTHER_TOOL,
             questions: Questions::None,
             mentions_shortfall: false,
-            suite_of_redis: false,
             ..REDIS_BENCHMARK
         }
-    }
-
-    /// Returns whether keystorm takes another tool's place.
-    #[must_use]
-    pub fn is_peer(self) -> bool {
-        self.imitates
-    }
-
-    /// The word before a warning on standard error.
-    #[must_use]
-    pub fn warning(self) -> &'static str {
-        if self.is_peer() { "WARNING" } else { "warning" }
     }
 }

@@ -16,14 +16,12 @@ use std::time::Duration;
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Command, CommandFactory, FromArgMatches};
 use lab::Arity;
-use report::{KEYSTORM, Persona};
+use report::Persona;
 use serde_json::Value;
 use spec::document::{self, Fields};
 use spec::values::Seconds;
 use spec::write::settings;
-use spec::{
-    Dialect, KeyRange, LoadSpec, OptionsAfterUri, Rate, ServerOptions, Size, TlsArgs, dialect,
-};
+use spec::{KeyRange, LoadSpec, OptionsAfterUri, Rate, ServerOptions, Size, TlsArgs, dialect};
 
 use super::connect;
 use super::deliver::{Finish, delivery_load};
@@ -247,12 +245,7 @@ impl ParsedArgs {
         let before = self.args.len().checked_sub(options.spec.command.len() + 1);
         options.command_is_marked = before.is_some_and(|at| self.args[at] == "--");
         options.spec.server.after_uri = OptionsAfterUri::from_matches(matches);
-        options.spec.dialect = match self.persona {
-            KEYSTORM => dialect::KEYSTORM,
-            persona => {
-                Dialect { suite_of_redis: persona.suite_of_redis, ..dialect::VALKEY_BENCHMARK }
-            }
-        };
+        options.spec.dialect = self.persona.dialect;
         Ok(options)
     }
 

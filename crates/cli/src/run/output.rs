@@ -33,22 +33,18 @@ pub(super) fn output(options: &Options, persona: Persona) -> Result<Output, Stri
     if document && (results.quiet || results.csv || results.format.is_some_and(|f| f != "json")) {
         return Err("--json -: standard output can have only one format".into());
     }
-    // Under the peers' names standard output is theirs to the byte.
-    let ours = !persona.is_peer();
     let format = match (results.format, results.csv, results.quiet) {
         _ if document => "json",
         (Some(name), ..) => name,
         (None, true, _) => "csv",
         (None, false, true) => "quiet",
-        (None, false, false) if ours => "text",
+        (None, false, false) if persona.own_layouts => "text",
         (None, false, false) => "redis",
     };
     let environment = std::env::var_os("KEYSTORM_VERDICT");
     let verdict = verdict::place(persona, results.no_verdict, environment);
-    // A peer's name leaves no file behind that its command line does not name.
-    let environment_keep =
-        std::env::var_os("KEYSTORM_HISTORY").filter(|dir| ours && !dir.is_empty());
-    let keep = environment_keep.filter(|_| !spec.load.idle).map(PathBuf::from);
+    let keep = std::env::var_os("KEYSTORM_HISTORY").filter(|dir| !dir.is_empty());
+    let keep = keep.filter(|_| persona.unasked && !spec.load.idle).map(PathBuf::from);
     Ok(Output {
         format,
         to: None,
@@ -60,7 +56,8 @@ pub(super) fn output(options: &Options, persona: Persona) -> Result<Output, Stri
             full_distribution: results.distribution == DistributionDetail::Full,
         },
         verdict,
-        live: Some(persona).filter(|_| !matches!(format, "csv" | "json" | "timeline" | "samples")),
+        live: Some(persona.live)
+            .filter(|_| !matches!(format, "csv" | "json" | "timeline" | "samples")),
         progress: results.progress,
         metrics: results.metrics.clone(),
         live_page: results.live.clone(),

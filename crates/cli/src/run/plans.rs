@@ -21,14 +21,14 @@ pub(super) fn job(mut options: Options, persona: Persona) -> Result<Job, SpecErr
     if let Some(refusal) = options.later.refused() {
         return Err(refusal.into());
     }
-    let mut notes = Vec::new();
+    let (warning, mut notes) = (persona.dialect.warning, Vec::new());
     if options.exit_on_error {
-        let why = if persona.is_peer() {
-            "We now immediately exit on error to avoid false results."
-        } else {
+        let why = if persona.own_words {
             "An error reply ends the run unless --on-error count says otherwise."
+        } else {
+            "We now immediately exit on error to avoid false results."
         };
-        notes.push(format!("{}: -e option has no effect. {why}", persona.warning()));
+        notes.push(format!("{warning}: -e option has no effect. {why}"));
     }
     let output = output::output(&options, persona)?;
     let slo = options.results.slo.clone();
@@ -39,7 +39,7 @@ pub(super) fn job(mut options: Options, persona: Persona) -> Result<Job, SpecErr
     check_own(&options)?;
     let plans = options.spec.plans(&mut notes)?;
     plans.iter().try_for_each(runner::check_memory)?;
-    notes.extend(behind_the_command(&options).map(|text| format!("{}: {text}", persona.warning())));
+    notes.extend(behind_the_command(&options).map(|text| format!("{warning}: {text}")));
     slo.iter().try_for_each(|slo| slo.check_plans(&plans))?;
     let Options { spec, clients, .. } = options;
     let start_at = spec.load.start_at.map(|StartAt(at)| at);

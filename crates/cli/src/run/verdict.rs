@@ -18,7 +18,7 @@ pub(super) fn place(
         Some(value) if value == "stderr" => VerdictTo::Stderr,
         Some(file) => VerdictTo::File(file.into()),
         // Scripts take any text on a peer's standard error for a failure.
-        None if persona.is_peer() => VerdictTo::Nowhere,
+        None if !persona.unasked => VerdictTo::Nowhere,
         None => VerdictTo::Report,
     }
 }

@@ -53,7 +53,7 @@ pub(crate) fn run_with(
         (Ok(End::Interrupted), Some(tool)) if tool.interrupted_is_success() => Ok(End::Complete),
         (end, _) => end,
     };
-    if !output.options.persona.is_peer() {
+    if output.options.persona.own_words {
         return end;
     }
     end.map_err(|error| {
@@ -97,14 +97,13 @@ fn carry_out(job: &Job, prepare: impl FnOnce(&mut TestBed<'_>) -> Result<()>) ->
     let widest = job.plans.iter().max_by_key(|plan| plan.all_connections()).unwrap_or(first);
     let mut bed = reach(job, first, widest.all_connections(), interrupted)?;
     let Output { sample, server_latency, set_server, .. } = job.output;
-    let is_peer = job.output.options.persona.is_peer();
+    let asks_all = persona.questions == Questions::All;
     bed.settings = RunSettings {
         sample: sample || server_latency,
         server_latency: server_latency.then_some(ServerLatency { set: set_server }),
-        // By a peer's name nothing is asked that the peer does not ask.
-        journal: !is_peer,
-        fills_quietly: is_peer,
-        so_far: served.page.as_ref().filter(|_| !is_peer).map(|_| WatchSoFar::default()),
+        journal: asks_all,
+        fills_quietly: !persona.unasked,
+        so_far: served.page.as_ref().filter(|_| asks_all).map(|_| WatchSoFar::default()),
         server_clock: job.server_clock,
         probe: job.probe,
         ..RunSettings::default()
@@ -187,7 +186,8 @@ pub(crate) fn tell_about(
     let asked = server.questions() != Questions::None && !plan.protocol.is_memcache();
     if server.facts.config.is_none() && asked {
         // The peers say so, too.
-        diagnostics::say(format_args!("{}: Could not fetch server CONFIG", persona.warning()))?;
+        let warning = persona.dialect.warning;
+        diagnostics::say(format_args!("{warning}: Could not fetch server CONFIG"))?;
     }
     if let Some(mismatch) = server.tls.as_ref().and_then(engine::TlsContext::name_mismatch) {
         remarks.say(format_args!("warning: {}", report::escape(mismatch)))?;
@@ -204,12 +204,11 @@ pub(crate) fn tell_about(
 /// Lists the nodes as the peers do: on standard output if that is for people or the layout is a peer's.
 fn introduce_cluster(job: &Job, server: &Server, remarks: &Diagnostics) -> Result<()> {
     let Some(topology) = &server.cluster else { return Ok(()) };
-    let Some(first) = job.plans.first() else { return Ok(()) };
-    let target = &first.target;
+    let Some(target) = job.plans.first().map(|first| &first.target) else { return Ok(()) };
     let missing = topology.slots_without_owner();
     if missing > 0 {
         // By every name: nothing else tells why the run stands still.
-        let warning = job.output.options.persona.warning();
+        let warning = job.output.options.persona.dialect.warning;
         let slots = counted(u64::from(missing), "slot");
         diagnostics::say(format_args!(
             "{warning}: no node of the cluster serves {slots}; a request for such a slot is tried again for 60 s"
@@ -234,7 +233,7 @@ fn introduce_cluster(job: &Job, server: &Server, remarks: &Diagnostics) -> Resul
     let output = &job.output;
     let persona = output.options.persona;
     let text = print::cluster_nodes(&server.facts, persona, target, output.format);
-    if print::is_for_people(output.format) || (persona.is_peer() && output.format == "csv") {
+    if print::is_for_people(output.format) || (!persona.own_layouts && output.format == "csv") {
         say(&text).map(drop)
     } else {
         Ok(remarks.say(text)?)
@@ -294,11 +293,11 @@ fn order(plans: &[Plan], times: u32, rounds: bool) -> Vec<(&Plan, u32)> {
 /// end, or with nothing but error replies that are counted by default. The imitated tools check replies only.
 fn has_failed(job: &Job, run: &Run) -> bool {
     let (plan, measurement) = (&run.plan, &run.measurement);
-    let is_ours = !job.output.options.persona.is_peer();
+    let minds_service = job.output.options.persona.fails_unserved;
     let counts_errors =
         plan.load.concurrency.per_request.is_some() || plan.is_recorded() || plan.has_receivers();
     let is_refused = counts_errors && measurement.is_refused();
-    measurement.is_wrong() || is_ours && (measurement.is_deserted() || is_refused)
+    measurement.is_wrong() || minds_service && (measurement.is_deserted() || is_refused)
 }
 
 fn run_rounds(

@@ -10,7 +10,7 @@ use std::io::{self, Write};
 use crate::csv::{CsvRow, write_row};
 use crate::metric::COLUMNS;
 use crate::quantity::msec_at_most;
-use crate::{CpuFigures, Format, FormatOptions, LatencyFigures, Persona, Repeats, Summary};
+use crate::{CpuFigures, Format, FormatOptions, LatencyFigures, Repeats, Summary};
 
 /// Keystorm's own columns: CPU time per request, in microseconds.
 const CPU: [&str; 2] = ["server_cpu_us_per_request", "client_cpu_us_per_request"];
@@ -18,7 +18,8 @@ const CPU: [&str; 2] = ["server_cpu_us_per_request", "client_cpu_us_per_request"
 /// See the file's head.
 pub(super) struct RedisCsv {
     first_byte: bool,
-    persona: Persona,
+    /// Set for keystorm's own columns and empty cells.
+    own: bool,
     /// Tests that were repeated.
     repeats: Vec<Repeats>,
     /// Tables below that of the tests: of messages, caches, stages of connections, and deadlines.
@@ -29,13 +30,13 @@ impl RedisCsv {
     /// Creates a table, with two more columns for the latency to the first byte, and two under keystorm's own
     /// name.
     pub(super) fn new(options: FormatOptions) -> Self {
-        let FormatOptions { first_byte, persona, .. } = options;
-        Self { first_byte, persona, repeats: Vec::new(), tables: Default::default() }
+        let (first_byte, own) = (options.first_byte, options.persona.own_layouts);
+        Self { first_byte, own, repeats: Vec::new(), tables: Default::default() }
     }
 
     /// Leaves cells empty without replies; the imitated tools write 0.
     fn latency(&self, figures: &LatencyFigures) -> [String; 6] {
-        if self.persona.is_peer() { figures.cells(COLUMNS) } else { figures.cells_or("", COLUMNS) }
+        if self.own { figures.cells_or("", COLUMNS) } else { figures.cells(COLUMNS) }
     }
 }
 
@@ -46,7 +47,7 @@ impl Format for RedisCsv {
         if self.first_byte {
             header.extend(["first_byte_p50_ms", "first_byte_p99_ms"].map(str::to_owned));
         }
-        if !self.persona.is_peer() {
+        if self.own {
             header.extend(["hits", "misses"].map(str::to_owned));
             header.extend(CPU.map(str::to_owned));
         }
@@ -62,8 +63,7 @@ impl Format for RedisCsv {
             let figures = summary.first_byte.unwrap_or_default();
             row.extend([figures.p50_ns, figures.p99_ns].map(msec_at_most));
         }
-        let ours = !self.persona.is_peer();
-        if ours {
+        if self.own {
             row.extend(
                 [summary.lookups.hits, summary.lookups.misses].map(|count| count.to_string()),
             );
@@ -77,7 +77,7 @@ impl Format for RedisCsv {
         caches.extend(summary.deliveries.as_ref().and_then(|of| of.cache_csv_row(&title)));
         stages.extend(summary.connects.iter().flat_map(|of| of.csv_rows(&title)));
         deadlines.extend(summary.deadline.as_ref().map(|of| of.csv_row(&title)));
-        if let Some(probe) = summary.run.probe.as_ref().filter(|_| ours) {
+        if let Some(probe) = summary.run.probe.as_ref().filter(|_| self.own) {
             let name = format!("{}: probe{cut}", summary.title);
             let mut row = vec![name, format!("{:.2}", probe.rate_per_s)];
             row.extend(LatencyFigures::from_latency(&probe.response).cells(COLUMNS));
@@ -94,7 +94,7 @@ impl Format for RedisCsv {
                 // It is of what was sent together, whichever operations that were.
                 row.extend([String::new(), String::new()]);
             }
-            if ours {
+            if self.own {
                 row.extend([operation.hits, operation.misses].map(|count| count.to_string()));
                 // It is of all operations together.
                 row.extend(CPU.map(|_| String::new()));
@@ -129,7 +129,7 @@ impl Format for RedisCsv {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Lookups, fixture};
+    use crate::{Lookups, Persona, fixture};
 
     fn table(first_byte: bool, persona: Persona) -> Vec<String> {
         let options =

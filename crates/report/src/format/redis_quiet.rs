@@ -8,18 +8,18 @@ use std::io::{self, Write};
 use workload::quantity::counted;
 
 use crate::quantity::msec_at_most;
-use crate::{Finding, Format, FormatOptions, LatencyFigures, Lookups, Persona, Repeats, Summary};
+use crate::{Finding, Format, FormatOptions, LatencyFigures, Lookups, Repeats, Summary};
 
 /// See the file's head.
-#[derive(Default)]
 pub(super) struct RedisQuiet {
     verdict: bool,
-    persona: Persona,
+    /// Set for keystorm's additions.
+    own: bool,
 }
 
 impl RedisQuiet {
     pub(super) fn new(options: FormatOptions) -> Self {
-        Self { verdict: options.verdict, persona: options.persona }
+        Self { verdict: options.verdict, own: options.persona.own_layouts }
     }
 }
 
@@ -27,10 +27,10 @@ impl Format for RedisQuiet {
     fn each(&mut self, summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
         let (title, rps) = (&summary.title, summary.counted_rps());
         write!(out, "{title}: {rps:.2} {} per second", summary.counted_noun())?;
-        if summary.response.count > 0 || self.persona.is_peer() {
+        if summary.response.count > 0 || !self.own {
             write!(out, ", p50={} msec", summary.response.msec_at_most(summary.response.p50_ns))?;
         }
-        if summary.response.count > 0 && !self.persona.is_peer() {
+        if summary.response.count > 0 && self.own {
             write!(out, ", p99={} msec", summary.response.msec_at_most(summary.response.p99_ns))?;
         }
         if let Some(deadline) = &summary.deadline {
@@ -44,31 +44,31 @@ impl Format for RedisQuiet {
             let [p50, p99] = [stale.p50_ns, stale.p99_ns].map(msec_at_most);
             write!(out, ", stale p50={p50} p99={p99} msec")?;
         }
-        if let Some(probe) = summary.run.probe.as_ref().filter(|_| !self.persona.is_peer()) {
+        if let Some(probe) = summary.run.probe.as_ref().filter(|_| self.own) {
             let seen = LatencyFigures::from_latency(&probe.response);
             let [p50, p99] = [seen.p50_ns, seen.p99_ns].map(msec_at_most);
             write!(out, ", probe p50={p50} p99={p99} msec")?;
         }
-        if let Some(tls) = summary.tls.as_ref().filter(|_| !self.persona.is_peer()) {
+        if let Some(tls) = summary.tls.as_ref().filter(|_| self.own) {
             write!(out, ", TLS {}", tls.negotiated)?;
             if let Some(handshake) = &tls.handshake {
                 write!(out, " handshake p50={} msec", msec_at_most(handshake.p50_ns))?;
             }
         }
-        if let Some(text) = summary.hits_and_misses().filter(|_| !self.persona.is_peer()) {
+        if let Some(text) = summary.hits_and_misses().filter(|_| self.own) {
             write!(out, ", {text}")?;
         }
         write_errors(summary.errors, out)?;
         for (kind, n) in summary.run.measurement.wrong().into_iter().filter(|(_, n)| *n > 0) {
             write!(out, " ({kind} values: {n})")?;
         }
-        if !self.persona.is_peer() {
+        if self.own {
             write!(out, "{}", super::trouble(summary))?;
         }
         if let Some(shortfall) = summary.shortfall() {
             write!(out, " (incomplete: {shortfall})")?;
         }
-        if let Some(target) = summary.target.as_ref().filter(|_| !self.persona.is_peer()) {
+        if let Some(target) = summary.target.as_ref().filter(|_| self.own) {
             write!(out, ", {}", target.short())?;
         }
         if self.verdict {
@@ -121,7 +121,7 @@ mod tests {
         for (name, run) in fixture::all() {
             let line = |verdict| {
                 let mut out = Vec::new();
-                let mut quiet = RedisQuiet { verdict, ..RedisQuiet::default() };
+                let mut quiet = RedisQuiet { verdict, own: true };
                 quiet.each(&Summary::from_run(&run), &mut out).unwrap();
                 String::from_utf8(out).unwrap()
             };

@@ -37,7 +37,7 @@ impl Format for RedisText {
         write_setup(summary, self.persona, out)?;
         write_rates(summary, out)?;
         write_distributions(summary, out)?;
-        write_summary(summary, self.persona, out)
+        write_summary(summary, self.persona.own_layouts, out)
     }
 
     fn repeats(&mut self, repeats: &Repeats, out: &mut dyn Write) -> io::Result<()> {
@@ -63,7 +63,7 @@ fn write_setup(summary: &Summary<'_>, persona: Persona, out: &mut dyn Write) -> 
     if concurrency.multi_thread {
         writeln!(out, "  threads: {}", concurrency.workers)?;
     }
-    if persona.is_peer() { Ok(()) } else { write_placement(summary, out) }
+    if persona.own_layouts { write_placement(summary, out) } else { Ok(()) }
 }
 
 /// Writes the nodes of a cluster, in the tools' layout: the masters, or with `valkey-benchmark` those that
@@ -148,29 +148,27 @@ fn write_step(step: &Step, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "{percent:.3}% <= {bound} milliseconds (cumulative count {cumulative})")
 }
 
-fn write_summary(summary: &Summary<'_>, persona: Persona, out: &mut dyn Write) -> io::Result<()> {
+fn write_summary(summary: &Summary<'_>, own: bool, out: &mut dyn Write) -> io::Result<()> {
     let rps = summary.throughput_rps;
     writeln!(out, "\nSummary:\n  throughput summary: {rps:.2} requests per second")?;
     write_latency("latency summary", &summary.response, out)?;
-    if !persona.is_peer()
-        && let Some(text) = summary.hits_and_misses()
-    {
+    if let Some(text) = summary.hits_and_misses().filter(|_| own) {
         writeln!(out, "  {text}")?;
     }
-    if summary.target_rps().is_some() && !persona.is_peer() {
+    if summary.target_rps().is_some() && own {
         write_latency("service time summary", &summary.service, out)?;
     }
-    if let Some(schedule) = summary.schedule.as_ref().filter(|_| !persona.is_peer()) {
+    if let Some(schedule) = summary.schedule.as_ref().filter(|_| own) {
         writeln!(out, "  schedule: {schedule}")?;
     }
     if let Some(first_byte) = &summary.first_byte {
         write_latency("latency to first byte summary", first_byte, out)?;
     }
-    if let Some(handshake) = super::handshake(summary).filter(|_| !persona.is_peer()) {
+    if let Some(handshake) = super::handshake(summary).filter(|_| own) {
         write_latency("TLS handshake summary", handshake, out)?;
     }
     super::write_errors(summary, out)?;
-    if !persona.is_peer() {
+    if own {
         super::outages::write_pushes(summary, out)?;
         write_node_table(&summary.nodes, "msec", out)?;
         super::write_outages(summary, out)?;

@@ -10,7 +10,7 @@ use console::metrics::ObserverPair;
 use job::End;
 use measure::Ending;
 use report::compare::RunDigest;
-use report::{Cause, Disturbance, Persona, Run};
+use report::{Cause, Disturbance, LiveLine, Run};
 use workload::Plan;
 
 use super::test_beds::TestBeds;
@@ -44,7 +44,7 @@ pub(in crate::commands) struct BlockSchedule {
     pub(in crate::commands) repeats_void: bool,
     /// Set if servers are restarted for each run and not only for each block.
     pub(in crate::commands) is_fresh: bool,
-    pub(in crate::commands) live: Option<Persona>,
+    pub(in crate::commands) live: Option<LiveLine>,
 }
 
 /// Result of blocks.
