@@ -51,9 +51,11 @@ struct Layout {
     height: u32,
     left: f64,
     right: f64,
-    /// Heights of a category's bars, of the name above them on narrow pages, and of both with the gap below.
+    /// Height of a category's bars.
     each: u32,
+    /// Height of a category's name above its bars on narrow pages, otherwise 0.
     above: u32,
+    /// Height of a category: bars, name and gap.
     group: u32,
     /// The categories, the first at the top.
     rows: Span,
