@@ -1,4 +1,4 @@
-//! What the parts of the hot path cost by themselves: encoding, decoding, keys, recording.
+//! Cost of each part of the hot path by itself: encoding, decoding, keys, recording.
 //!
 //! `make microbench` runs all, `make microbench ARGS=decode` those whose name holds a word. The
 //! throughput is per request, reply, element or sample, as each benchmark says. The kernel is not

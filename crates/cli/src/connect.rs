@@ -1,7 +1,7 @@
 //! The command line of `keystorm connect`: a run of which each request has a connection of its own.
 //!
-//! It is a run's, with `--connect` and defaults for what is sent; in the command line of an experiment the word
-//! `connect` stands for the same.
+//! It is the line of a run with `--connect` and a default load; the word `connect` has the same effect in the
+//! command line of an experiment.
 
 use std::ffi::OsString;
 
@@ -117,7 +117,7 @@ fn own_page() -> Command {
     base().args(all).after_help(format!("{EXAMPLES}\n\n{more}"))
 }
 
-/// The line of a run, with what makes it one of new connections. `alone` tells whether it is no experiment's.
+/// The line of a run with the options for new connections added. `alone` is false in an experiment.
 fn complete(mut line: TypedLine, vocabulary: &Command, alone: bool) -> TypedLine {
     let besides = line.options.iter_mut().filter(|given| given.name == BESIDE);
     besides.for_each(|given| given.name = PROBE.to_string());
@@ -144,7 +144,7 @@ fn complete(mut line: TypedLine, vocabulary: &Command, alone: bool) -> TypedLine
     line
 }
 
-/// The line of an experiment with what follows the word `connect` as options; one without that word as it is.
+/// The line of an experiment, with the words after `connect` as options; unchanged without that word.
 pub(crate) fn hoisted(line: TypedLine, takes_also: impl Fn(&str) -> Option<Arity>) -> TypedLine {
     if line.rest.first().is_none_or(|word| word != WORD) {
         return line;

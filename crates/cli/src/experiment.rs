@@ -248,7 +248,7 @@ pub(super) fn with_those_of_one_run(own: Command, refused: &[OptionId]) -> Comma
         !own.get_arguments().any(|ours| ours.get_id() == arg.get_id())
             && !names.iter().any(|name| named(&own, name).is_some())
     };
-    // What it cannot have is hidden and not left out: others name it.
+    // Excluded options are hidden but kept, since others refer to them.
     let taken = run.get_arguments().filter(theirs);
     let taken = taken.map(|arg| {
         let is_refused = refused.iter().any(|option| arg.get_id().as_str() == option.field());

@@ -37,7 +37,7 @@ pub fn command<O: Parser>() -> Command {
     framed(O::command())
 }
 
-// What follows does not depend on the type of the options, so that it is compiled once for all commands.
+// The functions below do not depend on the type of the options, so they are compiled once for all commands.
 
 fn framed(options: Command) -> Command {
     let command = options.disable_help_flag(true).args_override_self(true).max_term_width(100);

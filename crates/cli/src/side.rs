@@ -128,8 +128,8 @@ impl Word {
         matches!(self, Self::Uri(uri) if SCHEMES.iter().any(|scheme| uri.starts_with(scheme)))
     }
 
-    /// Makes this one of `sides` the server of a command line. What is for a server that is started, or for one that
-    /// speaks TLS, is left out of the others.
+    /// Makes this one of `sides` the server of a command line. Options for a started server, or for TLS, are
+    /// dropped for the other sides.
     pub(super) fn put(&self, options: &mut Options, sides: &[Self]) {
         if !self.is_secure() && sides.iter().any(Self::is_secure) {
             options.leave_tls_to_others();

@@ -20,7 +20,7 @@ pub fn tree() -> Command {
     brief(root).subcommands(subcommands).subcommand(help())
 }
 
-/// With the beginning of what it is about where one line is wanted: lists, and the names of man pages.
+/// Adds a short description of one line, for lists and the names of man pages.
 fn brief(command: Command) -> Command {
     let about = command.get_about().map(ToString::to_string).unwrap_or_default();
     let ends = ["? ", ". ", ": "].into_iter().filter_map(|end| about.find(end)).min();

@@ -22,7 +22,7 @@ impl Described {
     /// # Errors
     /// Returns an error if there is such a command.
     pub(crate) fn check(&self, server: &Server, plan: &Plan) -> Result<()> {
-        // What an application sent is sent again as it is.
+        // Recorded commands of an application are replayed unchanged.
         let is_typed = plan.minds_harm && plan.recorded.is_none();
         if !is_typed || server.is_own() || server.is_silent() || plan.protocol.is_memcache() {
             return Ok(());

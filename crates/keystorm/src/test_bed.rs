@@ -319,7 +319,7 @@ impl<'r> TestBed<'r> {
         let start = Start::Released(barrier);
         let measurement = self.load(plan, start, None, self.interrupted, observer)?;
         let mut run = self.run_of(plan.clone(), measurement, watch.end(begun));
-        // What else there is to warn of follows from what all shares are together.
+        // Further warnings depend on all shares together.
         run.warnings = self.unfit(plan);
         Ok(run)
     }

@@ -30,7 +30,7 @@ pub(crate) fn context(options: &TlsOptions, endpoint: &Endpoint) -> Result<TlsCo
         resume,
         files,
     } = options.clone();
-    // Of what the clients of a fleet need, the one thing that does not come with the plan.
+    // The clients of a fleet need this directory, which is not part of the plan.
     if let Some(directory) = cacertdir.as_ref().filter(|dir| files.is_some() && !dir.is_dir()) {
         bail!(
             "{CACERTDIR} {}: the directory does not exist on this client's host; create it, or \

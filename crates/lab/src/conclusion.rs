@@ -308,7 +308,7 @@ fn carried(low: f64, high: f64) -> (f64, f64) {
     if !unit.is_normal() || low < unit {
         return (low, high);
     }
-    // What is a multiple of the unit stays one, whatever a division makes of it.
+    // A multiple of the unit stays one in spite of rounding errors.
     let off = 1e-9;
     ((low / unit + off).floor() * unit, (high / unit - off).ceil() * unit)
 }

@@ -153,7 +153,7 @@ pub(crate) mod tests {
         let (found, span) = middle(&runs).unwrap();
         assert_eq!((found.throughput_rps, span), (2.0, (1.0, 9.0)));
         assert_eq!(middle(&[]), None);
-        // What others did to a run is in no conclusion, unless there is nothing else.
+        // Disturbance by other programs is left out of conclusions, unless there is nothing else.
         let held = Disturbance {
             cause: Cause::CpuHeld,
             evidence: Vec::new(),

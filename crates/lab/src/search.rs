@@ -339,7 +339,7 @@ impl Search {
             // Whatever ends the search before the next trial, one miss is none.
             self.learn(rate, RateOutcome::Undecided);
         };
-        // What says nothing now says nothing against what is known.
+        // A void trial does not contradict earlier ones.
         let void = matches!(answer, RateOutcome::Disturbed | RateOutcome::ClientLimit);
         let answer = self.known.outcome(rate).filter(|_| void).unwrap_or(answer);
         self.learn(rate, answer);

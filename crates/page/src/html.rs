@@ -32,7 +32,7 @@ pub fn html(page: &Page) -> String {
     file.into_string()
 }
 
-/// The head of a file with this title, and what it allows and styles more.
+/// The head of a file with this title, further allowed sources and further styles.
 pub(crate) fn head(title: &str, allowed: &str, style: &str) -> Markup {
     html! {
         head {
@@ -119,8 +119,8 @@ fn describe_entry(page: &Page, section: &Section) -> String {
     escape(label)
 }
 
-/// Returns the content security policy of a page: a browser loads nothing but the page, and what `more`
-/// allows.
+/// Returns the content security policy of a page: a browser loads nothing but the page, and the sources in
+/// `more`.
 fn policy(more: &str) -> String {
     let policy =
         "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:";

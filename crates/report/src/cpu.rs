@@ -25,7 +25,7 @@ impl CpuFigures {
     pub fn from_summary(summary: &Summary<'_>) -> Self {
         let figures = Figures::from_summary(summary);
         let [server_us, client_us] = [Metric::ServerCpu, Metric::ClientCpu].map(|m| figures.get(m));
-        // What looks at the server before and after cost it is a large part of a short load.
+        // In a short load, observation before and after it costs the server a large part of its CPU time.
         let is_short = summary.run.verdict.finding == Some(Finding::Short);
         let cores = |us: Option<f64>| {
             let per_s = summary.requests as f64 / summary.elapsed_s;

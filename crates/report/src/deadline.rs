@@ -35,7 +35,7 @@ impl DeadlineFigures {
         let total = &measurement.total;
         let (in_time, tally) = (total.in_time()?, total.deadline?);
         let gone = &total.connections;
-        // What was given up is among what timed out, command by command.
+        // Requests that were given up count as timed out, per command.
         let without_answer = gone.lost.saturating_add(gone.unanswered);
         let ended = total.operations_ended().saturating_add(tally.given_up);
         let due = total.lateness.as_ref().map_or(0, |lateness| lateness.due);

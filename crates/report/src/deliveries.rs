@@ -28,7 +28,7 @@ pub struct DeliveryFigures<'r> {
     pub gap: Option<LatencyFigures>,
     /// Figures of senders that waited for replicas.
     pub replicas: Option<ReplicaWaitFigures>,
-    /// Other causes of what receivers get.
+    /// Other causes of messages that receivers get.
     pub others: &'static str,
     /// Precision in nanoseconds of the offset between the clocks of senders and receivers, if messages go
     /// between clients. A latency below it is only known to be below it.

@@ -102,7 +102,7 @@ pub fn few_percentiles(latency: &Latency) -> Vec<Step> {
         while let Some(level) = levels.next_if(|level| left <= *level) {
             reached = Some(100.0 - level);
         }
-        // What is reached with the last latency is the line of all.
+        // The last latency belongs to the line of 100 %.
         let percent = reached.filter(|_| cumulative < total);
         steps.extend(percent.map(|percent| Step { percent, at_most_ns, cumulative }));
     }

@@ -39,7 +39,7 @@ pub(crate) fn describe_entry(run: &Run, journal: &Journal, entry: &JournalEntry)
         let at = SystemTime::UNIX_EPOCH.checked_add(after.unwrap_or_default());
         wall_clock_s(at.unwrap_or(UNIX_EPOCH), 0)
     };
-    // Of what is known to the second, the second in which it was entered.
+    // Times are known to the second: the second of the entry.
     let ended = clock(entry.to_s - 1.0);
     let counted = |noun| counted(number, noun);
     let between = format!("between {} and {}", clock(entry.from_s), clock(entry.to_s));

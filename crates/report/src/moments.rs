@@ -356,7 +356,7 @@ fn besides(
             let first = entry.what.split(' ').next().unwrap_or_default();
             match entry.kind {
                 JournalKind::SlowCommand => first.eq_ignore_ascii_case(name),
-                // What these take is the fork.
+                // The duration of these commands is that of the fork.
                 JournalKind::Fork => ["bgsave", "bgrewriteaof"].contains(&name),
                 _ => false,
             }

@@ -43,7 +43,7 @@ pub(crate) fn common(clients: &[ClientOutages<'_>]) -> Vec<Outage> {
             for their in &mut theirs {
                 let Some(both) = both(ours, their).filter(Outage::is_long) else { continue };
                 of_both.push(both);
-                // What failed in one that meets several counts once.
+                // Failures of an outage that overlaps several count once.
                 (ours.failures, their.failures) = (Failures::default(), Failures::default());
             }
         }

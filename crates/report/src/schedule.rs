@@ -287,7 +287,7 @@ impl ScheduleFigures {
         } else {
             f.write_str("MISSED")?;
         }
-        // When it was missed is known of what left.
+        // The times of misses are known for the requests that were sent.
         let seconds = |ns: u64| ns as f64 / 1e9;
         if let (Some(first), Some(last)) = (self.missed.first(), self.missed.last()) {
             write!(f, ", from {:.2} s to {:.2} s", seconds(first.from_ns), seconds(last.to_ns))?;

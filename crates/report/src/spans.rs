@@ -149,7 +149,7 @@ impl SpanFigures {
             _ => 3,
         };
         let figure = |ns: f64| format!("{:.decimals$}", ns / 1e6);
-        // What is shown adds up to what is shown of the whole.
+        // The shown parts add up to the shown whole.
         let step_ns = 1e6 / 10f64.powi(decimals as i32);
         let rounded = |ns: f64| (ns / step_ns).round() * step_ns;
         let (sent, read) = (rounded(parts.due_to_sent_ns), rounded(parts.until_read_ns));

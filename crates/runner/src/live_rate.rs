@@ -76,7 +76,7 @@ impl LiveRate {
         rate_per_s: Option<f64>,
     ) -> Result<(), String> {
         let plan = &state.plan;
-        // What comes before keeps the rate that it began with, so that there is one.
+        // The time before keeps its initial rate, so that there always is one.
         let at_ns = at_ns.saturating_sub(plan.load.warmup_ns).max(1);
         if matches!(plan.load.stop, Stop::AfterNs(ends_ns) if at_ns >= ends_ns) {
             return Err("the run ends before the new rate would take effect".to_owned());

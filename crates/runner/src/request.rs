@@ -262,8 +262,8 @@ impl<M: Copy> Requests<M> {
         self.queue.iter().take(most as usize).take_while(is_alike).count() as u32
     }
 
-    /// Takes off the last reply of each of the `count` oldest requests, which wait for one each and are there until
-    /// [`Self::remove`]. Returns the oldest and when the first byte was read of what they were sent with.
+    /// Takes the last reply of each of the `count` oldest requests, which wait for one each and stay until
+    /// [`Self::remove`]. Returns the time of the first byte of their batch, and the oldest request.
     #[inline]
     pub(crate) fn settle_whole(
         &mut self,

@@ -1,4 +1,4 @@
-//! What all tests of a command line have in common.
+//! Common part of all tests of a command line.
 
 use std::net::IpAddr;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};

@@ -86,7 +86,7 @@ pub fn read(path: &Path, scripts: Scripts) -> Result<Capture, String> {
             continue;
         }
         match begin.and_then(|at| words(&line.as_bytes()[at..])).filter(|words| !words.is_empty()) {
-            // What follows would be read in the wrong protocol, or as the reply to something else.
+            // Later replies would be read in the wrong protocol, or as replies to other commands.
             Some(words) if is_of_its_connection(&words) => {
                 capture.unreplayable += 1;
             }

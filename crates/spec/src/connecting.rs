@@ -1,4 +1,4 @@
-//! When connections are opened, closed and opened again, where that is not left to keystorm.
+//! Explicit control of when connections are opened, closed and reopened.
 
 use clap::Args;
 use naming::{

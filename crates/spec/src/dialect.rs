@@ -1,6 +1,6 @@
-//! Where the tools whose command lines are taken differ in what these mean.
+//! Differences in the meaning of command lines between the imitated tools.
 
-/// Assumptions of a tool, and what it lets pass. By default keystorm itself.
+/// Assumptions and tolerances of a tool; by default, those of keystorm itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Dialect {
     /// The word before a warning.

@@ -109,7 +109,7 @@ impl LoadSpec {
     /// # Errors
     /// Returns an error if two options exclude each other, or one lacks another that it requires.
     pub fn check_relations(&self) -> Result<(), clap::Error> {
-        // What cannot be written stood on a command line, where it was checked.
+        // Options without a written form came from a command line, where they were checked.
         let given = self.given().unwrap_or_default();
         let words = std::iter::once("load".to_owned()).chain(given.iter().flat_map(typed));
         let matches = vocabulary().args_override_self(true).try_get_matches_from(words);

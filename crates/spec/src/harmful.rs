@@ -7,7 +7,7 @@
 use naming::{Text, YES, text};
 use workload::CommandSpec;
 
-/// Commands that are harmful with any arguments, and what each does.
+/// Commands that are harmful with any arguments, each with its harm.
 const WHOLE: [(&str, &str); 31] = [
     ("BGREWRITEAOF", FORKS),
     ("BGSAVE", FORKS),
@@ -169,7 +169,7 @@ fn fixed_words(command: &CommandSpec) -> Vec<String> {
     words.map(|word| String::from_utf8_lossy(&word).to_uppercase()).collect()
 }
 
-/// A command's name and what it does to a server, if that is harm.
+/// Name and harm of a command, if it is harmful.
 fn harm(command: &CommandSpec) -> Option<(String, &'static str)> {
     let name = command.name();
     if let Some((_, harm)) = WHOLE.iter().find(|(known, _)| *known == name) {

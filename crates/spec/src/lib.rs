@@ -72,7 +72,7 @@ pub use server::{ServerOptions, TlsArgs};
 pub use target::{OptionsAfterUri, Program, ServerArgs, Uri, protocol, target};
 pub use tls::tls;
 
-/// A load as it was asked for. What is left open is decided when its plans are made.
+/// A requested load. Open choices are decided when its plans are made.
 #[derive(Debug, Clone, Default, clap::Args, Serialize, Deserialize)]
 #[serde(default, rename_all = "kebab-case")]
 pub struct LoadSpec {

@@ -1,5 +1,5 @@
-//! What the command line means where memcached is spoken: which options are Redis's alone, its suite,
-//! and commands that cannot be sent.
+//! Meaning of a command line for memcached: options for Redis alone, the suite, and commands that cannot be
+//! sent.
 
 use naming::{
     CLUSTER, DBNUM, ENABLE_TRACKING, HOST, IDLE, KEY_RANGE, NO_TOUCH, REQUESTS, RESP3, TESTS, TTL,

@@ -9,7 +9,7 @@ const NAMES: [&str; 17] = [
     "key", "rand_int", "rand_1st", "rand_2nd", "rand_3rd", "rand_4th", "rand_5th", "rand_6th",
     "rand_7th", "rand_8th", "rand_9th", "data", "ttl", "reply", "cas", "message", "insert",
 ];
-/// Words between `__` and a colon, with what may follow up to the next `__`.
+/// Words between `__` and a colon, with the text that may follow up to the next `__`.
 const OPENINGS: [(&str, &str); 7] = [
     ("key", "WIDTH"),
     ("field", "NAME"),

@@ -1,4 +1,4 @@
-//! `-d`, `--set size-by` and `--content`: how large values are and what they are made of.
+//! `-d`, `--set size-by` and `--content`: size and content of values.
 
 use std::fmt;
 use std::str::FromStr;
@@ -79,7 +79,7 @@ pub(crate) fn values(
     if size_by.is_some() && drawn.is_none() {
         return Err(text!("{SIZE_BY} requires varying sizes, such as {SIZE} uniform:100..4k"));
     }
-    // What is read is compared with rows, and not with values that keystorm makes.
+    // Read values are compared with rows, not with values that keystorm makes.
     let verified = options.verify && options.row_value.is_none();
     let fixed = match data_size {
         Some(Size::Fixed(bytes) | Size::Nearest { bytes, .. }) => *bytes,

@@ -1,4 +1,4 @@
-//! Connections of which each carries one request: `--connect`, and what goes with it.
+//! A connection for each request: `--connect` and its options.
 
 use std::fmt;
 use std::str::FromStr;

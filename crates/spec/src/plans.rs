@@ -1,4 +1,4 @@
-//! What was asked for, as plans: one for each test.
+//! The plans of a requested load: one for each test.
 
 use naming::{
     ARRIVALS, DATASET, DURATION, KEY_RANGE, MIX, NAME, NUM_FUNCTIONS, NUM_KEYS_IN_FCALL, ORDER,
@@ -14,7 +14,7 @@ use crate::{LoadSpec, SpecError, base, commands, ineffective, memcache, reads, r
 const FUNCTIONS_DEFAULT: u32 = 10;
 
 impl LoadSpec {
-    /// The plans of what is asked for, checked: one for each test. What people should know of them goes to `notes`.
+    /// The checked plans of a load: one for each test. Remarks for the user are added to `notes`.
     ///
     /// # Errors
     /// Returns the reason, in words for the person who typed it, if the options make no sense.

@@ -1,4 +1,4 @@
-//! Load of another tool: commands that are made of its own words, and what no option says of them.
+//! Load of another tool: commands made from its own words, and properties without an option.
 
 use std::sync::Arc;
 
@@ -41,7 +41,7 @@ impl PreparedLoad {
         Self { name, sequence, mix, keys, ..Self::default() }
     }
 
-    /// The plan of this load, on what all tests have in common.
+    /// The plan of this load, on the common part of all tests.
     pub(crate) fn parts(self, base: PlanParts) -> Result<PlanParts, Text> {
         let Self { name, sequence, mix, read_only, keys, dataset, values, payload_bytes, peer } =
             self;

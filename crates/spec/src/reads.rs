@@ -69,7 +69,7 @@ fn fill(
         parts.data.clean = options.data.clean;
         let fill = parts.filled_by();
         any |= !fill.parts.is_empty();
-        // What fills has keys and values as what it is for.
+        // A fill has the keys and values of its test.
         fill.parts.iter().try_for_each(wire::check).map_err(|why| text!("{FILL_WITH}: {why}"))?;
         if let Some(why) = fill.unforeseen.first() {
             return Err(text!(

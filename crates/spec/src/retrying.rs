@@ -1,4 +1,4 @@
-//! `--retry` and what goes with it: which requests are sent again.
+//! `--retry` and its options: requests that are sent again.
 
 use std::fmt;
 use std::str::FromStr;

@@ -1,4 +1,4 @@
-//! When requests are sent: `--rps`, and `--start-at`.
+//! Timing of requests: `--rps`, and `--start-at`.
 
 use std::fmt;
 use std::str::FromStr;

@@ -15,8 +15,7 @@ pub(crate) fn of_words(words: &[Vec<u8>], login: Option<&Credentials>) -> String
     shown.iter().map(|word| String::from_utf8_lossy(word)).collect::<Vec<_>>().join(" ")
 }
 
-/// The shares of a mix in words, such as `95 % get, 5 % set`. `None` of what mixes nothing, and of the rows of
-/// a file.
+/// The shares of a mix in words, such as `95 % get, 5 % set`. `None` without a mix, and for the rows of a file.
 pub(crate) fn of_mix(parts: &PlanParts, login: Option<&Credentials>) -> Option<String> {
     let mix = parts.mix.as_ref().filter(|mix| mix.operations.len() > 1)?;
     let mut named: Vec<String> = amounts(mix)?

@@ -1,4 +1,4 @@
-//! `--tls` and what goes with it, as data of the plan.
+//! `--tls` and its options, as data of the plan.
 
 use naming::{CERT, CERT_CHAIN, HOST, INSECURE, KEY, PORT, SNI, SPAWN, TLS, Text, text};
 use workload::{Endpoint, Secret, Target, TlsOptions, Verify};

@@ -113,7 +113,7 @@ fn login(authority: &str) -> Result<(Option<String>, Option<String>, &str), Text
     Ok((user.filter(|user| !user.is_empty()), password, hosts))
 }
 
-/// Reads `host`, `host:port`, `[ipv6]` or `[ipv6]:port`; `None` of what is none of these.
+/// Reads `host`, `host:port`, `[ipv6]` or `[ipv6]:port`; `None` for any other text.
 pub(crate) fn host_and_port(text: &str, port_default: u16) -> Option<Result<(String, u16), Text>> {
     let (host, port) = match text.strip_prefix('[') {
         Some(v6) => v6.split_once(']')?,

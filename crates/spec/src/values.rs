@@ -14,7 +14,7 @@ use workload::{EngineKind, Window};
 
 use crate::text::as_text;
 
-/// Choices by name, as options and as keys of documents, of what a plan has by the same names.
+/// Choices of a plan by name, for options and keys of documents.
 macro_rules! choices {
     ($($(#[$doc:meta])* $name:ident -> $of:ty { $($choice:ident => $meant:ident),+ $(,)? })+) => {$(
         $(#[$doc])*
@@ -193,7 +193,7 @@ impl FromStr for Milliseconds {
 }
 
 impl Seconds {
-    /// Nanoseconds. What is beyond the limits of a plan is refused there.
+    /// Nanoseconds. The plan refuses values beyond its limits.
     pub(crate) fn ns(self) -> u64 {
         nanoseconds(self.0)
     }

@@ -131,8 +131,8 @@ fn farthest(values: &[f64]) -> (usize, f64) {
 /// Effective share of the values of a series with a step at `at`, since neighbours are correlated: 1 for
 /// independent values.
 fn worth(values: &[f64], at: usize) -> f64 {
-    // Further steps make what is left of the levels look alike; few values make differences look so. What is alike
-    // indeed is so in both.
+    // Further steps make the residuals look alike, few values make differences look alike. True likeness shows
+    // in both.
     let alike = alike_by_rest(values, at).min(alike_by_differences(values));
     // Correlation that independent values may show by chance.
     let chance = 1.0 / (values.len() as f64).sqrt();

@@ -1,4 +1,4 @@
-//! How many product lines each area of the program has, and how many it may have.
+//! Product lines of each area of the program, and their limits.
 //!
 //! A product line is neither blank nor a comment nor part of a test or of what only tests use. The table is printed by
 //! `tests/tree/budget.rs` and stands in docs/architecture.md.

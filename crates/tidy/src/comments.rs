@@ -1,4 +1,4 @@
-//! What lines and comments must not be: too long, or empty of sense.
+//! Refused lines and comments: too long, or without a meaning.
 
 use crate::Fault;
 

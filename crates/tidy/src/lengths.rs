@@ -1,4 +1,4 @@
-//! How long functions are.
+//! Lengths of functions.
 
 use crate::source::indent;
 

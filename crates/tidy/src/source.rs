@@ -1,4 +1,4 @@
-//! Which lines of a file are tests.
+//! Lines of a file that are tests.
 
 /// Returns whether a whole file is test code, by its path from the root.
 #[must_use]

@@ -88,7 +88,7 @@ fn open_file(path: &Path, options: &OpenOptions) -> Result<Stream, ReadError> {
 /// Wraps a record to correct its times, and to spread events over whole seconds.
 fn timed(mut reader: Box<dyn Reader>) -> Box<dyn Reader> {
     let Source { format, stamps, .. } = *reader.source();
-    // What keystorm has written was checked then.
+    // keystorm checked its own records when it wrote them.
     if format == "keystorm" {
         return reader;
     }

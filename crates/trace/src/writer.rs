@@ -95,7 +95,7 @@ impl<W: Write> Writer<W> {
     fn pack(&mut self) -> Result<()> {
         self.compress.reset();
         self.packed.clear();
-        // What deflate needs at most: it stores what it cannot compress.
+        // Upper bound of deflate, which stores incompressible bytes.
         self.packed.reserve(self.raw.len() + self.raw.len() / 1000 + 1024);
         loop {
             let read = self.compress.total_in() as usize;

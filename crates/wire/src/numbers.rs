@@ -121,7 +121,7 @@ fn numbered_by_slot(key: &Arg, keys: &KeySpace) -> KeyGroups {
             match piece {
                 Piece::Bytes(bytes) => text.extend_from_slice(bytes),
                 Piece::Number(_) => append_number(number, keys.digits(), &mut text),
-                // What varies by more than the number of the key has no slot of its own.
+                // Texts that depend on more than the number of the key have no slot of their own.
                 _ => {}
             }
         }

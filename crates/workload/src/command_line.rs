@@ -70,7 +70,7 @@ pub fn split_operations(
     let mut operations: Vec<TypedOperation> = Vec::new();
     let mut commands = 0;
     let mut start = 0;
-    // What stood before the words at hand.
+    // The separator before the current words.
     let mut separator = &b";"[..];
     for end in 0..=words.len() {
         let word = words.get(end).map(Vec::as_slice);

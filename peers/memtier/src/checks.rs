@@ -1,4 +1,4 @@
-//! What is wrong with options together.
+//! Conflicts between options.
 
 use super::commands::is_of_one_slot;
 use super::fault::{Fault, check_error, usage_error};
@@ -160,7 +160,7 @@ fn of_import(options: &Options, given: impl Fn(&str) -> bool) -> Result<(), Faul
     if import.no_expiry && options.expiry_range.is_some() {
         return Err(check_error("--no-expiry and --expiry-range contradict each other."));
     }
-    // What is not carried out.
+    // Unsupported options.
     let refused = |names: &[&str], why: &str| {
         refused(
             names,

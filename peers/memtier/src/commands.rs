@@ -44,7 +44,7 @@ pub(super) fn is_of_one_slot(text: &str, prefix: &str) -> bool {
         let at = find(word, KEY)?;
         Some([&word[..at], prefix.as_bytes(), KEY, &word[at + KEY.len()..]].concat())
     });
-    // What the slot depends on, where nothing of that is drawn.
+    // The fixed text that determines the slot, if none of it is drawn.
     let mut tags = keys.map(|key| {
         let tag = &key[hashed(&key)];
         find(tag, KEY).is_none().then(|| tag.to_vec())

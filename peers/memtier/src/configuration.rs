@@ -62,7 +62,7 @@ fn server(options: &Options) -> Entries {
         Some(6) => "AF_INET6",
         _ => "Unspecified",
     };
-    // What a Unix socket takes the place of has no default.
+    // Options that a Unix socket replaces have no default.
     let of_tcp = options.unix_socket.is_none();
     let host = options.host.clone().or(of_tcp.then(|| "localhost".to_owned()));
     let port = options.port.or(of_tcp.then_some(PORT)).unwrap_or(0);
@@ -106,7 +106,7 @@ fn data(options: &Options) -> Entries {
     let list = list.collect::<Vec<_>>().join(",");
     let range = options.data_size_range.map_or((0, 0), |(a, b)| (a.into(), b.into()));
     let decimal = |number: Option<f64>| Json::Number(format!("{:.6}", number.unwrap_or(0.0)));
-    // What a file takes the place of has no default.
+    // Options that a file replaces have no default.
     let is_imported = options.import.file.is_some();
     let of_keys = options.import.generate_keys || !is_imported;
     let size = match options.sizes() {
@@ -206,7 +206,7 @@ const RANGES: [&str; 3] = ["data_size_range", "expiry_range", "num-slaves"];
 pub(super) fn shown(options: &Options) -> String {
     let mut entries = entries(options);
     entries.push((JSON_FILE.to_owned(), text(&options.json_out_file)));
-    // What is in no list stays behind, in its order.
+    // Entries that are in no list follow in their order.
     let place = |key: &str| SHOWN.lines().position(|shown| shown == key).unwrap_or(usize::MAX);
     entries.sort_by_key(|(key, _)| place(key));
     let line = |(key, value): &Entry| {

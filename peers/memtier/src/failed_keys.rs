@@ -70,7 +70,7 @@ impl FailedKeys {
     }
 }
 
-/// Writes bytes in quotes, with quotes doubled and what is not printed as `\xHH`.
+/// Writes bytes in quotes, with quotes doubled and unprintable bytes as `\xHH`.
 fn quoted(bytes: &[u8]) -> String {
     let mut text = String::from("\"");
     for byte in bytes {

@@ -1,4 +1,4 @@
-//! What its own SETs and GETs are made of: keys, values and times to live, generated or of a file.
+//! Parts of its built-in SETs and GETs: keys, values and times to live, generated or from a file.
 
 use spec::dump::{DATA, KEY, TTL};
 use workload::{Arg, DrawnBy, KeyDist, KeyNumbering, KeySpace, Lifetime, Piece, Slot};

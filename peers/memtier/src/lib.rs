@@ -98,7 +98,7 @@ fn parse(args: Vec<OsString>) -> Result<Intent, Fault> {
         format!("warning: '{word}' is not an option and has no effect")
     });
     let overridden = unread.chain(address::apply_uri(&mut options)?);
-    // What a URI takes the place of contradicts nothing.
+    // Options that a URI replaces cause no conflict.
     let replaced: &[&str] = if options.uri.is_some() { &["host", "server", "port"] } else { &[] };
     let order = read.given.iter().map(|given| given.name);
     let order: Vec<&'static str> = order.filter(|name| !replaced.contains(name)).collect();

@@ -55,7 +55,7 @@ pub(super) fn short_usage() -> String {
     )
 }
 
-/// Every option, with what it does.
+/// Every option, with its help.
 pub(super) fn usage() -> String {
     USAGE.to_owned()
 }

@@ -1,5 +1,5 @@
-//! Where its reports go: tables to standard output or a file, JSON, HDR files, and lines on standard
-//! error in its order.
+//! Destinations of reports: tables to standard output or a file, JSON, HDR files, and lines on standard error
+//! in its order.
 
 use std::io::{self, Write};
 use std::mem;

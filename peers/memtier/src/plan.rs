@@ -1,4 +1,4 @@
-//! What was typed, as a plan: operations in its order, each with the keys that its pattern takes.
+//! The plan of the options: operations in the order of memtier_benchmark, each with the keys of its pattern.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -61,7 +61,7 @@ pub(super) fn describe(
     (spec.data.fail_on_miss, spec.data.hit_ratio) = (false, None);
     spec.recording.on_error.get_or_insert(OnErrorArg::Count);
     if sent.sequence.len() > MANY {
-        // What it prints has two digits.
+        // Its output has two digits.
         spec.recording.precision = Some(Count(2));
     }
     spec.prepared = Some(PreparedLoad {

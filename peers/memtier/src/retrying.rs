@@ -1,5 +1,4 @@
-//! `--retry-on-error` and what goes with it: which requests are sent again, and where those are listed that
-//! fail for good.
+//! `--retry-on-error` and its options: requests that are sent again, and the list of those that fail for good.
 
 use spec::Times;
 use spec::values::Positive;
@@ -23,7 +22,7 @@ pub(super) struct RetryOptions {
     /// 0 for always the same.
     backoff_factor: f64,
     retry_on: String,
-    /// 0 for what the pipeline needs.
+    /// 0 for the size that the pipeline needs.
     max_queue: u32,
     pub(super) failed_keys: Option<String>,
 }

@@ -1,5 +1,4 @@
-//! `--clients-start`: the steps before a run as standard error shows them, how many clients there are when, and
-//! what they send.
+//! `--clients-start`: the announced steps of a run, the number of clients over time, and their load.
 
 use std::fmt::Write as _;
 

@@ -41,7 +41,7 @@ impl Threads {
         let threads: Vec<f64> = gauges
             .iter()
             .zip(&self.used_ns)
-            // What a worker says is some milliseconds old, and a thread has one CPU.
+            // Figures of a worker are some milliseconds old, and a thread has one CPU.
             .map(|(gauges, before)| percent(gauges.cpu_ns, *before).min(100.0))
             .collect();
         let mut lines = Vec::new();

@@ -1,4 +1,4 @@
-//! From options to a job: the load that they describe, and what is laid out how.
+//! Conversion of options to a job: the load, and the layout of the results.
 
 use std::ffi::OsString;
 use std::sync::Arc;

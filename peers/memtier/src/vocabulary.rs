@@ -1,4 +1,4 @@
-//! memtier_benchmark's options for what keystorm's messages name.
+//! memtier_benchmark's options in place of keystorm's in messages.
 
 use std::borrow::Cow;
 

@@ -126,7 +126,7 @@ impl Writer<'_> {
         args
     }
 
-    /// A push, and what cuts the list off.
+    /// A push, and the command that truncates the list.
     fn pushed(&self, push: Vec<Arg>, command: &Command) -> Vec<Vec<Arg>> {
         let mut all = vec![push];
         if let Some(kept) = command.truncate {

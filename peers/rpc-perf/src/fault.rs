@@ -7,7 +7,7 @@ use job::{ToolMessage, UsageError};
 pub(super) enum Fault {
     /// The file cannot be read, or is none of its schema; exit code 1.
     File(String),
-    /// The file makes no sense, or asks for what is not carried out; exit code 2.
+    /// The file is invalid, or requires an unsupported feature; exit code 2.
     Usage(String),
 }
 
@@ -28,7 +28,7 @@ impl Fault {
     }
 }
 
-/// Returns the fault of what keystorm itself refuses.
+/// Returns the fault for a refusal of keystorm itself.
 pub(super) fn rule(why: impl Into<String>) -> Fault {
     Fault::Usage(why.into())
 }

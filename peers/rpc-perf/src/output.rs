@@ -1,4 +1,4 @@
-//! What goes along with a run: windows on standard output, the file of metrics, the admin port.
+//! Output during a run: windows on standard output, the file of metrics, the admin port.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -173,7 +173,7 @@ impl File {
 }
 
 impl Windows<'_> {
-    /// Prints a window of what came since the last one.
+    /// Prints a window with the figures since the last one.
     fn print(&mut self) {
         let window = Window {
             number: self.printed,

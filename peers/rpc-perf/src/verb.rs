@@ -1,4 +1,4 @@
-//! What is done with a key: verbs, their other names, and the parameters that each accepts.
+//! Verbs of commands, their aliases, and the parameters that each accepts.
 
 /// A verb of the Redis and memcached clients.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! Where rpc-perf's files say what keystorm's messages name.
+//! Settings of rpc-perf's files in place of keystorm's options in messages.
 
 use std::borrow::Cow;
 
@@ -8,7 +8,7 @@ use naming::advice::{
 };
 use naming::{CONNECTIONS, DURATION, HOST, PIPELINE, PORT, THREADS, TIMEOUT};
 
-/// The place in a file, and what is said there, where there is one.
+/// The location in a file, and the text there, if there is one.
 pub(super) fn word(option: OptionId) -> Option<Cow<'static, str>> {
     let word = match option {
         STRAY_PASSWORD => "the password from [target] endpoints",

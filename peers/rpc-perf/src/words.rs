@@ -1,4 +1,4 @@
-//! Its command line: a file, and what keystorm adds.
+//! The command line: a file, and options of keystorm.
 
 use std::ffi::OsString;
 

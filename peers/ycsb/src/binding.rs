@@ -1,4 +1,4 @@
-//! What bindings share: operations as commands and steps, and the names of fields.
+//! Common parts of bindings: operations as commands and steps, and the names of fields.
 
 use workload::derived::DrawnNumber;
 use workload::{Arg, CommandSpec, DerivedText, Piece};

@@ -48,8 +48,8 @@ const OURS: [&str; 13] = [
     "raw",
 ];
 
-/// Makes sure that every property that is set is carried out, or belongs to another binding. What has no effect
-/// gets a remark, unless keystorm does the same by default.
+/// Checks that every property is supported, or belongs to another binding. A property without effect gets a
+/// remark, unless keystorm does the same by default.
 pub(super) fn check(properties: &Properties) -> Result<Vec<String>, String> {
     let mut lines = Vec::new();
     for name in properties.names() {

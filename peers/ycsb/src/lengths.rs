@@ -1,4 +1,4 @@
-//! How long fields are.
+//! Lengths of fields.
 
 use std::fs;
 

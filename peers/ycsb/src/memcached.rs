@@ -20,7 +20,7 @@ pub(super) fn operation(workload: &CoreWorkload, kind: Kind) -> Result<Vec<Comma
     }
 }
 
-/// A record is replaced by what an update writes, as in YCSB: of a partial one, by one field.
+/// An update replaces the whole record, as in YCSB: a partial one leaves a single field.
 fn update(workload: &CoreWorkload) -> CommandSpec {
     if workload.writes_all {
         store(workload, "replace", &Field::all(workload))

@@ -1,4 +1,4 @@
-//! Property files as `java.util.Properties` reads them, and what properties say.
+//! Property files as `java.util.Properties` reads them, and the values of properties.
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 use std::str::FromStr;
 
-/// Names and what they are set to. The last word on a name counts.
+/// Names and values. The last value of a name counts.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Properties(BTreeMap<String, String>);
 
@@ -50,7 +50,7 @@ impl Properties {
                 Ok(_) => ("number", "0.5"),
                 Err(_) => ("whole number", "1000"),
             };
-            // What stands for none is no example.
+            // A placeholder for no value is not an example.
             let example = Some(or.to_string()).filter(|or| or != "0").unwrap_or(example.to_owned());
             let spaces = if value.trim() == value { "" } else { " without spaces around it" };
             format!("{name}={value:?}: expected a {what}{spaces}, such as {example}")

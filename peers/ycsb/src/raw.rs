@@ -1,6 +1,6 @@
-//! Where `measurementtype=raw` tells of each operation: at the end of a file, or on standard output.
+//! Destination of the operations of `measurementtype=raw`: appended to a file, or on standard output.
 //!
-//! What the lines are is `report`'s business.
+//! The layout of the lines is in `layout`.
 
 use std::fs::{File, OpenOptions};
 use std::io::{BufWriter, Write};

@@ -1,5 +1,5 @@
-//! What YCSB does beside its report, while a run goes on: a line on standard error every few seconds, and a log
-//! of histograms for each kind of operation.
+//! Output of YCSB during a run: a line on standard error every few seconds, and a log of histograms for each
+//! kind of operation.
 
 use std::fs;
 use std::sync::PoisonError;
@@ -28,7 +28,7 @@ pub(super) struct Status<'p> {
     reported_ns: u64,
     /// Time up to which anything was seen.
     seen_ns: u64,
-    /// Operations so far, and those of them that were in what was logged.
+    /// Operations so far, and the part that was logged.
     operations: u64,
     logged: u64,
     logs: HdrFiles,
@@ -100,7 +100,7 @@ impl<'p> Status<'p> {
         seen.lock().unwrap_or_else(PoisonError::into_inner).add(&sections, from_ns);
     }
 
-    /// Seconds that are left if the rest goes as fast as what is done.
+    /// Remaining seconds at the mean rate so far.
     fn left_s(&self, now_ns: u64) -> Option<u64> {
         let Stop::Requests(_) = self.plan.load.stop else { return None };
         let left = self.plan.own_requests()?.saturating_sub(self.operations);

@@ -1,4 +1,4 @@
-//! YCSB's properties for what keystorm's messages name.
+//! YCSB's properties in place of keystorm's options in messages.
 
 use std::borrow::Cow;
 

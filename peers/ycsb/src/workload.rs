@@ -1,4 +1,4 @@
-//! What the properties of CoreWorkload mean: records, fields, proportions, choosers of keys.
+//! Meaning of the properties of `CoreWorkload`: records, fields, proportions, choosers of keys.
 
 use workload::derived::{DrawnNumber, KeyText};
 use workload::{KeyDist, KeySpace, Sizes};

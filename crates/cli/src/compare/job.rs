@@ -98,7 +98,7 @@ pub struct LiveSides {
     pub mixed: bool,
     /// Set if servers and client are to have CPUs of their own.
     pub places: bool,
-    /// Recorded traffic in place of what the plans send.
+    /// Recorded traffic that replaces the load of the plans.
     pub replayed: Option<ReplayedSides>,
 }
 

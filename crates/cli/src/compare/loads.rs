@@ -15,8 +15,8 @@ use super::{
 };
 use spec::values::{OnErrorArg, ProtocolArg};
 
-/// The servers with their loads, and what else was typed; `further` is the same command line at further rates, and
-/// `decides` says whether an answer is asked for.
+/// The servers with their loads, and the job of the other options; `further` is the same command line at
+/// further rates, `decides` is set if an answer is requested.
 pub(super) fn sides(
     typed: &ParsedArgs,
     further: &[ParsedArgs],

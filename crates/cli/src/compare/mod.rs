@@ -268,7 +268,7 @@ fn servers(
     loads::sides(typed, further, &words, asked, slo, decides)
 }
 
-/// Two files, and what else was typed.
+/// Two files, and the job of the other options.
 fn saved(typed: &ParsedArgs, files: Vec<PathBuf>) -> Result<(Sides, Job), UsageError> {
     let Ok([a, b]) = <[PathBuf; 2]>::try_from(files) else {
         return usage("saved runs are compared two at a time");

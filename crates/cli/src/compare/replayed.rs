@@ -38,7 +38,8 @@ pub(super) fn args() -> Vec<Arg> {
     own.get_arguments().filter(is_new).cloned().collect()
 }
 
-/// The words of a run that sends what `--replay` names, and what is sent; without it, the words as they are.
+/// The words of a run that sends the record of `--replay`, and the record; without that option, the words
+/// unchanged.
 ///
 /// # Errors
 /// Returns an error if an option makes no sense with a record.

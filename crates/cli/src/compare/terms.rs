@@ -51,7 +51,7 @@ const REFUSED: [(&str, &str); 14] = [
     ("keep_alive", "works with one protocol only"),
 ];
 
-/// Returns what is compared, and what else was typed.
+/// Returns the compared sides, and the job of the other options.
 pub(super) fn sides(
     typed: &ParsedArgs,
     words: &[Word],

@@ -1,4 +1,4 @@
-//! Which words of a command line of `keystorm compare` name servers, and the line as it is shown.
+//! Words of a command line of `keystorm compare` that name servers, and the line as it is shown.
 
 use std::ffi::OsString;
 

@@ -26,7 +26,7 @@ pub(crate) fn is_named(args: &[OsString]) -> bool {
     args.iter().any(|word| word == WORD)
 }
 
-/// The kind that what follows the options names; `None` of what is no delivery.
+/// The kind that the words after the options name; `None` if they are not a delivery.
 fn kind_of(rest: &[OsString]) -> Result<Option<&'static KindFront>, UsageError> {
     if rest.first().is_none_or(|word| word != WORD) {
         return Ok(None);

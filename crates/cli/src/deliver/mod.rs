@@ -1,4 +1,4 @@
-//! The command line of `keystorm deliver KIND`: senders and receivers, and what goes between them.
+//! The command line of `keystorm deliver KIND`: senders, receivers and their messages.
 //!
 //! The senders' load is a run's and is read by its front end; here it gets receivers. A kind of delivery is a file
 //! here with the options that it has, and a row in [`KINDS`].

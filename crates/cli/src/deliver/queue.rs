@@ -85,8 +85,8 @@ impl QueueOptions {
         load_defaults(self.senders.unwrap_or(10), self.keys, PAYLOAD_BYTES, name)
     }
 
-    /// Makes the first argument of what is sent a key that begins with `prefix`, ends the last in its message, and
-    /// says who receives it.
+    /// Makes the first argument of the command a key that begins with `prefix`, ends the last one with the
+    /// message, and returns the receivers.
     ///
     /// # Errors
     /// Returns an error if the payload is too small, or varies in size.

@@ -46,7 +46,7 @@ impl KindFront {
     }
 }
 
-/// The options of a kind, and what they mean.
+/// The options of a kind, and their interpretation.
 pub(super) trait KindOptions: Args + 'static {
     /// Name of the kind.
     const NAME: &'static str;

@@ -1,8 +1,8 @@
-//! What `keystorm help OPTION` and the man pages say of options beyond the line or two of `--help all`.
+//! Details of options for `keystorm help OPTION` and the man pages, beyond the line or two of `--help all`.
 
 use clap::Command;
 
-/// Options of a run by the names of their fields, and what else there is to know of them, a paragraph each.
+/// Options of a run by the names of their fields, each with a paragraph of details.
 const DETAILS: &str = include_str!("../../help/details.txt");
 
 /// Options with their details.

@@ -17,7 +17,7 @@ pub const FIRST_PAGES: [&str; 3] = [first_page::RUN, first_page::COMPARE, first_
 
 /// The word behind `--help` that asks for every option.
 const ALL: &str = "all";
-/// The word behind `help` that asks for what `--set` sets.
+/// The word after `help` that requests the settings of `--set`.
 const SETTINGS: &str = "settings";
 /// The word behind `help` that asks for the pages of the documentation.
 const TOPICS: &str = "topics";

@@ -85,7 +85,7 @@ pub(super) fn page(
     )
 }
 
-/// An option and the first sentence of what it does.
+/// An option and the first sentence of its help.
 fn line(option: &str, command: &Command) -> Option<String> {
     let is_it = |arg: &&clap::Arg| match (option.chars().next(), option.len()) {
         (Some(short), 1) => arg.get_short() == Some(short),

@@ -1,4 +1,4 @@
-//! Where results go, and in which layout.
+//! Destination and layout of results.
 
 use std::path::{Path, PathBuf};
 

@@ -29,7 +29,7 @@ const DECIDED_BY_FILE: [&str; 4] = ["tests", "mix", "stdin_arg", "command"];
 const KEY_OPTIONS: [&str; 7] =
     ["key_range", "key_dist", "sequential", "first_key", "unpadded", "keys_by", "one_slot"];
 
-/// The job of a workload: its phases, each changed by what was typed and by `change`.
+/// The job of a workload: its phases, each changed by the typed options and by `change`.
 pub(super) fn job(
     typed: &ParsedArgs,
     name: &str,
@@ -246,8 +246,8 @@ fn words(command: Spanned<Words>) -> Vec<Vec<u8>> {
     command.into_inner().0.into_iter().map(String::into_bytes).collect()
 }
 
-/// An error of a phase with the place of what causes it: the first setting whose option is among those that are named,
-/// or the phase, unless an option is named that was typed.
+/// An error of a phase with the location of its cause: the first setting whose option the error names,
+/// otherwise the phase; without a location if the error names a typed option.
 fn located(
     workload: &Workload,
     phase: &Phase,

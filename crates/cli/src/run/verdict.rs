@@ -1,4 +1,4 @@
-//! Where verdicts go: `--no-verdict` and the environment variable `KEYSTORM_VERDICT`.
+//! Destination of verdicts: `--no-verdict` and the environment variable `KEYSTORM_VERDICT`.
 
 use std::ffi::OsString;
 

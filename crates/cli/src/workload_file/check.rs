@@ -1,5 +1,4 @@
-//! What only the whole of a workload tells: names that are not there or there twice, and what excludes
-//! each other.
+//! Checks of a whole workload: missing and duplicate names, and conflicting settings.
 
 use std::collections::BTreeSet;
 

@@ -52,7 +52,8 @@ fn described(source: &Source, error: &Error) -> String {
     source.fault(error.span().map_or(0, |span| span.start), why)
 }
 
-/// A table taken apart: its options, and what is not one. Refuses a key that is none of `others` either.
+/// Splits a table into its options and the other keys. Refuses a key that is neither an option nor among
+/// `others`.
 fn parted<'i>(
     source: &Source,
     table: DeTable<'i>,

@@ -14,7 +14,7 @@ const BYTES_MAX: u64 = 16 << 20;
 /// Content of standard input. It can be read once, and several callers may ask for it.
 static STANDARD_INPUT: OnceLock<Result<String, String>> = OnceLock::new();
 
-/// A text and what it is called.
+/// A text with its name.
 #[derive(Debug, Clone, Default)]
 pub struct Source {
     /// A path, or the name of a preset.

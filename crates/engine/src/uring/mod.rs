@@ -6,12 +6,12 @@
 //! either taken all of the bytes and posts no completion, or reports how many it took, and the rest
 //! is sent by an operation that does wait.
 //!
-//! What is lent to the kernel is safe by construction. A buffer of the pool is ours between the
-//! completion that names it and giving it back. Bytes to send are moved to `lent`, which is not
-//! touched until every completion of the turn that submitted it was seen. A connection that is
-//! closed leaves behind what an operation still holds, in `graves`, until that operation has
-//! ended. And when the engine goes, it waits for its operations, or leaks what they hold.
-//! <https://kernel.dk/io_uring.pdf>, <https://man7.org/linux/man-pages/man7/io_uring.7.html>
+//! Memory lent to the kernel is safe by construction. A buffer of the pool is ours between the completion that
+//! names it and giving it back. Bytes to send are moved to `lent`, which is not touched until every completion
+//! of the turn that submitted it was seen. A connection that is closed leaves behind what an operation still
+//! holds, in `graves`, until that operation has ended. And when the engine goes, it waits for its operations,
+//! or leaks what they hold. <https://kernel.dk/io_uring.pdf>,
+//! <https://man7.org/linux/man-pages/man7/io_uring.7.html>
 
 mod discarding;
 mod lending;

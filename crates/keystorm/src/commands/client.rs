@@ -261,7 +261,7 @@ impl Ticks<'_> {
 impl Observer for Ticks<'_> {
     fn interval(&mut self, snapshot: &Snapshot<'_>) {
         let warming_up = snapshot.warming_up;
-        // What is left of the warm-up is of no figure.
+        // The rest of the warm-up counts in no figure.
         let open = self.open.take().filter(|second| second.warming_up == warming_up);
         let second = match open {
             Some(mut second) => {

@@ -34,7 +34,7 @@ struct Options {
     /// Keep the merged run in this file; without --format nothing is printed then
     #[arg(short = 'o', long, value_name = "FILE", help_heading = "Results")]
     output: Option<PathBuf>,
-    /// Layout of what is printed: text, quiet, csv, redis, classic, json, timeline or samples [default: text]
+    /// Layout of the output: text, quiet, csv, redis, classic, json, timeline or samples [default: text]
     #[arg(long, value_name = "NAME", help_heading = "Results", value_parser = format_name)]
     format: Option<&'static str>,
     #[command(flatten)]

@@ -82,7 +82,7 @@ mod tests {
     #[test]
     fn every_subcommand_is_in_it_with_its_options() {
         let mut tree = registered();
-        // Names that are there twice, and references to what is not there, end it here.
+        // Duplicate names and dangling references panic here.
         tree.build();
         for front in cli::commands() {
             let Some(command) = front.command() else { continue };

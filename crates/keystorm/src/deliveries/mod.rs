@@ -1,4 +1,4 @@
-//! What receivers need of a server: their places at its nodes and replicas, and its keyspace events.
+//! Requirements of receivers on a server: places at its nodes and replicas, and keyspace events.
 
 mod event_setting;
 mod node_receivers;

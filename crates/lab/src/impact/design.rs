@@ -111,8 +111,8 @@ pub fn plan(
         }
         (Some(rate), pace) => *pace = Pace::constant(rate * sent),
     }
-    // The same draws in every segment would be luck that no interval shows; what is compared with what was written
-    // must be what was written.
+    // Equal draws in every segment would hide chance from the intervals. With checks of values, however, the
+    // draws must be those of the fill.
     if !parts.data.verify {
         parts.load.seed = parts.load.seed.wrapping_add(seed);
     }

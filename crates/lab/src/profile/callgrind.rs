@@ -16,7 +16,7 @@ const CLOCKS: [&str; 3] = ["clock_gettime", "gettimeofday", "time_syscall"];
 pub struct Cost {
     /// Instructions of the function itself.
     pub own: f64,
-    /// Instructions with those of what it calls; 0 of functions without a name.
+    /// Instructions including those of called functions; 0 for functions without a name.
     pub inclusive: f64,
     /// Calls of it.
     pub calls: f64,

@@ -1,5 +1,5 @@
-//! Work of a server for each request: instructions, by function, from runs of two lengths, and what another server
-//! does more or less.
+//! Work of a server for each request: instructions, by function, from runs of two lengths, and the difference
+//! of another server.
 //!
 //! The slope between the lengths excludes the cost of the start. Each start has an address layout and a hash
 //! seed of its own; several starts give each figure its interval, and two servers are compared start by start.
@@ -20,8 +20,7 @@ pub use difference::{Change, Difference};
 
 /// The name of the document's layout.
 pub const SCHEMA: &str = "keystorm.profile/1";
-/// Threads that do a smaller share of the work than the busiest are the server's own: timers, and what it does behind
-/// the scenes.
+/// Share of the busiest thread's work below which a thread only serves the server itself, such as timers.
 const THREAD_SHARE_MIN: f64 = 0.05;
 /// Parts of the names of libc's vectorised functions, such as `__strcasecmp_avx2`.
 const VECTORISED: [&str; 3] = ["_avx", "_evex", "_sse"];
@@ -123,7 +122,7 @@ pub struct Function {
     pub name: String,
     /// Instructions of its own.
     pub own: f64,
-    /// Instructions with those of what it calls; `None` of a library.
+    /// Instructions including those of called functions; `None` for a library.
     pub inclusive: Option<f64>,
 }
 

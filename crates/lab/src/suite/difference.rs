@@ -116,7 +116,7 @@ impl SuiteComparison {
         let least = 1.0 - threshold.unwrap_or_default();
         let most = match metric {
             Metric::ServerCpu => 1.0 + threshold.unwrap_or_default(),
-            // As much longer as what has that much less throughput.
+            // The inverse: a time is as much longer as a throughput would be lower.
             _ => 1.0 / least,
         };
         let p_worse = |(row, ratio): (&Difference, &RatioEstimate)| match row.by.better() {
@@ -195,7 +195,7 @@ impl ComparedFigure {
             Self::Throughput => [before.factor(), after.factor()],
             // Work on a CPU that others use, too, costs more.
             Self::ServerCpu => [after.factor(), before.factor()],
-            // What the median is without the requests that were delayed is not kept.
+            // The median without the delayed requests is not stored.
             Self::Median => [after, before]
                 .map(|held| if held.delayed < DELAYED_MIN { held.factor() } else { f64::INFINITY }),
         }

@@ -127,7 +127,7 @@ impl Builder {
 impl MarkedEventReceiver for Builder {
     fn on_event(&mut self, event: Event, mark: Marker) {
         match event {
-            // What an empty value reads as.
+            // An empty value.
             Event::Scalar(text, TScalarStyle::Plain, ..) if text == "~" => {
                 self.put(Node::Text(String::new()));
             }

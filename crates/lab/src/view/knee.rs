@@ -76,7 +76,7 @@ impl Sweep {
                 };
                 run.disturbed().is_none().then_some((worth, run.throughput_rps))
             };
-            // What was disturbed says nothing of a knee.
+            // Disturbed points say nothing of a knee.
             let counted = rows.iter().filter(|row| power(row).is_some()).count();
             let judged = rows.iter().filter(kept).filter_map(|row| Some((power(row)?, row)));
             let ((_, rate), row) = judged.max_by(|a, b| a.0.0.total_cmp(&b.0.0))?;

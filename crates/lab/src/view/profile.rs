@@ -95,7 +95,7 @@ impl Profile {
         Some(Block::Text(line))
     }
 
-    /// Describes how the figures came about, and what they are not.
+    /// Describes the method of the figures, and their limits.
     fn method(&self) -> String {
         let counter = match self.counter {
             Counter::Callgrind => "callgrind",

@@ -103,7 +103,7 @@ impl NodeLine {
         let mut from = Some(span.start);
         for interval in span.start / LOOK..(span.end / LOOK).min(self.looks.len()) {
             let (begins, ends) = ((interval * LOOK).max(span.start), (interval + 1) * LOOK);
-            // What failed since the look before was asked for.
+            // Failures since the last look show that there were requests.
             let failed =
                 self.failures.range(interval * LOOK..(interval + 1) * LOOK).next().is_some();
             if self.looks[interval] != NodeActivity::Unasked || failed {

@@ -3,7 +3,7 @@
 use super::svg::{LABEL, text_width};
 use crate::{Axis, Scale, Unit};
 
-/// An axis made ready: its range in distances and what it names.
+/// A prepared axis: its range in distances and its ticks.
 #[derive(Debug, Clone)]
 pub(super) struct Span {
     pub(super) from: f64,
@@ -110,7 +110,7 @@ fn nice_step(least: f64) -> f64 {
 fn log(axis: &Axis, values: &[f64], (low, high): (f64, f64), wanted: usize, fitted: bool) -> Span {
     let named = |value: f64| (value.log10(), axis.unit.show(value));
     if fitted {
-        // An axis of what was varied names just that.
+        // An axis of a varied option names just its values.
         let mut given: Vec<f64> =
             values.iter().copied().filter(|v| *v > 0.0 && v.is_finite()).collect();
         given.sort_by(f64::total_cmp);

@@ -1,4 +1,4 @@
-//! Messages and their deliveries on a page: the duration of each part of their way, and what became of them.
+//! Messages and their deliveries on a page: the duration of each part of their way, and their outcome.
 
 use measure::{Deliveries, DeliveryCounts};
 use report::{DeliveryFigures, Run, Summary, grouped, topics};

@@ -70,7 +70,7 @@ impl Excuse {
     /// Factors for a metric by which the ratio may be lower, and higher.
     pub(super) fn for_metric(&self, metric: Metric) -> [f64; 2] {
         let by = self.percentile(metric).map_or(self.excess.factor(), |noise| noise.excess);
-        // What is better the higher it is, was measured too low on the side that was held up.
+        // A figure for which higher is better was measured too low on the delayed side.
         let is_low = (metric.better() == Direction::Higher) != (self.side == 1);
         if is_low { [by, 1.0] } else { [1.0, by] }
     }

@@ -96,7 +96,7 @@ pub fn next_blocks(
         open.map(|width| width.blocks_for_it).max_by_key(|n| n.unwrap_or(usize::MAX))??;
     let block_s = elapsed_s / f64::from(taken.max(1));
     let needed = u32::try_from(needed).ok()?.max(taken + 1);
-    // What few blocks say of many is rough: no more than twice as many are taken before it is asked again.
+    // Few blocks predict many only roughly: at most twice as many are taken before the next estimate.
     let next = needed.min(taken.saturating_mul(2));
     (f64::from(needed) * block_s <= bound_s).then_some(next)
 }

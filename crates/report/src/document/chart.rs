@@ -1,4 +1,4 @@
-//! Charts as data: series of points over two axes, and what they mean.
+//! Charts as data: series of points over two axes.
 
 use super::Unit;
 

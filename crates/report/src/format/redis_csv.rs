@@ -91,7 +91,7 @@ impl Format for RedisCsv {
             let mut row = vec![name, format!("{:.2}", operation.rate_per_s)];
             row.extend(self.latency(&operation.response));
             if self.first_byte {
-                // It is of what was sent together, whichever operations that were.
+                // It covers the requests that were sent together, of any operation.
                 row.extend([String::new(), String::new()]);
             }
             if self.own {

@@ -44,7 +44,7 @@ impl Interval<'_> {
         if span_s > 0.0 { format!("{:.2}", n / span_s) } else { String::new() }
     }
 
-    /// Rate of what only some plans count; without a point nothing is known of it.
+    /// Rate of a figure that only some plans count; empty without a point.
     fn optional(&self, of: fn(&Point) -> Option<u64>) -> String {
         self.point.and_then(of).map(|n| self.rate(n as f64)).unwrap_or_default()
     }
@@ -110,7 +110,7 @@ impl Format for TimelineCsv {
             let point = points.next_if(|point| point.index == index);
             let from_ns = u64::from(index).saturating_mul(interval_ns);
             let to_ns = from_ns.saturating_add(interval_ns).min(measurement.elapsed_ns);
-            // What came in the last moment of a run belongs to the interval before it.
+            // Requests of the last moment of a run belong to the interval before it.
             if to_ns <= from_ns && point.is_none_or(|point| point.requests == 0) {
                 continue;
             }

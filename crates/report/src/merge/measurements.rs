@@ -142,7 +142,7 @@ fn absences(shares: &[Measurement], offset_ns: impl Fn(&Measurement) -> u64) -> 
     };
     let mut all: Vec<Absence> = shares.iter().flat_map(later).collect();
     all.sort_by_key(|absence| absence.from_ns);
-    // What several were away for is one span.
+    // Overlapping absences of several processes become one span.
     all.dedup_by(|next, last| {
         let meet = next.from_ns <= last.to_ns;
         last.to_ns = if meet { last.to_ns.max(next.to_ns) } else { last.to_ns };

@@ -312,8 +312,8 @@ fn past_deadline(slo: &Slo, summary: &Summary<'_>) -> u64 {
 /// Returns the miss of too many failed requests, if the target does not bound their share.
 fn failed(slo: &Slo, summary: &Summary<'_>) -> Option<MissedTarget> {
     let total = summary.run.measurement.requested();
-    // What lacks a reply at the end is a matter of the schedule, and what is given up at its deadline, of a target
-    // that bounds that.
+    // Requests without a reply at the end are judged by the schedule; those given up at their deadline, by a
+    // target that bounds them.
     let of_deadline = past_deadline(slo, summary);
     let timed_out = total.connections.timed_out.saturating_sub(of_deadline);
     let given_up = total.connections.lost.saturating_add(timed_out);

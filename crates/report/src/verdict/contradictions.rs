@@ -106,7 +106,7 @@ impl<'s> Report<'s> {
             let by_quota = self.known(&format!("{end}_stopped_by_quota")) * 2.0 > *held;
             *held >= HELD && *busy < FULL && !by_quota
         });
-        // What rounding leaves is no contradiction.
+        // A difference from rounding is no contradiction.
         left && short.any(|(_, (busy, held))| 2.0 * (ours - busy) < held - 0.01)
     }
 

@@ -26,7 +26,7 @@ pub(super) fn drift(plan: &Plan, measurement: &Measurement) -> Option<String> {
     let open = match &plan.load.pace {
         Pace::Closed => false,
         Pace::Open(schedule) if schedule.is_limited() => {
-            // What is asked for may differ.
+            // The requested rate may differ.
             schedule.rate_per_s()?;
             true
         }

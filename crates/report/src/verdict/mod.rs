@@ -1,4 +1,4 @@
-//! What limited a run, as data.
+//! The limit of a run, as data.
 //!
 //! Owns the words for it. The evidence is gathered by `host` and `measure`; which figures count is
 //! in [`evidence`] and [`threads`], how they are weighed in [`rules`], how it reads in [`wording`]. What

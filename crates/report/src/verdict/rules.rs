@@ -203,7 +203,7 @@ pub(super) fn find_with_causes(evidence: &Evidence) -> Finding {
         let kept = evidence.schedule.as_ref().is_some_and(|schedule| schedule.figures.kept());
         return if kept { Finding::ScheduleBehind } else { Finding::ScheduleMissed };
     }
-    // A closed loop is limited by what takes most of its time.
+    // A closed loop is limited by the part that takes most of its time.
     let most = !causes.of_time || causes.share(WaitCause::ServerCommands) >= EXPLAINED;
     let by_commands = is_open && most && causes.largest() == Some(WaitCause::ServerCommands);
     if by_commands { Finding::SlowCommands } else { found }

@@ -55,7 +55,7 @@ pub(crate) fn stalls(run: &Run) -> Vec<Stall<'_>> {
         });
         let mut of_journal: Vec<Stall<'_>> =
             of_journal.filter(|stall| stall.to_ns > 0.0 && stall.from_ns < elapsed_ns).collect();
-        // What may hold others comes before them.
+        // Entries that may block others come before them.
         of_journal.sort_by_key(|Stall { entry, .. }| {
             (Reverse(entry.usec), entry.kind == JournalKind::Latency, !holds_others(entry))
         });
@@ -161,7 +161,7 @@ pub(super) fn beyond_by_record(
         let Some(at) = place.filter(|_| left_ns[which] > 0.0) else { continue };
         let most_ns = if waits.is_empty() { over_ns[which] } else { longest_ns };
         let mut count = due(left_ns[which], most_ns);
-        // What has no room in its span came in the next.
+        // The part that exceeds its span falls into the next.
         let to_ns = spans[at].to_ns as f64 + stalls[which].length_ns * drain;
         let near = spans[at..].iter().zip(&mut room[at..]);
         for (_, room) in near.take_while(|(span, _)| span.from_ns as f64 <= to_ns) {

@@ -401,7 +401,7 @@ pub(super) fn percent(share: f64) -> String {
 
 /// A time in a suitable unit, to three significant digits.
 pub(crate) fn time(seconds: f64) -> String {
-    // What rounds up to a thousand of a unit is one of the next.
+    // A value that rounds up to a thousand of a unit is shown as one of the next.
     let (number, unit) = match seconds {
         s if s >= 0.9995 => (s, "s"),
         s if s >= 0.000_999_5 => (s * 1e3, "ms"),

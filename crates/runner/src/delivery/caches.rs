@@ -49,7 +49,7 @@ pub(super) fn missed(
 ) -> u64 {
     let missing = expected.saturating_sub(counts.received + caches.covered);
     if matches!(kind, DeliveryKind::Invalidate { tracking } if tracking.mode.follows_reads()) {
-        // What was there when a cache came back it has read.
+        // A returning cache has read the writes made until then.
         caches.removed = missing.min(removable);
         return 0;
     }
@@ -81,7 +81,7 @@ impl<E: Engine> Receivers<'_, E> {
             match caused_ns.filter(|_| n == 0) {
                 Some(invalidated_ns) => {
                     self.take(conn, delivered, invalidated_ns);
-                    // What came at another time is another sample.
+                    // A message of another time is another sample.
                     self.recorder.read_ended(now_ns, 0);
                 }
                 None => self.cover(conn, delivered),

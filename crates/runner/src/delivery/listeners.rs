@@ -171,7 +171,7 @@ impl<E: Engine> Receivers<'_, E> {
     /// Passes the messages of a listener to its receiver.
     fn redirected(&mut self, receiver: ConnId, now_ns: u64) {
         let at = receiver.0 as usize;
-        // What the receiver itself is reading may be in the middle of a reply.
+        // The reply that the receiver is reading may be incomplete.
         std::mem::swap(&mut self.listeners[at].strings, &mut self.receivers[at].strings);
         let Receiver { consumer, strings, .. } = &mut self.receivers[at];
         let meaning = consumer.invalidation(strings, &mut self.out);

@@ -248,7 +248,7 @@ impl Prober {
     fn elsewhere(&mut self, homes: &Homes<'_>, error: &str) -> Option<Stop> {
         let (stop, _) = self.at.as_ref()?;
         let other = homes.elsewhere(error, &stop.address);
-        // Of what no server has at present the same one knows more later.
+        // If no server has the slot at present, the same server is asked again later.
         self.pauses |= other.is_none();
         other.or_else(|| homes.is_passing(error).then(|| stop.clone()))
     }

@@ -228,7 +228,7 @@ impl Kind for Queues<'_> {
 
     fn is_ordered(&self) -> bool {
         match self.queue {
-            // What comes in at one end and is taken off the other. A reply to LPOP does not name its list.
+            // Messages enter at one end and leave at the other. A reply to LPOP does not name its list.
             Queue::List { push, pop } => {
                 let names_list = !pop.polls() || self.delivery.places_each == 1;
                 pop.takes_left(push) != (push == ListPush::Lpush) && names_list
@@ -236,7 +236,7 @@ impl Kind for Queues<'_> {
             // Members of one score are in the order of their bytes, which is that of a sender's numbers where all
             // else is alike.
             Queue::SortedSet { pop, mixed } => pop != SortedSetPop::Bzpopmax && !mixed,
-            // What is claimed comes behind later entries.
+            // Claimed entries arrive after later ones.
             Queue::Stream { claim_ns, .. } => claim_ns == 0,
         }
     }

@@ -81,7 +81,7 @@ impl<E: Engine> Receivers<'_, E> {
                     self.counts.doubled += 1;
                     return;
                 }
-                // What a lost receiver of a queue had is put back behind what others then have.
+                // Messages of a lost receiver of a queue are put back behind those that others already have.
                 Arrival::OutOfOrder if self.block_ns.is_some() && self.counts.cut_off > 0 => {}
                 Arrival::OutOfOrder => self.counts.out_of_order += 1,
                 Arrival::Next => {}

@@ -1,4 +1,4 @@
-//! What senders note of their messages for receivers, which run beside them.
+//! Notes of senders on their messages, for receivers that run beside them.
 
 mod ack_log;
 mod acknowledgements;

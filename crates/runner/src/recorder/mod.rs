@@ -54,7 +54,7 @@ pub(crate) struct Recorder {
     interval_from_ns: u64,
     /// Node of the current read.
     node: usize,
-    /// Recorders of what the tally leaves out, if the plan has some.
+    /// Recorders of figures that the tally lacks, if the plan has some.
     optional: OptionalRecorders,
     /// Silence of each node.
     silences: Vec<Silence>,

@@ -54,7 +54,7 @@ impl KeySource {
         }
     }
 
-    /// Returns whether no key depends on what is inserted.
+    /// Returns whether no key depends on inserts.
     pub(super) fn is_unused(&self) -> bool {
         self.inserts.is_none()
     }

@@ -279,7 +279,7 @@ impl<'r, E: Engine, P: Protocol, R: RouteHooks> Worker<'r, E, P, R> {
             return;
         }
         R::note_asked(self);
-        // What is read from now on belongs to an interval of its own.
+        // Later replies belong to an interval of their own.
         self.turn();
         self.recorder.was_absent(span);
     }

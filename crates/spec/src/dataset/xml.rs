@@ -126,8 +126,7 @@ impl Table {
     }
 }
 
-/// The text that `&amp;`, `&#252;` and the like stand for. What the file alone could define stays
-/// as it is written.
+/// Resolves `&amp;`, `&#252;` and the like. Entities that only the file could define stay unchanged.
 fn resolved(entity: &BytesRef<'_>) -> String {
     if let Ok(Some(character)) = entity.resolve_char_ref() {
         return character.to_string();

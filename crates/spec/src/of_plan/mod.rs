@@ -1,6 +1,6 @@
-//! The options that asked for a plan: kept with it, and read again, with what was decided or changed since.
+//! The options of a plan: saved with it and read back, together with later decisions and changes.
 //!
-//! The words of commands that were not typed, but made, [`commands`] has.
+//! [`commands`] words commands that were made and not typed.
 
 mod commands;
 
@@ -69,7 +69,7 @@ impl LoadSpec {
         let mut spec: Self = asked.unwrap_or_default();
         decided(&mut spec, plan);
         if plan.has_receivers() {
-            // What senders send follows from the kind of their receivers.
+            // The command of senders follows from the kind of their receivers.
             (spec.command, spec.yes) = (Vec::new(), false);
             spec.data = DataOptions {
                 size: spec.data.size,
@@ -147,7 +147,7 @@ fn order(plan: &PlanParts) -> Option<Pick> {
     plan.mix.as_ref().map(|mix| mix.pick.clone()).filter(|pick| *pick != Pick::Drawn)
 }
 
-/// Says what was left open and decided in the plan, and what an experiment changes in plans.
+/// Sets the options that the plan decided, or an experiment changed.
 fn decided(spec: &mut LoadSpec, plan: &Plan) {
     let load = &plan.load;
     let seconds = |ns| Seconds(Duration::from_nanos(ns));
@@ -200,7 +200,7 @@ fn send(spec: &mut LoadSpec, parts: &PlanParts) {
     (spec.data.mix, spec.data.order) = (is_mixed(parts), order(parts));
 }
 
-/// The keys and the values to store, with what is `asked` of the keys beside the commands.
+/// The options of keys and values; those that no plan shows are taken from `asked`.
 fn data(plan: &PlanParts, asked: &DataOptions) -> DataOptions {
     let lifetime = plan.pieces().find_map(|piece| match piece {
         Piece::Lifetime(lifetime) => Some(*lifetime),

@@ -210,7 +210,7 @@ impl Reuse {
         if self.reads == 0.0 {
             return Vec::new();
         }
-        // What the sample has too few reads of is one key's that was read often: reads within no distance.
+        // Reads that the sample lacks belong to a key that is read often: they have no distance.
         let missing = (self.all_reads as f64 - self.reads).max(-self.reads);
         let total = self.reads + missing;
         let mut missed = total;

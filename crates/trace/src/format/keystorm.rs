@@ -119,7 +119,7 @@ impl Own {
         self.decompress.reset(false);
         let buffer = self.cursor.buffer();
         buffer.clear();
-        // What is packed says how much may come: a short block does not make room for a long one.
+        // The packed length bounds the unpacked one: a short block reserves no room for a long one.
         buffer.reserve(length.min(packed.len().saturating_mul(1100) + 1024));
         let status = self.decompress.decompress_vec(packed, buffer, FlushDecompress::Finish);
         matches!(status, Ok(Status::StreamEnd)) && buffer.len() == length

@@ -1,4 +1,4 @@
-//! The grammar of memcached's commands as people type them: their words, and what cannot be sent.
+//! The grammar of memcached's commands as people type them: their words, and commands that cannot be sent.
 //!
 //! One table for all three protocols. The byte count of a value is not typed, as it follows from the value,
 //! which is always the last word.

@@ -62,11 +62,11 @@ impl Decode for RespDecoder {
     #[inline]
     fn decode<'b>(&'b mut self, input: &'b [u8]) -> Result<Frame<'b>, ProtocolError> {
         if self.elements == 0 {
-            // What nearly every write is answered with.
+            // The reply to nearly every write.
             if input.starts_with(b"+OK\r\n") {
                 return Ok(Frame { consumed: 5, reply: Some(Reply::Done) });
             }
-            // What nearly every read is.
+            // The reply to nearly every read.
             if let Some(consumed) = whole_string(input) {
                 return Ok(Frame { consumed, reply: Some(Reply::Done) });
             }

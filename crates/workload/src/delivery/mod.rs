@@ -200,7 +200,7 @@ impl DeliveryKind {
         matches!(self, Self::Pubsub { .. })
     }
 
-    /// Describes other causes of what receivers get.
+    /// Describes other causes of messages that receivers get.
     #[must_use]
     pub fn others(self) -> &'static str {
         match self {
@@ -371,7 +371,7 @@ impl Delivery {
     #[must_use]
     pub fn thread_of(&self, receiver: u32) -> u16 {
         if matches!(self.kind, DeliveryKind::Invalidate { .. }) {
-            // What a cache has at several nodes is on one thread.
+            // The receivers of one cache at several nodes run on one thread.
             let node_receiver = self.node_receivers.get(receiver as usize);
             let whose = node_receiver.map_or(receiver, |node_receiver| node_receiver.receiver);
             return (whose % u32::from(self.threads)) as u16;

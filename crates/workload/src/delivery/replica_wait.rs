@@ -71,7 +71,7 @@ impl Plan {
         let operation =
             Operation { name: self.name.clone(), weight: 1, steps: vec![step; 2], keys: None };
         parts.mix = Some(Mix { operations: vec![operation], pick: Pick::InOrder });
-        // What was not acknowledged in time is no latency of what was.
+        // Unacknowledged writes must not count among the latencies of acknowledged ones.
         parts.peer.separate_failures = true;
         parts.build().map(Cow::Owned)
     }

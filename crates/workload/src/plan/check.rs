@@ -1,4 +1,4 @@
-//! What a plan must keep to: every bound, in texts that name options by their identity.
+//! Constraints of a plan, with errors that name options by their identity.
 
 use super::{BudgetScope, Operation, Plan, PlanError, PlanParts, StepCondition, Stop, limits};
 use std::ops::Range;

@@ -1,4 +1,4 @@
-//! What the operations of a mix, and the order in which they come, must keep to.
+//! Constraints of the operations of a mix and of their order.
 
 use naming::{ORDER, PIPELINE, REPLAY, REQUESTS, text};
 

@@ -28,8 +28,8 @@ impl Plan {
         let transactions = self.transactions();
         let mut different =
             DistinctCommands { commands: Vec::new(), looks_up: Vec::new(), of: Vec::new() };
-        // The same command in two operations is two: each operation has figures of its own. So is one that a
-        // transaction queues: its reply says nothing of what it looks up.
+        // Equal commands of two operations are distinct, as each operation has its own figures. A command
+        // queued by a transaction is distinct, too, as its reply says nothing of its lookup.
         for (operation, (commands, _)) in self.key_spaces().enumerate() {
             for at in commands {
                 let (command, queued) = (&self.sequence[at], transactions.is_queued(at));

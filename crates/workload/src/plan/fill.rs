@@ -194,8 +194,7 @@ impl PlanParts {
     /// A `SET` of that key, like the plan's own.
     fn set(&self, read: &Arg, of: KeyArity) -> CommandSpec {
         let key = if of == KeyArity::Numbers { with_key(read) } else { read.clone() };
-        // What a reply brings is there only while the plan runs, and a number only where there is one for
-        // the key.
+        // Replies exist only while the plan runs, and a number only if there is one for the key.
         let known = |command: &&CommandSpec| {
             let foreign = of != KeyArity::Numbers && has_number(command);
             command.name() == "SET" && !command.names_reply() && !foreign
@@ -210,7 +209,7 @@ impl PlanParts {
         }
         let value = own.and_then(|set| set.args.get(2)).cloned();
         let mut args = vec!["SET".into(), key, self.value(value)];
-        // Of its options only a lifetime is one of what is written.
+        // Among its options, only a lifetime belongs to the written value.
         let mut options = own.map_or(&[][..], |set| set.args.get(3..).unwrap_or(&[])).iter();
         while let Some(option) = options.next() {
             let name = option.fixed_bytes().unwrap_or_default().to_ascii_uppercase();

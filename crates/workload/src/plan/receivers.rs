@@ -1,4 +1,4 @@
-//! What a plan with receivers must keep to.
+//! Constraints of a plan with receivers.
 
 use std::borrow::Cow;
 
@@ -31,7 +31,7 @@ impl PlanParts {
         self.delivery.is_some()
     }
 
-    /// Plural noun of what it sends: `requests` or `messages`.
+    /// Plural noun for its requests: `requests` or `messages`.
     #[must_use]
     pub fn sends(&self) -> &'static str {
         if self.has_receivers() { "messages" } else { "requests" }
@@ -104,7 +104,8 @@ impl PlanParts {
         })
     }
 
-    /// Between clients, a message must say when it was sent, and what shows the end must come behind all others.
+    /// Between clients, a message must carry its time of sending, and the message that marks the end must come
+    /// last.
     fn check_exchange(&self, delivery: &Delivery) -> Result<(), PlanError> {
         if delivery.exchange.is_none() {
             return Ok(());
@@ -250,7 +251,7 @@ fn check_each_node(delivery: &Delivery) -> Result<(), PlanError> {
     })
 }
 
-/// Checks that all places of what is kept in keys have receivers.
+/// Checks that every key that keeps messages has a receiver.
 fn check_takers(delivery: &Delivery) -> Result<(), PlanError> {
     let Delivery { receivers, places, places_each, .. } = delivery.of_all_clients();
     let names = delivery.kind.names();

@@ -8,8 +8,8 @@ use report::Summary;
 use super::distribution::distribution;
 use super::{MemtierHistogram, Rows, Style};
 
-/// The files of run number `run` by what follows their prefix, with their texts: one of each
-/// connection, by its thread and its number there.
+/// The files of run number `run`, one for each connection: the name after the prefix, with thread and number of
+/// the connection, and the text.
 #[must_use]
 pub(crate) fn client_files(
     summary: &Summary<'_>,

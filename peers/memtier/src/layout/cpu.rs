@@ -1,4 +1,4 @@
-//! What threads used of their CPUs: in all, and second by second.
+//! CPU use of threads: in total, and second by second.
 
 use measure::WorkerUse;
 

@@ -1,5 +1,5 @@
-//! How latencies spread: the steps at which the percentile iterator of HdrHistogram stops, ten for
-//! each halving of what is left.
+//! Distribution of latencies: the steps of the percentile iterator of HdrHistogram, ten for each halving of the
+//! rest.
 
 use super::MemtierHistogram;
 

@@ -20,7 +20,7 @@ pub(crate) struct HdrFile {
     pub(crate) text: String,
 }
 
-/// The files of run number `run`, of what has a sample.
+/// The files of run number `run`, for histograms with a sample.
 #[must_use]
 pub(crate) fn hdr_files(figures: &RunFigures, run: usize) -> Vec<HdrFile> {
     // Of waits there are none.

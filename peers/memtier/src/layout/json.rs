@@ -1,7 +1,7 @@
-//! Its JSON file: the tree, and the odd way in which it is written, with commas before keys.
+//! The JSON file: its tree, and its unusual layout with commas before keys.
 //!
-//! Texts are escaped and what is no number is `null`, where the original wrote files that no parser
-//! took.
+//! Texts are escaped, and values that are not numbers are `null`; the original wrote files that no parser
+//! accepts.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 

@@ -1,4 +1,4 @@
-//! What commands looked for, and how often it was there.
+//! Lookups of commands, and their hits.
 
 use measure::{CommandTally, Tally};
 use workload::{CommandSpec, Plan};

@@ -1,6 +1,6 @@
 //! Its progress line.
 
-/// Errors so far, and what was done about them.
+/// Errors so far, and their retries.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct RetryCounts {
     /// Requests that failed for good.
@@ -16,7 +16,7 @@ pub(crate) struct RetryCounts {
 pub(crate) struct Progress {
     /// Number of the run, from 1.
     pub(crate) run: u32,
-    /// Percent of what is to be done.
+    /// Percentage of the planned work.
     pub(crate) percent: f64,
     /// Whole seconds since its start.
     pub(crate) seconds: u64,

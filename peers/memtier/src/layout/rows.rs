@@ -1,4 +1,4 @@
-//! Which rows a report has, and which commands of a plan each is of.
+//! Rows of a report, and the commands of a plan that each covers.
 
 use workload::Plan;
 

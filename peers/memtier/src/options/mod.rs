@@ -1,4 +1,4 @@
-//! What was typed, read: every option with its default, and what is wrong with one alone.
+//! The parsed options, with their defaults and the errors of single options.
 
 mod take;
 

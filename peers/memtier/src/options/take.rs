@@ -75,7 +75,7 @@ impl Options {
         Ok(true)
     }
 
-    /// Takes an option of how much is sent, how fast, and what becomes of errors.
+    /// Takes an option of the amount, the rate or the handling of errors.
     fn take_load(&mut self, name: &'static str, text: &str) -> Result<bool, Fault> {
         match name {
             "requests" => self.requests = Some(requests(text)?),
@@ -202,7 +202,7 @@ impl Options {
         Ok(true)
     }
 
-    /// Takes an option of what is published or printed during a run.
+    /// Takes an option of the output during a run.
     fn take_live(&mut self, name: &'static str, text: &str) -> Result<bool, Fault> {
         let own = || text.to_owned();
         match name {
@@ -226,7 +226,7 @@ impl Options {
         Ok(true)
     }
 
-    /// Takes an option of what is done instead of a run.
+    /// Takes an option for an action other than a run.
     fn take_other(&mut self, name: &'static str, text: &str) -> Result<bool, Fault> {
         match name {
             "print-plan" => self.print_plan = true,

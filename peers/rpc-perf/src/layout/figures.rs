@@ -1,6 +1,5 @@
-//! What was counted and timed in a span of a run, as rpc-perf counts it: a request is an operation with
-//! all its commands, a reply that says that there is nothing is a success, and what looks up several fields
-//! hits and misses each of them.
+//! Counts and times of a span of a run by the rules of rpc-perf: a request is an operation with all its
+//! commands, a reply without a value is a success, and a lookup of several fields hits or misses each of them.
 
 use std::ops::Range;
 

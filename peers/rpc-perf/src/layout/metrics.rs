@@ -1,5 +1,5 @@
-//! Metrics by their names: a line of the metrics file, and the pages of the admin port. What the file has
-//! in binary form instead of a line is [`packed`](super::packed)'s.
+//! Metrics by their names: a line of the metrics file, and the pages of the admin port. The binary form of the
+//! file is in [`packed`](super::packed).
 
 use std::time::{Duration, SystemTime};
 

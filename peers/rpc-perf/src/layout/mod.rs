@@ -1,7 +1,7 @@
 //! The output of `rpc-perf`: its windows, and its metrics under their names.
 //!
-//! Owns their layouts and the figures under them. Which span of a run is a window, and where text goes, is
-//! the front end's business. What is right here and wrong there is in docs/rpc-perf.md.
+//! Owns their layouts and figures. The front end chooses the span of a window and the destination of text.
+//! Errors of the original that are not imitated are listed in docs/rpc-perf.md.
 
 mod buckets;
 mod figures;

@@ -1,4 +1,4 @@
-//! A window: a dozen lines with what came in it, per second.
+//! A window: a dozen lines with its figures per second.
 
 use std::fmt::Write;
 use std::time::SystemTime;

@@ -149,7 +149,7 @@ fn buckets(
             None => over += count,
         }
     }
-    // What is slower than all buckets has no percentile there.
+    // An operation slower than all buckets has no percentile in YCSB.
     for (label, part) in [("95th", 0.95), ("99th", 0.99)] {
         let mut sum = 0;
         let reached = counts.iter().position(|count| {

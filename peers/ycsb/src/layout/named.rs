@@ -1,4 +1,4 @@
-//! The section names under which YCSB reports commands and operations, and what a miss counts as there.
+//! Section names of YCSB for commands and operations, and its treatment of misses.
 
 use workload::{CommandSpec, LogSubject, PlanParts};
 

@@ -1,4 +1,4 @@
-//! What a report in YCSB's words has in it.
+//! Contents of a report of YCSB.
 
 use std::fmt;
 use std::str::FromStr;

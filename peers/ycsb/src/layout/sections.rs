@@ -1,7 +1,7 @@
-//! Operations as YCSB measures them: which counts and latencies go under which name.
+//! Operations as YCSB measures them: the counts and latencies of each name.
 //!
-//! A read that is modified and written back is a READ, an UPDATE and the whole; what failed is apart
-//! from what did not; what the client does when it ends is an operation as well.
+//! A read-modify-write counts as a READ, an UPDATE and the whole; failures are separate; the cleanup of the
+//! client is an operation as well.
 
 use std::borrow::Cow;
 
@@ -18,7 +18,7 @@ use super::options::{ByStatus, Interval};
 /// Start of the names of sections of latencies from when something was due.
 pub(super) const INTENDED: &str = "Intended-";
 
-/// The comparison of what a read returned, and the closing of a connection.
+/// The check of a read value, and the closing of a connection.
 pub(super) const VERIFY: &str = "VERIFY";
 pub(super) const CLEANUP: &str = "CLEANUP";
 
@@ -38,7 +38,7 @@ pub(crate) struct Section {
 pub(crate) struct ReturnCounts {
     /// Well.
     pub(crate) ok: u64,
-    /// With what was not expected.
+    /// An unexpected value.
     pub(crate) unexpected: u64,
     /// Otherwise.
     pub(crate) error: u64,
@@ -80,7 +80,7 @@ impl<'t> From<&'t OperationTally> for TallyView<'t> {
     }
 }
 
-/// The sections of what a tally of this plan holds, in YCSB's order; `connections` were closed.
+/// The sections for a tally of this plan, in YCSB's order; `connections` were closed.
 #[must_use]
 pub(crate) fn sections(
     plan: &Plan,

@@ -1,9 +1,8 @@
-//! What was typed: every option of `redis-benchmark` and `valkey-benchmark`, and ours.
+//! The options of a run: those of `redis-benchmark` and `valkey-benchmark`, and ours.
 //!
-//! Owns their names, help and shapes, a file for each group of the help; what they mean together is
-//! [`super::plans`]'s business. Like
-//! the peers it takes the word after an option as its value whatever it looks like, lets the last
-//! of several count, and ends at the first word that is no option.
+//! Owns their names, help and shapes, with a file for each group of the help; [`super::plans`] interprets them
+//! together. As in the peers, the word after an option is its value whatever it looks like, the last of several
+//! counts, and the options end at the first other word.
 
 mod results;
 
@@ -74,7 +73,7 @@ pub(in crate::run) struct LaterOptions {
 }
 
 impl LaterOptions {
-    /// Says why the command line cannot be carried out by this version, if it asks for what it lacks.
+    /// Returns the reason why this version cannot carry out the command line, if it lacks a requested feature.
     pub(in crate::run) fn refused(&self) -> Option<String> {
         let asked = [
             (self.rdma, "--rdma", "RDMA"),

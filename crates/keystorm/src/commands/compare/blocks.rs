@@ -312,7 +312,7 @@ impl<'b, 'r> Blocks<'b, 'r> {
             void => format!(" ({void} void)"),
         };
         let blocks = self.wanted;
-        // What tells the runs apart comes first: a narrow terminal shows no more.
+        // The distinguishing part comes first, as a narrow terminal shows no more.
         let side = short_name(&self.names[side]);
         format!("{side}, block {block} of {blocks}{again}, {name}")
     }

@@ -84,7 +84,7 @@ impl Judge<'_> {
             let limit = all.limits.get(first).cloned().unwrap_or_default();
             let mut question = self.question(load, taken, &limit);
             for (candidate, bytes) in question.candidates.iter_mut().zip(&all.memory) {
-                // What a process holds is comparable; what a server counts is not.
+                // Memory of a process is comparable; memory that a server counts is not.
                 candidate.memory_bytes = bytes.or(candidate.memory_bytes);
             }
             question

@@ -60,7 +60,7 @@ fn doctor(job: &Options) -> Result<End> {
     Ok(if bad || lost { End::Failed } else { End::Complete })
 }
 
-/// The evidence, and what it is about in words.
+/// The evidence, and the name of its subject.
 fn look(job: &Options) -> (Evidence, String) {
     let (load, target) = (job.load(), &job.server.target);
     let reached =

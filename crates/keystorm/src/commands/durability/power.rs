@@ -42,7 +42,7 @@ fn trace(home: &Path) -> PathBuf {
     home.join("trace")
 }
 
-/// Cuts the files of a server that was killed to what had reached the disk.
+/// Cuts the files of a killed server to the bytes that had reached the disk.
 ///
 /// # Errors
 /// Returns an error if the trace cannot be read, or a file not be cut.
@@ -81,7 +81,7 @@ struct FileState {
     is_named: bool,
 }
 
-/// Files by what a trace says of them.
+/// Contents of files, as far as a trace shows them.
 #[derive(Debug, Default)]
 struct Disk {
     home: PathBuf,

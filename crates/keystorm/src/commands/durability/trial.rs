@@ -1,4 +1,4 @@
-//! One crash: load, a random moment, the crash, and what brings the server back.
+//! One crash: load, a random moment, the crash, and the recovery of the server.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};

@@ -125,7 +125,7 @@ fn run_until_steady(
         let mut parts: PlanParts = (**plan).clone();
         parts.load.stop = Stop::Requests(requests);
         (parts.load.pace, parts.load.warmup_ns) = (Pace::Closed, 0);
-        // What was filled stays as the round before left it.
+        // The filled keys stay as the previous round left them.
         parts.data.fill = None;
         if !parts.data.verify {
             // The same keys, in another order.

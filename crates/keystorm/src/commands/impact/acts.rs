@@ -138,7 +138,7 @@ impl Acts<'_, '_> {
         let run = bed.run_of(parts.build()?, measurement, watched).failed_if_refused();
         let mut run = run.held_against(job.slo.clone());
         run.warnings = bed.warned_of(&run);
-        // What acts do is no surprise.
+        // Intended effects of an act need no warning.
         run.warnings.retain(|warning| !INTENDED_EFFECTS.contains(&warning.kind));
         Ok((run, scenes))
     }
@@ -176,7 +176,7 @@ const EVENT_MIN_US: u64 = 1_000;
 /// Events that the server logged during an act, the longest first.
 fn events(run: &Run, played: &ActRecord) -> Vec<String> {
     let start = run.measurement.started_at.duration_since(UNIX_EPOCH).unwrap_or_default();
-    // What comes later may be the next act's.
+    // Later events may belong to the next act.
     let last_s = played.ended_s.unwrap_or(played.from_s) + HALF_S;
     let to_s = last_s.max(played.until_s - HALF_S);
     let journals = run.watched.servers.iter().filter_map(|server| server.journal.as_ref());

@@ -256,7 +256,7 @@ impl<'b> Stage<'b> {
             let _ = diagnostics::say(format_args!("warning: {error:#}"));
         }
         for command in undo {
-            // What was never there cannot be undone.
+            // An act that did not begin cannot be undone.
             let _ = self.send(&command);
         }
     }

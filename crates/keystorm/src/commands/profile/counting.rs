@@ -75,8 +75,9 @@ impl Instruments {
         found.map(|(counter, version)| Self { counter, version })
     }
 
-    /// Counts what each request costs by a start of a server for each of two lengths: their slope, which is free of
-    /// what starting costs. After it, runs of `after_s` planned seconds are left. `None` after Ctrl-C.
+    /// Counts what each request costs by a start of a server for each of two lengths: their slope, which
+    /// excludes the cost of the start. After it, runs of `after_s` planned seconds are left. `None` after
+    /// Ctrl-C.
     ///
     /// # Errors
     /// The server does not start or run, or was not counted.

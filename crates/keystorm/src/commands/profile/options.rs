@@ -151,7 +151,7 @@ pub(crate) fn counted_server(
     }
     // It is private, and nothing in it is anybody's.
     line.options.push(TypedOption::flag(YES));
-    // What is read is to be there, where that can be.
+    // Read keys are filled first, where that is possible.
     let mut filled = line.clone();
     if !line.has(FILL) && !line.has(WORKLOAD) {
         filled.options.push(TypedOption::flag(FILL));

@@ -1,4 +1,4 @@
-//! The command line of `keystorm suite`: which specs, on which server, and what they are held against.
+//! The command line of `keystorm suite`: specs, server and earlier results for comparison.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -134,7 +134,7 @@ fn intent(mut options: Options, line: TypedLine, shown: String) -> Result<Intent
 }
 
 impl Options {
-    /// Returns whether only a cross-section is run; `None` for what suits the directory.
+    /// Returns whether only a cross-section is run; `None` for the default of the directory.
     pub(super) fn core(&self) -> Option<bool> {
         (self.core || self.all).then_some(self.core)
     }

@@ -45,7 +45,7 @@ fn survey(job: &SurveyJob) -> Result<End> {
     if !spec.spawned {
         spec.clients_max = clients_max(&bed, &first.target);
     }
-    // What is stored before a run is no news among tables.
+    // Fills are not announced between tables.
     bed.settings.fills_quietly = true;
     spec.lacks.extend(lacking(&bed, &first.target));
     let plan = SurveyPlan::new(&spec, &machine);

@@ -164,7 +164,7 @@ pub(crate) fn bar(share: f64, room: usize) -> String {
     } else {
         0
     };
-    // What is there is seen.
+    // A value above 0 is visible.
     let eighths = if share > 0.0 { eighths.max(1) } else { eighths };
     "█".repeat(eighths / 8) + EIGHTHS[eighths % 8]
 }

@@ -346,13 +346,13 @@ fn send_pipeline<E: Engine, P: Protocol, R: ByNode>(
     while count < room {
         route.shared_mut().set_over_aside(lane, deadline, now_ns);
         let Some(next) = route.shared().queues.peek(lane) else { break };
-        // What was sent before is in flight all the while.
+        // Requests that were sent before stay in flight all the time.
         let (is_new, commands) = (!R::was_sent(next), u64::from(next.left));
         let begins = !route.has_begun(next);
         if is_new {
             let full = *in_flight + commands > route.shared().under_way_max();
             if full {
-                // Whatever room there was is taken by what is in flight elsewhere.
+                // Requests in flight elsewhere take all the room.
                 route.shared_mut().queues.no_room_before(lane, now_ns);
             }
             // An operation that has begun goes on to its end.

@@ -378,7 +378,7 @@ impl<M> NodeQueues<M> {
         let lasting = self.lasting;
         let queue = self.queue_mut(lane);
         if opened && lasting && queue.ready == 0 {
-            // What waited while the node was away.
+            // Requests that waited while the node was away.
             queue.surplus = queue.surplus.max(queue.waiting.len() * SURPLUS_PARTS);
         }
         count(&mut queue.ready, opened);

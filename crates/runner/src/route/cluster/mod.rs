@@ -164,7 +164,7 @@ impl Commands {
                 KeyPlace::Arg(n) => Some(n),
                 KeyPlace::Keyless | KeyPlace::Movable => None,
             })
-            // What senders wait with has no key.
+            // The command with which senders wait has no key.
             .chain(std::iter::repeat(None))
             .take(plan.sequence.len())
             .collect();

@@ -66,7 +66,7 @@ const OPCODES: &[Opcode] = &[
     alone("version", 0x0b, Extras::None, 1),
     alone("flush_all", 0x08, Extras::Delay, 2),
     Opcode { key: Some(1), ..alone("stats", STAT, Extras::None, 2) },
-    // What a login is written as: the mechanism, and what it takes.
+    // Encoding of a login: the mechanism and its data.
     Opcode { value: Some(2), ..on_key("sasl_auth", 0x21, Extras::None, 3) },
 ];
 

@@ -44,7 +44,7 @@ enum OpenReply {
 impl Decode for TextDecoder {
     #[inline]
     fn decode<'b>(&'b mut self, input: &'b [u8]) -> Result<Frame<'b>, ProtocolError> {
-        // What nearly every write is answered with.
+        // The reply to nearly every write.
         if self.open == OpenReply::None && input.starts_with(b"STORED\r\n") {
             (self.mark, self.erred) = (None, false);
             return Ok(Frame { consumed: 8, reply: Some(Reply::Done) });
@@ -208,7 +208,7 @@ impl TextDecoder {
             b"HD" | b"STORED" | b"DELETED" | b"TOUCHED" | b"OK" | b"MN" | b"VERSION" | b"RESET"
             | b"ME" => Reply::Done,
             b"EN" | b"NF" | b"NS" | b"EX" | b"NOT_STORED" | b"EXISTS" | b"NOT_FOUND" => Reply::Miss,
-            // What incr and decr leave, which old servers pad.
+            // The result of incr and decr, which old servers pad.
             number if number.iter().all(u8::is_ascii_digit) && !number.is_empty() => Reply::Done,
             _ => return Err(fault(TEXT, "a reply cannot begin like this", line)),
         }))
@@ -321,7 +321,7 @@ fn number<'l>(digits: &'l [u8], line: &[u8]) -> Result<(u64, &'l [u8]), Protocol
 /// The number in the flag `O` of a meta reply.
 #[inline]
 fn mark(line: &[u8]) -> Option<u32> {
-    // `HD` alone, which is most of what comes.
+    // `HD` alone, the most frequent reply.
     if line.len() < 4 {
         return None;
     }
