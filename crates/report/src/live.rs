@@ -124,7 +124,8 @@ pub fn progress_line(progress: &LiveProgress, kind: LiveLine, columns: Option<us
             if whole.chars().count() <= room {
                 return whole;
             }
-            // If space is short, the figures go before the full command, and the backlog before the median.
+            // If space is short, the figures take precedence over the full command, and the backlog over the
+            // median.
             let all = format!("{now} {more}");
             let title_min = title.chars().count().min(TITLE_MIN);
             let fits = all.chars().count() + title_min <= room || progress.behind.is_none();

@@ -6,7 +6,8 @@ use clap::{Arg, ArgAction};
 
 use crate::{UsageError, suggestions};
 
-/// A library, and the options that imitate it. Options after them on a command line take precedence.
+/// A library, and the words of a delivery that imitate it. Options after them on a command line take
+/// precedence.
 type Preset = (&'static str, &'static [&'static str]);
 
 /// The libraries. Each sends a job with more commands than the one that puts it in its queue: those are left out.
