@@ -10,6 +10,7 @@ mod commands;
 mod connecting;
 mod data;
 mod dataset;
+mod delivery;
 pub mod dialect;
 pub mod document;
 mod error;
@@ -53,6 +54,7 @@ pub use commands::{LoadOperation, TypedLoad, operation_names};
 pub use connecting::ConnectionOptions;
 pub use data::DataOptions;
 pub use dataset::dump;
+pub use delivery::DeliveryOptions;
 pub use dialect::Dialect;
 pub use error::SpecError;
 pub use keys::{KeyOptions, KeyRange, drawn, space};
@@ -114,6 +116,10 @@ pub struct LoadSpec {
     )]
     #[serde(with = "text::words")]
     pub command: Vec<OsString>,
+    /// Receivers of what it sends.
+    #[arg(skip)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub delivery: Option<DeliveryOptions>,
     /// Load that a workload file sends.
     #[arg(skip)]
     #[serde(skip)]

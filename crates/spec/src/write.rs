@@ -4,7 +4,7 @@
 
 use std::sync::OnceLock;
 
-use clap::{Arg, Args, Command};
+use clap::{Arg, ArgAction, Args, Command};
 use naming::OptionId;
 use serde_json::{Map, Value};
 
@@ -79,7 +79,9 @@ impl LoadSpec {
             let value = own.remove(&key(option))?;
             Some(PrintedOption { option: option.clone(), value })
         };
-        Ok(options.filter_map(given).collect())
+        let receivers = self.delivery.iter().flat_map(|delivery| &delivery.options);
+        let receivers = receivers.map(|(name, value)| PrintedOption::of_receivers(name, value));
+        Ok(options.filter_map(given).chain(receivers).collect())
     }
 
     /// The first option that is given here, and is another in a load that was made of this one, or that its
@@ -130,6 +132,13 @@ pub(crate) fn given_fields(spec: &LoadSpec) -> Result<Map<String, Value>, serde_
 }
 
 impl PrintedOption {
+    /// An option of receivers, with its value, or without one if it takes none.
+    fn of_receivers(name: &str, value: &Value) -> Self {
+        let action = if value.is_boolean() { ArgAction::SetTrue } else { ArgAction::Set };
+        let option = Arg::new(name.to_owned()).long(name.to_owned()).action(action);
+        Self { option, value: value.clone() }
+    }
+
     /// Name of the option as people write it: `-c`, `--rps`, `--set order`, or `the command`.
     #[must_use]
     pub fn name(&self) -> String {

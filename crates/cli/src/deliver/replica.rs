@@ -35,7 +35,7 @@ pub(super) struct ReplicaOptions {
     #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = seconds)]
     wait_timeout: Option<Duration>,
     /// Read here, instead of at the replicas that the primary names; repeatable
-    #[arg(long, value_name = "HOST:PORT")]
+    #[arg(long, value_name = "HOST:PORT", value_delimiter = ',')]
     at: Vec<Address>,
     #[command(flatten)]
     common: CommonOptions,

@@ -19,6 +19,7 @@ use crate::experiment::{with_line, with_those_of_one_run};
 use crate::run::RunFront;
 use crate::suggestions::explained;
 use crate::{FrontEnd, Intent, UsageError, help};
+use spec::DeliveryOptions;
 use spec::values::{seconds, small_count};
 
 /// A kind of delivery on the command line.
@@ -67,8 +68,8 @@ pub(super) trait KindOptions: Args + 'static {
     fn receivers(&self, prefix: String, parts: &mut PlanParts) -> Result<Delivery, UsageError>;
 }
 
-/// A command line with the options of a kind only.
-struct OwnLine<O>(O);
+/// A command line with the options of a kind only, and those that were given.
+struct OwnLine<O>(O, DeliveryOptions);
 
 impl<O: KindOptions> CommandFactory for OwnLine<O> {
     fn command() -> Command {
@@ -82,7 +83,8 @@ impl<O: KindOptions> CommandFactory for OwnLine<O> {
 
 impl<O: KindOptions> FromArgMatches for OwnLine<O> {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
-        O::from_arg_matches(matches).map(Self)
+        let asked = DeliveryOptions::from_matches(O::NAME, &Self::command(), matches);
+        Ok(Self(O::from_arg_matches(matches)?, asked))
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
@@ -217,9 +219,9 @@ fn parse<O: KindOptions>(args: Vec<OsString>) -> Result<Intent, UsageError> {
         };
         return Ok(Intent::Say(command.render_long_help().to_string()));
     }
-    with_line(args, false, &REQUEST_OPTIONS, |OwnLine::<O>(options), line, _| {
-        let print_plan = options.common().print_plan;
-        delivered(of_senders(options, line)?, print_plan)
+    with_line(args, false, &REQUEST_OPTIONS, |own: OwnLine<O>, line, _| {
+        let print_plan = own.0.common().print_plan;
+        delivered(of_senders(own, line)?, print_plan)
     })
 }
 
@@ -238,16 +240,18 @@ fn own_page(command: Command, name: &str) -> Command {
 fn load<O: KindOptions>(ours: Vec<OsString>, line: TypedLine) -> Result<DeliveryLoad, UsageError> {
     let words = std::iter::once(OsString::from("keystorm")).chain(ours);
     let parsed = OwnLine::<O>::try_parse_from(words);
-    let OwnLine(options) = parsed.map_err(|error| explained(error, &OwnLine::<O>::command()))?;
-    of_senders(options, line)
+    of_senders(parsed.map_err(|error| explained(error, &OwnLine::<O>::command()))?, line)
 }
 
 /// The load that options mean, and the line of a run beside them.
-fn of_senders<O: KindOptions>(options: O, line: TypedLine) -> Result<DeliveryLoad, UsageError> {
+fn of_senders<O: KindOptions>(
+    OwnLine(options, asked): OwnLine<O>,
+    line: TypedLine,
+) -> Result<DeliveryLoad, UsageError> {
     check(&line, O::NAME, OwnLine::<O>::command)?;
     let words = sending(line, options.defaults(), options.sends());
     let finish = move |plan: &Plan| {
-        with_receivers(plan, &|prefix, parts: &mut PlanParts| options.receivers(prefix, parts))
+        with_receivers(plan, &asked, &|prefix, parts| options.receivers(prefix, parts))
     };
     Ok(DeliveryLoad { words, finish: Rc::new(finish) })
 }
@@ -357,11 +361,13 @@ pub(super) fn tag(parts: &mut PlanParts, at: usize, prefix: &str) -> Result<(), 
 /// The plan with its receivers.
 fn with_receivers(
     plan: &Plan,
+    asked: &DeliveryOptions,
     receivers: &dyn Fn(String, &mut PlanParts) -> Result<Delivery, UsageError>,
 ) -> Result<Plan, UsageError> {
     let mut parts: PlanParts = (**plan).clone();
     let delivery = receivers(prefix(plan), &mut parts)?;
     parts.delivery = Some(delivery);
+    parts.asked.insert("delivery".to_owned(), serde_json::json!(asked));
     parts.build().map_err(|error| UsageError(error.to_string()))
 }
 

@@ -1,6 +1,5 @@
-//! A plan as a keystorm command line: the options of its specification, its receivers and its clients.
+//! A plan as a keystorm command line: the options of its specification, and its clients.
 
-mod deliveries;
 mod unexpressed;
 
 use spec::LoadSpec;
@@ -71,10 +70,6 @@ pub(crate) fn options_of(plan: &Plan) -> Vec<(String, String)> {
     let printed = spec.given().unwrap_or_default().into_iter();
     let printed = printed.map(|option: PrintedOption| (option.name(), given(option.argument())));
     let mut options: Vec<(String, String)> = printed.collect();
-    if let Some(delivery) = &plan.delivery {
-        let own = deliveries::options(plan, delivery, plan.receiver_threads()).into_iter();
-        options.extend(own.map(|(name, value)| (name.to_owned(), given(value))));
-    }
     if let Some(recorded) = recorded {
         options.push(("replay".to_owned(), recorded.source.clone()));
         options.push(("--speed".to_owned(), recorded.speed.to_string()));
@@ -95,35 +90,27 @@ pub fn command_line(plan: &Plan, run: Option<&Run>) -> (Vec<String>, Option<Name
         line.extend(["--speed".to_owned(), recorded.speed.to_string()]);
         return (words(line, &of_record(plan, recorded)), None);
     }
-    let kind = plan.delivery.as_ref().map(|delivery| deliveries::name(delivery.kind));
-    line.extend(kind.iter().flat_map(|kind| ["deliver", kind]).map(str::to_owned));
     let mut spec = LoadSpec::of_plan(plan);
-    let receivers = clients(plan, run, &mut spec, &mut line);
-    let mut words = words(line, &spec);
-    if let Some(delivery) = &plan.delivery {
-        for (name, value) in deliveries::options(plan, delivery, receivers) {
-            words.push(name.to_owned());
-            words.extend(Some(value).filter(|value| !value.is_empty()));
-        }
-    }
-    (words, spec::suite_test(plan).map(|test| test.names))
+    let kind = spec.delivery.as_ref().map(|delivery| delivery.kind.as_str());
+    line.extend(kind.iter().flat_map(|kind| ["deliver", kind]).map(str::to_owned));
+    clients(plan, run, &mut spec, &mut line);
+    (words(line, &spec), spec::suite_test(plan).map(|test| test.names))
 }
 
-/// Adds the clients, and returns the receiving threads of each.
-fn clients(plan: &Plan, run: Option<&Run>, spec: &mut LoadSpec, line: &mut Vec<String>) -> u16 {
+/// Adds the clients.
+fn clients(plan: &Plan, run: Option<&Run>, spec: &mut LoadSpec, line: &mut Vec<String>) {
     if let Some(probe) = run.and_then(|run| run.probe.as_ref()) {
         line.extend(["--probe".to_owned(), probe.rate_per_s.to_string()]);
     }
     let clients = run.and_then(|run| run.clients.as_ref());
     let placed = clients.and_then(|clients| Some((clients.on.as_ref()?, clients)));
-    let Some((on, clients)) = placed else { return plan.receiver_threads() };
+    let Some((on, clients)) = placed else { return };
     line.extend(["--on".to_owned(), on.to_string()]);
     // The plan has those of all together.
-    let receivers = clients.receivers_each(plan);
-    let workers = clients.rows.iter().map(|row| row.workers.saturating_sub(receivers.into()));
+    let receivers = usize::from(clients.receivers_each(plan));
+    let workers = clients.rows.iter().map(|row| row.workers.saturating_sub(receivers));
     let workers = workers.max().filter(|workers| *workers > 1);
     spec.load.threads = workers.map(|workers| Threads::Number(workers as i64));
-    receivers
 }
 
 /// The options for replaying a record, as far as a plan holds them.

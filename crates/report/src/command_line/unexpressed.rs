@@ -38,6 +38,9 @@ pub fn unexpressed_beside_a_file(plan: &Plan) -> Vec<String> {
     if plan.load.pace.schedule().is_some_and(|schedule| !schedule.is_limited()) {
         unexpressed.push("its rate had no limit for a time, here it is 0".to_owned());
     }
+    if plan.has_receivers() && !plan.asked.contains_key("delivery") {
+        unexpressed.push("its receivers, which were saved without their options".to_owned());
+    }
     unexpressed.extend(of_bytes(plan).map(str::to_owned));
     unexpressed
 }
