@@ -260,6 +260,12 @@ impl<'o> CommandReader<'o> {
     }
 
     fn arg(&mut self, word: &[u8]) -> Result<Arg, Text> {
+        let arg = self.with_placeholders(word)?.with_numbers();
+        // At last, so that nothing in the bytes is a placeholder.
+        Ok(if self.replies { arg.with_bytes() } else { arg })
+    }
+
+    fn with_placeholders(&mut self, word: &[u8]) -> Result<Arg, Text> {
         let arg = Arg::literal(word);
         let arg = if self.replies { arg.with_replies().with_derived()? } else { arg };
         let has_tokens = self.replies && self.protocol.is_memcache();
@@ -277,25 +283,23 @@ impl<'o> CommandReader<'o> {
             if arg.names_field() {
                 return Err(text!("a __field:name__ placeholder requires {DATASET} FILE"));
             }
-            let arg = if self.varies {
+            return Ok(if self.varies {
                 arg.with_values()
             } else {
                 arg.with_data(self.value_len, &mut self.skip)
-            };
-            return Ok(arg.with_numbers());
+            });
         };
         if word.windows(8).any(|w| w == b"__data__") {
             return Err(text!("__data__ placeholders cannot be used with {DATASET} option"));
         }
         self.has_field |= arg.names_field();
-        let with_fields = arg.with_fields(dataset.columns()).map_err(|field| {
+        arg.with_fields(dataset.columns()).map_err(|field| {
             let columns = dataset.columns().join(", ");
-            format!(
+            text!(
                 "Field placeholder '__field:{field}__' not found in dataset fields; available: \
                  {columns}"
             )
-        });
-        Ok(with_fields?.with_numbers())
+        })
     }
 }
 
@@ -320,7 +324,7 @@ const INSERT_PLACEHOLDER: &str = "__insert";
 const KEY_PLACEHOLDER: &str = "__key";
 
 /// Returns whether an operation inserts its key, and replaces the key by `__key__`.
-fn inserts(operation: &mut TypedOperation) -> Result<bool, Text> {
+pub(crate) fn inserts(operation: &mut TypedOperation) -> Result<bool, Text> {
     let (key, insert) = (KEY_PLACEHOLDER.as_bytes(), INSERT_PLACEHOLDER.as_bytes());
     let begins = |word: &[u8], text: &[u8]| {
         let rest = word.strip_prefix(text);

@@ -10,9 +10,10 @@ const NAMES: [&str; 17] = [
     "rand_7th", "rand_8th", "rand_9th", "data", "ttl", "reply", "cas", "message", "insert",
 ];
 /// Words between `__` and a colon, with the text that may follow up to the next `__`.
-const OPENINGS: [(&str, &str); 7] = [
+const OPENINGS: [(&str, &str); 8] = [
     ("key", "WIDTH"),
     ("field", "NAME"),
+    ("hex", "DIGITS"),
     ("reply_or", "TEXT"),
     ("draw", "FROM..TO"),
     ("random", "LEN"),

@@ -3,6 +3,8 @@
 //! Owns the placeholder syntax of `valkey-benchmark` (`__rand_int__`, `__rand_1st__` … `__rand_9th__`,
 //! `__field:name__`, `{tag}` in cluster mode), plus `__key__` and `__ttl__`. `wire` encodes arguments.
 
+use std::convert::Infallible;
+
 use serde::{Deserialize, Serialize};
 
 use crate::Lifetime;
@@ -122,14 +124,13 @@ impl Piece {
         match self {
             Self::Bytes(bytes) => bytes.len() as u64,
             Self::Secret(bytes) => bytes.reveal().len() as u64,
-            Self::Number(_) => PLACEHOLDER_LEN as u64,
+            Self::Number(_) | Self::Lifetime(_) => PLACEHOLDER_LEN as u64,
             Self::Field(_) | Self::Value | Self::Reply { .. } | Self::Cas => 0,
             Self::Message | Self::MessageNumber => self.message_bytes() as u64,
             Self::Derived(DerivedText::Checked { len, .. }) => u64::from(*len),
             Self::Derived(DerivedText::Random(random)) => u64::from(random.len),
             Self::Derived(_) => 2 * PLACEHOLDER_LEN as u64,
             Self::Tag => TAG_PLACEHOLDER.len() as u64,
-            Self::Lifetime(_) => PLACEHOLDER_LEN as u64,
             Self::Fill { len, .. } => u64::from(*len),
         }
     }
@@ -203,27 +204,13 @@ impl Arg {
     /// # Errors
     /// Returns an error if a text that begins like such a placeholder is malformed.
     pub fn with_derived(self) -> Result<Self, String> {
-        let mut pieces = Vec::new();
-        for piece in self.pieces {
-            let Piece::Bytes(mut bytes) = piece else {
-                pieces.push(piece);
-                continue;
-            };
-            let first = |bytes: &[u8]| {
-                let openings = derived::OPENINGS.iter();
-                openings.filter_map(|open| find(bytes, open.as_bytes())).min()
-            };
-            while let Some(at) = first(&bytes)
-                && let Some((_, named, after)) = next_named(&bytes[at..], b"__")
-            {
-                let named = String::from_utf8_lossy(&named).into_owned();
-                push_literal(&mut pieces, bytes[..at].to_vec());
-                pieces.push(Piece::Derived(named.parse()?));
-                bytes = after;
-            }
-            push_literal(&mut pieces, bytes);
-        }
-        Ok(Self { pieces })
+        let next = |bytes: &[u8]| {
+            let openings = derived::OPENINGS.iter();
+            let at = openings.filter_map(|open| find(bytes, open.as_bytes())).min()?;
+            let (_, named, after) = next_named(&bytes[at..], b"__")?;
+            Some((bytes[..at].to_vec(), named, after))
+        };
+        self.split(next, |named| Ok(Piece::Derived(String::from_utf8_lossy(&named).parse()?)))
     }
 
     /// Returns whether it has a `__ttl__`.
@@ -236,20 +223,10 @@ impl Arg {
     /// Replaces every `__reply__`, and every `__reply_or:TEXT__`.
     #[must_use]
     pub fn with_replies(self) -> Self {
-        let mut pieces = Vec::new();
-        for piece in self.split_literals(b"__reply__", || Piece::Reply { or: Vec::new() }).pieces {
-            let Piece::Bytes(mut bytes) = piece else {
-                pieces.push(piece);
-                continue;
-            };
-            while let Some((before, or, after)) = next_named(&bytes, b"__reply_or:") {
-                push_literal(&mut pieces, before);
-                pieces.push(Piece::Reply { or });
-                bytes = after;
-            }
-            push_literal(&mut pieces, bytes);
-        }
-        Self { pieces }
+        let arg = self.split_literals(b"__reply__", || Piece::Reply { or: Vec::new() });
+        let next = |bytes: &[u8]| next_named(bytes, b"__reply_or:");
+        let Ok(arg) = arg.split(next, |or| Ok::<_, Infallible>(Piece::Reply { or }));
+        arg
     }
 
     /// Replaces every `__cas__`.
@@ -263,21 +240,10 @@ impl Arg {
     /// # Errors
     /// Returns the name that `columns` lacks.
     pub fn with_fields(self, columns: &[String]) -> Result<Self, String> {
-        let mut pieces = Vec::new();
-        for piece in self.pieces {
-            let Piece::Bytes(mut bytes) = piece else {
-                pieces.push(piece);
-                continue;
-            };
-            while let Some((before, name, after)) = next_field(&bytes) {
-                let column = columns.iter().position(|c| *c == name).ok_or(name)?;
-                push_literal(&mut pieces, before);
-                pieces.push(Piece::Field(column));
-                bytes = after;
-            }
-            push_literal(&mut pieces, bytes);
-        }
-        Ok(Self { pieces })
+        self.split(next_field, |name| {
+            let name = String::from_utf8_lossy(&name).into_owned();
+            Ok(Piece::Field(columns.iter().position(|c| *c == name).ok_or(name)?))
+        })
     }
 
     /// Returns whether it has a `__field:name__`.
@@ -295,16 +261,7 @@ impl Arg {
                 Piece::Bytes(bytes) => out.extend_from_slice(bytes),
                 Piece::Secret(bytes) => out.extend_from_slice(bytes.reveal()),
                 Piece::Fill { len, skip } => Lcg::at(*skip).fill(*len as usize, &mut out),
-                Piece::Number(_)
-                | Piece::Field(_)
-                | Piece::Tag
-                | Piece::Value
-                | Piece::Lifetime(_)
-                | Piece::Derived(_)
-                | Piece::Reply { .. }
-                | Piece::Cas
-                | Piece::Message
-                | Piece::MessageNumber => return None,
+                _ => return None,
             }
         }
         Some(out)
@@ -339,23 +296,39 @@ impl Arg {
     }
 
     fn split_literals(self, needle: &[u8], mut make: impl FnMut() -> Piece) -> Self {
+        let next = |bytes: &[u8]| {
+            let (before, after) = bytes.split_at(find(bytes, needle)?);
+            Some((before.to_vec(), Vec::new(), after[needle.len()..].to_vec()))
+        };
+        let Ok(arg) = self.split(next, |_| Ok::<_, Infallible>(make()));
+        arg
+    }
+
+    /// Replaces what `next` finds in literal pieces by what `make` makes of its content.
+    fn split<E>(
+        self,
+        next: impl Fn(&[u8]) -> Option<Found>,
+        mut make: impl FnMut(Vec<u8>) -> Result<Piece, E>,
+    ) -> Result<Self, E> {
         let mut pieces = Vec::new();
         for piece in self.pieces {
-            let Piece::Bytes(bytes) = piece else {
+            let Piece::Bytes(mut bytes) = piece else {
                 pieces.push(piece);
                 continue;
             };
-            let mut rest = bytes.as_slice();
-            while let Some(at) = find(rest, needle) {
-                push_literal(&mut pieces, rest[..at].to_vec());
-                pieces.push(make());
-                rest = &rest[at + needle.len()..];
+            while let Some((before, content, after)) = next(&bytes) {
+                push_literal(&mut pieces, before);
+                pieces.push(make(content)?);
+                bytes = after;
             }
-            push_literal(&mut pieces, rest.to_vec());
+            push_literal(&mut pieces, bytes);
         }
-        Self { pieces }
+        Ok(Self { pieces })
     }
 }
+
+/// The text before a placeholder, its content, and the rest.
+pub(crate) type Found = (Vec<u8>, Vec<u8>, Vec<u8>);
 
 fn push_literal(pieces: &mut Vec<Piece>, bytes: Vec<u8>) {
     if !bytes.is_empty() {
@@ -367,15 +340,12 @@ fn find(haystack: &[u8], needle: &[u8]) -> Option<usize> {
     haystack.windows(needle.len()).position(|w| w == needle)
 }
 
-/// Splits at the first `__field:name__`: the text before it, the name, and the rest.
-fn next_field(bytes: &[u8]) -> Option<(Vec<u8>, String, Vec<u8>)> {
-    let (before, name, after) = next_named(bytes, b"__field:")?;
-    Some((before, String::from_utf8_lossy(&name).into_owned(), after))
+fn next_field(bytes: &[u8]) -> Option<Found> {
+    next_named(bytes, b"__field:")
 }
 
-/// Splits at the first placeholder that begins with `open` and ends in `__`: the text before it, its content,
-/// and the rest.
-fn next_named(bytes: &[u8], open: &[u8]) -> Option<(Vec<u8>, Vec<u8>, Vec<u8>)> {
+/// Splits at the first placeholder that begins with `open` and ends in `__`.
+pub(crate) fn next_named(bytes: &[u8], open: &[u8]) -> Option<Found> {
     let start = find(bytes, open)?;
     let name_at = start + open.len();
     let name_len = find(&bytes[name_at..], b"__")?;

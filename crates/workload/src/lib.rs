@@ -15,6 +15,7 @@ pub mod command_line;
 pub mod dataset;
 pub mod delivery;
 pub mod derived;
+pub mod escape;
 pub mod hashes;
 pub mod key_event;
 pub mod keys;

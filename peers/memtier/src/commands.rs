@@ -90,8 +90,7 @@ fn arg(word: &[u8], prefix: &str, value: &Piece) -> Result<Arg, Fault> {
     let (before, after) = (&word[..at], &word[at + KEY.len()..]);
     let before = [before, prefix.as_bytes()].concat();
     let pieces = [Piece::Bytes(before), Piece::Number(Slot::Fresh), Piece::Bytes(after.to_vec())];
-    let empty = |piece: &Piece| matches!(piece, Piece::Bytes(bytes) if bytes.is_empty());
-    Ok(Arg { pieces: pieces.into_iter().filter(|piece| !empty(piece)).collect() })
+    Ok(pieces.into_iter().collect())
 }
 
 fn find(word: &[u8], placeholder: &[u8]) -> Option<usize> {

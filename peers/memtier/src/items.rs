@@ -62,8 +62,7 @@ fn field(column: usize) -> Arg {
 }
 
 fn numbered(prefix: &str) -> Arg {
-    let prefix = (!prefix.is_empty()).then(|| Piece::Bytes(prefix.as_bytes().to_vec()));
-    Arg { pieces: prefix.into_iter().chain([Piece::Number(Slot::Fresh)]).collect() }
+    [Piece::Bytes(prefix.into()), Piece::Number(Slot::Fresh)].into_iter().collect()
 }
 
 /// Lifetime of the items of a file, if they tell it: memcached takes 0 for never.

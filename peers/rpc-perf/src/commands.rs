@@ -201,9 +201,7 @@ fn named(len: u32, width: u32, derived: DerivedText) -> Arg {
         return "".into();
     }
     let zeros = Piece::Bytes(vec![b'0'; (len - width) as usize]);
-    let all = [zeros, Piece::Derived(derived)];
-    let empty = |piece: &Piece| matches!(piece, Piece::Bytes(bytes) if bytes.is_empty());
-    Arg { pieces: all.into_iter().filter(|piece| !empty(piece)).collect() }
+    [zeros, Piece::Derived(derived)].into_iter().collect()
 }
 
 fn drawn(least: u32, most: u32, stream: u8) -> Arg {

@@ -1,8 +1,8 @@
 //! The commands of YCSB's binding for memcached: a JSON object for each record, added, replaced and got.
 
-use workload::{Arg, CommandSpec, DerivedText, Piece};
+use workload::{Arg, CommandSpec, Piece};
 
-use super::binding::Field;
+use super::binding::{Field, field_name};
 use super::redis;
 use super::workload::{CoreWorkload, Kind};
 
@@ -31,39 +31,16 @@ fn update(workload: &CoreWorkload) -> CommandSpec {
 
 /// Stores an object of these fields.
 fn store(workload: &CoreWorkload, command: &str, fields: &[Field]) -> CommandSpec {
-    let mut pieces = vec![];
-    let mut text = "{\"".to_owned();
-    let flush = |text: &mut String, pieces: &mut Vec<Piece>| {
-        pieces.push(Piece::Bytes(std::mem::take(text).into_bytes()));
-    };
+    let text = |text: &str| Piece::Bytes(text.into());
+    let mut pieces = vec![text("{\"")];
     for (at, field) in fields.iter().enumerate() {
-        text += if at > 0 { "\",\"" } else { "" };
-        text += &workload.field_prefix;
-        let (name, drawn) = match field {
-            Field::Number(n) => {
-                text += &n.to_string();
-                (format!("{}{n}", workload.field_prefix), None)
-            }
-            Field::Drawn(drawn) => {
-                flush(&mut text, &mut pieces);
-                pieces.push(Piece::Derived(DerivedText::Drawn(*drawn)));
-                (workload.field_prefix.clone(), Some(*drawn))
-            }
-        };
-        text += "\":\"";
-        flush(&mut text, &mut pieces);
-        pieces.push(match workload.checked {
-            None => Piece::Value,
-            Some(len) => {
-                let key = redis::named(workload);
-                Piece::Derived(DerivedText::Checked { len, key, field: name, number: drawn })
-            }
-        });
+        pieces.push(text(if at > 0 { "\",\"" } else { "" }));
+        pieces.extend(field_name(workload, field).pieces);
+        pieces.extend([text("\":\""), redis::value(workload, field)]);
     }
-    text += "\"}";
-    flush(&mut text, &mut pieces);
+    pieces.push(text("\"}"));
     let expires = workload.expires.to_string();
-    let value = Arg { pieces };
+    let value = pieces.into_iter().collect();
     vec![command.into(), key(workload), "0".into(), expires.as_str().into(), value].into()
 }
 

@@ -59,7 +59,7 @@ fn write(workload: &CoreWorkload, fields: &[Field]) -> CommandSpec {
 }
 
 /// The value of a field.
-fn value(workload: &CoreWorkload, field: &Field) -> Piece {
+pub(super) fn value(workload: &CoreWorkload, field: &Field) -> Piece {
     let Some(len) = workload.checked else { return Piece::Value };
     let (field, number): (String, Option<DrawnNumber>) = match field {
         Field::Number(n) => (format!("{}{n}", workload.field_prefix), None),

@@ -1,8 +1,7 @@
 //! Parts of a plan that no option of keystorm expresses; front ends of other tools set them.
 
 use spec::is_mixed;
-use workload::argument::TAG_PLACEHOLDER;
-use workload::{KeyDist, KeySpace, Piece, Plan, secret::HIDDEN};
+use workload::{KeyDist, KeySpace, Plan, secret::HIDDEN};
 
 /// Returns the parts of a plan that its command line leaves out, one sentence each.
 #[must_use]
@@ -16,9 +15,6 @@ pub fn unexpressed(plan: &Plan) -> Vec<String> {
     }
     if sends_together(plan) {
         unexpressed.push("commands of an operation are sent together".to_owned());
-    }
-    if has_semicolons(plan) {
-        unexpressed.push("a semicolon in it is no separator".to_owned());
     }
     unexpressed
 }
@@ -41,14 +37,13 @@ pub fn unexpressed_beside_a_file(plan: &Plan) -> Vec<String> {
     if plan.has_receivers() && !plan.asked.contains_key("delivery") {
         unexpressed.push("its receivers, which were saved without their options".to_owned());
     }
-    unexpressed.extend(of_bytes(plan).map(str::to_owned));
     unexpressed
 }
 
 /// Returns whether only a workload file can express the operations.
 #[must_use]
 pub fn needs_a_file(plan: &Plan) -> bool {
-    draws_in_different_ways(plan) || sends_together(plan) || has_semicolons(plan)
+    draws_in_different_ways(plan) || sends_together(plan)
 }
 
 /// Returns whether some operation has a key space of its own.
@@ -66,33 +61,4 @@ fn sends_together(plan: &Plan) -> bool {
     let operations = plan.mix.iter().flat_map(|mix| &mix.operations);
     let mut steps = operations.flat_map(|operation| &operation.steps);
     is_mixed(plan) && steps.any(|step| step.commands > 1)
-}
-
-/// Returns whether a word of a command would be read as a separator of commands.
-fn has_semicolons(plan: &Plan) -> bool {
-    let begins = |piece: &Piece| matches!(piece, Piece::Bytes(bytes) if bytes.starts_with(b";"));
-    let mut words = plan.sequence.iter().flat_map(|command| &command.args);
-    words.any(|word| word.pieces.first().is_some_and(begins))
-}
-
-/// Returns the reason why bytes of its commands differ from their text.
-fn of_bytes(plan: &Plan) -> Option<&'static str> {
-    let pieces = || {
-        plan.pieces().filter_map(|piece| match piece {
-            Piece::Bytes(bytes) => Some(bytes),
-            _ => None,
-        })
-    };
-    let is_text = |bytes: &Vec<u8>| std::str::from_utf8(bytes).is_ok_and(|t| !t.contains('\0'));
-    if !pieces().all(is_text) {
-        return Some("some of its bytes are not text");
-    }
-    let has = |bytes: &[u8], part: &[u8]| bytes.windows(part.len()).any(|there| there == part);
-    let tags = plan.target.is_cluster();
-    let is_placeholder = |bytes: &Vec<u8>| {
-        let begin = bytes.windows(2).position(|there| there == b"__");
-        begin.is_some_and(|at| has(&bytes[at + 2..], b"__")) || tags && has(bytes, TAG_PLACEHOLDER)
-    };
-    let what = "some of its text looks like a placeholder, which keystorm would replace";
-    pieces().any(is_placeholder).then_some(what)
 }

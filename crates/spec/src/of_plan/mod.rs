@@ -8,6 +8,7 @@ use std::ffi::OsString;
 use std::time::Duration;
 
 use serde_json::Value;
+use workload::escape::{BYTES_PLACEHOLDER, escaped};
 use workload::secret::HIDDEN;
 use workload::suite::{SUITE, SuiteTest};
 use workload::{
@@ -42,21 +43,25 @@ impl LoadSpec {
         if self.dialect != KEYSTORM {
             said_to_keystorm(&mut spec, parts);
         }
-        let is_text = spec.command.iter().all(|word| word.to_str().is_some());
         if self.prepared.is_some() {
             spec.data = data(parts, &self.data);
             spec.server.replicas.rfr_also = parts.read_only.iter().map(|at| at + 1).collect();
         }
         let is_renamed = self.is_suite() && parts.named;
-        if self.prepared.is_some() || self.data.stdin_arg || is_renamed || !is_text {
+        // A text elsewhere may be a placeholder here.
+        let is_escaped = |word: &String| word.contains(BYTES_PLACEHOLDER);
+        let is_other = !self.command.is_empty()
+            && commands::commands(parts, is_mixed(parts)).iter().any(is_escaped);
+        if self.prepared.is_some() || self.data.stdin_arg || is_renamed || is_other {
             spec.data.stdin_arg = false;
             send(&mut spec, parts);
         }
         let known = known_password(parts.target.credentials.as_ref());
-        for word in
-            spec.command.iter_mut().skip(1).filter(|word| known.is_some() && word.to_str() == known)
-        {
-            *word = HIDDEN.into();
+        let known = known.map(|known| [known.to_owned(), escaped(known.as_bytes())]);
+        for word in spec.command.iter_mut().skip(1) {
+            if known.iter().flatten().any(|known| *word == **known) {
+                *word = HIDDEN.into();
+            }
         }
         given_fields(&spec).unwrap_or_default()
     }

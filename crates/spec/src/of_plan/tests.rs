@@ -1,10 +1,13 @@
 use std::collections::BTreeSet;
 use std::io::Write;
+use std::os::unix::ffi::OsStrExt;
 
-use workload::Plan;
+use proptest::prelude::*;
+use workload::{Arg, CommandSpec, DerivedText, Piece, Plan, PlanParts, ProtocolKind, Slot};
 
-use super::suite_test;
+use super::{commands, suite_test};
 use crate::LoadSpec;
+use crate::commands::{CommandReader, inserts};
 use crate::round_trip_tests::{read, usual};
 use crate::write::{PrintedOption, vocabulary};
 
@@ -101,4 +104,78 @@ fn the_words_of_a_plan_make_the_same_plan() {
     let all = command.get_arguments().map(|option| option.get_id().as_str());
     let unseen: Vec<&str> = all.filter(|id| !seen.contains(*id)).collect();
     assert_eq!(unseen, [""; 0], "options that no line has");
+}
+
+/// Texts that a reader of words may take for something else, alone or beside others.
+const TEXTS: [&[u8]; 26] = [
+    b"__rand_int__",
+    b"__",
+    b"_",
+    b"key__",
+    b"__key",
+    b"__key:fnv,1__",
+    b"__data__",
+    b"__ttl__",
+    b"__field:a__",
+    b"__hex:61__",
+    b"__hex:",
+    b"61__",
+    b"{tag}",
+    b";",
+    b";>",
+    b"9",
+    b"__reply",
+    b"reply__",
+    b"__insert__",
+    b"__draw:",
+    b"0..9__",
+    b"\0",
+    b"\xff",
+    b"k:",
+    b"__reply_or:x__",
+    b"__cas__",
+];
+
+fn piece() -> impl Strategy<Value = Piece> {
+    let bytes = prop::collection::vec(prop::sample::select(&TEXTS[..]), 1..4);
+    let bytes = bytes.prop_map(|texts| Piece::Bytes(texts.concat()));
+    let any = prop::collection::vec(any::<u8>(), 1..5).prop_map(Piece::Bytes);
+    let drawn = ["draw:0..9", "key:fnv,1", "random:9"].map(|text| text.parse::<DerivedText>());
+    let mut others = drawn.map(|text| Piece::Derived(text.unwrap())).to_vec();
+    others.extend([Slot::Fresh, Slot::Key, Slot::Shared(3)].map(Piece::Number));
+    others.extend([
+        Piece::Value,
+        Piece::Reply { or: Vec::new() },
+        Piece::Reply { or: b"-".to_vec() },
+    ]);
+    prop_oneof![3 => bytes, 1 => any, 2 => prop::sample::select(others)]
+}
+
+fn command() -> impl Strategy<Value = CommandSpec> {
+    let arg = || prop::collection::vec(piece(), 1..5).prop_map(|pieces| Arg { pieces });
+    prop::collection::vec(arg(), 1..4).prop_map(CommandSpec::from)
+}
+
+/// Commands whose texts are in one piece each.
+fn joined(commands: Vec<CommandSpec>) -> Vec<Vec<Arg>> {
+    let of_arg = |arg: Arg| arg.pieces.into_iter().collect();
+    let of_command = |command: CommandSpec| command.args.into_iter().map(of_arg).collect();
+    commands.into_iter().map(of_command).collect()
+}
+
+proptest! {
+    #[test]
+    fn commands_are_the_same_from_their_words(sequence in prop::collection::vec(command(), 1..4)) {
+        let parts = PlanParts { sequence, ..PlanParts::default() };
+        let mut words = commands::commands(&parts, false);
+        words.insert(0, "--".to_owned());
+        let spec = read(&words).unwrap();
+        prop_assert!(spec.command.iter().all(|word| !word.as_bytes().contains(&0)));
+        let mut operations = spec.operations().unwrap();
+        prop_assert_eq!(operations.iter_mut().map(inserts).collect::<Vec<_>>(), [Ok(false)]);
+        let mut reading = CommandReader::new(&spec, ProtocolKind::Resp2, None, (true, 3));
+        let typed = operations[0].steps.iter().flat_map(|step| &step.commands);
+        let again = typed.map(|words| reading.command(words).unwrap()).collect();
+        prop_assert_eq!(joined(again), joined(parts.sequence), "{:?}", words);
+    }
 }
