@@ -4,7 +4,7 @@
 //! ignored. A closed pipe is [`ClosedPipe`], which ends the program as SIGPIPE ends others.
 
 use std::borrow::Cow;
-use std::fmt::{self, Display};
+use std::fmt::Display;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::sync::OnceLock;
@@ -18,16 +18,9 @@ use crate::bar;
 use crate::wrap;
 
 /// The error for a closed pipe at the other end of the output.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the reader of the output is gone")]
 pub struct ClosedPipe;
-
-impl Display for ClosedPipe {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the reader of the output is gone")
-    }
-}
-
-impl std::error::Error for ClosedPipe {}
 
 /// Logins of the command line, which no message may quote.
 static TYPED: OnceLock<TypedLogins> = OnceLock::new();

@@ -1,7 +1,6 @@
 //! Files that a report writes beside standard output, whose errors name the file and so differ from those of
 //! standard output.
 
-use std::fmt::{self, Display, Formatter};
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -51,7 +50,8 @@ pub fn is_of_file(error: &io::Error) -> bool {
     error.get_ref().is_some_and(|error| error.is::<WriteFault>())
 }
 
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("writing {}: {why}", path.display())]
 struct WriteFault {
     path: PathBuf,
     why: String,
@@ -64,11 +64,3 @@ impl WriteFault {
         io::Error::other(unwritten)
     }
 }
-
-impl Display for WriteFault {
-    fn fmt(&self, to: &mut Formatter<'_>) -> fmt::Result {
-        write!(to, "writing {}: {}", self.path.display(), self.why)
-    }
-}
-
-impl std::error::Error for WriteFault {}

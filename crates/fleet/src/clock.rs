@@ -4,6 +4,10 @@
 //! each answer bounds the offset from both sides; together they bound it more closely than the quickest
 //! alone.
 
+/// Largest tolerated contradiction between answers of one clock, as slewed clocks contradict themselves a
+/// little.
+pub(crate) const CLOCK_NS: i128 = 10_000_000;
+
 /// A question for the time and its answer, in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ping {
@@ -85,6 +89,17 @@ pub fn spread(times_and_bounds: &[(f64, f64)]) -> (f64, f64) {
     let mut bounds: Vec<f64> = times_and_bounds.iter().map(|(_, bound)| *bound).collect();
     bounds.sort_by(|a, b| b.total_cmp(a));
     (spread.max(0.0), bounds.iter().take(2).sum())
+}
+
+/// Describes why the times that a client reported contradict each other; `None` if they do not.
+pub(crate) fn contradicts_itself(pings: &[Ping]) -> Option<String> {
+    let apart_ns = Offset::contradiction_ns(pings);
+    (apart_ns > CLOCK_NS).then(|| {
+        let seconds = apart_ns as f64 / 1e9;
+        format!(
+            "its clock is wrong: the times that it reported contradict each other by {seconds:.2} s"
+        )
+    })
 }
 
 #[cfg(test)]

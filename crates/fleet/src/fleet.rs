@@ -5,14 +5,12 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
 use naming::ON;
-use report::{Warning, WarningKind, client_called};
-use runner::Observer;
-use workload::Plan;
+use report::{Warning, WarningKind};
 
 use crate::launcher::{self, ClientOutput, Event, Launcher};
 use crate::line::{FromClient, Hello, ToClient};
-use crate::round::Round;
-use crate::{FleetError, FleetResult, LaunchError, On, roster};
+use crate::roster::Client;
+use crate::{LaunchError, On, roster};
 
 /// Longest wait for a client to introduce itself, as a login may ask for a password first.
 const HELLO: Duration = Duration::from_secs(120);
@@ -47,31 +45,6 @@ pub struct Fleet {
     pub(crate) on: On,
     /// Time of the last look for silent clients.
     looked: Instant,
-}
-
-pub(crate) struct Client {
-    /// The launcher's name for it.
-    pub(crate) name: String,
-    /// `client 3 of 4 (NAME)`.
-    pub(crate) called: String,
-    pub(crate) hello: Option<Hello>,
-    /// Reason why it is lost, if it is.
-    pub(crate) lost: Option<String>,
-    silent: Duration,
-    /// Longest silence of the client before it spoke again.
-    pub(crate) was_silent: Duration,
-}
-
-impl Client {
-    pub(crate) fn new(index: usize, of: usize, name: String) -> Self {
-        let called = client_called(index, of, &name);
-        let (silent, was_silent) = (Duration::ZERO, Duration::ZERO);
-        Self { name, called, hello: None, lost: None, silent, was_silent }
-    }
-
-    fn heard(&mut self) {
-        self.was_silent = self.was_silent.max(std::mem::take(&mut self.silent));
-    }
 }
 
 /// The next news of a client.
@@ -154,21 +127,6 @@ impl Fleet {
             found.push(Warning::about(WarningKind::ClientSilent, &client.called, text));
         }
         found
-    }
-
-    /// Carries out a plan, of which each client gets its share. `started` is called shortly before load
-    /// begins, with its starting time.
-    ///
-    /// # Errors
-    /// Returns an error if a client could not begin, or was lost before the start.
-    pub fn carry_out(
-        &mut self,
-        plan: &Plan,
-        interrupted: &AtomicBool,
-        observer: &mut dyn Observer,
-        started: &mut dyn FnMut(Instant),
-    ) -> Result<FleetResult, FleetError> {
-        Round::begin(self, plan, interrupted, observer, started)?.carry_out()
     }
 
     /// Waits at most this long for the next message or loss of a client. With `watched`, a client that is

@@ -1,18 +1,19 @@
 //! Merged results of the clients: the sum of their shares, and a row for each.
 
 use std::collections::BTreeSet;
-use std::time::Duration;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
 
 use host::{HostFacts, LinkUse, ServerFacts, WatchRecord};
 use measure::{Ending, Failure, Measurement, Tally};
 use report::{ClientRow, Clients, LoadedRecord, Run, Warning, WarningKind};
-use runner::tally_shape;
+use runner::{Observer, tally_shape};
 use workload::Plan;
 
+use crate::FleetError;
 use crate::clock::{self, Offset};
-use crate::fleet::Fleet;
+use crate::fleet::{Fleet, OnLoss};
 use crate::round::{Part, Round};
-use crate::{FleetError, OnLoss};
 
 /// The results of several clients, added up.
 #[derive(Debug)]
@@ -37,8 +38,26 @@ pub struct FleetResult {
     pub lost: bool,
 }
 
+impl Fleet {
+    /// Carries out a plan, of which each client gets its share. `started` is called shortly before load
+    /// begins, with its starting time.
+    ///
+    /// # Errors
+    /// Returns an error if a client could not begin, or was lost before the start.
+    pub fn carry_out(
+        &mut self,
+        plan: &Plan,
+        interrupted: &AtomicBool,
+        observer: &mut dyn Observer,
+        started: &mut dyn FnMut(Instant),
+    ) -> Result<FleetResult, FleetError> {
+        let round = Round::begin(self, plan, interrupted, observer, started)?.carry_out()?;
+        FleetResult::from_round(round)
+    }
+}
+
 impl FleetResult {
-    pub(crate) fn from_round(round: Round<'_>) -> Result<Self, FleetError> {
+    fn from_round(round: Round<'_>) -> Result<Self, FleetError> {
         let Round { fleet, shares, parts, start, exchange, .. } = round;
         let Some(whole) = shares.first().cloned() else {
             return Err(FleetError("there are no clients".to_owned()));

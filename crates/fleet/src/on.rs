@@ -1,9 +1,6 @@
 //! `--on`: the launcher and its settings.
 
 use std::fmt;
-use std::str::FromStr;
-
-use crate::launcher;
 
 /// A launcher's name, and its settings in the user's text.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,29 +29,6 @@ impl On {
 
     fn words(&self) -> impl Iterator<Item = &str> {
         self.settings.split(',').filter(|word| !word.is_empty())
-    }
-
-    /// Returns the number of clients, if the settings give it.
-    #[must_use]
-    pub fn count(&self) -> Option<u32> {
-        launcher::count(self)
-    }
-
-    /// Returns whether all clients are on this machine.
-    #[must_use]
-    pub fn is_here(&self) -> bool {
-        self.launcher == launcher::LOCAL
-    }
-}
-
-impl FromStr for On {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let (launcher, settings) = text.split_once(':').unwrap_or((text, ""));
-        let on = Self { launcher: launcher.to_owned(), settings: settings.to_owned() };
-        launcher::check(&on)?;
-        Ok(on)
     }
 }
 

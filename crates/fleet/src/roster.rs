@@ -1,13 +1,40 @@
 //! Identity of the clients, and properties that spoil a run or forbid it.
 
 use std::fs;
+use std::time::Duration;
 
 use host::HostFacts;
-use report::{Warning, WarningKind};
+use report::{Warning, WarningKind, client_called};
 
 use crate::LaunchError;
-use crate::fleet::Client;
 use crate::line::{CONTRACT, Hello};
+
+/// A client of the fleet.
+pub(crate) struct Client {
+    /// The launcher's name for it.
+    pub(crate) name: String,
+    /// `client 3 of 4 (NAME)`.
+    pub(crate) called: String,
+    pub(crate) hello: Option<Hello>,
+    /// Reason why it is lost, if it is.
+    pub(crate) lost: Option<String>,
+    /// Time since its last message.
+    pub(crate) silent: Duration,
+    /// Longest silence of the client before it spoke again.
+    pub(crate) was_silent: Duration,
+}
+
+impl Client {
+    pub(crate) fn new(index: usize, of: usize, name: String) -> Self {
+        let called = client_called(index, of, &name);
+        let (silent, was_silent) = (Duration::ZERO, Duration::ZERO);
+        Self { name, called, hello: None, lost: None, silent, was_silent }
+    }
+
+    pub(crate) fn heard(&mut self) {
+        self.was_silent = self.was_silent.max(std::mem::take(&mut self.silent));
+    }
+}
 
 impl Hello {
     /// The introduction of this process.

@@ -20,7 +20,7 @@ use crate::fleet::{Fleet, News, OnLoss, SILENT};
 use crate::line::{FromClient, ToClient};
 use crate::partial::Partial;
 use crate::seconds::Seconds;
-use crate::{FleetError, FleetResult, wrong_clock};
+use crate::{FleetError, clock};
 
 /// Number of times that each client is asked for the time.
 const PINGS: usize = 16;
@@ -138,8 +138,8 @@ impl<'f> Round<'f> {
         })
     }
 
-    /// Carries the plan out, from connecting to the results.
-    pub(crate) fn carry_out(mut self) -> Result<FleetResult, FleetError> {
+    /// Carries the plan out, from connecting to the last result.
+    pub(crate) fn carry_out(mut self) -> Result<Self, FleetError> {
         while !self.parts.iter().all(Part::is_over) {
             self.listen(LOOK);
             let ready = self.parts.iter().all(|part| part.ready);
@@ -159,7 +159,7 @@ impl<'f> Round<'f> {
             }
             self.lose_wrong_clocks();
         }
-        FleetResult::from_round(self)
+        Ok(self)
     }
 
     /// Returns the reason why there is no result, if so.
@@ -362,7 +362,7 @@ impl<'f> Round<'f> {
                 self.fleet.lose(client, "it did not report the time".to_owned());
                 continue;
             };
-            if let Some(why) = wrong_clock::contradicts_itself(&part.pings) {
+            if let Some(why) = clock::contradicts_itself(&part.pings) {
                 self.fleet.lose(client, why);
                 continue;
             }

@@ -1,29 +1,15 @@
-//! Clients with a wrong clock: its times contradict each other or the coordinator's, so that the client's
-//! measurements are meaningless.
+//! Clients with a wrong clock: its times contradict the coordinator's, so that the client's measurements are
+//! meaningless.
 
 use std::time::{Duration, Instant};
 
-use crate::clock::{Offset, Ping};
+use crate::clock::{CLOCK_NS, Offset};
 use crate::round::Round;
 
-/// Largest tolerated contradiction between answers of one clock, as slewed clocks contradict themselves a
-/// little.
-const CLOCK_NS: i128 = 10_000_000;
 /// Largest drift of a clock, as a share of the elapsed time; even bad clocks stay below a fifth of that.
 const DRIFT_MAX: f64 = 0.001;
 /// Largest excess of a client's run on its clock over the time on the coordinator's.
 const LONGER: Duration = Duration::from_secs(10);
-
-/// Describes why the times that a client reported contradict each other; `None` if they do not.
-pub(crate) fn contradicts_itself(pings: &[Ping]) -> Option<String> {
-    let apart_ns = Offset::contradiction_ns(pings);
-    (apart_ns > CLOCK_NS).then(|| {
-        let seconds = apart_ns as f64 / 1e9;
-        format!(
-            "its clock is wrong: the times that it reported contradict each other by {seconds:.2} s"
-        )
-    })
-}
 
 impl Round<'_> {
     /// Describes why a run cannot have lasted so long on the client's clock; `None` if it can.

@@ -6,72 +6,15 @@
 //! worse, after subtracting all that additional noise in the newest runs can have caused, and for failed
 //! requests, which noise does not cause.
 
+use report::Metric;
 use report::compare::GateState;
-use report::{Direction, Metric};
-use statistics::{Forecast, Interval, Ratio, holm, steps};
+use statistics::{Forecast, Interval, holm, steps};
 
-use crate::runs::Runs;
+use crate::runs::{Extent, Finding, Runs, Terms, is_worse};
 use crate::{Entry, Series};
 
 /// Share of all requests by which failures may exceed the median of the runs before.
 const FAILURES_MAX: f64 = 0.001;
-
-/// The conditions for judging runs.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Terms<'m> {
-    /// The figures that are judged.
-    pub metrics: &'m [Metric],
-    /// Number of runs of a series that count, the newest included.
-    pub last: usize,
-    /// The per cent by which a figure may become worse.
-    pub percent: Option<f64>,
-    /// Counts runs in which the client did not do its work.
-    pub disturbed: bool,
-}
-
-/// The finding about a figure of the newest runs.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Finding {
-    /// The level changed for good.
-    Step {
-        /// The number, in the series, of the first run of the new level.
-        at: usize,
-        /// The numbers of the runs between which the step lies 95 times in 100.
-        range: (usize, usize),
-        /// Ratio of the new level to the one before.
-        ratio: Ratio,
-        /// Numbers of runs on the levels before and after.
-        runs: [usize; 2],
-        /// Size of the change relative to the allowed one.
-        extent: Extent,
-    },
-    /// The newest run or the newest two are off; it is unknown whether that will last.
-    Off {
-        /// The last value over the level.
-        ratio: f64,
-        /// Number of runs that are off.
-        runs: usize,
-        /// Size of the change relative to the allowed one.
-        extent: Extent,
-        /// The share of time that others had the CPU in these runs, if it is higher than in any earlier run.
-        noise: Option<f64>,
-    },
-    /// The newest run is like the earlier ones.
-    Level,
-    /// There are too few earlier runs for a judgement.
-    TooFew,
-}
-
-/// The size of a change relative to the allowed one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Extent {
-    /// The figure is certainly worse by more than allowed.
-    Beyond,
-    /// The figure may be worse by more than allowed.
-    Unsure,
-    /// The figure is certainly not worse by more than allowed.
-    Within,
-}
 
 /// A figure of a series, judged.
 #[derive(Debug, Clone, PartialEq)]
@@ -99,15 +42,6 @@ impl FigureJudgement {
         };
         Some(is_worse(self.metric, ratio))
     }
-}
-
-pub(crate) fn is_worse(metric: Metric, ratio: f64) -> bool {
-    (ratio - 1.0) * sign(metric) > 0.0
-}
-
-/// Returns 1 for a figure of which more is worse, and -1 where less is.
-pub(crate) fn sign(metric: Metric) -> f64 {
-    if metric.better() == Direction::Lower { 1.0 } else { -1.0 }
 }
 
 /// A series, judged by its last runs.

@@ -20,6 +20,7 @@ pub use canary::beside_canary;
 pub use document::{SCHEMA, document, judged};
 pub use entry::{Entry, Figure, entries, uncounted};
 pub use folder::{Fault, Folder, sort_by_time};
-pub use judgement::{Extent, FigureJudgement, Finding, Judgement, Terms, gate, judge};
+pub use judgement::{FigureJudgement, Judgement, gate, judge};
+pub use runs::{Extent, Finding, Terms};
 pub use series::{Grouping, Series, series};
 pub use view::{judgement_page, judgement_table, page, sentences, table};

@@ -2,11 +2,77 @@
 //!
 //! Conclusions over all figures and series are in [`judgement`](crate::judge).
 
-use report::Metric;
-use statistics::{ERROR_RATE, Forecast, Step, p_higher};
+use report::{Direction, Metric};
+use statistics::{ERROR_RATE, Forecast, Ratio, Step, p_higher};
 
-use crate::judgement::{is_worse, sign};
-use crate::{Extent, Finding, Series, Terms};
+use crate::Series;
+
+/// The conditions for judging runs.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Terms<'m> {
+    /// The figures that are judged.
+    pub metrics: &'m [Metric],
+    /// Number of runs of a series that count, the newest included.
+    pub last: usize,
+    /// The per cent by which a figure may become worse.
+    pub percent: Option<f64>,
+    /// Counts runs in which the client did not do its work.
+    pub disturbed: bool,
+}
+
+/// The finding about a figure of the newest runs.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Finding {
+    /// The level changed for good.
+    Step {
+        /// The number, in the series, of the first run of the new level.
+        at: usize,
+        /// The numbers of the runs between which the step lies 95 times in 100.
+        range: (usize, usize),
+        /// Ratio of the new level to the one before.
+        ratio: Ratio,
+        /// Numbers of runs on the levels before and after.
+        runs: [usize; 2],
+        /// Size of the change relative to the allowed one.
+        extent: Extent,
+    },
+    /// The newest run or the newest two are off; it is unknown whether that will last.
+    Off {
+        /// The last value over the level.
+        ratio: f64,
+        /// Number of runs that are off.
+        runs: usize,
+        /// Size of the change relative to the allowed one.
+        extent: Extent,
+        /// The share of time that others had the CPU in these runs, if it is higher than in any earlier run.
+        noise: Option<f64>,
+    },
+    /// The newest run is like the earlier ones.
+    Level,
+    /// There are too few earlier runs for a judgement.
+    TooFew,
+}
+
+/// The size of a change relative to the allowed one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Extent {
+    /// The figure is certainly worse by more than allowed.
+    Beyond,
+    /// The figure may be worse by more than allowed.
+    Unsure,
+    /// The figure is certainly not worse by more than allowed.
+    Within,
+}
+
+/// Returns whether a ratio of new to old values is a change for the worse.
+pub(crate) fn is_worse(metric: Metric, ratio: f64) -> bool {
+    (ratio - 1.0) * sign(metric) > 0.0
+}
+
+/// Returns 1 for a figure of which more is worse, and -1 where less is.
+pub(crate) fn sign(metric: Metric) -> f64 {
+    if metric.better() == Direction::Lower { 1.0 } else { -1.0 }
+}
 
 /// The runs of a series that count, for one figure.
 pub(crate) struct Runs<'s> {

@@ -4,6 +4,7 @@
 //! Owns the work of a run, the answer of a front end, usage errors, and the traits by which an imitated tool takes
 //! part in a run and prints in its own way. Parsing is in `cli` and the crates of `peers/`, running is in `keystorm`.
 
+mod end;
 mod intent;
 mod metrics_at;
 mod monitor;
@@ -12,10 +13,11 @@ mod pages;
 mod run;
 mod usage;
 
+pub use end::End;
 pub use intent::{FrontEnd, Intent};
 pub use metrics_at::MetricsAt;
 pub use monitor::{RunMonitor, ToolOutput};
 pub use output::{DistributionDetail, Output, VerdictTo};
 pub use pages::PageOptions;
-pub use run::{Action, ClientFleet, End, Job};
+pub use run::{Action, ClientFleet, Job};
 pub use usage::{ToolMessage, UsageError};

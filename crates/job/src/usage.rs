@@ -1,7 +1,5 @@
 //! Answers to a command line that end without a run.
 
-use std::fmt;
-
 use naming::Text;
 use spec::SpecError;
 
@@ -17,19 +15,12 @@ pub struct ToolMessage {
 }
 
 /// A usage error, in words for the person who typed the command line.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
 pub struct UsageError(
     /// Text that says what is wrong, and what to do.
     pub String,
 );
-
-impl fmt::Display for UsageError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for UsageError {}
 
 impl From<Text> for UsageError {
     fn from(why: Text) -> Self {

@@ -1,7 +1,6 @@
 //! Harmful commands, by the flags that their server gives them: refused before any load is sent.
 
-use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::PoisonError;
 
 use anyhow::Result;
 use host::CommandInfo;
@@ -11,46 +10,38 @@ use workload::{CommandSpec, Plan};
 
 use crate::server::Server;
 
-/// Commands by name, as their server describes them; `Null` without a description.
-#[derive(Default)]
-pub(crate) struct Described(Mutex<BTreeMap<String, Value>>);
-
-impl Described {
-    /// Refuses a plan with a command that its server calls harmful, unless the plan allows it. A server is
-    /// asked once for each command; one that gives no answer is trusted.
-    ///
-    /// # Errors
-    /// Returns an error if there is such a command.
-    pub(crate) fn check(&self, server: &Server, plan: &Plan) -> Result<()> {
-        // Recorded commands of an application are replayed unchanged.
-        let is_typed = plan.minds_harm && plan.recorded.is_none();
-        if !is_typed || server.is_own() || server.is_silent() || plan.protocol.is_memcache() {
-            return Ok(());
-        }
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut unknown: Vec<String> = plan.sequence.iter().map(CommandSpec::name).collect();
-        unknown.sort();
-        unknown.dedup();
-        unknown.retain(|name| !known.contains_key(name));
-        if !unknown.is_empty() {
-            let mut found = ask(server, plan, &unknown).unwrap_or_default().into_iter();
-            known.extend(
-                unknown.into_iter().map(|name| (name, found.next().unwrap_or(Value::Null))),
-            );
-        }
-        let is_alone = plan.sequence.len() == 1;
-        for command in &plan.sequence {
-            let name = command.name();
-            let sub = command.args.get(1).and_then(workload::Arg::fixed_bytes);
-            let sub = sub.map(|word| String::from_utf8_lossy(&word).into_owned());
-            let info =
-                known.get(&name).and_then(|entry| CommandInfo::new(entry, &name, sub.as_deref()));
-            let Some(info) = info else { continue };
-            spec::harmful::check_described(command, is_alone, |flag| info.has(flag))
-                .map_err(UsageError::from)?;
-        }
-        Ok(())
+/// Refuses a plan with a command that its server calls harmful, unless the plan allows it. A server is
+/// asked once for each command; one that gives no answer is trusted.
+///
+/// # Errors
+/// Returns an error if there is such a command.
+pub(crate) fn check(server: &Server, plan: &Plan) -> Result<()> {
+    // Recorded commands of an application are replayed unchanged.
+    let is_typed = plan.minds_harm && plan.recorded.is_none();
+    if !is_typed || server.is_own() || server.is_silent() || plan.protocol.is_memcache() {
+        return Ok(());
     }
+    let mut known = server.described.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut unknown: Vec<String> = plan.sequence.iter().map(CommandSpec::name).collect();
+    unknown.sort();
+    unknown.dedup();
+    unknown.retain(|name| !known.contains_key(name));
+    if !unknown.is_empty() {
+        let mut found = ask(server, plan, &unknown).unwrap_or_default().into_iter();
+        known.extend(unknown.into_iter().map(|name| (name, found.next().unwrap_or(Value::Null))));
+    }
+    let is_alone = plan.sequence.len() == 1;
+    for command in &plan.sequence {
+        let name = command.name();
+        let sub = command.args.get(1).and_then(workload::Arg::fixed_bytes);
+        let sub = sub.map(|word| String::from_utf8_lossy(&word).into_owned());
+        let info =
+            known.get(&name).and_then(|entry| CommandInfo::new(entry, &name, sub.as_deref()));
+        let Some(info) = info else { continue };
+        spec::harmful::check_described(command, is_alone, |flag| info.has(flag))
+            .map_err(UsageError::from)?;
+    }
+    Ok(())
 }
 
 /// The entries of commands, in order.

@@ -10,6 +10,7 @@ mod defect;
 mod deliveries;
 mod experiment;
 mod fill;
+mod fill_record;
 mod harmful;
 mod info;
 mod item_limit;

@@ -3,11 +3,12 @@
 //! Tests of the command line and points of an experiment are prepared, watched and judged alike, whether this
 //! process or several clients generate the load. The caller uses the runs.
 
+mod run;
 mod several;
 
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Instant, SystemTime};
+use std::sync::{Arc, Mutex};
+use std::time::SystemTime;
 
 use anyhow::{Context, Result};
 use fleet::{Fleet, FleetResult};
@@ -18,13 +19,13 @@ use report::{Run, Verdict, Warning, WarningKind};
 use runner::{Barrier, LiveRate, Observer, Start};
 use workload::{Plan, PlanParts, ProtocolKind, Target};
 
-use crate::fill::{FillRecord, fill, prepare};
+use crate::fill_record::FillRecord;
 use crate::latency_settings::ServerLatency;
 use crate::machine::machine;
 use crate::records::Records;
 use crate::server::Server;
 use crate::server_clock::ServerClock;
-use crate::{deliveries, item_limit, latency_settings, local_ports, probe};
+use crate::{deliveries::addresses, local_ports};
 
 /// Files open beside the connections: standard streams, pollers, timers, libraries.
 const OTHER_FILES: u64 = 32;
@@ -181,97 +182,10 @@ impl<'r> TestBed<'r> {
         self.interrupted
     }
 
-    /// Carries out one plan, from `start_at` on if a start was agreed.
-    ///
-    /// # Errors
-    /// Returns an error if it could not be started. A run that the server ends is a run with that ending.
-    pub(crate) fn run(
-        &self,
-        plan: &Plan,
-        start_at: Option<SystemTime>,
-        observer: &mut dyn Observer,
-    ) -> Result<Run> {
-        let plan = &*deliveries::placed(self, self.server.fitted(plan)?)?;
-        self.prepare(plan)?;
-        let with = LoadContext { start_at, probe: None, rate: self.settings.rate.as_deref() };
-        let mut run = match self.settings.probe {
-            None => self.run_without_probe(plan, with, observer),
-            Some(rate_per_s) => self.run_beside_probe(plan, rate_per_s, with, observer),
-        }?;
-        run.warnings.extend(self.filled.evicted());
-        self.filled.forget_used(&run);
-        Ok(run)
-    }
-
-    /// Ensures that the server takes the data that a plan writes, and holds the data that it reads.
-    ///
-    /// # Errors
-    /// Returns an error if it does not, or the data could not be written.
-    pub(crate) fn prepare(&self, plan: &Plan) -> Result<()> {
-        self.server.described.check(&self.server, plan)?;
-        item_limit::check(&self.server, plan)?;
-        fill(self, plan)?;
-        if plan.protocol.is_memcache() { prepare(self, plan) } else { self.server.prepare(plan) }
-    }
-
     /// Returns the warnings about a run by this process: disturbances, and faults of this machine.
     pub(crate) fn warned_of(&self, run: &Run) -> Vec<Warning> {
         let found = Self::found(run, false).chain(self.unfit(&run.plan));
         found.chain(self.filled.evicted()).collect()
-    }
-
-    /// Carries out a plan without adding the run of a probe, and releases the probe's barrier when load begins.
-    pub(crate) fn run_without_probe(
-        &self,
-        plan: &Plan,
-        with: LoadContext<'_>,
-        observer: &mut dyn Observer,
-    ) -> Result<Run> {
-        let LoadContext { start_at, probe, rate } = with;
-        let _changed = deliveries::enable(&self.server, plan)?;
-        let RunSettings { sample, journal, server_latency, so_far, server_clock, .. } =
-            &self.settings;
-        let _settings = latency_settings::enable(&self.server, plan, *server_latency)?;
-        let watch = self.server.watch(&plan.target, *sample).with_journal(*journal);
-        let watch = watch.with_run_times(server_latency.is_some()).telling(so_far.clone());
-        let begun = watch.begin();
-        let Some(fleet) = &self.fleet else {
-            let clock = server_clock.then(|| self.ask_clock(plan)).transpose()?;
-            let start_at = match (&clock, start_at) {
-                (Some(clock), Some(at)) if clock.agrees => Some(clock.here(at)),
-                (_, at) => at,
-            };
-            let both = probe.map(probe::with);
-            let start = match (start_at, &both) {
-                (Some(at), _) => {
-                    let ahead = at.duration_since(SystemTime::now()).unwrap_or_default();
-                    if let Some(barrier) = probe {
-                        barrier.release(Instant::now() + ahead);
-                    }
-                    Start::At(at)
-                }
-                (None, Some(both)) => Start::Released(both),
-                (None, None) => Start::Ready,
-            };
-            let measurement = self.load(plan, start, rate, self.interrupted, observer)?;
-            let kept = rate.map_or_else(|| plan.clone(), LiveRate::plan);
-            let mut run = self.run_of(kept, measurement, watch.end(begun));
-            run.warnings = Self::found(&run, probe.is_some()).collect();
-            run.warnings.extend(self.unfit(plan));
-            if let Some(clock) = clock {
-                self.stamp(&mut run, &clock);
-            }
-            return Ok(run);
-        };
-        let mut fleet = fleet.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut started = |at| {
-            if let Some(barrier) = probe {
-                barrier.release(at);
-            }
-        };
-        let plan_there = self.reached(plan)?;
-        let gathered = fleet.carry_out(&plan_there, self.interrupted, observer, &mut started)?;
-        self.whole(plan, gathered, probe.is_some(), watch.end(begun))
     }
 
     /// Returns the disturbances of a run. A run's counts exclude requests of the probe, and of a lost
@@ -337,7 +251,7 @@ impl<'r> TestBed<'r> {
         observer: &mut dyn Observer,
     ) -> Result<Measurement> {
         let (plan, password) = &crate::password::asked(plan)?;
-        let (receivers_at, tls) = deliveries::addresses(plan, self.server.tls.as_ref())?;
+        let (receivers_at, tls) = addresses(plan, self.server.tls.as_ref())?;
         self.server.with_several(plan, |several| {
             let load = runner::RunJob {
                 plan,

@@ -1,53 +1,12 @@
-//! Conclusion of a search, as data and in words.
+//! Derivation of the conclusion of a search, in words.
 
 use std::fmt::{self, Display, Formatter};
 
+use report::slo::Outcome;
 use report::{Cause, grouped};
-use serde::{Deserialize, Serialize};
 
 use crate::figures::limited_by;
-use crate::rate_search::{Phase, RateSearch};
-use report::slo::Outcome;
-
-/// Kind of a conclusion.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum SearchOutcome {
-    /// A rate is kept, and a higher one is missed.
-    Found,
-    /// A rate is kept, and no higher one was tried.
-    AtLeast,
-    /// A rate is kept, and higher ones are unknown for the most part.
-    Open,
-    /// The lowest rate that was tried is missed.
-    LowestMissed,
-    /// Every rate that was tried is undecided.
-    Undecided,
-    /// The client or the machine decided most trials, and no rate is kept or missed.
-    Unjudged,
-    /// No trial was made.
-    #[default]
-    NoTrial,
-}
-
-/// Conclusion of a search.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Conclusion {
-    /// Kind of the conclusion.
-    pub answered: SearchOutcome,
-    /// The highest kept rate, with as many digits as its interval justifies.
-    pub rate_per_s: Option<f64>,
-    /// Lower bound, 19 times in 20, of the highest rate that a server of this kind keeps.
-    pub low_per_s: Option<f64>,
-    /// Upper bound of that; `None` if no higher rate is missed.
-    pub high_per_s: Option<f64>,
-    /// The result in a few words.
-    pub headline: String,
-    /// Text on what happens above the rate, and on the limit.
-    pub text: String,
-    /// Set if the client or the schedule, rather than the server, was the limit.
-    pub not_the_server: bool,
-}
+use crate::rate_search::{Conclusion, Phase, RateSearch, SearchOutcome};
 
 /// The trials that noise or the client decided, and the most frequent cause.
 struct VoidTrials {

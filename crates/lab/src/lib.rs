@@ -10,7 +10,7 @@
 
 pub mod answers;
 pub mod bisect;
-pub mod conclusion;
+mod conclusion;
 mod csv;
 pub mod document;
 pub mod durability;
@@ -34,7 +34,6 @@ pub mod words;
 
 pub use answers::AnswerTotals;
 pub use bisect::Bisect;
-pub use conclusion::{Conclusion, SearchOutcome};
 pub use document::{Document, Findings};
 pub use durability::Durability;
 pub use figures::Figures;
@@ -42,7 +41,7 @@ pub use footprint::Footprint;
 pub use grid::{Axis, Grid, Point};
 pub use impact::Impact;
 pub use profile::Profile;
-pub use rate_search::{Phase, RateSearch};
+pub use rate_search::{Conclusion, Phase, RateSearch, SearchOutcome};
 pub use search::{RateOutcome, Search};
 pub use suite::Suite;
 pub use survey::Survey;

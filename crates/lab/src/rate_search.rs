@@ -3,8 +3,6 @@
 use report::{Cause, Disturbance, Finding, LimitedBy, RecordError, Run, Summary};
 use serde::{Deserialize, Serialize};
 
-use crate::conclusion::Conclusion;
-
 use crate::document::Document;
 use crate::figures::Figures;
 use crate::runs::Runs;
@@ -15,6 +13,46 @@ use report::slo::{Judgement, Miss, Observation, Outcome, Slo};
 pub const SCHEMA: &str = "keystorm.search/1";
 /// Points of the curve, as shares of the found rate.
 pub const CURVE: [f64; 9] = [0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0, 1.05, 1.1];
+
+/// Kind of a conclusion.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SearchOutcome {
+    /// A rate is kept, and a higher one is missed.
+    Found,
+    /// A rate is kept, and no higher one was tried.
+    AtLeast,
+    /// A rate is kept, and higher ones are unknown for the most part.
+    Open,
+    /// The lowest rate that was tried is missed.
+    LowestMissed,
+    /// Every rate that was tried is undecided.
+    Undecided,
+    /// The client or the machine decided most trials, and no rate is kept or missed.
+    Unjudged,
+    /// No trial was made.
+    #[default]
+    NoTrial,
+}
+
+/// Conclusion of a search.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Conclusion {
+    /// Kind of the conclusion.
+    pub answered: SearchOutcome,
+    /// The highest kept rate, with as many digits as its interval justifies.
+    pub rate_per_s: Option<f64>,
+    /// Lower bound, 19 times in 20, of the highest rate that a server of this kind keeps.
+    pub low_per_s: Option<f64>,
+    /// Upper bound of that; `None` if no higher rate is missed.
+    pub high_per_s: Option<f64>,
+    /// The result in a few words.
+    pub headline: String,
+    /// Text on what happens above the rate, and on the limit.
+    pub text: String,
+    /// Set if the client or the schedule, rather than the server, was the limit.
+    pub not_the_server: bool,
+}
 
 /// A search so far. Saved as the document `keystorm.search/1`.
 #[derive(Debug, Clone, Serialize, Deserialize)]

@@ -1,7 +1,7 @@
 use report::{Disturbance, LimitedBy};
 
 use super::*;
-use crate::conclusion::SearchOutcome;
+use crate::SearchOutcome;
 use crate::document::Findings;
 use crate::figures::tests::figures;
 

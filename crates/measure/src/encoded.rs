@@ -12,7 +12,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use flate2::read::ZlibDecoder;
 use hdrhistogram::serialization::{Serializer as _, V2DeflateSerializer};
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use serde::ser::SerializeStruct;
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de, ser};
 use thiserror::Error;
 
 use crate::Latency;
@@ -102,6 +103,43 @@ impl EncodedLatency {
             min_ns: if count == 0 { u64::MAX } else { min_ns },
             max_ns,
         })
+    }
+}
+
+/// Percentiles in documents.
+const QUANTILES: [(&str, f64); 6] = [
+    ("p50", 0.5),
+    ("p90", 0.9),
+    ("p95", 0.95),
+    ("p99", 0.99),
+    ("p99.9", 0.999),
+    ("p99.99", 0.9999),
+];
+
+/// Writes figures in milliseconds for readers, `null` if nothing was recorded, and the histogram for programs
+/// that add up.
+impl Serialize for Latency {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let EncodedLatency { exact, buckets } =
+            EncodedLatency::from_latency(self).map_err(ser::Error::custom)?;
+        let ms = |ns: Option<u64>| ns.map(|ns| ns as f64 / 1e6);
+        let mut fields = serializer.serialize_struct("Latency", QUANTILES.len() + 5)?;
+        fields.serialize_field("mean", &self.mean_ns().map(|ns| ns / 1e6))?;
+        fields.serialize_field("min", &ms(self.min_ns()))?;
+        for (name, quantile) in QUANTILES {
+            fields.serialize_field(name, &ms(self.quantile_ns(quantile)))?;
+        }
+        fields.serialize_field("max", &ms(self.max_ns()))?;
+        fields.serialize_field("exact", &exact)?;
+        fields.serialize_field("histogram", &STANDARD.encode(&buckets))?;
+        fields.end()
+    }
+}
+
+/// Takes the histogram and derives the rest anew.
+impl<'de> Deserialize<'de> for Latency {
+    fn deserialize<D: Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
+        EncodedLatency::deserialize(source)?.decode().map_err(de::Error::custom)
     }
 }
 

@@ -9,13 +9,8 @@
 
 use std::borrow::Cow;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use hdrhistogram::Histogram;
-use serde::ser::SerializeStruct;
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de, ser};
 
-use crate::EncodedLatency;
 use crate::sparse::Sparse;
 
 /// Latencies in nanoseconds, from 1 ns upwards without an upper limit.
@@ -81,7 +76,7 @@ impl Latency {
     #[inline]
     fn dense(&mut self) -> &mut Histogram<u64> {
         if let Buckets::Sparse(sparse) = &self.buckets {
-            self.buckets = Buckets::Dense(sparse.dense());
+            self.buckets = Buckets::Dense(whole(sparse));
         }
         match &mut self.buckets {
             Buckets::Dense(buckets) => buckets,
@@ -144,7 +139,7 @@ impl Latency {
     pub fn histogram(&self) -> Cow<'_, Histogram<u64>> {
         match &self.buckets {
             Buckets::Dense(buckets) => Cow::Borrowed(buckets),
-            Buckets::Sparse(sparse) => Cow::Owned(sparse.dense()),
+            Buckets::Sparse(sparse) => Cow::Owned(whole(sparse)),
         }
     }
 
@@ -180,41 +175,13 @@ impl Latency {
     }
 }
 
-/// Percentiles in documents.
-const QUANTILES: [(&str, f64); 6] = [
-    ("p50", 0.5),
-    ("p90", 0.9),
-    ("p95", 0.95),
-    ("p99", 0.99),
-    ("p99.9", 0.999),
-    ("p99.99", 0.9999),
-];
-
-/// Writes figures in milliseconds for readers, `null` if nothing was recorded, and the histogram for programs
-/// that add up.
-impl Serialize for Latency {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let EncodedLatency { exact, buckets } =
-            EncodedLatency::from_latency(self).map_err(ser::Error::custom)?;
-        let ms = |ns: Option<u64>| ns.map(|ns| ns as f64 / 1e6);
-        let mut fields = serializer.serialize_struct("Latency", QUANTILES.len() + 5)?;
-        fields.serialize_field("mean", &self.mean_ns().map(|ns| ns / 1e6))?;
-        fields.serialize_field("min", &ms(self.min_ns()))?;
-        for (name, quantile) in QUANTILES {
-            fields.serialize_field(name, &ms(self.quantile_ns(quantile)))?;
-        }
-        fields.serialize_field("max", &ms(self.max_ns()))?;
-        fields.serialize_field("exact", &exact)?;
-        fields.serialize_field("histogram", &STANDARD.encode(&buckets))?;
-        fields.end()
+/// All buckets of a histogram that has only those that are not empty.
+fn whole(sparse: &Sparse) -> Histogram<u64> {
+    let mut latency = Latency::new(sparse.digits);
+    for (ns, count) in sparse.held() {
+        latency.record_n(ns, count);
     }
-}
-
-/// Takes the histogram and derives the rest anew.
-impl<'de> Deserialize<'de> for Latency {
-    fn deserialize<D: Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
-        EncodedLatency::deserialize(source)?.decode().map_err(de::Error::custom)
-    }
+    latency.histogram().into_owned()
 }
 
 #[cfg(test)]

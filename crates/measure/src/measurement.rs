@@ -1,6 +1,6 @@
 //! Result of a run of one plan.
 
-use std::fmt;
+use std::fmt::Display;
 use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
@@ -76,7 +76,8 @@ pub enum Ending {
 }
 
 /// Reason why a run could not go on.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[error("{text}")]
 pub struct Failure {
     /// Source of the reason.
     pub from: FailureSource,
@@ -115,18 +116,10 @@ impl Failure {
 
     /// Returns the failure with `place`, where it was observed, before its text.
     #[must_use]
-    pub fn at(&self, place: impl fmt::Display) -> Self {
+    pub fn at(&self, place: impl Display) -> Self {
         Self { from: self.from, text: format!("{place}: {}", self.text) }
     }
 }
-
-impl fmt::Display for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.text)
-    }
-}
-
-impl std::error::Error for Failure {}
 
 impl Measurement {
     /// Returns the number of requests that were answered, errors included; of messages, the number received.

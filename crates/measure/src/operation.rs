@@ -4,10 +4,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::Latency;
 use crate::separate_failures::SeparateFailures;
-use crate::tally::TallyShape;
 use crate::total::total;
+use crate::{Latency, TallyShape};
 
 /// Outcome of an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

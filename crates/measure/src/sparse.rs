@@ -7,7 +7,7 @@ use hdrhistogram::Histogram;
 /// A histogram reduced to its non-empty buckets.
 #[derive(Debug, Clone)]
 pub(crate) struct Sparse {
-    digits: u8,
+    pub(crate) digits: u8,
     count: u64,
     /// Greatest value and count of each bucket, in rising order.
     held: Box<[(u64, u64)]>,
@@ -58,15 +58,6 @@ impl Sparse {
     /// Builds it from buckets in rising order; `count` is their sum.
     pub(crate) fn of_held(digits: u8, count: u64, held: Vec<(u64, u64)>) -> Self {
         Self { digits, count, held: held.into() }
-    }
-
-    /// The whole histogram.
-    pub(crate) fn dense(&self) -> Histogram<u64> {
-        let mut latency = crate::Latency::new(self.digits);
-        for (ns, count) in self.held() {
-            latency.record_n(ns, count);
-        }
-        latency.histogram().into_owned()
     }
 
     pub(crate) fn count(&self) -> u64 {

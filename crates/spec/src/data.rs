@@ -1,13 +1,15 @@
 //! Options of what is sent: commands, keys and values.
 
+use std::fmt;
 use std::path::PathBuf;
+use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
-use workload::{Content, KeyDist, Lifetime, Pick, RowBy, SizeBy};
+use workload::sizes::SIZE_MAX;
+use workload::{Content, DrawnBy, KeyDist, Lifetime, Pick, RowBy, SizeBy, Sizes};
 
-use crate::keys::{KeyOptions, KeyRange};
-use crate::payload::Size;
-use crate::values::Count;
+use crate::text::as_text;
+use crate::values::{Count, count, written};
 
 /// Options of what is sent: commands, keys and values.
 #[derive(Debug, Clone, Default, clap::Args, Serialize, Deserialize)]
@@ -146,4 +148,93 @@ impl DataOptions {
             ..Self::default()
         }
     }
+}
+
+/// Options for the numbering of the keys of `-r`.
+#[derive(Debug, Clone, Default, clap::Args, Serialize, Deserialize)]
+#[serde(default, rename_all = "kebab-case")]
+pub struct KeyOptions {
+    /// Number of the first key of -r [default: 0]
+    #[arg(long, hide = true, value_name = "NUM")]
+    pub first_key: Option<Count<u64>>,
+    /// Write key numbers without leading zeros
+    #[arg(long, hide = true)]
+    pub unpadded: bool,
+    /// Draw a key for each `request` of the test; for each request of a `connection`, so that all
+    /// connections draw the same keys; for each request of an `operation` of a connection; or take keys in
+    /// order from a `slice` that only this connection has [default: request]
+    #[arg(long, hide = true, value_name = "WHAT")]
+    #[serde(with = "crate::text")]
+    pub keys_by: Option<DrawnBy>,
+    /// Give each request keys of a single hash slot, such as for mget in a cluster
+    #[arg(long, hide = true)]
+    pub one_slot: bool,
+}
+
+/// `-r`: how many keys. As in the peers, a negative number makes an empty key space, whose only key is 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct KeyRange(
+    /// The number.
+    pub u64,
+);
+
+impl FromStr for KeyRange {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let negative = text.strip_prefix('-').is_some_and(|digits| digits.parse::<u64>().is_ok());
+        if negative { Ok(Self(0)) } else { count(text).map(Self) }
+    }
+}
+
+/// `-d`: a number of bytes, or a distribution by its name. As in the peers, what is too small or too large becomes
+/// the nearest that is not.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Size {
+    /// Size that is equal for all values.
+    Fixed(u32),
+    /// Size that is equal for all values, the nearest that is possible.
+    Nearest {
+        /// Size that was asked for.
+        asked: i64,
+        /// The size.
+        bytes: u32,
+    },
+    /// A distribution.
+    Drawn(Sizes),
+}
+
+impl FromStr for Size {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if let Ok(bytes) = text.parse::<i64>() {
+            let nearest = bytes.clamp(1, i64::from(SIZE_MAX));
+            return Ok(if nearest == bytes {
+                Self::Fixed(nearest as u32)
+            } else {
+                Self::Nearest { asked: bytes, bytes: nearest as u32 }
+            });
+        }
+        let sizes: Sizes = text.parse().map_err(|why| {
+            let uniform = format!("uniform:{text}");
+            let meant = text.contains("..") && uniform.parse::<Sizes>().is_ok();
+            if meant { format!("for sizes in a range, write {uniform}") } else { why }
+        })?;
+        let largest = sizes.largest();
+        if text.starts_with(|c: char| c.is_ascii_digit()) {
+            Ok(Self::Fixed(largest.max(1)))
+        } else {
+            Ok(Self::Drawn(sizes))
+        }
+    }
+}
+
+written! {
+    KeyRange Self(range) => range.to_string();
+    Size size => match size {
+        Self::Fixed(bytes) => bytes.to_string(),
+        Self::Nearest { asked, .. } => asked.to_string(),
+        Self::Drawn(sizes) => sizes.to_string(),
+    };
 }

@@ -1,12 +1,11 @@
 //! Why a load that was asked for has no plans.
 
-use std::fmt;
-
 use naming::{OPTIONS, OptionId, Text};
 use serde::Serialize;
 
 /// Reason why a load makes no sense.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{why}")]
 pub struct SpecError {
     /// The option that is wrong, if it is one.
     pub option: Option<OptionId>,
@@ -21,14 +20,6 @@ impl<T: Into<Text>> From<T> for SpecError {
         Self { option, why }
     }
 }
-
-impl fmt::Display for SpecError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.why.fmt(f)
-    }
-}
-
-impl std::error::Error for SpecError {}
 
 /// The first option of a group that is given.
 pub(crate) fn first_given<G: Serialize + Default>(group: &G) -> Option<OptionId> {

@@ -5,8 +5,8 @@ use naming::{KEY_RANGE, PIPELINE, PRECISION, SEQUENTIAL, SIZE, TTL};
 use workload::{CommandSpec, PlanParts};
 
 use crate::LoadSpec;
+use crate::data::Size;
 use crate::misspelled::misspelled;
-use crate::payload::Size;
 use crate::values::Count;
 
 /// Maximum number of digits that `--precision` has an effect with.

@@ -1,60 +1,14 @@
 //! `-r`, `--sequential` and `--key-dist`: which keys there are and how they are drawn.
 
-use std::fmt;
 use std::path::Path;
-use std::str::FromStr;
 
-use clap::Args;
 use csv::{ReaderBuilder, StringRecord};
 use naming::{DATASET, KEY_DIST, KEY_RANGE, Text, text};
-use serde::{Deserialize, Serialize};
-use workload::{DrawnBy, KeyDist, KeyNumbering, KeySpace, OneGroup};
+use workload::{KeyDist, KeyNumbering, KeySpace, OneGroup};
 
-use crate::DataOptions;
+use crate::data::{DataOptions, KeyRange};
 use crate::error::first_given;
-use crate::text::as_text;
-use crate::values::{Count, count, delimiter, written};
-
-/// Options for the numbering of the keys of `-r`.
-#[derive(Debug, Clone, Default, Args, Serialize, Deserialize)]
-#[serde(default, rename_all = "kebab-case")]
-pub struct KeyOptions {
-    /// Number of the first key of -r [default: 0]
-    #[arg(long, hide = true, value_name = "NUM")]
-    pub first_key: Option<Count<u64>>,
-    /// Write key numbers without leading zeros
-    #[arg(long, hide = true)]
-    pub unpadded: bool,
-    /// Draw a key for each `request` of the test; for each request of a `connection`, so that all
-    /// connections draw the same keys; for each request of an `operation` of a connection; or take keys in
-    /// order from a `slice` that only this connection has [default: request]
-    #[arg(long, hide = true, value_name = "WHAT")]
-    #[serde(with = "crate::text")]
-    pub keys_by: Option<DrawnBy>,
-    /// Give each request keys of a single hash slot, such as for mget in a cluster
-    #[arg(long, hide = true)]
-    pub one_slot: bool,
-}
-
-/// `-r`: how many keys. As in the peers, a negative number makes an empty key space, whose only key is 0.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct KeyRange(
-    /// The number.
-    pub u64,
-);
-
-impl FromStr for KeyRange {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let negative = text.strip_prefix('-').is_some_and(|digits| digits.parse::<u64>().is_ok());
-        if negative { Ok(Self(0)) } else { count(text).map(Self) }
-    }
-}
-
-written! {
-    KeyRange Self(range) => range.to_string();
-}
+use crate::values::{Count, delimiter};
 
 /// The key space that options describe; reads the file of `file:`.
 ///

@@ -52,15 +52,14 @@ use serde::{Deserialize, Serialize};
 pub use address::{Address, host_and_port};
 pub use commands::{LoadOperation, TypedLoad, operation_names};
 pub use connecting::ConnectionOptions;
-pub use data::DataOptions;
+pub use data::{DataOptions, KeyOptions, KeyRange, Size};
 pub use dataset::dump;
 pub use delivery::DeliveryOptions;
 pub use dialect::Dialect;
 pub use error::SpecError;
-pub use keys::{KeyOptions, KeyRange, drawn, space};
+pub use keys::{drawn, space};
 pub use load::LoadOptions;
 pub use of_plan::{is_mixed, suite_test, words_of};
-pub use payload::Size;
 pub use per_request::{Close, OpenFor, PerRequest};
 pub use plans::single;
 pub use pool::Server;
@@ -70,8 +69,8 @@ pub use recording::RecordingOptions;
 pub use replicas::{FallbackArg, ReplicaOptions, RfrArg, Shares};
 pub use retrying::{Jitter, RetryOptions, Times};
 pub use schedule::{Rate, StartAt};
-pub use server::{ServerOptions, TlsArgs};
-pub use target::{OptionsAfterUri, Program, ServerArgs, Uri, protocol, target};
+pub use server::{OptionsAfterUri, Program, ServerArgs, ServerOptions, TlsArgs, Uri};
+pub use target::{protocol, target};
 pub use tls::tls;
 
 /// A requested load. Open choices are decided when its plans are made.

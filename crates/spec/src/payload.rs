@@ -1,67 +1,10 @@
 //! `-d`, `--set size-by` and `--content`: size and content of values.
 
-use std::fmt;
-use std::str::FromStr;
-
 use naming::{SIZE, SIZE_BY, Text, text};
-use workload::sizes::SIZE_MAX;
 use workload::{Content, SizeBy, Sizes, ValueSpec};
 
-use crate::DataOptions;
+use crate::data::{DataOptions, Size};
 use crate::dialect::Dialect;
-use crate::text::as_text;
-use crate::values::written;
-
-/// `-d`: a number of bytes, or a distribution by its name. As in the peers, what is too small or too large becomes
-/// the nearest that is not.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Size {
-    /// Size that is equal for all values.
-    Fixed(u32),
-    /// Size that is equal for all values, the nearest that is possible.
-    Nearest {
-        /// Size that was asked for.
-        asked: i64,
-        /// The size.
-        bytes: u32,
-    },
-    /// A distribution.
-    Drawn(Sizes),
-}
-
-impl FromStr for Size {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        if let Ok(bytes) = text.parse::<i64>() {
-            let nearest = bytes.clamp(1, i64::from(SIZE_MAX));
-            return Ok(if nearest == bytes {
-                Self::Fixed(nearest as u32)
-            } else {
-                Self::Nearest { asked: bytes, bytes: nearest as u32 }
-            });
-        }
-        let sizes: Sizes = text.parse().map_err(|why| {
-            let uniform = format!("uniform:{text}");
-            let meant = text.contains("..") && uniform.parse::<Sizes>().is_ok();
-            if meant { format!("for sizes in a range, write {uniform}") } else { why }
-        })?;
-        let largest = sizes.largest();
-        if text.starts_with(|c: char| c.is_ascii_digit()) {
-            Ok(Self::Fixed(largest.max(1)))
-        } else {
-            Ok(Self::Drawn(sizes))
-        }
-    }
-}
-
-written! {
-    Size size => match size {
-        Self::Fixed(bytes) => bytes.to_string(),
-        Self::Nearest { asked, .. } => asked.to_string(),
-        Self::Drawn(sizes) => sizes.to_string(),
-    };
-}
 
 /// The size of a value, the mean where sizes differ; and how values differ, if they do.
 ///

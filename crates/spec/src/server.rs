@@ -1,14 +1,18 @@
-//! Options of the server, and of connections to it.
+//! Options of the server, and of connections to it, with their values.
 
+use std::convert::Infallible;
+use std::fmt;
 use std::path::PathBuf;
+use std::str::FromStr;
 
+use clap::ArgMatches;
 use serde::{Deserialize, Serialize};
-use workload::Secret;
+use workload::{Secret, secret, typed_login};
 
 use crate::pool::Server;
 use crate::replicas::ReplicaOptions;
-use crate::target::{OptionsAfterUri, Program, ServerArgs, Uri};
-use crate::values::{Count, Cpus, ProtocolArg, ip, port};
+use crate::text::as_text;
+use crate::values::{Count, Cpus, ProtocolArg, ip, port, written};
 
 /// The server, and connections to it.
 #[derive(Debug, Clone, Default, clap::Args, Serialize, Deserialize)]
@@ -97,7 +101,7 @@ pub struct ServerOptions {
     pub spawn_unix: bool,
 }
 
-fn secret(text: &str) -> Result<Secret, std::convert::Infallible> {
+fn secret(text: &str) -> Result<Secret, Infallible> {
     Ok(Secret::new(text))
 }
 
@@ -149,4 +153,82 @@ pub struct TlsArgs {
     /// Resume TLS sessions on new connections (with -k 0)
     #[arg(long)]
     pub tls_resume: bool,
+}
+
+/// Options after `-u` on the command line.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct OptionsAfterUri {
+    pub(crate) host: bool,
+    pub(crate) port: bool,
+    pub(crate) user: bool,
+    pub(crate) password: bool,
+    pub(crate) db: bool,
+}
+
+impl OptionsAfterUri {
+    /// Reads it off a command line.
+    #[must_use]
+    pub fn from_matches(matches: &ArgMatches) -> Self {
+        let last = |id| matches.indices_of(id).and_then(Iterator::last);
+        let uri = last("uri");
+        let after = |id| last(id) > uri;
+        Self {
+            host: after("host"),
+            port: after("port"),
+            user: after("user"),
+            password: after("password"),
+            db: after("dbnum"),
+        }
+    }
+}
+
+/// The URI of `-u`. It may hold a password, so the login is left out where it is written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Uri(
+    /// As it was typed.
+    pub String,
+);
+
+impl FromStr for Uri {
+    type Err = Infallible;
+
+    fn from_str(text: &str) -> Result<Self, Infallible> {
+        Ok(Self(text.to_owned()))
+    }
+}
+
+/// `--spawn`: a program, or whichever is installed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Program(
+    /// The program.
+    pub Option<String>,
+);
+
+impl FromStr for Program {
+    type Err = Infallible;
+
+    fn from_str(text: &str) -> Result<Self, Infallible> {
+        Ok(Self((!text.is_empty()).then(|| text.to_owned())))
+    }
+}
+
+/// `--spawn-args`: arguments in one word, in which a password is written as `***`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ServerArgs(
+    /// Arguments one by one.
+    pub Vec<String>,
+);
+
+impl FromStr for ServerArgs {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        shell_words::split(text).map(Self).map_err(|why| why.to_string())
+    }
+}
+
+written! {
+    Uri Self(uri) => typed_login::shown_address(uri);
+    Program Self(program) => program.clone().unwrap_or_default();
+    ServerArgs Self(args) => shell_words::join(secret::shown_arguments(args));
 }

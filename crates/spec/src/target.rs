@@ -4,25 +4,19 @@
 //! URI changes nothing that it leaves out. By keystorm's own name a contradiction is refused: a load on the wrong
 //! server is worse than a command line that has to be typed again.
 
-use std::convert::Infallible;
-use std::fmt;
-use std::str::FromStr;
-
-use clap::ArgMatches;
 use naming::advice::USER_AND_PASSWORD;
 use naming::{
     CLUSTER, DBNUM, HASH, HOST, MPTCP, OptionId, PASSWORD, PASSWORD_COMMAND, PORT, PROTOCOL,
     REPLICAS, SERVER_CPUS, SOCKET, SPAWN, SPAWN_ARGS, SPAWN_UNIX, Text, URI, USER, text,
 };
-use workload::secret::{self, PASSWORD_VARIABLE};
-use workload::{Credentials, Endpoint, ProtocolKind, Secret, Target, TlsOptions, typed_login};
+use workload::secret::PASSWORD_VARIABLE;
+use workload::{Credentials, Endpoint, ProtocolKind, Secret, Target, TlsOptions};
 
-use crate::ServerOptions;
 use crate::address::{host_and_port, one_port};
 use crate::dialect::Dialect;
-use crate::text::as_text;
+use crate::server::{OptionsAfterUri, Program, ServerArgs, ServerOptions, Uri};
 use crate::uri::{self, UriParts};
-use crate::values::{Count, Cpus, ProtocolArg, written};
+use crate::values::{Count, Cpus, ProtocolArg};
 use crate::{memcache, pool};
 
 const HOST_DEFAULT: &str = "127.0.0.1";
@@ -30,33 +24,6 @@ const HOST_DEFAULT: &str = "127.0.0.1";
 /// The port that servers of a protocol listen on.
 fn port_default(protocol: ProtocolKind) -> u16 {
     if protocol.is_memcache() { 11211 } else { 6379 }
-}
-
-/// Options after `-u` on the command line.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct OptionsAfterUri {
-    host: bool,
-    port: bool,
-    user: bool,
-    password: bool,
-    db: bool,
-}
-
-impl OptionsAfterUri {
-    /// Reads it off a command line.
-    #[must_use]
-    pub fn from_matches(matches: &ArgMatches) -> Self {
-        let last = |id| matches.indices_of(id).and_then(Iterator::last);
-        let uri = last("uri");
-        let after = |id| last(id) > uri;
-        Self {
-            host: after("host"),
-            port: after("port"),
-            user: after("user"),
-            password: after("password"),
-            db: after("dbnum"),
-        }
-    }
 }
 
 /// Rule for which one counts where `-u` and another option are about the same thing.
@@ -367,57 +334,6 @@ fn is_spawned_without_password(server: &ServerOptions) -> bool {
 
 fn spawn_args(server: &ServerOptions) -> &[String] {
     server.spawn_args.as_ref().map_or(&[], |ServerArgs(args)| args)
-}
-
-/// The URI of `-u`. It may hold a password, so the login is left out where it is written.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Uri(
-    /// As it was typed.
-    pub String,
-);
-
-impl FromStr for Uri {
-    type Err = Infallible;
-
-    fn from_str(text: &str) -> Result<Self, Infallible> {
-        Ok(Self(text.to_owned()))
-    }
-}
-
-/// `--spawn`: a program, or whichever is installed.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Program(
-    /// The program.
-    pub Option<String>,
-);
-
-impl FromStr for Program {
-    type Err = Infallible;
-
-    fn from_str(text: &str) -> Result<Self, Infallible> {
-        Ok(Self((!text.is_empty()).then(|| text.to_owned())))
-    }
-}
-
-/// `--spawn-args`: arguments in one word, in which a password is written as `***`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ServerArgs(
-    /// Arguments one by one.
-    pub Vec<String>,
-);
-
-impl FromStr for ServerArgs {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        shell_words::split(text).map(Self).map_err(|why| why.to_string())
-    }
-}
-
-written! {
-    Uri Self(uri) => typed_login::shown_address(uri);
-    Program Self(program) => program.clone().unwrap_or_default();
-    ServerArgs Self(args) => shell_words::join(secret::shown_arguments(args));
 }
 
 #[cfg(test)]

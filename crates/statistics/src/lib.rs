@@ -33,10 +33,13 @@ pub use ranks::p_higher;
 pub use ratio::{COUNT_MAX, Conclusion, Ratio, RatioEstimate, holm};
 pub use regression::{Estimate, Observation, Regression};
 pub use share::Share;
-pub use steps::{SIDE_MIN, Step, steps};
+pub use steps::{Step, steps};
 
 /// Share of intervals that miss the true value: one in twenty.
 pub const ERROR_RATE: f64 = 0.05;
 
 /// Minimum share of cases in which a visible difference is found.
 const POWER: f64 = 0.8;
+
+/// Fewest values of a level.
+pub const SIDE_MIN: usize = 3;

@@ -3,7 +3,7 @@
 //! The exact test of Mann and Whitney ("On a Test of Whether One of Two Random Variables is Stochastically
 //! Larger than the Other", Annals of Mathematical Statistics 1947). A tie counts against a difference.
 
-use crate::{ERROR_RATE, steps::SIDE_MIN};
+use crate::{ERROR_RATE, SIDE_MIN};
 
 /// Maximum number of pairs that are counted exactly; beyond that, the normal approximation is close.
 const EXACT_PAIRS_MAX: usize = 2_000;

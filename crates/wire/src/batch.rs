@@ -8,13 +8,12 @@ use std::sync::Arc;
 
 use workload::{Dataset, KeySpace, Message, Piece, Plan, SequenceBatch, Slot};
 
-use crate::checked::CheckedReads;
 use crate::cluster::{KeyHash, tag_of};
-use crate::expected::ValueRequests;
+use crate::decimal::write_digits;
 use crate::message_place::MessagePlace;
 use crate::numbers::Numbers;
 use crate::payload::{LastDraw, Payload};
-use crate::template::write_digits;
+use crate::reply_patterns::{CheckedReads, ValueRequests};
 use crate::varying::RequestVariables;
 use crate::{Hole, Insert, Protocol, RequestInputs, Template};
 

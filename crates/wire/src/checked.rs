@@ -1,11 +1,12 @@
 //! Values that name their key: which strings of a reply are such values, and their expected content.
 
-use workload::derived::{CheckedValues, append_checked};
-use workload::{Arg, Piece, Plan, Slot};
+use workload::derived::append_checked;
+use workload::{Piece, Slot};
 
 use crate::RequestInputs;
 use crate::batch::Batch;
 use crate::payload::LastDraw;
+use crate::reply_patterns::{CheckedReads, StringPattern};
 
 /// The role of a string in a reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,42 +19,6 @@ pub enum StringRole {
     Value,
     /// A JSON object of all fields for the key with this number.
     Record(u64),
-}
-
-/// Positions of such values in the reply to each command of a sequence.
-#[derive(Debug)]
-pub(crate) struct CheckedReads {
-    values: CheckedValues,
-    asks: Vec<StringPattern>,
-}
-
-#[derive(Debug)]
-enum StringPattern {
-    Nothing,
-    /// The name and the value of each field.
-    Pairs,
-    /// The values of these fields.
-    Fields(Vec<Arg>),
-    /// All fields as one JSON object.
-    Record,
-}
-
-impl CheckedReads {
-    /// Builds the patterns of a plan that checks values; `None` for any other plan.
-    pub(crate) fn from_plan(plan: &Plan) -> Option<Self> {
-        let asks = plan.sequence.iter().map(|command| {
-            // The records of a list are not those of the request's key.
-            match (&*command.name(), command.names_reply()) {
-                ("GET", false) if plan.protocol.is_memcache() => StringPattern::Record,
-                ("HGETALL", false) => StringPattern::Pairs,
-                ("HMGET", false) => {
-                    StringPattern::Fields(command.args[2.min(command.args.len())..].to_vec())
-                }
-                _ => StringPattern::Nothing,
-            }
-        });
-        Some(Self { values: plan.peer.checks.clone()?, asks: asks.collect() })
-    }
 }
 
 impl Batch {

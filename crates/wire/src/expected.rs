@@ -1,11 +1,9 @@
 //! Expected values of replies: those stored under the requested keys.
 
-use workload::verify::{RequestedValue, keys_asked};
-use workload::{Plan, Slot};
-
 use crate::RequestInputs;
 use crate::batch::Batch;
 use crate::payload::LastDraw;
+use crate::reply_patterns::ValueSource;
 
 /// An expected value: its owner and its length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,44 +20,6 @@ enum ValueOwner {
     Key(u64),
     /// The cell of a row in a column.
     Cell(u64, usize),
-}
-
-/// The source of a value in a reply.
-#[derive(Debug, Clone, Copy)]
-enum ValueSource {
-    /// The key with this number, and the index of its value.
-    Key((Slot, u64), u64),
-    /// The cell of the request's row in this column.
-    Row(usize),
-}
-
-/// Values requested by each command of a sequence, keyed by position in its operation; `None` for an unknown
-/// value.
-#[derive(Debug, Default)]
-pub(crate) struct ValueRequests(Vec<Vec<Option<ValueSource>>>);
-
-impl ValueRequests {
-    /// Collects the requested values of a plan that verifies; empty for any other plan.
-    pub(crate) fn new(plan: &Plan, fresh_before: impl Fn(usize) -> u64) -> Self {
-        if !plan.data.verify {
-            return Self::default();
-        }
-        let column = plan.data.dataset.as_ref().and_then(|dataset| dataset.values());
-        let behind = |(at, command)| {
-            let before = fresh_before(at);
-            let asked = keys_asked(command, plan.protocol);
-            if let Some(column) = column {
-                // All of a request is of one row.
-                let one = asked.len() == 1;
-                return asked.iter().map(|_| one.then_some(ValueSource::Row(column))).collect();
-            }
-            let of = |RequestedValue { key: (slot, fresh), variant }| {
-                ValueSource::Key((slot, fresh + before), variant)
-            };
-            asked.into_iter().map(|key| key.map(of)).collect()
-        };
-        Self(plan.sequence.iter().enumerate().map(behind).collect())
-    }
 }
 
 impl Batch {

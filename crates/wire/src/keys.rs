@@ -6,18 +6,7 @@ use workload::{Arg, CommandSpec, Piece, Plan, Slot};
 
 use crate::argument::append_body;
 use crate::batch::digits_of;
-use crate::{Batch, Protocol, RequestInputs, Template};
-
-/// A command in parts, to be written with only some of its keys.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Split {
-    /// Bytes before the first key.
-    pub head: Template,
-    /// Bytes before each key.
-    pub between: &'static [u8],
-    /// Bytes after the last key.
-    pub tail: &'static [u8],
-}
+use crate::{Batch, Protocol, RequestInputs, Split, Template};
 
 /// The keys of every command of a plan.
 #[derive(Debug)]

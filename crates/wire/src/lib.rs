@@ -11,6 +11,7 @@ mod argument;
 mod batch;
 mod checked;
 pub mod cluster;
+mod decimal;
 mod expected;
 mod keys;
 mod kind;
@@ -21,6 +22,7 @@ mod payload;
 #[cfg(test)]
 mod pieces;
 mod protocol;
+mod reply_patterns;
 mod request_inputs;
 pub mod resp;
 mod spelled;
@@ -30,10 +32,12 @@ mod varying;
 pub use batch::{Batch, Slots};
 pub use checked::StringRole;
 pub use expected::ExpectedValue;
-pub use keys::{Keys, Split};
+pub use keys::Keys;
 pub use kind::{check, encoded_len};
 pub use payload::ValueAt;
-pub use protocol::{Decode, Frame, Protocol, ProtocolError, Reply, ReplyVisitor, Silence, repeats};
+pub use protocol::{
+    Decode, Frame, Protocol, ProtocolError, Reply, ReplyVisitor, Silence, Split, repeats,
+};
 pub use request_inputs::{EarlierReplies, KeyNumber, RequestInputs};
 pub use spelled::spelled;
 pub use template::{Hole, Insert, LengthForm, NumberAt, Template};

@@ -7,7 +7,7 @@ use workload::{Arg, KeyDraw, KeyGroups, KeySpace, Numbering, OneGroup, Piece, Pl
 
 use crate::RequestInputs;
 use crate::cluster::{SLOTS, slot_of, slot_of_request};
-use crate::template::append_number;
+use crate::decimal::append_number;
 
 /// Random stream of `__key__`, after those of the nine shared slots.
 const KEY_STREAM: u64 = 10 << 56;

@@ -5,7 +5,7 @@ use std::ops::Range;
 use thiserror::Error;
 use workload::CommandSpec;
 
-use crate::{Split, Template};
+use crate::Template;
 
 /// A protocol: encoding of commands and decoding of replies.
 pub trait Protocol {
@@ -266,6 +266,17 @@ impl ProtocolError {
         let excerpt = input[..input.len().min(EXCERPT_MAX)].escape_ascii().to_string();
         Self { protocol, why: why.into(), excerpt }
     }
+}
+
+/// A command in parts, to be written with only some of its keys.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Split {
+    /// Bytes before the first key.
+    pub head: Template,
+    /// Bytes before each key.
+    pub between: &'static [u8],
+    /// Bytes after the last key.
+    pub tail: &'static [u8],
 }
 
 #[cfg(test)]

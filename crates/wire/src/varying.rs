@@ -2,9 +2,9 @@
 
 use workload::Dataset;
 
+use crate::decimal::{append_decimal, decimal_width};
 use crate::numbers::Numbers;
 use crate::payload::{LastDraw, Payload, Value};
-use crate::template::{append_decimal, decimal_width};
 use crate::{Insert, RequestInputs, ValueAt};
 
 /// Token used if no reply brought one; no item has it.

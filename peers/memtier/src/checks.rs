@@ -2,8 +2,8 @@
 
 use super::commands::is_of_one_slot;
 use super::fault::{Fault, check_error, usage_error};
-use super::options::{Options, Requests};
-use super::values::Pattern;
+use super::options::Options;
+use super::values::{Pattern, Requests};
 
 /// Refuses options that contradict each other. `order` has their names as they were given.
 pub(super) fn check(options: &Options, order: &[&'static str]) -> Result<(), Fault> {

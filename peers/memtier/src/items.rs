@@ -5,8 +5,8 @@ use workload::{Arg, DrawnBy, KeyDist, KeyNumbering, KeySpace, Lifetime, Piece, S
 
 use super::fault::{Fault, check_error};
 use super::import::ImportedItems;
+use super::operations::{between, keys};
 use super::options::Options;
-use super::plan::{between, keys};
 
 /// The keys, values and expiry times of the generated SETs and GETs.
 pub(super) struct Items {

@@ -18,6 +18,7 @@ mod import;
 mod items;
 mod layout;
 mod monitor;
+mod operations;
 mod option_list;
 mod options;
 mod order;

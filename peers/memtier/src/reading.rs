@@ -1,60 +1,12 @@
-//! `--read-preference` and its companions: the nodes that answer reads.
-//!
-//! Owns these options, their conflicts, and their translation into a load.
+//! `--read-preference` and its companions: their conflicts with other options, and their translation into a load.
 
-use spec::{Address, FallbackArg, ReplicaOptions, RfrArg, Shares};
+use spec::{FallbackArg, ReplicaOptions, RfrArg, Shares};
 use workload::NodeShares;
-use workload::typed_login::shown_address;
 
-use super::fault::{Fault, check_error, usage_error};
-use super::options::Options;
-use super::values::{small, word};
-
-const PRIMARY: &str = "primary";
-const SECONDARY: &str = "secondary";
-const NEAREST: &str = "nearest";
-const PREFERENCES: &[&str] = &[PRIMARY, SECONDARY, "secondaryPreferred", NEAREST];
-const FALLBACKS: &[&str] = &["error", "queue", PRIMARY];
-
-/// The options.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct ReadOptions {
-    pub(super) preference: &'static str,
-    /// Fallback for reads that are for a replica where there is none.
-    fallback: Option<&'static str>,
-    /// Replicas outside of a cluster.
-    pub(super) servers: Vec<Address>,
-    /// Connections of a thread to each replica, where that is not as many as to a primary.
-    pub(super) replica_clients: Option<u32>,
-    pub(super) replicas_per_shard: Option<u32>,
-}
-
-impl Default for ReadOptions {
-    fn default() -> Self {
-        Self {
-            preference: PRIMARY,
-            fallback: None,
-            servers: Vec::new(),
-            replica_clients: None,
-            replicas_per_shard: None,
-        }
-    }
-}
+use super::fault::{Fault, check_error};
+use super::options::{FALLBACKS, NEAREST, Options, PRIMARY, ReadOptions, SECONDARY};
 
 impl ReadOptions {
-    /// Takes one of these options.
-    pub(super) fn take(&mut self, name: &'static str, text: &str) -> Result<(), Fault> {
-        match name {
-            "read-preference" => self.preference = word(name, text, PREFERENCES)?,
-            "read-preference-fallback" => self.fallback = Some(word(name, text, FALLBACKS)?),
-            "read-server" => self.servers.push(server(text)?),
-            "replica-clients" => self.replica_clients = some(small(name, text, 0)?),
-            "replicas-per-shard" => self.replicas_per_shard = some(small(name, text, 0)?),
-            _ => unreachable!("{name} is no option of reading"),
-        }
-        Ok(())
-    }
-
     /// Returns whether requests go to several servers that are in no cluster.
     pub(super) fn names_replicas(&self) -> bool {
         !self.servers.is_empty() && self.preference != PRIMARY
@@ -137,17 +89,6 @@ impl ReadOptions {
     pub(super) fn fallback(&self) -> &'static str {
         self.fallback.unwrap_or(FALLBACKS[0])
     }
-}
-
-/// 0 means not given.
-fn some(number: u32) -> Option<u32> {
-    Some(number).filter(|number| *number > 0)
-}
-
-fn server(text: &str) -> Result<Address, Fault> {
-    text.parse().map_err(|_| {
-        usage_error(format!("--read-server: expected HOST:PORT, got '{}'.", shown_address(text)))
-    })
 }
 
 #[cfg(test)]

@@ -9,8 +9,8 @@ use workload::{CommandSpec, KeySpace, Operation, Pick, Piece, RowBy, Slot, Step,
 use crate::commands::{command, keys_as_text, with_cursor};
 use crate::fault::{Fault, check_error};
 use crate::monitor::{self, Part};
+use crate::operations::{Operations, keys, one};
 use crate::options::Options;
-use crate::plan::{Operations, keys, one};
 use crate::values::Pattern;
 
 /// Commands of the user's own, each as often in a row as its ratio says.

@@ -3,7 +3,6 @@
 use workload::ProtocolKind;
 
 use super::fault::{Fault, usage_error};
-use super::options::Requests;
 
 /// A whole number from 0 on, nothing before or behind it.
 pub(super) fn number(text: &str) -> Option<u64> {
@@ -186,6 +185,14 @@ pub(super) fn port(text: &str) -> Result<u16, Fault> {
     // memtier_benchmark takes the last 16 bits of larger numbers, which no user wants.
     let port = number(text).and_then(|port| u16::try_from(port).ok()).filter(|port| *port > 0);
     port.ok_or_else(|| usage_error("port must be a number in the range [1-65535]."))
+}
+
+/// Number of requests that each connection sends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Requests {
+    Number(u64),
+    /// A request for each key.
+    AllKeys,
 }
 
 pub(super) fn requests(text: &str) -> Result<Requests, Fault> {

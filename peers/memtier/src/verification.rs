@@ -11,8 +11,9 @@ use workload::{Mix, Pick, Plan};
 
 use super::fault::{Fault, check_error};
 use super::items::Items;
+use super::operations::one;
 use super::options::Options;
-use super::plan::{get_command, one};
+use super::plan::get_command;
 
 /// Changes `spec`, whose plan is `load`, into the load that reads what the SETs of one of its connections write, in
 /// their order.

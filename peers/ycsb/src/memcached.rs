@@ -2,7 +2,7 @@
 
 use workload::{Arg, CommandSpec, Piece};
 
-use super::binding::{Field, field_name};
+use super::field::{Field, field_name};
 use super::redis;
 use super::workload::{CoreWorkload, Kind};
 

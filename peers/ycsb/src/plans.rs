@@ -16,7 +16,7 @@ use workload::{
 use super::arguments::{Arguments, Binding, Phase};
 use super::properties::Properties;
 use super::workload::{CoreWorkload, Kind};
-use super::{PERSONA, known, results};
+use super::{PERSONA, known, memcached, redis, results};
 
 const NS_PER_S: u64 = 1_000_000_000;
 
@@ -198,7 +198,10 @@ fn memcached_hosts(properties: &Properties) -> Result<String, String> {
 fn prepared(arguments: &Arguments, workload: &CoreWorkload) -> Result<PreparedLoad, String> {
     let mut operations = Vec::new();
     for (kind, weight) in &workload.operations {
-        let commands = arguments.binding.operation(workload, *kind)?;
+        let commands = match arguments.binding {
+            Binding::Redis => redis::operation(workload, *kind),
+            Binding::Memcached => memcached::operation(workload, *kind)?,
+        };
         let mut steps = vec![Step { commands: 1, when: StepCondition::Always }; commands.len()];
         if *kind == Kind::Scan {
             // Records are read by the keys that the first step returned.

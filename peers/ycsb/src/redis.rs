@@ -3,7 +3,7 @@
 use workload::derived::{DrawnNumber, NamedKey};
 use workload::{Arg, CommandSpec, DerivedText, Piece};
 
-use super::binding::{Field, field_name};
+use super::field::{Field, field_name};
 use super::workload::{CoreWorkload, Kind, Reads};
 
 /// Start of every key.

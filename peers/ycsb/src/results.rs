@@ -1,19 +1,15 @@
 //! The outputs of a run: YCSB's report, where it goes, and the messages beside it.
 
 use std::path::PathBuf;
-use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 
-use job::{Job, RunMonitor, ToolOutput};
-use report::Format;
+use job::Job;
 use runner::INTERVAL_NS;
-use workload::Plan;
 
 use super::arguments::Arguments;
 use super::properties::Properties;
 use super::raw::RawOutput;
-use super::status::Status;
-use crate::layout::{ByStatus, Exporter, Interval, Kind, Percentile, Series, Ycsb, YcsbOptions};
+use crate::layout::{ByStatus, Exporter, Interval, Kind, Percentile, Series, YcsbOptions};
 
 /// The outputs that a command line asks for.
 #[derive(Debug, Clone)]
@@ -46,25 +42,6 @@ pub(super) struct StatusLines {
     pub(super) every_s: u64,
     /// Start of each line.
     pub(super) label: String,
-}
-
-impl ToolOutput for Reports {
-    fn format(&self) -> Box<dyn Format> {
-        let report = Ycsb::new(self.options.clone());
-        match &self.series {
-            Some(series) => Box::new(report.over_time(Arc::clone(&series.seen))),
-            None => Box::new(report),
-        }
-    }
-
-    fn monitor<'p>(
-        &self,
-        plan: &'p Plan,
-        _run: u32,
-        _interrupted: &'p AtomicBool,
-    ) -> Box<dyn RunMonitor + 'p> {
-        Box::new(Status::new(plan, self.clone()))
-    }
 }
 
 /// Percentiles of the report where none are given.

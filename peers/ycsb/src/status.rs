@@ -2,20 +2,42 @@
 //! kind of operation.
 
 use std::fs;
-use std::sync::PoisonError;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, Result};
 use console::{diagnostics, print};
-use job::RunMonitor;
+use job::{RunMonitor, ToolOutput};
 use measure::Tally;
-use report::Run;
+use report::{Format, Run};
 use runner::{Observer, Snapshot};
 use workload::{Plan, Stop};
 
 use super::raw::RawOutput;
 use super::results::{IntervalAverages, Reports};
-use crate::layout::{HdrFiles, Section, Series, StatusLine, YcsbOptions, sections, status_line};
+use crate::layout::{
+    HdrFiles, Section, Series, StatusLine, Ycsb, YcsbOptions, sections, status_line,
+};
+
+impl ToolOutput for Reports {
+    fn format(&self) -> Box<dyn Format> {
+        let report = Ycsb::new(self.options.clone());
+        match &self.series {
+            Some(series) => Box::new(report.over_time(Arc::clone(&series.seen))),
+            None => Box::new(report),
+        }
+    }
+
+    fn monitor<'p>(
+        &self,
+        plan: &'p Plan,
+        _run: u32,
+        _interrupted: &'p AtomicBool,
+    ) -> Box<dyn RunMonitor + 'p> {
+        Box::new(Status::new(plan, self.clone()))
+    }
+}
 
 /// Watches a run.
 pub(super) struct Status<'p> {

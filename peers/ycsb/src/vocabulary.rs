@@ -2,13 +2,12 @@
 
 use std::borrow::Cow;
 
-use naming::OptionId;
 use naming::advice::{
     ADDRESS, LOGIN, MEMCACHE_TEXT, NEW_PASSWORD, SPEAK_RESP, STRAY_PASSWORD, USER_AND_PASSWORD,
 };
 use naming::{
-    CLUSTER, CONNECTIONS, DURATION, HOST, KEY_RANGE, PASSWORD, PORT, RATE, REQUESTS, SIZE,
-    TIME_LIMIT, TIMEOUT,
+    CLUSTER, CONNECTIONS, DURATION, HOST, KEY_RANGE, OptionId, PASSWORD, PORT, RATE, REQUESTS,
+    SIZE, TIME_LIMIT, TIMEOUT,
 };
 
 /// The property, or what is done with it, where there is one.

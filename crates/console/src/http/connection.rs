@@ -7,8 +7,7 @@ use std::time::{Duration, Instant};
 
 use rustix::event::PollFlags;
 
-use super::Service;
-use super::request::answered;
+use super::request::{Service, answered};
 
 /// Longest wait for the head of a request.
 const HEAD_PATIENCE: Duration = Duration::from_secs(5);

@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use connection::Connection;
-pub use request::{HttpRequest, HttpResponse};
+pub use request::{HttpRequest, HttpResponse, Service};
 
 /// Maximum number of open connections. Further ones wait in the kernel's queue.
 pub const CONNECTIONS_MAX: usize = 64;
@@ -26,18 +26,6 @@ pub const CONNECTIONS_MAX: usize = 64;
 const ACCEPTED_AT_ONCE: usize = 4;
 /// Longest time that [`HttpServer::finish`] waits for clients to take the last events.
 const FINISH_PATIENCE: Duration = Duration::from_secs(1);
-
-/// A service that answers requests.
-pub trait Service: Send + 'static {
-    /// The answer to a request.
-    fn answer(&self, asked: &HttpRequest<'_>) -> HttpResponse;
-
-    /// The latest event and its number, if that is above `seen`: for clients that asked for
-    /// [events](HttpResponse::events). It is called a few times a second.
-    fn event(&self, _seen: u64) -> Option<(u64, Arc<str>)> {
-        None
-    }
-}
 
 /// A service without events.
 struct FunctionService<F>(F);

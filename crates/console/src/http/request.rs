@@ -1,4 +1,6 @@
-//! HTTP requests and responses, and their bytes.
+//! HTTP requests and responses, their bytes, and the service that answers.
+
+use std::sync::Arc;
 
 /// Longest head of a request, in bytes and in fields.
 const HEAD_MAX: usize = 8192;
@@ -26,6 +28,18 @@ pub struct HttpRequest<'r> {
     /// Path without the query.
     pub path: &'r str,
     fields: &'r [httparse::Header<'r>],
+}
+
+/// A service that answers requests.
+pub trait Service: Send + 'static {
+    /// The answer to a request.
+    fn answer(&self, asked: &HttpRequest<'_>) -> HttpResponse;
+
+    /// The latest event and its number, if that is above `seen`: for clients that asked for
+    /// [events](HttpResponse::events). It is called a few times a second.
+    fn event(&self, _seen: u64) -> Option<(u64, Arc<str>)> {
+        None
+    }
 }
 
 impl<'r> HttpRequest<'r> {

@@ -5,7 +5,7 @@ use std::io::{self, Read, Write};
 use openssl::ssl::{Error, ErrorCode, SslStream};
 
 use super::pipe::looks_like_tls;
-use super::{TlsContext, cause};
+use super::{TlsContext, cause, error};
 use crate::Address;
 
 /// A blocking stream in TLS. Its errors name the cause in words; timeouts keep their kind.
@@ -25,7 +25,7 @@ impl<S: Read + Write> TlsStream<S> {
         let stream = context
             .ssl(Some(address))
             .and_then(|ssl| SslStream::new(ssl, watched))
-            .map_err(|error| io::Error::other(cause::setup(&error)))?;
+            .map_err(|why| io::Error::other(error::setup(&why)))?;
         let mut this = Self { stream, context: context.clone() };
         match this.stream.connect() {
             Ok(()) => Ok(this),

@@ -7,6 +7,8 @@ use openssl::error::ErrorStack;
 use openssl::ssl::{Error, NameType, SslRef};
 
 use super::TlsContext;
+use super::error::reason_of;
+use super::rejected::verify;
 
 /// Text for a connection that ended without a TLS close.
 pub(super) const TRUNCATED: &str = "the server, or something on the network path, cut the TLS \
@@ -47,24 +49,6 @@ mod reason {
     pub(super) const DH_KEY_TOO_SMALL: i32 = 394;
     pub(super) const WRONG_CIPHER_RETURNED: i32 = 261;
 }
-/// Results of certificate checks: `openssl/x509_vfy.h`.
-pub(super) mod verify {
-    pub(crate) const OK: i32 = 0;
-    pub(crate) const NO_ISSUER: i32 = 2;
-    pub(crate) const SIGNATURE: i32 = 7;
-    pub(crate) const NOT_YET_VALID: i32 = 9;
-    pub(crate) const EXPIRED: i32 = 10;
-    pub(crate) const SELF_SIGNED: i32 = 18;
-    pub(crate) const SELF_SIGNED_IN_CHAIN: i32 = 19;
-    pub(crate) const NO_ISSUER_HERE: i32 = 20;
-    pub(crate) const LEAF_ALONE: i32 = 21;
-    pub(crate) const REVOKED: i32 = 23;
-    pub(crate) const WRONG_PURPOSE: i32 = 26;
-    pub(crate) const WRONG_HOST: i32 = 62;
-    pub(crate) const WRONG_IP: i32 = 64;
-    pub(crate) const KEY_TOO_SMALL: i32 = 66;
-    pub(crate) const CA_KEY_TOO_SMALL: i32 = 67;
-}
 
 fn no_cipher() -> String {
     format!(
@@ -75,11 +59,6 @@ fn no_cipher() -> String {
 
 fn needs_certificate() -> String {
     format!("the server requires a client certificate: add {CERT} FILE and {KEY} FILE")
-}
-
-/// Describes why a connection could not even be prepared.
-pub(super) fn setup(error: &ErrorStack) -> String {
-    format!("TLS cannot be set up: {}", reason_of(error))
 }
 
 /// Describes a failed call to OpenSSL on this connection. `spoke_tls` says whether the server's first bytes
@@ -214,16 +193,4 @@ pub(super) fn closed_early(spoke_tls: Option<bool>) -> String {
             on this port (remove {TLS}, or check {PORT}), or be at its maxclients limit"
         ),
     }
-}
-
-/// Text of the first error, in OpenSSL's words.
-pub(super) fn reason_of(stack: &ErrorStack) -> String {
-    let first = stack.errors().first();
-    let text = first.and_then(|e| e.reason()).map(str::to_owned);
-    text.unwrap_or_else(|| {
-        first.map_or_else(
-            || "for an unknown reason".to_owned(),
-            |e| format!("error {} of OpenSSL", e.code()),
-        )
-    })
 }

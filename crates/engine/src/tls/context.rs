@@ -16,10 +16,10 @@ use openssl::ssl::{
 };
 use openssl::x509::verify::X509CheckFlags;
 
-use super::cause::{reason_of, verify};
 use super::credentials::{identify, trust};
-use super::rejected::Rejection;
-use super::settings::{TlsError, TlsSettings, Verify, broken};
+use super::error::{TlsError, broken, reason_of};
+use super::rejected::{Rejection, verify};
+use super::settings::{TlsSettings, Verify};
 use crate::Address;
 
 /// Settings that all TLS connections of a run share. A clone is the same context.

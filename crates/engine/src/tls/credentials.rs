@@ -7,9 +7,10 @@ use openssl::pkey::{PKey, Private};
 use openssl::ssl::SslContextBuilder;
 use openssl::x509::X509Ref;
 
+use super::error::{TlsError, broken};
 use super::pem::PemFile;
 use super::roots;
-use super::settings::{TlsError, TlsSettings, broken};
+use super::settings::TlsSettings;
 use crate::error_text;
 
 /// Sets the trusted CAs.

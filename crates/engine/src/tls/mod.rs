@@ -14,6 +14,7 @@ mod blocking;
 mod cause;
 mod context;
 mod credentials;
+mod error;
 mod pem;
 mod pipe;
 mod rejected;
@@ -29,10 +30,11 @@ use openssl::ssl::{ErrorCode, ShutdownState, Ssl, SslStream};
 use crate::{Address, ConnId, ConnectOptions, Engine, Event, Reason, Socket};
 pub use blocking::TlsStream;
 pub use context::TlsContext;
+pub use error::TlsError;
 pub use pem::PemFile;
 use pipe::Pipe;
 use resume::Sessions;
-pub use settings::{TlsError, TlsSettings, Verify};
+pub use settings::{TlsSettings, Verify};
 
 /// Maximum number of plaintext bytes of one record (RFC 8446, section 5.1).
 const RECORD_MAX: usize = 1 << 14;
@@ -122,7 +124,7 @@ impl Tls {
         match prepared {
             Ok(stream) => slot.stream = Some(stream),
             Err(error) => {
-                let reason = Reason::Failed(io::Error::other(cause::setup(&error)));
+                let reason = Reason::Failed(io::Error::other(error::setup(&error)));
                 self.ended.push_back((conn, slot.generation, reason));
             }
         }

@@ -62,3 +62,22 @@ impl Rejection {
         }
     }
 }
+
+/// Results of certificate checks: `openssl/x509_vfy.h`.
+pub(super) mod verify {
+    pub(crate) const OK: i32 = 0;
+    pub(crate) const NO_ISSUER: i32 = 2;
+    pub(crate) const SIGNATURE: i32 = 7;
+    pub(crate) const NOT_YET_VALID: i32 = 9;
+    pub(crate) const EXPIRED: i32 = 10;
+    pub(crate) const SELF_SIGNED: i32 = 18;
+    pub(crate) const SELF_SIGNED_IN_CHAIN: i32 = 19;
+    pub(crate) const NO_ISSUER_HERE: i32 = 20;
+    pub(crate) const LEAF_ALONE: i32 = 21;
+    pub(crate) const REVOKED: i32 = 23;
+    pub(crate) const WRONG_PURPOSE: i32 = 26;
+    pub(crate) const WRONG_HOST: i32 = 62;
+    pub(crate) const WRONG_IP: i32 = 64;
+    pub(crate) const KEY_TOO_SMALL: i32 = 66;
+    pub(crate) const CA_KEY_TOO_SMALL: i32 = 67;
+}

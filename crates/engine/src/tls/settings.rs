@@ -1,9 +1,6 @@
 //! The settings of a TLS context, as the user gave them.
 
-use std::fmt;
 use std::path::PathBuf;
-
-use openssl::error::ErrorStack;
 
 use super::pem::PemFile;
 
@@ -49,21 +46,4 @@ pub struct TlsSettings {
     pub protocols: Option<String>,
     /// Resumes the session of an earlier connection.
     pub resume: bool,
-}
-
-/// Reason why a context cannot be made; names the option and the file.
-#[derive(Debug)]
-pub struct TlsError(pub(super) String);
-
-impl fmt::Display for TlsError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for TlsError {}
-
-/// The error for a setting that OpenSSL rejects.
-pub(super) fn broken(error: ErrorStack) -> TlsError {
-    TlsError(super::cause::setup(&error))
 }

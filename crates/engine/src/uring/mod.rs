@@ -13,6 +13,7 @@
 //! or leaks what they hold. <https://kernel.dk/io_uring.pdf>,
 //! <https://man7.org/linux/man-pages/man7/io_uring.7.html>
 
+mod connection;
 mod discarding;
 mod lending;
 mod operation;
@@ -31,7 +32,7 @@ use socket2::Socket;
 use crate::socket::{connect, stamped};
 use crate::stamps::WallClock;
 use crate::{Address, ConnId, ConnectOptions, Engine, Event, Reason};
-use lending::{CurrentEvent, Slot};
+use connection::{CurrentEvent, Slot};
 use operation::{Kind, Operation};
 use pool::Pool;
 use ring::{Completion, Ring};

@@ -9,14 +9,13 @@ mod program;
 mod ssh;
 
 use std::io;
+use std::str::FromStr;
 use std::sync::mpsc::Sender;
 use std::time::Instant;
 
 use naming::ON;
 
 use crate::{LaunchError, On};
-
-pub(crate) use local::NAME as LOCAL;
 
 /// Files open beside clients' own: the server's, the terminal's, those of results.
 const OTHER_FILES: u64 = 32;
@@ -73,17 +72,33 @@ fn built_in(on: &On) -> Option<&'static BuiltIn> {
     BUILT_IN.iter().find(|launcher| launcher.name == on.launcher)
 }
 
-/// Refuses settings that no launcher understands.
-pub(crate) fn check(on: &On) -> Result<(), String> {
-    match built_in(on) {
-        Some(launcher) => (launcher.check)(on).map(drop),
-        None => program::find(&on.launcher).map(drop),
+impl On {
+    /// Returns the number of clients, if the settings give it.
+    #[must_use]
+    pub fn count(&self) -> Option<u32> {
+        built_in(self).and_then(|launcher| (launcher.check)(self).ok())
+    }
+
+    /// Returns whether all clients are on this machine.
+    #[must_use]
+    pub fn is_here(&self) -> bool {
+        self.launcher == local::NAME
     }
 }
 
-/// Returns the number of clients that a launcher makes, if it is known in advance.
-pub(crate) fn count(on: &On) -> Option<u32> {
-    built_in(on).and_then(|launcher| (launcher.check)(on).ok())
+/// Refuses settings that no launcher understands.
+impl FromStr for On {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (launcher, settings) = text.split_once(':').unwrap_or((text, ""));
+        let on = Self { launcher: launcher.to_owned(), settings: settings.to_owned() };
+        match built_in(&on) {
+            Some(launcher) => (launcher.check)(&on).map(drop)?,
+            None => program::find(&on.launcher).map(drop)?,
+        }
+        Ok(on)
+    }
 }
 
 /// Places clients, whose lines and losses are sent to `events`.

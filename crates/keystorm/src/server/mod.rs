@@ -1,12 +1,13 @@
 //! The server to measure: found, started if requested, and examined before load runs.
 
+mod address;
 mod nodes;
 mod start;
 
-use std::net::ToSocketAddrs;
-use std::sync::Arc;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, bail};
 use engine::TlsContext;
 use host::{
     Login, NodeFacts, Patience, ProbeError, ProbeResult, Questions, ServerFacts, SpawnedServer,
@@ -16,14 +17,15 @@ use measure::Failure;
 use naming::HOST;
 use runner::RingServer;
 use wire::cluster::{Role, Topology};
-use workload::typed_login::shown_address;
-use workload::{Credentials, Endpoint, Plan, ProtocolKind, Target};
+use wire::resp::Value;
+use workload::{Endpoint, Plan, ProtocolKind, Target};
 
-use crate::harmful::Described;
 use crate::password;
 use crate::replicas;
 use crate::sentinel::Sentinels;
 use crate::tls;
+use address::known_as;
+pub(crate) use address::{first_that_answers, login, resolve};
 use start::{kind, pinned, spawn};
 
 /// A server that has answered. Dropping this stops one that was started for the run.
@@ -44,8 +46,8 @@ pub(crate) struct Server {
     sentinels: Option<Sentinels>,
     /// Finds the server where the experiment itself moves it.
     pub(crate) moved: Option<Arc<dyn runner::Resolver + Send>>,
-    /// Descriptions of commands that the server gave.
-    pub(crate) described: Described,
+    /// Commands by name, as the server describes them; `Null` without a description.
+    pub(crate) described: Mutex<BTreeMap<String, Value>>,
 }
 
 impl Server {
@@ -169,7 +171,7 @@ impl Server {
             spawned: None,
             sentinels: None,
             moved: None,
-            described: Described::default(),
+            described: Mutex::default(),
         }
     }
 
@@ -352,21 +354,6 @@ pub(crate) fn is_error_reply(error: &anyhow::Error) -> bool {
     })
 }
 
-/// Asks a server for its product and its facts.
-fn look(
-    address: &host::Address,
-    (login, protocol, questions): Inquiry<'_>,
-) -> Result<ProbeResult, ProbeError> {
-    if protocol.is_memcache() {
-        host::memcache::probe(address, login, protocol, questions)
-    } else {
-        host::probe(address, login, questions)
-    }
-}
-
-/// Login for asking a server, with the protocol and the questions.
-type Inquiry<'a> = (Login<'a>, ProtocolKind, Questions);
-
 /// Adds notes about the nodes.
 fn look_at_nodes(
     topology: &Topology,
@@ -383,58 +370,4 @@ fn look_at_nodes(
         let config = config.and_then(|probed| probed.facts.config);
         facts.nodes.push(NodeFacts { name: node.name(), id: node.id.clone(), master, config });
     }
-}
-
-pub(crate) fn login<'t>(target: &'t Target, tls: Option<&'t TlsContext>) -> Login<'t> {
-    let credentials = target.credentials.as_ref();
-    // Without the password that cannot be had now, the server says what it lacks.
-    let asked = password::for_target(target).map(|command| command.ask().unwrap_or_default());
-    Login {
-        user: credentials.and_then(|c| c.user.as_deref()),
-        password: asked.or(credentials.map(|Credentials { password, .. }| password.reveal())),
-        db: target.db,
-        tls,
-        sources: &target.sources,
-    }
-}
-
-/// The first of these addresses that answers, and the server's facts: a name may have several addresses.
-pub(crate) fn first_that_answers(
-    server: &Endpoint,
-    addresses: Vec<host::Address>,
-    asking: Inquiry<'_>,
-) -> Result<(host::Address, ProbeResult)> {
-    let mut failure = anyhow!("{server} does not resolve to an address");
-    for address in addresses {
-        match look(&address, asking) {
-            Ok(probed) => return Ok((address, probed)),
-            Err(error) => failure = error.into(),
-        }
-    }
-    Err(failure)
-}
-
-/// Returns the name by which clients know a server when they distribute keys.
-fn known_as(server: &Endpoint) -> (String, u16) {
-    match server {
-        Endpoint::Tcp { host, port } => (host.clone(), *port),
-        other => (other.to_string(), 0),
-    }
-}
-
-/// The addresses of a server.
-pub(crate) fn resolve(server: &Endpoint) -> Result<Vec<host::Address>> {
-    let (host, port) = match server {
-        Endpoint::Tcp { host, port } => (host, *port),
-        Endpoint::Unix(path) => return Ok(vec![host::Address::Unix(path.clone())]),
-        _ => return Ok(Vec::new()),
-    };
-    let found = (host.as_str(), port).to_socket_addrs();
-    let addresses: Vec<_> = found
-        .map_err(|e| {
-            anyhow!("Could not resolve the host {:?}: {e}. Check {HOST}", shown_address(host))
-        })?
-        .map(host::Address::Tcp)
-        .collect();
-    Ok(addresses)
 }

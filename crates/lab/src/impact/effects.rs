@@ -10,8 +10,37 @@
 use report::{Cause, LimitedBy};
 use serde::{Deserialize, Serialize};
 use statistics::{Estimate, Mean, Observation, Regression};
+use workload::Plan;
 
-use super::{Kind, Price, SegmentResult, Treatment};
+use super::{Kind, Price, SegmentResult, Treatment, design};
+
+/// A mix, its segments so far, and their joint result.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct MixRecord {
+    /// The test's title.
+    pub test: String,
+    /// Each kind of the mix.
+    pub kinds: Vec<Kind>,
+    /// The loads, as shares of the capacity: 0.5 for half of it.
+    pub loads: Vec<f64>,
+    /// Joint results of the segments, beside the prices.
+    pub effects: Effects,
+    /// Every segment, in the order of execution.
+    pub segments: Vec<SegmentResult>,
+}
+
+impl MixRecord {
+    /// The mix of a plan, without segments.
+    #[must_use]
+    pub fn new(plan: &Plan, loads: Vec<f64>) -> Self {
+        let kinds = plan.mix.as_ref().map_or_else(Vec::new, |mix| {
+            let named = mix.operations.iter().zip(design::shares(mix));
+            named.map(|(of, share)| Kind { name: report::escape(&of.name), share }).collect()
+        });
+        let (test, effects) = (plan.name.clone(), Effects::default());
+        Self { test, kinds, loads, effects, segments: Vec::new() }
+    }
+}
 
 /// A value, and the interval that holds the true one 95 times in 100.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]

@@ -1,29 +1,12 @@
-//! The mix whose kinds are priced, and every segment of it.
+//! Kinds of a mix, and its measured segments.
 
 use report::{Cause, CpuFigures, Disturbance, Run, Summary};
 use serde::{Deserialize, Serialize};
-use workload::Plan;
 
-use super::design::{self, Segment};
-use super::effects::Effects;
+use super::design::Segment;
 
 /// Minimum number of replies in a segment for a percentile.
 pub const REPLIES_MIN: u64 = 100;
-
-/// A mix, its segments so far, and their joint result.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct MixRecord {
-    /// The test's title.
-    pub test: String,
-    /// Each kind of the mix.
-    pub kinds: Vec<Kind>,
-    /// The loads, as shares of the capacity: 0.5 for half of it.
-    pub loads: Vec<f64>,
-    /// Joint results of the segments, beside the prices.
-    pub effects: Effects,
-    /// Every segment, in the order of execution.
-    pub segments: Vec<SegmentResult>,
-}
 
 /// A kind of request.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -83,18 +66,5 @@ impl SegmentResult {
     #[must_use]
     pub fn is_valid(&self) -> bool {
         self.void.is_none()
-    }
-}
-
-impl MixRecord {
-    /// The mix of a plan, without segments.
-    #[must_use]
-    pub fn new(plan: &Plan, loads: Vec<f64>) -> Self {
-        let kinds = plan.mix.as_ref().map_or_else(Vec::new, |mix| {
-            let named = mix.operations.iter().zip(design::shares(mix));
-            named.map(|(of, share)| Kind { name: report::escape(&of.name), share }).collect()
-        });
-        let (test, effects) = (plan.name.clone(), Effects::default());
-        Self { test, kinds, loads, effects, segments: Vec::new() }
     }
 }

@@ -17,8 +17,8 @@ use serde::{Deserialize, Serialize};
 
 pub use act::{Act, Condition, Family};
 pub use design::{Segment, Treatment};
-pub use effects::{Cost, Effects, Figure, Judgement};
-pub use mix::{Kind, MixRecord, REPLIES_MIN, SegmentResult};
+pub use effects::{Cost, Effects, Figure, Judgement, MixRecord};
+pub use mix::{Kind, REPLIES_MIN, SegmentResult};
 pub use timeline::ActRecord;
 
 use crate::document::Document;

@@ -1,6 +1,6 @@
 //! Tables: the servers that they start, and the terms common to both sides.
 
-use workload::{CommandSpec, Credentials, KeySpace, Pace, Stop};
+use workload::{Arg, CommandSpec, Credentials, KeySpace, Pace, ProtocolKind, Stop};
 
 use super::*;
 

@@ -3,7 +3,7 @@
 use page::{Block, Chart, DataPoint, Page, Section, Series, Table, Tone, Unit, Verdict};
 
 use super::{figure_cells, figure_names, incomplete, limited, warnings};
-use crate::conclusion::SearchOutcome;
+use crate::SearchOutcome;
 use crate::csv::Csv;
 use crate::rate_search::{Phase, Rate, RateSearch, Trial};
 use crate::{Document, Findings};

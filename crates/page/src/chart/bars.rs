@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::axes::Axes;
-use super::draw::{self, Frame, Mark, NARROW, tooltip};
+use super::mark::{self, Frame, Mark, NARROW, tooltip};
 use super::scale::{Span, span};
 use super::svg::{FINE, LABEL, Point, label, px, shortened, text_width};
 use super::theme::Role;
@@ -38,7 +38,7 @@ pub(super) fn draw(chart: &Chart, categories: &[String], frame: Frame, out: &mut
     let Bars { marks, over, .. } = bars;
     layout.name_categories(categories, out);
     *out += &label(Role::Muted, layout.width - 14, layout.height - 6, "end", &chart.y.label);
-    draw::marks(&marks, out);
+    mark::marks(&marks, out);
     *out += &over;
     layout.height
 }

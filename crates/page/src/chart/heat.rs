@@ -1,6 +1,6 @@
 //! Cells of a heat map.
 
-use super::draw::Mark;
+use super::mark::Mark;
 use super::scale::label;
 use super::svg::{Point, px};
 use super::theme::{HEATS, Role};

@@ -8,11 +8,13 @@ mod axes;
 mod bars;
 mod draw;
 mod heat;
+mod mark;
 mod plot;
 mod scale;
 mod svg;
 mod theme;
 
+pub(crate) use draw::inline;
 pub use draw::svg;
-pub(crate) use draw::{BROAD, NARROW, WIDE, inline};
+pub(crate) use mark::{BROAD, NARROW, WIDE};
 pub(crate) use theme::dark_css;

@@ -3,8 +3,8 @@
 use std::fmt::Write;
 
 use super::axes::Axes;
-use super::draw::{self, Frame, Mark, NARROW, tooltip};
 use super::heat;
+use super::mark::{self, Frame, Mark, NARROW, tooltip};
 use super::scale::{Span, label, span};
 use super::svg::{self, FINE, LABEL, Point, px, shortened, text_width, xml};
 use super::theme::Role;
@@ -37,7 +37,7 @@ pub(super) fn draw(chart: &Chart, frame: Frame, out: &mut String) -> u32 {
     *out += &drawing.shapes;
     drawing.write_lines(out);
     out.push_str(&drawing.names);
-    draw::marks(&drawing.marks, out);
+    mark::marks(&drawing.marks, out);
     layout.height
 }
 
@@ -164,7 +164,7 @@ impl<'c> Drawing<'c> {
                 "<polyline {}{} fill=\"none\" stroke-width=\"2\" stroke-linejoin=\"round\" \
                  stroke-linecap=\"round\" points=\"{}\"/>",
                 Role::Series(*n).stroke(),
-                draw::dashes(self.chart.series[*n].dashed, *n),
+                mark::dashes(self.chart.series[*n].dashed, *n),
                 points.join(" ")
             );
         }

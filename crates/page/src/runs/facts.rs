@@ -3,13 +3,12 @@
 use std::time::SystemTime;
 
 use host::{HostFacts, ServerFacts};
-use report::Run;
+use report::{Run, grouped};
 use workload::quantity::{counted, noun};
 use workload::{Arrivals, Plan, ReadFrom, Stop};
 
 use super::Source;
 use crate::{Block, Section, Unit};
-use report::grouped;
 
 type Pairs = Vec<(String, String)>;
 

@@ -1,11 +1,10 @@
 //! All response times over time, as a heat map.
 
-use report::Run;
+use report::{Run, grouped};
 
 use super::deliveries::words;
 use super::over_time::{groups_at_most, with_events};
 use crate::{Axis, Chart, DataPoint, Series, Unit};
-use report::grouped;
 
 /// Most columns: more would make the page large and show no more.
 const COLUMNS_MAX: u64 = 90;

@@ -21,11 +21,10 @@ mod tables;
 
 use std::collections::{HashMap, HashSet};
 
-use report::{Run, Summary, topics};
+use report::{Run, Summary, grouped, topics};
 use workload::quantity::counted;
 
 use crate::{Block, Page, Section, Tone, Verdict};
-use report::grouped;
 
 pub(crate) use over_time::overlaid;
 pub use over_time::{latency_over_time, throughput_over_time};

@@ -33,10 +33,9 @@ mod totals;
 mod under_way;
 
 use std::io;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver};
-use std::sync::{Mutex, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::thread::{self, Scope};
 use std::time::{SystemTime, UNIX_EPOCH};
 

@@ -16,10 +16,9 @@ use workload::{
     SizeBy, Stop, ValueSpec, Window,
 };
 
+use crate::data::{KeyOptions, Size};
 use crate::dialect::KEYSTORM;
 use crate::document::Fields;
-use crate::keys::KeyOptions;
-use crate::payload::Size;
 use crate::rank::ShardArg;
 use crate::title::known_password;
 use crate::values::{Count, OnErrorArg, ProtocolArg, Seconds, TestName, YesNo};

@@ -5,9 +5,9 @@ use workload::{Arg, Dataset, Piece, Slot, argument, values::Lcg};
 use super::slot::{crc16, hashed};
 use super::{SLOTS, slot_of, tag_of};
 use crate::RequestInputs;
+use crate::decimal::{append_decimal, append_number, write_digits};
 use crate::numbers::Numbers;
 use crate::payload::LastDraw;
-use crate::template::{append_decimal, append_number, write_digits};
 
 /// Ways to find the slot of a command for any request number.
 #[derive(Debug, Clone)]

@@ -1,6 +1,7 @@
 //! Zipf's law over the age of a key: the newest keys are the hottest.
 
-use super::zipf::{Shape, shape};
+use super::zipf::shape;
+use super::zipf_shape::Shape;
 use super::{KeyDraw, Source};
 use crate::random::Stream;
 

@@ -4,8 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::{KeyDraw, Source};
-use crate::random;
-use crate::random::Stream;
+use crate::random::{self, Stream};
 
 /// The share of draws in the range, in millionths.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -26,6 +26,7 @@ mod uniform;
 mod ycsb;
 mod zipf;
 mod zipf_cells;
+mod zipf_shape;
 mod zipf_tail;
 
 pub use groups::{KeyGroups, OneGroup};

@@ -5,8 +5,7 @@
 
 use super::KeyDraw;
 use super::zipf::{Zipf, shape};
-use crate::random;
-use crate::random::Stream;
+use crate::random::{self, Stream};
 
 #[derive(Debug, Clone)]
 struct ScatteredZipf {

@@ -2,8 +2,7 @@
 
 use super::KeyDraw;
 use crate::parameters::none;
-use crate::random;
-use crate::random::Stream;
+use crate::random::{self, Stream};
 
 /// Draws by a counter-based generator.
 #[derive(Debug, Clone, Copy)]

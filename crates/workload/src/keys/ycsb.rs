@@ -5,8 +5,7 @@
 
 use super::{KeyDraw, Source};
 use crate::hashes::fnv;
-use crate::random;
-use crate::random::Stream;
+use crate::random::{self, Stream};
 
 /// The exponent of both zipfian generators.
 const THETA: f64 = 0.99;

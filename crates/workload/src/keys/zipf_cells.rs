@@ -6,9 +6,8 @@
 //! in nearly every case, and the exact density rejects it in the others. Most cells of the hottest ranks
 //! contain one rank only.
 
-use super::zipf::Shape;
-use crate::random;
-use crate::random::Stream;
+use super::zipf_shape::Shape;
+use crate::random::{self, Stream};
 
 /// Number of leading bits of a draw that pick a cell.
 const CELL_BITS: u32 = 8;

@@ -4,9 +4,8 @@
 //! nearly flat, and the difference of two integrals from 1 on would be lost to rounding.
 
 use super::KeyDraw;
-use super::zipf::{expm1_ratio, ln1p_ratio};
-use crate::random;
-use crate::random::Stream;
+use super::zipf_shape::{FAR, expm1_ratio, ln1p_ratio};
+use crate::random::{self, Stream};
 
 /// Zipf's law from rank `first` on, which is key 0.
 #[derive(Debug, Clone, Copy)]
@@ -79,9 +78,6 @@ impl KeyDraw for ZipfTail {
         }
     }
 }
-
-/// Key beyond which next to no draw would be rejected, and the exact test would compare rounding errors.
-const FAR: u64 = 1 << 20;
 
 #[cfg(test)]
 mod tests {

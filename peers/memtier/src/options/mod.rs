@@ -1,24 +1,17 @@
 //! The parsed options, with their defaults and the errors of single options.
 
+mod reading;
 mod take;
 
 use workload::{JoinSchedule, ProtocolKind, Spacing};
 
 use super::fault::{Fault, usage_error};
 use super::prometheus::Prometheus;
-use super::reading::ReadOptions;
 use super::retrying::RetryOptions;
 use super::statsd::Statsd;
-use super::values::{Pattern, protocol};
+use super::values::{Pattern, Requests, protocol};
 use super::words::TypedOption;
-
-/// Number of requests that each connection sends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Requests {
-    Number(u64),
-    /// A request for each key.
-    AllKeys,
-}
+pub(super) use reading::{FALLBACKS, NEAREST, PRIMARY, ReadOptions, SECONDARY};
 
 /// A command of its user's.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -2,9 +2,8 @@
 
 use measure::Latency;
 
-use super::options::{Kind, YcsbOptions};
-use super::raw::RawLog;
-use super::sections::{ReturnCounts, Section};
+use super::options::YcsbOptions;
+use super::sections::ReturnCounts;
 
 /// Section, name of the figure, and its value.
 pub(super) type Figure = (String, String, Value);
@@ -21,31 +20,6 @@ pub(super) enum Value {
 const NS_PER_US: u64 = 1_000;
 const US_PER_BUCKET: u64 = 1_000;
 
-/// All figures of a section; `raw` has every operation of a raw report.
-pub(super) fn of_section(
-    section: &Section,
-    options: &YcsbOptions,
-    raw: &RawLog<'_>,
-) -> Vec<Figure> {
-    let Section { name, latency, returned } = section;
-    let first = options.kind.hdr_name(name);
-    // Return counts are printed once.
-    let rest = if first.is_none() { *returned } else { None };
-    let mut all = first.map_or(Vec::new(), |name| hdr(&name, latency, *returned, options));
-    let Some(name) = options.kind.other_name(name) else { return all };
-    all.extend(match options.kind {
-        Kind::Hdr | Kind::Buckets | Kind::HdrAndBuckets => buckets(&name, latency, rest, options),
-        Kind::Raw | Kind::HdrAndRaw => raw.figures(section, &name, rest),
-        Kind::TimeSeries => {
-            let mut figures = Figures::counted(&name, latency);
-            figures.extremes(latency);
-            figures.returned(rest);
-            figures.all
-        }
-    });
-    all
-}
-
 /// Figures of one name.
 pub(super) struct Figures<'n> {
     name: &'n str,
@@ -58,7 +32,7 @@ impl<'n> Figures<'n> {
     }
 
     /// Returns the number of operations and their mean latency.
-    fn counted(name: &'n str, latency: &Latency) -> Self {
+    pub(super) fn counted(name: &'n str, latency: &Latency) -> Self {
         let mut figures = Self::new(name);
         figures.whole("Operations", latency.count());
         let mean_ns = latency.mean_ns().unwrap_or_default();
@@ -66,7 +40,7 @@ impl<'n> Figures<'n> {
         figures
     }
 
-    fn extremes(&mut self, latency: &Latency) {
+    pub(super) fn extremes(&mut self, latency: &Latency) {
         self.whole("MinLatency(us)", latency.min_ns().unwrap_or_default() / NS_PER_US);
         self.whole("MaxLatency(us)", latency.max_ns().unwrap_or_default() / NS_PER_US);
     }
@@ -93,7 +67,7 @@ impl<'n> Figures<'n> {
     }
 }
 
-fn hdr(
+pub(super) fn hdr(
     name: &str,
     latency: &Latency,
     returned: Option<ReturnCounts>,
@@ -127,7 +101,7 @@ fn microseconds(latency: &Latency) -> Vec<(u64, u64)> {
     values
 }
 
-fn buckets(
+pub(super) fn buckets(
     name: &str,
     latency: &Latency,
     returned: Option<ReturnCounts>,

@@ -17,7 +17,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use report::{Format, Summary};
 
-use figures::{Figure, Value};
+use figures::{Figure, Figures, Value};
 
 pub(crate) use hdr_log::HdrFiles;
 pub(crate) use named::logged;
@@ -89,6 +89,29 @@ fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 
+/// All figures of a section; `raw` has every operation of a raw report.
+fn section_figures(section: &Section, options: &YcsbOptions, raw: &RawLog<'_>) -> Vec<Figure> {
+    let Section { name, latency, returned } = section;
+    let first = options.kind.hdr_name(name);
+    // Return counts are printed once.
+    let rest = if first.is_none() { *returned } else { None };
+    let mut all = first.map_or(Vec::new(), |name| figures::hdr(&name, latency, *returned, options));
+    let Some(name) = options.kind.other_name(name) else { return all };
+    all.extend(match options.kind {
+        Kind::Hdr | Kind::Buckets | Kind::HdrAndBuckets => {
+            figures::buckets(&name, latency, rest, options)
+        }
+        Kind::Raw | Kind::HdrAndRaw => raw.figures(section, &name, rest),
+        Kind::TimeSeries => {
+            let mut figures = Figures::counted(&name, latency);
+            figures.extremes(latency);
+            figures.returned(rest);
+            figures.all
+        }
+    });
+    all
+}
+
 impl Format for Ycsb {
     fn each(&mut self, summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
         let run = summary.run;
@@ -106,7 +129,7 @@ impl Format for Ycsb {
         ];
         let raw = RawLog::new(run, &self.options);
         for section in raw.sections() {
-            figures.extend(figures::of_section(&section, &self.options, &raw));
+            figures.extend(section_figures(&section, &self.options, &raw));
             if let Some(series) = &self.series {
                 let series = series.lock().unwrap_or_else(PoisonError::into_inner);
                 let average = |(from_ms, us): (u64, f64)| {

@@ -7,20 +7,23 @@
 mod options;
 mod tree;
 
+use std::ffi::OsString;
 use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result, anyhow, bail};
+use cli::experiment::{with_split, with_those_of_a_run};
+use cli::front::{Front, command};
 use console::diagnostics;
 use console::result_file::ResultFile;
-use job::{End, Job};
+use job::{End, Intent, Job, UsageError};
 use lab::profile::{Counts, aligned};
 use lab::{Bisect, Findings};
 use measure::Ending;
 use report::{Figures, Summary, compare};
 use workload::{Endpoint, Plan, PlanParts, Target};
 
-use self::options::Options;
+use self::options::{Options, REFUSED, intent};
 use crate::commands::profile::{Instrument, Instruments, Start};
 use crate::experiment::frame::{Experiment, Frame, Step};
 use crate::experiment::noise;
@@ -28,13 +31,32 @@ use crate::experiment::progress::planned_s;
 use crate::test_bed::TestBed;
 use tree::Tree;
 
-pub(crate) use options::FRONT;
-
 /// Runs of a block.
 const RUNS: f64 = 4.0;
 /// Blocks that the bad commit takes, and each halving, as a guess for the time left.
 const BLOCKS_EXPECTED: f64 = 5.0;
 const BLOCKS_OF_HALVING: f64 = 2.0;
+
+/// Front end of the command.
+pub(crate) const FRONT: Front = Front {
+    names: &["bisect"],
+    command: || with_those_of_a_run(command::<Options>(), &REFUSED),
+    parse,
+};
+
+fn parse(args: Vec<OsString>) -> Result<Intent, UsageError> {
+    // What follows `--` is the build command, not a command for the server.
+    let at = args.iter().position(|word| word == "--");
+    let (line, build) = args.split_at(at.unwrap_or(args.len()));
+    let build: Option<Vec<String>> =
+        build.iter().skip(1).map(|word| word.to_str().map(str::to_owned)).collect();
+    let build = build.ok_or_else(|| UsageError("the build command is not text".to_owned()))?;
+    with_split(line.to_vec(), |mut options: Options, line, command_line| {
+        options.output.resolve(command_line)?;
+        options.build = build;
+        intent(options, line, bisect)
+    })
+}
 
 /// Searches, and prints the commit.
 ///

@@ -1,18 +1,16 @@
 //! The command line of `keystorm bisect`: two commits, a load, and the command that builds a server.
 
-use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::Parser;
 use cli::compare::metric_of;
-use cli::experiment::{ExperimentOptions, job, names_length, with_split, with_those_of_a_run};
-use cli::front::{Front, command};
-use job::{Intent, UsageError};
+use cli::experiment::{ExperimentOptions, job, names_length};
+use job::{End, Intent, Job, UsageError};
 use lab::TypedLine;
 use lab::words::TypedOption;
 use naming::{DURATION, HOST, KEEP, ON, OptionId, SEED, SPAWN, TESTS, URI, WORKLOAD};
 use report::Metric;
-use workload::Endpoint;
+use workload::{Endpoint, Target};
 
 use crate::commands::profile::counted_server;
 
@@ -65,7 +63,7 @@ const TEST: &str = "set";
 /// Default of --duration.
 const SECONDS: &str = "2";
 /// Options of a run that bisect refuses: it starts the servers itself.
-const REFUSED: [OptionId; 5] = [KEEP, naming::METRICS, ON, HOST, URI];
+pub(super) const REFUSED: [OptionId; 5] = [KEEP, naming::METRICS, ON, HOST, URI];
 
 const METRICS: [Metric; 5] =
     [Metric::Throughput, Metric::P50, Metric::P99, Metric::ServerCpu, Metric::Instructions];
@@ -78,29 +76,12 @@ fn sure(text: &str) -> Result<f64, String> {
         .ok_or_else(|| "expected a percentage from 50 to 99.9".to_owned())
 }
 
-/// Front end of the command.
-pub(crate) const FRONT: Front = Front {
-    names: &["bisect"],
-    command: || with_those_of_a_run(command::<Options>(), &REFUSED),
-    parse,
-};
-
-fn parse(args: Vec<OsString>) -> Result<Intent, UsageError> {
-    // What follows `--` is the build command, not a command for the server.
-    let at = args.iter().position(|word| word == "--");
-    let (line, build) = args.split_at(at.unwrap_or(args.len()));
-    let build: Option<Vec<String>> =
-        build.iter().skip(1).map(|word| word.to_str().map(str::to_owned)).collect();
-    let build = build.ok_or_else(|| UsageError("the build command is not text".to_owned()))?;
-    with_split(line.to_vec(), |mut options: Options, line, command_line| {
-        options.output.resolve(command_line)?;
-        options.build = build;
-        intent(options, line)
-    })
-}
-
 /// Returns what the options mean.
-fn intent(options: Options, mut line: TypedLine) -> Result<Intent, UsageError> {
+pub(super) fn intent(
+    options: Options,
+    mut line: TypedLine,
+    carry_out: fn(&Options, &Job, Option<&Target>) -> anyhow::Result<End>,
+) -> Result<Intent, UsageError> {
     let usage = |text: &str| Err(UsageError(text.to_owned()));
     if options.build.is_empty() {
         return usage("name the command that builds a commit behind --, such as: -- make -j4");
@@ -145,5 +126,5 @@ fn intent(options: Options, mut line: TypedLine) -> Result<Intent, UsageError> {
     if options.output.print_plan {
         return Intent::plans(&load.plans);
     }
-    Ok(Intent::carry(move || super::bisect(&options, &load, counted_at.as_ref())))
+    Ok(Intent::carry(move || carry_out(&options, &load, counted_at.as_ref())))
 }

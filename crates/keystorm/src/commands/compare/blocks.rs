@@ -4,6 +4,7 @@
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
+use cli::compare::CompareJob;
 use console::diagnostics;
 use console::live::LiveDisplay;
 use console::metrics::ObserverPair;
@@ -15,6 +16,9 @@ use workload::Plan;
 
 use super::test_beds::TestBeds;
 use crate::experiment::progress::{Progress, planned_s};
+
+/// Number of times that blocks are judged: they are doubled twice while the result is unclear.
+const LOOKS: u32 = 3;
 
 /// Load with a plan for each side, or one for each share of its keys.
 pub(in crate::commands) struct Load {
@@ -45,6 +49,20 @@ pub(in crate::commands) struct BlockSchedule {
     /// Set if servers are restarted for each run and not only for each block.
     pub(in crate::commands) is_fresh: bool,
     pub(in crate::commands) live: Option<LiveLine>,
+}
+
+/// Returns how often growing data may be judged: each further time makes each test stricter.
+pub(super) fn looks(job: &CompareJob) -> u32 {
+    if job.budget.is_some() { LOOKS } else { 1 }
+}
+
+/// Returns the settings for this many blocks.
+pub(super) fn schedule(job: &CompareJob, blocks: u32) -> BlockSchedule {
+    // With --until-sure it is not known in advance how often.
+    let looks = if job.until_sure.is_some() { u32::MAX } else { looks(job) };
+    let budget = job.budget.unwrap_or_default();
+    let (repeats_void, live) = (job.repeats_void, job.output.live);
+    BlockSchedule { blocks, looks, budget, repeats_void, is_fresh: false, live }
 }
 
 /// Result of blocks.

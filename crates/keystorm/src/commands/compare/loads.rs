@@ -11,7 +11,7 @@ use report::slo::{Bound, Measure, Observation, Outcome, Slo};
 use report::{CountUnit, Metric};
 use workload::Plan;
 
-use super::blocks::{Load, Taken};
+use super::blocks::{Load, Taken, looks};
 
 /// The loads, with separate CPUs for servers and client if `pins` has some.
 pub(super) fn placed(loads: &[ComparedLoad], pins: Option<&Pins>) -> Result<Vec<ComparedLoad>> {
@@ -98,7 +98,7 @@ impl Judge<'_> {
         let names = [0, side].map(|side| self.names[side].clone());
         let others = self.names.len() - 1;
         let setup = Setup::new(&load.plans[0], names, Pairing::Blocks, self.job.errors_allowed)
-            .among(self.loads.len() * others, super::looks(self.job));
+            .among(self.loads.len() * others, looks(self.job));
         let [first, other] = [0, side].map(|side| of_side(&taken.runs, side));
         let pair = TestComparison::new(&load.whole_name(), &setup, &first, &other)
             .with_void(&taken.void, taken.void_runs_of(0, side));

@@ -33,7 +33,7 @@ use crate::experiment::noise;
 use crate::machine::machine;
 use crate::signals;
 use crate::test_bed::TestBed;
-use blocks::BlockSchedule;
+use blocks::looks;
 use loads::Judge;
 use replayed::Replayed;
 use series::Series;
@@ -251,23 +251,6 @@ fn untested(job: &CompareJob, subjects: Vec<compare::Subject>, how: String) -> C
         replayed: None,
     }
 }
-
-/// Returns how often growing data may be judged: each further time makes each test stricter.
-fn looks(job: &CompareJob) -> u32 {
-    if job.budget.is_some() { LOOKS } else { 1 }
-}
-
-/// Returns the settings for this many blocks.
-fn schedule(job: &CompareJob, blocks: u32) -> BlockSchedule {
-    // With --until-sure it is not known in advance how often.
-    let looks = if job.until_sure.is_some() { u32::MAX } else { looks(job) };
-    let budget = job.budget.unwrap_or_default();
-    let (repeats_void, live) = (job.repeats_void, job.output.live);
-    BlockSchedule { blocks, looks, budget, repeats_void, is_fresh: false, live }
-}
-
-/// Number of times that blocks are judged: they are doubled twice while the result is unclear.
-const LOOKS: u32 = 3;
 
 /// Refuses sides for which the client would do different work than for the first, such as TLS on only one of
 /// them. With `mixed` protocols, the words of commands may differ.

@@ -6,7 +6,7 @@ use job::End;
 use report::Run;
 use report::compare::{self, Comparison};
 
-use super::blocks::{BlockResult, BlockSchedule, Blocks, Load, Taken};
+use super::blocks::{BlockResult, BlockSchedule, Blocks, Load, Taken, schedule};
 use super::loads::{self, AllTaken, Judge, NumberedLoad};
 use super::test_beds::TestBeds;
 use super::until_sure;
@@ -93,7 +93,7 @@ impl Series<'_> {
                 writer.keep(comparison)
             }
         };
-        let schedule = super::schedule(judge.job, judge.sides.blocks);
+        let schedule = schedule(judge.job, judge.sides.blocks);
         let schedule = BlockSchedule { is_fresh: self.is_fresh, ..schedule };
         let mut blocks = Blocks::new(beds, judge.names, &loads, schedule, progress).before(after_s);
         match judge.job.until_sure {
@@ -116,7 +116,7 @@ impl Series<'_> {
     ) -> Result<End> {
         let judge = self.judge;
         let (places, loads): (Vec<usize>, Vec<Load>) = limits.into_iter().unzip();
-        let schedule = BlockSchedule { looks: 1, ..super::schedule(judge.job, LIMIT_BLOCKS) };
+        let schedule = BlockSchedule { looks: 1, ..schedule(judge.job, LIMIT_BLOCKS) };
         let progress = writer.files.page_progress();
         let untested = Comparison { tests: Vec::new(), ..comparison.clone() };
         let mut tell = |result: BlockResult<'_>| {

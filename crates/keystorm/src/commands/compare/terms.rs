@@ -14,7 +14,7 @@ use report::compare::{
 use report::{Metric, Run};
 use workload::{Stop, Target};
 
-use super::blocks::{BlockResult, BlockSchedule, Blocks, Load, Taken};
+use super::blocks::{BlockResult, BlockSchedule, Blocks, Load, Taken, schedule};
 use super::test_beds::TestBeds;
 use super::writer::Writer;
 use super::{check_same_load, describe_blocks, untested};
@@ -196,7 +196,7 @@ impl<'g> ComparisonRun<'g, '_> {
             }
         };
         let loads: Vec<Load> = table.paired_loads.iter().map(load_of).collect();
-        let schedule = BlockSchedule { looks: 1, ..super::schedule(self.job, self.sides.blocks) };
+        let schedule = BlockSchedule { looks: 1, ..schedule(self.job, self.sides.blocks) };
         let blocks = Blocks::new(&mut both, &names, &loads, schedule, progress);
         blocks.before(after_s).carry_out(&mut |_| false, &mut tell)
     }

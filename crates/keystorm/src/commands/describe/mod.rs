@@ -11,9 +11,8 @@ use std::sync::atomic::Ordering;
 
 use anyhow::{Result, anyhow};
 use cli::front::{Front, command, with_options};
-use console::bar;
-use console::diagnostics;
 use console::result_file::ResultFile;
+use console::{bar, diagnostics};
 use job::{End, Intent};
 use page::{Block, Page, term};
 use trace::describe::{Describer, Description};

@@ -9,7 +9,9 @@ use std::collections::VecDeque;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Result, bail};
-use job::End;
+use cli::experiment::{LOAD_OPTIONS, REFUSED, with_those_of_a_run, with_words};
+use cli::front::{Front, command};
+use job::{End, Intent};
 use lab::footprint::{FILLS, Item, KeyBytes, Row, Server, fills};
 use lab::{Findings, Footprint};
 use workload::Target;
@@ -19,12 +21,23 @@ use self::reader::MemoryReader;
 use crate::experiment::frame::{Experiment, Frame, Step, reach};
 use crate::test_bed::TestBed;
 
-pub(crate) use options::FRONT;
-
 /// Number of connections needed.
 const CONNECTIONS: u32 = 4;
 /// Estimated seconds for an item or for the search for steps.
 const STEP_S: f64 = 1.0;
+
+/// Front end of the command.
+pub(crate) const FRONT: Front = Front {
+    names: &["footprint"],
+    command: || with_those_of_a_run(command::<Options>(), &LOAD_OPTIONS),
+    parse: |args| {
+        with_words(args, &REFUSED, |options, line, shown| {
+            let options = options::read(options, line, shown)?;
+            let carry_out = if options.limits.is_empty() { footprint } else { limits::carry_out };
+            Ok(Intent::carry(move || carry_out(&options)))
+        })
+    },
+};
 
 /// Measures, prints the tables, and writes the page.
 ///

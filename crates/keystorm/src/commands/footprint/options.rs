@@ -1,20 +1,14 @@
 //! The command line of `keystorm footprint`: what is stored, in which servers.
 
 use clap::Parser;
-use cli::experiment::{
-    ExperimentOptions, LOAD_OPTIONS, REFUSED, job, names_test, refuse_address, with_those_of_a_run,
-    with_words,
-};
-use cli::front::{Front, command};
-use job::{Intent, Job, UsageError};
+use cli::experiment::{ExperimentOptions, LOAD_OPTIONS, job, names_test, refuse_address};
+use job::{Job, UsageError};
 use lab::TypedLine;
 use lab::footprint::{ITEMS, Item, Type};
 use lab::words::TypedOption;
 use naming::{PROTOCOL, SPAWN, SPAWN_ARGS};
 use spec::values::{count, count_in};
 use workload::Endpoint;
-
-use super::limits;
 
 /// Measures the memory of a key, by type, size and encoding, and finds where the encoding changes. Each
 /// server starts empty and is filled to three sizes, each twice the one before. The slope of its memory is
@@ -80,15 +74,12 @@ const EXAMPLE: &str = include_str!("../../../help/footprint.txt").trim_ascii_end
 const NAME: &str = "keystorm footprint";
 const KEYS_MAX: u64 = 100_000_000;
 
-/// Front end of the command.
-pub(crate) const FRONT: Front = Front {
-    names: &["footprint"],
-    command: || with_those_of_a_run(command::<Options>(), &LOAD_OPTIONS),
-    parse: |args| with_words(args, &REFUSED, intent),
-};
-
 /// Returns what the options mean.
-fn intent(mut options: Options, line: TypedLine, shown: String) -> Result<Intent, UsageError> {
+pub(super) fn read(
+    mut options: Options,
+    line: TypedLine,
+    shown: String,
+) -> Result<Options, UsageError> {
     options.output.resolve(shown)?;
     if !options.maxmemory.is_empty() {
         return memory(options, line);
@@ -140,11 +131,11 @@ fn intent(mut options: Options, line: TypedLine, shown: String) -> Result<Intent
         ));
     }
     (options.items, options.servers) = (items, servers);
-    Ok(Intent::carry(move || super::footprint(&options)))
+    Ok(options)
 }
 
 /// A workload on a server with each limit of memory.
-fn memory(mut options: Options, line: TypedLine) -> Result<Intent, UsageError> {
+fn memory(mut options: Options, line: TypedLine) -> Result<Options, UsageError> {
     let key = line.rest.first().map(|word| word.to_string_lossy());
     if let Some(key) = key.filter(|key| Item::parse(key).is_ok()) {
         return Err(UsageError(format!("{key}: --maxmemory measures a workload, not keys")));
@@ -178,7 +169,7 @@ fn memory(mut options: Options, line: TypedLine) -> Result<Intent, UsageError> {
     if is_memcached {
         options.policy = "memcached's own LRU".to_owned();
     }
-    Ok(Intent::carry(move || limits::carry_out(&options)))
+    Ok(options)
 }
 
 /// A limit of memory in megabytes, as memcached's -m takes it.

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::UNIX_EPOCH;
 
 use anyhow::{Context, Result, anyhow};
 use console::diagnostics;
@@ -210,12 +210,4 @@ fn events(run: &Run, played: &ActRecord) -> Vec<String> {
     }
     found.sort_by_key(|act| std::cmp::Reverse(act.0));
     found.into_iter().take(EVENTS_MAX).map(|(_, text)| report::escape(text)).collect()
-}
-
-/// Seconds from `start` to `at`; negative if `at` is earlier.
-pub(super) fn seconds_since(start: SystemTime, at: SystemTime) -> f64 {
-    match at.duration_since(start) {
-        Ok(after) => after.as_secs_f64(),
-        Err(before) => -before.duration().as_secs_f64(),
-    }
 }

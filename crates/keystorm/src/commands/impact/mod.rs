@@ -16,14 +16,22 @@ use std::io::Read;
 use std::path::Path;
 
 use anyhow::{Context, Result, anyhow, bail};
+use cli::experiment::{with_split, with_those_of_a_run};
+use cli::front::{Front, command};
 use job::{End, Job};
 use lab::Impact;
 use lab::impact::SCHEMA;
+use naming::REQUESTS;
 
-use self::options::Options;
+use self::options::{Options, intent};
 use crate::experiment::terminal::Terminal;
 
-pub(crate) use options::FRONT;
+/// Front end of the command.
+pub(crate) const FRONT: Front = Front {
+    names: &["impact"],
+    command: || with_those_of_a_run(command::<Options>(), &[REQUESTS]),
+    parse: |args| with_split(args, |options, line, shown| intent(options, line, shown, impact)),
+};
 
 /// Measures the cost of operations, and prints the price list.
 ///

@@ -8,7 +8,6 @@ use anyhow::Result;
 use lab::impact::{ActRecord, Condition};
 use runner::{NoObserver, Start};
 
-use super::acts::seconds_since;
 use super::options::{Options, StagedAct};
 use super::stage::Stage;
 use crate::test_bed::TestBed;
@@ -49,6 +48,14 @@ impl Times {
             memory_before: self.memory_before,
             memory_peak: self.memory_peak,
         }
+    }
+}
+
+/// Seconds from `start` to `at`; negative if `at` is earlier.
+fn seconds_since(start: SystemTime, at: SystemTime) -> f64 {
+    match at.duration_since(start) {
+        Ok(after) => after.as_secs_f64(),
+        Err(before) => -before.duration().as_secs_f64(),
     }
 }
 

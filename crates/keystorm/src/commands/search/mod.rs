@@ -5,22 +5,29 @@ mod options;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
+use cli::experiment::{with_split, with_those_of_a_run};
+use cli::front::{Front, command};
 use job::{End, Job};
 use lab::{Findings, Phase, RateOutcome, RateSearch, Search, SearchOutcome};
 use measure::Ending;
 
-use self::options::SearchJob;
+use self::options::{Options, SearchJob, intent};
 use super::usage_error;
 use crate::experiment::frame::{EarlyEnd, Experiment, Frame, Step};
 use crate::experiment::progress::planned_s;
 use crate::test_bed::TestBed;
 
-pub(crate) use options::FRONT;
-
 /// Estimated number of trials of a search, for the time left.
 const TRIALS_EXPECTED: u32 = 22;
 /// Maximum number of times that a point of the curve is measured.
 const CURVE_TRIES_MAX: u32 = 3;
+
+/// Front end of the command.
+pub(crate) const FRONT: Front = Front {
+    names: &["search"],
+    command: || with_those_of_a_run(command::<Options>(), &[]),
+    parse: |args| with_split(args, |options, line, shown| intent(options, line, shown, search)),
+};
 
 /// Searches, measures the curve and prints both.
 ///

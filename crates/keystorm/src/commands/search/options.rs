@@ -3,17 +3,13 @@
 use std::time::Duration;
 
 use clap::Parser;
-use cli::experiment::{
-    ExperimentOptions, VariedLoad, names_test, one_seed, with_split, with_those_of_a_run,
-};
-use cli::front::{Front, command};
-use job::{Intent, Job, UsageError};
+use cli::experiment::{ExperimentOptions, VariedLoad, names_test, one_seed};
+use job::{End, Intent, Job, UsageError};
 use lab::search::Settings;
 use lab::words::{TypedLine, TypedOption};
 use naming::{ON_ERROR, RATE, REQUESTS, TESTS};
 use report::slo::Slo;
-use spec::values::Seconds;
-use spec::values::{count, count_in, percent, seconds, seconds_in};
+use spec::values::{Seconds, count, count_in, percent, seconds, seconds_in};
 use spec::{LoadSpec, Rate};
 
 const NAME: &str = "keystorm search";
@@ -121,18 +117,12 @@ fn thousandths(number: f64) -> f64 {
     (number * 1000.0).round() / 1000.0
 }
 
-/// Front end of the command.
-pub(crate) const FRONT: Front = Front {
-    names: &["search"],
-    command: || with_those_of_a_run(command::<Options>(), &[]),
-    parse: |args| with_split(args, intent),
-};
-
 /// Returns what the options mean.
-fn intent(
+pub(super) fn intent(
     mut options: Options,
     mut line: TypedLine,
     command_line: String,
+    carry_out: fn(&SearchJob) -> anyhow::Result<End>,
 ) -> Result<Intent, UsageError> {
     options.output.resolve(command_line)?;
     let Options { slo, start, most, within, repeat, budget, duration, .. } = &options;
@@ -191,5 +181,5 @@ fn intent(
     if job.options.output.print_plan {
         return Intent::plans(&first.plans);
     }
-    Ok(Intent::carry(move || super::search(&job)))
+    Ok(Intent::carry(move || carry_out(&job)))
 }

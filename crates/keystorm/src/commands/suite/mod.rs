@@ -14,6 +14,8 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
+use cli::experiment::{LOAD_OPTIONS, REFUSED, with_those_of_a_run, with_words};
+use cli::front::{Front, command};
 use console::report_file;
 use job::End;
 use lab::suite::{Spec, SuiteComparison};
@@ -22,14 +24,12 @@ use measure::Ending;
 use report::{Run, Summary, WarningKind};
 
 use self::client::{Client, PlanRefusal};
-use self::options::Options;
+use self::options::{Options, intent};
 use self::session::{Preparation, Session};
 use self::sources::Sources;
 use crate::experiment::frame::{Experiment, Frame, Step};
 use crate::experiment::progress::planned_s;
 use crate::experiment::terminal::Terminal;
-
-pub(crate) use options::FRONT;
 
 pub(crate) use saved::{compare, saved};
 
@@ -38,6 +38,15 @@ const SECONDS: f64 = 10.0;
 const SECONDS_OWN: f64 = 3.0;
 /// Number of connections that specs commonly open; a server that keystorm starts accepts at least this many.
 const CONNECTIONS: u32 = 256;
+
+/// Front end of the command.
+pub(crate) const FRONT: Front = Front {
+    names: &["suite"],
+    command: || with_those_of_a_run(command::<Options>(), &LOAD_OPTIONS),
+    parse: |args| {
+        with_words(args, &REFUSED, |options, line, shown| intent(options, line, shown, suite))
+    },
+};
 
 /// Measures every spec, prints the table, and writes the page.
 ///

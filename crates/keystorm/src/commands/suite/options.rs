@@ -5,11 +5,8 @@ use std::time::Duration;
 
 use clap::Parser;
 use cli::compare::metric_of;
-use cli::experiment::{
-    ExperimentOptions, LOAD_OPTIONS, REFUSED, job, refuse_address, with_those_of_a_run, with_words,
-};
-use cli::front::{Front, command};
-use job::{Intent, Job, UsageError};
+use cli::experiment::{ExperimentOptions, LOAD_OPTIONS, job, refuse_address};
+use job::{End, Intent, Job, UsageError};
 use lab::TypedLine;
 use lab::suite::{Choice, Pattern, priorities};
 use report::Metric;
@@ -94,15 +91,13 @@ const EXAMPLE: &str = include_str!("../../../help/suite.txt").trim_ascii_end();
 const NAME: &str = "keystorm suite";
 const SECONDS_MAX: f64 = 86_400.0;
 
-/// Front end of the command.
-pub(crate) const FRONT: Front = Front {
-    names: &["suite"],
-    command: || with_those_of_a_run(command::<Options>(), &LOAD_OPTIONS),
-    parse: |args| with_words(args, &REFUSED, intent),
-};
-
 /// Returns what the options mean.
-fn intent(mut options: Options, line: TypedLine, shown: String) -> Result<Intent, UsageError> {
+pub(super) fn intent(
+    mut options: Options,
+    line: TypedLine,
+    shown: String,
+    carry_out: fn(&Options) -> anyhow::Result<End>,
+) -> Result<Intent, UsageError> {
     if let Some(option) = LOAD_OPTIONS.iter().find(|option| line.has(option)) {
         return Err(UsageError(format!("{option}: the specs decide this; --time says how long")));
     }
@@ -130,7 +125,7 @@ fn intent(mut options: Options, line: TypedLine, shown: String) -> Result<Intent
         ));
     }
     options.first = Some(first);
-    Ok(Intent::carry(move || super::suite(&options)))
+    Ok(Intent::carry(move || carry_out(&options)))
 }
 
 impl Options {

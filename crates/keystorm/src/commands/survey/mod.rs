@@ -6,7 +6,8 @@ mod options;
 use std::{fs, slice, thread};
 
 use anyhow::{Context, Error, Result, anyhow};
-use cli::experiment::job;
+use cli::experiment::{job, with_split, with_those_of_a_run};
+use cli::front::{Front, command};
 use console::diagnostics;
 use job::{ClientFleet, End, Job, UsageError};
 use lab::survey::{Chapter, DELIVERIES, Machine, PLACEMENT, SurveyPlan, SurveySpec, SurveyStep};
@@ -16,7 +17,7 @@ use report::{Run, WarningKind};
 use workload::{ProtocolKind, Target};
 
 use self::database::GivenDatabase;
-use self::options::SurveyJob;
+use self::options::{Options, SurveyJob, intent, refused};
 use super::usage_error;
 use crate::experiment::frame::{Experiment, Frame, Step};
 use crate::experiment::progress::planned_s;
@@ -25,7 +26,12 @@ use crate::machine::machine;
 use crate::setting;
 use crate::test_bed::TestBed;
 
-pub(crate) use options::FRONT;
+/// Front end of the command.
+pub(crate) const FRONT: Front = Front {
+    names: &["survey"],
+    command: || with_those_of_a_run(command::<Options>(), &refused()),
+    parse: |args| with_split(args, |options, line, shown| intent(options, line, shown, survey)),
+};
 
 /// Measures every chapter, prints its table, and writes the page.
 ///

@@ -5,11 +5,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Parser;
-use cli::experiment::{
-    ExperimentOptions, LOAD_OPTIONS, LiveOption, job, with_split, with_those_of_a_run,
-};
-use cli::front::{Front, command};
-use job::{Intent, Job, PageOptions, UsageError};
+use cli::experiment::{ExperimentOptions, LOAD_OPTIONS, LiveOption, job};
+use job::{End, Intent, Job, PageOptions, UsageError};
 use lab::TypedLine;
 use lab::survey::{DELIVERIES, SurveySpec};
 use naming::{CSV, FORMAT, JSON, ON, OptionId, PRINT_PLAN, QUIET, SERVER_CPUS, SPAWN_UNIX};
@@ -34,7 +31,7 @@ use spec::values::{count, seconds, seconds_in};
     override_usage = "keystorm survey [OPTIONS] [OPTIONS OF THE SERVER]",
     after_help = EXAMPLE,
 )]
-struct Options {
+pub(super) struct Options {
     /// Measure less: under a minute instead of about three
     #[arg(long, help_heading = "Survey")]
     quick: bool,
@@ -69,7 +66,7 @@ const EXAMPLE: &str = include_str!("../../../help/survey.txt").trim_ascii_end();
 const REFUSED: [OptionId; 7] = [QUIET, CSV, FORMAT, JSON, PRINT_PLAN, SERVER_CPUS, SPAWN_UNIX];
 
 /// Every option that a survey decides itself. --on is not among them: any number of clients may carry its load.
-fn refused() -> Vec<OptionId> {
+pub(super) fn refused() -> Vec<OptionId> {
     LOAD_OPTIONS.into_iter().filter(|option| *option != ON).chain(REFUSED).collect()
 }
 
@@ -88,13 +85,6 @@ pub(super) struct SurveyJob {
     /// Set if the keys that the survey wrote to an existing server are not removed.
     pub(super) keep: bool,
 }
-
-/// Front end of the command.
-pub(crate) const FRONT: Front = Front {
-    names: &["survey"],
-    command: || with_those_of_a_run(command::<Options>(), &refused()),
-    parse: |args| with_split(args, intent),
-};
 
 /// Checks the directory of the survey, and the options of a run beside its own.
 fn check(output: &Path, line: &TypedLine) -> Result<(), UsageError> {
@@ -120,7 +110,12 @@ fn check(output: &Path, line: &TypedLine) -> Result<(), UsageError> {
 }
 
 /// Converts the options to an intent.
-fn intent(options: Options, line: TypedLine, command_line: String) -> Result<Intent, UsageError> {
+pub(super) fn intent(
+    options: Options,
+    line: TypedLine,
+    command_line: String,
+    carry_out: fn(&SurveyJob) -> anyhow::Result<End>,
+) -> Result<Intent, UsageError> {
     let Options { quick, all, with, keys, seconds, keep, output, pages, live, .. } = options;
     check(&output, &line)?;
     let within = |time| seconds_in("--seconds", time, 0.01..=SECONDS_MAX);
@@ -175,5 +170,5 @@ fn intent(options: Options, line: TypedLine, command_line: String) -> Result<Int
         command_line,
     };
     let job = SurveyJob { spec, first, directory, output, keep };
-    Ok(Intent::carry(move || super::survey(&job)))
+    Ok(Intent::carry(move || carry_out(&job)))
 }

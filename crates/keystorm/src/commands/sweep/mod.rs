@@ -6,6 +6,8 @@ use std::thread;
 use std::time::Duration;
 
 use anyhow::Result;
+use cli::experiment::{with_split, with_those_of_a_run};
+use cli::front::{Front, command};
 use console::diagnostics;
 use job::End;
 use lab::{Findings, Sweep};
@@ -13,19 +15,24 @@ use measure::Ending;
 use report::slo::Slo;
 use workload::{Plan, Target};
 
-use self::options::Options;
+use self::options::{Options, intent};
 use crate::commands::run::ONE_START_NOTE;
 use crate::experiment::frame::{Experiment, Frame, Step};
 use crate::experiment::progress::planned_s;
 use crate::test_bed::TestBed;
-
-pub(crate) use options::FRONT;
 
 /// Number of failed runs in a row after which a grid is given up, since the server is gone.
 const FAILURES_MAX: u32 = 3;
 /// Pause after a failed run: a server takes a while to notice that its clients are gone, and would reject the
 /// next ones.
 const RECOVERY: Duration = Duration::from_secs(1);
+
+/// Front end of the command.
+pub(crate) const FRONT: Front = Front {
+    names: &["sweep"],
+    command: || with_those_of_a_run(command::<Options>(), &[]),
+    parse: |args| with_split(args, |options, line, shown| intent(options, line, shown, sweep)),
+};
 
 /// Measures every point and prints the table.
 ///

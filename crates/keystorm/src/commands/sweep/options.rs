@@ -1,11 +1,8 @@
 //! The command line of `keystorm sweep`: a run's, with lists.
 
 use clap::Parser;
-use cli::experiment::{
-    ExperimentOptions, job, names_length, names_test, one_seed, with_split, with_those_of_a_run,
-};
-use cli::front::{Front, command};
-use job::{Intent, Job, UsageError};
+use cli::experiment::{ExperimentOptions, job, names_length, names_test, one_seed};
+use job::{End, Intent, Job, UsageError};
 use lab::words::{TypedLine, TypedOption};
 use lab::{Axis, Grid};
 use naming::{DURATION, FILL};
@@ -57,15 +54,13 @@ fn jobs(grid: &Grid) -> Result<Vec<GridPoint>, UsageError> {
     grid.points().into_iter().map(point).collect()
 }
 
-/// Front end of the command.
-pub(crate) const FRONT: Front = Front {
-    names: &["sweep"],
-    command: || with_those_of_a_run(command::<Options>(), &[]),
-    parse: |args| with_split(args, intent),
-};
-
 /// Returns what the options mean.
-fn intent(mut options: Options, mut line: TypedLine, shown: String) -> Result<Intent, UsageError> {
+pub(super) fn intent(
+    mut options: Options,
+    mut line: TypedLine,
+    shown: String,
+    carry_out: fn(&Options) -> anyhow::Result<End>,
+) -> Result<Intent, UsageError> {
     options.output.resolve(shown)?;
     if !names_test(&line) {
         line.options.push(TypedOption::new(naming::TESTS, TESTS));
@@ -89,5 +84,5 @@ fn intent(mut options: Options, mut line: TypedLine, shown: String) -> Result<In
         return Intent::plans(points.iter().flat_map(|(_, job)| &job.plans));
     }
     (options.axes, options.points) = (grid.axes, points);
-    Ok(Intent::carry(move || super::sweep(&options)))
+    Ok(Intent::carry(move || carry_out(&options)))
 }

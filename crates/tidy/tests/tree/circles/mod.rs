@@ -9,25 +9,10 @@ use crate::sources;
 /// Files of each crate that are in a circle.
 const TIED: &[(&str, usize)] = &[
     ("crates/cli", 21),
-    ("crates/console", 2),
-    ("crates/engine", 7),
-    ("crates/fleet", 7),
-    ("crates/history", 2),
     ("crates/host", 13),
-    ("crates/job", 3),
-    ("crates/keystorm", 30),
-    ("crates/lab", 7),
-    ("crates/measure", 7),
-    ("crates/page", 4),
     ("crates/report", 42),
     ("crates/runner", 45),
-    ("crates/spec", 6),
-    ("crates/statistics", 2),
-    ("crates/wire", 8),
-    ("crates/workload", 3),
-    ("peers/memtier", 12),
     ("peers/rpc-perf", 2),
-    ("peers/ycsb", 7),
 ];
 
 #[test]

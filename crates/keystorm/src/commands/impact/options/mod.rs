@@ -6,11 +6,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Parser;
-use cli::experiment::{
-    ExperimentOptions, job, names_test, one_seed, with_split, with_those_of_a_run,
-};
-use cli::front::{Front, command};
-use job::{Intent, Job, UsageError};
+use cli::experiment::{ExperimentOptions, job, names_test, one_seed};
+use job::{End, Intent, Job, UsageError};
 use lab::impact::{Act, Family};
 use lab::words::{TypedLine, TypedOption};
 use naming::{DURATION, FILL, KEY_RANGE, ON_ERROR, RECONNECT, REQUESTS, SIZE, TESTS, YES};
@@ -97,23 +94,17 @@ const KINDS_MAX: usize = 12;
 
 /// An act, and the plan of the load that starts it, if one does.
 #[derive(Debug)]
-pub(in crate::commands::impact) struct StagedAct {
-    pub(in crate::commands::impact) act: Act,
-    pub(in crate::commands::impact) load: Option<Plan>,
+pub(super) struct StagedAct {
+    pub(super) act: Act,
+    pub(super) load: Option<Plan>,
 }
 
-/// Front end of the command.
-pub(crate) const FRONT: Front = Front {
-    names: &["impact"],
-    command: || with_those_of_a_run(command::<Options>(), &[REQUESTS]),
-    parse: |args| with_split(args, intent),
-};
-
 /// Returns what the options mean.
-fn intent(
+pub(super) fn intent(
     mut options: Options,
     line: TypedLine,
     command_line: String,
+    carry_out: fn(&Options, &Job) -> anyhow::Result<End>,
 ) -> Result<Intent, UsageError> {
     if options.print_acts {
         return Ok(Intent::Say(acts::ACTS.to_owned()));
@@ -150,7 +141,7 @@ fn intent(
     if options.output.print_plan {
         return Intent::plans(&job.plans);
     }
-    Ok(Intent::carry(move || super::impact(&options, &job)))
+    Ok(Intent::carry(move || carry_out(&options, &job)))
 }
 
 impl Options {
@@ -273,7 +264,7 @@ mod tests {
 
     fn parsed(line: &str) -> Result<Intent, UsageError> {
         let words = shell_words::split(line).unwrap().into_iter().map(OsString::from);
-        (FRONT.parse)(words.collect())
+        (super::super::FRONT.parse)(words.collect())
     }
 
     #[test]
@@ -306,6 +297,6 @@ mod tests {
             assert_eq!(job.plans[0].mix.as_ref().unwrap().operations.len(), 2);
             Ok(Intent::Say(String::new()))
         };
-        assert!(with_split(words, read).is_ok());
+        assert!(cli::experiment::with_split(words, read).is_ok());
     }
 }

@@ -1,25 +1,9 @@
-//! Common parts of bindings: operations as commands and steps, and the names of fields.
+//! Fields of records, which bindings share, and their names.
 
 use workload::derived::DrawnNumber;
-use workload::{Arg, CommandSpec, DerivedText, Piece};
+use workload::{Arg, DerivedText, Piece};
 
-use super::arguments::Binding;
-use super::workload::{CoreWorkload, Kind};
-use super::{memcached, redis};
-
-impl Binding {
-    /// The commands of an operation, each a step of its own.
-    pub(super) fn operation(
-        self,
-        workload: &CoreWorkload,
-        kind: Kind,
-    ) -> Result<Vec<CommandSpec>, String> {
-        match self {
-            Self::Redis => Ok(redis::operation(workload, kind)),
-            Self::Memcached => memcached::operation(workload, kind),
-        }
-    }
-}
+use super::workload::CoreWorkload;
 
 /// A field of a record.
 #[derive(Debug, Clone, Copy)]
