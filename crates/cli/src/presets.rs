@@ -2,10 +2,16 @@
 //!
 //! A new one is one file in `presets/` and one row in [`PRESETS`].
 
-use workload::{CacheCommand, CommandSpec};
+use std::path::Path;
+use std::sync::OnceLock;
+
+use workload::{CacheCommand, CommandSpec, streams};
 
 use super::suggestions::{nearest, one_of};
-use super::workload_file::{Load, Source, Workload, read};
+use super::workload_file::{Load, Source, Workload, read, read_text, text};
+
+/// Content of standard input. It can be read once, and several callers may ask for it.
+static STANDARD_INPUT: OnceLock<Result<String, String>> = OnceLock::new();
 
 /// Pairs a preset's name with its file.
 macro_rules! preset {
@@ -109,6 +115,24 @@ pub fn list() -> Result<String, String> {
     PRESETS.iter().map(line).collect()
 }
 
+/// Reads a file, or finds the preset of a name. A name with a slash, one that ends in `.toml`, and one of an
+/// existing file is a file; `-` is standard input.
+///
+/// # Errors Returns an error if there is neither, or the file is not text.
+pub(crate) fn open(name: &str) -> Result<Source, String> {
+    if name == "-" {
+        let text = STANDARD_INPUT.get_or_init(|| text(streams::input())).clone();
+        let text = text.map_err(|why| format!("--workload -: standard input: {why}"))?;
+        return Ok(Source { name: "stdin".to_owned(), text, is_preset: false });
+    }
+    let path = Path::new(name);
+    let is_path = name.contains('/') || path.extension().is_some_and(|e| e == "toml");
+    if !is_path && !path.is_file() {
+        return source(name).map_err(|why| format!("--workload: {why}"));
+    }
+    read_text(name).map_err(|why| format!("--workload {name}: {why}"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -127,5 +151,13 @@ mod tests {
     fn what_there_is_not_is_distinguished_from_what_was_meant() {
         assert!(source("ycbs-a").unwrap_err().contains("\"ycbs-a\"; did you mean ycsb-a?"));
         assert!(source("x").unwrap_err().contains("available: session-store, look-aside"));
+    }
+
+    #[test]
+    fn files_are_distinguished_from_presets() {
+        assert!(open("ycsb-a").unwrap().text.contains("operation"));
+        assert!(open("./ycsb-a").unwrap_err().contains("No such file"));
+        assert!(open("ycsb-a.toml").unwrap_err().contains("No such file"));
+        assert!(open("ycsb-q").unwrap_err().contains("ycsb-a"));
     }
 }

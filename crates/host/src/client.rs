@@ -18,23 +18,8 @@ use wire::resp::{Value, encode_command};
 use crate::client_error::{
     ClientError, FailureKind, REPLY_BYTES_MAX, ended, hint, is_want_of_ports, late, reason,
 };
-use crate::{Address, PlainSocket, Transport, plain};
-
-/// Time limits for a server.
-#[derive(Debug, Clone, Copy)]
-pub struct Patience {
-    /// Time to accept the connection.
-    pub connect: Duration,
-    /// Time to answer a command in full.
-    pub reply: Duration,
-}
-
-impl Default for Patience {
-    /// Five seconds for each, as a slower server is of no use for a measurement.
-    fn default() -> Self {
-        Self { connect: Duration::from_secs(5), reply: Duration::from_secs(5) }
-    }
-}
+use crate::plain::{self, Patience};
+use crate::{Address, PlainSocket, Transport};
 
 /// A connection for one command at a time. `T` carries the bytes, with its own read timeout; TLS is another
 /// `T`.

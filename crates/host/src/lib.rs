@@ -25,7 +25,7 @@ mod watch;
 
 pub use engine::Address;
 
-pub use client::{Client, Patience};
+pub use client::Client;
 pub use client_error::ClientError;
 pub use command_info::CommandInfo;
 pub use facts::{NodeFacts, ServerConfig, ServerFacts, info_field};
@@ -34,7 +34,7 @@ pub use limits::{
     port_shortage,
 };
 pub use machine::HostFacts;
-pub use plain::PlainSocket;
+pub use plain::{Patience, PlainSocket};
 pub use probe::{Login, ProbeError, log_in, log_in_within, probe};
 pub use questions::{ProbeResult, Questions};
 pub use spawn::{Kind as SpawnKind, Listen, Spawn, SpawnError, SpawnedServer};

@@ -7,7 +7,23 @@ use std::time::{Duration, Instant};
 
 use socket2::{Domain, Socket, Type};
 
-use crate::{Address, Patience};
+use crate::Address;
+
+/// Time limits for a server.
+#[derive(Debug, Clone, Copy)]
+pub struct Patience {
+    /// Time to accept the connection.
+    pub connect: Duration,
+    /// Time to answer a command in full.
+    pub reply: Duration,
+}
+
+impl Default for Patience {
+    /// Five seconds for each, as a slower server is of no use for a measurement.
+    fn default() -> Self {
+        Self { connect: Duration::from_secs(5), reply: Duration::from_secs(5) }
+    }
+}
 
 /// A socket without TLS, TCP or unix.
 pub type PlainSocket = Socket;

@@ -5,8 +5,7 @@ use serde::Serialize;
 use workload::Plan;
 
 use crate::csv::CsvRow;
-use crate::quantity::{grouped, msec};
-use crate::verdict::time;
+use crate::quantity::{grouped, msec, time};
 
 /// Figures of one run. They count operations if these have figures of their own, otherwise requests.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]

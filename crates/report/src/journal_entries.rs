@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use host::{Journal, JournalEntry, JournalKind};
 use workload::quantity::counted;
 
-use crate::verdict::time;
+use crate::quantity::time;
 use crate::{Run, escape, wall_clock_s};
 
 /// Time of a moment of the run on the server's clock, in seconds since 1970.

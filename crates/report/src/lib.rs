@@ -90,19 +90,19 @@ pub use persona::{KEYSTORM, LiveLine, NodeNames, Persona, REDIS_BENCHMARK, VALKE
 pub use probe::Probe;
 pub use quantity::{grouped, listed, msec, msec_at_most};
 pub use record::{LoadedRecord, Record, RecordError};
-pub use repeats::{Repeat, RepeatCollector, Repeats};
-pub use run::{Mark, Run};
+pub use repeats::{RepeatCollector, Repeats};
+pub use run::{Mark, Repeat, Run};
 pub use schedule::{Fault, LateSpan, MISSED_NS, ScheduleFigures};
 pub use server_latency::{CommandInServer, ServerEvent, ServerLatencyFigures};
 pub use server_timeline::{ServerPoint, server_timeline};
 pub use spans::{SpanFigures, SpanParts};
 pub use summary::Summary;
-pub use text_groups::{TextGroups, WarningTopic};
+pub use text_groups::TextGroups;
 pub use value_size::{other_value_size, value_size};
 pub use verdict::{
     Cause, CauseShare, Causes, Disturbance, EvidenceFigure, Finding, Held, LimitedBy, SlowCommands,
-    Verdict, WaitCause, Warning, WarningKind, class, contradictions, gets_warning, noise_deviation,
-    option_sent, unfound, warnings,
+    Verdict, WaitCause, Warning, WarningKind, WarningTopic, class, contradictions, gets_warning,
+    noise_deviation, option_sent, unfound, warnings,
 };
 pub use verdict_lines::VerdictLines;
 pub use waits::WaitFigures;

@@ -13,10 +13,9 @@ use serde::Serialize;
 use workload::quantity::counted;
 
 use crate::journal_entries::{at_unix_s, describe_entry, rank};
-use crate::quantity::msec_at_most;
+use crate::quantity::{msec_at_most, time};
 use crate::verdict::{
     HOUSEKEEPING, Noise, SlowCommands, SpanResponses, Stall, by_command, pauses, places, stalls,
-    time,
 };
 use crate::{Run, escape, machine_between, wall_clock};
 

@@ -4,20 +4,10 @@
 //! [`format`](crate::format) and [`record`](crate::record) the layouts.
 
 use measure::Ending;
-use serde::{Deserialize, Serialize};
 use statistics::{Interval, Mean};
 
 use crate::slo::{Observation, Slo, SloResult};
-use crate::{Cause, CountUnit, Disturbance, Figures, Metric, Summary, escape};
-
-/// Number of a run among several runs of one plan.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Repeat {
-    /// Number of the run, from 1.
-    pub number: u32,
-    /// Requested number of runs.
-    pub of: u32,
-}
+use crate::{Cause, CountUnit, Disturbance, Figures, Metric, Repeat, Summary, escape};
 
 /// The runs of one plan.
 #[derive(Debug, Clone)]

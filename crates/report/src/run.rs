@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use workload::Plan;
 
 use crate::slo::Slo;
-use crate::{Clients, Clock, Probe, Repeat, Verdict, Warning, warnings};
+use crate::{Clients, Clock, Probe, Verdict, Warning};
 
 /// A moment of a run that the user marked while it lasted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -17,6 +17,15 @@ pub struct Mark {
     pub at_ns: u64,
     /// The user's text for the mark.
     pub text: String,
+}
+
+/// Number of a run among several runs of one plan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Repeat {
+    /// Number of the run, from 1.
+    pub number: u32,
+    /// Requested number of runs.
+    pub of: u32,
 }
 
 /// Plan that was carried out, with its results.
@@ -59,49 +68,6 @@ impl Run {
     pub(crate) fn clock_bound_ns(&self) -> Option<f64> {
         let clients = self.clients.as_ref().filter(|_| self.plan.exchanges_messages());
         clients.map(|clients| clients.clock_bound_us() * 1e3)
-    }
-
-    /// Creates a run, with the verdict and warnings that follow from the other parts.
-    #[must_use]
-    pub fn new(
-        plan: Plan,
-        measurement: Measurement,
-        server: ServerFacts,
-        version: String,
-        watched: WatchRecord,
-    ) -> Self {
-        let verdict = Verdict::unknown("");
-        let warnings = warnings(&plan, &measurement, &watched);
-        let (host, other_hosts, repeat, clients) = (None, Vec::new(), None, None);
-        let mut run = Self {
-            plan,
-            repeat,
-            slo: None,
-            measurement,
-            host,
-            other_hosts,
-            clients,
-            probe: None,
-            marks: Vec::new(),
-            clock: None,
-            server,
-            version,
-            watched,
-            verdict,
-            warnings,
-        };
-        run.verdict = Verdict::of_run(&run);
-        run
-    }
-
-    /// Returns the run held against a target.
-    #[must_use]
-    pub fn held_against(mut self, slo: Option<Slo>) -> Self {
-        self.slo = slo;
-        if let Some(result) = crate::Summary::from_run(&self).target {
-            self.verdict.hold_against(&result);
-        }
-        self
     }
 
     /// Returns the run of an experiment, as failed if every reply was an error, since nothing was measured.

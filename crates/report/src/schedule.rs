@@ -9,8 +9,7 @@ use std::fmt;
 use measure::{Absence, Measurement, Point};
 use workload::Plan;
 
-use crate::quantity::grouped;
-use crate::verdict::time;
+use crate::quantity::{grouped, time};
 
 /// Lateness above which a request has missed the schedule: 10 ms. An idle machine stays below 0.1 ms; people
 /// notice more than ten.

@@ -7,8 +7,7 @@
 use measure::{ConnectionTally, Ending, ErrorCounts, Latency, Outage};
 use workload::{Pace, Stop};
 
-use crate::slo::SloResult;
-use crate::verdict::time;
+use crate::quantity::time;
 use crate::{
     CommonSpan, ConnectFigures, DeadlineFigures, DeliveryFigures, LatencyFigures, Lookups,
     NodeFigures, OperationFigures, RateFigures, Run, ScheduleFigures, SpanFigures, TlsFigures,
@@ -63,8 +62,6 @@ pub struct Summary<'r> {
     pub spans: Option<SpanFigures>,
     /// Requests within the deadline, if there is one.
     pub deadline: Option<DeadlineFigures>,
-    /// Result of the target, if there is one.
-    pub target: Option<SloResult>,
     /// All response times, from which `response` and the distributions are taken.
     pub response_times: Latency,
 }
@@ -84,9 +81,8 @@ impl<'r> Summary<'r> {
         };
         let response = known(&response_times);
         let open = matches!(plan.load.pace, Pace::Open(_));
-        let mut summary = Self {
+        Self {
             run,
-            target: None,
             deadline: DeadlineFigures::new(plan, measurement),
             spans: SpanFigures::new(plan, total),
             connects: total.connections.stages.as_deref().map(ConnectFigures::new),
@@ -129,9 +125,7 @@ impl<'r> Summary<'r> {
                 .map(NodeFigures::from_node)
                 .collect(),
             response_times,
-        };
-        summary.target = run.slo.as_ref().map(|slo| SloResult::of_run(slo, &summary));
-        summary
+        }
     }
 
     /// Returns the end of the run, planned or not.
@@ -224,14 +218,6 @@ impl<'r> Summary<'r> {
     #[must_use]
     pub fn connections(&self) -> &ConnectionTally {
         &self.run.measurement.total.connections
-    }
-
-    /// Describes unanswered requests and outages, for layouts without a place for them. `None` if there were
-    /// none.
-    #[must_use]
-    pub fn trouble(&self) -> Option<String> {
-        let line = crate::format::trouble(self);
-        line.strip_prefix(", ").map(str::to_owned)
     }
 
     /// CPU time of keystorm's workers per answered request, in nanoseconds; see

@@ -1,6 +1,6 @@
 //! Texts of many runs, without repetition: texts on one topic differ only in their figures.
 
-use crate::{Warning, WarningKind};
+use crate::{Warning, WarningTopic};
 
 /// Texts in groups, each with a key.
 #[derive(Debug, Clone)]
@@ -13,9 +13,6 @@ struct Group<K> {
     text: String,
     runs: usize,
 }
-
-/// Topic of a warning: warnings on one topic differ only in their figures.
-pub type WarningTopic = (WarningKind, String);
 
 impl<K> Default for TextGroups<K> {
     fn default() -> Self {

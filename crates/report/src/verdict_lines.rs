@@ -19,7 +19,7 @@ impl VerdictLines {
     /// Adds a test.
     pub fn add(&mut self, summary: &Summary<'_>) {
         let Self { verdicts, targets, warnings, titles: [of_verdicts, of_warnings] } = self;
-        let target = summary.target.as_ref();
+        let target = summary.target();
         targets.extend(target.map(|of| format!("{}: target {}", summary.title, of.sentence())));
         let title = || summary.title.clone();
         let verdict = &summary.run.verdict;

@@ -12,7 +12,6 @@ use measure::{
     TallyShape, Timeline, WorkerUse,
 };
 
-use crate::recorder::RecorderResult;
 use crate::{FailedRequests, Gauges, INTERVAL_NS};
 
 /// Message of a worker to the collector.
@@ -32,6 +31,21 @@ pub(crate) enum Message {
     },
     /// The worker ended.
     Done { worker: u16, spent: WorkerUse, finished: RecorderResult, nodes: Vec<NodeTally> },
+}
+
+/// Figures that a recorder keeps until the end.
+#[derive(Debug, Default)]
+pub(crate) struct RecorderResult {
+    /// Start of measuring, and end of the last request that counted; `None` if nothing was measured.
+    pub(crate) span: Option<(u64, u64)>,
+    /// Spans in which this worker did not run.
+    pub(crate) absences: Vec<Range<u64>>,
+    /// Response times of requests that fell due during an outage.
+    pub(crate) delayed: Option<Latency>,
+    /// Figures of each connection, if the plan asks for them.
+    pub(crate) by_connection: Option<ByConnection>,
+    /// The log of operations, if the plan asks for one.
+    pub(crate) log: Option<OperationLog>,
 }
 
 /// Watches a run as it goes.

@@ -18,7 +18,7 @@ use super::{ParsedArgs, plans};
 use crate::suggestions::{explained, nearest, one_of};
 use crate::workload_file::{
     FILL_EXCLUDES, Load, Operation, Phase, Settings, Source, Space, Step, Weight, Words, Workload,
-    open, read, unplaced, write,
+    read, unplaced, write,
 };
 use crate::{Job, UsageError, presets};
 
@@ -69,7 +69,7 @@ pub(super) fn job(
 }
 
 fn opened(typed: &ParsedArgs, name: &str) -> Result<Workload, UsageError> {
-    let workload = open(name).and_then(read).map_err(UsageError)?;
+    let workload = presets::open(name).and_then(read).map_err(UsageError)?;
     let operations = workload.loads().flat_map(|load| match load {
         Load::Operations(operations) => {
             operations.iter().map(|operation| operation.get_ref().keys.is_none()).collect()

@@ -22,7 +22,7 @@ use workload::{DrawnBy, KeyDist, StepCondition};
 pub(super) use of_plan::of_plan;
 pub(super) use overlay::{FILL_EXCLUDES, Settings};
 pub(super) use read::read;
-pub(super) use source::open;
+pub(super) use source::text;
 pub use source::{Source, read_text};
 pub(super) use values::{List, Weight, When, Words};
 pub(super) use write::write;

@@ -2,17 +2,9 @@
 
 use std::io::Read;
 use std::path::Path;
-use std::sync::OnceLock;
-
-use workload::streams;
-
-use crate::presets;
 
 /// Maximum number of bytes of a file.
 const BYTES_MAX: u64 = 16 << 20;
-
-/// Content of standard input. It can be read once, and several callers may ask for it.
-static STANDARD_INPUT: OnceLock<Result<String, String>> = OnceLock::new();
 
 /// A text with its name.
 #[derive(Debug, Clone, Default)]
@@ -51,24 +43,6 @@ impl Source {
     }
 }
 
-/// Reads a file, or finds the preset of a name. A name with a slash, one that ends in `.toml`, and one of an
-/// existing file is a file; `-` is standard input.
-///
-/// # Errors Returns an error if there is neither, or the file is not text.
-pub(crate) fn open(name: &str) -> Result<Source, String> {
-    if name == "-" {
-        let text = STANDARD_INPUT.get_or_init(|| text(streams::input())).clone();
-        let text = text.map_err(|why| format!("--workload -: standard input: {why}"))?;
-        return Ok(Source { name: "stdin".to_owned(), text, is_preset: false });
-    }
-    let path = Path::new(name);
-    let is_path = name.contains('/') || path.extension().is_some_and(|e| e == "toml");
-    if !is_path && !path.is_file() {
-        return presets::source(name).map_err(|why| format!("--workload: {why}"));
-    }
-    read_text(name).map_err(|why| format!("--workload {name}: {why}"))
-}
-
 /// Reads a file that people write.
 ///
 /// # Errors Returns an error if it cannot be read, or is not text.
@@ -77,7 +51,8 @@ pub fn read_text(path: &str) -> Result<Source, String> {
     Ok(Source { name: path.to_owned(), text: text(file)?, is_preset: false })
 }
 
-fn text(from: impl Read) -> Result<String, String> {
+/// Reads a text that people write.
+pub(crate) fn text(from: impl Read) -> Result<String, String> {
     let mut bytes = Vec::new();
     from.take(BYTES_MAX + 1).read_to_end(&mut bytes).map_err(|e| e.to_string())?;
     if bytes.len() as u64 > BYTES_MAX {
@@ -101,13 +76,5 @@ mod tests {
         assert_eq!(source.place("ä = 1\nß ".len()), "a.toml:2:3");
         assert_eq!(source.fault(1000, "no"), "a.toml:3:1: no");
         assert_eq!(source.stem(), "a");
-    }
-
-    #[test]
-    fn files_are_distinguished_from_presets() {
-        assert!(open("ycsb-a").unwrap().text.contains("operation"));
-        assert!(open("./ycsb-a").unwrap_err().contains("No such file"));
-        assert!(open("ycsb-a.toml").unwrap_err().contains("No such file"));
-        assert!(open("ycsb-q").unwrap_err().contains("ycsb-a"));
     }
 }

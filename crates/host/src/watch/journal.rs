@@ -4,13 +4,12 @@
 //! Read before and after load runs, over the other probes' connections. Changes no setting of the server, and
 //! reports monitors that are off.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
-
 use serde::{Deserialize, Serialize};
 use wire::resp::Value;
 
 use super::info::Info;
-use super::sample::ServerSample;
+use super::sample::{ServerSample, now_s};
+use super::settings::shown_settings;
 use crate::{Client, Transport, printable};
 
 /// A server's own record of a run.
@@ -357,7 +356,7 @@ fn latency_events(client: &mut Server, since_s: f64) -> Option<Vec<JournalEntry>
 
 /// Settings that show whether a monitor is on, as far as visible.
 fn monitors(client: &mut Server) -> Vec<(String, String)> {
-    super::shown_settings(client, &MONITORS)
+    shown_settings(client, &MONITORS)
 }
 
 /// Measures the seconds by which the server's clock is ahead of this machine's; 0 if unknown.
@@ -375,11 +374,6 @@ fn ahead_s(client: &mut Server) -> Option<f64> {
         }
         _ => 0.0,
     })
-}
-
-/// Now, in seconds since 1970.
-pub(super) fn now_s() -> f64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO).as_secs_f64()
 }
 
 fn at_least(version: &str, least: (u64, u64)) -> bool {

@@ -8,7 +8,6 @@ use std::fs;
 use rustix::time::{ClockId, clock_gettime};
 
 use super::info::Info;
-use super::process;
 use super::quota;
 use super::workers::{self, Workers};
 use crate::machine::{self, TICKS_PER_S};
@@ -67,8 +66,8 @@ pub(super) fn read(pid: u32) -> Option<LocalUse> {
     let mut numbers = schedstat.split_whitespace().map(str::parse);
     let (run_ns, wait_ns) = (numbers.next()?.ok()?, numbers.next()?.ok()?);
     let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
-    let (swap_bytes, cpus) = (process::bytes(&status, "VmSwap:"), allowed(&status));
-    let resident_bytes = process::bytes(&status, "VmRSS:");
+    let (swap_bytes, cpus) = (bytes(&status, "VmSwap:"), allowed(&status));
+    let resident_bytes = bytes(&status, "VmRSS:");
     let throttled_ns = quota::throttled_ns(&pid.to_string());
     let workers = workers::read(pid);
     Some(LocalUse { run_ns, wait_ns, throttled_ns, swap_bytes, resident_bytes, cpus, workers })
@@ -85,9 +84,22 @@ fn allowed(status: &str) -> Vec<usize> {
     machine::cpu_list(list.unwrap_or_default().trim())
 }
 
+/// A line of `/proc` in KiB, as bytes.
+pub(super) fn bytes(text: &str, name: &str) -> Option<u64> {
+    let line = text.lines().find_map(|line| line.strip_prefix(name))?;
+    line.split_whitespace().next()?.parse::<u64>().ok()?.checked_mul(1024)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn kibibytes_are_read_as_bytes() {
+        assert_eq!(bytes("VmRSS:\t  12 kB\nVmSwap:\t     3 kB\n", "VmSwap:"), Some(3072));
+        assert_eq!(bytes("", "VmRSS:"), None);
+        assert_eq!(bytes("VmRSS: x kB", "VmRSS:"), None);
+    }
 
     #[test]
     fn age_and_cpu_are_read_past_any_name() {

@@ -11,11 +11,9 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use serde::{Deserialize, Serialize};
-
-use super::journal::now_s;
 use super::local;
-use super::so_far::WatchSoFar;
+use super::record::{MachineSpan, WatchSoFar};
+use super::sample::now_s;
 use crate::machine::{self, CpuTimes};
 
 /// Maximum number of spans kept. Beyond it neighbours are merged, and each is twice as long.
@@ -26,55 +24,6 @@ const EVERY: Duration = Duration::from_millis(250);
 const SHORT: Duration = Duration::from_millis(125);
 /// Maximum number of threads of a process that are sampled; more would cost more than they are worth.
 const THREADS_MAX: usize = 64;
-
-/// The state of this machine in a span of a run.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct MachineSpan {
-    /// Start, in seconds since 1970 by this machine's clock.
-    pub from_s: f64,
-    /// Length, in seconds.
-    pub lasted_s: f64,
-    /// Share of this machine's CPU time that its hypervisor gave to others, 0 to 1.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub stolen: Option<f64>,
-    /// Total seconds in which load-carrying threads were runnable and had no CPU.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub wait_s: Option<f64>,
-    /// Total seconds in which threads of servers on this machine were runnable and had no CPU.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub server_wait_s: Option<f64>,
-    /// TCP segments that this machine retransmitted, for all programs.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub resent: Option<u64>,
-    /// Interrupts, including timers, on the CPUs that this program may use.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub interrupts: Option<u64>,
-    /// Mean frequency of these CPUs at its end, in MHz.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub mhz: Option<f64>,
-}
-
-impl MachineSpan {
-    /// Joins two spans into one; `later` follows.
-    fn with(self, later: &Self) -> Self {
-        let lasted_s = self.lasted_s + later.lasted_s;
-        let part = |span: &Self| span.lasted_s / lasted_s.max(f64::MIN_POSITIVE);
-        let (ours, theirs) = (part(&self), part(later));
-        let sum = |a: Option<f64>, b: Option<f64>| Some(a? + b?);
-        let mean = |a: Option<f64>, b: Option<f64>| Some(a? * ours + b? * theirs);
-        Self {
-            from_s: self.from_s,
-            lasted_s,
-            stolen: mean(self.stolen, later.stolen),
-            wait_s: sum(self.wait_s, later.wait_s),
-            server_wait_s: sum(self.server_wait_s, later.server_wait_s),
-            resent: self.resent.zip(later.resent).map(|(a, b)| a + b),
-            interrupts: self.interrupts.zip(later.interrupts).map(|(a, b)| a + b),
-            mhz: mean(self.mhz, later.mhz),
-        }
-    }
-}
 
 /// The spans of a run, in bounded number.
 #[derive(Debug, Default)]

@@ -11,10 +11,12 @@ mod local;
 mod machine_timeline;
 mod process;
 mod quota;
+mod record;
 mod run_times;
 mod sample;
+mod sampler;
 mod server_use;
-mod so_far;
+mod settings;
 mod stats;
 mod subject;
 mod workers;
@@ -22,55 +24,22 @@ mod workers;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use serde::{Deserialize, Serialize};
-use wire::resp::Value;
-
 use crate::machine::{self, CpuTimes};
-use crate::{Address, Client, Patience, ProbeError, Transport};
-use info::Info;
+use crate::{Address, Patience, ProbeError};
 use link::Link;
 use machine_timeline::MachineSampler;
 use run_times::RunTimes;
-use sample::Sampler;
+use sampler::{JournalReader, Sampler};
 use server_use::Snapshot;
-use so_far::JournalReader;
 
 pub use journal::{Journal, JournalEntry, JournalKind, slow_commands};
 pub use link::LinkUse;
-pub use machine_timeline::MachineSpan;
 pub use process::ServerProcess;
-pub use run_times::CommandRunTime;
+pub use record::{MachineSpan, WatchRecord, WatchSoFar};
+pub use run_times::{CommandRunTime, CommandUse};
 pub use sample::{SAMPLES_MAX, ServerSample};
-pub use server_use::{BusyPart, CommandUse, PollingThreads, ServerBusy, ServerUse, Setting};
-pub use so_far::WatchSoFar;
+pub use server_use::{BusyPart, PollingThreads, ServerBusy, ServerUse, Setting};
 pub use subject::Subject;
-
-/// All observations beside the load.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct WatchRecord {
-    /// Each observed server; empty if none could be observed.
-    pub servers: Vec<ServerUse>,
-    /// Reason why a server is missing, in words for a person.
-    pub unseen: Option<String>,
-    /// Median round trip of a command that does nothing, before the load.
-    pub idle_round_trip_ns: Option<u64>,
-    /// The link to the server, where there is one.
-    pub link: Option<LinkUse>,
-    /// CPUs that this program may use; empty if unknown.
-    pub cpus: Vec<usize>,
-    /// Share of this machine's CPU time that its hypervisor gave to others, 0 to 1.
-    pub stolen: Option<f64>,
-    /// Seconds in which the CPU quota of this program's control group throttled it; `None` if unknown.
-    pub throttled_s: Option<f64>,
-    /// CPU seconds of programs other than this one and the servers on this machine, between the two readings;
-    /// `None` if unknown.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub others_s: Option<f64>,
-    /// Spans of the run, with the state of this machine in each, if it was sampled.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub machine: Vec<MachineSpan>,
-}
 
 /// Connects to one of the servers within these time limits and logs in.
 pub type Connect<'a> = dyn Fn(&Address, Patience) -> Result<Subject, ProbeError> + 'a;
@@ -115,9 +84,6 @@ struct PendingServerWatch {
     reader: Option<JournalReader>,
 }
 
-/// Settings that affect speed, or the meaning of other figures.
-const SETTINGS: [&str; 6] =
-    ["save", "appendonly", "appendfsync", "maxmemory", "maxmemory-policy", "io-threads"];
 /// Maximum number of round trips measured before the load.
 const ROUND_TRIPS_MAX: usize = 20;
 /// Maximum time for them.
@@ -127,8 +93,6 @@ const TURNED_AWAY_FOR: Duration = Duration::from_secs(1);
 /// Time limits after the load: a server that fell silent must not hold up the result.
 const SECOND_LOOK: Patience =
     Patience { connect: Duration::from_secs(2), reply: Duration::from_secs(2) };
-/// Maximum number of clients that are listed; a longer list would disturb the server.
-const LISTED_CLIENTS_MAX: u64 = 1000;
 
 impl<'a> Watch<'a> {
     /// Watches the servers at these addresses through `connect`; with `sample`, also once a second while load
@@ -336,48 +300,6 @@ fn look(subject: &mut Subject, local: Option<local::LocalUse>) -> Result<Snapsho
     Ok(Snapshot { info, settings, monitors, local, journal: None, run_times: None })
 }
 
-/// Reads those of [`SETTINGS`] that are visible.
-fn settings(client: &mut Client<Transport>) -> Vec<(String, String)> {
-    shown_settings(client, &SETTINGS)
-}
-
-/// Reads those of these settings that are visible.
-fn shown_settings(client: &mut Client<Transport>, names: &[&str]) -> Vec<(String, String)> {
-    let mut words: Vec<&[u8]> = vec![b"CONFIG", b"GET"];
-    words.extend(names.iter().map(|name| name.as_bytes()));
-    // Before Redis 7 it took one name at a time.
-    let whole = client.ask(&words).ok().and_then(|reply| pairs(&reply));
-    whole.unwrap_or_else(|| {
-        let one = |name: &&str| client.ask(&[b"CONFIG", b"GET", name.as_bytes()]).ok();
-        names.iter().filter_map(one).filter_map(|reply| pairs(&reply)).flatten().collect()
-    })
-}
-
-/// The pairs of a `CONFIG GET`, in RESP2's or RESP3's form; `None` for an error.
-fn pairs(reply: &Value) -> Option<Vec<(String, String)>> {
-    let texts = |(name, value): (&Value, &Value)| name.text().zip(value.text());
-    Some(reply.pairs()?.into_iter().filter_map(texts).collect())
-}
-
-/// Counts the clients that run MONITOR: by a field of newer servers, otherwise by the flag `O` in the list of
-/// clients.
-fn monitors(client: &mut Client<Transport>, info: &Info) -> Option<u64> {
-    if let Some(text) = info.number("monitor_clients") {
-        return Some(text);
-    }
-    if info.number("connected_clients")? > LISTED_CLIENTS_MAX {
-        return None;
-    }
-    let (Value::Bulk(list) | Value::Verbatim(list)) = client.ask(&[b"CLIENT", b"LIST"]).ok()?
-    else {
-        return None;
-    };
-    let list = String::from_utf8_lossy(&list);
-    let flags =
-        list.lines().filter_map(|line| line.split(' ').find_map(|f| f.strip_prefix("flags=")));
-    Some(flags.filter(|flags| flags.contains('O')).count() as u64)
-}
-
 /// Median time of a command that does nothing, for a lone client.
 fn round_trip_ns(subject: &mut Subject, info: bool) -> Option<u64> {
     let began = Instant::now();
@@ -389,18 +311,4 @@ fn round_trip_ns(subject: &mut Subject, info: bool) -> Option<u64> {
     }
     trips.sort();
     Some(trips[trips.len() / 2])
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn settings_are_read_from_either_protocol() {
-        let bulk = |text: &str| Value::Bulk(text.into());
-        let expected = Some(vec![("save".to_owned(), "3600 1".to_owned())]);
-        assert_eq!(pairs(&Value::Array(vec![bulk("save"), bulk("3600 1")])), expected);
-        assert_eq!(pairs(&Value::Map(vec![(bulk("save"), bulk("3600 1"))])), expected);
-        assert_eq!(pairs(&Value::Error(b"ERR wrong number of arguments".into())), None);
-    }
 }

@@ -37,7 +37,7 @@ impl ServerProcess {
     #[must_use]
     pub fn resident_bytes(self) -> Option<u64> {
         let status = fs::read_to_string(format!("/proc/{}/status", self.pid)).ok()?;
-        bytes(&status, "VmRSS:")
+        local::bytes(&status, "VmRSS:")
     }
 
     /// Memory that it holds now, with pages no longer shared with its children because one side has written
@@ -48,7 +48,7 @@ impl ServerProcess {
         let copies = children.split_whitespace().filter_map(|child| {
             // One that has ended in between has given its memory back.
             let rollup = fs::read_to_string(format!("/proc/{child}/smaps_rollup")).ok()?;
-            bytes(&rollup, "Private_Dirty:")
+            local::bytes(&rollup, "Private_Dirty:")
         });
         let copies: u64 = copies.sum();
         Some(self.resident_bytes()?.saturating_add(copies))
@@ -69,22 +69,9 @@ impl ServerProcess {
     }
 }
 
-/// A line of `/proc` in KiB, as bytes.
-pub(super) fn bytes(text: &str, name: &str) -> Option<u64> {
-    let line = text.lines().find_map(|line| line.strip_prefix(name))?;
-    line.split_whitespace().next()?.parse::<u64>().ok()?.checked_mul(1024)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn kibibytes_are_read_as_bytes() {
-        assert_eq!(bytes("VmRSS:\t  12 kB\nVmSwap:\t     3 kB\n", "VmSwap:"), Some(3072));
-        assert_eq!(bytes("", "VmRSS:"), None);
-        assert_eq!(bytes("VmRSS: x kB", "VmRSS:"), None);
-    }
 
     #[test]
     fn this_process_holds_memory_and_one_that_does_not_exist_none() {

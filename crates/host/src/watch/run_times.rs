@@ -9,8 +9,18 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use wire::resp::Value;
 
-use super::server_use::CommandUse;
 use crate::{Client, Transport};
+
+/// Use of one command.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CommandUse {
+    /// Name in lower case, with its subcommand after `|`.
+    pub name: String,
+    /// Number of calls.
+    pub calls: u64,
+    /// The server's time for executing it, in microseconds.
+    pub usec: u64,
+}
 
 /// Execution time of a command in a server, by the server's own count.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

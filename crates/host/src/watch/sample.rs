@@ -1,21 +1,14 @@
-//! Samples of a server, once a second, beside the load.
-//!
-//! Owns the sampling thread and the bound on samples. Samples hold figures of [`Info`]; each costs the server
-//! one `INFO`, so they are taken only on request.
+//! Samples of a server beside the load: figures of [`Info`], of which each costs the server one `INFO`, so they are
+//! taken only on request.
 
-use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
-use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 
 use super::info::Info;
-use super::journal::now_s;
-use super::subject::Subject;
 
 /// Maximum number of samples of one test: a day.
 pub const SAMPLES_MAX: usize = 86_400;
-const EVERY: Duration = Duration::from_secs(1);
 
 /// State of a server at one moment. Counts are since its start.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -58,7 +51,7 @@ pub struct ServerSample {
 }
 
 impl ServerSample {
-    fn new(info: &Info, t_s: f64) -> Self {
+    pub(super) fn new(info: &Info, t_s: f64) -> Self {
         Self {
             t_s,
             unix_s: now_s(),
@@ -81,45 +74,7 @@ impl ServerSample {
     }
 }
 
-/// Thread that samples a server until it is stopped.
-#[derive(Debug)]
-pub(super) struct Sampler {
-    stop: Sender<()>,
-    thread: JoinHandle<(Vec<ServerSample>, u64)>,
-}
-
-impl Sampler {
-    /// Begins to sample over a separate connection, with or without memory. `None` if no thread can be
-    /// started.
-    pub(super) fn start(client: Subject, without_memory: bool) -> Option<Self> {
-        let (stop, stopped) = channel::<()>();
-        let look = move || {
-            let (mut client, began) = (client, Instant::now());
-            let (mut samples, mut dropped) = (Vec::new(), 0);
-            for nth in 1.. {
-                let wait = (began + EVERY * nth).saturating_duration_since(Instant::now());
-                if stopped.recv_timeout(wait) != Err(RecvTimeoutError::Timeout) {
-                    break;
-                }
-                // A server that stopped answering ends the samples; the load says why.
-                let info =
-                    if without_memory { client.info_without_memory() } else { client.info(false) };
-                let Ok(info) = info else { break };
-                if samples.len() == SAMPLES_MAX {
-                    dropped += 1;
-                    continue;
-                }
-                samples.push(ServerSample::new(&info, began.elapsed().as_secs_f64()));
-            }
-            (samples, dropped)
-        };
-        let thread = thread::Builder::new().name("sampler".into()).spawn(look).ok()?;
-        Some(Self { stop, thread })
-    }
-
-    /// Stops sampling; returns the samples, and the number of those beyond the bound.
-    pub(super) fn stop(self) -> (Vec<ServerSample>, u64) {
-        drop(self.stop);
-        self.thread.join().unwrap_or_default()
-    }
+/// Now, in seconds since 1970.
+pub(super) fn now_s() -> f64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO).as_secs_f64()
 }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::info::{Calls, Info};
 use super::journal::{Journal, JournalMark};
 use super::local::LocalUse;
-use super::run_times::{CommandRunTime, RunTimes};
+use super::run_times::{CommandRunTime, CommandUse, RunTimes};
 use super::sample::ServerSample;
 use super::workers;
 
@@ -115,17 +115,6 @@ pub struct ServerUse {
     /// Execution times of its commands, if requested.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub run_times: Vec<CommandRunTime>,
-}
-
-/// Use of one command.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct CommandUse {
-    /// Name in lower case, with its subcommand after `|`.
-    pub name: String,
-    /// Number of calls.
-    pub calls: u64,
-    /// The server's time for executing it, in microseconds.
-    pub usec: u64,
 }
 
 /// A setting of the server.

@@ -7,10 +7,13 @@ use wire::resp::Value;
 use super::info::Info;
 use super::journal::{self, Journal, JournalMark};
 use super::run_times::RunTimes;
+use super::settings::{pairs, settings};
 use super::stats;
-use super::{monitors, pairs, settings};
 use crate::memcache::MemcacheClient;
 use crate::{Client, Transport, printable};
+
+/// Maximum number of clients that are listed; a longer list would disturb the server.
+const LISTED_CLIENTS_MAX: u64 = 1000;
 
 /// A connection to a server that reports about itself.
 #[derive(Debug)]
@@ -121,6 +124,25 @@ impl Subject {
             Self::Memcache(client) => client.nothing().ok(),
         }
     }
+}
+
+/// Counts the clients that run MONITOR: by a field of newer servers, otherwise by the flag `O` in the list of
+/// clients.
+fn monitors(client: &mut Client<Transport>, info: &Info) -> Option<u64> {
+    if let Some(text) = info.number("monitor_clients") {
+        return Some(text);
+    }
+    if info.number("connected_clients")? > LISTED_CLIENTS_MAX {
+        return None;
+    }
+    let (Value::Bulk(list) | Value::Verbatim(list)) = client.ask(&[b"CLIENT", b"LIST"]).ok()?
+    else {
+        return None;
+    };
+    let list = String::from_utf8_lossy(&list);
+    let flags =
+        list.lines().filter_map(|line| line.split(' ').find_map(|f| f.strip_prefix("flags=")));
+    Some(flags.filter(|flags| flags.contains('O')).count() as u64)
 }
 
 /// Returns whether a setting holds a password: `requirepass`, `masterauth`, `tls-key-file-pass`.

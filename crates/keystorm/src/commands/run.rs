@@ -394,7 +394,7 @@ impl Targets {
     /// Takes a run.
     fn add(&mut self, summary: &Summary<'_>) {
         let result = match summary.run.repeat {
-            None => summary.target.clone(),
+            None => summary.target(),
             Some(_) => self.gathering.add(summary).and_then(|repeats| repeats.target()),
         };
         match result.map(|result| result.outcome()) {

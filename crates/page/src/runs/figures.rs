@@ -1,7 +1,7 @@
 //! Results of tests, in sentences and tables.
 
 use measure::{Ending, Latency};
-use report::slo::{ClauseResult, Outcome, SloResult};
+use report::slo::{ClauseResult, Outcome};
 use report::topics::{LATENCIES, latency_cells, latency_columns};
 use report::{CpuFigures, Finding, LimitedBy, Run, Summary, Warning, grouped, resting};
 use workload::Stop;
@@ -80,7 +80,7 @@ fn targets(summary: &Summary<'_>) -> Vec<(String, String)> {
     let misses = summary.run.plan.data.fail_on_miss;
     let misses =
         misses.then(|| ("misses allowed: none".to_owned(), word(summary.lookups.misses == 0)));
-    let target = summary.target.as_ref().map_or(Vec::new(), SloResult::clauses);
+    let target = summary.target().map_or(Vec::new(), |target| target.clauses());
     let target = target.into_iter().map(|ClauseResult { name, outcome, value }| {
         (name, format!("{} ({value})", outcome.word()))
     });
@@ -106,7 +106,7 @@ fn tone(summary: &Summary<'_>) -> Tone {
     match summary.ending() {
         Ending::Failed(_) => Tone::Bad,
         Ending::Interrupted => Tone::Warning,
-        Ending::Complete => match summary.target.as_ref().map(SloResult::outcome) {
+        Ending::Complete => match summary.target().map(|target| target.outcome()) {
             Some(Outcome::Missed) => Tone::Bad,
             // As the exit code: messages that did not arrive are a failure.
             _ if summary.deliveries.is_some_and(|of| of.deliveries.is_faulty()) => Tone::Bad,
@@ -349,7 +349,7 @@ pub(super) fn notes(Test { summary, .. }: &Test<'_>, tests: &[Test<'_>]) -> Vec<
         let tone = if schedule.kept() { Tone::Plain } else { Tone::Warning };
         note(tone, format!("Schedule: {schedule}."));
     }
-    if let Some(target) = summary.target.as_ref().filter(|of| of.outcome() != Outcome::Kept) {
+    if let Some(target) = summary.target().filter(|of| of.outcome() != Outcome::Kept) {
         note(Tone::Warning, format!("Target {}.", target.sentence()));
     }
     let parts = summary.operations.iter().map(|operation| operation.response.count);

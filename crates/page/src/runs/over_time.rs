@@ -14,7 +14,6 @@ const CUT_SHORT: f64 = 0.2;
 
 /// Sets the chart's range to the whole time of a run and shades its outages and gaps, so that charts of one
 /// run share an axis.
-#[must_use]
 pub(super) fn with_events(chart: Chart, run: &Run) -> Chart {
     let elapsed_s = run.measurement.elapsed_ns as f64 / 1e9;
     let extent = (elapsed_s > 0.0).then_some((0.0, elapsed_s));

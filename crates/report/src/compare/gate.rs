@@ -4,12 +4,10 @@
 use serde::Serialize;
 use statistics::holm;
 
-use super::headline::{HELP, called};
+use super::headline::{HELP, watched};
+use super::rows::called;
 use super::{Comparison, RefusalKind, Row, TestComparison};
 use crate::{Metric, listed};
-
-/// Figures that a gate watches by default, which services promise to their users.
-pub const WATCHED: [Metric; 2] = [Metric::Throughput, Metric::P99];
 
 /// A figure in which a server is, or may be, worse than allowed.
 #[derive(Debug, Clone, PartialEq)]
@@ -154,14 +152,6 @@ impl WatchedRow<'_> {
             blocks_for_it: row.ratio.count_for(percent / 100.0),
             smallest_visible: row.ratio.smallest_visible(),
         }
-    }
-}
-
-/// A watched figure. A get of several keys may be several requests on one side.
-pub(super) fn watched(test: &TestComparison, metric: Metric) -> Option<&Row> {
-    match (metric, test.row(Metric::Keys)) {
-        (Metric::Throughput, Some(keys)) => Some(keys),
-        (metric, _) => test.row(metric),
     }
 }
 

@@ -4,51 +4,19 @@ use std::sync::Arc;
 
 use statistics::{Conclusion, SPREAD_MAX};
 
-use super::gate::{WATCHED, watched};
+use super::rows::{called, change};
 use super::sure::lasting;
 use super::{Pairing, Row, TestComparison};
 use crate::{Direction, Metric, Run};
+
+/// Figures that a gate watches by default, which services promise to their users.
+pub const WATCHED: [Metric; 2] = [Metric::Throughput, Metric::P99];
 
 /// Change that is worth tuning for, in per cent, unless a gate gives another.
 const CHANGE_PERCENT: f64 = 5.0;
 
 /// Advice for a test that many more blocks would not decide either.
 pub(super) const HELP: &str = "make the runs longer, or put chrt -f 10 in front of the command";
-
-/// A figure in a sentence.
-#[must_use]
-pub fn called(metric: Metric) -> &'static str {
-    match metric {
-        Metric::Throughput => "throughput",
-        Metric::Keys => "keys per second",
-        Metric::Mean => "mean response time",
-        Metric::Min => "min",
-        Metric::P50 => "p50",
-        Metric::P90 => "p90",
-        Metric::P95 => "p95",
-        Metric::P99 => "p99",
-        Metric::P99_9 => "p99.9",
-        Metric::Max => "max",
-        Metric::ClientCpu => "client CPU per request",
-        Metric::ServerCpu => "server CPU per request",
-        Metric::Instructions => "instructions per request",
-    }
-}
-
-/// Change that a ratio expresses, with its sign.
-#[must_use]
-pub fn change(ratio: f64) -> String {
-    let percent = (ratio - 1.0) * 100.0;
-    let decimals = usize::from(percent.abs() < 100.0);
-    if percent < PERCENT_MAX {
-        format!("{percent:+.decimals$} %")
-    } else {
-        format!("over +{PERCENT_MAX:.0} %")
-    }
-}
-
-/// Largest change that is shown in digits.
-const PERCENT_MAX: f64 = 1e6;
 
 impl TestComparison {
     /// The main figure of the test: the latency if a schedule sets the throughput, and the rate of keys if a
@@ -227,5 +195,13 @@ fn visible(share: f64) -> String {
         percent if percent < 10.0 => format!("{percent:.1} %"),
         percent if percent < 1000.0 => format!("{percent:.0} %"),
         _ => "1000 % or more".to_owned(),
+    }
+}
+
+/// A watched figure. A get of several keys may be several requests on one side.
+pub(super) fn watched(test: &TestComparison, metric: Metric) -> Option<&Row> {
+    match (metric, test.row(Metric::Keys)) {
+        (Metric::Throughput, Some(keys)) => Some(keys),
+        (metric, _) => test.row(metric),
     }
 }

@@ -42,13 +42,14 @@ use std::sync::Arc;
 use serde::Serialize;
 use workload::Plan;
 
-use crate::{Cause, CountUnit, Failures, Held, Metric, Run, Summary};
+use crate::{Cause, CountUnit, Failures, Held, Metric, Run};
 
 pub use csv::{write_head as write_csv_head, write_test as write_csv_test};
 pub use curve::{Knee, RateCurve};
-pub use digest::RunDigest;
-pub use gate::{Gate, GateState, Regression, WATCHED, notes};
-pub use headline::{called, change};
+pub(crate) use digest::response_times;
+pub use digest::{COMPARED, RunDigest};
+pub use gate::{Gate, GateState, Regression, notes};
+pub use headline::WATCHED;
 pub use json::to_json;
 pub use limits::{Caution, Limit, Limits, describe_limits, limited};
 pub use names::{SettingDifference, differing_settings, distinct_parts, name, shortened};
@@ -58,7 +59,7 @@ pub use refusal::{Refusal, RefusalKind, describe_void, share};
 pub use replayed::{
     AnswerComparison, Difference, HeadRoom, ReplayedTraffic, SpeedRange, Unjudged, UnjudgedReason,
 };
-pub use rows::{Row, finding, verdict};
+pub use rows::{Row, called, change, finding, verdict};
 pub use saved::{beside, load_of, of_saved, options_of, unlike, unlike_beside_words};
 use sittings::Excuse;
 pub use statistics::Conclusion;
@@ -69,12 +70,6 @@ pub use tested::{ComparedTest, FigureRow, TestSide, spoiled};
 
 /// The name of the JSON document's layout.
 pub const SCHEMA: &str = "keystorm.compare/1";
-
-/// Figures compared, in the order of reports.
-pub const COMPARED: [Metric; 9] = {
-    use Metric::{ClientCpu, Keys, P50, P90, P95, P99, P99_9, ServerCpu, Throughput};
-    [Throughput, Keys, P50, P90, P95, P99, P99_9, ClientCpu, ServerCpu]
-};
 
 /// Pairing of the values of the two sides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -281,14 +276,6 @@ impl TestComparison {
     pub fn row(&self, metric: Metric) -> Option<&Row> {
         self.rows.iter().find(|row| row.metric == metric)
     }
-}
-
-/// Response times of all requests of these runs; `None` without runs.
-pub(crate) fn response_times<'r>(runs: impl Iterator<Item = &'r Run>) -> Option<measure::Latency> {
-    let mut all = runs.map(|run| Summary::from_run(run).response_times);
-    let mut times = all.next()?;
-    all.for_each(|more| times.merge(&more));
-    Some(times)
 }
 
 /// The run with median throughput, the lower of two.

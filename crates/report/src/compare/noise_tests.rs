@@ -6,7 +6,7 @@ use statistics::Noise;
 
 use super::tests::{compared, comparison, glances};
 use super::*;
-use crate::Figures;
+use crate::{Figures, Summary};
 
 /// The interval alone decides: one wholly beyond 1 is a difference, however wide it is, and none is
 /// "unsteady".

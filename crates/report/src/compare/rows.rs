@@ -6,6 +6,9 @@ use super::sittings::Excuse;
 use super::{Pairing, Setup};
 use crate::{Direction, Figures, Metric};
 
+/// Largest change that is shown in digits.
+const PERCENT_MAX: f64 = 1e6;
+
 /// Comparison of one figure of both sides.
 #[derive(Debug, Clone)]
 pub struct Row {
@@ -154,7 +157,39 @@ pub fn verdict(row: &Row) -> String {
     let found = finding(row);
     match row.ratio.conclusion() {
         Conclusion::Differ if row.is_slight() => format!("{found}, negligible difference"),
-        Conclusion::Differ => format!("{found}, {}", super::change(row.ratio.ratio)),
+        Conclusion::Differ => format!("{found}, {}", change(row.ratio.ratio)),
         _ => found.to_owned(),
+    }
+}
+
+/// A figure in a sentence.
+#[must_use]
+pub fn called(metric: Metric) -> &'static str {
+    match metric {
+        Metric::Throughput => "throughput",
+        Metric::Keys => "keys per second",
+        Metric::Mean => "mean response time",
+        Metric::Min => "min",
+        Metric::P50 => "p50",
+        Metric::P90 => "p90",
+        Metric::P95 => "p95",
+        Metric::P99 => "p99",
+        Metric::P99_9 => "p99.9",
+        Metric::Max => "max",
+        Metric::ClientCpu => "client CPU per request",
+        Metric::ServerCpu => "server CPU per request",
+        Metric::Instructions => "instructions per request",
+    }
+}
+
+/// Change that a ratio expresses, with its sign.
+#[must_use]
+pub fn change(ratio: f64) -> String {
+    let percent = (ratio - 1.0) * 100.0;
+    let decimals = usize::from(percent.abs() < 100.0);
+    if percent < PERCENT_MAX {
+        format!("{percent:+.decimals$} %")
+    } else {
+        format!("over +{PERCENT_MAX:.0} %")
     }
 }

@@ -41,7 +41,7 @@ impl Format for Classic {
         if let Some(schedule) = &summary.schedule {
             writeln!(out, "schedule: {schedule}")?;
         }
-        if let Some(target) = &summary.target {
+        if let Some(target) = summary.target() {
             writeln!(out, "target {}", target.sentence())?;
         }
         if let Some(first_byte) = &summary.first_byte {

@@ -192,8 +192,18 @@ pub(crate) fn write_outages(summary: &Summary<'_>, out: &mut dyn Write) -> io::R
     outages::write_outages(summary, out)
 }
 
+impl Summary<'_> {
+    /// Describes unanswered requests and outages, for layouts without a place for them. `None` if there were
+    /// none.
+    #[must_use]
+    pub fn trouble(&self) -> Option<String> {
+        let line = trouble(self);
+        line.strip_prefix(", ").map(str::to_owned)
+    }
+}
+
 /// Describes unanswered requests and outages in one line, each after a comma.
-pub(crate) fn trouble(summary: &Summary<'_>) -> String {
+fn trouble(summary: &Summary<'_>) -> String {
     outages::in_a_line(summary) + &deliveries::trouble(summary)
 }
 

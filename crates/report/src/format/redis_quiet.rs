@@ -68,7 +68,7 @@ impl Format for RedisQuiet {
         if let Some(shortfall) = summary.shortfall() {
             write!(out, " (incomplete: {shortfall})")?;
         }
-        if let Some(target) = summary.target.as_ref().filter(|_| self.own) {
+        if let Some(target) = summary.target().filter(|_| self.own) {
             write!(out, ", {}", target.short())?;
         }
         if self.verdict {

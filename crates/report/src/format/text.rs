@@ -317,7 +317,7 @@ fn write_figures(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
     if let Some(spans) = &summary.spans {
         writeln!(out, "  {}", spans.sentence())?;
     }
-    match &summary.target {
+    match summary.target() {
         Some(target) => writeln!(out, "  target {}", target.sentence()),
         None => Ok(()),
     }

@@ -4,6 +4,7 @@
 //! measurements: counts and histograms without loss, timelines by wall clock, time from the earliest start to
 //! the latest end. [`remarks`] merges the remarks. Merged runs may be merged again.
 
+mod clients;
 mod measurements;
 mod plans;
 mod remarks;

@@ -19,9 +19,9 @@ use serde_json::value::RawValue;
 use thiserror::Error;
 use workload::Plan;
 
-use crate::repeats::{CountedRun, counted};
-use crate::{Repeat, Run, Summary};
-use repeats::RepeatsRecord;
+use crate::repeats::counted;
+use crate::{Run, Summary};
+use repeats::{RepeatsRecord, TestFigures};
 use test::{BusyWorker, SavedTest, WrittenTest};
 
 /// Name of the layout. The number changes when older documents cannot be read any more.
@@ -83,16 +83,6 @@ pub struct Record {
     /// Figures from which the blocks and sums are derived, in the order of the tests.
     #[serde(skip)]
     figures: Vec<TestFigures>,
-}
-
-/// Figures of a saved test.
-#[derive(Debug, Clone)]
-struct TestFigures {
-    repeat: Option<Repeat>,
-    counted: Option<CountedRun>,
-    complete: bool,
-    engine: String,
-    workers: Vec<WorkerUse>,
 }
 
 /// The program that generated the load.

@@ -2,15 +2,25 @@
 //!
 //! Derived from the tests for readers; loading derives it again.
 
+use measure::WorkerUse;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 use statistics::Mean;
 use workload::Plan;
 
-use super::TestFigures;
-use crate::repeats::RepeatCollector;
+use crate::repeats::{CountedRun, RepeatCollector};
 use crate::slo::SloResult;
-use crate::{Metric, Repeats};
+use crate::{Metric, Repeat, Repeats};
+
+/// Figures of a saved test.
+#[derive(Debug, Clone)]
+pub(super) struct TestFigures {
+    pub(super) repeat: Option<Repeat>,
+    pub(super) counted: Option<CountedRun>,
+    pub(super) complete: bool,
+    pub(super) engine: String,
+    pub(super) workers: Vec<WorkerUse>,
+}
 
 /// Block of the repeats of one test.
 #[derive(Debug, Clone, Serialize)]

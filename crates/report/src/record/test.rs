@@ -80,7 +80,7 @@ pub(super) struct WrittenTest<'r> {
     #[serde(skip_serializing_if = "Option::is_none")]
     clock: Option<&'r Clock>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    target: Option<&'r SloResult>,
+    target: Option<SloResult>,
     exact: ExactTimes,
 }
 
@@ -242,7 +242,7 @@ impl<'r> WrittenTest<'r> {
             probe: run.probe.as_ref(),
             marks: &run.marks,
             clock: run.clock.as_ref(),
-            target: summary.target.as_ref(),
+            target: summary.target(),
             exact: ExactTimes {
                 elapsed_ns: measured.elapsed_ns,
                 timeline_interval_ns: interval_ns,

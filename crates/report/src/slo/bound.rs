@@ -14,9 +14,23 @@ use measure::Latency;
 use serde::{Deserialize, Serialize};
 use statistics::{Mean, Share};
 
-use super::{Clause, Measure, Outcome};
+use super::{Clause, Measure};
 use crate::verdict::{Noise, SpanResponses};
-use crate::{Failures, Summary};
+use crate::{Failures, LatencyFigures, Summary};
+
+/// Outcome of a rate under a target.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Outcome {
+    /// The target was kept, on schedule.
+    Kept,
+    /// The target was missed.
+    Missed,
+    /// Either is possible: there are too few requests, or noise can have caused the miss.
+    Undecided,
+    /// The client did not do its work.
+    Void,
+}
 
 /// A bound of the target, and the value compared with it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -377,6 +391,24 @@ impl Bound {
             None => String::new(),
         };
         format!("{} {}{interval}{recorded}", clause.measure, describe(*value))
+    }
+}
+
+impl Measure {
+    /// Returns the value of the measure in a run.
+    #[must_use]
+    pub fn value(self, summary: &Summary<'_>) -> f64 {
+        let LatencyFigures { mean_ns, max_ns, .. } = summary.response;
+        match self {
+            Self::Mean => mean_ns,
+            Self::Max => max_ns as f64,
+            Self::Quantile(quantile) => {
+                summary.response_times.quantile_ns(quantile).unwrap_or_default() as f64
+            }
+            Self::Errors => Failures::from_measurement(&summary.run.measurement).percent() / 100.0,
+            Self::Late => summary.deadline.map_or(0.0, |deadline| deadline.late_share),
+            Self::Goodput => summary.deadline.map_or(0.0, |deadline| deadline.goodput_rps),
+        }
     }
 }
 

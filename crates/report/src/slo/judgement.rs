@@ -8,12 +8,12 @@
 use measure::Latency;
 use serde::{Deserialize, Serialize};
 
-use super::bound::{ClauseEvidence, ClauseTrial};
+use super::bound::{ClauseEvidence, ClauseTrial, Outcome};
 use super::certain::certainties;
 use super::{Bound, Clause, Measure, Slo};
 use crate::deliveries::backlog;
 use crate::schedule::{BEHIND_SHARE, MISSED_NS, MISSED_SHARE};
-use crate::verdict::{Noise, SpanResponses};
+use crate::verdict::{Noise, response_spans};
 use crate::{Disturbance, Failures, Fault, Run, Summary, grouped};
 
 /// Share of the due requests that may lack a reply.
@@ -27,20 +27,6 @@ const QUICKEST_NS: u64 = 1_000;
 
 /// Number of trials of which a single counting one does not decide a miss for all.
 const ALONE_OF: usize = 3;
-
-/// Outcome of a rate under a target.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Outcome {
-    /// The target was kept, on schedule.
-    Kept,
-    /// The target was missed.
-    Missed,
-    /// Either is possible: there are too few requests, or noise can have caused the miss.
-    Undecided,
-    /// The client did not do its work.
-    Void,
-}
 
 /// Miss other than of the target's bounds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -199,34 +185,6 @@ impl Observation {
         let missed = |miss: &MissedTarget| !without_noise || miss.is_certain();
         self.misses.iter().any(missed) || slo.clauses.iter().zip(of).any(beyond)
     }
-}
-
-/// Responses of a run by spans of time; one span for the whole run if its timeline is incomplete.
-pub(crate) fn response_spans(summary: &Summary<'_>) -> Vec<SpanResponses> {
-    let Run { measurement, .. } = summary.run;
-    let interval_ns = measurement.timeline.interval_ns;
-    let of_point = |point: &measure::Point| {
-        let from_ns = u64::from(point.index).saturating_mul(interval_ns);
-        Some(SpanResponses {
-            from_ns,
-            to_ns: from_ns.saturating_add(interval_ns),
-            times: point.response.as_ref()?.decode().ok()?.recorded().collect(),
-            own_late_max_ns: point.own_late_max_ns.unwrap_or_default(),
-        })
-    };
-    let spans: Vec<SpanResponses> =
-        measurement.timeline.points.iter().filter_map(of_point).collect();
-    let all: u64 = spans.iter().map(SpanResponses::count).sum();
-    if all == summary.response_times.count() {
-        return spans;
-    }
-    let late = measurement.total.lateness.as_ref();
-    vec![SpanResponses {
-        from_ns: 0,
-        to_ns: measurement.elapsed_ns,
-        times: summary.response_times.recorded().collect(),
-        own_late_max_ns: late.and_then(|late| late.own.max_ns()).unwrap_or_default(),
-    }]
 }
 
 /// Miss of something other than a clause, with its text.

@@ -6,16 +6,15 @@ use serde::{Deserialize, Serialize};
 use workload::Plan;
 use workload::quantity::{self, DefaultUnit};
 
-use crate::{Failures, LatencyFigures, Summary, resting};
+use crate::resting;
 
 mod bound;
 mod certain;
 mod judgement;
 mod result;
 
-pub use bound::Bound;
-pub(crate) use judgement::response_spans;
-pub use judgement::{Judgement, Miss, Observation, Outcome};
+pub use bound::{Bound, Outcome};
+pub use judgement::{Judgement, Miss, Observation};
 pub use result::{ClauseResult, SloResult};
 
 /// A target: every clause must hold.
@@ -132,22 +131,6 @@ impl Measure {
             Self::Mean => 0.0,
             Self::Quantile(quantile) => quantile,
             Self::Max => 1.0,
-        }
-    }
-
-    /// Returns the value of the measure in a run.
-    #[must_use]
-    pub fn value(self, summary: &Summary<'_>) -> f64 {
-        let LatencyFigures { mean_ns, max_ns, .. } = summary.response;
-        match self {
-            Self::Mean => mean_ns,
-            Self::Max => max_ns as f64,
-            Self::Quantile(quantile) => {
-                summary.response_times.quantile_ns(quantile).unwrap_or_default() as f64
-            }
-            Self::Errors => Failures::from_measurement(&summary.run.measurement).percent() / 100.0,
-            Self::Late => summary.deadline.map_or(0.0, |deadline| deadline.late_share),
-            Self::Goodput => summary.deadline.map_or(0.0, |deadline| deadline.goodput_rps),
         }
     }
 

@@ -37,6 +37,14 @@ pub struct ClauseResult {
     pub value: String,
 }
 
+impl Summary<'_> {
+    /// Computes the result of the run's target, if there is one.
+    #[must_use]
+    pub fn target(&self) -> Option<SloResult> {
+        self.run.slo.as_ref().map(|slo| SloResult::of_run(slo, self))
+    }
+}
+
 impl Outcome {
     /// Returns the outcome in a word or two.
     #[must_use]
@@ -52,8 +60,7 @@ impl Outcome {
 
 impl SloResult {
     /// Makes the result of one run.
-    #[must_use]
-    pub fn of_run(slo: &Slo, summary: &Summary<'_>) -> Self {
+    fn of_run(slo: &Slo, summary: &Summary<'_>) -> Self {
         Self::of_trials(slo, &[Observation::of_summary(slo, summary)])
     }
 

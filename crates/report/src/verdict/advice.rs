@@ -5,9 +5,9 @@ use naming::{
     Text, text,
 };
 
-use super::causes::{Causes, WaitCause};
 use super::evidence::Evidence;
 use super::rules::Finding;
+use super::wait_causes::{Causes, WaitCause};
 
 /// Returns advice for a finding.
 pub(super) fn advice(finding: Finding, evidence: &Evidence) -> Text {

@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use super::evidence::Evidence;
 use super::threads::{HELD, ThreadUse};
-use super::wording::{percent, time};
 use super::{EvidenceFigure, rules};
+use crate::quantity::{percent, time};
 use crate::schedule::{Fault, ScheduleFigures};
 use crate::{Finding, Run};
 

@@ -8,8 +8,7 @@
 use measure::{Ending, Measurement, Point};
 use workload::{Pace, Plan};
 
-use super::wording::time;
-use crate::quantity::grouped;
+use crate::quantity::{grouped, time};
 
 /// Maximum and minimum number of blocks of each half.
 const BLOCKS_MAX: u64 = 10;

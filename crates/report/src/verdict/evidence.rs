@@ -8,8 +8,8 @@ use host::{BusyPart, ServerBusy, ServerUse, WatchRecord};
 use measure::{Absence, CORRUPT, Ending, MISSING, Measurement, WorkerUse};
 use workload::Plan;
 
-use super::causes::Causes;
 use super::threads::ThreadUse;
+use super::wait_causes::Causes;
 use crate::Failures;
 use crate::deliveries::backlog;
 use crate::outages::server_name;

@@ -5,8 +5,9 @@
 //! stamped replies, such a wait costs a response no more than the part of its service time in which it lay
 //! unread.
 
-use super::noise::{Noise, SpanResponses};
+use super::noise::Noise;
 use super::noise_sources::Wait;
+use super::responses::SpanResponses;
 use crate::machine_between;
 
 impl Noise<'_> {

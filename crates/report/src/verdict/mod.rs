@@ -1,4 +1,4 @@
-//! The limit of a run, as data.
+//! The limit of a run and what spoiled it, as data.
 //!
 //! Owns the words for it. The evidence is gathered by `host` and `measure`; which figures count is
 //! in [`evidence`] and [`threads`], how they are weighed in [`rules`], how it reads in [`wording`]. What
@@ -13,6 +13,7 @@ mod disturbance;
 mod drift;
 mod evidence;
 mod held;
+mod judged;
 mod likely;
 mod memcache;
 mod misses;
@@ -21,83 +22,32 @@ mod no_receiver;
 mod noise;
 mod noise_sources;
 mod not_reopened;
+mod responses;
 mod rules;
 mod stalls;
 mod threads;
+mod wait_causes;
 mod warnings;
 mod wording;
 
 pub(crate) use causes::{by_command, pauses};
-pub(crate) use noise::{Noise, SpanResponses};
+pub(crate) use noise::Noise;
+pub(crate) use responses::{SpanResponses, response_spans};
 pub(crate) use stalls::{Stall, places, stalls};
 pub(crate) use warnings::HOUSEKEEPING;
-pub(crate) use wording::time;
 
-use host::WatchRecord;
-use measure::Measurement;
-use naming::CONNECTIONS;
 use serde::{Deserialize, Serialize};
-use workload::Plan;
 
-use crate::slo::{Outcome, SloResult};
-use crate::{Clients, Run};
-use evidence::Evidence;
+use crate::escape;
 
-pub use causes::{CauseShare, Causes, SlowCommands, WaitCause};
 pub use contradictions::contradictions;
 pub use disturbance::{Cause, Disturbance};
 pub use held::{Held, noise_deviation};
 pub use memcache::gets_warning;
 pub use misses::unfound;
-pub use rules::Finding;
-pub use warnings::{Warning, WarningKind, option_sent, warnings};
-
-/// Limit that kept a run from being faster, or from keeping its schedule.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum LimitedBy {
-    /// The server used all its CPU time, or all its quota.
-    Server,
-    /// A worker of keystorm had no CPU left.
-    Client,
-    /// The link was fully used.
-    Network,
-    /// Too few requests in flight to keep anything busy.
-    Concurrency,
-    /// Messages piled up before their receivers, although no thread was busy.
-    Backlog,
-    /// The schedule of an open loop. Either it was kept, so that the measured rate is the requested one, or
-    /// missed for a reason that no other limit names.
-    Schedule,
-    /// Error replies and lost requests.
-    Errors,
-    /// Spans without any success.
-    Outage,
-    /// Programs on this machine took the CPU from server or client: other processes, the hypervisor, or each
-    /// other.
-    Contention,
-    /// The evidence does not show it.
-    Unknown,
-}
-
-impl LimitedBy {
-    /// Returns the name, as used in documents.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Server => "server",
-            Self::Client => "client",
-            Self::Network => "network",
-            Self::Concurrency => "concurrency",
-            Self::Backlog => "backlog",
-            Self::Schedule => "schedule",
-            Self::Errors => "errors",
-            Self::Outage => "outage",
-            Self::Contention => "contention",
-            Self::Unknown => "unknown",
-        }
-    }
-}
+pub use rules::{Finding, LimitedBy};
+pub use wait_causes::{CauseShare, Causes, SlowCommands, WaitCause};
+pub use warnings::{option_sent, warnings};
 
 /// Figure that a verdict is based on.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -133,63 +83,6 @@ pub struct Verdict {
 }
 
 impl Verdict {
-    /// Finds the limit of a run from everything that is known about it.
-    #[must_use]
-    pub(crate) fn of_run(run: &Run) -> Self {
-        let Run { plan, measurement, watched, .. } = run;
-        let mut evidence = Evidence::new(plan, measurement, watched);
-        evidence.causes = Causes::of_run(run);
-        evidence.is_shared = warnings::others(plan, measurement, watched).is_some();
-        Self::of_finding(plan, rules::find_with_causes(&evidence), &evidence)
-    }
-
-    /// Removes the advice to increase the load of a run that has missed its target already.
-    pub(crate) fn hold_against(&mut self, run: &SloResult) {
-        if self.finding == Some(Finding::ScheduleKept) && run.outcome() == Outcome::Missed {
-            self.advice.clear();
-            self.text = format!("{}: {}", self.class(), self.reason());
-        }
-    }
-
-    /// Finds the limit of a run from its figures and the observations beside it.
-    #[must_use]
-    pub fn find(plan: &Plan, measurement: &Measurement, watched: &WatchRecord) -> Self {
-        let evidence = Evidence::new(plan, measurement, watched);
-        Self::of_finding(plan, rules::find(&evidence), &evidence)
-    }
-
-    /// Judges a run of several clients, and names the busiest client.
-    #[must_use]
-    pub fn of_clients(
-        plan: &Plan,
-        measurement: &Measurement,
-        watched: &WatchRecord,
-        clients: &Clients,
-    ) -> Self {
-        let mut evidence = Evidence::new(plan, measurement, watched);
-        let receivers = usize::from(clients.receivers_each(plan));
-        let busiest = evidence.busiest_worker;
-        evidence.client_name = busiest.and_then(|worker| clients.of_worker(worker, receivers));
-        Self::of_finding(plan, rules::find(&evidence), &evidence)
-    }
-
-    /// The verdict on a finding. Where nothing was full and connections mostly thought, that was the limit.
-    fn of_finding(plan: &Plan, finding: Finding, evidence: &Evidence) -> Self {
-        use Finding::{Between, Concurrency, Turns, Unclear, Unseen};
-        let verdict = wording::verdict(finding, evidence);
-        let think_s = plan.load.concurrency.think_ns as f64 / 1e9;
-        let is_idle = matches!(finding, Between | Concurrency | Turns | Unclear | Unseen);
-        if !is_idle || think_s <= evidence.service_s.unwrap_or(0.0) {
-            return verdict;
-        }
-        let (thought, in_flight) = (time(think_s), evidence.in_flight());
-        let statement = format!(
-            "each connection thought for {thought} after a reply, so {in_flight:.1} requests were in flight on average"
-        );
-        let advice = format!("for more load, use more connections ({CONNECTIONS}) or think less");
-        Self::new(Concurrency.limit(), Some(Concurrency), statement, advice, verdict.evidence)
-    }
-
     /// The verdict on a run about which nothing is known.
     #[must_use]
     pub fn unknown(why: &str) -> Self {
@@ -241,6 +134,114 @@ pub fn class(limited_by: LimitedBy, finding: Option<Finding>) -> &'static str {
     match finding {
         Some(Finding::ScheduleKept) => "not saturated",
         _ => limited_by.name(),
+    }
+}
+
+/// Topic of a warning: warnings on one topic differ only in their figures.
+pub type WarningTopic = (WarningKind, String);
+
+/// A kind of thing that spoils a measurement.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WarningKind {
+    /// The server saved its data set.
+    Saved,
+    /// The server rewrote its append-only file.
+    Rewrote,
+    /// A client got a copy of every command.
+    Monitored,
+    /// Other clients used the server.
+    OtherClients,
+    /// The server removed keys to stay below its memory limit.
+    Evicted,
+    /// Memory of the server was swapped out.
+    Swapped,
+    /// The server turned clients away.
+    Rejected,
+    /// A setting of the server was changed.
+    SettingChanged,
+    /// The hypervisor gave CPU time of this machine to others.
+    Stolen,
+    /// Most replies of a command were empty.
+    Misses,
+    /// Returned values have another size than the plan's.
+    ValueSize,
+    /// An option follows the command, and the server refused it.
+    OptionSent,
+    /// Some channels have no subscriber.
+    NoReceiver,
+    /// Keys of the run could not be removed from the server.
+    KeysKept,
+    /// The server handles fewer requests of a connection at a time than a pipeline has.
+    PipelineCut,
+    /// The server writes each reply of a pipeline separately.
+    RepliesApart,
+    /// Lost connections to a server could not be opened again.
+    NotReopened,
+    /// New connections found the server's queue full.
+    Backlog,
+    /// Many local ports are still waiting after their connections were closed.
+    LocalPorts,
+    /// Client and server must share a CPU.
+    SharedCpu,
+    /// The two halves of the run differ.
+    Drift,
+    /// The hit ratio of reads was still changing at the end.
+    HitRatio,
+    /// A check of `keystorm doctor`, named by `about`, found this machine badly suited for generating load.
+    Machine,
+    /// The probe beside the load failed.
+    ProbeFailed,
+    /// The server's clock could not be used.
+    ServerClock,
+    /// A client has less of its machine than others, or shares it.
+    ClientHampered,
+    /// A client was silent for a while.
+    ClientSilent,
+    /// A client began later than the first.
+    ClientLate,
+    /// Fewer clients than planned generated the load, from the start or after a loss.
+    ClientsFewer,
+}
+
+/// Warning about something that spoiled a measurement.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Warning {
+    /// Kind, for programs.
+    pub kind: WarningKind,
+    /// Subject, if a run may have several warnings of this kind: a command, a setting, a check, a client.
+    /// Warnings with equal kind and subject differ in their figures only.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub about: String,
+    /// Line for a person, safe for a terminal.
+    pub text: String,
+}
+
+impl Warning {
+    /// Creates a warning of which a run has at most one; the text is escaped here.
+    #[must_use]
+    pub fn new(kind: WarningKind, text: impl AsRef<[u8]>) -> Self {
+        Self::about(kind, "", text)
+    }
+
+    /// Creates a warning about one of several subjects; the text is escaped here.
+    #[must_use]
+    pub fn about(kind: WarningKind, about: impl Into<String>, text: impl AsRef<[u8]>) -> Self {
+        Self { kind, about: about.into(), text: escape(text) }
+    }
+
+    /// Returns the topic of the warning.
+    #[must_use]
+    pub fn topic(&self) -> WarningTopic {
+        (self.kind, self.about.clone())
+    }
+
+    /// Returns the warning with the name of the client that saw it.
+    #[must_use]
+    pub fn of_client(self, called: &str) -> Self {
+        let Self { kind, about, text } = self;
+        let about = [called, &about].join(" ").trim_end().to_owned();
+        Self { kind, about, text: escape(format!("{called}: {text}")) }
     }
 }
 

@@ -21,39 +21,11 @@ use measure::Latency;
 use super::disturbance::{Cause, Disturbance, figure};
 use super::evidence::Evidence;
 use super::noise_sources::{Kind, Sources, Wait, drain, needed};
+use super::responses::SpanResponses;
 use super::stalls;
 use super::threads::{SATURATED, ThreadUse};
-use super::wording::{percent, time};
 use crate::Run;
-
-/// The response times of a span of a run.
-#[derive(Debug, Clone)]
-pub(crate) struct SpanResponses {
-    /// Nanoseconds from the start of the measured part.
-    pub(crate) from_ns: u64,
-    pub(crate) to_ns: u64,
-    /// Response times with the number of each, the shortest first.
-    pub(crate) times: Vec<(u64, u64)>,
-    /// Greatest delay by the client itself.
-    pub(crate) own_late_max_ns: u64,
-}
-
-impl SpanResponses {
-    /// Returns the number of responses.
-    pub(crate) fn count(&self) -> u64 {
-        self.times.iter().map(|(_, count)| count).sum()
-    }
-
-    /// The longest.
-    pub(crate) fn max_ns(&self) -> u64 {
-        self.times.last().map_or(0, |(ns, _)| *ns)
-    }
-
-    /// Returns the number of responses that took `below_ns` or longer.
-    pub(crate) fn beyond(&self, below_ns: f64) -> u64 {
-        self.times.iter().filter(|(ns, _)| *ns as f64 >= below_ns).map(|(_, count)| count).sum()
-    }
-}
+use crate::quantity::{percent, time};
 
 /// Noise of a run, and its greatest possible effect.
 pub(crate) struct Noise<'r> {

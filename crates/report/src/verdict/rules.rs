@@ -7,10 +7,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::LimitedBy;
-use super::causes::WaitCause;
 use super::evidence::{Evidence, Outages, Schedule};
 use super::threads::{HELD, SATURATED, ThreadUse};
+use super::wait_causes::WaitCause;
 use crate::schedule::Fault;
 
 /// Share of errors from which the run is one of errors. One in a hundred is more than any tolerable fault and
@@ -36,6 +35,53 @@ pub(super) const UNREAD: f64 = 0.5;
 /// Connections waiting per thread beyond which more of them change nothing: a thread would have been busy if
 /// it could.
 pub(super) const QUEUED_MAX: f64 = 10.0;
+
+/// Limit that kept a run from being faster, or from keeping its schedule.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LimitedBy {
+    /// The server used all its CPU time, or all its quota.
+    Server,
+    /// A worker of keystorm had no CPU left.
+    Client,
+    /// The link was fully used.
+    Network,
+    /// Too few requests in flight to keep anything busy.
+    Concurrency,
+    /// Messages piled up before their receivers, although no thread was busy.
+    Backlog,
+    /// The schedule of an open loop. Either it was kept, so that the measured rate is the requested one, or
+    /// missed for a reason that no other limit names.
+    Schedule,
+    /// Error replies and lost requests.
+    Errors,
+    /// Spans without any success.
+    Outage,
+    /// Programs on this machine took the CPU from server or client: other processes, the hypervisor, or each
+    /// other.
+    Contention,
+    /// The evidence does not show it.
+    Unknown,
+}
+
+impl LimitedBy {
+    /// Returns the name, as used in documents.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Server => "server",
+            Self::Client => "client",
+            Self::Network => "network",
+            Self::Concurrency => "concurrency",
+            Self::Backlog => "backlog",
+            Self::Schedule => "schedule",
+            Self::Errors => "errors",
+            Self::Outage => "outage",
+            Self::Contention => "contention",
+            Self::Unknown => "unknown",
+        }
+    }
+}
 
 /// Reason for a limit, more specific than the limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]

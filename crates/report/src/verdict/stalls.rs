@@ -9,8 +9,8 @@ use std::cmp::Reverse;
 
 use host::{JournalEntry, JournalKind};
 
-use super::noise::SpanResponses;
 use super::noise_sources::Wait;
+use super::responses::SpanResponses;
 use crate::Run;
 use crate::journal_entries::{at_unix_s, rank};
 

@@ -6,7 +6,6 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use host::{JournalKind, ServerUse, WatchRecord};
 use measure::{Ending, KeptKeys, Measurement};
-use serde::{Deserialize, Serialize};
 use workload::quantity::{counted, noun};
 use workload::{Arg, CommandSpec, Plan};
 
@@ -15,115 +14,9 @@ use super::misses::{misses, moving_hit_ratio};
 use super::new_connections::beyond_backlog;
 use super::no_receiver::no_receiver;
 use super::not_reopened::not_reopened;
-use super::wording::{percent, time};
-use super::{drift, evidence};
-use crate::quantity::grouped;
-use crate::{WarningTopic, connections, escape, wall_clock_s};
-
-/// A kind of thing that spoils a measurement.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum WarningKind {
-    /// The server saved its data set.
-    Saved,
-    /// The server rewrote its append-only file.
-    Rewrote,
-    /// A client got a copy of every command.
-    Monitored,
-    /// Other clients used the server.
-    OtherClients,
-    /// The server removed keys to stay below its memory limit.
-    Evicted,
-    /// Memory of the server was swapped out.
-    Swapped,
-    /// The server turned clients away.
-    Rejected,
-    /// A setting of the server was changed.
-    SettingChanged,
-    /// The hypervisor gave CPU time of this machine to others.
-    Stolen,
-    /// Most replies of a command were empty.
-    Misses,
-    /// Returned values have another size than the plan's.
-    ValueSize,
-    /// An option follows the command, and the server refused it.
-    OptionSent,
-    /// Some channels have no subscriber.
-    NoReceiver,
-    /// Keys of the run could not be removed from the server.
-    KeysKept,
-    /// The server handles fewer requests of a connection at a time than a pipeline has.
-    PipelineCut,
-    /// The server writes each reply of a pipeline separately.
-    RepliesApart,
-    /// Lost connections to a server could not be opened again.
-    NotReopened,
-    /// New connections found the server's queue full.
-    Backlog,
-    /// Many local ports are still waiting after their connections were closed.
-    LocalPorts,
-    /// Client and server must share a CPU.
-    SharedCpu,
-    /// The two halves of the run differ.
-    Drift,
-    /// The hit ratio of reads was still changing at the end.
-    HitRatio,
-    /// A check of `keystorm doctor`, named by `about`, found this machine badly suited for generating load.
-    Machine,
-    /// The probe beside the load failed.
-    ProbeFailed,
-    /// The server's clock could not be used.
-    ServerClock,
-    /// A client has less of its machine than others, or shares it.
-    ClientHampered,
-    /// A client was silent for a while.
-    ClientSilent,
-    /// A client began later than the first.
-    ClientLate,
-    /// Fewer clients than planned generated the load, from the start or after a loss.
-    ClientsFewer,
-}
-
-/// Warning about something that spoiled a measurement.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Warning {
-    /// Kind, for programs.
-    pub kind: WarningKind,
-    /// Subject, if a run may have several warnings of this kind: a command, a setting, a check, a client.
-    /// Warnings with equal kind and subject differ in their figures only.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub about: String,
-    /// Line for a person, safe for a terminal.
-    pub text: String,
-}
-
-impl Warning {
-    /// Creates a warning of which a run has at most one; the text is escaped here.
-    #[must_use]
-    pub fn new(kind: WarningKind, text: impl AsRef<[u8]>) -> Self {
-        Self::about(kind, "", text)
-    }
-
-    /// Creates a warning about one of several subjects; the text is escaped here.
-    #[must_use]
-    pub fn about(kind: WarningKind, about: impl Into<String>, text: impl AsRef<[u8]>) -> Self {
-        Self { kind, about: about.into(), text: escape(text) }
-    }
-
-    /// Returns the topic of the warning.
-    #[must_use]
-    pub fn topic(&self) -> WarningTopic {
-        (self.kind, self.about.clone())
-    }
-
-    /// Returns the warning with the name of the client that saw it.
-    #[must_use]
-    pub fn of_client(self, called: &str) -> Self {
-        let Self { kind, about, text } = self;
-        let about = [called, &about].join(" ").trim_end().to_owned();
-        Self { kind, about, text: escape(format!("{called}: {text}")) }
-    }
-}
+use super::{Warning, WarningKind, drift, evidence};
+use crate::quantity::{grouped, percent, time};
+use crate::{connections, wall_clock_s};
 
 /// Share of our commands, or of the time, from which other clients matter.
 const OTHERS_SHARE: f64 = 0.01;

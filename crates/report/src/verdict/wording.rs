@@ -5,14 +5,15 @@ use host::BusyPart;
 use workload::quantity::noun;
 
 use super::advice::advice;
-use super::causes::{Causes, waited};
+use super::causes::waited;
 use super::evidence::{Evidence, Outages, Schedule, ServerSide};
 use super::rules::{ERRORS_SHARE, Finding, UNREAD};
 use super::threads::{HELD, ThreadUse};
+use super::wait_causes::Causes;
 use super::{EvidenceFigure, Verdict};
 use crate::escape;
 use crate::outages::only_waited;
-use crate::quantity::grouped;
+use crate::quantity::{grouped, percent, time};
 use crate::schedule::Fault;
 
 /// The verdict of a finding.
@@ -391,29 +392,6 @@ fn figures(evidence: &Evidence) -> Vec<EvidenceFigure> {
     .into_iter()
     .flatten()
     .collect()
-}
-
-/// A share as `97 %`.
-pub(super) fn percent(share: f64) -> String {
-    let percent = share.clamp(0.0, 1.0) * 100.0;
-    if percent > 0.0 && percent < 1.0 { "less than 1 %".into() } else { format!("{percent:.0} %") }
-}
-
-/// A time in a suitable unit, to three significant digits.
-pub(crate) fn time(seconds: f64) -> String {
-    // A value that rounds up to a thousand of a unit is shown as one of the next.
-    let (number, unit) = match seconds {
-        s if s >= 0.9995 => (s, "s"),
-        s if s >= 0.000_999_5 => (s * 1e3, "ms"),
-        s => (s * 1e6, "µs"),
-    };
-    let decimals = match number {
-        n if n >= 99.95 => 0,
-        n if n >= 9.995 => 1,
-        n if n > 0.0 => 2,
-        _ => 0,
-    };
-    format!("{number:.decimals$} {unit}")
 }
 
 /// A rate per second, with as many decimal places as a low one needs.

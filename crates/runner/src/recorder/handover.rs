@@ -1,12 +1,10 @@
 //! The end of an interval: the collector gets a full tally, and an empty one replaces it.
 
-use std::ops::Range;
-
 use engine::thread_cpu;
-use measure::{ByConnection, Interval, Latency, OperationLog, Slices, Tally};
+use measure::{Interval, Slices, Tally};
 
 use super::{Phase, Recorder};
-use crate::collect::Message;
+use crate::collect::{Message, RecorderResult};
 use crate::{Gauges, INTERVAL_NS};
 
 impl Recorder {
@@ -80,19 +78,4 @@ impl Recorder {
         let last = self.message(tally, slices);
         (self.full.end_with(last), RecorderResult { span, absences, delayed, by_connection, log })
     }
-}
-
-/// Figures that a recorder keeps until the end.
-#[derive(Debug, Default)]
-pub(crate) struct RecorderResult {
-    /// Start of measuring, and end of the last request that counted; `None` if nothing was measured.
-    pub(crate) span: Option<(u64, u64)>,
-    /// Spans in which this worker did not run.
-    pub(crate) absences: Vec<Range<u64>>,
-    /// Response times of requests that fell due during an outage.
-    pub(crate) delayed: Option<Latency>,
-    /// Figures of each connection, if the plan asks for them.
-    pub(crate) by_connection: Option<ByConnection>,
-    /// The log of operations, if the plan asks for one.
-    pub(crate) log: Option<OperationLog>,
 }

@@ -25,7 +25,6 @@ use measure::{
 };
 
 use self::groups::ReplyGroups;
-pub(crate) use self::handover::RecorderResult;
 use self::optional::OptionalRecorders;
 use self::outbox::Outbox;
 use self::silence::Silence;

@@ -6,8 +6,8 @@ use wire::{Protocol, Reply};
 use workload::{Plan, ReplicaWait};
 
 use super::operations::Steps;
-use super::quiet::ReplyRules;
 use super::receive::Settler;
+use super::reply_rules::ReplyRules;
 use super::verify::{Checker, Verifier, asked};
 use crate::request::Request;
 use crate::route::RouteHooks;

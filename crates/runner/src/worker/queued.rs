@@ -1,18 +1,9 @@
 //! Replies of a transaction, which arrive as elements of the reply to `EXEC`. Hits and missing values of the
 //! queued commands are seen there.
 
-use std::ops::Range;
-
 use wire::Reply;
 
-use super::quiet::ReplyRules;
-
-/// The commands queued by a transaction.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Queue<'r> {
-    pub(super) commands: &'r Range<u32>,
-    pub(super) reply_rules: &'r ReplyRules,
-}
+use super::reply_rules::Queue;
 
 /// State of the incoming reply to an `EXEC`.
 #[derive(Debug, Default)]

@@ -14,7 +14,7 @@ use super::Worker;
 use super::cursor_scan::CursorScan;
 use super::inspect::Inspections;
 use super::operations::Steps;
-use super::quiet::ReplyRules;
+use super::reply_rules::ReplyRules;
 use super::retry::Retries;
 use super::verify::{Verifier, failed};
 use crate::connection::{IncomingReply, State};

@@ -12,7 +12,8 @@ use workload::{Plan, ReplicaWait};
 
 use super::captures::PartialCapture;
 use super::checked::CheckedReply;
-use super::queued::{Queue, QueuedReplies};
+use super::queued::QueuedReplies;
+use super::reply_rules::Queue;
 use crate::FailedRequest;
 
 /// Bytes quoted from either side.

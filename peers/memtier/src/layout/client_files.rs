@@ -10,7 +10,6 @@ use super::{MemtierHistogram, Rows, Style};
 
 /// The files of run number `run`, one for each connection: the name after the prefix, with thread and number of
 /// the connection, and the text.
-#[must_use]
 pub(crate) fn client_files(
     summary: &Summary<'_>,
     style: &Style,

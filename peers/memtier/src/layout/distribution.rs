@@ -16,7 +16,6 @@ pub(super) struct Step {
 }
 
 /// The steps of these latencies.
-#[must_use]
 pub(super) fn distribution(cells: &MemtierHistogram) -> Vec<Step> {
     let total = cells.count();
     let mut steps = Vec::new();

@@ -42,7 +42,6 @@ pub(crate) struct Counters {
 
 impl Counters {
     /// Both together.
-    #[must_use]
     pub(crate) fn with(self, other: Self) -> Self {
         Self {
             ops: self.ops + other.ops,
@@ -93,7 +92,6 @@ pub(crate) struct Exposition<'e> {
 
 impl Exposition<'_> {
     /// The page.
-    #[must_use]
     pub(crate) fn page(&self) -> String {
         let labels: Vec<(&str, &str)> =
             self.labels.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();

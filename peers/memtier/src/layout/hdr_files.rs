@@ -21,7 +21,6 @@ pub(crate) struct HdrFile {
 }
 
 /// The files of run number `run`, for histograms with a sample.
-#[must_use]
 pub(crate) fn hdr_files(figures: &RunFigures, run: usize) -> Vec<HdrFile> {
     // Of waits there are none.
     let rows = figures.names.iter().zip(&figures.rows);

@@ -24,7 +24,6 @@ impl Default for MemtierHistogram {
 
 impl MemtierHistogram {
     /// Returns the histogram of these latencies.
-    #[must_use]
     pub(crate) fn from_latency(latency: &Latency) -> Self {
         let mut cells = Self::default();
         cells.add(latency);
@@ -32,7 +31,6 @@ impl MemtierHistogram {
     }
 
     /// Returns whether the original's buckets, which go by its steps, tell two numbers of microseconds apart.
-    #[must_use]
     pub(crate) fn tell_apart(a: u64, b: u64) -> bool {
         const DAY: u64 = 86_400_000_000;
         let steps = Histogram::<u64>::new_with_bounds(LEAST, DAY, 2);
@@ -53,13 +51,11 @@ impl MemtierHistogram {
     }
 
     /// Number of values.
-    #[must_use]
     pub(crate) fn count(&self) -> u64 {
         self.0.len()
     }
 
     /// The upper edge of the step in which a percentile lies, in milliseconds; of the 0th the lower one.
-    #[must_use]
     pub(crate) fn percentile_ms(&self, percentile: f64) -> f64 {
         if self.0.is_empty() {
             return 0.0;
@@ -68,13 +64,11 @@ impl MemtierHistogram {
     }
 
     /// The lower edge of the lowest step, in milliseconds.
-    #[must_use]
     pub(crate) fn min_ms(&self) -> f64 {
         if self.0.is_empty() { 0.0 } else { self.0.lowest_equivalent(self.0.min()) as f64 / 1000.0 }
     }
 
     /// The upper edge of the highest step, in milliseconds.
-    #[must_use]
     pub(crate) fn max_ms(&self) -> f64 {
         if self.0.is_empty() {
             0.0
@@ -84,7 +78,6 @@ impl MemtierHistogram {
     }
 
     /// Mean and standard deviation of the middles of steps, in milliseconds.
-    #[must_use]
     pub(crate) fn mean_and_deviation_ms(&self) -> (f64, f64) {
         (self.0.mean() / 1000.0, self.0.stdev() / 1000.0)
     }
@@ -96,7 +89,6 @@ impl MemtierHistogram {
     }
 
     /// Encodes it in the compressed form of HdrHistogram, as text.
-    #[must_use]
     pub(crate) fn encoded(&self) -> String {
         let mut bytes = Vec::new();
         let written = V2DeflateSerializer::new().serialize(&self.0, &mut bytes);

@@ -21,13 +21,11 @@ pub(crate) type Entry = (String, Json);
 
 impl Json {
     /// A whole number.
-    #[must_use]
     pub(crate) fn whole(number: u64) -> Self {
         Self::Number(number.to_string())
     }
 
     /// A text.
-    #[must_use]
     pub(crate) fn text(text: impl Into<String>) -> Self {
         Self::Text(Some(text.into()))
     }
@@ -41,7 +39,6 @@ impl Json {
     }
 
     /// The file that has this for its tree.
-    #[must_use]
     pub(crate) fn file(&self) -> String {
         let mut out = String::new();
         self.write(0, &mut out);

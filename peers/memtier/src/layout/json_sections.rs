@@ -10,7 +10,6 @@ use super::table::plural;
 use super::{Lookup, Section, Style};
 
 /// A section of the file, by its title.
-#[must_use]
 pub(crate) fn json_section(section: &Section, style: &Style, cluster: bool) -> Entry {
     let mut percentiles = style.percentiles.clone();
     percentiles.sort_by(f64::total_cmp);

@@ -18,7 +18,6 @@ pub(crate) struct Lookup {
 
 impl Lookup {
     /// Misses in a hundred lookups; `None` without lookups.
-    #[must_use]
     pub(crate) fn miss_percent(&self) -> Option<f64> {
         let all = self.hits + self.misses;
         (all > 0).then(|| 100.0 * self.misses as f64 / all as f64)
@@ -42,7 +41,6 @@ pub(super) fn of_command(command: &CommandSpec, tally: &CommandTally) -> Option<
 }
 
 /// Returns the lookups of a plan, by the names of its commands.
-#[must_use]
 pub(crate) fn lookups(plan: &Plan, total: &Tally) -> Vec<Lookup> {
     let mut lookups: Vec<Lookup> = Vec::new();
     for (command, tally) in plan.different_commands().commands.iter().zip(&total.commands) {

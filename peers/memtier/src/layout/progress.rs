@@ -40,7 +40,6 @@ pub(crate) struct Progress {
 
 impl Progress {
     /// The line, without what ends it.
-    #[must_use]
     pub(crate) fn line(&self) -> String {
         let Self { run, percent, seconds, threads, clients, ops, .. } = self;
         let errors = match self.connection_errors {

@@ -22,7 +22,6 @@ pub(crate) struct Window {
 
 impl Window {
     /// Returns a window of `seconds` seconds.
-    #[must_use]
     pub(crate) fn new(seconds: u32) -> Self {
         Self { seconds: seconds as usize, ..Self::default() }
     }
@@ -67,7 +66,6 @@ pub(crate) struct Realtime<'t> {
 
 impl Realtime<'_> {
     /// Formats the block, line by line.
-    #[must_use]
     pub(crate) fn lines(&self) -> Vec<String> {
         let Progress { run, percent, seconds, rates, bytes, .. } = self.progress;
         let tag = format!("[RUN #{run} {percent:>3.0}% {seconds:>3}s]");

@@ -22,7 +22,6 @@ pub(crate) struct Rows {
 
 impl Rows {
     /// Returns the rows of a plan.
-    #[must_use]
     pub(crate) fn from_plan(plan: &Plan, style: &Style) -> Self {
         let mut names: Vec<String> =
             if style.built_in { BUILT_IN.map(str::to_owned).to_vec() } else { Vec::new() };

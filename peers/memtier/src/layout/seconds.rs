@@ -87,7 +87,6 @@ impl Sum {
 
 impl Seconds {
     /// Returns the seconds of a run with these rows.
-    #[must_use]
     pub(crate) fn new(rows: Rows, style: &Style) -> Self {
         let mut percentiles = style.percentiles.clone();
         percentiles.sort_by(f64::total_cmp);
@@ -113,7 +112,6 @@ impl Seconds {
     }
 
     /// All of them.
-    #[must_use]
     pub(crate) fn end(mut self) -> Vec<Second> {
         self.close();
         self.done

@@ -147,7 +147,6 @@ impl Endpoints {
 
 impl RunFigures {
     /// Returns the figures of a run.
-    #[must_use]
     pub(crate) fn new(summary: &Summary<'_>, rows: &Rows) -> Self {
         let (run, elapsed_s) = (summary.run, summary.elapsed_s);
         let (plan, total) = (&run.plan, &run.measurement.total);
@@ -315,7 +314,6 @@ pub(crate) struct Section {
 
 impl Section {
     /// Returns the section of one run.
-    #[must_use]
     pub(crate) fn of_run(title: &str, run: &RunFigures) -> Self {
         Self {
             title: title.to_owned(),
@@ -358,7 +356,6 @@ impl Section {
 }
 
 /// The sections of these runs: one, or the best, the worst and all of several.
-#[must_use]
 pub(crate) fn sections(runs: &[RunFigures], every_run: bool) -> Vec<Section> {
     if let [run] = runs {
         return vec![Section::of_run("ALL STATS", run)];

@@ -18,7 +18,6 @@ pub(crate) struct Layout {
 
 impl Layout {
     /// Returns the layout for a run.
-    #[must_use]
     pub(crate) fn new(style: &Style, run: &RunFigures) -> Self {
         let longest = run.names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
         Self {

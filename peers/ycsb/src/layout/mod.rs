@@ -39,13 +39,11 @@ pub(crate) struct Ycsb {
 
 impl Ycsb {
     /// A report with these options.
-    #[must_use]
     pub(crate) fn new(options: YcsbOptions) -> Self {
         Self { options, series: None, written: false }
     }
 
     /// Adds the series for [`Kind::TimeSeries`]: it must be complete before the report is written.
-    #[must_use]
     pub(crate) fn over_time(self, series: Arc<Mutex<Series>>) -> Self {
         Self { series: Some(series), ..self }
     }

@@ -75,7 +75,6 @@ pub(super) fn named(plan: &PlanParts) -> Vec<NamedSource> {
 }
 
 /// The commands and operations that need a log of every request.
-#[must_use]
 pub(crate) fn logged(plan: &PlanParts) -> Vec<LogSubject> {
     let of = |named: &NamedSource| match named.source {
         Source::Command(at) => LogSubject::Command(at as u32),

@@ -56,7 +56,6 @@ pub(crate) enum Kind {
 
 impl Kind {
     /// Returns whether every operation has its own line.
-    #[must_use]
     pub(crate) fn is_raw(self) -> bool {
         matches!(self, Self::Raw | Self::HdrAndRaw)
     }
@@ -114,7 +113,6 @@ pub(crate) struct Percentile {
 
 impl Percentile {
     /// Part of all values that are up to it, from 0 to 1.
-    #[must_use]
     pub(crate) fn quantile(&self) -> f64 {
         self.value / 100.0
     }

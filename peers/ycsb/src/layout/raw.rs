@@ -27,7 +27,6 @@ type RawOperation = (u64, u32);
 
 impl<'r> RawLog<'r> {
     /// Returns the log of a run, in a report with these options.
-    #[must_use]
     pub(crate) fn new(run: &'r Run, options: &'r YcsbOptions) -> Self {
         Self { run, options }
     }
@@ -52,7 +51,6 @@ impl<'r> RawLog<'r> {
     }
 
     /// The sections of the run.
-    #[must_use]
     pub(crate) fn sections(&self) -> Vec<Section> {
         let Self { run, options } = *self;
         let connections = u64::from(run.plan.own_connections());
@@ -61,7 +59,6 @@ impl<'r> RawLog<'r> {
     }
 
     /// Operations that there was no room for.
-    #[must_use]
     pub(crate) fn left_out(&self) -> u64 {
         self.run.measurement.logs.iter().map(measure::OperationLog::left_out).sum()
     }

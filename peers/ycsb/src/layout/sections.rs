@@ -81,7 +81,6 @@ impl<'t> From<&'t OperationTally> for TallyView<'t> {
 }
 
 /// The sections for a tally of this plan, in YCSB's order; `connections` were closed.
-#[must_use]
 pub(crate) fn sections(
     plan: &Plan,
     tally: &Tally,

@@ -21,7 +21,6 @@ struct Sum {
 
 impl Series {
     /// Returns an empty series, of spans of `granularity_ms` milliseconds.
-    #[must_use]
     pub(crate) fn new(granularity_ms: u64) -> Self {
         Self { granularity_ms: granularity_ms.max(1), spans: BTreeMap::new() }
     }

@@ -29,7 +29,6 @@ pub(crate) struct StatusLine<'s> {
 }
 
 /// The line, without its end.
-#[must_use]
 pub(crate) fn status_line(line: &StatusLine<'_>) -> String {
     let StatusLine { label, at, elapsed_s, operations, rate, left_s, sections, kind } = line;
     let mut text = format!("{label}{at} {elapsed_s} sec: {operations} operations; ");

@@ -18,22 +18,6 @@ impl<M> ByNodeState<M> {
     }
 }
 
-/// Gives up the requests past their deadline that were taken off the queue of a node. Returns whether there
-/// were any.
-#[inline]
-pub(super) fn give_up_taken<E: Engine, P: Protocol, R: ByNode>(
-    worker: &mut Worker<'_, E, P, R>,
-    node: u16,
-) -> bool {
-    if worker.route.shared().over.is_empty() {
-        return false;
-    }
-    let mut over = std::mem::take(&mut worker.route.shared_mut().over);
-    over.drain(..).for_each(|request| R::give_up(worker, node, request));
-    worker.route.shared_mut().over = over;
-    true
-}
-
 /// Gives up requests that wait for one of these nodes past their deadline.
 #[cold]
 pub(in crate::route) fn give_up_waiting<E: Engine, P: Protocol, R: ByNode>(

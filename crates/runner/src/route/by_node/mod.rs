@@ -25,12 +25,12 @@ use crate::request::{CommandReply, OperationState, Request};
 use crate::worker::Worker;
 use crate::worker::captures::Captures;
 use crate::worker::operations::Steps;
-use deadline::give_up_taken;
 pub(super) use deadline::give_up_waiting;
 use message_order::MessageOrder;
-pub(super) use queues::{Lane, NodeQueues};
+pub(super) use queues::NodeQueues;
 pub(super) use recorded::gives_up;
 pub(super) use steps::{follow, follow_on};
+pub(super) use turns::Lane;
 
 /// Pipelines per connection of a node that may wait while other nodes still have work. Nodes are not equally
 /// fast at every moment, and keys do not fall evenly.
@@ -257,6 +257,22 @@ pub(super) fn dispatch<E: Engine, P: Protocol, R: ByNode>(worker: &mut Worker<'_
             held_back = held_back.or(Some(lane));
         }
     }
+}
+
+/// Gives up the requests past their deadline that were taken off the queue of a node. Returns whether there
+/// were any.
+#[inline]
+fn give_up_taken<E: Engine, P: Protocol, R: ByNode>(
+    worker: &mut Worker<'_, E, P, R>,
+    node: u16,
+) -> bool {
+    if worker.route.shared().over.is_empty() {
+        return false;
+    }
+    let mut over = std::mem::take(&mut worker.route.shared_mut().over);
+    over.drain(..).for_each(|request| R::give_up(worker, node, request));
+    worker.route.shared_mut().over = over;
+    true
 }
 
 /// Draws the next sequence of a client, if one is left and due. Returns whether there may be more.

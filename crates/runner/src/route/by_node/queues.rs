@@ -7,26 +7,12 @@ use std::collections::VecDeque;
 
 use engine::ConnId;
 
-use super::turns::Turns;
+use super::turns::{Lane, Turns};
 use crate::request::Request;
 
 /// Requests that must leave the queue for a surplus to shrink by one. Meanwhile the other nodes get all but
 /// one in this many of the requests that they could take.
 const SURPLUS_PARTS: usize = 8;
-
-/// Name of a queue: requests for a node, or, where clients are distinguished, one client's requests for it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Lane {
-    pub(crate) node: u16,
-    /// Number of the client, from 0; 0 where clients are not distinguished.
-    pub(crate) client: u32,
-}
-
-impl From<u16> for Lane {
-    fn from(node: u16) -> Self {
-        Self { node, client: 0 }
-    }
-}
 
 /// The queues of one worker, by lane.
 #[derive(Debug)]

@@ -1,8 +1,20 @@
-//! Order in which clients draw their requests.
+//! Names of queues, and the order in which clients draw their requests.
 
 use std::collections::VecDeque;
 
-use super::queues::Lane;
+/// Name of a queue: requests for a node, or, where clients are distinguished, one client's requests for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Lane {
+    pub(crate) node: u16,
+    /// Number of the client, from 0; 0 where clients are not distinguished.
+    pub(crate) client: u32,
+}
+
+impl From<u16> for Lane {
+    fn from(node: u16) -> Self {
+        Self { node, client: 0 }
+    }
+}
 
 /// Clients that draw for themselves, in turn.
 #[derive(Debug)]

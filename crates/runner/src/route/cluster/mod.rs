@@ -11,6 +11,7 @@ mod ownership;
 mod recorded;
 mod recovery;
 mod redirect;
+mod request;
 mod send;
 mod slot_map;
 mod steps;
@@ -22,13 +23,14 @@ use wire::cluster::{KeyPlace, is_session_command};
 use wire::{Protocol, Slots};
 use workload::{Plan, ReadFrom};
 
-use super::by_node::{ByNodeState, Lane};
-use crate::request::{Request, SettledReply};
+use super::by_node::ByNodeState;
+use crate::request::SettledReply;
 use crate::worker::{Worker, WorkerContext};
 pub use job::{ClusterJob, Refresh};
 use later::DelayedRequests;
 use ownership::ClusterView;
 use recorded::RetainedBytes;
+pub(crate) use request::{ClusterRequest, Mark};
 use slot_map::SlotMap;
 pub(crate) use topology_watch::{StopWatch, TopologyWatch};
 
@@ -57,72 +59,7 @@ pub(crate) struct Cluster<'r> {
     is_recorded: bool,
 }
 
-/// A command, or an indivisible sequence, on its way to a reply.
-pub(crate) type ClusterRequest = Request<Mark>;
 type ClusterWorker<'w, 'r, E, P> = Worker<'w, E, P, Cluster<'r>>;
-
-/// Note about a request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Mark {
-    /// Index of its first command in the sequence, and number of its commands.
-    first: u32,
-    commands: u32,
-    /// Client of the request, where each has its own connections; 0 otherwise.
-    client: u32,
-    /// Number of redirects and retries.
-    tries: u32,
-    /// Slot of its key, if it has a key.
-    slot: Option<u16>,
-    /// Set if a replica may answer.
-    read_only: bool,
-    /// Set if `ASKING` precedes its commands, with a reply of its own.
-    asking: bool,
-    /// Index plus 1 of the last command that a reply to `ASKING` came for; 0 before.
-    asked: u32,
-    /// Set while it waits to be sent again.
-    delayed: bool,
-    /// Set for part of a recorded transaction, for which a redirect is a result, as it is to the original
-    /// client.
-    bound: bool,
-}
-
-impl Mark {
-    /// Returns the note of `commands` commands of the sequence, not sent yet.
-    #[inline]
-    fn new(first: u32, commands: u32, client: u32) -> Self {
-        Self {
-            first,
-            commands,
-            client,
-            tries: 0,
-            slot: None,
-            read_only: false,
-            asking: false,
-            asked: 0,
-            delayed: false,
-            bound: false,
-        }
-    }
-
-    /// Queue in which it waits for this node.
-    #[inline]
-    fn lane(&self, node: u16) -> Lane {
-        Lane { node, client: self.client }
-    }
-
-    /// Returns whether it was sent before and came back for a redirect or retry.
-    #[inline]
-    fn was_sent(&self) -> bool {
-        self.tries > 0
-    }
-}
-
-impl ClusterRequest {
-    /// Returns whether any node has seen it.
-    fn was_ever_sent(&self) -> bool {
-        self.mark.was_sent() || self.progress.retries > 0
-    }
-}
 
 /// Note about a connection.
 #[derive(Debug)]

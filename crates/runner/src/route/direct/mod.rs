@@ -4,6 +4,7 @@
 //! open loop the connections with room form a queue and take due requests in turn. Recorded traffic has its
 //! own connections ([`recorded`]).
 
+mod due_queues;
 mod recorded;
 
 use std::borrow::Cow;
@@ -13,7 +14,7 @@ use engine::{Address, ConnId, Engine};
 use wire::Protocol;
 use workload::SequenceBatch;
 
-use recorded::DueQueues;
+use due_queues::DueQueues;
 
 use super::{Route, RouteHooks};
 use crate::connection::State;

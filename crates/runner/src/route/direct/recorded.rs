@@ -3,11 +3,8 @@
 //! A client's commands share its connection and so keep their order. If the connection is gone or full, only
 //! that client's commands wait.
 
-use std::collections::VecDeque;
-
 use engine::{ConnId, Engine};
 use wire::Protocol;
-use workload::Plan;
 
 use super::DirectWorker;
 use crate::recorded::blocked::{BLOCKED_MAX_NS, is_blocked};
@@ -17,38 +14,6 @@ use crate::worker::Worker;
 
 /// Maximum number of commands that are sent together.
 const TOGETHER_MAX: u32 = 512;
-
-/// Queues, by connection, of commands that are due and not sent, and the database of each connection.
-pub(super) struct DueQueues {
-    /// Numbers of the record's commands.
-    numbers: Vec<VecDeque<u64>>,
-    dbs: Vec<u32>,
-    len: u64,
-    /// The database that the handshake selects.
-    first_db: u32,
-    /// Time of the last sending.
-    sent_ns: u64,
-}
-
-impl DueQueues {
-    /// Returns empty queues for the connections of a worker; none in a plan without a record.
-    pub(super) fn new(plan: &Plan, connections: u32) -> Self {
-        let connections = if plan.is_recorded() { connections as usize } else { 0 };
-        let first_db = plan.target.db;
-        Self {
-            numbers: vec![VecDeque::new(); connections],
-            dbs: vec![first_db; connections],
-            len: 0,
-            first_db,
-            sent_ns: 0,
-        }
-    }
-
-    /// Number of waiting commands.
-    pub(super) fn len(&self) -> u64 {
-        self.len
-    }
-}
 
 /// Sends due commands, consecutive ones of one connection together.
 pub(super) fn send_due<E: Engine, P: Protocol>(worker: &mut DirectWorker<'_, '_, E, P>) {

@@ -6,6 +6,7 @@
 //! are lost, as they are to clients that cannot reach it ([`absence`]).
 
 mod absence;
+mod lost;
 mod send;
 mod split;
 mod steps;

@@ -3,9 +3,9 @@
 use engine::Engine;
 use wire::Protocol;
 
-use super::absence::Why;
+use super::lost::Why;
 use super::split::SplitId;
-use super::{Mark, RingRequest, RingRoute, RingWorker, RouteState, absence};
+use super::{Mark, RingRequest, RingRoute, RingWorker, RouteState, lost};
 use crate::recorder::Recorder;
 use crate::request::Request;
 use crate::route::by_node::{ByNode, ByNodeState, Lane, RequestSources};
@@ -75,7 +75,7 @@ impl ByNode for RingRoute<'_> {
         node: u16,
         request: RingRequest,
     ) {
-        absence::lose(worker, node, &request, Why::Over);
+        lost::lose(worker, node, &request, Why::Over);
     }
 
     #[inline]
@@ -161,7 +161,7 @@ fn push<E: Engine, P: Protocol>(
 ) {
     if worker.route.absence.is_gone(server) {
         worker.route.shared.lost_at_once += 1;
-        return absence::lose(worker, server, &request, Why::Gone);
+        return lost::lose(worker, server, &request, Why::Gone);
     }
     worker.route.shared.queues.push(server, request);
 }

@@ -7,7 +7,7 @@ use measure::NodeTally;
 use wire::Protocol;
 
 use super::split::PartEnd;
-use super::{Mark, RingRequest, RingRoute, RouteState, absence};
+use super::{Mark, RingRequest, RingRoute, RouteState, lost};
 use crate::recorder::Recorder;
 use crate::request::SettledReply;
 use crate::route::{Completion, LostRequest, Route, RouteHooks, by_node};
@@ -77,7 +77,7 @@ impl Route for RingRoute<'_> {
     }
 
     fn take_news<E: Engine, P: Protocol>(worker: &mut Worker<'_, E, P, Self>) {
-        absence::look(worker);
+        lost::look(worker);
     }
 
     /// Returns none while any server is present.

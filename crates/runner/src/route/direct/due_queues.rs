@@ -1,0 +1,37 @@
+//! Commands of recorded traffic that wait for their connection, on one server.
+
+use std::collections::VecDeque;
+
+use workload::Plan;
+
+/// Queues, by connection, of commands that are due and not sent, and the database of each connection.
+pub(super) struct DueQueues {
+    /// Numbers of the record's commands.
+    pub(super) numbers: Vec<VecDeque<u64>>,
+    pub(super) dbs: Vec<u32>,
+    pub(super) len: u64,
+    /// The database that the handshake selects.
+    pub(super) first_db: u32,
+    /// Time of the last sending.
+    pub(super) sent_ns: u64,
+}
+
+impl DueQueues {
+    /// Returns empty queues for the connections of a worker; none in a plan without a record.
+    pub(super) fn new(plan: &Plan, connections: u32) -> Self {
+        let connections = if plan.is_recorded() { connections as usize } else { 0 };
+        let first_db = plan.target.db;
+        Self {
+            numbers: vec![VecDeque::new(); connections],
+            dbs: vec![first_db; connections],
+            len: 0,
+            first_db,
+            sent_ns: 0,
+        }
+    }
+
+    /// Number of waiting commands.
+    pub(super) fn len(&self) -> u64 {
+        self.len
+    }
+}
